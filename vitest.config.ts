@@ -1,0 +1,36 @@
+import { defineConfig } from 'vitest/config'
+
+/**
+ * Two projects run the same conformance suite: `embedded` on the server of this package, `real` on a Kubernetes
+ * control plane built by tools/envtest. Everything else needs only Node and is part of `embedded`.
+ */
+export default defineConfig({
+  resolve: { conditions: ['source'] },
+  ssr: { resolve: { conditions: ['source'] } },
+  test: {
+    isolate: false,
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'embedded',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
+          exclude: ['test/real/**'],
+          env: { KOPF_TEST_CLUSTER: 'embedded' },
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'real',
+          include: ['test/conformance/**/*.test.ts', 'test/real/**/*.test.ts'],
+          env: { KOPF_TEST_CLUSTER: 'real' },
+          globalSetup: ['test/support/real-cluster.setup.ts'],
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+})
