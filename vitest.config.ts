@@ -1,10 +1,10 @@
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type ViteUserConfig } from 'vitest/config'
 
 /**
  * Two projects run the same conformance suite: `embedded` on the server of this package, `real` on a Kubernetes
  * control plane built by tools/envtest. Everything else needs only Node and is part of `embedded`.
  */
-export default defineConfig({
+const config: ViteUserConfig = defineConfig({
   resolve: { conditions: ['source'] },
   ssr: { resolve: { conditions: ['source'] } },
   test: {
@@ -34,3 +34,5 @@ export default defineConfig({
     ],
   },
 })
+
+export default config

@@ -1,7 +1,7 @@
 /** What every Kubernetes object looks like, as far as the API itself is concerned. */
+import type { Json } from '../util/json.ts'
 
-/** Any value that JSON can carry. */
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+export type { Json }
 
 /** A JSON object whose values have not been looked at yet. */
 export type JsonObject = { [key: string]: Json }

@@ -1,0 +1,126 @@
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { connect, createServer, type TLSSocket } from 'node:tls'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { CertificateAuthority, type KeyPair } from './certificates.ts'
+
+const serverAuth = '1.3.6.1.5.5.7.3.1'
+const clientAuth = '1.3.6.1.5.5.7.3.2'
+
+let authority: CertificateAuthority
+let stranger: CertificateAuthority
+let serving: KeyPair
+let client: KeyPair
+
+beforeAll(async () => {
+  authority = await CertificateAuthority.create('the-authority')
+  stranger = await CertificateAuthority.create('the-authority')
+  serving = await authority.issue({
+    commonName: 'a-server',
+    hosts: ['127.0.0.1', '::1', 'localhost', 'kubernetes.default.svc'],
+  })
+  client = await authority.issue({ commonName: 'jane', organizations: ['system:masters', 'developers'] })
+})
+
+const read = ({ certPem }: { certPem: string }) => new X509Certificate(certPem)
+
+test('the authority is one, and signs for itself', () => {
+  const certificate = new X509Certificate(authority.caPem)
+  expect(certificate.ca).toBe(true)
+  expect(certificate.subject).toBe('CN=the-authority')
+  expect(certificate.verify(certificate.publicKey)).toBe(true)
+})
+
+describe('what it issues', () => {
+  test('is signed by it, and by no other of the same name', () => {
+    for (const pair of [serving, client]) {
+      expect(read(pair).issuer).toBe('CN=the-authority')
+      expect(read(pair).verify(new X509Certificate(authority.caPem).publicKey)).toBe(true)
+      expect(read(pair).verify(new X509Certificate(stranger.caPem).publicKey)).toBe(false)
+    }
+  })
+
+  test('is no authority itself', () => {
+    expect(read(serving).ca).toBe(false)
+    expect(read(client).ca).toBe(false)
+  })
+
+  test('comes with its key', () => {
+    for (const pair of [serving, client]) expect(read(pair).checkPrivateKey(createPrivateKey(pair.keyPem))).toBe(true)
+  })
+
+  test('is valid already for a clock that is behind, and for a year', () => {
+    const { validFrom, validTo } = read(serving)
+    expect(Date.parse(validFrom)).toBeLessThan(Date.now() - 30 * 60_000)
+    expect(Date.parse(validTo)).toBeGreaterThan(Date.now() + 360 * 24 * 3_600_000)
+  })
+
+  test('has a serial number of its own', () => {
+    expect(read(serving).serialNumber).not.toBe(read(client).serialNumber)
+  })
+})
+
+test('a certificate for serving names its hosts, and is for that alone', () => {
+  const certificate = read(serving)
+  expect(certificate.checkIP('127.0.0.1')).toBe('127.0.0.1')
+  expect(certificate.checkIP('::1')).toBeDefined()
+  expect(certificate.checkHost('localhost')).toBe('localhost')
+  expect(certificate.checkHost('kubernetes.default.svc')).toBe('kubernetes.default.svc')
+  expect(certificate.checkHost('example.com')).toBeUndefined()
+  expect(certificate.checkIP('127.0.0.2')).toBeUndefined()
+  expect(certificate.keyUsage).toEqual([serverAuth])
+})
+
+test('a certificate for a client names who it is and their groups, and is for that alone', () => {
+  const certificate = read(client)
+  expect(certificate.subject.split('\n')).toEqual(['O=system:masters', 'O=developers', 'CN=jane'])
+  expect(certificate.subjectAltName).toBeUndefined()
+  expect(certificate.keyUsage).toEqual([clientAuth])
+})
+
+test.each(['Ключ, O=system:masters', 'a+b=c', '#x', ' spaces '])('a name is what it is: %j', async (commonName) => {
+  const { subject } = read(await authority.issue({ commonName, organizations: ['one'] })).toLegacyObject()
+  expect(subject).toEqual({ O: 'one', CN: commonName })
+})
+
+describe('in a handshake', () => {
+  /** Whether the server takes the client for one of its own; rejects where the client does not trust the server. */
+  async function shakeHands(options: { ca: string; by: KeyPair; servername?: string }): Promise<boolean> {
+    const { certPem: cert, keyPem: key } = serving
+    const server = createServer({ cert, key, ca: authority.caPem, requestCert: true, rejectUnauthorized: false })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as { port: number }
+    const accepted = new Promise<boolean>((resolve) => {
+      server.once('secureConnection', (socket: TLSSocket) => resolve(socket.authorized))
+    })
+    const { ca, by, ...rest } = options
+    const socket = connect({ host: '127.0.0.1', port, ca, cert: by.certPem, key: by.keyPem, ...rest })
+    try {
+      await new Promise((resolve, reject) => socket.once('secureConnect', resolve).once('error', reject))
+      return await accepted
+    } finally {
+      socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    }
+  }
+
+  test('both know each other', async () => {
+    expect(await shakeHands({ ca: authority.caPem, by: client })).toBe(true)
+    expect(await shakeHands({ ca: authority.caPem, by: client, servername: 'localhost' })).toBe(true)
+  })
+
+  test('a client of another authority is a stranger', async () => {
+    expect(await shakeHands({ ca: authority.caPem, by: await stranger.issue({ commonName: 'jane' }) })).toBe(false)
+  })
+
+  test('a server is no client', async () => {
+    expect(await shakeHands({ ca: authority.caPem, by: serving })).toBe(false)
+  })
+
+  test('a server of another authority is not trusted', async () => {
+    await expect(shakeHands({ ca: stranger.caPem, by: client })).rejects.toThrow(/certificate|signature/)
+  })
+
+  test('a server by another name is not trusted', async () => {
+    await expect(shakeHands({ ca: authority.caPem, by: client, servername: 'example.com' })).rejects.toThrow(/altnames/)
+  })
+})

@@ -1,0 +1,88 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { systemClock } from './clock.ts'
+
+beforeEach(() => {
+  vi.useFakeTimers({ now: 1000 })
+})
+afterEach(() => {
+  vi.useRealTimers()
+})
+
+async function isOver(promise: Promise<unknown>): Promise<boolean> {
+  let result = false
+  promise.then(
+    () => (result = true),
+    () => (result = true),
+  )
+  await vi.advanceTimersByTimeAsync(0)
+  return result
+}
+
+test('tells the time', () => {
+  expect(systemClock.now()).toBe(1000)
+})
+
+test('sleeps as long as it was told', async () => {
+  const sleep = systemClock.sleep(500)
+  await vi.advanceTimersByTimeAsync(499)
+  expect(await isOver(sleep)).toBe(false)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(await isOver(sleep)).toBe(true)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test.each([0, -5])('sleeps %i milliseconds for a moment', async (delayMs) => {
+  const sleep = systemClock.sleep(delayMs)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(await isOver(sleep)).toBe(true)
+})
+
+test('sleeps longer than a timer can', async () => {
+  const fiftyDays = 50 * 24 * 3_600_000
+  const sleep = systemClock.sleep(fiftyDays)
+  await vi.advanceTimersByTimeAsync(fiftyDays - 1)
+  expect(await isOver(sleep)).toBe(false)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(await isOver(sleep)).toBe(true)
+})
+
+test('sleeps for ever, if told so, without waking up at once', async () => {
+  const sleep = systemClock.sleep(Number.POSITIVE_INFINITY)
+  await vi.advanceTimersByTimeAsync(100 * 24 * 3_600_000)
+  expect(await isOver(sleep)).toBe(false)
+})
+
+test('is woken by an abort, with its reason, and leaves no timer', async () => {
+  const abort = new AbortController()
+  const sleep = systemClock.sleep(500, abort.signal)
+  const reason = new Error('enough')
+  abort.abort(reason)
+  await expect(sleep).rejects.toBe(reason)
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('is woken by an abort in a later part of a long sleep', async () => {
+  const abort = new AbortController()
+  const sleep = systemClock.sleep(2 ** 32, abort.signal).catch((error: unknown) => error)
+  await vi.advanceTimersByTimeAsync(2 ** 31 + 5)
+  abort.abort('enough')
+  expect(await sleep).toBe('enough')
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('does not fall asleep when it was aborted before', async () => {
+  await expect(systemClock.sleep(500, AbortSignal.abort('enough'))).rejects.toBe('enough')
+  expect(vi.getTimerCount()).toBe(0)
+})
+
+test('leaves no listener behind', async () => {
+  const { signal } = new AbortController()
+  const added = vi.spyOn(signal, 'addEventListener')
+  const removed = vi.spyOn(signal, 'removeEventListener')
+  const sleep = systemClock.sleep(5, signal)
+  await vi.advanceTimersByTimeAsync(5)
+  await sleep
+  expect(removed.mock.calls.map(([type, listener]) => [type, listener])).toEqual(
+    added.mock.calls.map(([type, listener]) => [type, listener]),
+  )
+})

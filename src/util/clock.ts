@@ -1,0 +1,48 @@
+/** Telling the time and waiting: the only file that may call the timers of the platform. */
+
+export interface Clock {
+  /** Milliseconds since the epoch. */
+  now(): number
+  /** Resolves after so many milliseconds; rejects with the signal's reason when it is aborted before. */
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void>
+}
+
+/** Timers take a 32-bit number of milliseconds; anything longer would fire at once. */
+const longestTimerMs = 2 ** 31 - 1
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+
+  async sleep(delayMs, signal) {
+    let left = delayMs
+    do {
+      const part = Math.min(left, longestTimerMs)
+      await sleepOnce(part, signal)
+      left -= part
+    } while (left > 0)
+  },
+}
+
+/** Resolves once the input that has already come was dealt with: what follows from it can then be sent together. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+function sleepOnce(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) {
+      reject(signal.reason)
+      return
+    }
+    const wake = () => {
+      signal?.removeEventListener('abort', interrupt)
+      resolve()
+    }
+    const timer = setTimeout(wake, delayMs)
+    const interrupt = () => {
+      clearTimeout(timer)
+      reject(signal?.reason)
+    }
+    signal?.addEventListener('abort', interrupt, { once: true })
+  })
+}

@@ -1,0 +1,60 @@
+/**
+ * JSON as Go's encoder writes it: keys sorted, `<`, `>` and `&` escaped. For messages and for comparing by text, where a
+ * value shall look the same as from a program in Go. Knows no depth limit: what it prints came from clients.
+ */
+
+const htmlEscapes: Readonly<Record<string, string>> = {
+  '<': '\\u003c',
+  '>': '\\u003e',
+  '&': '\\u0026',
+  '\u2028': '\\u2028',
+  '\u2029': '\\u2029',
+}
+
+function formatText(text: string): string {
+  return JSON.stringify(text).replace(/[<>&\u2028\u2029]/g, (character) => htmlEscapes[character]!)
+}
+
+/** Go changes to exponents below 1e-6 as JavaScript does, but from two digits on only. */
+function formatNumber(value: number): string {
+  return Object.is(value, -0) ? '-0' : String(value).replace(/e([+-])(\d)$/, 'e$10$2')
+}
+
+function formatScalar(value: unknown): string {
+  if (typeof value === 'string') return formatText(value)
+  if (typeof value === 'number') return formatNumber(value)
+  return JSON.stringify(value ?? null)
+}
+
+/** A piece of text that waits on the stack among values. */
+class Piece {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+function childrenOf(value: object): unknown[] {
+  if (Array.isArray(value)) {
+    const pieces = value.flatMap((child, index) => (index === 0 ? [child] : [new Piece(','), child]))
+    return [new Piece('['), ...pieces, new Piece(']')]
+  }
+  const fields = value as Record<string, unknown>
+  const keys = Object.keys(fields).sort()
+  const pieces = keys.flatMap((key, index) => {
+    return [new Piece(`${index === 0 ? '' : ','}${formatText(key)}:`), fields[key]]
+  })
+  return [new Piece('{'), ...pieces, new Piece('}')]
+}
+
+export function goJson(root: unknown): string {
+  const stack: unknown[] = [root]
+  let text = ''
+  while (stack.length > 0) {
+    const value = stack.pop()
+    if (value instanceof Piece) text += value.text
+    else if (typeof value !== 'object' || value === null) text += formatScalar(value)
+    else for (const child of childrenOf(value).reverse()) stack.push(child)
+  }
+  return text
+}

@@ -1,0 +1,55 @@
+import { expect, test } from 'vitest'
+import type { Json } from './json.ts'
+import { applyMergePatch } from './merge-patch.ts'
+
+/** The table of appendix A of RFC 7386: original, patch, result. */
+const appendix: ReadonlyArray<[string, string, string]> = [
+  ['{"a":"b"}', '{"a":"c"}', '{"a":"c"}'],
+  ['{"a":"b"}', '{"b":"c"}', '{"a":"b","b":"c"}'],
+  ['{"a":"b"}', '{"a":null}', '{}'],
+  ['{"a":"b","b":"c"}', '{"a":null}', '{"b":"c"}'],
+  ['{"a":["b"]}', '{"a":"c"}', '{"a":"c"}'],
+  ['{"a":"c"}', '{"a":["b"]}', '{"a":["b"]}'],
+  ['{"a":{"b":"c"}}', '{"a":{"b":"d","c":null}}', '{"a":{"b":"d"}}'],
+  ['{"a":[{"b":"c"}]}', '{"a":[1]}', '{"a":[1]}'],
+  ['["a","b"]', '["c","d"]', '["c","d"]'],
+  ['{"a":"b"}', '["c"]', '["c"]'],
+  ['{"a":"foo"}', 'null', 'null'],
+  ['{"a":"foo"}', '"bar"', '"bar"'],
+  ['{"e":null}', '{"a":1}', '{"e":null,"a":1}'],
+  ['[1,2]', '{"a":"b","c":null}', '{"a":"b"}'],
+  ['{}', '{"a":{"bb":{"ccc":null}}}', '{"a":{"bb":{}}}'],
+]
+
+const ours: ReadonlyArray<[string, string, string]> = [
+  ['{}', '{"a":[{"b":null}]}', '{"a":[{"b":null}]}'],
+  ['{"a":1}', '{"a":{"b":1,"c":null}}', '{"a":{"b":1}}'],
+  ['{"a":null}', '{"a":{"b":{"c":null}}}', '{"a":{"b":{}}}'],
+  ['{}', '{"__proto__":{"polluted":1}}', '{"__proto__":{"polluted":1}}'],
+  ['{"__proto__":{"a":1}}', '{"__proto__":{"b":2}}', '{"__proto__":{"a":1,"b":2}}'],
+  ['{"__proto__":{"a":1}}', '{"__proto__":null}', '{}'],
+  ['{}', '{"constructor":{"prototype":{"x":1}}}', '{"constructor":{"prototype":{"x":1}}}'],
+]
+
+test.each([...appendix, ...ours])('%s patched with %s is %s', (target, patch, expected) => {
+  const result = applyMergePatch(JSON.parse(target) as Json, JSON.parse(patch) as Json)
+  expect(JSON.stringify(result)).toBe(expected)
+  expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
+})
+
+test('changes neither the document nor the patch, and shares nothing with them', () => {
+  const target = { kept: { a: 1 }, changed: { b: 1 } }
+  const patch = { changed: { c: [1] } }
+  const result = applyMergePatch(target, patch) as typeof target & { changed: { c: number[] } }
+  result.kept.a = 2
+  result.changed.c.push(2)
+  expect(target).toEqual({ kept: { a: 1 }, changed: { b: 1 } })
+  expect(patch).toEqual({ changed: { c: [1] } })
+})
+
+test('merges as deep as a document may be', () => {
+  const deep = (end: string) => JSON.parse(`${'{"a":'.repeat(20_000)}${end}${'}'.repeat(20_000)}`) as Json
+  let result = applyMergePatch(deep('{"x":1}'), deep('{"y":2}'))
+  for (let level = 0; level < 20_000; level += 1) result = (result as { a: Json }).a
+  expect(result).toEqual({ x: 1, y: 2 })
+})

@@ -1,0 +1,82 @@
+/**
+ * YAML as kubectl reads it: version 1.1 (`yes` is true), but no timestamps and no base-60 numbers, and nothing that JSON
+ * could not carry. The parser is loaded when it is first needed. The only file that knows which parser it is.
+ */
+import type { Document, Tags } from 'yaml'
+
+/** Thrown for text that is no YAML, or too deep to be read or written. The message is the first line of the parser's, with the place. */
+export class YamlError extends Error {}
+
+/** An alias may stand for this many nodes in all: enough for people, too few for a bomb. */
+const maxAliasCount = 100
+
+const unwanted = new Set(['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`))
+
+function plainTags(tags: Tags): Tags {
+  return tags.filter((tag) => typeof tag === 'string' || (!unwanted.has(tag.tag) && tag.format !== 'TIME'))
+}
+
+/**
+ * The parser and the formatter recurse, and where the stack ends in the middle of one of their expressions, the process
+ * ends with it. Nobody writes YAML as deep as this, and both have room for three times as much.
+ */
+const maxDepth = 200
+
+/** Every document of a text, empty ones left out. */
+export async function parseYaml(text: string): Promise<unknown[]> {
+  const { Lexer, parseAllDocuments } = await import('yaml')
+  checkTextDepth(new Lexer().lex(text))
+  const documents = parseAllDocuments(text, { version: '1.1', customTags: plainTags, logLevel: 'error' })
+  if ('empty' in documents) return []
+  return documents.map((document) => toValue(document as Document)).filter((value) => value !== null)
+}
+
+function toValue(document: Document): unknown {
+  const [problem] = document.errors
+  if (problem !== undefined) throw new YamlError(firstLine(problem))
+  try {
+    return document.toJS({ maxAliasCount })
+  } catch (error) {
+    throw new YamlError(firstLine(error as Error))
+  }
+}
+
+/** What announces a token of text, which may look like anything. */
+const scalarMark = '\x1f'
+
+/** Brackets go deeper, columns to the right may, and so may every sign of a list or a key in a line. */
+function checkTextDepth(tokens: Iterable<string>): void {
+  let brackets = 0
+  let inLine = 0
+  let last = '\n'
+  for (const token of tokens) {
+    if (last === scalarMark) {
+      // Text, whatever it looks like.
+    } else if (token === '[' || token === '{') brackets += 1
+    else if (token === ']' || token === '}') brackets -= 1
+    else if (token === '\n' || token === '\r\n') inLine = 0
+    else if (brackets === 0 && /^[-?:]$/.test(token)) inLine += 1
+    else if (brackets === 0 && last.endsWith('\n') && /^[ \t]+$/.test(token)) inLine += token.length
+    if (inLine + brackets > maxDepth) throw new YamlError(`exceeded max depth of ${maxDepth}`)
+    last = token
+  }
+}
+
+function firstLine({ message }: Error): string {
+  return message.split('\n')[0]!.replace(/:$/, '')
+}
+
+function checkValueDepth(value: unknown): void {
+  let level: unknown[] = [value]
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > maxDepth) throw new YamlError(`exceeded max depth of ${maxDepth} in YAML`)
+    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []))
+  }
+}
+
+/** With the keys in order and lists not indented, as Kubernetes writes it. */
+export async function formatYaml(value: unknown): Promise<string> {
+  const { stringify } = await import('yaml')
+  checkValueDepth(value)
+  return stringify(value, { version: '1.1', aliasDuplicateObjects: false, sortMapEntries: true, indentSeq: false })
+}
