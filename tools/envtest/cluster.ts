@@ -1,0 +1,46 @@
+/**
+ * A real Kubernetes control plane for a person, until Ctrl-C: `npm run cluster`. The only room here that prints.
+ */
+import { callApi } from './api.ts'
+import { type ControlPlane, startControlPlane } from './control-plane.ts'
+
+const began = Date.now()
+let plane: ControlPlane | undefined
+let isStopping = false
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => void stop(signal))
+
+console.log('Starting a real control plane ...')
+try {
+  plane = await startControlPlane({ onProgress: (line) => console.log(line) })
+  console.log(await describe(plane))
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exit(1)
+}
+
+/** The first signal stops in order, the second at once; so does the first while nothing is there to be stopped. */
+async function stop(signal: NodeJS.Signals): Promise<void> {
+  if (isStopping || !plane) process.exit(signal === 'SIGINT' ? 130 : 143)
+  isStopping = true
+  console.log('\nStopping (again to stop at once) ...')
+  await plane.stop()
+  process.exit(0)
+}
+
+async function describe({ url, caPem, admin, kubeconfigs, binaries, folder }: ControlPlane): Promise<string> {
+  const { body } = await callApi({ url, caPem, user: admin }, { path: '/version' })
+  const seconds = ((Date.now() - began) / 1000).toFixed(1)
+  return `
+Kubernetes ${(body as { gitVersion: string }).gitVersion} is ready at ${url} (${seconds} s)
+
+  export KUBECONFIG=${kubeconfigs.admin}
+  ${binaries.kubectl} get namespaces
+
+Other users:
+  ${kubeconfigs.operator}  (everything on all resources, by RBAC)
+  ${kubeconfigs.nobody}  (nothing)
+
+There are no nodes: pods are stored and never run. Logs are in ${folder},
+which goes with the control plane. Ctrl-C stops it.`
+}
