@@ -1,0 +1,64 @@
+/** One version of one object, as the store keeps it: its text, and the few things that are looked at without reading the text. */
+import type { KubeObject } from '../../kube/objects.ts'
+
+export interface Stored {
+  readonly collection: string
+  /** `namespace/name`, or the bare name of a cluster-scoped object. */
+  readonly key: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+  /** The resourceVersion; one counter for the whole store. */
+  readonly version: number
+  /** The whole object; it begins with `apiVersion` and `kind`, so that both can be cut off where lists leave them out. */
+  readonly json: string
+  readonly labels: Readonly<Record<string, string>> | undefined
+  readonly isDeleting: boolean
+  /** The uids of its owners; undefined for the many that have none. */
+  readonly owners: readonly string[] | undefined
+  /** The rules it was written by. Readers of just these rules get the text as it is. */
+  readonly rules: object
+}
+
+/** What happened to one object, in the words of a watch. */
+export interface Change {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  readonly version: number
+  /** For a deletion: the last state, under the version of the deletion. */
+  readonly current: Stored
+  readonly previous: Stored | undefined
+}
+
+export function keyOf(namespace: string, name: string): string {
+  return namespace === '' ? name : `${namespace}/${name}`
+}
+
+export function toStored(collection: string, object: KubeObject, version: number, rules: object): Stored {
+  const { apiVersion, kind, metadata, ...rest } = object
+  const { name = '', namespace = '', uid = '', labels, ownerReferences } = metadata
+  metadata.resourceVersion = String(version)
+  return {
+    collection,
+    key: keyOf(namespace, name),
+    namespace,
+    name,
+    uid,
+    version,
+    json: JSON.stringify({ apiVersion, kind, metadata, ...rest }),
+    labels,
+    isDeleting: metadata.deletionTimestamp !== undefined,
+    owners: ownerReferences?.length ? ownerReferences.map((owner) => owner.uid) : undefined,
+    rules,
+  }
+}
+
+/** A fresh copy: the caller may do with it what it likes. */
+export function parseStored(stored: Stored): KubeObject {
+  return JSON.parse(stored.json) as KubeObject
+}
+
+/** The same state under another version: what a watch shows of an object that is gone. */
+export function withVersion(stored: Stored, version: number): Stored {
+  const object = parseStored(stored)
+  return toStored(stored.collection, object, version, stored.rules)
+}

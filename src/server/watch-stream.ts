@@ -1,0 +1,207 @@
+/**
+ * One open watch: the state it began with, then every change that concerns it, as the bytes of the answer.
+ * Changes wait here, not their bytes, until the client reads; a client that lets too much wait is cut off.
+ */
+import type { Clock } from '../util/clock.ts'
+import { type Change, type Stored, withVersion } from './storage/stored.ts'
+
+export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
+
+export interface WatchPlan {
+  /** What is sent first, as ADDED; read only as fast as the client takes it. */
+  readonly initial: readonly Stored[]
+  /** What has happened since the version the client had; also read only as fast as the client takes it. */
+  readonly missed: readonly Change[]
+  /** Whether an object is one of those watched. */
+  matches(stored: Stored): boolean
+  encode(type: EventType, stored: Stored): Uint8Array
+  /** Undefined where the client did not ask for bookmarks. */
+  bookmark: ((version: number, isEndOfInitial: boolean) => Uint8Array) | undefined
+  /** Whether the end of the initial state is marked by a bookmark. */
+  readonly marksInitialEnd: boolean
+  readonly timeoutMs: number
+}
+
+export interface WatchLimits {
+  readonly pendingChanges: number
+  readonly pendingCharacters: number
+  readonly bookmarkIntervalMs: number
+}
+
+interface WatchEvent {
+  readonly type: EventType
+  readonly stored: Stored
+}
+
+/** Bytes are gathered up to this size before they are handed on. */
+const chunkSize = 64 * 1024
+
+export class WatchStream {
+  /** In the order they happened; only those the plan has not filtered out. */
+  #pending: WatchEvent[] = []
+  #pendingCharacters = 0
+
+  /** The version that the initial state is of. */
+  readonly #startVersion: number
+
+  /** The version of the last change heard of: what a bookmark can promise. */
+  #version: number
+  #isBookmarkDue = false
+
+  /** Nothing more is taken in; what waits is still sent. */
+  #isEnding = false
+
+  /** Nothing more is sent either. */
+  #isCut = false
+  #wake: () => void = () => {}
+
+  readonly #plan: WatchPlan
+  readonly #limits: WatchLimits
+  readonly #ended = new AbortController()
+
+  constructor(plan: WatchPlan, limits: WatchLimits, version: number) {
+    this.#plan = plan
+    this.#limits = limits
+    this.#startVersion = version
+    this.#version = version
+  }
+
+  /** To be called for every change of the collection, in order. */
+  hear(change: Change): void {
+    if (this.#isEnding) return
+    this.#version = change.version
+    const event = this.#eventOf(change)
+    if (event === undefined) return
+    this.#pending.push(event)
+    this.#pendingCharacters += event.stored.json.length
+    const { pendingChanges, pendingCharacters } = this.#limits
+    if (this.#pending.length > pendingChanges || this.#pendingCharacters > pendingCharacters) this.cut()
+    this.#wake()
+  }
+
+  /** Sends what waits, then ends in good order. */
+  end(): void {
+    this.#isEnding = true
+    this.#ended.abort()
+    this.#wake()
+  }
+
+  /** Ends at once: the client is gone, or too slow to be worth the memory. */
+  cut(): void {
+    this.#isCut = true
+    this.#pending = []
+    this.end()
+  }
+
+  /** Aborted when nothing more is taken in, for whatever reason. */
+  get ended(): AbortSignal {
+    return this.#ended.signal
+  }
+
+  /** Ends the stream after its time, and reminds it of bookmarks; to be called once. */
+  keepTime(clock: Clock): void {
+    const { signal } = this.#ended
+    const timeOut = async () => {
+      await clock.sleep(this.#plan.timeoutMs, signal)
+      this.#isBookmarkDue = true
+      this.end()
+    }
+    const remind = async () => {
+      for (;;) {
+        await clock.sleep(this.#limits.bookmarkIntervalMs, signal)
+        this.#isBookmarkDue = true
+        this.#wake()
+      }
+    }
+    const ignoreEnd = () => {}
+    timeOut().catch(ignoreEnd)
+    if (this.#plan.bookmark !== undefined) remind().catch(ignoreEnd)
+  }
+
+  /** To be read once. Whoever stops reading ends the stream, even while it waits, even before it has begun. */
+  bytes(): AsyncIterableIterator<Uint8Array, void> {
+    const chunks = this.#chunks()
+    return {
+      next: () => chunks.next(),
+      return: () => {
+        this.cut()
+        return chunks.return()
+      },
+      [Symbol.asyncIterator]() {
+        return this
+      },
+    }
+  }
+
+  async *#chunks(): AsyncGenerator<Uint8Array, void, undefined> {
+    // First of all an empty chunk: the headers go out at once, although nothing may happen for long.
+    yield new Uint8Array(0)
+    yield* this.#firstBytes()
+    for (;;) {
+      const chunk = this.#pendingBytes()
+      if (chunk !== undefined) yield chunk
+      else if (this.#isEnding) return
+      else await new Promise<void>((resolve) => (this.#wake = resolve))
+    }
+  }
+
+  *#firstEvents(): Generator<WatchEvent, void, undefined> {
+    for (const stored of this.#plan.initial) yield { type: 'ADDED', stored }
+    for (const change of this.#plan.missed) {
+      const event = this.#eventOf(change)
+      if (event !== undefined) yield event
+    }
+  }
+
+  *#firstBytes(): Generator<Uint8Array, void, undefined> {
+    const { encode, marksInitialEnd, bookmark } = this.#plan
+    let lines: Uint8Array[] = []
+    let size = 0
+    for (const { type, stored } of this.#firstEvents()) {
+      if (this.#isCut) return
+      const line = encode(type, stored)
+      lines.push(line)
+      size += line.length
+      if (size < chunkSize) continue
+      yield Buffer.concat(lines)
+      lines = []
+      size = 0
+    }
+    if (marksInitialEnd && bookmark !== undefined) lines.push(bookmark(this.#startVersion, true))
+    if (lines.length > 0) yield Buffer.concat(lines)
+  }
+
+  #pendingBytes(): Uint8Array | undefined {
+    if (this.#isCut) return undefined
+    if (this.#pending.length === 0) return this.#bookmarkBytes()
+    const lines: Uint8Array[] = []
+    let size = 0
+    let count = 0
+    for (const { type, stored } of this.#pending) {
+      const line = this.#plan.encode(type, stored)
+      lines.push(line)
+      size += line.length
+      count += 1
+      this.#pendingCharacters -= stored.json.length
+      if (size >= chunkSize) break
+    }
+    this.#pending = this.#pending.slice(count)
+    return lines.length === 1 ? lines[0] : Buffer.concat(lines)
+  }
+
+  #bookmarkBytes(): Uint8Array | undefined {
+    if (!this.#isBookmarkDue) return undefined
+    this.#isBookmarkDue = false
+    return this.#plan.bookmark?.(this.#version, false)
+  }
+
+  /** An object that comes to match arrives as added, one that ceases to match leaves as deleted, although it lives. */
+  #eventOf({ type, current, previous, version }: Change): WatchEvent | undefined {
+    const { matches } = this.#plan
+    const isIn = type !== 'DELETED' && matches(current)
+    const wasIn = previous !== undefined && matches(previous)
+    if (isIn) return { type: wasIn ? 'MODIFIED' : 'ADDED', stored: current }
+    if (!wasIn) return undefined
+    return { type: 'DELETED', stored: type === 'DELETED' ? current : withVersion(previous, version) }
+  }
+}
