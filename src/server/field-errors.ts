@@ -2,6 +2,7 @@
  * What is wrong with one field of an object, worded as the real API server words it
  * (apimachinery's `field.Error`): clients and people read these messages.
  */
+import { goJson } from '../util/go-json.ts'
 
 const titles = {
   FieldValueNotFound: 'Not found',
@@ -18,7 +19,7 @@ const titles = {
   FieldValueTooShort: 'Too short',
 } as const
 
-export type FieldErrorType = keyof typeof titles
+type FieldErrorType = keyof typeof titles
 
 export interface FieldError {
   readonly type: FieldErrorType
@@ -37,15 +38,20 @@ function fieldError(type: FieldErrorType, field: string, value: string | undefin
 
 /** A value as Go prints it: strings quoted, numbers and booleans bare, anything else as JSON. */
 export function formatValue(value: unknown): string {
-  return typeof value === 'string' ? quote(value) : JSON.stringify(value ?? null)
+  return typeof value === 'string' ? quote(value) : goJson(value)
 }
 
 /** Go's `%q`: like JSON, but for the escapes of control characters and what is not printable. */
 export function quote(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped here
-  return JSON.stringify(text).replace(/\\u00([0-9a-f]{2})|\\b|\\f|\u007f/g, (match, hex?: string) => {
-    if (hex !== undefined) return hex === '07' ? '\\a' : hex === '0b' ? '\\v' : `\\x${hex}`
-    return match === '\u007f' ? '\\x7f' : match
+  // An escaped backslash is matched to be left alone: what follows it is no escape.
+  const escaped = JSON.stringify(text).replace(/\\\\|\\u00([0-9a-f]{2})/g, (match, hex?: string) => {
+    if (hex === undefined) return match
+    return hex === '07' ? '\\a' : hex === '0b' ? '\\v' : `\\x${hex}`
+  })
+  return escaped.replace(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (character) => {
+    const code = character.codePointAt(0)!
+    if (code === 0x7f) return '\\x7f'
+    return code < 0x10000 ? `\\u${code.toString(16).padStart(4, '0')}` : `\\U${code.toString(16).padStart(8, '0')}`
   })
 }
 
@@ -73,7 +79,12 @@ export const duplicate = (field: string, value: unknown): FieldError =>
 
 /** `supported` must come in the order the real server lists them, mostly sorted. */
 export const notSupported = (field: string, value: unknown, supported: readonly string[]): FieldError =>
-  fieldError('FieldValueNotSupported', field, formatValue(value), `supported values: ${supported.map(quote).join(', ')}`)
+  fieldError(
+    'FieldValueNotSupported',
+    field,
+    formatValue(value),
+    `supported values: ${supported.map(quote).join(', ')}`,
+  )
 
 export const tooLong = (field: string, maximum: number, unit: 'byte' | 'character' = 'byte'): FieldError =>
   fieldError('FieldValueTooLong', field, undefined, `may not be more than ${plural(maximum, unit)}`)

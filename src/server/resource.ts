@@ -3,6 +3,7 @@
  * Built-in kinds (builtins/) and CRDs (crds/) make these; the verbs work on them without knowing which it is.
  */
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
+import type { User } from './authentication.ts'
 import type { FieldError } from './field-errors.ts'
 
 /** One column of a Table: `kubectl get` shows those of priority 0, `-o wide` all. */
@@ -54,13 +55,29 @@ export interface Strategy {
   prepareForUpdate(object: KubeObject, old: KubeObject): void
   /** The same for an update of `/status`: everything but the status (and what Kubernetes lets through) stays as it was. */
   prepareForStatusUpdate(object: KubeObject, old: KubeObject): void
+  /** The same for `/finalize`, which only namespaces have: `spec.finalizers` alone changes. */
+  prepareForFinalize?(object: KubeObject, old: KubeObject): void
   /** Errors beyond those of metadata, which is the same for all kinds. */
   validate(object: KubeObject): readonly FieldError[]
   validateUpdate(object: KubeObject, old: KubeObject): readonly FieldError[]
   validateStatusUpdate(object: KubeObject, old: KubeObject): readonly FieldError[]
+  /** What is accepted, but its author should know; of an update only what is new. */
+  warnings?(object: KubeObject, old?: KubeObject): readonly string[]
+  /** A PUT to a name that is not there creates the object: so with leases, roles, events and a few more. */
+  readonly allowsCreateOnUpdate?: boolean
+  /** A PUT without a resourceVersion overwrites whatever is there. Custom resources must name one. */
+  readonly allowsUnconditionalUpdate?: boolean
   /** Fields that can be selected by, beside `metadata.name` and `metadata.namespace`. */
   selectableFields?(object: KubeObject): Readonly<Record<string, string>>
   readonly selectableFieldNames?: readonly string[]
+  /** What becomes of dependents where the deletion does not say: kept with jobs, not looked at with events, else deleted. */
+  readonly defaultPropagation?: 'Orphan' | 'None'
+  /** Deletion is answered with the object itself instead of a Status: pods, services, volumes and a few more. */
+  readonly returnsDeletedObject?: boolean
+  /** Namespaces and CRDs stay, marked, until a controller has emptied them: what the mark adds beside the timestamp. */
+  markDeleting?(object: KubeObject, now: string): void
+  /** Whether something beside `metadata.finalizers` keeps a marked object: `spec.finalizers` of namespaces. */
+  isHeld?(object: KubeObject): boolean
   /** Pods are deleted gracefully: 30 s unless told otherwise. Undefined for kinds that go at once. */
   gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number
 }
@@ -85,6 +102,14 @@ export interface ServedResource {
   readonly conversion?: { toStorage(object: KubeObject): KubeObject; fromStorage(object: KubeObject): KubeObject }
   readonly strategy: Strategy
   readonly columns: readonly Column[]
+  /** Made from a CRD. */
+  readonly isCustom?: boolean
+  /** Its CRD is being deleted: nothing new is created. */
+  readonly isTerminating?: boolean
+  /** For kinds that are questions, not objects: the answer to a POST. Nothing is kept of it. */
+  evaluate?(question: KubeObject, asker: User): KubeObject
+  /** Built-in kinds do not repeat `apiVersion` and `kind` on the items of a list. */
+  readonly omitsTypeInLists?: boolean
   /** Shown as a `Warning` header on every request: a deprecated version. */
   readonly warning?: string
   /** For OpenAPI documents; absent where the kind has none. */

@@ -19,9 +19,18 @@ export class StatusError extends Error {
   readonly code: number
   readonly reason: string
   readonly details: StatusDetails | undefined
+  /** A list that cannot go on says here how it could. */
+  readonly metadata: { readonly continue?: string }
 
-  constructor(code: number, reason: string, message: string, details?: StatusDetails) {
+  constructor(
+    code: number,
+    reason: string,
+    message: string,
+    details?: StatusDetails,
+    metadata: { readonly continue?: string } = {},
+  ) {
     super(message)
+    this.metadata = metadata
     this.name = 'StatusError'
     this.code = code
     this.reason = reason
@@ -33,7 +42,7 @@ export class StatusError extends Error {
     return {
       kind: 'Status',
       apiVersion: 'v1',
-      metadata: {},
+      metadata: this.metadata,
       status: 'Failure',
       message: this.message,
       ...(this.reason === '' ? {} : { reason: this.reason }),
@@ -76,12 +85,6 @@ export function methodNotAllowed(): StatusError {
   return new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {})
 }
 
-/** For an action that this resource refuses. */
-export function methodNotSupported(resource: GroupResource, action: string): StatusError {
-  const message = `${action} is not supported on resources of kind ${quote(formatGroupResource(resource))}`
-  return new StatusError(405, 'MethodNotAllowed', message, detailsOf(resource))
-}
-
 export function alreadyExists(resource: GroupResource, name: string): StatusError {
   const message = `${formatGroupResource(resource)} ${quote(name)} already exists`
   return new StatusError(409, 'AlreadyExists', message, detailsOf(resource, name))
@@ -112,11 +115,17 @@ export function invalidObject(group: string, kind: string, name: string, errors:
   const list = messages.length === 1 ? messages[0]! : `[${messages.join(', ')}]`
   const suffix = messages.length === 0 ? '' : `: ${list}`
   return new StatusError(422, 'Invalid', `${subject} ${quote(name)} is invalid${suffix}`, {
-    name,
+    ...(name === '' ? {} : { name }),
     ...(group === '' ? {} : { group }),
-    kind,
+    ...(kind === '' ? {} : { kind }),
     causes: errors.map((error) => ({ reason: error.type, message: error.body, field: error.field })),
   })
+}
+
+/** For a bug of this server: it must not pass in silence, nor take the connection's other requests with it. */
+export function internalError(error: unknown): StatusError {
+  const message = error instanceof Error ? error.message : String(error)
+  return new StatusError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] })
 }
 
 export function notImplemented(message: string): StatusError {
@@ -124,9 +133,13 @@ export function notImplemented(message: string): StatusError {
 }
 
 /** The server cannot answer in time, for example a version that it has not reached yet. */
-export function timedOut(message: string, retryAfterSeconds: number, cause?: string): StatusError {
+export function timedOut(
+  message: string,
+  retryAfterSeconds: number,
+  cause: { readonly reason: string; readonly message: string },
+): StatusError {
   return new StatusError(504, 'Timeout', `Timeout: ${message}`, {
-    ...(cause === undefined ? {} : { causes: [{ reason: cause, message }] }),
+    causes: [cause],
     retryAfterSeconds,
   })
 }

@@ -1,0 +1,147 @@
+/**
+ * JSON texts from clients, read as Go reads them: its words for syntax errors, its limit of depth, and the keys that occur
+ * twice, which JavaScript's parser keeps quiet about. Used for bodies and patches. Does not recurse.
+ */
+import { isContainer } from '../util/json.ts'
+import { explainSyntaxError, maxDepth } from './json-syntax.ts'
+
+/** Parses a JSON text. The error's message is that of Go's decoder: `invalid character '}' after object key`. */
+export function parseJsonText(text: string): unknown {
+  let value: unknown
+  try {
+    value = JSON.parse(text.includes('\\u') ? replaceHalves(text) : text)
+  } catch {
+    throw new SyntaxError(explainSyntaxError(text))
+  }
+  if (mayBeTooDeep(text)) checkDepth(text)
+  return value
+}
+
+/** Half of a surrogate pair is no character; Go reads the replacement character in its place. */
+function replaceHalves(text: string): string {
+  const escapes = /\\\\|\\u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|d[89a-f][\da-f]{2})/gi
+  return text.replace(escapes, (match) => (match.length === 6 ? '\\ufffd' : match))
+}
+
+/** Few texts have so many brackets at all; only those need a closer look. */
+function mayBeTooDeep(text: string): boolean {
+  if (text.length <= maxDepth) return false
+  let brackets = 0
+  for (let index = 0; index < text.length && brackets <= maxDepth; index += 1) {
+    const code = text.charCodeAt(index)
+    if (code === 0x5b || code === 0x7b) brackets += 1
+  }
+  return brackets > maxDepth
+}
+
+function checkDepth(text: string): void {
+  let depth = 0
+  for (const { type } of tokens(text)) {
+    if (type === '{' || type === '[') depth += 1
+    else if (type === '}' || type === ']') depth -= 1
+    if (depth > maxDepth) throw new SyntaxError(`invalid character '${type}' exceeded max depth`)
+  }
+}
+
+type TokenType = '{' | '}' | '[' | ']' | ',' | ':' | 'string' | 'other'
+
+interface Token {
+  readonly type: TokenType
+  readonly start: number
+  readonly end: number
+}
+
+/** The tokens of a text that is known to be JSON. */
+function* tokens(text: string): Generator<Token> {
+  let position = 0
+  while (position < text.length) {
+    const start = position
+    const character = text[position]!
+    if (character === '"') {
+      position = endOfString(text, start)
+      yield { type: 'string', start, end: position }
+    } else if ('{}[],:'.includes(character)) {
+      position += 1
+      yield { type: character as TokenType, start, end: position }
+    } else if (' \t\r\n'.includes(character)) {
+      position += 1
+    } else {
+      while (position < text.length && !' \t\r\n{}[],:"'.includes(text[position]!)) position += 1
+      yield { type: 'other', start, end: position }
+    }
+  }
+}
+
+function endOfString(text: string, start: number): number {
+  for (let end = text.indexOf('"', start + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    let slashes = 0
+    while (text[end - 1 - slashes] === '\\') slashes += 1
+    if (slashes % 2 === 0) return end + 1
+  }
+  return text.length
+}
+
+interface Frame {
+  /** Where the container is: `spec.list[0]`. */
+  readonly path: string
+  /** The keys so far; undefined for a list. */
+  readonly keys: Set<string> | undefined
+  key: string | undefined
+  index: number
+}
+
+/**
+ * The paths of the keys that occur more than once in one object, each once, in the order of their second occurrence, a
+ * hundred at most: `spec.list[0].name`. The text has to be JSON, and `value`, where it is given, what was made of it.
+ */
+export function findDuplicateFields(text: string, value?: unknown): string[] {
+  // Mostly there are none; then there are as many keys in the text as in the value, and counting is cheap.
+  if (value !== undefined && countKeys(text) === countFields(value)) return []
+  const found = new Set<string>()
+  const frames: Frame[] = []
+  for (const token of tokens(text)) {
+    const frame = frames.at(-1)
+    if (token.type === '{' || token.type === '[') {
+      const keys = token.type === '{' ? new Set<string>() : undefined
+      frames.push({ path: frame === undefined ? '' : placeIn(frame), keys, key: undefined, index: 0 })
+    } else if (token.type === '}' || token.type === ']') {
+      frames.pop()
+    } else if (frame !== undefined && token.type === ',') {
+      frame.key = undefined
+      frame.index += 1
+    } else if (frame?.keys !== undefined && token.type === 'string' && frame.key === undefined) {
+      frame.key = JSON.parse(text.slice(token.start, token.end)) as string
+      if (frame.keys.has(frame.key)) found.add(placeIn(frame))
+      frame.keys.add(frame.key)
+      if (found.size >= 100) break
+    }
+  }
+  return [...found]
+}
+
+function countKeys(text: string): number {
+  let count = 0
+  for (let start = text.indexOf('"'); start >= 0; start = text.indexOf('"', start)) {
+    start = endOfString(text, start)
+    while (' \t\r\n'.includes(text[start] ?? 'x')) start += 1
+    if (text[start] === ':') count += 1
+  }
+  return count
+}
+
+function countFields(root: unknown): number {
+  let count = 0
+  const pending: unknown[] = [root]
+  while (pending.length > 0) {
+    const value = pending.pop()
+    if (!isContainer(value)) continue
+    if (!Array.isArray(value)) count += Object.keys(value).length
+    for (const child of Array.isArray(value) ? value : Object.values(value)) if (isContainer(child)) pending.push(child)
+  }
+  return count
+}
+
+function placeIn({ path, keys, key, index }: Frame): string {
+  if (keys === undefined) return `${path}[${index}]`
+  return path === '' ? key! : `${path}.${key}`
+}

@@ -1,0 +1,138 @@
+/**
+ * Which texts may be names, label keys and label values, and why not, in the words of the real server (apimachinery's
+ * `validation` and `content` packages). Also where generated names come from.
+ */
+import { randomInt } from 'node:crypto'
+
+const label = '[a-z0-9]([-a-z0-9]*[a-z0-9])?'
+const subdomain = `${label}(\\.${label})*`
+const label1035 = '[a-z]([-a-z0-9]*[a-z0-9])?'
+const qualified = '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]'
+const labelValue = `(${qualified})?`
+
+const matches = {
+  label: new RegExp(`^${label}$`),
+  subdomain: new RegExp(`^${subdomain}$`),
+  label1035: new RegExp(`^${label1035}$`),
+  qualified: new RegExp(`^${qualified}$`),
+  labelValue: new RegExp(`^${labelValue}$`),
+  ordinary: new RegExp(`^(${subdomain}/)?${qualified}$`),
+}
+
+const labelRule =
+  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character"
+const subdomainRule =
+  "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character"
+const label1035Rule =
+  "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character"
+const qualifiedRule =
+  "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+const labelValueRule =
+  "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+
+function explain(rule: string, pattern: string, examples: readonly string[]): string {
+  const shown = examples.map((example) => `'${example}', `).join(' or ')
+  return `${rule} (e.g. ${shown}regex used for validation is '${pattern}')`
+}
+
+/** Lengths are counted in bytes, as Go does, whatever the message says. */
+function lengthProblems(value: string, maximum: number, unit: 'bytes' | 'characters'): string[] {
+  return Buffer.byteLength(value) > maximum ? [`must be no more than ${maximum} ${unit}`] : []
+}
+
+export function subdomainProblems(value: string): string[] {
+  return subdomainProblemsIn(value, 'characters')
+}
+
+function subdomainProblemsIn(value: string, unit: 'bytes' | 'characters'): string[] {
+  const problems = lengthProblems(value, 253, unit)
+  if (!matches.subdomain.test(value)) problems.push(explain(subdomainRule, subdomain, ['example.com']))
+  return problems
+}
+
+export function labelProblems(value: string): string[] {
+  const problems = lengthProblems(value, 63, 'characters')
+  if (matches.label.test(value)) return problems
+  if (matches.subdomain.test(value)) return [...problems, 'must not contain dots']
+  return [...problems, explain(labelRule, label, ['my-name', '123-abc'])]
+}
+
+export function label1035Problems(value: string): string[] {
+  const problems = lengthProblems(value, 63, 'characters')
+  if (!matches.label1035.test(value)) problems.push(explain(label1035Rule, label1035, ['my-name', 'abc-123']))
+  return problems
+}
+
+/** Keys of labels and annotations, finalizers, condition types: a name with an optional domain before a slash. */
+export function qualifiedNameProblems(value: string): string[] {
+  if (value.length <= 63 && matches.ordinary.test(value)) return []
+  const parts = value.split('/')
+  const reason = explain(qualifiedRule, qualified, ['MyName', 'my.name', '123-abc'])
+  if (parts.length > 2) {
+    return [`a valid label key ${reason} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')`]
+  }
+  const name = parts.pop()!
+  const [prefix] = parts
+  const problems = prefix === undefined ? [] : prefixProblems(prefix)
+  if (name === '') problems.push('name part must be non-empty')
+  else problems.push(...lengthProblems(name, 63, 'bytes').map((problem) => `name part ${problem}`))
+  if (!matches.qualified.test(name)) problems.push(`name part ${reason}`)
+  return problems
+}
+
+function prefixProblems(prefix: string): string[] {
+  const problems = prefix === '' ? ['must be non-empty'] : subdomainProblemsIn(prefix, 'bytes')
+  return problems.map((problem) => `prefix part ${problem}`)
+}
+
+export function labelValueProblems(value: string): string[] {
+  const problems = lengthProblems(value, 63, 'bytes')
+  if (!matches.labelValue.test(value)) {
+    problems.push(explain(labelValueRule, labelValue, ['MyValue', 'my_value', '12345']))
+  }
+  return problems
+}
+
+/**
+ * Why something cannot be the name of an object, or the beginning of one: each kind has one of these four.
+ * This one is for most kinds, custom resources among them.
+ */
+export function subdomainNameProblems(name: string, isPrefix: boolean): string[] {
+  return subdomainProblems(isPrefix ? maskTrailingDash(name) : name)
+}
+
+/** For namespaces and what becomes part of a host name. */
+export function labelNameProblems(name: string, isPrefix: boolean): string[] {
+  return labelProblems(isPrefix ? maskTrailingDash(name) : name)
+}
+
+/** For services. */
+export function label1035NameProblems(name: string, isPrefix: boolean): string[] {
+  return label1035Problems(isPrefix ? maskTrailingDash(name) : name)
+}
+
+/** For RBAC's kinds, and the least that holds for all: it has to fit into a path. */
+export function pathSegmentNameProblems(name: string, isPrefix: boolean): string[] {
+  if (!isPrefix && (name === '.' || name === '..')) return [`may not be '${name}'`]
+  return ['/', '%'].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`)
+}
+
+/** A prefix may end with a dash, since more follows. The real server drops the character before the dash as well. */
+function maskTrailingDash(name: string): string {
+  return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name
+}
+
+/** Without vowels and what looks like them, so that no name is a bad word. */
+const alphabet = 'bcdfghjklmnpqrstvwxz2456789'
+const longestBase = 58
+
+/** A name from `metadata.generateName`: five random characters after it, cut so that 63 are not exceeded. */
+export function generateName(base: string): string {
+  const suffix = Array.from({ length: 5 }, () => alphabet[randomInt(alphabet.length)]).join('')
+  return cutToBytes(base, longestBase) + suffix
+}
+
+/** Go cuts bytes, perhaps in the middle of a character; such a name is refused either way. */
+function cutToBytes(text: string, maximum: number): string {
+  return Buffer.byteLength(text) <= maximum ? text : Buffer.from(text).subarray(0, maximum).toString()
+}

@@ -1,0 +1,184 @@
+/**
+ * The body of a PATCH request, applied to the object it is for: which kinds of patch are taken, how they are read, and
+ * what is answered where one cannot be (apiserver's patch.go). The patch verb calls this, then decodes the result like
+ * any body; what fails there is turned into the answer to a patch by `toPatchError`.
+ */
+import { goJson } from '../util/go-json.ts'
+import { isPlainObject, type Json } from '../util/json.ts'
+import { invalid } from './field-errors.ts'
+import { findDuplicateFields, parseJsonText } from './json-text.ts'
+import type { FieldValidation } from './options.ts'
+import { applyJsonOperations, applyMerge, PatchFailure, type PatchOperation } from './patch-dialect.ts'
+import { badRequest, entityTooLarge, invalidObject, StatusError, unsupportedMediaType } from './status.ts'
+
+export interface PatchOptions {
+  /** Custom resources do not take strategic merge patches, and are refused in other words than built-in kinds. */
+  readonly isCustom: boolean
+  readonly fieldValidation: FieldValidation
+}
+
+export interface Patched {
+  readonly object: { [field: string]: Json }
+  /** Strangers in the patch itself, to be warned of or refused together with those of the object: they come first. */
+  readonly problems: readonly string[]
+}
+
+const maxOperations = 10_000
+
+type PatchType = 'json' | 'merge'
+
+/** Which patch a content type announces. To be called before anything else is looked at, even whether the object exists. */
+export function parsePatchType(contentType: string, { isCustom }: { readonly isCustom: boolean }): PatchType {
+  const semicolon = contentType.indexOf(';')
+  const mediaType = semicolon > 0 ? contentType.slice(0, semicolon) : contentType
+  switch (mediaType) {
+    case 'application/json-patch+json':
+      return 'json'
+    case 'application/merge-patch+json':
+      return 'merge'
+    case 'application/apply-patch+yaml':
+      throw unsupportedMediaType(
+        'server-side apply is not served yet: use a merge patch, or kubectl without --server-side',
+      )
+    case 'application/strategic-merge-patch+json':
+      if (isCustom) throw unknownPatchType(isCustom)
+      throw unsupportedMediaType(
+        'strategic merge patches are not served yet: use a merge patch (kubectl: --type=merge)',
+      )
+    default:
+      throw unknownPatchType(isCustom)
+  }
+}
+
+function unknownPatchType(isCustom: boolean): StatusError {
+  // Built-in kinds are behind a router that looks at content types before the handler can.
+  if (!isCustom) return new StatusError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {})
+  const accepted = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
+  const message = 'the body of the request was in an unknown format - accepted media types include: '
+  return unsupportedMediaType(message + accepted.join(', '))
+}
+
+/** The object as the patch would have it. Throws a StatusError where it does not apply; changes nothing it is given. */
+export function applyPatchBody(
+  contentType: string,
+  patchText: string,
+  current: object,
+  options: PatchOptions,
+): Patched {
+  const type = parsePatchType(contentType, options)
+  const patch = parsePatchText(patchText, options.fieldValidation)
+  const isStrict = options.fieldValidation !== 'Ignore'
+  const duplicates = isStrict ? findDuplicateFields(patchText, patch).map((path) => `duplicate field "${path}"`) : []
+  if (type === 'merge') return { object: mergeInto(current, patch, isStrict), problems: duplicates }
+  const operations = readOperations(patch, isStrict)
+  const unknown = isStrict ? findUnknownMembers(operations) : []
+  const problems = [...unknown, ...duplicates].map((problem) => `json patch ${problem}`)
+  return { object: applyOperations(current, operations), problems }
+}
+
+function parsePatchText(text: string, fieldValidation: FieldValidation): unknown {
+  try {
+    return parseJsonText(text)
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw badRequest(fieldValidation === 'Ignore' ? error.message : `error decoding patch: ${error.message}`)
+  }
+}
+
+function mergeInto(current: object, patch: unknown, isStrict: boolean): Patched['object'] {
+  if (isPlainObject(patch)) return applyMerge(current as Patched['object'], patch)
+  if (isStrict && patch !== null) throw badRequest(`error decoding patch: ${typeError(patch, mapType)}`)
+  // Without strictness, a list replaces the whole object, and fails as an object only then.
+  if (Array.isArray(patch)) throw notAnObject(patch)
+  throw badRequest('Invalid JSON Patch')
+}
+
+function applyOperations(current: object, operations: readonly PatchOperation[]): Patched['object'] {
+  if (operations.length > maxOperations) {
+    throw entityTooLarge(`The allowed maximum operations in a JSON patch is ${maxOperations}, got ${operations.length}`)
+  }
+  const patched = tryOperations(current as Json, operations)
+  if (!isPlainObject(patched)) throw notAnObject(patched)
+  return patched
+}
+
+function tryOperations(document: Json, operations: readonly PatchOperation[]): Json {
+  try {
+    return applyJsonOperations(document, operations)
+  } catch (error) {
+    if (!(error instanceof PatchFailure)) throw error
+    // Neither what failed nor where is told, not even of a failed test.
+    const message = 'the server rejected our request due to an error in our request'
+    throw new StatusError(422, 'Invalid', message, {})
+  }
+}
+
+const memberNames = new Set(['op', 'path', 'from', 'value'])
+const mapType = 'map[string]interface {}'
+
+/** Types are checked here only in the strict modes, which are the usual ones: a wrong one is a 400 then, else a 422. */
+function readOperations(patch: unknown, isStrict: boolean): PatchOperation[] {
+  const [listType, itemType] = isStrict
+    ? ['[]handlers.jsonPatchOp', 'handlers.jsonPatchOp']
+    : ['jsonpatch.Patch', 'jsonpatch.Operation']
+  const prefix = isStrict ? 'error decoding patch: ' : ''
+  if (patch === null) return []
+  if (!Array.isArray(patch)) throw badRequest(prefix + typeError(patch, listType!))
+  return patch.map((operation: unknown) => {
+    if (operation === null) return {}
+    if (!isPlainObject(operation)) throw badRequest(prefix + typeError(operation, itemType!))
+    if (isStrict) checkMembers(operation)
+    return operation
+  })
+}
+
+function checkMembers(operation: PatchOperation): void {
+  for (const name of Object.keys(operation)) {
+    const value = operation[name]
+    if (name === 'value' || !memberNames.has(name) || typeof value === 'string' || value === null) continue
+    const type = jsonTypeOf(value)
+    throw badRequest(
+      `error decoding patch: json: cannot unmarshal ${type} into Go struct field jsonPatchOp.${name} of type string`,
+    )
+  }
+}
+
+function findUnknownMembers(operations: readonly PatchOperation[]): string[] {
+  return operations.flatMap((operation, index) => {
+    const names = Object.keys(operation).filter((name) => !memberNames.has(name))
+    return names.map((name) => `unknown field "[${index}].${name}"`)
+  })
+}
+
+function jsonTypeOf(value: unknown): string {
+  if (Array.isArray(value)) return 'array'
+  return typeof value === 'boolean' ? 'bool' : typeof value
+}
+
+function typeError(value: unknown, type: string): string {
+  return `json: cannot unmarshal ${jsonTypeOf(value)} into Go value of type ${type}`
+}
+
+const typeMeta =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+
+function notAnObject(patched: Json): StatusError {
+  return rejectPatched(patched, `couldn't get version/kind; json parse error: ${typeError(patched, typeMeta)}`)
+}
+
+/** A 422 that shows the whole object which the patch would have made, and what is wrong with it. */
+export function rejectPatched(patched: Json, why: string): StatusError {
+  return invalidObject('', '', '', [invalid('patch', goJson(patched), why)])
+}
+
+/**
+ * What the real server answers where the patched object cannot be decoded: the same reason as for a body, but as a 422.
+ * `error` is what decoding threw; anything but a refusal to decode is handed back as it is.
+ */
+export function toPatchError(patched: Json, error: unknown): unknown {
+  if (!(error instanceof StatusError) || error.code !== 400) return error
+  const why =
+    /^\S+ in version "[^"]*" cannot be handled as a \S+: (.*)$/s.exec(error.message)?.[1] ??
+    /^the object provided is unrecognized \(must be of type \S+\): (.*) \(.*\)$/s.exec(error.message)?.[1]
+  return why === undefined ? error : rejectPatched(patched, why)
+}
