@@ -1,0 +1,58 @@
+/**
+ * Paths into a schema, as `selectableFields` and the rules of CEL name fields: `.spec.engine`, or `['with.dots']`.
+ * Nothing else of JSONPath is allowed in them.
+ */
+
+import { isPlainObject } from '../../util/json.ts'
+import type { JsonSchema } from '../schema/structural.ts'
+
+export interface FieldPathOptions {
+  /** `['name']` beside `.name`. */
+  readonly allowBrackets?: boolean
+}
+
+export type FoundField =
+  | { readonly names: readonly string[]; readonly schema: JsonSchema | undefined }
+  | { readonly problem: string }
+
+export function findField(path: string, root: JsonSchema, { allowBrackets = true }: FieldPathOptions = {}): FoundField {
+  const tokens = tokenize(path)
+  const names: string[] = []
+  let schema: JsonSchema | undefined = root
+  while (tokens.length > 0) {
+    const opening = tokens.shift()!
+    if (opening === '[' && !allowBrackets) return { problem: 'array notation is not allowed' }
+    if (opening !== '[' && opening !== '.') return { problem: `expected [ or . but got: ${opening}` }
+    const name = opening === '.' ? tokens.shift() : quotedName(tokens.shift())
+    if (name === undefined) return { problem: 'unexpected end of JSON path' }
+    if (typeof name !== 'string') return name
+    const child: JsonSchema | true | undefined = schema && childOf(schema, name)
+    if (child === undefined) return { problem: 'does not refer to a valid field' }
+    schema = child === true ? undefined : child
+    names.push(name)
+    if (opening === '[') {
+      const closing = tokens.shift()
+      if (closing === undefined) return { problem: 'unexpected end of JSON path' }
+      if (closing !== ']') return { problem: `expected ] but got ${closing}` }
+    }
+  }
+  return { names, schema }
+}
+
+/** The delimiters and what is between them; a text in single quotes is one token. */
+function tokenize(path: string): string[] {
+  return path.match(/'(?:[^'\\]|\\.)*'?|[.[\]]|[^.[\]']+[^.[\]]*/gs) ?? []
+}
+
+function quotedName(token: string | undefined): string | { problem: string } | undefined {
+  if (token === undefined) return undefined
+  if (!/^'.*'$/s.test(token) || token.length < 2) return { problem: `expected single quoted string but got ${token}` }
+  return token.slice(1, -1).replace(/\\(.)/gs, '$1')
+}
+
+/** True for a field of a map whose values have no schema. */
+function childOf({ properties, additionalProperties }: JsonSchema, name: string): JsonSchema | true | undefined {
+  if (properties) return Object.hasOwn(properties, name) ? properties[name] : undefined
+  if (additionalProperties === undefined) return undefined
+  return isPlainObject(additionalProperties) ? (additionalProperties as JsonSchema) : true
+}

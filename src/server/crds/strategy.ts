@@ -1,0 +1,169 @@
+/**
+ * The rules of custom resources of one version, made of its schema: how their bodies are read, what an update may change,
+ * when they are valid. Made by resources.ts; metadata is somebody else's.
+ */
+import { formatGroupVersion, type Json, type JsonObject, type KubeObject } from '../../kube/objects.ts'
+import { cloneJson, isDeepEqual } from '../../util/equality.ts'
+import { getOwn, isPlainObject, setOwn } from '../../util/json.ts'
+import { type FieldError, formatFieldError, invalid } from '../field-errors.ts'
+import { finalizerWarnings } from '../metadata.ts'
+import { subdomainNameProblems } from '../names.ts'
+import type { Decoded, ScalePaths, Strategy } from '../resource.ts'
+import { applyDefaults, dropNulls } from '../schema/default.ts'
+import { coerceEmbedded, validateEmbedded } from '../schema/embedded.ts'
+import { validateListTypes } from '../schema/list-types.ts'
+import { pruneObject } from '../schema/prune.ts'
+import type { SchemaNode } from '../schema/structural.ts'
+import { validateValue } from '../schema/validate.ts'
+import { badRequest } from '../status.ts'
+import { validateScaleSpec, validateScaleStatus } from './scale.ts'
+
+export interface CustomStrategyOptions {
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly schema: SchemaNode
+  readonly hasStatus: boolean
+  readonly scale: ScalePaths | undefined
+  /** The names of fields on the way to each, by its name in selectors. */
+  readonly selectable: ReadonlyMap<string, readonly string[]>
+  /** Only the version that is stored fills in defaults on reading: each version has its own. */
+  readonly isStorage: boolean
+}
+
+export function createCustomStrategy(options: CustomStrategyOptions): Strategy {
+  const { schema, hasStatus, scale, selectable } = options
+  const status = schema.properties.get('status')
+  const validateContent = (object: KubeObject, old?: KubeObject): FieldError[] => [
+    ...validateValue(schema, asJson(object), old === undefined ? {} : { old: asJson(old) }),
+    ...(scale ? [...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)] : []),
+  ]
+  return {
+    decode: (body) => decode(body, options),
+    fromStorage(object) {
+      const read = coerce(object, options).object
+      if (options.isStorage) applyDefaults(asJson(read), schema)
+      return read
+    },
+    nameProblems: subdomainNameProblems,
+    prepareForCreate(object) {
+      if (hasStatus) delete object['status']
+      object.metadata.generation = 1
+    },
+    prepareForUpdate: (object, old) => prepareForUpdate(object, old, hasStatus),
+    prepareForStatusUpdate,
+    validate(object) {
+      const json = asJson(object)
+      const typeErrors = validateType(object, options)
+      return [
+        ...(typeErrors.length > 0 ? typeErrors : validateContent(object)),
+        ...validateEmbedded(json, schema),
+        ...validateListTypes(schema, json),
+      ]
+    },
+    validateUpdate(object, old) {
+      const json = asJson(object)
+      const typeErrors = validateType(object, options)
+      return [
+        ...(typeErrors.length > 0 ? typeErrors : validateContent(object, old)),
+        ...validateEmbedded(json, schema),
+        ...validateNewListTypes(schema, json, asJson(old)),
+      ]
+    },
+    validateStatusUpdate(object, old) {
+      const json = asJson(object)
+      const value = getOwn(json, 'status')
+      const oldStatus = getOwn(asJson(old), 'status')
+      const errors: FieldError[] = []
+      if (value !== undefined && status) {
+        const ratchet = oldStatus === undefined ? {} : { old: oldStatus }
+        errors.push(...validateValue(status, value, { prefix: 'status', ...ratchet }))
+      }
+      if (scale) errors.push(...validateScaleStatus(object, scale))
+      return [...errors, ...validateNewListTypes(schema, json, asJson(old))]
+    },
+    warnings: (object, old) => finalizerWarnings(object.metadata, old?.metadata),
+    selectableFieldNames: [...selectable.keys()],
+    ...(selectable.size === 0
+      ? {}
+      : { selectableFields: (object: KubeObject) => selectFields(asJson(object), selectable) }),
+  }
+}
+
+/** Unlike built-in kinds, custom resources are not refused before this for being something else. */
+function validateType({ apiVersion, kind }: KubeObject, own: CustomStrategyOptions): FieldError[] {
+  const expected = formatGroupVersion(own.group, own.version)
+  return [
+    ...(kind === own.kind ? [] : [invalid('kind', kind, `must be ${own.kind}`)]),
+    ...(apiVersion === expected ? [] : [invalid('apiVersion', apiVersion, `must be ${expected}`)]),
+  ]
+}
+
+function asJson(object: KubeObject): JsonObject {
+  return object as unknown as JsonObject
+}
+
+function decode(body: KubeObject, options: CustomStrategyOptions): Decoded {
+  const { object, dropped } = coerce(body, options)
+  applyDefaults(asJson(object), options.schema)
+  return { object, problems: dropped.map((path) => `unknown field "${path}"`) }
+}
+
+/** A copy with what the schema allows. Metadata is left as it is: it was read before. */
+export function coerce(
+  body: KubeObject,
+  { schema, kind, version }: Pick<CustomStrategyOptions, 'schema' | 'kind' | 'version'>,
+): { object: KubeObject; dropped: string[] } {
+  const object = cloneJson(asJson(body))
+  const dropped = pruneObject(object, schema)
+  const metadata = object['metadata']
+  dropNulls(object, schema)
+  // Where the schema mentions metadata, a null in it could have gone.
+  if (metadata !== undefined) object['metadata'] = metadata
+  const coerced = coerceEmbedded(object, schema, '')
+  if ('error' in coerced) {
+    const reason = formatFieldError(coerced.error)
+    throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${reason}`)
+  }
+  return { object: object as unknown as KubeObject, dropped: [...dropped, ...coerced.dropped] }
+}
+
+function prepareForUpdate(object: KubeObject, old: KubeObject, hasStatus: boolean): void {
+  if (hasStatus) {
+    if (Object.hasOwn(old, 'status')) object['status'] = old['status']
+    else delete object['status']
+  }
+  const { metadata, ...fields } = object
+  const { metadata: oldMetadata, ...oldFields } = old
+  if (!isDeepEqual(fields, oldFields)) metadata.generation = (oldMetadata.generation ?? 0) + 1
+}
+
+/** Everything but the status and who manages which field is put back. */
+function prepareForStatusUpdate(object: KubeObject, old: KubeObject): void {
+  const { managedFields } = object.metadata
+  const hasNewStatus = Object.hasOwn(object, 'status')
+  const status = object['status']
+  for (const key of Object.keys(object)) delete object[key]
+  // Nothing below metadata is changed from here on: the rest can be the same.
+  for (const key of Object.keys(old)) setOwn(object, key, old[key])
+  object.metadata = { ...old.metadata }
+  if (managedFields) object.metadata.managedFields = managedFields
+  else delete object.metadata.managedFields
+  if (hasNewStatus) object['status'] = status
+  else delete object['status']
+}
+
+/** Duplicates are an error only where the old object had none anywhere. */
+function validateNewListTypes(schema: SchemaNode, json: JsonObject, old: JsonObject): FieldError[] {
+  const errors = validateListTypes(schema, json)
+  return errors.length > 0 && validateListTypes(schema, old).length > 0 ? [] : errors
+}
+
+function selectFields(object: JsonObject, fields: CustomStrategyOptions['selectable']): Record<string, string> {
+  const entries = [...fields].map(([name, path]) => {
+    let value: Json | undefined = object
+    for (const key of path) value = isPlainObject(value) ? getOwn(value, key) : undefined
+    return [name, value === null || value === undefined ? '' : String(value)]
+  })
+  return Object.fromEntries(entries) as Record<string, string>
+}

@@ -1,0 +1,122 @@
+/** Validates `spec.conversion`. The paths are those of the real server's internal form, in which `webhook` is no level. */
+import { X509Certificate } from 'node:crypto'
+import { type FieldError, forbidden, invalid, notSupported, required } from '../field-errors.ts'
+import { label1035Problems, subdomainProblems } from '../names.ts'
+import { parseGoUrl } from '../schema/go-url.ts'
+import type { CrdClientConfig, CrdConversion, CrdServiceReference } from './definition.ts'
+
+export interface ConversionOptions {
+  /** Until a CRD is established, nobody minds its certificates. */
+  readonly allowInvalidCaBundle: boolean
+}
+
+export function validateConversion(conversion: CrdConversion | undefined, options: ConversionOptions): FieldError[] {
+  if (!conversion) return []
+  const { strategy, webhook } = conversion
+  const path = 'spec.conversion'
+  const errors: FieldError[] = []
+  if (strategy === '') errors.push(required(`${path}.strategy`))
+  else if (strategy !== 'None' && strategy !== 'Webhook') {
+    errors.push(notSupported(`${path}.strategy`, strategy, ['None', 'Webhook']))
+  }
+  const reviewVersions = webhook?.conversionReviewVersions ?? []
+  if (strategy === 'Webhook') {
+    return [
+      ...errors,
+      ...validateClientConfig(webhook?.clientConfig, `${path}.webhookClientConfig`, options),
+      ...validateReviewVersions(reviewVersions, `${path}.conversionReviewVersions`),
+    ]
+  }
+  const detail = 'should not be set when strategy is not set to Webhook'
+  if (webhook?.clientConfig) errors.push(forbidden(`${path}.webhookClientConfig`, detail))
+  if (reviewVersions.length > 0) errors.push(forbidden(`${path}.conversionReviewVersions`, detail))
+  return errors
+}
+
+function validateClientConfig(
+  config: CrdClientConfig | undefined,
+  path: string,
+  { allowInvalidCaBundle }: ConversionOptions,
+): FieldError[] {
+  if (!config) return [required(path, 'required when strategy is set to Webhook')]
+  const { url, service, caBundle = '' } = config
+  const errors: FieldError[] = []
+  if ((url === undefined) === (service === undefined)) {
+    errors.push(required(path, 'exactly one of url or service is required'))
+  } else if (url !== undefined) {
+    errors.push(...validateUrl(url, `${path}.url`))
+  } else {
+    errors.push(...validateService(service!, `${path}.service`))
+  }
+  const problem = caBundle === '' || allowInvalidCaBundle ? undefined : caBundleProblem(caBundle)
+  return problem === undefined ? errors : [...errors, invalid(`${path}.caBundle`, caBundle, problem)]
+}
+
+function validateUrl(text: string, field: string): FieldError[] {
+  const form = '; desired format: https://host[/path]'
+  const parsed = parseGoUrl(text)
+  if ('problem' in parsed) return [required(field, `url must be a valid URL: ${parsed.problem}${form}`)]
+  const { scheme, host, user, fragment, query } = parsed.url
+  const errors: FieldError[] = []
+  if (scheme !== 'https') errors.push(invalid(field, scheme, `'https' is the only allowed URL scheme${form}`))
+  if (host === '') errors.push(invalid(field, host, `host must be specified${form}`))
+  if (user !== undefined) errors.push(invalid(field, user, 'user information is not permitted in the URL'))
+  if (fragment !== '') errors.push(invalid(field, fragment, 'fragments are not permitted in the URL'))
+  if (query !== '') errors.push(invalid(field, query, 'query parameters are not permitted in the URL'))
+  return errors
+}
+
+function validateService({ name, namespace, path, port = 0 }: CrdServiceReference, field: string): FieldError[] {
+  const errors: FieldError[] = []
+  // The real server has the two mixed up: a missing namespace is reported as a missing name.
+  if (namespace === '') errors.push(required(`${field}.name`))
+  if (name === '') errors.push(required(`${field}.namespace`))
+  if (port < 1 || port > 65535) {
+    errors.push(invalid(`${field}.port`, port, 'port is not valid: must be between 1 and 65535, inclusive'))
+  }
+  return path === undefined ? errors : [...errors, ...validatePath(path, `${field}.path`)]
+}
+
+function validatePath(path: string, field: string): FieldError[] {
+  if (path === '/' || path === '') return []
+  if (path === '//') return [invalid(field, path, 'segment[0] may not be empty')]
+  const errors = path.startsWith('/') ? [] : [invalid(field, path, "must start with a '/'")]
+  const steps = path.slice(1).replace(/\/$/, '').split('/')
+  for (const [index, step] of steps.entries()) {
+    if (step === '') errors.push(invalid(field, path, `segment[${index}] may not be empty`))
+    else {
+      errors.push(...subdomainProblems(step).map((problem) => invalid(field, path, `segment[${index}]: ${problem}`)))
+    }
+  }
+  return errors
+}
+
+function validateReviewVersions(versions: readonly string[], field: string): FieldError[] {
+  if (versions.length === 0) return [required(field)]
+  const errors = versions.flatMap((version, index) => {
+    const at = `${field}[${index}]`
+    if (versions.indexOf(version) < index) return [invalid(at, version, 'duplicate version')]
+    return label1035Problems(version).map((problem) => invalid(at, version, problem))
+  })
+  if (versions.includes('v1') || versions.includes('v1beta1')) return errors
+  return [...errors, invalid(field, versions, 'must include at least one of v1, v1beta1')]
+}
+
+/** Certificates in PEM, of which one at least has to be one. */
+export function caBundleProblem(caBundle: string): string | undefined {
+  const text = Buffer.from(caBundle, 'base64').toString('latin1')
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
+  const why = 'unable to load root certificates'
+  if (!/-----BEGIN [^-]+-----/.test(text)) return `${why}: unable to parse bytes as PEM block`
+  if (blocks.length === 0) return `${why}: no valid certificate authority data seen`
+  return blocks.some(isCertificate) ? undefined : `${why}: failed to parse certificate: x509: malformed certificate`
+}
+
+function isCertificate(pem: string): boolean {
+  try {
+    new X509Certificate(pem)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,31 @@
+/** Dates, times and durations in the forms that Go's `time` package and the real server's formats accept. */
+
+const datePattern = /^(\d{4})-(\d{2})-(\d{2})$/
+const timePattern = /^([0-9]{2}):([0-9]{2}):([0-9]{2})([^\n][0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$/
+
+export function isDate(text: string): boolean {
+  const match = datePattern.exec(text)
+  if (!match) return false
+  const [year, month, day] = match.slice(1).map(Number) as [number, number, number]
+  if (month < 1 || month > 12 || day < 1) return false
+  const isLeap = (year % 4 === 0 && year % 100 !== 0) || year % 400 === 0
+  const days = [31, isLeap ? 29 : 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+  return day <= days[month - 1]!
+}
+
+export function isDateTime(text: string): boolean {
+  const [date, time] = text.toLowerCase().split('t')
+  if (date === undefined || time === undefined || !isDate(date)) return false
+  const match = timePattern.exec(time)
+  return match !== null && match[1]! <= '23' && match[2]! <= '59' && match[3]! <= '59'
+}
+
+const goDuration = /^[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/
+const wordUnits = /^(?:ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/i
+
+/** As Go writes them (`1h30m`), or in words, of which one has to be known and the rest may be anything: `2 days`. */
+export function isDuration(text: string): boolean {
+  if (goDuration.test(text)) return true
+  for (const [, , unit] of text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g)) if (wordUnits.test(unit!)) return true
+  return false
+}

@@ -1,0 +1,15 @@
+/** The types that JSON values have in the eyes of a schema. */
+import type { Json } from '../../kube/objects.ts'
+
+/** The types of a schema, as the real server finds them in decoded JSON: a whole number is an integer, however it was written. */
+export type ValueType = 'null' | 'boolean' | 'string' | 'integer' | 'number' | 'array' | 'object'
+
+const maxInt64 = 2 ** 63
+
+export function typeOf(value: Json): ValueType {
+  if (typeof value === 'string') return 'string'
+  if (typeof value === 'number') return Number.isInteger(value) && Math.abs(value) < maxInt64 ? 'integer' : 'number'
+  if (typeof value === 'boolean') return 'boolean'
+  if (value === null || value === undefined) return 'null'
+  return Array.isArray(value) ? 'array' : 'object'
+}
