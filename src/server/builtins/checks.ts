@@ -1,0 +1,163 @@
+/** What many kinds have checked alike, in the words of apimachinery's and core's validation. Paths are written out. */
+
+import { goJson } from '../../util/go-json.ts'
+import { type FieldError, forbidden, invalid, notSupported, required } from '../field-errors.ts'
+import { labelProblems, labelValueProblems, qualifiedNameProblems, subdomainProblems } from '../names.ts'
+import { isEqual } from './values.ts'
+
+export interface LabelSelector {
+  readonly matchLabels?: Readonly<Record<string, string>>
+  readonly matchExpressions?: ReadonlyArray<{
+    readonly key: string
+    readonly operator: string
+    readonly values?: readonly string[]
+  }>
+}
+
+export type IntOrString = number | string
+
+/** One error for each reason why the value is no good. */
+export function problemsAt(path: string, value: unknown, problems: readonly string[]): FieldError[] {
+  return problems.map((problem) => invalid(path, value, problem))
+}
+
+/** Go prints structs in the order of their fields, as decoded objects have them; only maps are sorted. */
+export function inFieldOrder(error: FieldError, value: unknown): FieldError {
+  if (typeof value !== 'object' || value === null) return error
+  const text = JSON.stringify(value).replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)
+  return { ...error, body: error.body.replace(goJson(value), () => text) }
+}
+
+export function checkNonNegative(path: string, value: number | undefined): FieldError[] {
+  return value !== undefined && value < 0 ? [invalid(path, value, 'must be greater than or equal to 0')] : []
+}
+
+/** Several counters of one object at once. */
+export function checkCounters(path: string, values: object, names: readonly string[]): FieldError[] {
+  return names.flatMap((name) =>
+    checkNonNegative(`${path}.${name}`, (values as Record<string, number | undefined>)[name]),
+  )
+}
+
+export function checkImmutable(path: string, value: unknown, old: unknown): FieldError[] {
+  return isEqual(value, old) ? [] : [inFieldOrder(invalid(path, value, 'field is immutable'), value)]
+}
+
+/** Values in the order in which the real server lists them. */
+export function checkOneOf(path: string, value: string | null | undefined, supported: readonly string[]): FieldError[] {
+  return value === undefined || value === null || supported.includes(value)
+    ? []
+    : [notSupported(path, value, supported)]
+}
+
+export function rangeProblem(low: number, high: number): string {
+  return `must be between ${low} and ${high}, inclusive`
+}
+
+export function portProblems(port: number): string[] {
+  return port >= 1 && port <= 65535 ? [] : [rangeProblem(1, 65535)]
+}
+
+export function portNameProblems(name: string): string[] {
+  const problems: string[] = []
+  if (name.length > 15) problems.push('must be no more than 15 bytes')
+  if (!/^[-a-z0-9]+$/.test(name))
+    problems.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)')
+  if (!/[a-z]/.test(name)) problems.push('must contain at least one letter (a-z)')
+  if (name.includes('--')) problems.push('must not contain consecutive hyphens')
+  if (name.startsWith('-') || name.endsWith('-')) problems.push('must not begin or end with a hyphen')
+  return problems
+}
+
+export function checkPort(path: string, port: IntOrString): FieldError[] {
+  return problemsAt(path, port, typeof port === 'number' ? portProblems(port) : portNameProblems(port))
+}
+
+export function checkLabel(path: string, value: string): FieldError[] {
+  return problemsAt(path, value, labelProblems(value))
+}
+
+export function checkSubdomain(path: string, value: string): FieldError[] {
+  return problemsAt(path, value, subdomainProblems(value))
+}
+
+/** Labels all share one path: the real server does not say which one it means but by its value. */
+export function checkLabels(path: string, labels: Readonly<Record<string, string>> | undefined): FieldError[] {
+  return Object.entries(labels ?? {}).flatMap(([key, value]) => [
+    ...problemsAt(path, key, qualifiedNameProblems(key)),
+    ...problemsAt(path, value, labelValueProblems(value)),
+  ])
+}
+
+export function checkLabelSelector(path: string, selector: LabelSelector | undefined): FieldError[] {
+  if (!selector) return []
+  const errors = checkLabels(`${path}.matchLabels`, selector.matchLabels)
+  for (const [index, requirement] of (selector.matchExpressions ?? []).entries()) {
+    errors.push(...checkRequirement(`${path}.matchExpressions[${index}]`, requirement))
+  }
+  return errors
+}
+
+type Requirement = NonNullable<LabelSelector['matchExpressions']>[number]
+
+function checkRequirement(path: string, { key, operator, values = [] }: Requirement): FieldError[] {
+  const errors: FieldError[] = []
+  if (operator === 'In' || operator === 'NotIn') {
+    if (values.length === 0)
+      errors.push(required(`${path}.values`, "must be specified when `operator` is 'In' or 'NotIn'"))
+  } else if (operator === 'Exists' || operator === 'DoesNotExist') {
+    if (values.length > 0)
+      errors.push(forbidden(`${path}.values`, "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
+  } else errors.push(invalid(`${path}.operator`, operator, 'not a valid selector operator'))
+  errors.push(...problemsAt(`${path}.key`, key, qualifiedNameProblems(key)))
+  for (const [index, value] of values.entries())
+    errors.push(...problemsAt(`${path}.values[${index}]`, value, labelValueProblems(value)))
+  return errors
+}
+
+/** Whether a selector can be turned into one that matches: the real server builds it, which fails on these. */
+export function isUsableSelector(selector: LabelSelector | undefined): boolean {
+  return (
+    (selector?.matchExpressions ?? []).every((requirement) => checkRequirement('', requirement).length === 0) &&
+    checkLabels('', selector?.matchLabels).length === 0
+  )
+}
+
+/** No selector matches nothing; an empty one everything. */
+export function selectorMatches(
+  selector: LabelSelector | undefined,
+  labels: Readonly<Record<string, string>> = {},
+): boolean {
+  if (!selector) return false
+  const has = (key: string): boolean => Object.hasOwn(labels, key)
+  const exact = Object.entries(selector.matchLabels ?? {}).every(([key, value]) => has(key) && labels[key] === value)
+  const expressions = (selector.matchExpressions ?? []).every(({ key, operator, values = [] }) => {
+    if (operator === 'In') return has(key) && values.includes(labels[key]!)
+    if (operator === 'NotIn') return !has(key) || !values.includes(labels[key]!)
+    return operator === 'Exists' ? has(key) : !has(key)
+  })
+  return exact && expressions
+}
+
+export function isEmptySelector(selector: LabelSelector | undefined): boolean {
+  return Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions ?? []).length === 0
+}
+
+function percentProblems(text: string): string[] {
+  const rule = "a valid percent string must be a numeric string followed by an ending '%'"
+  return /^[0-9]+%$/.test(text) ? [] : [`${rule} (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`]
+}
+
+export function checkIntOrPercent(path: string, value: IntOrString): FieldError[] {
+  return typeof value === 'number' ? checkNonNegative(path, value) : problemsAt(path, value, percentProblems(value))
+}
+
+export function checkAtMost100Percent(path: string, value: IntOrString): FieldError[] {
+  const percent = typeof value === 'string' && percentProblems(value).length === 0 ? Number.parseInt(value, 10) : 0
+  return percent > 100 ? [invalid(path, value, 'must not be greater than 100%')] : []
+}
+
+/** The number in either; zero for what is neither. */
+export function intOrPercentValue(value: IntOrString): number {
+  return typeof value === 'number' ? value : Number.parseInt(value, 10) || 0
+}

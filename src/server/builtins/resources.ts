@@ -1,0 +1,293 @@
+/**
+ * The built-in kinds that the server serves: their names as the real server's discovery tells them, and their rules.
+ * The list costs next to nothing; the types of a kind are read when the kind is first used.
+ */
+import type { JsonObject } from '../../kube/objects.ts'
+import type { ScalePaths, ServedResource, Subresource } from '../resource.ts'
+import { builtinColumns } from '../tables/builtin-columns.ts'
+import {
+  endpointsRules,
+  limitRangeRules,
+  namespaceRules,
+  nodeRules,
+  resourceQuotaRules,
+  serviceAccountRules,
+} from './kinds/cluster.ts'
+import { configMapRules, secretRules } from './kinds/config.ts'
+import { cronJobRules } from './kinds/cron-jobs.ts'
+import { controllerRevisionRules, daemonSetRules } from './kinds/daemon-sets.ts'
+import { deploymentRules, replicaSetRules, replicationControllerRules } from './kinds/deployments.ts'
+import { endpointSliceRules } from './kinds/endpoint-slices.ts'
+import { coreEventRules, eventConversion, eventRules } from './kinds/events.ts'
+import { ingressClassRules, ingressRules } from './kinds/ingresses.ts'
+import { jobRules } from './kinds/jobs.ts'
+import { networkPolicyRules } from './kinds/network-policies.ts'
+import { podRules, podTemplateRules } from './kinds/pods.ts'
+import { autoscalerRules, disruptionBudgetRules, leaseRules, priorityClassRules } from './kinds/policies.ts'
+import { clusterRoleBindingRules, clusterRoleRules, roleBindingRules, roleRules } from './kinds/rbac.ts'
+import { createServiceRules } from './kinds/services.ts'
+import { statefulSetRules } from './kinds/stateful-sets.ts'
+import { claimRules, createVolumeRules, storageClassRules } from './kinds/storage.ts'
+import { webhookConfigurationRules } from './kinds/webhooks.ts'
+import { createStrategy, type KindRules } from './strategy.ts'
+import { Types } from './types.ts'
+
+interface Entry {
+  readonly kind: string
+  readonly rules: KindRules
+  /** Where it is not the kind in lower case. */
+  readonly singular?: string
+  /** Where it is not the singular with an `s`. */
+  readonly plural?: string
+  readonly shortNames?: readonly string[]
+  readonly categories?: readonly string[]
+  readonly clusterScoped?: boolean
+  readonly hasStatus?: boolean
+  readonly hasScale?: boolean
+  readonly hasFinalize?: boolean
+  readonly verbs?: readonly string[]
+  readonly warning?: string
+  readonly more?: Pick<ServedResource, 'collection' | 'conversion'>
+}
+
+interface GroupEntry {
+  readonly group: string
+  readonly version: string
+  /** The package of the types. */
+  readonly types: string
+  readonly entries: readonly Entry[]
+}
+
+/** In the order of the real server's discovery, which is the alphabet's. */
+const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
+const subresourceVerbs = ['get', 'patch', 'update']
+const all = ['all']
+const clusterScoped = true
+const hasStatus = true
+const hasScale = true
+
+/** `now` is asked for the few timestamps that the rules themselves write. */
+export function builtinResources(now: () => Date = () => new Date()): ServedResource[] {
+  const types = new Types()
+  const timestamp = (): string => `${now().toISOString().slice(0, 19)}Z`
+  return groups(timestamp).flatMap((group) => group.entries.map((entry) => serve(types, group, entry)))
+}
+
+function serve(types: Types, { group, version, types: prefix }: GroupEntry, entry: Entry): ServedResource {
+  const { kind, rules } = entry
+  const singular = entry.singular ?? kind.toLowerCase()
+  const plural = entry.plural ?? `${singular}s`
+  const type = `${prefix}.${kind}`
+  return {
+    group,
+    version,
+    plural,
+    singular,
+    kind,
+    listKind: `${kind}List`,
+    shortNames: entry.shortNames ?? [],
+    categories: entry.categories ?? [],
+    namespaced: !entry.clusterScoped,
+    verbs: entry.verbs ?? allVerbs,
+    subresources: subresourcesOf(entry, group, version),
+    ...(entry.hasScale && { scale: scalePaths }),
+    collection: group === '' ? plural : `${group}/${plural}`,
+    omitsTypeInLists: true,
+    ...entry.more,
+    strategy: createStrategy(types, type, kind, rules),
+    columns: builtinColumns(group, plural),
+    ...(entry.warning !== undefined && { warning: entry.warning }),
+    get openapi(): JsonObject {
+      return types.definitions[type]!
+    },
+  }
+}
+
+function subresourcesOf({ kind, ...entry }: Entry, group: string, version: string): Subresource[] {
+  const scale = { name: 'scale', kind: 'Scale', group: 'autoscaling', version: 'v1', verbs: subresourceVerbs }
+  const status = { name: 'status', kind, group, version, verbs: subresourceVerbs }
+  const finalize = { name: 'finalize', kind, group, version, verbs: ['update'] }
+  return [
+    ...(entry.hasFinalize ? [finalize] : []),
+    ...(entry.hasScale ? [scale] : []),
+    ...(entry.hasStatus ? [status] : []),
+  ]
+}
+
+/** Unlike those of custom resources, the selector is no text: a label selector, or the plain labels of a controller. */
+const scalePaths: ScalePaths = {
+  specReplicasPath: '.spec.replicas',
+  statusReplicasPath: '.status.replicas',
+  labelSelectorPath: '.spec.selector',
+}
+
+function groups(timestamp: () => string): readonly GroupEntry[] {
+  return [core(timestamp), apps, batch, ...smallGroups]
+}
+
+const endpointsWarning = 'v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice'
+
+function core(timestamp: () => string): GroupEntry {
+  return {
+    group: '',
+    version: 'v1',
+    types: 'core.v1',
+    entries: [
+      { kind: 'ConfigMap', shortNames: ['cm'], rules: configMapRules },
+      { kind: 'Endpoints', plural: 'endpoints', shortNames: ['ep'], rules: endpointsRules, warning: endpointsWarning },
+      { kind: 'Event', shortNames: ['ev'], rules: coreEventRules },
+      { kind: 'LimitRange', shortNames: ['limits'], rules: limitRangeRules },
+      {
+        kind: 'Namespace',
+        shortNames: ['ns'],
+        clusterScoped,
+        hasStatus,
+        hasFinalize: true,
+        rules: namespaceRules,
+        verbs: allVerbs.filter((verb) => verb !== 'deletecollection'),
+      },
+      { kind: 'Node', shortNames: ['no'], clusterScoped, hasStatus, rules: nodeRules },
+      { kind: 'PersistentVolumeClaim', shortNames: ['pvc'], hasStatus, rules: claimRules },
+      { kind: 'PersistentVolume', shortNames: ['pv'], clusterScoped, hasStatus, rules: createVolumeRules(timestamp) },
+      { kind: 'Pod', shortNames: ['po'], categories: all, hasStatus, rules: podRules },
+      { kind: 'PodTemplate', rules: podTemplateRules },
+      {
+        kind: 'ReplicationController',
+        shortNames: ['rc'],
+        categories: all,
+        hasStatus,
+        hasScale,
+        rules: replicationControllerRules,
+      },
+      { kind: 'ResourceQuota', shortNames: ['quota'], hasStatus, rules: resourceQuotaRules },
+      { kind: 'Secret', rules: secretRules },
+      { kind: 'ServiceAccount', shortNames: ['sa'], rules: serviceAccountRules },
+      { kind: 'Service', shortNames: ['svc'], categories: all, hasStatus, rules: createServiceRules() },
+    ],
+  }
+}
+
+const apps: GroupEntry = {
+  group: 'apps',
+  version: 'v1',
+  types: 'apps.v1',
+  entries: [
+    { kind: 'ControllerRevision', rules: controllerRevisionRules },
+    { kind: 'DaemonSet', shortNames: ['ds'], categories: all, hasStatus, rules: daemonSetRules },
+    { kind: 'Deployment', shortNames: ['deploy'], categories: all, hasStatus, hasScale, rules: deploymentRules },
+    { kind: 'ReplicaSet', shortNames: ['rs'], categories: all, hasStatus, hasScale, rules: replicaSetRules },
+    { kind: 'StatefulSet', shortNames: ['sts'], categories: all, hasStatus, hasScale, rules: statefulSetRules },
+  ],
+}
+
+const batch: GroupEntry = {
+  group: 'batch',
+  version: 'v1',
+  types: 'batch.v1',
+  entries: [
+    { kind: 'CronJob', shortNames: ['cj'], categories: all, hasStatus, rules: cronJobRules },
+    { kind: 'Job', categories: all, hasStatus, rules: jobRules },
+  ],
+}
+
+const extensions = ['api-extensions']
+
+const smallGroups: readonly GroupEntry[] = [
+  {
+    group: 'admissionregistration.k8s.io',
+    version: 'v1',
+    types: 'admissionregistration.v1',
+    entries: [
+      { kind: 'MutatingWebhookConfiguration', categories: extensions, clusterScoped, rules: webhookConfigurationRules },
+      {
+        kind: 'ValidatingWebhookConfiguration',
+        categories: extensions,
+        clusterScoped,
+        rules: webhookConfigurationRules,
+      },
+    ],
+  },
+  {
+    group: 'autoscaling',
+    version: 'v2',
+    types: 'autoscaling.v2',
+    entries: [
+      { kind: 'HorizontalPodAutoscaler', shortNames: ['hpa'], categories: all, hasStatus, rules: autoscalerRules },
+    ],
+  },
+  {
+    group: 'coordination.k8s.io',
+    version: 'v1',
+    types: 'coordination.v1',
+    entries: [{ kind: 'Lease', rules: leaseRules }],
+  },
+  {
+    group: 'discovery.k8s.io',
+    version: 'v1',
+    types: 'discovery.v1',
+    entries: [{ kind: 'EndpointSlice', rules: endpointSliceRules }],
+  },
+  {
+    group: 'events.k8s.io',
+    version: 'v1',
+    types: 'events.v1',
+    // The same events as in the core group, under newer names.
+    entries: [
+      {
+        kind: 'Event',
+        shortNames: ['ev'],
+        rules: eventRules,
+        more: { collection: 'events', conversion: eventConversion },
+      },
+    ],
+  },
+  {
+    group: 'networking.k8s.io',
+    version: 'v1',
+    types: 'networking.v1',
+    entries: [
+      { kind: 'IngressClass', plural: 'ingressclasses', clusterScoped, rules: ingressClassRules },
+      { kind: 'Ingress', plural: 'ingresses', shortNames: ['ing'], hasStatus, rules: ingressRules },
+      { kind: 'NetworkPolicy', plural: 'networkpolicies', shortNames: ['netpol'], rules: networkPolicyRules },
+    ],
+  },
+  {
+    group: 'policy',
+    version: 'v1',
+    types: 'policy.v1',
+    entries: [{ kind: 'PodDisruptionBudget', shortNames: ['pdb'], hasStatus, rules: disruptionBudgetRules }],
+  },
+  {
+    group: 'rbac.authorization.k8s.io',
+    version: 'v1',
+    types: 'rbac.v1',
+    entries: [
+      { kind: 'ClusterRoleBinding', clusterScoped, rules: clusterRoleBindingRules },
+      { kind: 'ClusterRole', clusterScoped, rules: clusterRoleRules },
+      { kind: 'RoleBinding', rules: roleBindingRules },
+      { kind: 'Role', rules: roleRules },
+    ],
+  },
+  {
+    group: 'scheduling.k8s.io',
+    version: 'v1',
+    types: 'scheduling.v1',
+    entries: [
+      {
+        kind: 'PriorityClass',
+        plural: 'priorityclasses',
+        shortNames: ['pc'],
+        clusterScoped,
+        rules: priorityClassRules,
+      },
+    ],
+  },
+  {
+    group: 'storage.k8s.io',
+    version: 'v1',
+    types: 'storage.v1',
+    entries: [
+      { kind: 'StorageClass', plural: 'storageclasses', shortNames: ['sc'], clusterScoped, rules: storageClassRules },
+    ],
+  },
+]

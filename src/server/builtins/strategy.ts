@@ -1,0 +1,124 @@
+/**
+ * Makes the Strategy of a built-in kind out of its type and what is special about it: decoding, defaulting and encoding
+ * are the same for all, and so is most of what happens to the status and the generation. resources.ts calls this.
+ */
+import type { KubeObject } from '../../kube/objects.ts'
+import type { FieldError } from '../field-errors.ts'
+import { subdomainNameProblems } from '../names.ts'
+import type { Strategy } from '../resource.ts'
+import { badRequest } from '../status.ts'
+import { DecodeError, decodeStruct } from './decode.ts'
+import { defaulters } from './defaulters.ts'
+import { applyDefaults } from './defaulting.ts'
+import { encodeStruct } from './encode.ts'
+import type { Types } from './types.ts'
+import { isEqual } from './values.ts'
+
+/** What a kind does beyond what all kinds do. Those that prepare change the object they are given. */
+export interface KindRules {
+  /** Most names are subdomains. */
+  readonly nameProblems?: Strategy['nameProblems']
+  /** The kind has a status that only `/status` changes. */
+  readonly hasStatus?: boolean
+  /** The kind counts its changes in `metadata.generation`; these are the parts that count. */
+  readonly generationOf?: (object: KubeObject) => unknown
+  readonly prepareForCreate?: (object: KubeObject) => void
+  readonly prepareForUpdate?: (object: KubeObject, old: KubeObject) => void
+  readonly prepareForStatusUpdate?: (object: KubeObject, old: KubeObject) => void
+  readonly prepareForFinalize?: (object: KubeObject, old: KubeObject) => void
+  readonly validate?: (object: KubeObject) => FieldError[]
+  /** Checks beside those of `validate`, and before them. */
+  readonly validateChange?: (object: KubeObject, old: KubeObject) => FieldError[]
+  /** Replaces both for updates: for kinds whose checks are mixed. */
+  readonly validateUpdate?: (object: KubeObject, old: KubeObject) => FieldError[]
+  readonly validateStatus?: (object: KubeObject, old: KubeObject) => FieldError[]
+  readonly selectable?: { readonly [field: string]: (object: KubeObject) => string }
+  readonly extra?: Pick<
+    Strategy,
+    | 'allowsCreateOnUpdate'
+    | 'allowsUnconditionalUpdate'
+    | 'returnsDeletedObject'
+    | 'markDeleting'
+    | 'isHeld'
+    | 'gracePeriodSeconds'
+    | 'defaultPropagation'
+  >
+}
+
+export function createStrategy(types: Types, type: string, kind: string, rules: KindRules): Strategy {
+  const write = (object: KubeObject): void => replaceContent(object, encodeStruct(types, type, object))
+  const selectable = Object.entries(rules.selectable ?? {})
+  return {
+    decode: (body) => decodeKind(types, type, kind, body),
+    nameProblems: rules.nameProblems ?? subdomainNameProblems,
+    prepareForCreate(object) {
+      if (rules.hasStatus) object['status'] = {}
+      if (rules.generationOf) object.metadata.generation = 1
+      rules.prepareForCreate?.(object)
+      write(object)
+    },
+    prepareForUpdate(object, old) {
+      keepField(object, old, rules.hasStatus ? 'status' : undefined)
+      rules.prepareForUpdate?.(object, old)
+      write(object)
+      keepGeneration(object, old)
+      if (rules.generationOf && !isEqual(rules.generationOf(object), rules.generationOf(old))) {
+        object.metadata.generation = (old.metadata.generation ?? 0) + 1
+        write(object)
+      }
+    },
+    prepareForStatusUpdate(object, old) {
+      keepField(object, old, 'spec')
+      rules.prepareForStatusUpdate?.(object, old)
+      keepGeneration(object, old)
+      write(object)
+    },
+    prepareForFinalize(object, old) {
+      rules.prepareForFinalize?.(object, old)
+      write(object)
+    },
+    validate: (object) => rules.validate?.(object) ?? [],
+    validateUpdate(object, old) {
+      if (rules.validateUpdate) return rules.validateUpdate(object, old)
+      return [...(rules.validateChange?.(object, old) ?? []), ...(rules.validate?.(object) ?? [])]
+    },
+    validateStatusUpdate: (object, old) => rules.validateStatus?.(object, old) ?? [],
+    ...(selectable.length > 0 && {
+      selectableFieldNames: selectable.map(([name]) => name),
+      selectableFields: (object: KubeObject) =>
+        Object.fromEntries(selectable.map(([name, read]) => [name, read(object)])),
+    }),
+    allowsUnconditionalUpdate: true,
+    ...rules.extra,
+  }
+}
+
+function decodeKind(types: Types, type: string, kind: string, body: KubeObject): ReturnType<Strategy['decode']> {
+  try {
+    const { object, problems } = decodeStruct(types, type, body)
+    applyDefaults(types, defaulters, type, object)
+    return { object: encodeStruct(types, type, object) as KubeObject, problems }
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    const version = body.apiVersion.replace(/^.*\//, '')
+    throw badRequest(`${kind} in version "${version}" cannot be handled as a ${kind}: ${error.message}`)
+  }
+}
+
+/** The old object's own value, not a copy: what is prepared is written anew before anybody can change it. */
+function keepField(object: KubeObject, old: KubeObject, field: string | undefined): void {
+  if (field === undefined) return
+  if (old[field] === undefined) delete object[field]
+  else object[field] = old[field]
+}
+
+function keepGeneration(object: KubeObject, old: KubeObject): void {
+  if (old.metadata.generation === undefined) delete object.metadata.generation
+  else object.metadata.generation = old.metadata.generation
+}
+
+/** Encoding makes a new object; whoever prepares one wants the object itself changed. */
+function replaceContent(object: KubeObject, content: object): void {
+  for (const key of Object.keys(object)) delete object[key]
+  Object.assign(object, content)
+}

@@ -1,0 +1,42 @@
+/** The kinds whose types generate.ts writes down, by the OpenAPI document that describes them. */
+export const generatedKinds: ReadonlyArray<readonly [document: string, group: string, kinds: readonly string[]]> = [
+  [
+    'api__v1',
+    'core.v1',
+    [
+      'ConfigMap',
+      'Endpoints',
+      'Event',
+      'LimitRange',
+      'Namespace',
+      'Node',
+      'PersistentVolume',
+      'PersistentVolumeClaim',
+      'Pod',
+      'PodTemplate',
+      'ReplicationController',
+      'ResourceQuota',
+      'Secret',
+      'Service',
+      'ServiceAccount',
+    ],
+  ],
+  // Served as a subresource of these: the document of its own group does not describe it.
+  ['apis__apps__v1', 'autoscaling.v1', ['Scale']],
+  ['apis__apps__v1', 'apps.v1', ['ControllerRevision', 'DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet']],
+  ['apis__batch__v1', 'batch.v1', ['CronJob', 'Job']],
+  ['apis__coordination.k8s.io__v1', 'coordination.v1', ['Lease']],
+  ['apis__rbac.authorization.k8s.io__v1', 'rbac.v1', ['ClusterRole', 'ClusterRoleBinding', 'Role', 'RoleBinding']],
+  [
+    'apis__admissionregistration.k8s.io__v1',
+    'admissionregistration.v1',
+    ['MutatingWebhookConfiguration', 'ValidatingWebhookConfiguration'],
+  ],
+  ['apis__networking.k8s.io__v1', 'networking.v1', ['Ingress', 'IngressClass', 'NetworkPolicy']],
+  ['apis__events.k8s.io__v1', 'events.v1', ['Event']],
+  ['apis__storage.k8s.io__v1', 'storage.v1', ['StorageClass']],
+  ['apis__scheduling.k8s.io__v1', 'scheduling.v1', ['PriorityClass']],
+  ['apis__policy__v1', 'policy.v1', ['PodDisruptionBudget']],
+  ['apis__autoscaling__v2', 'autoscaling.v2', ['HorizontalPodAutoscaler']],
+  ['apis__discovery.k8s.io__v1', 'discovery.v1', ['EndpointSlice']],
+]
