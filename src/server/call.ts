@@ -1,0 +1,43 @@
+/** One request to a resource on its way through the verbs, and the parts of the server that the verbs work with. */
+import type { Clock } from '../util/clock.ts'
+import type { User } from './authentication.ts'
+import type { Registry } from './registry.ts'
+import type { ResourcePath } from './request.ts'
+import type { ServedResource } from './resource.ts'
+import type { Store } from './storage/store.ts'
+import type { Watches } from './watches.ts'
+
+export interface Parts {
+  readonly store: Store
+  readonly registry: Registry
+  readonly watches: Watches
+  readonly clock: Clock
+}
+
+export interface Call extends Parts {
+  readonly resource: ServedResource
+  readonly path: ResourcePath
+  readonly query: URLSearchParams
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  /** The body as it was sent, which for protobuf is no text. */
+  readonly sent: string | Uint8Array
+  readonly user: User
+  /** Each becomes a `Warning` header of the answer. */
+  readonly warnings: string[]
+  /** Aborted when the client is gone or the server stops: open watches end with it. */
+  readonly signal: AbortSignal
+  /** The version that reads are served from; undefined for the present, which is always so but under a fault. */
+  readonly readAt: number | undefined
+}
+
+/** What is sent back. Text is sent whole; chunks are sent as they come, and only as fast as the client reads. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | readonly string[]>>
+  readonly body: string | AsyncIterable<Uint8Array>
+}
+
+export function jsonAnswer(status: number, body: unknown): Answer {
+  return { status, headers: { 'content-type': 'application/json' }, body: `${JSON.stringify(body)}\n` }
+}

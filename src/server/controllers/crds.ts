@@ -1,0 +1,115 @@
+/** What follows from a CRD: its names are judged, its resources served, and on its deletion its objects go first. */
+import type { KubeObject } from '../../kube/objects.ts'
+import type { Parts } from '../call.ts'
+import { cleanupFinalizer, crdDefinitionResource } from '../crds/crd-resource.ts'
+import { type CustomResourceDefinition, isConditionTrue } from '../crds/definition.ts'
+import { crdResources } from '../crds/resources.ts'
+import { crdStatus, instancesStatus } from '../crds/status.ts'
+import { type Change, parseStored, type Stored } from '../storage/stored.ts'
+import { deleteObject } from '../verbs/remove.ts'
+import { updateObject } from '../verbs/write.ts'
+import { FollowUp } from './follow-up.ts'
+import { plainDeletion } from './garbage.ts'
+
+const { collection } = crdDefinitionResource
+
+export class CrdKeeper {
+  readonly #parts: Parts
+
+  /** What each CRD was served from: the spec and names as text, so that a change of nothing else disturbs nobody. */
+  readonly #served = new Map<string, string>()
+
+  /** The CRDs being deleted, by the collection of their objects. */
+  readonly #terminating = new Map<string, string>()
+  readonly #pending = new FollowUp<string>((name) => this.#tend(name))
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    parts.store.subscribe(undefined, (change) => this.#hear(change))
+  }
+
+  #hear({ type, current }: Change): void {
+    if (current.collection === collection) {
+      if (type === 'DELETED') this.#forget(current)
+      else this.#pending.add(current.name)
+      return
+    }
+    const crd = this.#terminating.get(current.collection)
+    if (crd !== undefined && type === 'DELETED') this.#pending.add(crd)
+  }
+
+  #tend(name: string): void {
+    const stored = this.#parts.store.collection(collection).get(name)
+    if (stored === undefined) return
+    const crd = parseStored(stored) as CustomResourceDefinition
+    if (crd.metadata.deletionTimestamp === undefined) this.#judge(stored, crd)
+    else this.#clean(crd)
+    this.#serve(name)
+  }
+
+  #judge(stored: Stored, crd: CustomResourceDefinition): void {
+    const others = this.#parts.store
+      .collection(collection)
+      .list('')
+      .map((other) => parseStored(other) as CustomResourceDefinition)
+    const status = crdStatus(crd, others, new Date(this.#parts.clock.now()))
+    if (status !== crd.status) this.#update(stored.name, 'status', (object) => ({ ...object, status }))
+  }
+
+  #serve(name: string): void {
+    const stored = this.#parts.store.collection(collection).get(name)
+    if (stored === undefined) return
+    const crd = parseStored(stored) as CustomResourceDefinition
+    if (!isConditionTrue(crd, 'Established')) return
+    const isTerminating = isConditionTrue(crd, 'Terminating')
+    const state = JSON.stringify([crd.spec, crd.status.acceptedNames, isTerminating])
+    if (this.#served.get(name) === state) return
+    this.#served.set(name, state)
+    this.#parts.registry.set(name, crdResources(crd))
+    // As the real server does: watches of the old schema end, and come back to the new one.
+    this.#parts.watches.endAll(objectsOf(crd))
+  }
+
+  #clean(crd: CustomResourceDefinition): void {
+    const objects = objectsOf(crd)
+    this.#terminating.set(objects, crd.metadata.name!)
+    const resource = this.#parts.registry.storageOf(objects)
+    const present = resource === undefined ? [] : this.#parts.store.collection(objects).list('')
+    for (const stored of present) {
+      const current = this.#parts.store.collection(objects).get(stored.key)
+      if (current !== undefined) deleteObject(this.#parts, resource!, current, plainDeletion)
+    }
+    const isEmpty = resource === undefined || this.#parts.store.collection(objects).size === 0
+    const now = new Date(this.#parts.clock.now())
+    this.#update(crd.metadata.name!, 'status', (object) => ({
+      ...object,
+      status: instancesStatus((object as CustomResourceDefinition).status, isEmpty, now),
+    }))
+    if (isEmpty) this.#release(crd.metadata.name!)
+  }
+
+  #release(name: string): void {
+    this.#update(name, '', (object) => {
+      const finalizers = (object.metadata.finalizers ?? []).filter((one) => one !== cleanupFinalizer)
+      return { ...object, metadata: { ...object.metadata, finalizers } }
+    })
+  }
+
+  #forget({ name, json }: Stored): void {
+    const objects = objectsOf(JSON.parse(json) as CustomResourceDefinition)
+    this.#served.delete(name)
+    this.#terminating.delete(objects)
+    this.#parts.registry.delete(name)
+    this.#parts.watches.endAll(objects)
+  }
+
+  #update(name: string, part: '' | 'status', change: (object: KubeObject) => KubeObject): void {
+    const current = this.#parts.store.collection(collection).get(name)
+    if (current === undefined) return
+    updateObject(this.#parts, crdDefinitionResource, current, { change, part, dryRun: false })
+  }
+}
+
+function objectsOf({ spec }: CustomResourceDefinition): string {
+  return `${spec.names.plural}.${spec.group}`
+}

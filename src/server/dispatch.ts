@@ -1,0 +1,89 @@
+/** From the method and path of a request to the verb that serves it, where its resource has that verb. */
+import type { Answer, Call } from './call.ts'
+import { decodeBody } from './decode.ts'
+import { quote } from './field-errors.ts'
+import { pathSegmentNameProblems } from './names.ts'
+import { notFoundPage } from './pages.ts'
+import { objectAnswer } from './representation.ts'
+import { verbOf } from './request.ts'
+import type { ServedResource } from './resource.ts'
+import { badRequest, methodNotAllowed, notFound, notImplemented, pathNotFound } from './status.ts'
+import { create } from './verbs/create.ts'
+import { remove, removeCollection } from './verbs/delete.ts'
+import { get } from './verbs/get.ts'
+import { list } from './verbs/list.ts'
+import { patch } from './verbs/patch.ts'
+import { getScale, patchScale, updateScale } from './verbs/scale.ts'
+import { update } from './verbs/update.ts'
+import { watch } from './verbs/watch.ts'
+
+type Serve = (call: Call) => Answer | Promise<Answer>
+
+const verbs: Readonly<Record<string, Serve>> = {
+  get,
+  list,
+  watch,
+  create,
+  update,
+  patch,
+  delete: remove,
+  deletecollection: removeCollection,
+}
+
+const partVerbs: Readonly<Record<string, Serve>> = { get, update, patch }
+const scaleVerbs: Readonly<Record<string, Serve>> = { get: getScale, update: updateScale, patch: patchScale }
+
+/** What a node would have to answer, and there are no nodes. */
+const needsNodes = new Set(['log', 'exec', 'attach', 'portforward', 'proxy', 'ephemeralcontainers', 'resize'])
+
+export function dispatch(call: Call, method: string): Answer | Promise<Answer> {
+  const { resource, path, query } = call
+  const verb = verbOf({ method, path: '', query, resource: path })
+  if (verb === undefined) throw methodNotAllowed()
+  if (path.subresource !== '') return dispatchSubresource(call, verb)
+  if (resource.evaluate !== undefined) return evaluate(call, verb)
+  const isNamedVerb = verb === 'get' || verb === 'update' || verb === 'patch' || verb === 'delete'
+  if (isNamedVerb !== (path.name !== '') && verb !== 'watch') throw methodNotAllowed()
+  // A collection across namespaces can be read and watched, but an object is always in one.
+  const needsNamespace = resource.namespaced && (isNamedVerb || verb === 'create')
+  if (needsNamespace && path.namespace === '') throw verb === 'create' ? methodNotAllowed() : pathNotFound()
+  // Nor can everything be deleted everywhere at once; with custom resources it can.
+  const isEverywhere = verb === 'deletecollection' && resource.namespaced && path.namespace === ''
+  if (isEverywhere && !resource.isCustom) throw methodNotAllowed()
+  if (!resource.namespaced && path.namespace !== '') return misplaced(resource)
+  if (!resource.isCustom && !resource.verbs.includes(verb)) throw methodNotAllowed()
+  checkName(path.name)
+  return verbs[verb]!(call)
+}
+
+/** A name that could not be part of a path of the real server's store, where `..` would lead elsewhere. */
+function checkName(name: string): void {
+  const problems = pathSegmentNameProblems(name, false)
+  if (problems.length > 0) throw badRequest(`Name parameter invalid: ${quote(name)}: ${problems.join(';')}`)
+}
+
+/** A cluster-scoped resource inside a namespace. */
+function misplaced({ isCustom }: ServedResource): Answer {
+  if (!isCustom) throw pathNotFound()
+  return notFoundPage
+}
+
+function dispatchSubresource(call: Call, verb: string): Answer | Promise<Answer> {
+  const { resource, path } = call
+  const { subresource } = path
+  if (resource.plural === 'pods' && needsNodes.has(subresource)) {
+    throw notImplemented(`pods/${subresource} needs a node that runs the pod: the embedded server has none`)
+  }
+  const known = resource.subresources.find(({ name }) => name === subresource)
+  if (known === undefined) throw resource.isCustom ? notFound(resource, path.name) : pathNotFound()
+  const serve = (subresource === 'scale' ? scaleVerbs : partVerbs)[verb]
+  if (serve === undefined || !known.verbs.includes(verb)) throw methodNotAllowed()
+  checkName(path.name)
+  return serve(call)
+}
+
+async function evaluate(call: Call, verb: string): Promise<Answer> {
+  if (verb !== 'create') throw methodNotAllowed()
+  const question = await decodeBody(call, 'Ignore')
+  return objectAnswer(call, 201, call.resource.evaluate!(question, call.user))
+}

@@ -1,0 +1,23 @@
+/** GET of one object, or of its status or scale. */
+import type { Answer, Call } from '../call.ts'
+import { storedAnswer } from '../representation.ts'
+import { notFound } from '../status.ts'
+import { keyOf, type Stored } from '../storage/stored.ts'
+import { checkedVersion, tooLargeVersion, tooOldVersion } from './list.ts'
+
+export function get(call: Call): Answer | Promise<Answer> {
+  return storedAnswer(call, 200, read(call))
+}
+
+/** The present state; under a fault, an earlier one. */
+export function read(call: Call): Stored {
+  const requested = checkedVersion(call.query.get('resourceVersion') ?? '')
+  const current = call.readAt ?? call.store.version
+  if (requested > current) throw tooLargeVersion(requested, current)
+  const collection = call.store.collection(call.resource.collection)
+  const key = keyOf(call.path.namespace, call.path.name)
+  const stored = call.readAt === undefined ? collection.get(key) : collection.getAt(key, call.readAt)
+  if (stored === 'forgotten') throw tooOldVersion()
+  if (stored === undefined) throw notFound(call.resource, call.path.name)
+  return stored
+}

@@ -1,0 +1,55 @@
+/** PATCH of an object or of its status: JSON patch and merge patch. */
+
+import type { KubeObject } from '../../kube/objects.ts'
+import { goJson } from '../../util/go-json.ts'
+import type { Json } from '../../util/json.ts'
+import type { Answer, Call } from '../call.ts'
+import { decodeProblems, decodeTyped } from '../decode.ts'
+import { parseWriteOptions, type WriteOptions } from '../options.ts'
+import { applyPatchBody, parsePatchType, rejectPatched, toPatchError } from '../patches.ts'
+import { checkAcceptable, writtenAnswer } from '../representation.ts'
+import { matchNamespace } from './create.ts'
+import { matchName } from './update.ts'
+import { currentOf, dropDuplicateOwners, type Part, updateObject } from './write.ts'
+
+export async function patch(call: Call): Promise<Answer> {
+  const contentType = call.headers['content-type'] ?? ''
+  parsePatchType(contentType, { isCustom: call.resource.isCustom === true })
+  checkAcceptable(call)
+  const options = parseWriteOptions(call.query, 'PatchOptions', contentType)
+  const { resource, path } = call
+  const part = path.subresource as Part
+  const change = (current: KubeObject) => patched(call, options, current)
+  const update = { change, isFresh: true, part, dryRun: options.dryRun, warnings: call.warnings }
+  const written = updateObject(call, resource, currentOf(call, resource, path), update)
+  return writtenAnswer(call, 200, written)
+}
+
+/** Hardly ever needed, and as dear as all the rest: only messages show it. */
+function textOnDemand(object: object): Parameters<typeof decodeTyped>[2] {
+  return {
+    get text() {
+      return goJson(object)
+    },
+    isStrict: true,
+    isPatched: true,
+  }
+}
+
+function patched(call: Call, { fieldValidation }: WriteOptions, current: KubeObject): KubeObject {
+  const contentType = call.headers['content-type'] ?? ''
+  const isCustom = call.resource.isCustom === true
+  const result = applyPatchBody(contentType, call.body, current, { isCustom, fieldValidation })
+  try {
+    const { object, problems } = decodeTyped(call, result.object, textOnDemand(result.object))
+    const all = [...result.problems, ...problems]
+    if (all.length > 0 && fieldValidation === 'Strict') throw rejectPatched(result.object as Json, decodeProblems(all))
+    if (fieldValidation === 'Warn') call.warnings.push(...all)
+    matchName(call, object)
+    matchNamespace(call, object)
+    dropDuplicateOwners(object, call.warnings, true)
+    return object
+  } catch (error) {
+    throw toPatchError(result.object as Json, error)
+  }
+}
