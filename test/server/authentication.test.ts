@@ -1,0 +1,219 @@
+/** Who gets in: tokens, client certificates, nobody in particular; and what the server says of them. */
+import { ApiServer, type RunningServer, startServer } from 'kopf/server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { Api, type Credentials } from '../support/api.ts'
+import { expectFailure, expectStatus } from '../support/expectations.ts'
+import { ask } from '../support/in-process.ts'
+
+const path = '/api/v1/namespaces/default/configmaps'
+const reviews = '/apis/authentication.k8s.io/v1'
+
+let server: RunningServer
+let other: RunningServer
+const opened: Api[] = []
+
+beforeAll(async () => {
+  server = await startServer({ tokens: { secret: { username: 'jane', uid: '7', groups: ['developers'] } } })
+  other = await startServer()
+})
+afterAll(async () => {
+  for (const api of opened) api.close()
+  await server.stop()
+  await other.stop()
+})
+
+function as(credentials: Credentials): Api {
+  const api = new Api({ url: server.url, caPem: server.ca!, credentials })
+  opened.push(api)
+  return api
+}
+
+async function whoIs(credentials: Credentials): Promise<unknown> {
+  const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' }
+  const answer = await as(credentials).post(`${reviews}/selfsubjectreviews`, body)
+  return expectStatus(answer, 201).status['userInfo']
+}
+
+async function certificateOf(running: RunningServer, name: string, groups?: string[]): Promise<Credentials> {
+  return running.issueClientCertificate(name, groups)
+}
+
+describe('a token', () => {
+  test('that the server made is an administrator’s', async () => {
+    expect(await whoIs({ token: server.token! })).toEqual({
+      username: 'kubernetes-admin',
+      groups: ['system:masters', 'system:authenticated'],
+    })
+  })
+
+  test('that was given to it is whose it was said to be', async () => {
+    const groups = ['developers', 'system:authenticated']
+    expect(await whoIs({ token: 'secret' })).toEqual({ username: 'jane', uid: '7', groups })
+  })
+
+  test.each(['wrong', 'secre', 'secrett', 'Secret', '__proto__', 'constructor', '%73ecret'])(
+    '%s is nobody’s',
+    async (token) => {
+      for (const target of [path, '/healthz', '/version']) {
+        expectFailure(await as({ token }).get(target), 401, 'Unauthorized', 'Unauthorized')
+      }
+    },
+  )
+
+  test('of another server is nobody’s', async () => {
+    expect((await as({ token: other.token! }).get(path)).status).toBe(401)
+  })
+
+  test.each<[string, number]>([
+    ['Bearer secret', 200],
+    ['bearer secret', 200],
+    ['BEARER secret', 200],
+    ['  Bearer secret  ', 200],
+    ['Bearer secret and more', 200],
+    ['Bearer', 403],
+    ['Bearer  secret', 403],
+    ['Basic secret', 403],
+    ['secret', 403],
+    ['Bearer Secret', 401],
+  ])('in the header %j is answered with %i', async (authorization, status) => {
+    expect((await as({}).get(path, {}, { headers: { authorization } })).status).toBe(status)
+  })
+
+  test('can be added while the server runs', async () => {
+    const api = new ApiServer()
+    const headers = { authorization: 'Bearer later' }
+    expect((await ask(api, 'GET', path, { headers })).status).toBe(401)
+    api.addToken('later', { username: 'joe', groups: [] })
+    expect((await ask(api, 'GET', path, { headers })).status).toBe(200)
+    expect(api.requests.last().map(({ user }) => user)).toEqual(['', 'joe'])
+  })
+})
+
+describe('a client certificate', () => {
+  test('names its user and their groups', async () => {
+    expect(await whoIs(await certificateOf(server, 'joe', ['one', 'two']))).toEqual({
+      username: 'joe',
+      groups: ['one', 'two', 'system:authenticated'],
+    })
+    expect(await whoIs(await certificateOf(server, 'system:serviceaccount:default:x'))).toEqual({
+      username: 'system:serviceaccount:default:x',
+      groups: ['system:authenticated'],
+    })
+  })
+
+  test('counts for more than a token', async () => {
+    expect(await whoIs({ ...(await certificateOf(server, 'joe')), token: 'secret' })).toMatchObject({ username: 'joe' })
+    expect(await whoIs({ ...(await certificateOf(server, 'joe')), token: 'wrong' })).toMatchObject({ username: 'joe' })
+  })
+
+  test('of another authority is not trusted, whatever it says', async () => {
+    const credentials = await certificateOf(other, 'kubernetes-admin', ['system:masters'])
+    for (const target of [path, '/version']) {
+      expectFailure(await as(credentials).get(target), 401, 'Unauthorized', 'Unauthorized')
+    }
+    expect(await whoIs({ ...credentials, token: 'secret' })).toMatchObject({ username: 'jane' })
+  })
+
+  test('without a name is nobody’s', async () => {
+    const answer = await as(await certificateOf(server, '', ['system:masters'])).get(path)
+    expect(answer.status).toBe(403)
+    expect(answer.body['message']).toContain('system:anonymous')
+  })
+
+  test('cannot be had for plain HTTP', async () => {
+    await using plain = await startServer({ insecure: true })
+    expect(() => plain.issueClientCertificate('x')).toThrow(
+      'Cannot issue a client certificate: the server speaks plain HTTP',
+    )
+  })
+})
+
+describe('nobody in particular', () => {
+  test.each(['/healthz', '/livez', '/readyz', '/version', '/version/'])('may see %s', async (target) => {
+    expect((await as({}).get(target)).status).toBe(200)
+  })
+
+  test('is told who they are, and that it is not enough', async () => {
+    const action = 'cannot list resource "configmaps" in API group "" in the namespace "default"'
+    const message = `configmaps is forbidden: User "system:anonymous" ${action}`
+    expectFailure(await as({}).get(path), 403, 'Forbidden', message, { kind: 'configmaps' })
+    const why = 'forbidden: User "system:anonymous" cannot get path "/apis"'
+    expectFailure(await as({}).get('/apis'), 403, 'Forbidden', why, {})
+  })
+
+  test('learns nothing of what is there: what is missing is forbidden, too', async () => {
+    expect((await as({}).get('/apis/nonsense.example.com/v1/things')).status).toBe(403)
+    expect((await as({}).get(`${path}/missing`)).status).toBe(403)
+  })
+
+  test('is an administrator where the server is open', async () => {
+    await using open = await startServer({ open: true, insecure: true })
+    const body = JSON.stringify({ apiVersion: 'authentication.k8s.io/v1', kind: 'SelfSubjectReview' })
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(`${open.url}${reviews}/selfsubjectreviews`, { method: 'POST', body, headers })
+    expect(await answer.json()).toMatchObject({ status: { userInfo: { username: 'kubernetes-admin' } } })
+    const wrong = await fetch(`${open.url}${path}`, { headers: { authorization: 'Bearer wrong' } })
+    expect(wrong.status).toBe(401)
+  })
+})
+
+describe('in process', () => {
+  test('whoever shows no token is an administrator', async () => {
+    const api = new ApiServer()
+    expect((await ask(api, 'GET', path)).status).toBe(200)
+    expect(api.requests.last()[0]!.user).toBe('kubernetes-admin')
+  })
+
+  test('whoever shows one is whom it stands for', async () => {
+    const api = new ApiServer({ tokens: { secret: { username: 'jane', groups: [] } } })
+    expect((await ask(api, 'GET', path, { headers: { authorization: 'Bearer secret' } })).status).toBe(200)
+    expect((await ask(api, 'GET', path, { headers: { authorization: 'Bearer wrong' } })).status).toBe(401)
+    expect(api.requests.last().map(({ user }) => user)).toEqual(['jane', ''])
+  })
+})
+
+describe('a token review', () => {
+  async function review(token: unknown): Promise<unknown> {
+    const body = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token } }
+    return (await as({ token: server.token! }).post(`${reviews}/tokenreviews`, body)).body.status
+  }
+
+  test('says whose a token is', async () => {
+    const user = { username: 'jane', uid: '7', groups: ['developers', 'system:authenticated'] }
+    expect(await review('secret')).toMatchObject({ authenticated: true, user })
+  })
+
+  test('says so where it is nobody’s', async () => {
+    const status = await review('wrong')
+    expect(status).toMatchObject({ user: {} })
+    expect(status).not.toHaveProperty('authenticated', true)
+  })
+})
+
+describe('an access review', () => {
+  const attributes = { resourceAttributes: { verb: 'get', resource: 'pods' } }
+
+  async function review(kind: string, spec: object, credentials: Credentials = { token: 'secret' }) {
+    const body = { apiVersion: 'authorization.k8s.io/v1', kind, spec }
+    const answer = await as(credentials).post(`/apis/authorization.k8s.io/v1/${kind.toLowerCase()}s`, body)
+    return expectStatus(answer, 201).status
+  }
+
+  test('of oneself says that everybody who is somebody may do everything', async () => {
+    expect(await review('SelfSubjectAccessReview', attributes)).toMatchObject({ allowed: true })
+  })
+
+  test.each<[string, object, boolean]>([
+    ['somebody', { user: 'x', groups: ['system:authenticated'] }, true],
+    ['nobody', { user: 'system:anonymous', groups: ['system:unauthenticated'] }, false],
+  ])('of %s says what they may', async (_, subject, allowed) => {
+    expect(await review('SubjectAccessReview', { ...attributes, ...subject })).toMatchObject({ allowed })
+  })
+
+  test('lists the rules', async () => {
+    expect(await review('SelfSubjectRulesReview', { namespace: 'default' })).toMatchObject({
+      resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }],
+      incomplete: false,
+    })
+  })
+})
