@@ -1,0 +1,43 @@
+#!/usr/bin/env node
+/** The command `kopf`. Exit codes: 0 when it was stopped or done, 1 for a failure, 2 for wrong usage. */
+import { Command, CommanderError } from 'commander'
+import { KopfError } from '../errors.ts'
+import { addServerCommand } from './commands/server.ts'
+import { packageVersion } from './version.ts'
+
+function createProgram(): Command {
+  const program = new Command('kopf')
+    .description('Kubernetes operators in a few lines of TypeScript')
+    .version(packageVersion(), '--version', 'print the version and exit')
+    .helpOption('-h, --help', 'print this help and exit')
+    .helpCommand(false)
+    .showHelpAfterError('(see --help)')
+    .exitOverride()
+  addServerCommand(program)
+  return program
+}
+
+async function main(args: readonly string[]): Promise<number> {
+  const program = createProgram()
+  try {
+    if (args.length === 0) {
+      program.outputHelp({ error: true })
+      return 2
+    }
+    await program.parseAsync(args, { from: 'user' })
+    return 0
+  } catch (error) {
+    // Commander has already said what was wrong.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    if (!isExpected(error)) throw error
+    process.stderr.write(`kopf: ${error.message}\n`)
+    return 1
+  }
+}
+
+/** A sentence serves for what people can put right; anything else is a bug and shows where it is. */
+function isExpected(error: unknown): error is Error {
+  return error instanceof KopfError || (error instanceof Error && 'syscall' in error)
+}
+
+process.exitCode = await main(process.argv.slice(2))
