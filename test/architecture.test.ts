@@ -1,0 +1,99 @@
+/** The house rules that a script can check: who may import whom, and which powers are used in one place only. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { expect, test } from 'vitest'
+
+const root = 'src'
+
+/** Rooms from the bottom up; what each may import beside itself and `errors.ts`. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  util: [],
+  kube: ['util'],
+  server: ['kube', 'util'],
+  cli: ['server', 'kube', 'util'],
+}
+
+interface Source {
+  readonly path: string
+  readonly room: string
+  readonly text: string
+  readonly imports: readonly string[]
+}
+
+const sources = readdirSync(root, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts') && !path.endsWith('.test.ts'))
+  .map((path): Source => {
+    const text = readFileSync(join(root, path), 'utf8')
+    const specifiers = [...text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1]!)
+    const imports = specifiers.map((one) => (one.startsWith('.') ? normalize(join(dirname(path), one)) : one))
+    return { path, room: path.includes('/') ? path.split('/')[0]! : '', text, imports }
+  })
+
+function roomOf(path: string): string {
+  return path.includes('/') ? path.split('/')[0]! : ''
+}
+
+test('the tree was found', () => {
+  expect(sources.length).toBeGreaterThan(50)
+  expect(new Set(sources.map(({ room }) => room).filter((room) => room !== ''))).toEqual(new Set(Object.keys(allowed)))
+})
+
+test('imports point down', () => {
+  const upward = sources.flatMap(({ path, room, imports }) =>
+    imports
+      .filter((target) => target.endsWith('.ts') && target !== 'errors.ts' && roomOf(target) !== room)
+      .filter((target) => !allowed[room]?.includes(roomOf(target)))
+      .map((target) => `${path} -> ${target}`),
+  )
+  expect(upward).toEqual([])
+})
+
+test('the words of Kubernetes need no platform: kube imports no node module', () => {
+  const offenders = sources.filter(
+    ({ room, imports }) => room === 'kube' && imports.some((one) => one.startsWith('node:')),
+  )
+  expect(offenders.map(({ path }) => path)).toEqual([])
+})
+
+test('nothing imports itself in a circle', () => {
+  const edges = new Map(sources.map(({ path, text, imports }) => [path, valueImports(text, imports)]))
+  const done = new Set<string>()
+  const circles: string[] = []
+  const visit = (path: string, trail: readonly string[]): void => {
+    if (trail.includes(path)) {
+      circles.push([...trail.slice(trail.indexOf(path)), path].join(' -> '))
+      return
+    }
+    if (done.has(path)) return
+    for (const target of edges.get(path) ?? []) visit(target, [...trail, path])
+    done.add(path)
+  }
+  for (const { path } of sources) visit(path, [])
+  expect(circles).toEqual([])
+})
+
+/** Types are gone at run time: only what is imported as a value can make a circle. */
+function valueImports(text: string, imports: readonly string[]): string[] {
+  const typeOnly = new Set(
+    [...text.matchAll(/^import type [^;]*? from\s+'([^']+)'/gms)].map((match) => match[1]!.split('/').at(-1)!),
+  )
+  return imports.filter((target) => target.endsWith('.ts') && !typeOnly.has(target.split('/').at(-1)!))
+}
+
+test.each([
+  ['timers', /\b(setTimeout|setInterval|setImmediate)\(/, ['util/clock.ts']],
+  ['the environment', /\bprocess\.env\b/, []],
+  ['the console', /\bconsole\./, []],
+  ['standard output and error', /\bprocess\.(stdout|stderr)\b/, ['cli/main.ts', 'cli/commands/server.ts']],
+  ['listening on a port', /\bcreateServer\b/, ['server/http.ts']],
+])('%s are used in one place only', (_, pattern, places) => {
+  const users = sources.filter(({ text }) => pattern.test(text)).map(({ path }) => path)
+  expect(users.filter((path) => !(places as readonly string[]).includes(path))).toEqual([])
+})
+
+test('there are no default exports and no re-exporting indexes but the entries', () => {
+  const defaults = sources.filter(({ text }) => /^export default/m.test(text)).map(({ path }) => path)
+  const indexes = sources.filter(({ path }) => path.endsWith('index.ts')).map(({ path }) => path)
+  expect(defaults).toEqual([])
+  expect(indexes).toEqual(['server/index.ts'])
+})

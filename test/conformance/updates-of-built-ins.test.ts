@@ -1,0 +1,396 @@
+/** Changes of the kinds that Kubernetes brings: what cannot change, status and scale, pods and their time to go. */
+import { describe, expect, test } from 'vitest'
+import type { Body, Tree } from '../support/answers.ts'
+import { useCluster } from '../support/cluster.ts'
+import { eventually, expectInvalid, expectStatus, timestamp } from '../support/expectations.ts'
+import { configMap, object, pod, podTemplate } from '../support/objects.ts'
+
+const cluster = useCluster()
+
+const labels = { app: 'x' }
+const selector = { matchLabels: labels }
+
+let count = 0
+
+async function create(
+  apiVersion: string,
+  plural: string,
+  kind: string,
+  rest: Tree,
+  metadata: Tree = {},
+): Promise<Body> {
+  const path = apiVersion === 'v1' ? cluster.core(plural) : cluster.grouped(apiVersion, plural)
+  const body = object(apiVersion, kind, { name: `object-${++count}`, ...metadata }, rest)
+  return expectStatus(await cluster.api.post(path, body), 201)
+}
+
+const deployments = () => cluster.grouped('apps/v1', 'deployments')
+const deployment = (spec: Tree = {}) =>
+  create('apps/v1', 'deployments', 'Deployment', { spec: { selector, template: podTemplate(labels), ...spec } })
+
+describe('secrets', () => {
+  const path = () => cluster.core('secrets')
+
+  test('take text and keep bytes', async () => {
+    const body = await create('v1', 'secrets', 'Secret', {
+      data: { a: 'YQ==', b: 'Yg==' },
+      stringData: { b: 'new', c: 'ž' },
+    })
+    expect(body['data']).toEqual({ a: 'YQ==', b: 'bmV3', c: 'xb4=' })
+    expect(body).not.toHaveProperty('stringData')
+    const patched = await cluster.api.mergePatch(`${path()}/${body.metadata.name}`, { stringData: { a: 'x' } })
+    expect(patched.body['data']).toEqual({ a: 'eA==', b: 'bmV3', c: 'xb4=' })
+  })
+
+  test('do not change their type', async () => {
+    const { metadata } = await create('v1', 'secrets', 'Secret', {})
+    const answer = await cluster.api.mergePatch(`${path()}/${metadata.name}`, { type: 'example.com/other' })
+    const message = 'type: Invalid value: "example.com/other": field is immutable'
+    expectInvalid(answer, { kind: 'Secret', name: metadata.name }, message)
+  })
+})
+
+describe.each([
+  ['configmaps', 'ConfigMap', { a: 'x' }, { a: 'y' }],
+  ['secrets', 'Secret', { a: 'eA==' }, { a: 'eQ==' }],
+])('immutable %s', (plural, kind, before, after) => {
+  test('do not change', async () => {
+    const { metadata } = await create('v1', plural, kind, { immutable: true, data: before })
+    const path = cluster.core(`${plural}/${metadata.name}`)
+    const changed = await cluster.api.mergePatch(path, { data: after })
+    const forbidden = 'Forbidden: field is immutable when `immutable` is set'
+    expectInvalid(changed, { kind, name: metadata.name }, `data: ${forbidden}`)
+    const reopened = await cluster.api.mergePatch(path, { immutable: false })
+    expectInvalid(reopened, { kind, name: metadata.name }, `immutable: ${forbidden}`)
+  })
+
+  test('have changeable metadata', async () => {
+    const { metadata } = await create('v1', plural, kind, { immutable: true, data: before })
+    const answer = await cluster.api.mergePatch(cluster.core(`${plural}/${metadata.name}`), { metadata: { labels } })
+    expect(answer.status).toBe(200)
+    expect(answer.body.metadata.labels).toEqual(labels)
+  })
+})
+
+describe('deployments', () => {
+  test('count the changes of their spec', async () => {
+    const { metadata } = await deployment()
+    const path = `${deployments()}/${metadata.name}`
+    const scaled = await cluster.api.mergePatch(path, { spec: { replicas: 3 } })
+    expect(scaled.body).toMatchObject({ metadata: { generation: 2 }, spec: { replicas: 3 } })
+    const labelled = await cluster.api.mergePatch(path, { metadata: { labels } })
+    expect(labelled.body.metadata.generation).toBe(2)
+    const annotated = await cluster.api.mergePatch(path, { metadata: { annotations: { a: 'b' } } })
+    // Annotations are copied to replica sets, so here they count as well.
+    expect(annotated.body.metadata.generation).toBe(3)
+  })
+
+  test('have a status by another door', async () => {
+    const { metadata } = await deployment()
+    const path = `${deployments()}/${metadata.name}`
+    const ignored = await cluster.api.mergePatch(path, { status: { replicas: 5 } })
+    expect(ignored.body.status).toEqual({})
+    const status = { observedGeneration: 1, replicas: 1, readyReplicas: 1 }
+    const { body } = await cluster.api.mergePatch(`${path}/status`, { spec: { replicas: 9 }, status })
+    expect(body).toMatchObject({ spec: { replicas: 1 }, status, metadata: { generation: 1 } })
+  })
+
+  test('do not change their selector', async () => {
+    const { metadata } = await deployment()
+    const change = {
+      spec: { selector: { matchLabels: { app: 'y' } }, template: { metadata: { labels: { app: 'y' } } } },
+    }
+    const answer = await cluster.api.mergePatch(`${deployments()}/${metadata.name}`, change)
+    const message = 'spec.selector: Invalid value: {"matchLabels":{"app":"y"}}: field is immutable'
+    expectInvalid(answer, { kind: 'Deployment', group: 'apps', name: metadata.name }, message)
+  })
+
+  test('can be scaled', async () => {
+    const { metadata } = await deployment({ replicas: 2 })
+    const path = `${deployments()}/${metadata.name}`
+    const { body } = await cluster.api.get(`${path}/scale`)
+    const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata
+    expect(body).toEqual({
+      apiVersion: 'autoscaling/v1',
+      kind: 'Scale',
+      metadata: { name, namespace, uid, resourceVersion, creationTimestamp },
+      spec: { replicas: 2 },
+      status: { replicas: 0, selector: 'app=x' },
+    })
+    const scaled = await cluster.api.mergePatch(`${path}/scale`, { spec: { replicas: 5 } })
+    expect(scaled.body.spec).toEqual({ replicas: 5 })
+    const after = (await cluster.api.get(path)).body
+    expect(after).toMatchObject({ spec: { replicas: 5 }, metadata: { generation: 2 } })
+  })
+
+  test('cannot be scaled below zero', async () => {
+    const { metadata } = await deployment()
+    const answer = await cluster.api.mergePatch(`${deployments()}/${metadata.name}/scale`, { spec: { replicas: -1 } })
+    const message = 'spec.replicas: Invalid value: -1: must be greater than or equal to 0'
+    expectInvalid(answer, { kind: 'Scale', group: 'autoscaling', name: metadata.name }, message)
+  })
+
+  test('leave their replica sets to the collector when deleted', async () => {
+    const owner = await deployment()
+    const { name, uid } = owner.metadata
+    const ownerReferences = [{ apiVersion: 'apps/v1', kind: 'Deployment', name, uid, controller: true }]
+    const spec = { selector, template: podTemplate(labels) }
+    const owned = await create('apps/v1', 'replicasets', 'ReplicaSet', { spec }, { ownerReferences })
+    expectStatus(await cluster.api.delete(`${deployments()}/${name}`), 200)
+    const path = cluster.grouped('apps/v1', `replicasets/${owned.metadata.name}`)
+    await eventually(async () => void expectStatus(await cluster.api.get(path), 404))
+  })
+})
+
+describe('services', () => {
+  const ports = [{ port: 80 }]
+  const path = (body: Body) => cluster.core(`services/${body.metadata.name}`)
+
+  test('keep their address', async () => {
+    const body = await create('v1', 'services', 'Service', { spec: { ports } })
+    const answer = await cluster.api.put(path(body), { ...body, spec: { ports: [{ port: 81 }] } })
+    expect(expectStatus(answer, 200).spec).toMatchObject({
+      clusterIP: body.spec['clusterIP'],
+      ports: [{ port: 81, targetPort: 81 }],
+    })
+  })
+
+  test('do not change their address', async () => {
+    const body = await create('v1', 'services', 'Service', { spec: { ports } })
+    const spec = { clusterIP: '10.0.0.77', clusterIPs: ['10.0.0.77'] }
+    const answer = await cluster.api.mergePatch(path(body), { spec })
+    const message = 'spec.clusterIPs[0]: Invalid value: ["10.0.0.77"]: may not change once set'
+    expectInvalid(answer, { kind: 'Service', name: body.metadata.name }, message)
+  })
+
+  test('have no two addresses alike', async () => {
+    const [first, second] = [
+      await create('v1', 'services', 'Service', { spec: { ports } }),
+      await create('v1', 'services', 'Service', { spec: { ports } }),
+    ]
+    expect(first!.spec['clusterIP']).not.toBe(second!.spec['clusterIP'])
+  })
+
+  test('may do without an address', async () => {
+    const body = await create('v1', 'services', 'Service', { spec: { clusterIP: 'None', selector: labels } })
+    expect(body.spec).toMatchObject({ clusterIP: 'None', clusterIPs: ['None'], type: 'ClusterIP' })
+  })
+
+  test('on nodes have a port of the range', async () => {
+    const body = await create('v1', 'services', 'Service', { spec: { type: 'NodePort', ports } })
+    const [port] = body.spec['ports'] as Array<{ nodePort: number }>
+    expect(port!.nodePort).toBeGreaterThanOrEqual(30000)
+    expect(port!.nodePort).toBeLessThanOrEqual(32767)
+  })
+})
+
+describe('pods', () => {
+  const path = (body: Body) => cluster.core(`pods/${body.metadata.name}`)
+
+  async function createPod(spec: Tree = {}, metadata: Tree = {}): Promise<Body> {
+    const name = `object-${++count}`
+    const body = pod({ name, ...metadata }, { automountServiceAccountToken: false, ...spec })
+    // The server adds service accounts to new namespaces, and refuses pods until then.
+    return eventually(async () => expectStatus(await cluster.api.post(cluster.core('pods'), body), 201))
+  }
+
+  test('that are nowhere go at once, and answer with themselves', async () => {
+    const body = await createPod()
+    const answer = await cluster.api.delete(path(body))
+    expect(answer.status).toBe(200)
+    expect(answer.body).toMatchObject({
+      kind: 'Pod',
+      metadata: { name: body.metadata.name, deletionTimestamp: timestamp, deletionGracePeriodSeconds: 0 },
+    })
+    expect((await cluster.api.get(path(body))).status).toBe(404)
+  })
+
+  test('that run somewhere are given time', async () => {
+    const body = await createPod({ nodeName: 'somewhere' })
+    const { metadata } = (await cluster.api.delete(path(body))).body
+    expect(metadata.deletionGracePeriodSeconds).toBe(30)
+    const left = Date.parse(metadata.deletionTimestamp!) - Date.now()
+    expect(left).toBeGreaterThan(20_000)
+    expect(left).toBeLessThan(40_000)
+    expect((await cluster.api.get(path(body))).status).toBe(200)
+    const shortened = await cluster.api.delete(path(body), { query: { gracePeriodSeconds: 5 } })
+    expect(shortened.body.metadata.deletionGracePeriodSeconds).toBe(5)
+    expectStatus(await cluster.api.delete(path(body), { query: { gracePeriodSeconds: 0 } }), 200)
+    expect((await cluster.api.get(path(body))).status).toBe(404)
+  })
+
+  test('may say themselves how much time', async () => {
+    const body = await createPod({ nodeName: 'somewhere', terminationGracePeriodSeconds: 7 })
+    const { metadata } = (await cluster.api.delete(path(body))).body
+    expect(metadata.deletionGracePeriodSeconds).toBe(7)
+    expectStatus(await cluster.api.delete(path(body), { body: { gracePeriodSeconds: 0 } }), 200)
+    expect((await cluster.api.get(path(body))).status).toBe(404)
+  })
+
+  test('that are done need no time', async () => {
+    const body = await createPod({ nodeName: 'somewhere' })
+    expectStatus(await cluster.api.mergePatch(`${path(body)}/status`, { status: { phase: 'Succeeded' } }), 200)
+    expectStatus(await cluster.api.delete(path(body)), 200)
+    expect((await cluster.api.get(path(body))).status).toBe(404)
+  })
+
+  test('with finalizers wait for them', async () => {
+    const body = await createPod({}, { finalizers: ['example.com/keep'] })
+    const { metadata } = (await cluster.api.delete(path(body))).body
+    expect(metadata).toMatchObject({ deletionTimestamp: timestamp, deletionGracePeriodSeconds: 0 })
+    expectStatus(await cluster.api.mergePatch(path(body), { metadata: { finalizers: null } }), 200)
+    expect((await cluster.api.get(path(body))).status).toBe(404)
+  })
+
+  test('have a status by another door', async () => {
+    const body = await createPod()
+    const ignored = await cluster.api.mergePatch(path(body), { status: { phase: 'Running' } })
+    expect(ignored.body.status['phase']).toBe('Pending')
+    const changed = await cluster.api.mergePatch(`${path(body)}/status`, { status: { phase: 'Running' } })
+    expect(changed.body.status['phase']).toBe('Running')
+  })
+
+  test('change their image and not their name', async () => {
+    const body = await createPod()
+    const [container] = body.spec['containers'] as Tree[]
+    const image = { ...body, spec: { ...body.spec, containers: [{ ...container, image: 'busybox' }] } }
+    const updated = expectStatus(await cluster.api.put(path(body), image), 200)
+    expect(updated.spec['containers']).toMatchObject([{ image: 'busybox' }])
+    const renamed = { ...updated, spec: { ...updated.spec, containers: [{ ...container, name: 'other' }] } }
+    const answer = await cluster.api.put(path(body), renamed)
+    expect(answer.status).toBe(422)
+    expect(answer.body['message']).toContain('spec: Forbidden: pod updates may not change fields other than')
+  })
+
+  test.each([
+    ['BestEffort', {}],
+    ['Burstable', { requests: { cpu: '1' } }],
+    ['Guaranteed', { limits: { cpu: '1', memory: '1Gi' } }],
+  ])('are %s by what they ask for', async (qosClass, resources) => {
+    const body = await createPod({ containers: [{ name: 'main', image: 'nginx', resources }] })
+    expect(body.status).toEqual({ phase: 'Pending', qosClass })
+  })
+
+  test('pull what has no version each time', async () => {
+    const images = ['nginx', 'nginx:latest', 'nginx:1', 'nginx@sha256:'.padEnd(77, 'a')]
+    const containers = images.map((image, index) => ({ name: `c${index}`, image }))
+    const body = await createPod({ containers })
+    const policies = (body.spec['containers'] as Tree[]).map(({ imagePullPolicy }) => imagePullPolicy)
+    expect(policies).toEqual(['Always', 'Always', 'IfNotPresent', 'IfNotPresent'])
+  })
+
+  test('are selected by their node and phase', async () => {
+    const body = await createPod({ nodeName: 'selected-node' })
+    for (const fieldSelector of ['spec.nodeName=selected-node', 'spec.nodeName=selected-node,status.phase=Pending']) {
+      const { body: list } = await cluster.api.get(cluster.core('pods'), { fieldSelector })
+      expect(list.items.map(({ metadata }) => metadata.name)).toEqual([body.metadata.name])
+    }
+    const none = await cluster.api.get(cluster.core('pods'), {
+      fieldSelector: 'status.phase=Running,spec.nodeName=selected-node',
+    })
+    expect(none.body.items).toEqual([])
+  })
+})
+
+describe('leases', () => {
+  test('keep microseconds', async () => {
+    const spec = { holderIdentity: 'a', leaseDurationSeconds: 15, renewTime: '2020-01-01T00:00:00.123456Z' }
+    const body = await create('coordination.k8s.io/v1', 'leases', 'Lease', { spec })
+    expect(body.spec).toEqual(spec)
+    const path = cluster.grouped('coordination.k8s.io/v1', `leases/${body.metadata.name}`)
+    const renewed = await cluster.api.mergePatch(path, { spec: { renewTime: '2020-01-01T00:00:01.000000Z' } })
+    expect(renewed.body.spec).toEqual({ ...spec, renewTime: '2020-01-01T00:00:01.000000Z' })
+  })
+})
+
+describe('Tables of', () => {
+  const accept = 'application/json;as=Table;v=v1;g=meta.k8s.io'
+  const age = expect.stringMatching(/^\d+(s|m|m\d+s)$/)
+
+  async function table(path: string): Promise<{ columns: Array<[unknown, unknown]>; cells: unknown[] }> {
+    const { body } = await cluster.api.get(path, {}, { accept })
+    const columns = body.columnDefinitions.map(({ name, priority }): [unknown, unknown] => [name, priority])
+    return { columns, cells: body.rows[0]!.cells }
+  }
+
+  test('deployments', async () => {
+    const { metadata } = await deployment()
+    const { columns, cells } = await table(`${deployments()}/${metadata.name}`)
+    expect(columns).toEqual([
+      ['Name', 0],
+      ['Ready', 0],
+      ['Up-to-date', 0],
+      ['Available', 0],
+      ['Age', 0],
+      ['Containers', 1],
+      ['Images', 1],
+      ['Selector', 1],
+    ])
+    expect(cells).toEqual([metadata.name, '0/1', 0, 0, age, 'main', 'nginx', 'app=x'])
+  })
+
+  test('services', async () => {
+    const { metadata, spec } = await create('v1', 'services', 'Service', {
+      spec: { ports: [{ port: 80 }], selector: labels },
+    })
+    const { columns, cells } = await table(cluster.core(`services/${metadata.name}`))
+    expect(columns.map(([name]) => name)).toEqual([
+      'Name',
+      'Type',
+      'Cluster-IP',
+      'External-IP',
+      'Port(s)',
+      'Age',
+      'Selector',
+    ])
+    expect(cells).toEqual([metadata.name, 'ClusterIP', spec['clusterIP'], '<none>', '80/TCP', age, 'app=x'])
+  })
+
+  test('secrets', async () => {
+    const { metadata } = await create('v1', 'secrets', 'Secret', { stringData: { a: 'b' } })
+    const { columns, cells } = await table(cluster.core(`secrets/${metadata.name}`))
+    expect(columns.map(([name]) => name)).toEqual(['Name', 'Type', 'Data', 'Age'])
+    expect(cells).toEqual([metadata.name, 'Opaque', 1, age])
+  })
+
+  test('pods', async () => {
+    const body = pod(`object-${++count}`, { automountServiceAccountToken: false })
+    const created = await eventually(async () => expectStatus(await cluster.api.post(cluster.core('pods'), body), 201))
+    const { columns, cells } = await table(cluster.core(`pods/${created.metadata.name}`))
+    expect(columns.map(([name]) => name)).toEqual([
+      'Name',
+      'Ready',
+      'Status',
+      'Restarts',
+      'Age',
+      'IP',
+      'Node',
+      'Nominated Node',
+      'Readiness Gates',
+    ])
+    const none = '<none>'
+    expect(cells).toEqual([created.metadata.name, '0/1', 'Pending', '0', age, none, none, none, none])
+  })
+
+  test('namespaces', async () => {
+    const { columns, cells } = await table(`/api/v1/namespaces/${cluster.namespace}`)
+    expect(columns.map(([name]) => name)).toEqual(['Name', 'Status', 'Age'])
+    expect(cells).toEqual([cluster.namespace, 'Active', age])
+  })
+
+  test('config maps', async () => {
+    const { metadata } = expectStatus(
+      await cluster.api.post(cluster.core('configmaps'), configMap(`object-${++count}`, { data: { a: '', b: '' } })),
+      201,
+    )
+    const { cells } = await table(cluster.core(`configmaps/${metadata.name}`))
+    expect(cells).toEqual([metadata.name, 2, age])
+  })
+
+  test('kinds without columns of their own', async () => {
+    const { metadata } = await create('v1', 'limitranges', 'LimitRange', { spec: { limits: [] } })
+    const { columns, cells } = await table(cluster.core(`limitranges/${metadata.name}`))
+    expect(columns.map(([name]) => name)).toEqual(['Name', 'Created At'])
+    expect(cells).toEqual([metadata.name, metadata.creationTimestamp])
+  })
+})

@@ -1,0 +1,93 @@
+/** The kinds that the fuzzer plays with: two of its own, one built in. Installed on both servers by fuzz.test.ts. */
+import type { Tree } from '../../support/answers.ts'
+import { crd } from '../../support/crds.ts'
+
+const group = 'fuzz.example.com'
+
+/** What a command names, and where it is: `{ns}` stands for the namespace of the run. */
+export const resourcePaths: Readonly<Record<ResourceName, string>> = {
+  configmaps: '/api/v1/namespaces/{ns}/configmaps',
+  widgets: `/apis/${group}/v1/namespaces/{ns}/widgets`,
+  'widgets.v2': `/apis/${group}/v2/namespaces/{ns}/widgets`,
+  gizmos: `/apis/${group}/v1/gizmos`,
+}
+
+/** `widgets.v2` are the same objects as `widgets` under a version that has fewer fields. */
+export type ResourceName = 'configmaps' | 'widgets' | 'widgets.v2' | 'gizmos'
+
+export const types: Readonly<Record<ResourceName, { readonly apiVersion: string; readonly kind: string }>> = {
+  configmaps: { apiVersion: 'v1', kind: 'ConfigMap' },
+  widgets: { apiVersion: `${group}/v1`, kind: 'Widget' },
+  'widgets.v2': { apiVersion: `${group}/v2`, kind: 'Widget' },
+  gizmos: { apiVersion: `${group}/v1`, kind: 'Gizmo' },
+}
+
+const anything: Tree = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+
+const status: Tree = {
+  type: 'object',
+  properties: { phase: { type: 'string', enum: ['New', 'Done'] }, count: { type: 'integer' }, rest: anything },
+}
+
+const choice: Tree = {
+  type: 'object',
+  properties: { one: { type: 'string' }, other: { type: 'string' } },
+  oneOf: [{ required: ['one'] }, { required: ['other'] }],
+}
+
+const port: Tree = {
+  type: 'object',
+  required: ['name'],
+  properties: { name: { type: 'string' }, port: { type: 'integer', default: 80 } },
+}
+
+/** A little of everything that a schema can say. */
+const widgetSpec: Tree = {
+  type: 'object',
+  properties: {
+    size: { type: 'integer', minimum: 0, maximum: 10 },
+    ratio: { type: 'number', maximum: 1, exclusiveMaximum: true },
+    colour: { type: 'string', enum: ['red', 'green'] },
+    code: { type: 'string', pattern: '^[a-z]+$', minLength: 1, maxLength: 5 },
+    tags: { type: 'array', maxItems: 3, items: { type: 'string' }, 'x-kubernetes-list-type': 'set' },
+    ports: { type: 'array', items: port, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] },
+    amount: { 'x-kubernetes-int-or-string': true },
+    free: anything,
+    limits: { type: 'object', maxProperties: 2, additionalProperties: { type: 'integer' } },
+    since: { type: 'string', format: 'date-time' },
+    maybe: { type: 'string', nullable: true },
+    mode: { type: 'string', default: 'auto' },
+    nested: { type: 'object', required: ['must'], properties: { must: { type: 'boolean' } } },
+    choice,
+  },
+}
+
+const narrowSpec: Tree = {
+  type: 'object',
+  properties: { size: { type: 'integer' }, colour: { type: 'string' }, extra: { type: 'string', default: 'v2' } },
+}
+
+function version(name: string, spec: Tree, rest: Tree): Tree {
+  const openAPIV3Schema = { type: 'object', properties: { spec, status } }
+  return { name, served: true, storage: name === 'v1', schema: { openAPIV3Schema }, ...rest }
+}
+
+const selectableFields = [{ jsonPath: '.spec.colour' }]
+
+export const definitions: readonly Tree[] = [
+  crd({
+    group,
+    kind: 'Widget',
+    versions: [
+      version('v1', widgetSpec, { subresources: { status: {} }, selectableFields }),
+      // Without selectable fields: where all versions have the same, the real server wants them to have one schema, too.
+      version('v2', narrowSpec, { subresources: { status: {} } }),
+    ],
+  }),
+  crd({
+    group,
+    kind: 'Gizmo',
+    scope: 'Cluster',
+    schema: { type: 'object', required: ['spec'], properties: { spec: { ...narrowSpec, required: ['size'] }, status } },
+  }),
+]

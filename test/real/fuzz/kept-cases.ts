@@ -1,0 +1,257 @@
+/** Sequences that two servers once answered differently, shrunk by the fuzzer. They are run before the random ones. */
+import type { Tree } from '../../support/answers.ts'
+import type { Command } from './commands.ts'
+import { type ResourceName, types } from './definitions.ts'
+
+export interface KeptCase {
+  readonly name: string
+  readonly commands: readonly Command[]
+}
+
+function create(resource: ResourceName, metadata: Tree, rest: Tree = {}): Command {
+  return { method: 'POST', resource, body: { ...types[resource], metadata, ...rest } }
+}
+
+function merge(resource: ResourceName, name: string, body: Tree, rest: Partial<Command> = {}): Command {
+  return { method: 'PATCH', patch: 'merge', resource, name, body, ...rest }
+}
+
+const list = (resource: ResourceName, query: Record<string, string> = {}): Command => ({
+  method: 'GET',
+  resource,
+  query,
+})
+const watch = (resource: ResourceName, query: Record<string, string>): Command => ({ method: 'WATCH', resource, query })
+
+const initialEvents = { sendInitialEvents: 'true', allowWatchBookmarks: 'true', resourceVersionMatch: 'NotOlderThan' }
+
+const bodies: readonly KeptCase[] = [
+  {
+    name: 'a body that is not JSON is quoted in the refusal',
+    commands: [
+      { method: 'POST', resource: 'configmaps', body: '{' },
+      { method: 'PUT', resource: 'configmaps', name: 'a', body: '"text"' },
+      { method: 'POST', resource: 'configmaps', body: 'null' },
+      { method: 'POST', resource: 'widgets', body: 'null' },
+      { method: 'POST', resource: 'widgets', body: '{"metadata": {"name": "a"}} trailing' },
+    ],
+  },
+  {
+    name: 'a type that is no text is refused by its place in the struct',
+    commands: [
+      { method: 'POST', resource: 'configmaps', body: '{"apiVersion": 1}' },
+      { method: 'POST', resource: 'widgets', body: '{"kind": {}}' },
+      { method: 'DELETE', resource: 'widgets', name: 'a', body: '{"kind": {}}' },
+      { method: 'DELETE', resource: 'widgets', name: 'a', body: '"text"' },
+    ],
+  },
+  {
+    name: 'a custom resource without a kind is refused with its own text',
+    commands: [
+      { method: 'POST', resource: 'widgets', body: '{"metadata": {"name": "a", "name": "b"}}' },
+      { method: 'POST', resource: 'widgets', body: { ...types.widgets, kind: '', metadata: { name: 'a' } } },
+      {
+        method: 'PUT',
+        resource: 'widgets',
+        name: 'a',
+        query: { fieldValidation: 'Ignore' },
+        body: { ...types.widgets, kind: '', metadata: { name: 'a' } },
+      },
+      { method: 'POST', resource: 'widgets', body: { ...types.widgets, apiVersion: null, metadata: { name: 'a' } } },
+    ],
+  },
+  {
+    name: 'a custom resource of another kind is invalid only when everything else was in order',
+    commands: [
+      { method: 'PUT', resource: 'gizmos', name: 'a', body: { $read: 'a', kind: 'Other' } },
+      create('widgets', { generateName: 'gen1-' }, { kind: 'Other' }),
+      create('widgets', { name: 'a' }, { kind: 'Other', spec: { tags: ['x', 'x'] } }),
+      { ...create('widgets', { name: 'a', colour: 'blue' }, { kind: 'Other' }), query: { fieldValidation: 'Strict' } },
+    ],
+  },
+  {
+    name: 'a body in another version is read by the rules of that version before it is refused',
+    commands: [
+      create('widgets.v2', { name: 'b' }),
+      { method: 'PUT', resource: 'widgets', name: 'b', body: { $read: 'b', spec: { nested: {} } } },
+    ],
+  },
+  {
+    name: 'fields twice inside of an unknown field are not told of',
+    commands: [
+      { method: 'POST', resource: 'configmaps', body: '{"metadata": {"name": "a"}, "spec": {"size": 1, "size": 2}}' },
+    ],
+  },
+]
+
+const writes: readonly KeptCase[] = [
+  {
+    name: 'all that is wrong with an object is told at once',
+    commands: [create('gizmos', { name: 'b', labels: { 'not a key': 'not a value!' } }, { spec: [] })],
+  },
+  {
+    name: 'a version on creation is refused only where it is a number',
+    commands: [
+      create('configmaps', { name: 'a' }),
+      create('configmaps', { name: 'a', resourceVersion: '7' }),
+      create('widgets', { name: 'b', resourceVersion: 'x' }),
+      { ...create('configmaps', { name: 'c', resourceVersion: '7' }), query: { dryRun: 'All' } },
+    ],
+  },
+  {
+    name: 'warnings are given even where the name is taken',
+    commands: [create('widgets', { name: 'c' }), create('widgets', { name: 'c', finalizers: ['short'] })],
+  },
+  {
+    name: 'a name that is taken is blamed on the prefix that came with it',
+    commands: [
+      create('widgets', { name: 'b', finalizers: ['example.com/hold'] }),
+      create('widgets', { name: 'b', generateName: 'gen1-' }),
+      { method: 'DELETE', resource: 'widgets', name: 'b' },
+      create('widgets', { name: 'b', generateName: 'gen1-' }),
+      create('widgets', { name: 'b' }),
+    ],
+  },
+  {
+    name: 'a link to itself is not kept',
+    commands: [
+      create('configmaps', { name: 'a' }),
+      { method: 'PUT', resource: 'configmaps', name: 'a', body: { $read: 'a', metadata: { selfLink: '/somewhere' } } },
+    ],
+  },
+  {
+    name: 'the conflict of another incarnation shows the key in the store',
+    commands: [
+      create('widgets', { name: 'a' }),
+      {
+        method: 'PUT',
+        resource: 'widgets',
+        name: 'a',
+        body: { $read: 'a', metadata: { uid: '22222222-2222-4222-8222-222222222222' } },
+      },
+      create('configmaps', { name: 'a' }),
+      merge('configmaps', 'a', { metadata: { uid: '22222222-2222-4222-8222-222222222222' } }),
+    ],
+  },
+  {
+    name: 'the prefix of a generated name is checked when a config map changes',
+    commands: [create('configmaps', { name: 'a' }), merge('configmaps', 'a', { metadata: { generateName: 'Bad_' } })],
+  },
+  {
+    name: 'a built-in kind without a version after a patch is not recognised',
+    commands: [
+      create('configmaps', { name: 'a' }, { data: { key: 'abcd' } }),
+      merge('configmaps', 'a', { apiVersion: null }),
+      merge('configmaps', 'a', { apiVersion: null }, { query: { fieldValidation: 'Strict' } }),
+      merge('configmaps', 'a', { apiVersion: null }, { query: { fieldValidation: 'Ignore' } }),
+      merge('configmaps', 'a', { kind: null }),
+      merge('configmaps', 'a', { kind: 'Secret' }),
+    ],
+  },
+  {
+    name: 'a patch cannot take the type off a custom resource',
+    commands: [
+      create('widgets', { name: 'a' }),
+      merge('widgets', 'a', { apiVersion: null }),
+      merge('widgets', 'a', { kind: null }),
+      merge('widgets', 'a', { apiVersion: 'v2' }),
+      merge('widgets', 'a', { kind: 'Other' }),
+    ],
+  },
+  {
+    name: 'the warning about owners that are there twice is another one for patches',
+    commands: [
+      create('configmaps', { name: 'a' }),
+      merge('configmaps', 'a', {
+        metadata: {
+          ownerReferences: [
+            { apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: '<uid:a>' },
+            { apiVersion: 'v1', kind: 'ConfigMap', name: 'a', uid: '<uid:a>' },
+          ],
+        },
+      }),
+    ],
+  },
+]
+
+const versions: readonly KeptCase[] = [
+  {
+    name: 'what was written by one version has the defaults of the stored one',
+    commands: [
+      watch('widgets', initialEvents),
+      create('widgets.v2', { name: 'b' }, { spec: { size: 1 } }),
+      { method: 'GET', resource: 'widgets', name: 'b' },
+      list('widgets'),
+    ],
+  },
+  {
+    name: 'a dry run shows what the stored version would leave of the object',
+    commands: [{ ...create('widgets.v2', { name: 'b' }, { spec: {} }), query: { dryRun: 'All' } }],
+  },
+  {
+    name: 'an empty patch by a version with fewer fields is a change',
+    commands: [
+      create('widgets', { name: 'c' }, { spec: { size: 1 } }),
+      merge('widgets.v2', 'c', {}, { subresource: 'status' }),
+      merge('widgets.v2', 'c', {}),
+      merge('widgets', 'c', {}),
+    ],
+  },
+]
+
+const reads: readonly KeptCase[] = [
+  {
+    name: 'lists of custom resources always have a field to continue with',
+    commands: [list('widgets'), { method: 'DELETE', resource: 'gizmos' }, list('configmaps')],
+  },
+  {
+    name: 'versions that are no numbers are refused in three ways',
+    commands: [
+      list('widgets', { resourceVersion: 'x' }),
+      { method: 'GET', resource: 'widgets', name: 'a', query: { resourceVersion: 'x' } },
+      watch('widgets', { resourceVersion: 'x' }),
+    ],
+  },
+  {
+    name: 'selectors are read before the other options are checked',
+    commands: [
+      list('configmaps', { labelSelector: 'app in (', resourceVersion: '0', resourceVersionMatch: 'Odd' }),
+      list('configmaps', { fieldSelector: 'spec.size=1', resourceVersion: '0', resourceVersionMatch: 'Odd' }),
+      list('gizmos', { fieldSelector: 'spec.colour=red' }),
+    ],
+  },
+  {
+    name: 'tokens to continue with are checked byte by byte',
+    commands: [list('configmaps', { continue: 'no token' }), list('configmaps', { continue: 'bm9uc2Vuc2U' })],
+  },
+  {
+    name: 'a watch from nowhere begins with what there is, and marks the end of it',
+    commands: [
+      create('gizmos', { name: 'a' }, { spec: { size: 1 } }),
+      watch('gizmos', { allowWatchBookmarks: 'true' }),
+      watch('gizmos', { continue: 'x' }),
+      watch('gizmos', { sendInitialEvents: 'true', resourceVersionMatch: 'Exact' }),
+      watch('configmaps', initialEvents),
+    ],
+  },
+  {
+    name: 'one object as a list is refused in two ways, and its events are not shown at all',
+    commands: [
+      watch('widgets', { resourceVersion: '0' }),
+      { ...watch('widgets', {}), as: 'PartialObjectMetadataList' },
+      create('widgets', { name: 'a' }),
+      create('configmaps', { name: 'a' }),
+      { method: 'GET', resource: 'widgets', name: 'a', as: 'PartialObjectMetadataList' },
+      { method: 'GET', resource: 'configmaps', name: 'a', as: 'PartialObjectMetadataList' },
+    ],
+  },
+  {
+    name: 'a status that the custom resource does not have is not found by its name',
+    commands: [
+      { method: 'GET', resource: 'gizmos', name: 'a', subresource: 'status' },
+      { method: 'GET', resource: 'configmaps', name: 'a', subresource: 'status' },
+    ],
+  },
+]
+
+export const keptCases: readonly KeptCase[] = [...bodies, ...writes, ...versions, ...reads]

@@ -1,0 +1,132 @@
+/** One server during one run: sends commands to it, remembers what it has answered, and fills that into later commands. */
+import type { Answer, Body, Tree } from '../../support/answers.ts'
+import type { Api } from '../../support/api.ts'
+import type { Watch } from '../../support/watch.ts'
+import type { Command } from './commands.ts'
+import { type ResourceName, resourcePaths, types } from './definitions.ts'
+import { applyMergePatch } from './trees.ts'
+
+const patchTypes = { merge: 'application/merge-patch+json', json: 'application/json-patch+json' }
+const noUid = '00000000-0000-4000-8000-000000000000'
+
+export class World {
+  readonly api: Api
+  readonly namespace: string
+  readonly watches: Watch[] = []
+
+  /** Objects by plural and name. */
+  readonly #first = new Map<string, Body>()
+  readonly #last = new Map<string, Body>()
+  readonly #generated = new Map<string, string>()
+  #listed: { resourceVersion: string; continue: string } = { resourceVersion: '', continue: '' }
+
+  constructor(api: Api, namespace: string) {
+    this.api = api
+    this.namespace = namespace
+  }
+
+  async send(command: Command): Promise<Answer> {
+    const { method, resource, patch } = command
+    const body = this.#bodyOf(command)
+    const answer = await this.api.request(method, this.#pathOf(command), {
+      query: this.#queryOf(command),
+      ...(body === undefined ? {} : { body }),
+      ...(patch === undefined ? {} : { contentType: patchTypes[patch] }),
+      ...acceptOf(command),
+    })
+    if (command.query?.['dryRun'] === undefined) this.#remember(resource, answer.body, method === 'POST')
+    return answer
+  }
+
+  /** Undefined once the watch is open; a refusal is an answer like others. */
+  async watch(command: Command): Promise<Pick<Answer, 'status' | 'headers' | 'body'> | undefined> {
+    const watch = await this.api.watch(this.#pathOf(command), this.#queryOf(command), acceptOf(command))
+    if (watch.status !== 200) return { status: watch.status, headers: watch.headers, body: await watch.body() }
+    this.watches.push(watch)
+    return undefined
+  }
+
+  /** The present state of a collection, read in such a way that what is cached is fresh afterwards. */
+  async list(resource: ResourceName): Promise<Body> {
+    const { body } = await this.api.get(this.#pathOf({ method: 'GET', resource }))
+    for (const each of body.items) this.#remember(resource, each, false)
+    return body
+  }
+
+  /** Whatever the run has left outside of its namespace. */
+  async clean(): Promise<void> {
+    for (const watch of this.watches) watch.close()
+    const path = resourcePaths.gizmos
+    const { items } = (await this.api.get(path)).body
+    for (const { metadata } of items) {
+      await this.api.mergePatch(`${path}/${metadata.name}`, { metadata: { finalizers: null } })
+      await this.api.delete(`${path}/${metadata.name}`)
+    }
+  }
+
+  #remember(resource: ResourceName, body: Body, isCreation: boolean): void {
+    if (typeof body !== 'object' || body === null || body.metadata === undefined) return
+    if (Array.isArray(body.items)) {
+      const { resourceVersion, continue: token = '' } = body.metadata
+      this.#listed = { resourceVersion, continue: token }
+    }
+    if (body.metadata.uid === undefined) return
+    const key = keyOf(resource, body.metadata.name)
+    if (isCreation && body.metadata['generateName'] !== undefined)
+      this.#generated.set(plural(resource), body.metadata.name)
+    if (this.#first.get(key)?.metadata.uid !== body.metadata.uid) this.#first.set(key, body)
+    this.#last.set(key, body)
+  }
+
+  #pathOf({ resource, name, subresource }: Command): string {
+    const parts = [resourcePaths[resource].replace('{ns}', this.namespace)]
+    if (name !== undefined) parts.push(encodeURIComponent(this.#nameOf(resource, name)))
+    if (subresource !== undefined) parts.push(subresource)
+    return parts.join('/')
+  }
+
+  #nameOf(resource: ResourceName, name: string): string {
+    return name === '@' ? (this.#generated.get(plural(resource)) ?? 'none') : name
+  }
+
+  #queryOf({ query = {}, resource }: Command): Record<string, string> {
+    return Object.fromEntries(Object.entries(query).map(([key, value]) => [key, this.#fill(resource, value)]))
+  }
+
+  #bodyOf({ resource, body }: Command): unknown {
+    if (body === undefined) return undefined
+    if (typeof body === 'string') return this.#fill(resource, body)
+    return JSON.parse(this.#fill(resource, JSON.stringify(this.#base(resource, body))))
+  }
+
+  #base(resource: ResourceName, body: unknown): unknown {
+    if (typeof body !== 'object' || body === null || !('$read' in body)) return body
+    const { $read, ...changes } = body as Tree
+    const name = this.#nameOf(resource, String($read))
+    const read = this.#last.get(keyOf(resource, name)) ?? { ...types[resource], metadata: { name } }
+    return applyMergePatch(read, changes)
+  }
+
+  #fill(resource: ResourceName, text: string): string {
+    return text.replaceAll(/<(uid|rv|old|continue|ns)(?::([^>]*))?>/g, (_, what: string, name?: string) => {
+      if (what === 'ns') return this.namespace
+      if (what === 'continue') return this.#listed.continue
+      if (name === undefined) return this.#listed.resourceVersion
+      const key = keyOf(resource, this.#nameOf(resource, name))
+      const seen = (what === 'old' ? this.#first : this.#last).get(key)?.metadata
+      return (what === 'uid' ? (seen?.uid ?? noUid) : seen?.resourceVersion) ?? ''
+    })
+  }
+}
+
+function acceptOf({ as }: Command): { accept?: string } {
+  return as === undefined ? {} : { accept: `application/json;as=${as};v=v1;g=meta.k8s.io` }
+}
+
+function plural(resource: ResourceName): string {
+  return resource.split('.')[0]!
+}
+
+function keyOf(resource: ResourceName, name: string): string {
+  return `${plural(resource)}/${name}`
+}

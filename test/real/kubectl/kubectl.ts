@@ -1,0 +1,97 @@
+/** Runs kubectl against one server, in a folder with manifests, and hides what differs from run to run. */
+import { spawn } from 'node:child_process'
+
+export interface Outcome {
+  readonly command: string
+  readonly code: number | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+export interface KubectlOptions {
+  readonly program: string
+  readonly kubeconfig: string
+  readonly namespace: string
+  /** Where manifests are, and what kubectl remembers of the server. */
+  readonly folder: string
+}
+
+export class Kubectl {
+  readonly #options: KubectlOptions
+
+  constructor(options: KubectlOptions) {
+    this.#options = options
+  }
+
+  /** A command as it is typed: words apart by spaces, single quotes around what has spaces in it. */
+  run(command: string): Promise<Outcome> {
+    return this.start(command).outcome
+  }
+
+  /** For commands that go on until told to stop. */
+  start(command: string): Session {
+    const { program, kubeconfig, namespace, folder } = this.#options
+    const own = ['--kubeconfig', kubeconfig, '--namespace', namespace, '--cache-dir', `${kubeconfig}.cache`]
+    const child = spawn(program, [...own, ...toWords(command)], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+    return new Session(command, child)
+  }
+}
+
+class Session {
+  readonly outcome: Promise<Outcome>
+  readonly #child: ReturnType<typeof spawn>
+  #stdout = ''
+  #stderr = ''
+
+  constructor(command: string, child: ReturnType<typeof spawn>) {
+    this.#child = child
+    child.stdout!.setEncoding('utf8').on('data', (text: string) => {
+      this.#stdout += text
+    })
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => {
+      this.#stderr += text
+    })
+    this.outcome = new Promise((resolve, reject) => {
+      child.on('error', reject)
+      child.on('close', (code) => resolve({ command, code, stdout: this.#stdout, stderr: this.#stderr }))
+    })
+  }
+
+  /** What has been printed so far. */
+  get stdout(): string {
+    return this.#stdout
+  }
+
+  stop(): void {
+    this.#child.kill('SIGKILL')
+  }
+}
+
+function toWords(command: string): string[] {
+  const words = command.match(/(?:'[^']*'|[^\s'])+/g) ?? []
+  return words.map((word) => word.replaceAll("'", ''))
+}
+
+const replacements: ReadonlyArray<readonly [RegExp, string]> = [
+  [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uid>'],
+  [/(resource ?version"?: +)"?\d+"?/gi, '$1<version>'],
+  // What kubectl's libraries log of watches that end early depends on the moment.
+  [/^[IWE]\d{4} .*\n/gm, ''],
+  [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>'],
+  [/\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, '<time>'],
+  [/https:\/\/127\.0\.0\.1:\d+/g, '<server>'],
+  [/v1\.36\.3\+kopf/g, 'v1.36.3'],
+  [/\b10\.\d+\.\d+\.\d+\b/g, '<address>'],
+  // Ages, and the spaces by which a column is made as wide as they are.
+  [/(?<=\s)(?:\d+[smhd])+(?=\s|$)/g, '<age>'],
+  [/ {2,}/g, '  '],
+  [/ +$/gm, ''],
+]
+
+export function normalise({ command, code, stdout, stderr }: Outcome): Outcome {
+  return { command, code, stdout: hide(stdout), stderr: hide(stderr) }
+}
+
+function hide(text: string): string {
+  return replacements.reduce((result, [pattern, replacement]) => result.replaceAll(pattern, replacement), text)
+}

@@ -1,0 +1,140 @@
+/**
+ * Plain HTTP to an API server, for the suites that ask what a server answers. Nothing of this package is used here, nor a
+ * client library: a mistake of theirs must not hide one of the server's. Paths go out as they are written.
+ */
+import http from 'node:http'
+import https from 'node:https'
+import type { Answer, RequestOptions } from './answers.ts'
+import { withoutManagedFields } from './answers.ts'
+import { Watch } from './watch.ts'
+
+/** Who asks. Nothing at all is the anonymous user. */
+export interface Credentials {
+  readonly certPem?: string
+  readonly keyPem?: string
+  readonly token?: string
+}
+
+export interface ApiOptions {
+  readonly url: string
+  readonly caPem?: string
+  readonly credentials: Credentials
+}
+
+export type WatchQuery = Exclude<RequestOptions['query'], string | undefined>
+
+export class Api {
+  readonly #url: URL
+  readonly #options: ApiOptions
+  readonly #agent: http.Agent
+
+  constructor(options: ApiOptions) {
+    this.#options = options
+    this.#url = new URL(options.url)
+    const { certPem, keyPem } = options.credentials
+    const tls = {
+      ...(options.caPem === undefined ? {} : { ca: options.caPem }),
+      ...(certPem === undefined ? {} : { cert: certPem }),
+      ...(keyPem === undefined ? {} : { key: keyPem }),
+    }
+    this.#agent = this.#isSecure ? new https.Agent({ keepAlive: true, ...tls }) : new http.Agent({ keepAlive: true })
+  }
+
+  /** The same server, asked by somebody else. The caller closes it. */
+  as(credentials: Credentials): Api {
+    return new Api({ ...this.#options, credentials })
+  }
+
+  get(path: string, query?: RequestOptions['query'], options?: RequestOptions): Promise<Answer> {
+    return this.request('GET', path, { ...options, ...(query === undefined ? {} : { query }) })
+  }
+
+  post(path: string, body: unknown, options?: RequestOptions): Promise<Answer> {
+    return this.request('POST', path, { ...options, body })
+  }
+
+  put(path: string, body: unknown, options?: RequestOptions): Promise<Answer> {
+    return this.request('PUT', path, { ...options, body })
+  }
+
+  mergePatch(path: string, body: unknown, options?: RequestOptions): Promise<Answer> {
+    return this.request('PATCH', path, { ...options, body, contentType: 'application/merge-patch+json' })
+  }
+
+  jsonPatch(path: string, body: unknown, options?: RequestOptions): Promise<Answer> {
+    return this.request('PATCH', path, { ...options, body, contentType: 'application/json-patch+json' })
+  }
+
+  delete(path: string, options?: RequestOptions): Promise<Answer> {
+    return this.request('DELETE', path, options)
+  }
+
+  /** The whole answer, whatever its code; rejects only where there is none. */
+  async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
+    const response = await this.#send(method, path, options)
+    const chunks: Buffer[] = []
+    for await (const chunk of response) chunks.push(chunk as Buffer)
+    const text = Buffer.concat(chunks).toString('utf8')
+    return { status: response.statusCode ?? 0, headers: response.headers, text, body: parseBody(response, text) }
+  }
+
+  /** Begins a watch; the answer's head has come when this resolves, so later changes cannot be missed. */
+  async watch(path: string, query: WatchQuery = {}, options: RequestOptions = {}): Promise<Watch> {
+    return new Watch(await this.#send('GET', path, { ...options, query: { watch: true, ...query } }))
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  get #isSecure(): boolean {
+    return this.#url.protocol === 'https:'
+  }
+
+  #send(method: string, path: string, options: RequestOptions): Promise<http.IncomingMessage> {
+    const payload = toPayload(options.body)
+    const request = (this.#isSecure ? https : http).request({
+      agent: this.#agent,
+      host: this.#url.hostname,
+      port: this.#url.port,
+      method,
+      path: path + toQuery(options.query),
+      headers: this.#headers(options, payload),
+    })
+    return new Promise((resolve, reject) => {
+      // A server may answer before it has read all of a body it refuses; the write then fails after the answer came.
+      request.on('error', reject)
+      request.on('response', resolve)
+      request.end(payload)
+    })
+  }
+
+  #headers(options: RequestOptions, payload: Buffer | undefined): http.OutgoingHttpHeaders {
+    const { token } = this.#options.credentials
+    return {
+      accept: options.accept ?? 'application/json',
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(payload === undefined ? {} : { 'content-type': options.contentType ?? 'application/json' }),
+      ...(payload === undefined ? {} : { 'content-length': payload.length }),
+      ...options.headers,
+    }
+  }
+}
+
+function toPayload(body: unknown): Buffer | undefined {
+  if (body === undefined) return undefined
+  if (Buffer.isBuffer(body)) return body
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
+function toQuery(query: RequestOptions['query']): string {
+  if (query === undefined) return ''
+  if (typeof query === 'string') return `?${query}`
+  const pairs = Object.entries(query).map(([key, value]) => `${key}=${encodeURIComponent(String(value))}`)
+  return pairs.length === 0 ? '' : `?${pairs.join('&')}`
+}
+
+function parseBody(response: http.IncomingMessage, text: string): Answer['body'] {
+  const isJson = response.headers['content-type']?.startsWith('application/json') ?? false
+  return isJson && text !== '' ? withoutManagedFields(JSON.parse(text)) : (text as unknown as Answer['body'])
+}
