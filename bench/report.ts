@@ -1,0 +1,117 @@
+/** The result as a Markdown table. */
+import { cpus } from 'node:os'
+import type { Rate } from './driver.ts'
+import type { Listing } from './listing.ts'
+import { median } from './measure.ts'
+import type { Start } from './starting.ts'
+import type { Delivery } from './watching.ts'
+
+export interface Row {
+  readonly what: string
+  readonly embedded: string
+  readonly real: string
+  readonly ratio: string
+  readonly aim: string
+}
+
+export interface Circumstances {
+  readonly version: string
+  readonly loadBefore: string
+  readonly loadAfter: string
+  readonly isQuick: boolean
+}
+
+export function formatTable(rows: readonly Row[], { version, loadBefore, loadAfter, isQuick }: Circumstances): string {
+  const head = [
+    `Node ${process.version}, Kubernetes ${version}, ${cpus().length} cores;`,
+    `load average ${loadBefore} before, ${loadAfter} after${isQuick ? '; --quick: small counts, rough figures' : ''}.`,
+  ]
+  const lines = rows.map(
+    ({ what, embedded, real, ratio, aim }) => `| ${[what, embedded, real, ratio, aim].join(' | ')} |`,
+  )
+  return [head.join(' '), '', '| what | embedded | real | ratio | aim |', '|---|---|---|---|---|', ...lines, ''].join(
+    '\n',
+  )
+}
+
+/** `higher` is better, or lower: the ratio says by how much the embedded server is. */
+export function times(embedded: number, real: number, better: 'higher' | 'lower'): string {
+  const ratio = better === 'higher' ? embedded / real : real / embedded
+  return `${ratio.toPrecision(2)}×`.replace(/^(\d+)e\+(\d+)/, (_, digits, power) => String(digits * 10 ** power))
+}
+
+function count(value: number): string {
+  return Math.round(value).toLocaleString('en-US')
+}
+
+export function formatMs(value: number): string {
+  return value < 10 ? `${value.toFixed(1)} ms` : `${count(value)} ms`
+}
+
+export function formatKb(bytes: number): string {
+  return `${(bytes / 1024).toFixed(2)} KB`
+}
+
+export function formatRate(perSecond: number): string {
+  return `${count(perSecond)}/s`
+}
+
+interface Pair<T> {
+  readonly embedded: readonly T[]
+  readonly real: readonly T[]
+}
+
+export function startRow(what: string, { embedded, real }: Pair<Start>, aim: string): Row {
+  const of = (starts: readonly Start[]): string => {
+    return `${formatMs(tookMs(starts))}; CPU ${formatMs(median(starts.map(({ cpuMs }) => cpuMs)))}`
+  }
+  return { what, embedded: of(embedded), real: of(real), ratio: times(tookMs(embedded), tookMs(real), 'lower'), aim }
+}
+
+function tookMs(starts: readonly Start[]): number {
+  return median(starts.map((start) => start.tookMs))
+}
+
+export function rateRow(what: string, { embedded, real }: Pair<Rate>, aim = ''): Row {
+  const of = (rates: readonly Rate[]): string => {
+    const p50 = formatMs(median(rates.map(({ p50Ms }) => p50Ms)))
+    const p99 = formatMs(median(rates.map(({ p99Ms }) => p99Ms)))
+    const cpu = median(rates.map(({ cpuMsPerOperation }) => cpuMsPerOperation)).toFixed(2)
+    return `${formatRate(typical(rates))}; p50 ${p50}, p99 ${p99}; CPU ${cpu} ms`
+  }
+  const ratio = times(typical(embedded), typical(real), 'higher')
+  return { what, embedded: of(embedded), real: of(real), ratio, aim }
+}
+
+function typical(rates: readonly Rate[]): number {
+  return median(rates.map(({ perSecond }) => perSecond))
+}
+
+export function deliveryRow(what: string, { embedded, real }: Pair<Delivery>): Row {
+  const of = (deliveries: readonly Delivery[]): string => {
+    const writes = formatRate(median(deliveries.map(({ writesPerSecond }) => writesPerSecond)))
+    const cpu = median(deliveries.map(({ cpuMsPerWrite }) => cpuMsPerWrite)).toFixed(2)
+    return `${formatRate(events(deliveries))} (${writes} writes); CPU ${cpu} ms a write`
+  }
+  const ratio = times(events(embedded), events(real), 'higher')
+  return { what, embedded: of(embedded), real: of(real), ratio, aim: '' }
+}
+
+function events(deliveries: readonly Delivery[]): number {
+  return median(deliveries.map(({ eventsPerSecond }) => eventsPerSecond))
+}
+
+export function listingRow(what: string, { embedded, real }: Pair<Listing>): Row {
+  const of = (listings: readonly Listing[]): string => {
+    const { seconds, firstByteMs, megabytes, cpuMs } = middle(listings)
+    const speed = count(megabytes / seconds)
+    return `${seconds.toFixed(2)} s (first bytes ${formatMs(firstByteMs)}), ${count(megabytes)} MB, ${speed} MB/s; CPU ${(cpuMs / 1000).toFixed(2)} s`
+  }
+  const ratio = times(middle(embedded).seconds, middle(real).seconds, 'lower')
+  return { what, embedded: of(embedded), real: of(real), ratio, aim: '' }
+}
+
+function middle(listings: readonly Listing[]): Listing {
+  const sorted = [...listings].sort((one, other) => one.seconds - other.seconds)
+  return sorted[sorted.length >> 1]!
+}

@@ -1,0 +1,12 @@
+/** The embedded server as a process for targets.ts: says how to reach it, tells its heap when asked, ends with its parent. */
+import { startServer } from 'kopf/server'
+
+const server = await startServer()
+process.send!({ url: server.url, caPem: server.ca!, token: server.token! })
+
+process.on('message', () => {
+  global.gc!()
+  const { heapUsed, external } = process.memoryUsage()
+  process.send!(heapUsed + external)
+})
+process.once('disconnect', () => void server.stop())

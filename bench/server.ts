@@ -1,0 +1,200 @@
+/**
+ * The embedded server next to the real one: the same driver, the same machine, the same run, by turns.
+ * `node --import tsx --conditions=source bench/server.ts [--quick] [--only embedded] [--out FILE]`; see README.md.
+ */
+import { execFileSync } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { parseArgs } from 'node:util'
+import { Connection } from './connection.ts'
+import {
+  checkGadgets,
+  createRequests,
+  deleteGadgets,
+  installCrd,
+  measureRate,
+  openConnections,
+  patchRequests,
+  type Rate,
+  sendAll,
+} from './driver.ts'
+import type { InProcess } from './in-process.ts'
+import { type Listing, listPages, listWhole } from './listing.ts'
+import { loadAverage, median, rssBytes } from './measure.ts'
+import {
+  deliveryRow,
+  formatKb,
+  formatMs,
+  formatRate,
+  formatTable,
+  listingRow,
+  type Row,
+  rateRow,
+  startRow,
+  times,
+} from './report.ts'
+import { measureCommand, measureReal, type Start } from './starting.ts'
+import { forkBench, nextMessage, startEmbedded, startReal, type Target } from './targets.ts'
+import { type Delivery, measureDelivery, watcherCount } from './watching.ts'
+
+const { values: flags } = parseArgs({ options: { quick: { type: 'boolean' }, out: { type: 'string' } } })
+const isQuick = flags.quick ?? false
+
+/** How much is done. The real server does about 500 writes a second, so its share decides how long all takes. */
+const sizes = isQuick
+  ? { rounds: 1, starts: 1, single: 100, many: 600, watched: 300, listed: 2000, inProcess: 2000, kept: 5000 }
+  : { rounds: 3, starts: 5, single: 500, many: 4000, watched: 2000, listed: 50_000, inProcess: 20_000, kept: 50_000 }
+
+interface Pair<T> {
+  readonly embedded: T[]
+  readonly real: T[]
+}
+
+/** Each round on both servers, whose turn comes first by turns. */
+async function byTurns<T>(targets: readonly Target[], measure: (target: Target, round: number) => Promise<T>) {
+  const results: Pair<T> = { embedded: [], real: [] }
+  for (let round = 0; round < sizes.rounds; round += 1) {
+    const order = round % 2 === 0 ? targets : [...targets].reverse()
+    for (const target of order) results[target.name].push(await measure(target, round))
+  }
+  return results
+}
+
+async function startingRows(): Promise<Row[]> {
+  const commands: Start[] = []
+  const reals: Start[] = []
+  const fresh: InProcess[] = []
+  for (let start = 0; start < sizes.starts; start += 1) {
+    commands.push(await measureCommand())
+    if (start < sizes.rounds) reals.push(await measureReal())
+    // The rest is measured once, with full counts; the start of a process needs repeating.
+    fresh.push(await measureInProcess(start === 0 ? sizes.inProcess : 1, start === 0 ? sizes.kept : 1))
+  }
+  const none = { real: '', ratio: '' }
+  const [first] = fresh as [InProcess]
+  const firstAnswer = formatMs(median(fresh.map(({ firstAnswerMs }) => firstAnswerMs)))
+  const https = formatMs(median(fresh.map(({ httpsMs }) => httpsMs)))
+  return [
+    { what: 'start: `new ApiServer()` to its first answer', embedded: firstAnswer, ...none, aim: '≤ 50 ms' },
+    { what: 'start: `startServer()` to `/readyz` over HTTPS', embedded: https, ...none, aim: '' },
+    startRow('start: the command to `/readyz`', { embedded: commands, real: reals }, '≤ 400 ms'),
+    { what: 'create, in process', embedded: formatRate(first.createsPerSecond), ...none, aim: '' },
+    { what: 'merge patch of the status, in process', embedded: formatRate(first.patchesPerSecond), ...none, aim: '' },
+    {
+      what: `heap of an object of 0.2 KB, in process, ${sizes.kept} of them`,
+      embedded: formatKb(first.heapPerSmallObject),
+      ...none,
+      aim: '≤ 1.5 KB',
+    },
+    {
+      what: `heap of an object of 0.9 KB, in process, ${sizes.kept} of them`,
+      embedded: formatKb(first.heapPerObject),
+      ...none,
+      aim: '',
+    },
+  ]
+}
+
+async function measureInProcess(writes: number, objects: number): Promise<InProcess> {
+  return nextMessage<InProcess>(forkBench('in-process.ts', [String(writes), String(objects)]))
+}
+
+async function writingRows(targets: readonly Target[]): Promise<Row[]> {
+  const rows: Row[] = []
+  for (const [inFlight, count] of [
+    [1, sizes.single],
+    [16, sizes.many],
+  ] as const) {
+    const patches: Pair<Rate> = { embedded: [], real: [] }
+    const creates = await byTurns(targets, async (target, round) => {
+      const prefix = `w${inFlight}-${round}`
+      const created = await measureRate(target, inFlight, createRequests(prefix, count), 201)
+      patches[target.name].push(await measureRate(target, inFlight, patchRequests(prefix, count, round + 1), 200))
+      await checkGadgets(target.access, prefix, count, round + 1)
+      await deleteGadgets(target.access)
+      return created
+    })
+    const aim = inFlight === 16 ? '≥ 10×' : ''
+    rows.push(rateRow(`create, ${inFlight} in flight`, creates, aim))
+    rows.push(rateRow(`merge patch of the status, ${inFlight} in flight`, patches, aim))
+  }
+  return rows
+}
+
+async function watchingRow(targets: readonly Target[]): Promise<Row> {
+  const deliveries: Pair<Delivery> = await byTurns(targets, async (target, round) => {
+    const delivery = await measureDelivery(target, `v-${round}`, sizes.watched)
+    await deleteGadgets(target.access)
+    return delivery
+  })
+  return deliveryRow(`events delivered to ${watcherCount} watchers during a burst of ${sizes.watched}`, deliveries)
+}
+
+/** Fills each server once; memory is what it grew by, then the lists are read from it. */
+async function listingRows(targets: readonly Target[]): Promise<Row[]> {
+  const growth = { embedded: 0, real: 0 }
+  for (const target of targets) {
+    await target.heap()
+    const before = rssBytes(target.pids)
+    const connections = await openConnections(target.access, 16)
+    await sendAll(connections, createRequests('l', sizes.listed), 201)
+    for (const connection of connections) connection.close()
+    await target.heap()
+    growth[target.name] = (rssBytes(target.pids) - before) / sizes.listed
+  }
+  const pages: Pair<Listing> = { embedded: [], real: [] }
+  const wholes = await byTurns(targets, async (target) => {
+    pages[target.name].push(await listPages(target, sizes.listed, 500))
+    return listWhole(target, sizes.listed)
+  })
+  return [
+    listingRow(`list of ${sizes.listed}, one body`, wholes),
+    listingRow(`list of ${sizes.listed}, pages of 500`, pages),
+    {
+      what: `memory (RSS) of an object of 0.9 KB, ${sizes.listed} of them`,
+      embedded: formatKb(growth.embedded),
+      real: formatKb(growth.real),
+      ratio: times(growth.embedded, growth.real, 'lower'),
+      aim: '',
+    },
+  ]
+}
+
+async function versionOf({ access }: Target): Promise<string> {
+  const connection = await Connection.open(access)
+  const { body } = await connection.send({ path: '/version' })
+  connection.close()
+  return (JSON.parse(body.toString()) as { gitVersion: string }).gitVersion
+}
+
+/** Before measuring, so that neither server is measured while it is still warming up. */
+async function warmUp(target: Target): Promise<void> {
+  await installCrd(target.access)
+  const count = isQuick && target.name === 'real' ? 200 : 2000
+  await measureRate(target, 16, createRequests('warm', count), 201)
+  await measureRate(target, 16, patchRequests('warm', count, 0), 200)
+  await deleteGadgets(target.access)
+}
+
+async function main(): Promise<void> {
+  execFileSync('npx', ['tsc', '-p', 'tsconfig.build.json'], { stdio: ['ignore', 'inherit', 'ignore'] })
+  const loadBefore = loadAverage()
+  const starting = await startingRows()
+  await using embedded = await startEmbedded()
+  await using real = await startReal()
+  const targets = [embedded, real]
+  for (const target of targets) await warmUp(target)
+  const rows = [
+    ...starting.slice(0, 3),
+    ...(await writingRows(targets)),
+    ...starting.slice(3, 5),
+    await watchingRow(targets),
+    ...(await listingRows(targets)),
+    ...starting.slice(5),
+  ]
+  const version = await versionOf(real)
+  const table = formatTable(rows, { version, loadBefore, loadAfter: loadAverage(), isQuick })
+  console.log(table)
+  if (flags.out !== undefined) await writeFile(flags.out, table)
+}
+
+await main()
