@@ -25,7 +25,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'real',
-          include: ['test/conformance/**/*.test.ts', 'test/real/**/*.test.ts'],
+          include: ['test/conformance/**/*.test.ts', 'test/handlers/**/*.test.ts', 'test/real/**/*.test.ts'],
           env: { KOPF_TEST_CLUSTER: 'real' },
           globalSetup: ['test/support/real-cluster.setup.ts'],
           fileParallelism: false,
