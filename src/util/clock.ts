@@ -7,6 +7,12 @@ export interface Clock {
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>
 }
 
+/**
+ * Why a sleep, or anything else that obeys a signal, was ended although nothing is wrong. Given as the reason, since an
+ * abort without one makes an error with a stack: tens of microseconds, for every request.
+ */
+export const noLongerNeeded: object = Object.freeze({ reason: 'no longer needed' })
+
 /** Timers take a 32-bit number of milliseconds; anything longer would fire at once. */
 const longestTimerMs = 2 ** 31 - 1
 
@@ -45,4 +51,9 @@ function sleepOnce(delayMs: number, signal: AbortSignal | undefined): Promise<vo
     }
     signal?.addEventListener('abort', interrupt, { once: true })
   })
+}
+
+/** Milliseconds from an arbitrary moment; never set back, so it is for measuring how long something took. */
+export function monotonicMs(): number {
+  return performance.now()
 }

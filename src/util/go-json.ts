@@ -23,6 +23,7 @@ function formatNumber(value: number): string {
 function formatScalar(value: unknown): string {
   if (typeof value === 'string') return formatText(value)
   if (typeof value === 'number') return formatNumber(value)
+  if (typeof value === 'bigint') return String(value)
   return JSON.stringify(value ?? null)
 }
 

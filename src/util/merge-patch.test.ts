@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from './json.ts'
-import { applyMergePatch } from './merge-patch.ts'
+import { applyMergePatch, changesAnything } from './merge-patch.ts'
 
 /** The table of appendix A of RFC 7386: original, patch, result. */
 const appendix: ReadonlyArray<[string, string, string]> = [
@@ -52,4 +52,21 @@ test('merges as deep as a document may be', () => {
   let result = applyMergePatch(deep('{"x":1}'), deep('{"y":2}'))
   for (let level = 0; level < 20_000; level += 1) result = (result as { a: Json }).a
   expect(result).toEqual({ x: 1, y: 2 })
+})
+
+test.each([
+  ['{"a":1}', '{}', false],
+  ['{"a":1}', '{"a":1}', false],
+  ['{"a":1}', '{"a":2}', true],
+  ['{"a":1}', '{"a":null}', true],
+  ['{"a":1}', '{"b":null}', false],
+  ['{"a":1}', '{"b":{"c":null,"d":{"e":null}}}', false],
+  ['{"a":1}', '{"b":{"c":null,"d":{"e":1}}}', true],
+  ['{"a":1}', '{"b":{}}', true],
+  ['{"a":{"b":[1,2]}}', '{"a":{"b":[1,2]}}', false],
+  ['{"a":{"b":[1,2]}}', '{"a":{"b":[2,1]}}', true],
+  ['{"a":1}', '{"a":{"b":null}}', true],
+  ['{}', '{"constructor":{"name":null}}', false],
+])('%s is changed by %s: %s', (target, patch, isChanged) => {
+  expect(changesAnything(JSON.parse(target) as Json, JSON.parse(patch) as Json)).toBe(isChanged)
 })

@@ -2,7 +2,7 @@
  * JSON merge patches (RFC 7386): a patch looks like the document, null removes a key, everything but objects is replaced
  * as a whole. Does not recurse, since a stranger decides the depth.
  */
-import { cloneJson } from './equality.ts'
+import { cloneJson, isDeepEqual } from './equality.ts'
 import { isPlainObject, type Json, setOwn } from './json.ts'
 
 type Fields = { [key: string]: Json }
@@ -31,4 +31,26 @@ function mergeField(fields: Fields, key: string, change: Json, pending: Array<[F
     if (inner !== current) setOwn(fields, key, inner)
     pending.push([inner, change])
   }
+}
+
+/** Whether a patch would change the document at all; looks only at what the patch names. */
+export function changesAnything(target: Json, patch: Json): boolean {
+  const pending: Array<readonly [Json | undefined, Json]> = [[target, patch]]
+  for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
+    const [current, change] = pair
+    if (!isPlainObject(change)) {
+      if (!isDeepEqual(current, change)) return true
+    } else if (!isPlainObject(current)) {
+      // Removals of what is not there are nothing, however deep they are; an empty object is meant to be there.
+      if (current !== undefined || Object.keys(change).length === 0) return true
+      pending.push([{}, change])
+    } else {
+      for (const key of Object.keys(change)) {
+        const inner = change[key]!
+        if (inner !== null) pending.push([Object.hasOwn(current, key) ? current[key] : undefined, inner])
+        else if (Object.hasOwn(current, key)) return true
+      }
+    }
+  }
+  return false
 }

@@ -2,6 +2,7 @@
  * YAML as kubectl reads it: version 1.1 (`yes` is true), but no timestamps and no base-60 numbers, and nothing that JSON
  * could not carry. The parser is loaded when it is first needed. The only file that knows which parser it is.
  */
+import { createRequire } from 'node:module'
 import type { Document, Tags } from 'yaml'
 
 /** Thrown for text that is no YAML, or too deep to be read or written. The message is the first line of the parser's, with the place. */
@@ -24,7 +25,17 @@ const maxDepth = 200
 
 /** Every document of a text, empty ones left out. */
 export async function parseYaml(text: string): Promise<unknown[]> {
-  const { Lexer, parseAllDocuments } = await import('yaml')
+  return parseWith(await import('yaml'), text)
+}
+
+/** The same, for who cannot wait. */
+export function parseYamlSync(text: string): unknown[] {
+  return parseWith(createRequire(import.meta.url)('yaml') as Parser, text)
+}
+
+type Parser = Pick<typeof import('yaml'), 'Lexer' | 'parseAllDocuments'>
+
+function parseWith({ Lexer, parseAllDocuments }: Parser, text: string): unknown[] {
   checkTextDepth(new Lexer().lex(text))
   const documents = parseAllDocuments(text, { version: '1.1', customTags: plainTags, logLevel: 'error' })
   if ('empty' in documents) return []

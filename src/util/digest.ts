@@ -1,0 +1,12 @@
+/** Fingerprints of texts: short, the same on every machine, and no way back. */
+import { createHash, createHmac } from 'node:crypto'
+
+/** 128 bits of SHA-256, as 22 characters that are safe in keys and URLs. */
+export function digestText(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 22)
+}
+
+/** 64 bits of HMAC-SHA256 in hexadecimal: equal texts have equal digests under one key, and unrelated ones under another. */
+export function digestWithKey(key: string, text: string): string {
+  return createHmac('sha256', key).update(text).digest('hex').slice(0, 16)
+}

@@ -1,0 +1,28 @@
+/** Durations as people write them: a number of seconds, or a string that says its unit. Converted once, at the edge. */
+import { KopfError } from '../errors.ts'
+
+/** Seconds as a number, as in Kopf and in Kubernetes' own fields; or a string with its unit. */
+export type Duration = number | `${number}ms` | `${number}s` | `${number}m` | `${number}h`
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+/** Milliseconds; `what` names the option in the error. */
+export function toMs(duration: Duration, what: string = 'a duration'): number {
+  const ms = parseMs(duration)
+  if (ms !== undefined) return ms
+  throw new KopfError(
+    'KOPF_DURATION',
+    `Cannot use ${JSON.stringify(duration) ?? String(duration)} as ${what}: expected a number of seconds that is not negative, or a string such as "500ms", "10s", "5m" or "1h"`,
+  )
+}
+
+export function isDuration(value: unknown): value is Duration {
+  return parseMs(value) !== undefined
+}
+
+function parseMs(value: unknown): number | undefined {
+  if (typeof value === 'number') return value >= 0 ? value * 1000 : undefined
+  if (typeof value !== 'string') return undefined
+  const [, digits, unit] = /^(\d+(?:\.\d+)?)(ms|s|m|h)$/.exec(value) ?? []
+  return digits === undefined ? undefined : Number(digits) * unitMs[unit!]!
+}

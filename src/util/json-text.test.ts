@@ -1,0 +1,118 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { isDeepEqual } from './equality.ts'
+import { parseJsonText, toAsciiJsonText, toJsonText } from './json-text.ts'
+
+const int64 = 9_223_372_036_854_775_807n
+
+describe('parseJsonText', () => {
+  test.each<[string, string, unknown]>([
+    ['the largest safe integer', '9007199254740991', 9_007_199_254_740_991],
+    ['one more', '9007199254740992', 9_007_199_254_740_992n],
+    ['a negative one', '[-9007199254740993]', [-9_007_199_254_740_993n]],
+    ['the largest int64 in an object', '{"a": 9223372036854775807 }', { a: int64 }],
+    ['a fraction of many digits', '{"a":1.12345678901234567890}', { a: Number('1.12345678901234567890') }],
+    ['many digits and a fraction', '[12345678901234567890.5,1]', [Number('12345678901234567890.5'), 1]],
+    ['an exponent', '[12345678901234567890e2]', [Number('12345678901234567890e2')]],
+    ['digits in a string', '{"a":"12345678901234567890"}', { a: '12345678901234567890' }],
+    ['a string that looks like a list', '["[12345678901234567890]",1]', ['[12345678901234567890]', 1]],
+    ['escapes beside it', String.raw`["\\",12345678901234567890,"\"\u00fc"]`, ['\\', 12345678901234567890n, '"ü']],
+    ['a key that occurs twice', '{"a":1,"b":2,"a":12345678901234567890}', { a: 12345678901234567890n, b: 2 }],
+    ['an empty key', '{"":12345678901234567890,"a":{"":[]}}', { '': 12345678901234567890n, a: { '': [] } }],
+    [
+      'everything else',
+      '[12345678901234567890,true,false,null,-0.5,{},[],""]',
+      [12345678901234567890n, true, false, null, -0.5, {}, [], ''],
+    ],
+  ])('reads %s', (_, text, expected) => {
+    const value = parseJsonText(text)
+    expect(value).toStrictEqual(expected)
+  })
+
+  test.each(['{"__proto__":{"a":1}}', '{"__proto__":{"a":12345678901234567890}}'])(
+    'keeps __proto__ a key: %s',
+    (text) => {
+      const value = parseJsonText(text) as object
+      expect(Object.keys(value)).toEqual(['__proto__'])
+      expect(Object.getPrototypeOf(value)).toBe(Object.prototype)
+    },
+  )
+
+  test.each(['', '{', '[12345678901234567890', '{"a":12345678901234567890,}', '[012345678901234567890]'])(
+    'refuses what is not JSON: %j',
+    (text) => {
+      expect(() => parseJsonText(text)).toThrow(SyntaxError)
+    },
+  )
+})
+
+describe('toJsonText', () => {
+  test.each<[string, unknown, string]>([
+    ['bigints as integers', { a: [int64, -1n] }, '{"a":[9223372036854775807,-1]}'],
+    ['a bigint alone', 5n, '5'],
+    [
+      'what has no value',
+      { a: undefined, b: [undefined, () => 0], c: 1n, d: Number.NaN },
+      '{"b":[null,null],"c":1,"d":null}',
+    ],
+    ['nothing', undefined, 'null'],
+    ['dates', { at: new Date(0), n: 1n }, '{"at":"1970-01-01T00:00:00.000Z","n":1}'],
+    ['one value in two places', ((one) => ({ a: one, b: one }))([1n]), '{"a":[1],"b":[1]}'],
+  ])('writes %s', (_, value, expected) => {
+    expect(toJsonText(value)).toBe(expected)
+  })
+
+  test('refuses a value that contains itself', () => {
+    const value: unknown[] = [1n]
+    value.push(value)
+    expect(() => toJsonText(value)).toThrow('it contains itself')
+  })
+
+  test('reads and writes any depth', () => {
+    const depth = 100_000
+    const text = `${'[{"a":'.repeat(depth)}12345678901234567890${'}]'.repeat(depth)}`
+    expect(toJsonText(parseJsonText(text)) === text).toBe(true)
+  })
+
+  test('writes bigints as integers in a program that has changed what JSON makes of them', () => {
+    Object.defineProperty(BigInt.prototype, 'toJSON', { value: String, configurable: true })
+    try {
+      expect(toJsonText([1n, 2])).toBe('[1,2]')
+    } finally {
+      Reflect.deleteProperty(BigInt.prototype, 'toJSON')
+    }
+  })
+})
+
+test('toAsciiJsonText escapes as Python does', () => {
+  expect(toAsciiJsonText({ ü: '😀\u007f\n\u2028~' })).toBe(String.raw`{"\u00fc":"\ud83d\ude00\u007f\n\u2028~"}`)
+})
+
+const { value: document } = fc.letrec((tie) => ({
+  value: fc.oneof(
+    { maxDepth: 5 },
+    fc.string({ unit: 'binary' }),
+    fc.constant(null),
+    fc.boolean(),
+    fc.maxSafeInteger(),
+    fc
+      .double({ noNaN: true, noDefaultInfinity: true, min: -1e6, max: 1e6 })
+      .map((number) => (number === 0 ? 0 : number)),
+    fc.bigInt().map((integer) => (Number.isSafeInteger(Number(integer)) ? Number(integer) : integer)),
+    fc.array(tie('value')),
+    fc
+      .array(
+        fc.tuple(fc.oneof(fc.string(), fc.constantFrom('__proto__', 'constructor', '12345678901234567')), tie('value')),
+      )
+      .map(Object.fromEntries),
+  ),
+}))
+
+test('what was written is read as it was', () => {
+  fc.assert(
+    fc.property(document, (value) => {
+      expect(isDeepEqual(parseJsonText(toJsonText(value)), value)).toBe(true)
+      expect(isDeepEqual(parseJsonText(toAsciiJsonText(value)), value)).toBe(true)
+    }),
+  )
+})

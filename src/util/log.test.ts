@@ -1,0 +1,309 @@
+/** Log lines as users see them. The expected lines of the three formats were written by Kopf 1.45.2 itself. */
+import { describe, expect, test } from 'vitest'
+import { KopfError, TemporaryError } from '../errors.ts'
+import {
+  configureLogging,
+  createLogger,
+  createLogSink,
+  defaultLogSink,
+  fromPino,
+  type LogFields,
+  type LogSinkOptions,
+} from './log.ts'
+
+const object = { apiVersion: 'kopf.dev/v1', kind: 'KopfExample', name: 'n1', uid: 'u1', namespace: 'ns1' }
+const clusterObject = { ...object, namespace: null }
+const timeMs = new Date(2026, 10, 16, 3, 2, 1, 23).getTime()
+const clock = { now: () => timeMs, sleep: () => Promise.resolve() }
+
+function capture(options: LogSinkOptions = {}) {
+  const lines: string[] = []
+  const sink = createLogSink({ clock, write: (line) => lines.push(line), ...options })
+  return { lines, sink }
+}
+
+/** The one line that logging this writes. */
+function lineOf(options: LogSinkOptions, message: string, fields?: LogFields, about: object | undefined = object) {
+  const { lines, sink } = capture(options)
+  createLogger(sink, 'kopf.objects', about ? { object: about } : {}).info(message, fields)
+  return lines.join('')
+}
+
+describe('formats', () => {
+  test.each<[string, LogSinkOptions, object | undefined, string]>([
+    ['full', {}, object, '[2026-11-16 03:02:01,023] kopf.objects         [INFO    ] [ns1/n1] Hello\n'],
+    ['full, no namespace', {}, clusterObject, '[2026-11-16 03:02:01,023] kopf.objects         [INFO    ] [n1] Hello\n'],
+    ['full, no prefix', { prefix: false }, object, '[2026-11-16 03:02:01,023] kopf.objects         [INFO    ] Hello\n'],
+    ['plain', { format: 'plain' }, object, '[ns1/n1] Hello\n'],
+    ['plain, no prefix', { format: 'plain', prefix: false }, object, 'Hello\n'],
+    ['plain, no object', { format: 'plain' }, undefined, 'Hello\n'],
+  ])('%s', (_, options, about, expected) => {
+    const { lines, sink } = capture(options)
+    createLogger(sink, 'kopf.objects', about ? { object: about } : {}).info('Hello')
+    expect(lines).toEqual([expected])
+  })
+
+  test('levels have the names and widths of Python, long logger names are cut', () => {
+    const { lines, sink } = capture({ debug: true, prefix: false })
+    const logger = createLogger(sink, 'kopf.some.long.logger.name')
+    logger.debug('m')
+    logger.warn('m')
+    logger.error('m')
+    sink.log({ level: 'fatal', name: 'x', message: 'm' })
+    expect(lines.map((line) => line.slice(26).trimEnd())).toEqual([
+      'kopf.some.long.logge [DEBUG   ] m',
+      'kopf.some.long.logge [WARNING ] m',
+      'kopf.some.long.logge [ERROR   ] m',
+      'x                    [CRITICAL] m',
+    ])
+  })
+
+  const timestamp = `${new Date(timeMs).toISOString().slice(0, -1)}000+00:00`
+
+  test('json has the keys of Kopf in their order, and the fields', () => {
+    const line = lineOf({ format: 'json' }, 'w', { a: 1, b: { c: [1, 2] }, skipped: undefined })
+    expect(line).toBe(
+      `{"message": "w", "a": 1, "b": {"c":[1,2]}, "timestamp": "${timestamp}", "object": ${JSON.stringify(object)}, "severity": "info"}\n`,
+    )
+  })
+
+  test('json without an object has no reference', () => {
+    const { lines, sink } = capture({ format: 'json' })
+    createLogger(sink, 'kopf.x').error('m')
+    expect(JSON.parse(lines[0]!)).toEqual({ message: 'm', timestamp, severity: 'error' })
+  })
+
+  test('json shows an absent namespace as null, under the key that was asked for', () => {
+    const parsed = JSON.parse(lineOf({ format: 'json', refkey: 'k8s' }, 'm', {}, clusterObject))
+    expect(parsed).toEqual({ message: 'm', timestamp, k8s: clusterObject, severity: 'info' })
+  })
+
+  test('json has the prefix only when asked for it', () => {
+    expect(JSON.parse(lineOf({ format: 'json' }, 'm')).message).toBe('m')
+    expect(JSON.parse(lineOf({ format: 'json', prefix: true }, 'm')).message).toBe('[ns1/n1] m')
+  })
+
+  test('fields cannot replace what the line itself says, but the severity as in Kopf', () => {
+    const fields = { message: 'forged', timestamp: 'forged', object: 'forged', severity: 'notice' }
+    const parsed = JSON.parse(lineOf({ format: 'json' }, 'true', fields))
+    expect(parsed).toEqual({ message: 'true', timestamp, object, severity: 'notice' })
+  })
+
+  test('fields follow the message in text', () => {
+    const line = lineOf({ format: 'plain' }, 'add spec.x', {
+      old: undefined,
+      now: { a: [1, 'two'] },
+      by: 'me',
+      n: null,
+    })
+    expect(line).toBe('[ns1/n1] add spec.x now={"a":[1,"two"]} by="me" n=null\n')
+  })
+})
+
+test.each<[string, LogSinkOptions, string[]]>([
+  ['info unless told', {}, ['i', 'w', 'e']],
+  ['verbose: debug, without the inner workings', { verbose: true }, ['d', 'i', 'w', 'e']],
+  ['debug: everything', { debug: true }, ['d', 'inner', 'i', 'w', 'e']],
+  ['quiet: warnings and errors', { quiet: true }, ['w', 'e']],
+  ['debug wins over quiet', { debug: true, quiet: true }, ['d', 'inner', 'i', 'w', 'e']],
+])('levels: %s', (_, options, expected) => {
+  const { lines, sink } = capture({ format: 'plain', ...options })
+  const logger = createLogger(sink, 'kopf.objects')
+  logger.debug('d')
+  createLogger(sink, 'kopf.internals.queue').debug('inner')
+  logger.info('i')
+  logger.warn('w')
+  logger.error('e')
+  expect(lines.map((line) => line.trim())).toEqual(expected)
+})
+
+describe('strangers cannot forge lines', () => {
+  test.each([
+    ['a line break', 'a\nb\r\nc', 'a\\nb\\r\\nc'],
+    ['colours', '\u001b[31mred\u009b0m', '\\u001b[31mred\\u009b0m'],
+    ['backspace, bell and delete', '\b\u0007\u007f', '\\u0008\\u0007\\u007f'],
+    ['other line ends', '\u2028\u2029\u0085', '\\u2028\\u2029\\u0085'],
+    ['marks of direction', '\u202eevil\u2066', '\\u202eevil\\u2066'],
+    ['half a pair', 'x\ud83dy\ude00', 'x\\ud83dy\\ude00'],
+    ['what is harmless', 'tab\there, é世界😀 "quoted" \\', 'tab\there, é世界😀 "quoted" \\'],
+  ])('%s', (_, message, expected) => {
+    const about = { name: message, namespace: null }
+    expect(lineOf({ format: 'plain' }, message, undefined, about)).toBe(`[${expected}] ${expected}\n`)
+    const json = lineOf({ format: 'json' }, message)
+    expect(json.split('\n')).toHaveLength(2)
+    expect(JSON.parse(json).message).toBe(message)
+    expect(json).not.toMatch(/[\u007f-\u009f\u2028-\u202e]/)
+  })
+
+  test('in keys and values of fields', () => {
+    expect(lineOf({ format: 'plain', prefix: false }, 'm', { 'a\nb': 'c\nd\u001b\u009b' })).toBe(
+      'm a\\nb="c\\nd\\u001b\\u009b"\n',
+    )
+  })
+
+  test('in the message of an error, even where it looks like a stack', () => {
+    const error = new Error('boom\n[2026-11-16 00:00:00,000] forged\n    at forged (file.ts:1:1)')
+    const [first, second, ...rest] = lineOf({ format: 'plain', prefix: false }, 'm', { error }).trimEnd().split('\n')
+    expect(first).toBe('m')
+    expect(second).toBe('Error: boom\\n[2026-11-16 00:00:00,000] forged\\n    at forged (file.ts:1:1)')
+    expect(rest.length).toBeGreaterThan(0)
+    for (const line of rest) expect(line).toMatch(/^ {4}at (?!forged)/)
+  })
+})
+
+describe('errors', () => {
+  test('unexpected ones have their stack on the lines below, and their causes', () => {
+    const error = new TypeError('outer', { cause: new RangeError('inner') })
+    const text = lineOf({ format: 'plain' }, 'failed', { error, x: 1 })
+    expect(text).toMatch(/^\[ns1\/n1\] failed x=1\nTypeError: outer\n {4}at .*log\.test\.ts/)
+    expect(text).toMatch(/\nCaused by: RangeError: inner\n {4}at /)
+  })
+
+  test('in json the stack is exc_info', () => {
+    const parsed = JSON.parse(lineOf({ format: 'json' }, 'failed', { error: new Error('boom') }))
+    expect(parsed.exc_info).toMatch(/^Error: boom\n {4}at /)
+    expect(parsed).not.toHaveProperty('error')
+  })
+
+  test.each([
+    ['an error of this package', new TemporaryError('later'), '"later"'],
+    ['any of them', new KopfError('KOPF_X', 'no'), '"no"'],
+    ['a string that was thrown', 'thrown', '"thrown"'],
+    ['nothing that was thrown', null, 'null'],
+  ])('%s is shown by its message', (_, error, expected) => {
+    expect(lineOf({ format: 'plain', prefix: false }, 'm', { error })).toBe(`m error=${expected}\n`)
+    expect(JSON.parse(lineOf({ format: 'json' }, 'm', { error })).error).toBe(JSON.parse(expected))
+  })
+
+  test('those that cause each other end', () => {
+    const one = new Error('one')
+    one.cause = new Error('two', { cause: one })
+    expect(lineOf({}, 'm', { error: one }).match(/Caused by/g)).toHaveLength(1)
+  })
+
+  test('of many together, each is named', () => {
+    const text = lineOf({}, 'm', { error: new AggregateError([new Error('first'), new Error('second')], 'all') })
+    expect(text).toContain('AggregateError: all')
+    expect(text).toContain('Caused by: Error: first')
+    expect(text).toContain('Caused by: Error: second')
+  })
+})
+
+describe('whatever is logged, nothing is thrown', () => {
+  const circular: Record<string, unknown> = {}
+  circular['self'] = circular
+  let deep: unknown = 'bottom'
+  for (let level = 0; level < 20_000; level += 1) deep = { deep }
+  const hostile = {
+    get trap() {
+      throw new Error('trap')
+    },
+  }
+  test.each<[string, unknown, string]>([
+    ['a cycle', circular, '{"self":"[circular]"}'],
+    ['a bigint', 9007199254740993n, '9007199254740993'],
+    ['a getter that throws', hostile, '"[unreadable]"'],
+    ['a function', () => {}, '"[function]"'],
+    ['a symbol', Symbol('x'), '"[symbol]"'],
+    ['not a number', Number.NaN, '"NaN"'],
+    ['a date', new Date(0), '"1970-01-01T00:00:00.000Z"'],
+    ['an invalid date', new Date(Number.NaN), 'null'],
+    ['a map', new Map([['a', 1]]), '{"a":1}'],
+    ['a set', new Set([1]), '[1]'],
+    ['a nested error', [new Error('x')], '["Error: x"]'],
+    ['keys of prototypes', JSON.parse('{"__proto__":{"constructor":1}}'), '{"__proto__":{"constructor":1}}'],
+    ['no prototype', Object.assign(Object.create(null), { a: 1 }), '{"a":1}'],
+  ])('%s', (_, value, expected) => {
+    expect(lineOf({ format: 'plain', prefix: false }, 'm', { value })).toBe(`m value=${expected}\n`)
+    expect(JSON.stringify(JSON.parse(lineOf({ format: 'json' }, 'm', { value })).value)).toBe(
+      JSON.stringify(JSON.parse(expected)),
+    )
+  })
+
+  test.each([
+    ['nested too deeply', deep],
+    ['too wide', Array.from({ length: 100_000 }, () => 'x')],
+    ['too long', 'x'.repeat(10_000_000)],
+    ['too long together', Array.from({ length: 90 }, () => 'x'.repeat(10_000))],
+  ])('a value %s is cut', (_, value) => {
+    expect(lineOf({}, 'm', { value }).length).toBeLessThan(40_000)
+    expect(() => JSON.parse(lineOf({ format: 'json' }, 'm', { value }))).not.toThrow()
+  })
+
+  test('a long message is cut with a note, between characters', () => {
+    const line = lineOf({ format: 'plain', prefix: false }, `x${'😀'.repeat(40_000)}`)
+    expect(line).toBe(`x${'😀'.repeat(32_767)}… (14466 more characters)\n`)
+  })
+
+  test('a message that is no string, and an error with a name that is none', () => {
+    const { lines, sink } = capture({ format: 'plain' })
+    const logger = createLogger(sink, 'x')
+    logger.info(Object.create(null) as string)
+    logger.info(undefined as unknown as string)
+    logger.info('m', { error: Object.assign(new Error('boom'), { name: Symbol('s'), stack: 5 }) })
+    logger.info('m', null as unknown as LogFields)
+    expect(lines).toEqual(['[unreadable]\n', 'undefined\n', 'm\nSymbol(s): boom\n', 'm\n'])
+  })
+
+  test('a place that cannot be written to', () => {
+    const sink = createLogSink({
+      write: () => {
+        throw new Error('disk full')
+      },
+    })
+    expect(() => createLogger(sink, 'x').error('m')).not.toThrow()
+  })
+})
+
+describe('a logger of the user', () => {
+  function pinoLike(level?: string) {
+    const calls: unknown[] = []
+    const at = (name: string) => (fields: object, message: string) => calls.push([name, fields, message])
+    const own = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), fatal: at('fatal') }
+    return { calls, logger: { ...own, ...(level === undefined ? {} : { level }) } }
+  }
+
+  test('gets the fields, the object, the name and the error as pino wants them', () => {
+    const { calls, logger } = pinoLike('info')
+    const error = new Error('boom')
+    createLogger(logger, 'kopf.objects', { object }).warn('m', { a: 1, error })
+    expect(calls).toEqual([['warn', { a: 1, logger: 'kopf.objects', object, err: error }, 'm']])
+  })
+
+  test('decides the level, also when it changes', () => {
+    const { calls, logger } = pinoLike('warn')
+    const ours = createLogger(logger, 'x')
+    ours.info('no')
+    logger.level = 'trace'
+    ours.debug('yes')
+    logger.level = 'silent'
+    ours.error('no')
+    expect(calls.map((call) => (call as string[])[2])).toEqual(['yes'])
+  })
+
+  test('may throw without harm', () => {
+    const fail = () => {
+      throw new Error('broken')
+    }
+    const sink = fromPino({ debug: fail, info: fail, warn: fail, error: fail })
+    expect(() => createLogger(sink, 'x').info('m')).not.toThrow()
+  })
+})
+
+test('what is configured for the process is found, also by another copy of the package', () => {
+  const slot = Symbol.for('kopf.logging')
+  const shared = globalThis as { [slot: symbol]: unknown }
+  const before = shared[slot]
+  try {
+    delete shared[slot]
+    expect(defaultLogSink().minimumLevel).toBe('info')
+    const sink = configureLogging({ verbose: true })
+    expect(defaultLogSink()).toBe(sink)
+    expect(shared[slot]).toBe(sink)
+    shared[slot] = 'something else'
+    expect(defaultLogSink().minimumLevel).toBe('info')
+  } finally {
+    if (before === undefined) delete shared[slot]
+    else shared[slot] = before
+  }
+})
