@@ -40,6 +40,29 @@ export interface KubeObject {
   [field: string]: unknown
 }
 
+/** Which object is meant: in logs, and in the events about it. Null for what the object does not have. */
+export interface ObjectReference {
+  readonly apiVersion: string | null
+  readonly kind: string | null
+  readonly name: string | null
+  readonly uid: string | null
+  readonly namespace: string | null
+}
+
+/** Whatever is not a string counts as absent: the object may be anything that calls itself one. */
+export function toObjectReference(object: object): ObjectReference {
+  const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
+  const { apiVersion, kind, metadata } = object as Readonly<Record<string, unknown>>
+  const { name, uid, namespace } = (metadata ?? {}) as Readonly<Record<string, unknown>>
+  return {
+    apiVersion: text(apiVersion),
+    kind: text(kind),
+    name: text(name),
+    uid: text(uid),
+    namespace: text(namespace),
+  }
+}
+
 /** A group and a resource in it, written as Kubernetes does in messages: `deployments.apps`, `pods`. */
 export interface GroupResource {
   readonly group: string

@@ -1,0 +1,239 @@
+/** Children and their owners, with the examples of Kopf's manual. Nothing that is given may be changed. */
+import { describe, expect, test } from 'vitest'
+import { KopfError } from '../errors.ts'
+import {
+  adjustNamespace,
+  adopt,
+  appendOwnerReference,
+  buildObjectReference,
+  buildOwnerReference,
+  harmonizeNaming,
+  label,
+  type ReferableObject,
+  removeOwnerReference,
+} from './owners.ts'
+
+const owner = deepFreeze({
+  apiVersion: 'kopf.dev/v1',
+  kind: 'KopfExample',
+  metadata: { name: 'parent', namespace: 'ns', uid: 'uid-1', labels: { some: 'value' } },
+})
+const reference = {
+  controller: true,
+  blockOwnerDeletion: true,
+  apiVersion: 'kopf.dev/v1',
+  kind: 'KopfExample',
+  name: 'parent',
+  uid: 'uid-1',
+}
+
+function deepFreeze<T extends object>(value: T): T {
+  for (const one of Object.values(value)) if (typeof one === 'object' && one !== null) deepFreeze(one)
+  return Object.freeze(value)
+}
+
+describe('references', () => {
+  test('to an owner', () => {
+    expect(buildOwnerReference(owner)).toEqual(reference)
+    expect(buildOwnerReference(owner, { controller: false, blockOwnerDeletion: null })).toEqual({
+      controller: false,
+      apiVersion: 'kopf.dev/v1',
+      kind: 'KopfExample',
+      name: 'parent',
+      uid: 'uid-1',
+    })
+  })
+
+  test('to an object, without what it does not have', () => {
+    expect(buildObjectReference({ kind: 'Node', metadata: { name: 'n', uid: '' } })).toEqual({
+      kind: 'Node',
+      name: 'n',
+    })
+  })
+
+  test.each<[unknown, string]>([
+    [{ kind: 'Pod', apiVersion: 'v1' }, '"Pod": it has no metadata.name, no metadata.uid'],
+    [{ ...owner, metadata: { name: 'parent' } }, '"KopfExample parent": it has no metadata.uid'],
+    [{ metadata: owner.metadata }, '"parent": it has no apiVersion, no kind'],
+    [undefined, 'it has no apiVersion'],
+  ])('not to %j', (wrong, words) => {
+    for (const make of [
+      () => buildOwnerReference(wrong as ReferableObject),
+      () => adopt({}, wrong as ReferableObject),
+      () => appendOwnerReference({}, wrong as ReferableObject),
+    ]) {
+      expect(make).toThrow(KopfError)
+      expect(make).toThrow(words)
+    }
+  })
+
+  test('are appended once for each uid', () => {
+    const other = { ...reference, uid: 'uid-2' }
+    const child = deepFreeze({ kind: 'Job', metadata: { ownerReferences: [other] } })
+    const owned = appendOwnerReference(child, owner)
+    expect(owned.metadata.ownerReferences).toEqual([other, reference])
+    expect(appendOwnerReference(owned, owner, { controller: false })).toEqual(owned)
+  })
+
+  test('are removed by their uid', () => {
+    const other = { ...reference, uid: 'uid-2' }
+    const child = deepFreeze({ metadata: { ownerReferences: [reference, other] } })
+    expect(removeOwnerReference(child, owner).metadata.ownerReferences).toEqual([other])
+    expect(removeOwnerReference({ metadata: { name: 'x' } }, owner)).toEqual({ metadata: { name: 'x' } })
+    expect(removeOwnerReference({}, owner)).toEqual({})
+  })
+})
+
+describe('labels', () => {
+  test('are added to one or several objects', () => {
+    const labels = { a: '1' }
+    expect(label({ kind: 'Job' }, labels)).toEqual({ kind: 'Job', metadata: { labels } })
+    expect(label([{ kind: 'Job' }, [{ kind: 'Pod' }]], labels)).toEqual([
+      { kind: 'Job', metadata: { labels } },
+      [{ kind: 'Pod', metadata: { labels } }],
+    ])
+  })
+
+  test('that are there are kept, unless forced', () => {
+    const child = deepFreeze({ metadata: { labels: { a: 'mine' } } })
+    expect(label(child, { a: '1', b: '2' }).metadata.labels).toEqual({ a: 'mine', b: '2' })
+    expect(label(child, { a: '1' }, { forced: true }).metadata.labels).toEqual({ a: '1' })
+  })
+
+  test('are added to templates where there are any', () => {
+    const children = deepFreeze([{ kind: 'Job' }, { kind: 'Deployment', spec: { template: {} } }])
+    expect(label(children, { a: '1' }, { nested: 'spec.template' })).toEqual([
+      { kind: 'Job', metadata: { labels: { a: '1' } } },
+      {
+        kind: 'Deployment',
+        metadata: { labels: { a: '1' } },
+        spec: { template: { metadata: { labels: { a: '1' } } } },
+      },
+    ])
+  })
+
+  test('are added to templates in lists, and under keys with dots', () => {
+    const child = { spec: { claims: [{ name: 'a' }, [{ name: 'b' }], null], 'x.y': { z: {} }, text: 'no template' } }
+    const nested = ['spec.claims', ['spec', 'x.y', 'z'], 'spec.text', 'spec.constructor'] as const
+    expect(label(child, { a: '1' }, { nested }).spec).toEqual({
+      claims: [
+        { name: 'a', metadata: { labels: { a: '1' } } },
+        [{ name: 'b', metadata: { labels: { a: '1' } } }],
+        null,
+      ],
+      'x.y': { z: { metadata: { labels: { a: '1' } } } },
+      text: 'no template',
+    })
+  })
+
+  test('of any name, also those every object inherits', () => {
+    const labels = JSON.parse('{"__proto__": "a", "constructor": "b"}')
+    const labelled = label({ metadata: { labels: {} } }, labels).metadata.labels
+    expect(Object.entries(labelled)).toEqual([
+      ['__proto__', 'a'],
+      ['constructor', 'b'],
+    ])
+    expect(Object.getPrototypeOf(labelled)).toBe(Object.prototype)
+  })
+
+  test('none of them change nothing', () => {
+    expect(label({ kind: 'Job' }, {})).toEqual({ kind: 'Job' })
+  })
+})
+
+describe('names', () => {
+  test.each<[string, object, object, object]>([
+    ['a prefix for those without', {}, {}, { generateName: 'parent-' }],
+    ['the name for those without', {}, { strict: true }, { name: 'parent' }],
+    ['names are kept', { name: 'mine' }, { strict: true }, { name: 'mine' }],
+    ['prefixes are kept', { generateName: 'mine-' }, { strict: true }, { generateName: 'mine-' }],
+    ['a name is forced', { generateName: 'mine-' }, { strict: true, forced: true }, { name: 'parent' }],
+    ['a prefix is forced', { name: 'mine' }, { forced: true }, { generateName: 'parent-' }],
+  ])('%s', (_, metadata, options, expected) => {
+    expect(harmonizeNaming(deepFreeze({ metadata }), 'parent', options)).toEqual({ metadata: expected })
+  })
+
+  test('an empty one is refused', () => {
+    expect(() => harmonizeNaming({}, '')).toThrow('the name to give them is empty')
+  })
+})
+
+describe('namespaces', () => {
+  test.each<[string, object, string | undefined, boolean, object]>([
+    ['for those without', {}, 'ns', false, { namespace: 'ns' }],
+    ['are kept', { namespace: 'mine' }, 'ns', false, { namespace: 'mine' }],
+    ['are forced', { namespace: 'mine' }, 'ns', true, { namespace: 'ns' }],
+    ['of cluster-scoped owners change nothing', { namespace: 'mine' }, undefined, false, { namespace: 'mine' }],
+    ['of cluster-scoped owners are forced', { namespace: 'mine' }, undefined, true, {}],
+  ])('%s', (_, metadata, namespace, forced, expected) => {
+    expect(adjustNamespace(deepFreeze({ metadata }), namespace, { forced })).toEqual({ metadata: expected })
+  })
+})
+
+describe('adopting', () => {
+  test('does all of it at once', () => {
+    const children = deepFreeze([{ kind: 'Job' }, { kind: 'Deployment', spec: { template: {} } }])
+    const metadata = { ownerReferences: [reference], name: 'parent', namespace: 'ns', labels: { some: 'value' } }
+    expect(adopt(children, owner, { strict: true, forced: true, nested: 'spec.template' })).toEqual([
+      { kind: 'Job', metadata },
+      { kind: 'Deployment', metadata, spec: { template: { metadata: { labels: { some: 'value' } } } } },
+    ])
+  })
+
+  test('keeps what the child says of itself', () => {
+    const child = { metadata: { name: 'mine', namespace: 'other', labels: { some: 'thing' } } }
+    expect(adopt(child, owner).metadata).toEqual({ ...child.metadata, ownerReferences: [reference] })
+  })
+
+  test('an owner without namespace and labels gives none', () => {
+    const scopeless = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', uid: 'u' } }
+    expect(adopt({ kind: 'Pod' }, scopeless)).toEqual({
+      kind: 'Pod',
+      metadata: {
+        ownerReferences: [{ ...reference, ...{ apiVersion: 'v1', kind: 'Node', name: 'n', uid: 'u' } }],
+        generateName: 'n-',
+      },
+    })
+  })
+
+  test('gives a copy that shares nothing with what was given', () => {
+    const child = { spec: { ports: [{ port: 1 }] } }
+    const adopted = adopt(child, owner)
+    adopted.spec.ports[0]!.port = 2
+    expect(child).toEqual({ spec: { ports: [{ port: 1 }] } })
+  })
+
+  test('keeps classes of clients, and dates', () => {
+    class Pod {
+      metadata?: { creationTimestamp?: Date }
+    }
+    const pod = new Pod()
+    const creationTimestamp = new Date(0)
+    pod.metadata = { creationTimestamp }
+    const adopted = adopt(pod, owner)
+    expect(adopted).toBeInstanceOf(Pod)
+    expect(adopted.metadata).toMatchObject({ creationTimestamp, namespace: 'ns' })
+    expect(pod.metadata).toEqual({ creationTimestamp })
+  })
+
+  test('takes objects and lists of any depth, and even those in themselves', () => {
+    let deep: Record<string, unknown> = {}
+    for (let level = 0; level < 10_000; level += 1) deep = { deep }
+    let list: unknown[] = [deep]
+    for (let level = 0; level < 10_000; level += 1) list = [list]
+    const adopted = adopt(list, owner)
+    let found: unknown = adopted
+    while (Array.isArray(found)) found = found[0]
+    expect(found).toMatchObject({ metadata: { namespace: 'ns' } })
+
+    const circle: Record<string, unknown> = {}
+    circle['self'] = circle
+    const copied = adopt(circle, owner)
+    expect(copied['self']).toBe(copied)
+  })
+
+  test('passes over nothing, and refuses what is no object', () => {
+    expect(adopt([null, undefined] as unknown as object[], owner)).toEqual([null, undefined])
+    expect(() => adopt(['pod'] as unknown as object[], owner)).toThrow('Cannot edit a string')
+  })
+})
