@@ -1,0 +1,125 @@
+/**
+ * No answer at all: the errors of sockets, names, certificates and time limits, in words that a person can act on.
+ * Made by session.ts of whatever a transport rejects with.
+ */
+import { brand, KopfError } from '../errors.ts'
+import type { Subject } from './api-error.ts'
+
+export type ConnectionProblem =
+  | 'refused'
+  | 'unknown-host'
+  | 'unreachable'
+  | 'certificate'
+  | 'protocol'
+  | 'timeout'
+  | 'broken'
+
+/** The API server could not be reached, or the connection broke before its answer was complete. */
+export class ConnectionError extends KopfError {
+  readonly problem: ConnectionProblem
+  /** Whether the server may have got the request, and done what it asks for. */
+  readonly mayHaveArrived: boolean
+
+  constructor(message: string, problem: ConnectionProblem, options?: ErrorOptions) {
+    super('KOPF_CONNECTION', message, options)
+    this.problem = problem
+    this.mayHaveArrived = problem === 'timeout' || problem === 'broken'
+  }
+}
+brand('ConnectionError')(ConnectionError)
+
+interface SystemError {
+  readonly code?: unknown
+  readonly message?: unknown
+  readonly address?: unknown
+  readonly port?: unknown
+  readonly hostname?: unknown
+  readonly host?: unknown
+}
+
+type Explain = (error: SystemError) => string
+
+const untrusted: Explain = () =>
+  "the server's certificate is not signed by an authority that is trusted; give the cluster's own in certificate-authority-data of the kubeconfig (`caData`)"
+const unknownHost: Explain = ({ hostname }) =>
+  `the host ${JSON.stringify(hostname ?? '')} is not known; check the server's address in the kubeconfig, and DNS`
+const unreachable: Explain = (error) => `there is no way to ${whereOf(error)}; check the network and the VPN`
+const broken: Explain = () => 'the connection broke before the answer was complete'
+
+const problems: ReadonlyMap<string, readonly [ConnectionProblem, Explain]> = new Map([
+  [
+    'ECONNREFUSED',
+    [
+      'refused',
+      (error) =>
+        `nothing listens at ${whereOf(error)}; check that the cluster is running and that the server's address in the kubeconfig is right`,
+    ],
+  ],
+  ['ENOTFOUND', ['unknown-host', unknownHost]],
+  ['EAI_AGAIN', ['unknown-host', unknownHost]],
+  ['EHOSTUNREACH', ['unreachable', unreachable]],
+  ['ENETUNREACH', ['unreachable', unreachable]],
+  ['EADDRNOTAVAIL', ['unreachable', unreachable]],
+  ['ECONNRESET', ['broken', broken]],
+  ['EPIPE', ['broken', broken]],
+  ['ETIMEDOUT', ['timeout', () => 'the server did not answer in time; check the network, the VPN and firewalls']],
+  ['DEPTH_ZERO_SELF_SIGNED_CERT', ['certificate', untrusted]],
+  ['SELF_SIGNED_CERT_IN_CHAIN', ['certificate', untrusted]],
+  ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', ['certificate', untrusted]],
+  ['UNABLE_TO_GET_ISSUER_CERT', ['certificate', untrusted]],
+  ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', ['certificate', untrusted]],
+  ['CERT_SIGNATURE_FAILURE', ['certificate', untrusted]],
+  ['CERT_UNTRUSTED', ['certificate', untrusted]],
+  [
+    'CERT_HAS_EXPIRED',
+    ['certificate', () => "the server's certificate has expired; renew it, or set the clock of this machine right"],
+  ],
+  [
+    'CERT_NOT_YET_VALID',
+    ['certificate', () => "the server's certificate is not valid yet; check the clocks of both machines"],
+  ],
+  [
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    [
+      'certificate',
+      ({ host }) =>
+        `the server's certificate is not for ${JSON.stringify(host ?? 'this host')}; use a name it is for, or set tls-server-name in the kubeconfig`,
+    ],
+  ],
+  [
+    'EPROTO',
+    [
+      'protocol',
+      () =>
+        "the server does not speak TLS, or refuses ours; check that the server's address begins with the right one of http:// and https://",
+    ],
+  ],
+] as const)
+
+/** `error` is whatever a transport has rejected with. */
+export function toConnectionError({ method, path }: Subject, error: unknown): ConnectionError {
+  if (error instanceof ConnectionError) return error
+  const { code, message } = (error ?? {}) as SystemError
+  const [problem, explain] = problems.get(String(code)) ?? guess(String(code))
+  const why = explain?.(error as SystemError) ?? String(message ?? error)
+  return new ConnectionError(`Cannot ${method} ${path}: ${why}`, problem, { cause: error })
+}
+
+export function toTimeout({ method, path }: Subject, what: string, limitMs: number): ConnectionError {
+  const why = `${what} did not come within ${limitMs / 1000} s; check the network and the load of the server`
+  return new ConnectionError(`Cannot ${method} ${path}: ${why}`, 'timeout')
+}
+
+function guess(code: string): readonly [ConnectionProblem, Explain?] {
+  if (/^(ERR_SSL|ERR_TLS)/.test(code)) return ['protocol']
+  if (code.startsWith('HPE_'))
+    return ['protocol', () => 'the answer is no HTTP; check the server’s address in the kubeconfig']
+  // Of what is not known, the worst is assumed: that the request has arrived.
+  return ['broken']
+}
+
+function whereOf({ address, port }: SystemError): string {
+  return typeof address === 'string'
+    ? `${address.includes(':') ? `[${address}]` : address}:${port}`
+    : "the server's address"
+}

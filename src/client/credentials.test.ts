@@ -1,0 +1,98 @@
+import { inspect } from 'node:util'
+import { describe, expect, test } from 'vitest'
+import { ConnectionInfo, type ConnectionInfoOptions } from './credentials.ts'
+import { toAuthorization, toTlsOptions } from './tls.ts'
+
+const server = 'https://10.0.0.1:6443'
+
+describe('connection info', () => {
+  test('is what it was made of', () => {
+    const expiration = new Date(0)
+    const info = new ConnectionInfo({ server, token: 'abc', defaultNamespace: 'ns', priority: 5, expiration })
+    expect(info).toMatchObject({ server, defaultNamespace: 'ns', priority: 5, expiration })
+    expect(info.reveal()).toEqual({ server, token: 'abc', defaultNamespace: 'ns', priority: 5, expiration })
+    expect(new ConnectionInfo({ server }).priority).toBe(0)
+  })
+
+  const secret = 'hush-hush'
+  const keyPair = { certificateData: secret, privateKeyData: secret }
+
+  test.each<[string, ConnectionInfoOptions]>([
+    ['token', { server, token: secret }],
+    ['password', { server, username: 'me', password: secret }],
+    ['key', { server, ...keyPair }],
+    ['proxy', { server, proxyUrl: `https://me:${secret}@proxy` }],
+  ])('never prints its %s', (_, options) => {
+    const info = new ConnectionInfo(options)
+    const texts = [
+      inspect(info),
+      inspect({ deep: { info } }, { depth: 10, showHidden: true }),
+      JSON.stringify({ info }),
+      `${info}`,
+      JSON.stringify({ ...info }),
+    ]
+    for (const text of texts) expect(text).not.toContain(secret)
+    expect(texts[0]).toContain(server)
+    expect(texts[0]).toContain('(hidden)')
+  })
+
+  test.each<[string, object]>([
+    ['both `caPath` and `caData` are given; give one of them', { caPath: 'a', caData: 'b' }],
+    [
+      'both `certificatePath` and `certificateData` are given',
+      { certificatePath: 'a', certificateData: 'b', privateKeyData: 'c' },
+    ],
+    [
+      'both `privateKeyPath` and `privateKeyData` are given',
+      { privateKeyPath: 'a', privateKeyData: 'b', certificateData: 'c' },
+    ],
+    ['both `token` and `username` are given', { token: 'a', username: 'b' }],
+    ['has no private key', { certificateData: 'a' }],
+    ['has no certificate', { privateKeyPath: 'a' }],
+    ['`token` is empty or has spaces, line breaks', { token: 'a\nb' }],
+    ['`token` is empty', { token: '' }],
+    ['`server` is missing', { server: undefined }],
+    ['`server` is "10.0.0.1"; expected an address', { server: '10.0.0.1' }],
+    ['`server` is "ftp://x"; expected an address', { server: 'ftp://x' }],
+    ['`server` has credentials in it', { server: 'https://me:hush@x' }],
+  ])('says so where %s', (message, options) => {
+    const make = () => new ConnectionInfo({ server, ...options } as ConnectionInfoOptions)
+    expect(make).toThrow(`Cannot use the connection info: `)
+    expect(make).toThrow(message)
+    expect(make).not.toThrow('hush')
+  })
+})
+
+test.each<[object, string | undefined]>([
+  [{}, undefined],
+  [{ token: 'abc' }, 'Bearer abc'],
+  [{ token: 'abc', scheme: 'Custom' }, 'Custom abc'],
+  [{ scheme: 'Negotiate' }, 'Negotiate'],
+  [{ username: 'me', password: 'ключ' }, `Basic ${Buffer.from('me:ключ').toString('base64')}`],
+  [{ username: 'me' }, `Basic ${Buffer.from('me:').toString('base64')}`],
+])('the header of %j', (options, expected) => {
+  expect(toAuthorization({ server, ...options })).toBe(expected)
+})
+
+const brokenPair = {
+  certificateData: '-----BEGIN CERTIFICATE-----\nhush\n-----END CERTIFICATE-----',
+  privateKeyData: '-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----',
+}
+
+describe('certificates', () => {
+  test.each([
+    ['`caData` is neither PEM nor base64 of PEM', { caData: 'hush' }],
+    ['the file "/nowhere/ca.crt" is not there', { caPath: '/nowhere/ca.crt' }],
+    ['is not PEM', { caPath: 'package.json' }],
+    ['cannot be read, or they do not belong together', brokenPair],
+  ])('that cannot be used: %s', (message, options) => {
+    expect(() => toTlsOptions({ server, ...options })).toThrow(message)
+    expect(() => toTlsOptions({ server, ...options })).not.toThrow('hush')
+  })
+
+  test('are required of the server unless told otherwise', () => {
+    expect(toTlsOptions({ server }).rejectUnauthorized).toBe(true)
+    expect(toTlsOptions({ server, insecure: true }).rejectUnauthorized).toBe(false)
+    expect(toTlsOptions({ server, tlsServerName: 'x' }).servername).toBe('x')
+  })
+})

@@ -1,0 +1,161 @@
+/**
+ * Where the API server is and who we are to it, as one value. Made by the logins (kubeconfig.ts, service-account.ts) and
+ * by users' login handlers; read by transport.ts. What it prints never holds a secret.
+ */
+import { type InspectOptions, inspect } from 'node:util'
+import { KopfError } from '../errors.ts'
+
+export interface ConnectionInfoOptions {
+  /** The address of the API server: `https://10.0.0.1:6443`. May have a path, as behind some proxies. */
+  readonly server: string
+  /** The authority that signed the server's certificate: a file, or PEM, or base64 of PEM. */
+  readonly caPath?: string | undefined
+  readonly caData?: string | undefined
+  /** Trusts whatever certificate the server has. Only for experiments. */
+  readonly insecure?: boolean | undefined
+  /** The name that the server's certificate must be for, where it is not that of the address. */
+  readonly tlsServerName?: string | undefined
+  readonly username?: string | undefined
+  readonly password?: string | undefined
+  /** The scheme of the `Authorization` header; `Bearer` by default. */
+  readonly scheme?: string | undefined
+  readonly token?: string | undefined
+  /** Our own certificate and its key: files, or PEM, or base64 of PEM. */
+  readonly certificatePath?: string | undefined
+  readonly certificateData?: string | undefined
+  readonly privateKeyPath?: string | undefined
+  readonly privateKeyData?: string | undefined
+  /** For objects whose namespace nobody has told. */
+  readonly defaultNamespace?: string | undefined
+  readonly proxyUrl?: string | undefined
+  readonly trustEnv?: boolean | undefined
+  /** Of several credentials, those with the highest are used; 0 by default. */
+  readonly priority?: number | undefined
+  /** When they are not valid any more. */
+  readonly expiration?: Date | undefined
+}
+
+const shown = [
+  'server',
+  'caPath',
+  'insecure',
+  'tlsServerName',
+  'username',
+  'scheme',
+  'certificatePath',
+  'privateKeyPath',
+  'defaultNamespace',
+  'trustEnv',
+  'priority',
+  'expiration',
+] as const satisfies ReadonlyArray<keyof ConnectionInfoOptions>
+
+/** Only whether they are there: certificates for their length, an address of a proxy for the password in it. */
+const hidden = [
+  'caData',
+  'password',
+  'token',
+  'certificateData',
+  'privateKeyData',
+  'proxyUrl',
+] as const satisfies ReadonlyArray<keyof ConnectionInfoOptions>
+
+/**
+ * Where the API server is, and the credentials for it. What a login handler returns.
+ *
+ * @example
+ * ```ts
+ * new ConnectionInfo({ server: 'https://10.0.0.1:6443', token: 'eyJ…', caData: '-----BEGIN CERTIFICATE-----…' })
+ * ```
+ */
+export class ConnectionInfo {
+  /** Kept where no printer, no spread and no serialiser looks. */
+  readonly #options: ConnectionInfoOptions
+
+  constructor(options: ConnectionInfoOptions) {
+    checkServer(options.server)
+    checkPairs(options)
+    checkHeader(options)
+    this.#options = { ...options }
+  }
+
+  get server(): string {
+    return this.#options.server
+  }
+
+  get defaultNamespace(): string | undefined {
+    return this.#options.defaultNamespace
+  }
+
+  get priority(): number {
+    return this.#options.priority ?? 0
+  }
+
+  get expiration(): Date | undefined {
+    return this.#options.expiration
+  }
+
+  /** Everything, the secrets too: for whoever connects. */
+  reveal(): ConnectionInfoOptions {
+    return { ...this.#options }
+  }
+
+  toJSON(): Record<string, unknown> {
+    const options = this.#options
+    const present = (names: ReadonlyArray<keyof ConnectionInfoOptions>) =>
+      names.filter((name) => options[name] !== undefined)
+    return Object.fromEntries([
+      ...present(shown).map((name) => [name, options[name]]),
+      ...present(hidden).map((name) => [name, '(hidden)']),
+    ])
+  }
+}
+
+// Not in the class: declarations that are made file by file cannot name it.
+Object.defineProperty(ConnectionInfo.prototype, inspect.custom, {
+  value(this: ConnectionInfo, _: number, options: InspectOptions) {
+    return `ConnectionInfo ${inspect(this.toJSON(), options)}`
+  },
+})
+
+function refuse(why: string, cause?: unknown): never {
+  throw new KopfError('KOPF_CONNECTION_INFO', `Cannot use the connection info: ${why}`, { cause })
+}
+
+function checkServer(server: unknown): void {
+  if (typeof server !== 'string') refuse('`server` is missing; expected an address such as "https://10.0.0.1:6443"')
+  const url = URL.canParse(server) ? new URL(server) : undefined
+  if (url?.username || url?.password) refuse('`server` has credentials in it; put them into `username` and `password`')
+  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
+    refuse(`\`server\` is ${JSON.stringify(server)}; expected an address such as "https://10.0.0.1:6443"`)
+  }
+}
+
+const eitherOr = [
+  ['caPath', 'caData'],
+  ['certificatePath', 'certificateData'],
+  ['privateKeyPath', 'privateKeyData'],
+  ['token', 'username'],
+] as const
+
+function checkPairs(options: ConnectionInfoOptions): void {
+  for (const [one, other] of eitherOr) {
+    if (options[one] !== undefined && options[other] !== undefined) {
+      refuse(`both \`${one}\` and \`${other}\` are given; give one of them`)
+    }
+  }
+  const hasCertificate = (options.certificatePath ?? options.certificateData) !== undefined
+  const hasKey = (options.privateKeyPath ?? options.privateKeyData) !== undefined
+  if (hasCertificate !== hasKey) {
+    refuse(`the client certificate has no ${hasCertificate ? 'private key' : 'certificate'}; give both or none`)
+  }
+}
+
+/** Node refuses such a header only when the first request is sent. */
+function checkHeader({ token, scheme }: ConnectionInfoOptions): void {
+  for (const [name, value] of Object.entries({ token, scheme })) {
+    if (value !== undefined && !/^[\x21-\x7e]+$/.test(value)) {
+      refuse(`\`${name}\` is empty or has spaces, line breaks or other characters that cannot be sent`)
+    }
+  }
+}

@@ -1,0 +1,200 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { loginWithKubeconfig } from './kubeconfig.ts'
+import { loginWithServiceAccount } from './service-account.ts'
+
+const server = 'https://10.0.0.1:6443'
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kopf-logins-'))
+  vi.stubEnv('KUBECONFIG', undefined)
+  vi.stubEnv('HOME', folder)
+  vi.stubEnv('KUBERNETES_SERVICE_HOST', undefined)
+  vi.stubEnv('KUBERNETES_SERVICE_PORT', undefined)
+})
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+  rmSync(folder, { recursive: true })
+})
+
+function write(name: string, content: string | object): string {
+  const path = join(folder, name)
+  writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+  return path
+}
+
+interface Parts {
+  readonly cluster?: object
+  readonly user?: object
+  readonly context?: object
+}
+
+function config({ cluster, user, context }: Parts = {}): object {
+  return {
+    'current-context': 'c',
+    clusters: [{ name: 'k', cluster: { server, ...cluster } }],
+    users: [{ name: 'u', user: user ?? {} }],
+    contexts: [{ name: 'c', context: { cluster: 'k', user: 'u', ...context } }],
+  }
+}
+
+describe('a kubeconfig', () => {
+  test('that is nowhere is no login', () => {
+    expect(loginWithKubeconfig()).toBeUndefined()
+    vi.stubEnv('KUBECONFIG', join(folder, 'nowhere'))
+    expect(loginWithKubeconfig()).toBeUndefined()
+  })
+
+  test('is looked for at home', () => {
+    mkdirSync(join(folder, '.kube'))
+    write('.kube/config', config({ user: { token: 'abc' } }))
+    expect(loginWithKubeconfig()?.reveal()).toMatchObject({ server, token: 'abc' })
+  })
+
+  test('in YAML is read anew at each call', () => {
+    const yaml = (token: string) =>
+      `current-context: c\nclusters:\n- name: k\n  cluster: {server: "${server}"}\nusers:\n- name: u\n  user:\n    token: ${token}\ncontexts:\n- name: c\n  context: {cluster: k, user: u, namespace: ns}\n`
+    const path = write('config', yaml('one'))
+    expect(loginWithKubeconfig({ path })?.reveal()).toMatchObject({ token: 'one', defaultNamespace: 'ns' })
+    write('config', yaml('two'))
+    expect(loginWithKubeconfig({ path })?.reveal()).toMatchObject({ token: 'two' })
+  })
+
+  test.each<[string, Parts, object]>([
+    ['token', { user: { token: 'abc' } }, { token: 'abc' }],
+    ['password', { user: { username: 'me', password: 'abc' } }, { username: 'me', password: 'abc' }],
+    [
+      'certificate data',
+      { user: { 'client-certificate-data': 'a', 'client-key-data': 'b' } },
+      { certificateData: 'a', privateKeyData: 'b' },
+    ],
+    [
+      'data rather than files',
+      { cluster: { 'certificate-authority': 'a', 'certificate-authority-data': 'b' } },
+      { caData: 'b' },
+    ],
+    ['auth provider', { user: { 'auth-provider': { config: { 'access-token': 'abc' } } } }, { token: 'abc' }],
+    ['insecure', { cluster: { 'insecure-skip-tls-verify': true } }, { insecure: true }],
+    ['tls-server-name', { cluster: { 'tls-server-name': 'x' } }, { tlsServerName: 'x' }],
+    ['namespace', { context: { namespace: 'ns' } }, { defaultNamespace: 'ns' }],
+    ['proxy', { cluster: { 'proxy-url': 'http://p' } }, { proxyUrl: 'http://p' }],
+  ])('gives the %s', (_, parts, expected) => {
+    expect(loginWithKubeconfig({ path: write('config', config(parts)) })?.reveal()).toMatchObject({
+      server,
+      ...expected,
+    })
+  })
+
+  test('has paths that start where it is', () => {
+    write('token', 'from-file\n')
+    const parts = {
+      cluster: { 'certificate-authority': 'ca.crt' },
+      user: { tokenFile: 'token', token: 'other', 'client-certificate': '../c.crt', 'client-key': '/abs/k' },
+    }
+    mkdirSync(join(folder, 'sub'))
+    write('sub/token', 'from-file\n')
+    const path = write('sub/config', config(parts))
+    expect(loginWithKubeconfig({ path })?.reveal()).toMatchObject({
+      caPath: join(folder, 'sub', 'ca.crt'),
+      certificatePath: join(folder, 'c.crt'),
+      privateKeyPath: '/abs/k',
+      token: 'from-file',
+    })
+  })
+
+  test('of several files has from each what comes first', () => {
+    const one = write('one', { users: [{ name: 'u', user: { token: 'first' } }] })
+    const two = write('two', config({ user: { token: 'second' } }))
+    const three = write('three', {
+      'current-context': 'other',
+      clusters: [{ name: 'k', cluster: { server: 'https://x' } }],
+    })
+    vi.stubEnv('KUBECONFIG', [join(folder, 'nowhere'), one, '', two, three].join(delimiter))
+    expect(loginWithKubeconfig()?.reveal()).toMatchObject({ server, token: 'first' })
+  })
+
+  test('has other contexts', () => {
+    const other = config()
+    const path = write('config', {
+      ...other,
+      contexts: [
+        { name: 'c', context: { cluster: 'k', user: 'u' } },
+        { name: 'd', context: { cluster: 'k', namespace: 'd' } },
+      ],
+    })
+    expect(loginWithKubeconfig({ path, context: 'd' })?.defaultNamespace).toBe('d')
+    expect(() => loginWithKubeconfig({ path, context: 'e' })).toThrow(`"${path}": there is no context "e" in it`)
+  })
+
+  test.each<[string, string | object]>([
+    ['it is not valid YAML at line', 'token: "hush\n: [}'],
+    ['it is not a mapping', 'hush'],
+    ['there is no current-context', { clusters: [] }],
+    ['there is no current-context', ''],
+    ['there is no context "c"', { 'current-context': 'c' }],
+    ['there is no context "c"', { 'current-context': 'c', contexts: 'hush' }],
+    ['the context "c" is not a mapping', { 'current-context': 'c', contexts: [{ name: 'c', context: 'hush' }] }],
+    ['there is no cluster "z"', config({ context: { cluster: 'z' } })],
+    ['there is no user "z"', config({ context: { user: 'z' } })],
+    ['"server" of the cluster "k" is missing', config({ cluster: { server: '' } })],
+    ['"token" of the user "u" is not text', config({ user: { token: 12345 } })],
+    [
+      '"insecure-skip-tls-verify" of the cluster "k" is neither',
+      config({ cluster: { 'insecure-skip-tls-verify': 'no' } }),
+    ],
+    [
+      'the user "u" gets its credentials from a program (exec), which is not supported yet',
+      config({ user: { exec: { command: 'hush' } } }),
+    ],
+    [
+      'context "c" does not work: Cannot use the connection info: both',
+      config({ user: { token: 'hush', username: 'x' } }),
+    ],
+  ])('says what is wrong: %s', (message, content) => {
+    const path = write('config', content)
+    expect(() => loginWithKubeconfig({ path })).toThrow(`Cannot log in with the kubeconfig "${path}": ${message}`)
+    expect(() => loginWithKubeconfig({ path })).not.toThrow('hush')
+  })
+
+  test('named but not there says so', () => {
+    const path = join(folder, 'nowhere')
+    expect(() => loginWithKubeconfig({ path })).toThrow(`"${path}": there is no such file`)
+    const withToken = write('config', config({ user: { tokenFile: 'gone' } }))
+    expect(() => loginWithKubeconfig({ path: withToken })).toThrow(`"${join(folder, 'gone')}": there is no such file`)
+    expect(() => loginWithKubeconfig({ path: folder })).toThrow('cannot be read (EISDIR)')
+  })
+})
+
+describe('a service account', () => {
+  test('that is not there is no login', () => {
+    expect(loginWithServiceAccount({ path: folder })).toBeUndefined()
+    expect(loginWithServiceAccount({ path: join(folder, 'nowhere') })).toBeUndefined()
+  })
+
+  test('gives token, authority and namespace', () => {
+    write('token', 'abc\n')
+    expect(loginWithServiceAccount({ path: folder })?.reveal()).toEqual({
+      server: 'https://kubernetes.default.svc',
+      token: 'abc',
+    })
+    const caPath = write('ca.crt', 'x')
+    write('namespace', 'ns')
+    vi.stubEnv('KUBERNETES_SERVICE_HOST', 'fd00::1')
+    vi.stubEnv('KUBERNETES_SERVICE_PORT', '6443')
+    expect(loginWithServiceAccount({ path: folder })?.reveal()).toEqual({
+      server: 'https://[fd00::1]:6443',
+      token: 'abc',
+      caPath,
+      defaultNamespace: 'ns',
+    })
+  })
+
+  test('with an empty token says so', () => {
+    write('token', '\n')
+    expect(() => loginWithServiceAccount({ path: folder })).toThrow('the file "token" is empty')
+  })
+})

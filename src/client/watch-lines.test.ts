@@ -1,0 +1,92 @@
+import { expect, test } from 'vitest'
+import { readWatchLines } from './watch-lines.ts'
+
+async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
+  for (let start = 0; start < bytes.length; start += size) yield bytes.subarray(start, start + size)
+}
+
+async function linesOf(body: AsyncIterable<Uint8Array>): Promise<string[]> {
+  const lines: string[] = []
+  for await (const some of readWatchLines(body)) {
+    expect(some.length).toBeGreaterThan(0)
+    lines.push(...some)
+  }
+  return lines
+}
+
+const cases: ReadonlyArray<[string, string, readonly string[]]> = [
+  ['nothing', '', []],
+  ['one line', 'a\n', ['a']],
+  ['several lines', 'a\nbc\ndef\n', ['a', 'bc', 'def']],
+  ['a line without an end', 'a\nbc', ['a']],
+  ['only a line without an end', 'abc', []],
+  ['empty lines', '\n\na\n\n\nb\n\n', ['a', 'b']],
+  ['carriage returns', 'a\r\n\r\nb\r\n', ['a', 'b']],
+  ['a carriage return inside a line', 'a\rb\n', ['a\rb']],
+  ['a byte order mark', '\ufeffa\nb\n', ['a', 'b']],
+  ['a byte order mark alone', '\ufeff\na\n', ['a']],
+  ['a byte order mark inside a line', 'a\ufeffb\n', ['a\ufeffb']],
+  ['characters of several bytes', 'ä€𝄞\n“𝄞”\n', ['ä€𝄞', '“𝄞”']],
+  ['an unfinished line of such characters', 'a\nä€𝄞', ['a']],
+]
+
+test.each(cases)('%s comes out the same, however it is cut', async (_, text, expected) => {
+  const bytes = Buffer.from(text)
+  for (let size = 1; size <= bytes.length + 1; size += 1) {
+    expect(await linesOf(pieces(bytes, size)), `in pieces of ${size}`).toEqual(expected)
+  }
+})
+
+test('a stream that ends anywhere yields the lines that were complete, and no other', async () => {
+  const bytes = Buffer.from('{"a":"ä"}\n{"b":"𝄞"}\n')
+  for (let end = 0; end <= bytes.length; end += 1) {
+    const complete = bytes.subarray(0, end).toString('latin1').split('\n').slice(0, -1)
+    const expected = complete.map((line) => Buffer.from(line, 'latin1').toString('utf8'))
+    expect(await linesOf(pieces(bytes.subarray(0, end), 3))).toEqual(expected)
+  }
+})
+
+test('lines that one chunk completes come together', async () => {
+  const batches: Array<readonly string[]> = []
+  for await (const lines of readWatchLines(pieces(Buffer.from('a\nb\nc\nd\n'), 5))) batches.push(lines)
+  expect(batches).toEqual([
+    ['a', 'b'],
+    ['c', 'd'],
+  ])
+})
+
+test('a line of 10 MB in small pieces is read in linear time, and small lines after it', async () => {
+  const size = 10 * 1024 * 1024
+  const bytes = Buffer.alloc(size + 3, 'x')
+  bytes.write('\ny\n', size)
+  const lines = await linesOf(pieces(bytes, 64))
+  expect(lines.map((line) => line.length)).toEqual([size, 1])
+}, 5_000)
+
+test('a chunk is not held on to: it may be a window into something larger, and be overwritten', async () => {
+  const shared = Buffer.from('....abc')
+  async function* windows(): AsyncGenerator<Uint8Array> {
+    yield shared.subarray(4)
+    shared.fill('x')
+    yield Buffer.from('d\n')
+  }
+  expect(await linesOf(windows())).toEqual(['abcd'])
+})
+
+test('leaving closes the body; its errors are passed on', async () => {
+  let isClosed = false
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) yield Buffer.from('a\n')
+    } finally {
+      isClosed = true
+    }
+  }
+  for await (const _ of readWatchLines(endless())) break
+  expect(isClosed).toBe(true)
+  async function* broken(): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('a\nb')
+    throw new Error('connection reset')
+  }
+  await expect(linesOf(broken())).rejects.toThrow('connection reset')
+})

@@ -1,0 +1,387 @@
+/** Sockets: how many there are, when they are used again, and what becomes of them when somebody leaves. */
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
+import { startServer } from 'kopf/server'
+import { describe, expect, test } from 'vitest'
+import { ConnectionInfo, type ConnectionInfoOptions } from '../../src/client/credentials.ts'
+import { createHttpsTransport, type HttpsTransport } from '../../src/client/transport.ts'
+import type { TransportResponse } from '../../src/util/transport.ts'
+import { settle } from '../support/manual-clock.ts'
+import { configMaps, connect, defer, failureOf, networking, sessionOn, startTarget } from './targets.ts'
+
+const get = (path: string) => ({ method: 'GET', path })
+
+async function read({ body }: TransportResponse): Promise<string> {
+  const chunks: Uint8Array[] = []
+  for await (const chunk of body) chunks.push(chunk)
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+async function until(isSo: () => boolean): Promise<void> {
+  const deadline = Date.now() + 10_000
+  while (!isSo()) {
+    if (Date.now() > deadline) throw new Error(`Never came true: ${isSo}`)
+    await settle()
+  }
+}
+
+interface Counted {
+  readonly transport: HttpsTransport
+  readonly server: Server
+  readonly open: Set<Socket>
+  readonly seen: () => number
+}
+
+/** A plain server that counts connections. */
+async function counted(serve: Parameters<typeof createServer>[1], path = ''): Promise<Counted> {
+  const open = new Set<Socket>()
+  let seen = 0
+  const server = createServer(serve as never)
+  server.on('connection', (socket) => {
+    seen += 1
+    open.add(socket)
+    socket.on('close', () => open.delete(socket))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  defer(() => new Promise((resolve) => server.close(resolve).closeAllConnections()))
+  const { port } = server.address() as AddressInfo
+  const transport = createHttpsTransport(new ConnectionInfo({ server: `http://127.0.0.1:${port}${path}` }))
+  defer(() => transport.close())
+  return { transport, server, open, seen: () => seen }
+}
+
+describe('connections', () => {
+  test('are used again, one after the other', async () => {
+    const { transport, seen } = await counted((_, response) => response.end('{}'))
+    for (let index = 0; index < 20; index += 1) await read(await transport.send(get('/')))
+    expect(seen()).toBe(1)
+  })
+
+  test('are 16 at most for ordinary requests, and the rest wait', async () => {
+    const held: Array<() => void> = []
+    const { transport, open } = await counted((_, response) => held.push(() => response.end('{}')))
+    const answers = Array.from({ length: 40 }, () => transport.send(get('/')).then(read))
+    await until(() => held.length === 16)
+    for (let turn = 0; turn < 20; turn += 1) await settle()
+    expect(held).toHaveLength(16)
+    expect(open.size).toBe(16)
+    for (let answered = 0; answered < 40; answered += 1) {
+      await until(() => held.length > 0)
+      held.shift()!()
+    }
+    expect(await Promise.all(answers)).toHaveLength(40)
+    expect(open.size).toBe(16)
+  })
+
+  test('of watches are not counted among them', async () => {
+    const { transport, open } = await counted((request, response) => {
+      if (/watch=(true|1)(&|$)/.test(request.url!)) response.write('x')
+      else response.end('{}')
+    })
+    const watches = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => transport.send(get(index % 2 ? '/?watch=true' : '/?a=b&watch=1&c'))),
+    )
+    expect(open.size).toBe(40)
+    expect(await read(await transport.send(get('/?watch=truely')))).toBe('{}')
+    for (const { body } of watches) await body[Symbol.asyncIterator]().return?.()
+    await until(() => open.size === 1)
+  })
+
+  test('are closed where the body is left, and before it is begun', async () => {
+    const { transport, open } = await counted((_, response) => response.write('x'.repeat(100)))
+    const one = await transport.send(get('/'))
+    for await (const _ of one.body) break
+    await until(() => open.size === 0)
+    const other = await transport.send(get('/'))
+    await other.body[Symbol.asyncIterator]().return?.()
+    await until(() => open.size === 0)
+  })
+
+  test('leave many listeners on a signal in peace', async () => {
+    const { transport } = await counted((_, response) => response.end('{}'))
+    const session = sessionOn(transport)
+    const warnings: Error[] = []
+    const warn = (warning: Error) => warnings.push(warning)
+    process.on('warning', warn)
+    const { signal } = new AbortController()
+    await Promise.all(Array.from({ length: 50 }, () => session.request({ method: 'GET', path: '/' }, signal)))
+    await settle()
+    process.off('warning', warn)
+    expect(warnings).toEqual([])
+  })
+})
+
+describe('a signal', () => {
+  const reason = new Error('enough')
+
+  test('breaks off a request that waits for its answer', async () => {
+    const { transport, open } = await counted(() => {})
+    const controller = new AbortController()
+    const result = failureOf(transport.send(get('/'), controller.signal))
+    await until(() => open.size === 1)
+    controller.abort(reason)
+    expect(await result).toBe(reason)
+    await until(() => open.size === 0)
+    expect(await failureOf(transport.send(get('/'), controller.signal))).toBe(reason)
+  })
+
+  test('breaks off a body', async () => {
+    const { transport, open } = await counted((_, response) => response.write('x'))
+    const controller = new AbortController()
+    const response = await transport.send(get('/'), controller.signal)
+    const result = failureOf(read(response))
+    controller.abort(reason)
+    expect(await result).toBe(reason)
+    await until(() => open.size === 0)
+  })
+
+  test('breaks off a body that nobody has begun to read', async () => {
+    const { transport, open } = await counted((_, response) => response.write('x'))
+    const controller = new AbortController()
+    const response = await transport.send(get('/'), controller.signal)
+    controller.abort(reason)
+    await until(() => open.size === 0)
+    expect(await failureOf(read(response))).toBe(reason)
+  })
+
+  test('breaks off a request that waits for a connection, and harms no other', async () => {
+    const held: Array<() => void> = []
+    const { transport } = await counted((_, response) => held.push(() => response.end('{}')))
+    const first = Array.from({ length: 16 }, () => transport.send(get('/')).then(read))
+    await until(() => held.length === 16)
+    const controller = new AbortController()
+    const waiting = failureOf(transport.send(get('/'), controller.signal))
+    const next = transport.send(get('/')).then(read)
+    await settle()
+    controller.abort(reason)
+    expect(await waiting).toBe(reason)
+    for (const answer of held.splice(0)) answer()
+    await Promise.all(first)
+    await until(() => held.length === 1)
+    held[0]!()
+    expect(await next).toBe('{}')
+  })
+})
+
+describe('a kept connection that the server has closed', () => {
+  /** Answers the first request of each connection and breaks it at the second. */
+  async function forgetful(): Promise<Counted & { readonly methods: string[] }> {
+    const used = new WeakSet<Socket>()
+    const methods: string[] = []
+    const target = await counted((request, response) => {
+      methods.push(request.method!)
+      if (used.has(request.socket)) request.socket.resetAndDestroy()
+      else response.end('{}')
+      used.add(request.socket)
+    })
+    return { ...target, methods }
+  }
+
+  test.each(['GET', 'PATCH', 'DELETE', 'PUT'])('is no reason for a %s to fail', async (method) => {
+    const { transport, seen } = await forgetful()
+    await read(await transport.send(get('/')))
+    expect(await read(await transport.send({ method, path: '/', body: '{}' }))).toBe('{}')
+    expect(seen()).toBe(2)
+  })
+
+  test('fails a POST, which may have been served', async () => {
+    const { transport, methods } = await forgetful()
+    await read(await transport.send(get('/')))
+    expect(await failureOf(transport.send({ method: 'POST', path: '/', body: '{}' }))).toMatchObject({
+      code: 'ECONNRESET',
+    })
+    expect(methods).toEqual(['GET', 'POST'])
+  })
+
+  test('is replaced once: a server that always resets is not asked for ever', async () => {
+    let count = 0
+    const { transport, server } = await counted((_, response) => response.end('{}'))
+    await read(await transport.send(get('/')))
+    server.removeAllListeners('request')
+    server.on('request', (request) => {
+      count += 1
+      request.socket.resetAndDestroy()
+    })
+    expect(await failureOf(transport.send(get('/')))).toMatchObject({ code: 'ECONNRESET' })
+    expect(count).toBe(2)
+  })
+
+  test('by a restart of the server costs nobody a request', async () => {
+    const { server, transport } = await startTarget('over HTTPS')
+    const session = sessionOn(transport, { networking: { ...networking, errorBackoffs: [] } })
+    for (let round = 0; round < 5; round += 1) {
+      await session.request(get(configMaps) as never)
+      server.breakConnections()
+      await session.request(get(configMaps) as never)
+    }
+  })
+})
+
+describe('requests', () => {
+  test('carry what they were given, and the credentials', async () => {
+    const seen: Array<Record<string, unknown>> = []
+    const server = createServer((request, response) => {
+      seen.push({ url: request.url, ...request.headers })
+      response.end('{}')
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    defer(() => new Promise((resolve) => server.close(resolve).closeAllConnections()))
+    const { port } = server.address() as AddressInfo
+    const address = `http://127.0.0.1:${port}/k8s/clusters/c-1/`
+    for (const options of [
+      { token: 'abc' },
+      { username: 'me', password: 'x' },
+      {},
+    ] as Partial<ConnectionInfoOptions>[]) {
+      const transport = createHttpsTransport(new ConnectionInfo({ server: address, ...options }))
+      await read(
+        await transport.send({ method: 'PATCH', path: '/api?x=1', headers: { 'content-type': 'a/b' }, body: 'é' }),
+      )
+      await transport.close()
+    }
+    expect(seen).toEqual([
+      expect.objectContaining({ authorization: 'Bearer abc', 'content-type': 'a/b', 'content-length': '2' }),
+      expect.objectContaining({ authorization: 'Basic bWU6eA==', 'accept-encoding': 'identity' }),
+      expect.not.objectContaining({ authorization: expect.anything() }),
+    ])
+    expect(seen[0]).toMatchObject({ url: '/k8s/clusters/c-1/api?x=1' })
+  })
+
+  test('get an answer that is given before they are sent whole', async () => {
+    const { transport } = await counted((_, response) => {
+      response.writeHead(413, { connection: 'close' }).end('too large')
+    })
+    const response = await transport.send({ method: 'PUT', path: '/', body: 'x'.repeat(100_000) })
+    expect(response.status).toBe(413)
+    expect(await read(response)).toBe('too large')
+  })
+
+  test('follow no redirect', async () => {
+    let count = 0
+    const { transport } = await counted((_, response) => {
+      count += 1
+      response.writeHead(302, { location: '/elsewhere' }).end()
+    })
+    const response = await transport.send(get('/'))
+    await read(response)
+    expect([response.status, count]).toEqual([302, 1])
+  })
+})
+
+describe('TLS', () => {
+  test('knows us by a client certificate, in PEM and in base64', async () => {
+    const server = await startServer()
+    defer(() => server.stop())
+    const { certPem, keyPem } = await server.issueClientCertificate('me', ['system:masters'])
+    const encode = (text: string) => Buffer.from(text).toString('base64')
+    for (const [certificateData, privateKeyData, caData] of [
+      [certPem, keyPem, server.ca!],
+      [encode(certPem), encode(keyPem), encode(server.ca!)],
+    ] as const) {
+      const transport = createHttpsTransport(
+        new ConnectionInfo({ server: server.url, caData, certificateData, privateKeyData }),
+      )
+      const response = await transport.send(get(configMaps))
+      await read(response)
+      expect(response.status).toBe(200)
+      await transport.close()
+    }
+    expect(server.api.requests.last().map(({ user }) => user)).toEqual(['me', 'me'])
+  })
+
+  test.each<[string, (url: URL, ca: string) => Partial<ConnectionInfoOptions>, string]>([
+    ['an unknown authority', () => ({}), 'not signed by an authority that is trusted'],
+    ['another name', (_, caData) => ({ caData, tlsServerName: 'other.example.com' }), 'is not for "other.example.com"'],
+    ['plain HTTP', (url) => ({ server: `http://${url.host}` }), 'the connection broke'],
+  ])('%s is explained', async (_, options, sentence) => {
+    const server = await startServer()
+    defer(() => server.stop())
+    const transport = createHttpsTransport(
+      new ConnectionInfo({ server: server.url, token: 'x', ...options(new URL(server.url), server.ca!) }),
+    )
+    defer(() => transport.close())
+    const session = sessionOn(transport, { networking: { ...networking, errorBackoffs: [] } })
+    expect(await failureOf(session.request({ method: 'GET', path: '/api' }))).toMatchObject({
+      code: 'KOPF_CONNECTION',
+      message: expect.stringContaining(sentence),
+    })
+  })
+
+  test.each<[string, (ca: string) => Partial<ConnectionInfoOptions>]>([
+    ['a name of its certificate', (caData) => ({ caData, tlsServerName: 'kubernetes.default.svc' })],
+    ['anything where we are told so', () => ({ insecure: true })],
+  ])('trusts %s', async (_, options) => {
+    const server = await startServer()
+    defer(() => server.stop())
+    const transport = createHttpsTransport(
+      new ConnectionInfo({ server: server.url, token: server.token, ...options(server.ca!) }),
+    )
+    defer(() => transport.close())
+    const response = await transport.send(get('/api'))
+    await read(response)
+    expect(response.status).toBe(200)
+  })
+
+  test('to a server that speaks none is explained', async () => {
+    const { server } = await counted((_, response) => response.end('{}'))
+    const { port } = server.address() as AddressInfo
+    const transport = createHttpsTransport(new ConnectionInfo({ server: `https://127.0.0.1:${port}` }))
+    defer(() => transport.close())
+    expect(await failureOf(sessionOn(transport).request({ method: 'GET', path: '/api' }))).toMatchObject({
+      problem: 'protocol',
+      message: expect.stringContaining('http:// and https://'),
+    })
+  })
+
+  test('to nobody is explained', async () => {
+    const taken = createTcpServer()
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+    const { port } = taken.address() as AddressInfo
+    await new Promise((resolve) => taken.close(resolve))
+    const transport = createHttpsTransport(new ConnectionInfo({ server: `https://127.0.0.1:${port}` }))
+    defer(() => transport.close())
+    const session = sessionOn(transport, { networking: { ...networking, errorBackoffs: [] } })
+    expect(await failureOf(session.request({ method: 'GET', path: '/api' }))).toMatchObject({
+      problem: 'refused',
+      message: expect.stringContaining(`Cannot GET /api: nothing listens at 127.0.0.1:${port}`),
+    })
+  })
+})
+
+describe('closing', () => {
+  test('breaks off everything, and nothing can be sent afterwards', async () => {
+    const { transport, open } = await counted((request, response) => {
+      if (request.url === '/quick') response.end('{}')
+      else if (request.url === '/watch?watch=1') response.write('x')
+    })
+    await read(await transport.send(get('/quick')))
+    const watch = await transport.send(get('/watch?watch=1'))
+    const reading = failureOf(read(watch))
+    const held = Array.from({ length: 20 }, () => failureOf(transport.send(get('/held'))))
+    await until(() => open.size === 17)
+    await transport.close()
+    for (const error of await Promise.all(held)) expect(error).toMatchObject({ code: 'KOPF_CONNECTION_CLOSED' })
+    expect(await reading).toBeInstanceOf(Error)
+    expect(await failureOf(transport.send(get('/quick')))).toMatchObject({ code: 'KOPF_CONNECTION_CLOSED' })
+    await transport.close()
+    await until(() => open.size === 0)
+  })
+
+  test('leaves others of the same server alone', async () => {
+    const { server, transport } = await startTarget('over HTTPS')
+    const other = connect(server)
+    await read(await other.send(get('/api')))
+    await read(await transport.send(get('/api')))
+    await other.close()
+    expect((await transport.send(get('/api'))).status).toBe(200)
+  })
+})
+
+test.each([{ proxyUrl: 'http://me:hush@proxy:3128' }, { trustEnv: true }])(
+  'proxies are not supported yet: %j',
+  (options) => {
+    const make = () => createHttpsTransport(new ConnectionInfo({ server: 'https://x', ...options }))
+    expect(make).toThrow('Cannot connect through a proxy')
+    expect(make).not.toThrow('hush')
+  },
+)
