@@ -1,0 +1,37 @@
+/** What lists and watches ask for, as queries. Pure; the requests are made by reflect.ts. */
+import type { ApiCall } from '../../client/calls.ts'
+import { type Duration, toMs } from '../../util/duration.ts'
+import type { WatchSelectors } from './scope.ts'
+
+export type Query = NonNullable<ApiCall['query']>
+
+export interface ListFrom {
+  /** The new list must not be older than this; undefined for a list that is as new as the store itself. */
+  readonly notOlderThan: string | undefined
+}
+
+export interface WatchFrom extends ListFrom {
+  /** Where to go on; undefined for the objects that are there first. */
+  readonly version: string | undefined
+  readonly timeoutSeconds: number
+}
+
+export function listQuery({ notOlderThan }: ListFrom, selectors: WatchSelectors = {}): Query {
+  const guard = notOlderThan ? { resourceVersion: notOlderThan, resourceVersionMatch: 'NotOlderThan' } : {}
+  return { ...selectors, ...guard }
+}
+
+export function watchQuery(from: WatchFrom, selectors: WatchSelectors = {}): Query {
+  const { version, timeoutSeconds, notOlderThan } = from
+  const always = { watch: true, allowWatchBookmarks: true, timeoutSeconds }
+  if (version !== undefined) return { ...always, ...selectors, resourceVersion: version }
+  // The match is required with `sendInitialEvents`, also where there is no version to match.
+  const initial = { sendInitialEvents: true, resourceVersionMatch: 'NotOlderThan' }
+  return { ...always, ...initial, ...listQuery({ notOlderThan }, selectors) }
+}
+
+/** Unless told: five to ten minutes by chance, so that those who started together do not come back together. */
+export function timeoutSecondsOf(serverTimeout: Duration | null, random: () => number): number {
+  if (serverTimeout === null) return Math.floor(300 * (1 + random()))
+  return Math.max(1, Math.ceil(toMs(serverTimeout, 'watching.serverTimeout') / 1000))
+}

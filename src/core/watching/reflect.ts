@@ -1,0 +1,270 @@
+/**
+ * The gate: one supervised stream for one resource and scope. Brings the objects that are there, says that they are all,
+ * then brings every change, for ever: whatever breaks is taken up again where it was, and what was missed is found out.
+ * Called by running/; hands on to the queue. Knows nothing of handlers, and keeps no objects.
+ */
+import { setMaxListeners } from 'node:events'
+import { fromStatus } from '../../client/api-error.ts'
+import type { ApiCall, Session } from '../../client/calls.ts'
+import { collectionPath } from '../../client/requests.ts'
+import type { Resource } from '../../kube/resources.ts'
+import type { Clock } from '../../util/clock.ts'
+import { type Duration, toMs } from '../../util/duration.ts'
+import { parseWatchLine, type ReflectedEvent } from './events.ts'
+import { KnownObjects } from './known-objects.ts'
+import { Mirror } from './mirror.ts'
+import type { WatchObserver, WatchScope, WatchState } from './observer.ts'
+import { readPages } from './pages.ts'
+import { laggingServer, malformedLine, noInitialEnd } from './problems.ts'
+import { listQuery, timeoutSecondsOf, watchQuery } from './queries.ts'
+import { type Attempt, Recovery, type Remedy } from './recovery.ts'
+import type { WatchSelectors } from './scope.ts'
+import { readStream } from './stream.ts'
+import { isOlder } from './versions.ts'
+
+/** A part of `settings.watching`, read whenever it is needed. */
+interface ReflectSettings {
+  readonly serverTimeout: Duration | null
+  readonly clientTimeout?: Duration | null
+  readonly reconnectBackoff: Duration
+  readonly inactivityTimeout: Duration | null
+  readonly chunkSize: number | null
+  readonly initialStreaming: boolean
+}
+
+export interface ReflectOptions {
+  readonly session: Session
+  readonly clock: Clock
+  readonly resource: Resource
+  /** Undefined for the whole cluster. */
+  readonly namespace: string | undefined
+  readonly watching: ReflectSettings
+  readonly selectors?: WatchSelectors
+  readonly observer: WatchObserver
+  /** What an earlier call for the same scope has left: so that what went while nobody watched is found out, too. */
+  readonly known?: KnownObjects
+  /** Spreads what many would do at once; `Math.random` by default. */
+  readonly random?: () => number
+}
+
+/**
+ * Resolves when the signal is aborted, and at no other time. Rejects only if `deliver` throws, which it must not: what it
+ * was given is then lost.
+ */
+export async function reflect(
+  options: ReflectOptions,
+  deliver: (event: ReflectedEvent) => void,
+  signal: AbortSignal,
+): Promise<void> {
+  // One signal for many streams is how they are stopped together, and no leak.
+  setMaxListeners(0, signal)
+  await new Reflection(options, deliver, signal).run()
+}
+
+/** Servers send bookmarks about every minute; where silence is allowed for ever, it is not while the first state is awaited. */
+const initialSilence: Duration = 70
+
+/** The same fault on every line is told of a few times, not a thousand. */
+const warningsPerAttempt = 5
+
+class Reflection {
+  readonly #options: ReflectOptions
+  readonly #signal: AbortSignal
+  readonly #scope: WatchScope
+  readonly #path: string
+  readonly #random: () => number
+  readonly #mirror: Mirror
+  readonly #recovery: Recovery
+
+  /** What `deliver` threw: no fault of the stream, and not to be repeated. */
+  #bug: { readonly error: unknown } | undefined
+  #state: WatchState['type'] | undefined
+  #warnings = 0
+
+  constructor(options: ReflectOptions, deliver: (event: ReflectedEvent) => void, signal: AbortSignal) {
+    const { resource, namespace, known = new KnownObjects(), random = Math.random } = options
+    this.#options = options
+    this.#signal = signal
+    this.#scope = { resource, namespace }
+    this.#path = collectionPath(resource, namespace)
+    this.#random = random
+    this.#mirror = new Mirror(resource, known, (event) => {
+      try {
+        deliver(event)
+      } catch (error) {
+        this.#bug = { error }
+        throw error
+      }
+    })
+    this.#recovery = new Recovery(this.#mirror, random)
+  }
+
+  async run(): Promise<void> {
+    const { clock, watching } = this.#options
+    while (!this.#signal.aborted) {
+      const attempt = await this.#attempt()
+      if (this.#bug !== undefined) throw this.#bug.error
+      if (this.#signal.aborted) return
+      const remedy = this.#recovery.judge(attempt, toMs(watching.reconnectBackoff, 'watching.reconnectBackoff'))
+      this.#reportFailure(remedy)
+      if (remedy.delayMs > 0) await this.#pause(clock, remedy.delayMs)
+    }
+  }
+
+  async #pause(clock: Clock, delayMs: number): Promise<void> {
+    try {
+      await clock.sleep(delayMs, this.#signal)
+    } catch (error) {
+      if (!this.#signal.aborted) throw error
+    }
+  }
+
+  /** One request and all that comes of it, or one list of several pages. Does not reject. */
+  async #attempt(): Promise<Attempt> {
+    const { clock } = this.#options
+    const { version } = this.#mirror
+    const means = version !== undefined ? 'resume' : this.#isStreaming() ? 'stream' : 'list'
+    const attempt: Attempt = { means, from: version, hasBegun: false, lastedMs: 0, end: 'closed' }
+    let begunAt = clock.now()
+    this.#warnings = 0
+    try {
+      if (means === 'list') {
+        await this.#list()
+        attempt.end = 'listed'
+      } else {
+        attempt.end = await this.#follow(attempt, () => (begunAt = clock.now()))
+      }
+    } catch (error) {
+      attempt.end = { error }
+    }
+    if (attempt.hasBegun) attempt.lastedMs = clock.now() - begunAt
+    return attempt
+  }
+
+  #isStreaming(): boolean {
+    return this.#options.watching.initialStreaming && this.#recovery.canStream
+  }
+
+  async #list(): Promise<void> {
+    const { session, resource, watching, selectors } = this.#options
+    this.#beginList()
+    const version = await readPages(
+      {
+        session,
+        resource,
+        path: this.#path,
+        query: listQuery({ notOlderThan: this.#guard }, selectors),
+        chunkSize: this.#recovery.needsWholeList ? null : watching.chunkSize,
+        take: (object) => this.#mirror.apply('ADDED', object),
+        warn: (problem) => this.#warn(problem),
+      },
+      this.#signal,
+    )
+    this.#endList(version)
+  }
+
+  async #follow(attempt: Attempt, begun: () => void): Promise<'closed' | 'silent'> {
+    const { session, clock, watching } = this.#options
+    if (attempt.means === 'stream') this.#beginList()
+    const longest = watching.clientTimeout ?? null
+    return readStream(
+      {
+        session,
+        clock,
+        call: this.#watchCall(),
+        silenceMs: () => this.#silenceMs(),
+        longestMs: longest === null ? undefined : toMs(longest, 'watching.clientTimeout'),
+        begun: () => {
+          attempt.hasBegun = true
+          begun()
+          if (!this.#mirror.isListing) this.#report({ type: 'watching' })
+        },
+        take: (lines) => {
+          for (const line of lines) {
+            if (this.#signal.aborted) return
+            this.#takeLine(line, attempt)
+          }
+        },
+      },
+      this.#signal,
+    )
+  }
+
+  #takeLine(text: string, attempt: Attempt): void {
+    const line = parseWatchLine(text, this.#options.resource)
+    if (line.type === 'ADDED' || line.type === 'MODIFIED') {
+      this.#mirror.apply(line.type, line.object)
+    } else if (line.type === 'DELETED') {
+      this.#mirror.remove(line.object)
+    } else if (line.type === 'BOOKMARK') {
+      this.#takeBookmark(line, attempt)
+    } else if (line.type === 'ERROR') {
+      // 500 is for a status that does not say its code.
+      throw fromStatus({ method: 'GET', path: this.#path }, 500, line.status)
+    } else if (line.type === 'malformed' && !this.#recovery.skipsMalformed) {
+      throw malformedLine(line.problem)
+    } else {
+      this.#warn(line.problem)
+    }
+  }
+
+  #takeBookmark({ version, endsInitial }: { version: string; endsInitial: boolean }, attempt: Attempt): void {
+    const { version: reached, isListing } = this.#mirror
+    if (isListing && !endsInitial) throw noInitialEnd()
+    if (isListing) {
+      this.#endList(version)
+      attempt.from = version
+    } else if (isOlder(version, reached)) {
+      throw laggingServer(version, reached!)
+    } else {
+      this.#mirror.advance(version)
+    }
+  }
+
+  #beginList(): void {
+    this.#mirror.beginList()
+    this.#report({ type: 'listing' })
+  }
+
+  #endList(version: string): void {
+    this.#mirror.endList(version)
+    this.#recovery.listed()
+    this.#report({ type: 'watching' })
+  }
+
+  #watchCall(): ApiCall {
+    const { watching, selectors } = this.#options
+    const timeoutSeconds = timeoutSecondsOf(watching.serverTimeout, this.#random)
+    const from = { version: this.#mirror.version, notOlderThan: this.#guard, timeoutSeconds }
+    return { method: 'GET', path: this.#path, query: watchQuery(from, selectors) }
+  }
+
+  get #guard(): string | undefined {
+    return this.#recovery.isGuarded ? this.#mirror.highest : undefined
+  }
+
+  #silenceMs(): number | undefined {
+    const limit = this.#options.watching.inactivityTimeout ?? (this.#mirror.isListing ? initialSilence : null)
+    return limit === null ? undefined : toMs(limit, 'watching.inactivityTimeout')
+  }
+
+  #warn(problem: string): void {
+    this.#warnings += 1
+    if (this.#warnings > warningsPerAttempt) return
+    const { plural } = this.#options.resource
+    const isLast = this.#warnings === warningsPerAttempt
+    const rest = isLast ? ' (what more there is on this connection is not reported)' : ''
+    this.#options.observer.watchWarned(`Watching ${plural}, passed over: ${problem}${rest}`, this.#scope)
+  }
+
+  #reportFailure({ error, delayMs }: Remedy): void {
+    if (error === undefined) return
+    this.#report({ type: 'broken', error, delayMs, attempt: this.#recovery.attempts })
+  }
+
+  #report(state: WatchState): void {
+    if (state.type === this.#state && state.type !== 'broken') return
+    this.#state = state.type
+    this.#options.observer.watchStateChanged(state, this.#scope)
+  }
+}
