@@ -1,0 +1,20 @@
+/** What can have happened to an object. Made by detect.ts, asked by handling/, told to users as arguments. */
+import type { Json, JsonObject } from '../../kube/objects.ts'
+
+export type DiffOperation = 'add' | 'change' | 'remove'
+
+/** What was done, where (the keys on the way), and the values before and after; undefined where there was none. */
+export type DiffItem = readonly [operation: DiffOperation, field: readonly string[], old: unknown, new: unknown]
+
+export type Diff = readonly DiffItem[]
+
+/** The part of a body that counts as a change: no status, no system metadata, nothing of ours. */
+export type Essence = { readonly [key: string]: Json }
+
+/** What an object can go through; the last three are only logged. */
+export type Reason = 'create' | 'update' | 'delete' | 'resume' | 'noop' | 'free' | 'gone'
+
+/** The reasons handlers are called for. */
+export type HandlerReason = 'create' | 'update' | 'delete' | 'resume'
+
+export type { Json, JsonObject }

@@ -1,0 +1,74 @@
+/** What is kept of a handler that has not finished yet, or has while others have not. Kopf's fields, in Kopf's order. */
+import type { JsonObject } from '../../kube/objects.ts'
+import { isDeepEqual } from '../../util/equality.ts'
+import { isPlainObject, type Json } from '../../util/json.ts'
+
+/** Moments are texts as formatTimestamp makes them. Null is as good as absent. */
+export interface ProgressRecord {
+  /** The first attempt. */
+  readonly started?: string | null | undefined
+  /** Set once, when it has succeeded or failed for good. */
+  readonly stopped?: string | null | undefined
+  /** Not to be called again before. */
+  readonly delayed?: string | null | undefined
+  /** The cause it is called for; none for any. */
+  readonly purpose?: string | null | undefined
+  /** How many attempts there were. */
+  readonly retries?: number | null | undefined
+  readonly success?: boolean | null | undefined
+  readonly failure?: boolean | null | undefined
+  /** Of the last error. */
+  readonly message?: string | null | undefined
+  /** The ids of all its sub-handlers, of any depth; sorted. */
+  readonly subrefs?: readonly string[] | null | undefined
+  /** The digest of the essence it has finished on. Not known to Kopf, which ignores it. */
+  readonly seen?: string | null | undefined
+}
+
+const isString = (value: unknown): boolean => typeof value === 'string'
+const isBoolean = (value: unknown): boolean => typeof value === 'boolean'
+const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0
+const isNames = (value: unknown): boolean => Array.isArray(value) && value.every(isString)
+
+/** The fields of Kopf, in the order it writes them, and what they can be. */
+const fields: ReadonlyArray<readonly [keyof ProgressRecord, (value: unknown) => boolean]> = [
+  ['started', isString],
+  ['stopped', isString],
+  ['delayed', isString],
+  ['purpose', isString],
+  ['retries', isCount],
+  ['success', isBoolean],
+  ['failure', isBoolean],
+  ['message', isString],
+  ['subrefs', isNames],
+]
+
+/** Reads what anybody may have edited: fields of a wrong type are as good as absent; what is no object is no record. */
+export function readRecord(stored: unknown): ProgressRecord | undefined {
+  if (!isPlainObject(stored)) return undefined
+  const record: { [field: string]: Json } = {}
+  for (const [name, isValid] of [...fields, ['seen', isString] as const]) {
+    const value = Object.hasOwn(stored, name) ? stored[name] : undefined
+    if (value !== undefined && isValid(value)) record[name] = value
+  }
+  return record
+}
+
+/** The nine fields of Kopf, null where there is nothing, and ours only where there is something. */
+export function toFullRecord(record: ProgressRecord): JsonObject {
+  const full: JsonObject = {}
+  for (const [name] of fields) full[name] = (record[name] ?? null) as Json
+  if (record.subrefs?.length === 0) full['subrefs'] = null
+  if (typeof record.seen === 'string') full['seen'] = record.seen
+  return full
+}
+
+/** The same without nulls. */
+export function toBriefRecord(record: ProgressRecord): JsonObject {
+  return Object.fromEntries(Object.entries(toFullRecord(record)).filter(([, value]) => value !== null))
+}
+
+/** Whether two records say the same, nulls aside. */
+export function isSameRecord(stored: ProgressRecord | undefined, record: ProgressRecord): boolean {
+  return stored !== undefined && isDeepEqual(toBriefRecord(stored), toBriefRecord(record))
+}
