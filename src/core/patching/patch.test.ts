@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import type { KubeObject } from '../../kube/objects.ts'
+import type { OpenObject } from '../../kube/resources.ts'
+import { createPatch, mergeInto, type Patch, readPatch, toPlainJson } from './patch.ts'
+
+const read = (patch: Patch<OpenObject>) => readPatch(patch as unknown as Patch<never>)
+
+describe('a patch', () => {
+  test('is filled stanza by stanza, without preparation', () => {
+    const patch = createPatch<OpenObject>()
+    patch.status['phase'] = 'Ready'
+    patch.metadata.labels['a'] = 'b'
+    patch['data']['key'] = null
+    expect(read(patch).merge).toEqual({
+      status: { phase: 'Ready' },
+      metadata: { labels: { a: 'b' } },
+      data: { key: null },
+    })
+  })
+
+  test('merges stanzas that are assigned as a whole', () => {
+    const patch = createPatch<OpenObject>()
+    patch.status['one'] = 1
+    patch.status = { two: 2 }
+    patch.metadata.annotations['x'] = 'y'
+    patch.metadata = { labels: { a: 'b' }, annotations: {} }
+    expect(read(patch).merge).toEqual({ status: { one: 1, two: 2 }, metadata: { labels: { a: 'b' } } })
+  })
+
+  test('that was only looked at is empty', () => {
+    const patch = createPatch<OpenObject>()
+    expect([patch.spec['a'], patch.status['b'], patch.metadata.labels['c']]).toEqual([undefined, undefined, undefined])
+    expect(patch.isEmpty).toBe(true)
+    expect(read(patch)).toEqual({ merge: {}, fns: [] })
+    patch.fns.push(() => {})
+    expect(patch.isEmpty).toBe(false)
+  })
+
+  test('can be awaited, printed and spread without growing', async () => {
+    const patch = createPatch<OpenObject>()
+    patch.spec['a'] = 1
+    expect((await patch) as unknown).toBe(patch)
+    expect(JSON.stringify(patch)).toBe('{"spec":{"a":1}}')
+    expect({ ...patch }).toEqual({ spec: { a: 1 } })
+    expect(read(patch).merge).toEqual({ spec: { a: 1 } })
+  })
+
+  test('leaves out what is undefined, keeps null, and takes what has a JSON form', () => {
+    const patch = createPatch<OpenObject>()
+    patch.status = {
+      gone: undefined,
+      none: null,
+      at: new Date(0),
+      list: [undefined, 1],
+      map: new Map([['a', 1]]),
+      big: 2n ** 60n,
+    }
+    expect(read(patch).merge).toEqual({
+      status: { none: null, at: '1970-01-01T00:00:00.000Z', list: [null, 1], map: { a: 1 }, big: 2n ** 60n },
+    })
+  })
+
+  test('takes __proto__ for a key like any other', () => {
+    const patch = createPatch<OpenObject>()
+    patch.spec = JSON.parse('{"__proto__": {"polluted": true}}')
+    expect(({} as { polluted?: boolean }).polluted).toBeUndefined()
+    expect(JSON.stringify(read(patch).merge)).toBe('{"spec":{"__proto__":{"polluted":true}}}')
+  })
+})
+
+describe('plain JSON', () => {
+  test.each([[Number.NaN], [Number.POSITIVE_INFINITY], [{ a: () => {} }], [{ a: Symbol('x') }]])(
+    'cannot hold %s',
+    (value) => {
+      expect(() => toPlainJson(value)).toThrow(/JSON cannot hold/)
+    },
+  )
+
+  test('cannot hold what contains itself, but may hold a thing twice', () => {
+    const twice = { a: 1 }
+    const itself: Record<string, unknown> = { twice, again: twice }
+    expect(toPlainJson(itself)).toEqual({ twice: { a: 1 }, again: { a: 1 } })
+    itself['self'] = itself
+    expect(() => toPlainJson(itself)).toThrow(/contains itself/)
+  })
+})
+
+test('of two merge patches the later wins, field by field, and neither is shared', () => {
+  const first = { spec: { a: 1, b: { c: 1 } } }
+  const second = { spec: { b: { d: 2 }, a: null }, status: { x: 1 } }
+  mergeInto(first as never, second as never)
+  expect(first).toEqual({ spec: { a: null, b: { c: 1, d: 2 } }, status: { x: 1 } })
+  second.status.x = 5
+  expect((first as unknown as KubeObject)['status']).toEqual({ x: 1 })
+})

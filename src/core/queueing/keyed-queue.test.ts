@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest'
+import { settle } from '../../../test/support/manual-clock.ts'
+import { KeyedQueue, type KeyedQueueOptions } from './keyed-queue.ts'
+
+/** A queue whose work goes on only when it is told to. */
+function setUp(options: Partial<KeyedQueueOptions<string>> = {}) {
+  const log: string[] = []
+  const gates = new Map<string, () => void>()
+  const queue = new KeyedQueue<string, string>(
+    async (key, events) => {
+      log.push(`${key}: ${events.join(' ')}`)
+      await new Promise<void>((resolve) => gates.set(key, resolve))
+    },
+    { limit: () => 2, ...options },
+  )
+  const finish = async (key: string) => {
+    gates.get(key)?.()
+    await settle()
+  }
+  return { queue, log, finish }
+}
+
+describe('the queue', () => {
+  test('works on one key at a time, with everything that came meanwhile, in its order', async () => {
+    const { queue, log, finish } = setUp()
+    queue.put('a', '1')
+    queue.put('a', '2')
+    queue.put('a', '3')
+    expect(queue.hasNews('a')).toBe(true)
+    await finish('a')
+    expect(log).toEqual(['a: 1', 'a: 2 3'])
+    await finish('a')
+    expect(queue.size).toBe(0)
+    queue.put('a', '4')
+    expect(log).toEqual(['a: 1', 'a: 2 3', 'a: 4'])
+  })
+
+  test('works on several keys at once, but not on more than the limit', async () => {
+    const { queue, log, finish } = setUp()
+    for (const key of ['a', 'b', 'c']) queue.put(key, '1')
+    expect(log).toEqual(['a: 1', 'b: 1'])
+    await finish('b')
+    expect(log).toEqual(['a: 1', 'b: 1', 'c: 1'])
+  })
+
+  test('takes what happens now before what was there at the start', async () => {
+    const { queue, log, finish } = setUp({ limit: () => 1 })
+    for (const key of ['a', 'b', 'c']) queue.put(key, 'listed', 'backlog')
+    queue.put('d', 'now')
+    queue.put('c', 'now')
+    for (const key of ['a', 'd', 'c', 'b']) await finish(key)
+    expect(log).toEqual(['a: listed', 'd: now', 'c: listed now', 'b: listed'])
+  })
+
+  test('does not let the backlog starve', async () => {
+    const { queue, log, finish } = setUp({ limit: () => 1 })
+    queue.put('first', '1')
+    queue.put('old', '1', 'backlog')
+    for (let index = 0; index < 40; index += 1) queue.put(`new${index}`, '1')
+    await finish('first')
+    for (let index = 0; index < 20; index += 1) await finish(log.at(-1)!.split(':')[0]!)
+    expect(log).toContain('old: 1')
+  })
+
+  test('gives the place of one that never ends to another, and still works on its key only once', async () => {
+    const { queue, log, finish } = setUp({ limit: () => 1 })
+    queue.put('endless', '1')
+    queue.put('a', '1')
+    queue.excuse('endless')
+    queue.excuse('endless')
+    expect(log).toEqual(['endless: 1', 'a: 1'])
+    queue.put('endless', '2')
+    await finish('a')
+    expect(log).toEqual(['endless: 1', 'a: 1'])
+    await finish('endless')
+    expect(log).toEqual(['endless: 1', 'a: 1', 'endless: 2'])
+  })
+
+  test('keeps only the latest of what supersedes each other', async () => {
+    const { queue, log, finish } = setUp({ supersedes: (next, waiting) => next[0] === waiting[0] })
+    queue.put('a', 'x1')
+    for (const event of ['x2', 'x3', 'y1', 'y2', 'x4']) queue.put('a', event)
+    await finish('a')
+    expect(log).toEqual(['a: x1', 'a: x3 y2 x4'])
+  })
+
+  test('is bounded for each key: the oldest goes that can be done without', async () => {
+    const { queue, log, finish } = setUp({ capacity: 3, isDispensable: (event) => event !== 'keep' })
+    queue.put('a', '0')
+    for (const event of ['keep', '1', '2', '3', '4']) queue.put('a', event)
+    await finish('a')
+    expect(log).toEqual(['a: 0', 'a: keep 3 4'])
+  })
+
+  test('when it is closed, drops what waits and lets finish what is being worked on', async () => {
+    const { queue, log, finish } = setUp({ limit: () => 1 })
+    queue.put('a', '1')
+    queue.put('a', '2')
+    queue.put('b', '1')
+    queue.close()
+    queue.put('c', '1')
+    let isIdle = false
+    void queue.idle().then(() => (isIdle = true))
+    await settle()
+    expect(isIdle).toBe(false)
+    await finish('a')
+    expect(isIdle).toBe(true)
+    expect(log).toEqual(['a: 1'])
+  })
+})

@@ -1,0 +1,126 @@
+/**
+ * The groups of settings that users can change, in Kopf's order, each knob with its default and its meaning.
+ * Types only: the defaults themselves are in settings-knobs.ts, the cluster-facing groups in settings-cluster.ts.
+ */
+import type { Duration } from '../util/duration.ts'
+import type { DiffBaseStorage } from './persistence/diffbase-storage.ts'
+import type { ProgressStorage } from './persistence/progress-storage.ts'
+import type { Backoffs } from './settings-checks.ts'
+
+type PostingLevel = 'debug' | 'info' | 'warn' | 'error'
+
+/** The process of `kopf run`. */
+export interface ProcessSettings {
+  /** How long a graceful stop may take before the process ends itself regardless; null for ever. Default: 600. */
+  ultimateExitingTimeout: Duration | null
+}
+
+/** Kubernetes events about the objects handled. */
+export interface PostingSettings {
+  /** Whether events are posted at all. Default: true. */
+  enabled: boolean
+  /** Whether log messages of handlers become events too. Default: false. */
+  loggers: boolean
+  /** The least level that becomes an event. Default: "info". */
+  level: PostingLevel
+  /** Delays between attempts to post what was posted explicitly. Default: 1, 1, 2, 3, 5, 8, 13, 21. */
+  defaultBackoffs: Backoffs
+  /** Delays between attempts to post what came from a log message. Default: 1, 1, 2, 3, 5. */
+  loggingBackoffs: Backoffs
+  /** How many objects can have their events posted at the same time; null for no limit. Default: null. */
+  workerLimit: number | null
+  /** How long the poster of an object waits for its next event before it goes. Default: 1. */
+  idleTimeout: Duration
+  /** `reportingComponent` of the events. Default: "kopf". */
+  reportingComponent: string
+  /** `reportingInstance` of the events. Default: "dev". */
+  reportingInstance: string
+  /** `metadata.generateName` of the events. Default: "kopf-event-". */
+  eventNamePrefix: string
+}
+
+/** Arrangements with other operators on the same objects. */
+export interface PeeringSettings {
+  /** The name of the peering object. Operators of different peerings do not see each other. Default: "default". */
+  name: string
+  /** Whether keep-alives stay out of the log. Default: false. */
+  stealth: boolean
+  /** Operators pause while one of a higher (or the same) priority runs. Default: 0. */
+  priority: number
+  /** How long others believe our last sign of life. Default: 60. */
+  lifetime: Duration
+  /** Whether to refuse to run without the peering object. Default: false. */
+  mandatory: boolean
+  /** Whether to run without peering even if the object is there. Default: false. */
+  standalone: boolean
+  /** Whether the peering object is a cluster-wide one; follows the scope of the operator. Default: false. */
+  clusterwide: boolean
+  /** The opposite of `clusterwide`: setting one sets the other. */
+  namespaced: boolean
+}
+
+/** How events of objects are queued and worked on. */
+export interface QueueingSettings {
+  /**
+   * How many objects are worked on at the same time, per operator; null for no limit.
+   * Default: 64. (Kopf has no limit: a large cluster then starts with one burst of requests.)
+   */
+  workerLimit: number | null
+  /** How long the worker of an object waits for the next event. Ours go home at once, so it has no effect. Default: 5. */
+  idleTimeout: Duration
+  /** How long workers may go on with what they have begun when the operator stops. Default: 2. */
+  exitTimeout: Duration
+  /**
+   * How long an object is left alone after each unexpected error of the framework in a row; the last one repeats, an
+   * empty list is for no pauses. Default: 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610.
+   */
+  errorDelays: Iterable<Duration>
+  /** @deprecated Accepted and of no effect, as in Kopf: events are no longer gathered over time. Default: 0.1. */
+  batchWindow: Duration
+}
+
+/** Looking for resources and namespaces that come and go. */
+export interface ScanningSettings {
+  /** Whether to serve only what is there at start-up, without watching CRDs and namespaces. Default: false. */
+  disabled: boolean
+}
+
+/** Admission webhooks. */
+export interface AdmissionSettings {
+  /** What listens for admission requests, such as a `WebhookServer`; null for none. Default: null. */
+  server: object | null
+  /** The name of the webhook configurations to keep up to date; null to leave them to others. Default: null. */
+  managed: string | null
+}
+
+/** How handlers are called. */
+export interface ExecutionSettings {
+  /** How long to wait after an arbitrary error of a handler that has no `backoff` of its own. Default: 60. */
+  defaultBackoff: Duration
+  /** Accepted and of no effect: handlers run in the event loop, there is no pool of threads. Default: null. */
+  executor: object | null
+  /** Accepted and of no effect, like `executor`; see `queueing.workerLimit`. Default: null. */
+  maxWorkers: number | null
+}
+
+/** Daemons and timers. */
+export interface BackgroundSettings {
+  /** How often to look after a daemon that was told to stop and has no time-out. Default: 60. */
+  cancellationPolling: Duration
+  /** How long a daemon may take to stop before this counts as waiting; null for `instantExitZeroTimeCycles`. Default: null. */
+  instantExitTimeout: Duration | null
+  /** How many turns of the event loop a daemon may take to stop before this counts as waiting. Default: 10. */
+  instantExitZeroTimeCycles: number | null
+}
+
+/** What is kept on the objects. */
+export interface PersistenceSettings {
+  /** Keeps objects from going before our handlers were called. Default: "kopf.zalando.org/KopfFinalizerMarker". */
+  finalizer: string
+  /** Where the progress of handlers is kept. Default: `new SmartProgressStorage()`. */
+  progressStorage: ProgressStorage
+  /** Where the last handled state is kept. Default: `new AnnotationsDiffBaseStorage()`. */
+  diffbaseStorage: DiffBaseStorage
+  /** How long to wait for our own last write to come back before handling older states; 0 for not at all. Default: 5. */
+  consistencyTimeout: Duration
+}

@@ -1,0 +1,145 @@
+/** Every setting with its default and its check: the one table. What they mean is said in settings-groups.ts and -cluster.ts. */
+import { AnnotationsDiffBaseStorage, type DiffBaseStorage } from './persistence/diffbase-storage.ts'
+import { type ProgressStorage, SmartProgressStorage } from './persistence/progress-storage.ts'
+import {
+  anyObject,
+  backoffs,
+  type Check,
+  duration,
+  durations,
+  finalizerName,
+  flag,
+  integer,
+  objectWith,
+  oneOf,
+  orNull,
+  selectorMap,
+  text,
+} from './settings-checks.ts'
+import type { NetworkingSettings, WatchingSettings } from './settings-cluster.ts'
+import type {
+  AdmissionSettings,
+  BackgroundSettings,
+  ExecutionSettings,
+  PeeringSettings,
+  PersistenceSettings,
+  PostingSettings,
+  ProcessSettings,
+  QueueingSettings,
+  ScanningSettings,
+} from './settings-groups.ts'
+import { SelectorMap } from './settings-selectors.ts'
+
+/** Everything an operator can be told about how to do its work; see each group. */
+export interface Settings {
+  readonly process: ProcessSettings
+  readonly posting: PostingSettings
+  readonly peering: PeeringSettings
+  readonly watching: WatchingSettings
+  readonly queueing: QueueingSettings
+  readonly scanning: ScanningSettings
+  readonly admission: AdmissionSettings
+  readonly execution: ExecutionSettings
+  readonly background: BackgroundSettings
+  readonly networking: NetworkingSettings
+  readonly persistence: PersistenceSettings
+}
+
+export interface Knob<V> {
+  readonly check: Check<V>
+  /** A new one each time: no two operators share a storage or a map. */
+  readonly byDefault: () => V
+}
+
+export type Knobs = { readonly [G in keyof Settings]: { readonly [K in keyof Settings[G]]: Knob<Settings[G][K]> } }
+
+function knob<V>(check: Check<V>, byDefault: NoInfer<V> | (() => NoInfer<V>)): Knob<V> {
+  return { check, byDefault: typeof byDefault === 'function' ? (byDefault as () => V) : () => byDefault }
+}
+
+const anyInteger = integer(Number.MIN_SAFE_INTEGER)
+const fibonacci = [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610]
+const emptyMap = () => new SelectorMap()
+
+export const knobs: Knobs = {
+  process: {
+    ultimateExitingTimeout: knob(orNull(duration), 600),
+  },
+  posting: {
+    enabled: knob(flag, true),
+    loggers: knob(flag, false),
+    level: knob(oneOf('debug', 'info', 'warn', 'error'), 'info'),
+    defaultBackoffs: knob(backoffs, () => fibonacci.slice(0, 8)),
+    loggingBackoffs: knob(backoffs, () => fibonacci.slice(0, 5)),
+    workerLimit: knob(orNull(integer(1)), null),
+    idleTimeout: knob(duration, 1),
+    reportingComponent: knob(text, 'kopf'),
+    reportingInstance: knob(text, 'dev'),
+    eventNamePrefix: knob(text, 'kopf-event-'),
+  },
+  peering: {
+    name: knob(text, 'default'),
+    stealth: knob(flag, false),
+    priority: knob(anyInteger, 0),
+    lifetime: knob(duration, 60),
+    mandatory: knob(flag, false),
+    standalone: knob(flag, false),
+    clusterwide: knob(flag, false),
+    namespaced: knob(flag, true),
+  },
+  watching: {
+    serverTimeout: knob(orNull(duration), null),
+    clientTimeout: knob(orNull(duration), null),
+    connectTimeout: knob(orNull(duration), null),
+    reconnectBackoff: knob(duration, 0.1),
+    inactivityTimeout: knob(duration, 70),
+    chunkSize: knob(orNull(integer(0)), 500),
+    initialStreaming: knob(flag, true),
+    labelSelectors: knob(selectorMap, emptyMap),
+    fieldSelectors: knob(selectorMap, emptyMap),
+    shardSelectors: knob(selectorMap, emptyMap),
+  },
+  queueing: {
+    workerLimit: knob(orNull(integer(1)), 64),
+    idleTimeout: knob(duration, 5),
+    exitTimeout: knob(duration, 2),
+    errorDelays: knob(durations, () => [...fibonacci]),
+    batchWindow: knob(duration, 0.1),
+  },
+  scanning: {
+    disabled: knob(flag, false),
+  },
+  admission: {
+    server: knob(orNull(anyObject), null),
+    managed: knob(orNull(text), null),
+  },
+  execution: {
+    defaultBackoff: knob(duration, 60),
+    executor: knob(orNull(anyObject), null),
+    maxWorkers: knob(orNull(integer(1)), null),
+  },
+  background: {
+    cancellationPolling: knob(duration, 60),
+    instantExitTimeout: knob(orNull(duration), null),
+    instantExitZeroTimeCycles: knob(orNull(integer(0)), 10),
+  },
+  networking: {
+    requestTimeout: knob(orNull(duration), 300),
+    connectTimeout: knob(orNull(duration), null),
+    errorBackoffs: knob(backoffs, () => fibonacci.slice(0, 8)),
+    enforceRetryAfter: knob(flag, false),
+    trustEnv: knob(flag, false),
+  },
+  persistence: {
+    finalizer: knob(finalizerName, 'kopf.zalando.org/KopfFinalizerMarker'),
+    progressStorage: knob(
+      objectWith<ProgressStorage>('a progress storage', 'fetch', 'store', 'purge', 'touch', 'clear'),
+      () => new SmartProgressStorage(),
+    ),
+    diffbaseStorage: knob(
+      objectWith<DiffBaseStorage>('a diff-base storage', 'build', 'fetch', 'store'),
+      () => new AnnotationsDiffBaseStorage(),
+    ),
+    consistencyTimeout: knob(duration, 5),
+  },
+}
