@@ -1,0 +1,237 @@
+/**
+ * Who is to be called in one handling of one object, and what for: as the records on the object say, and the cause. Filled
+ * by `prepare`, worked off by cycle.ts. Calls nobody.
+ *
+ * A handler that finished on an older essence, while others were still to be retried, is told the rest as an update of
+ * its own, from what it has seen to what is there now; only then is the object handled. Kopf marks it handled at once.
+ */
+import type { JsonObject, KubeObject } from '../../kube/objects.ts'
+import type { Clock } from '../../util/clock.ts'
+import type { Logger } from '../../util/log.ts'
+import type { HandlerReason } from '../causation/causes.ts'
+import type { Settings } from '../settings.ts'
+import { type Cause, titles } from './cause.ts'
+import type { Handler } from './handler.ts'
+import { Ledger } from './ledger.ts'
+import { isDue, isFinished, type Progress, startProgress } from './progress.ts'
+import { type Situation, selectHandlers } from './select.ts'
+import { Sightings } from './sightings.ts'
+
+export interface AgendaOptions {
+  readonly cause: Cause
+  readonly body: KubeObject
+  /** All change handlers of the resource: their records are ours to read and to purge. */
+  readonly owned: readonly Handler[]
+  /** What there is to judge a handler by, for any cause. */
+  readonly situationOf: (cause: Cause) => Situation
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly logger: Logger
+  /** What was to be stored on the object the last time, for objects that do not keep it. */
+  readonly remembered: ReadonlyMap<string, Progress> | undefined
+}
+
+export class Agenda {
+  readonly ledger: Ledger
+  readonly #options: AgendaOptions
+  readonly #sightings: Sightings
+  /** By id, as selected for its cause: a function may be registered for several reasons under one id. */
+  readonly #handlers = new Map<string, Handler>()
+  /** Each handler is called once in a cycle at most. */
+  readonly #called = new Set<string>()
+  readonly #finishedNow = new Set<string>()
+
+  constructor(options: AgendaOptions) {
+    const { progressStorage, diffbaseStorage } = options.settings.persistence
+    this.#options = options
+    this.ledger = new Ledger(progressStorage, options.clock.now())
+    this.#sightings = new Sightings(options.cause, options.body, diffbaseStorage)
+  }
+
+  get hasHandlers(): boolean {
+    return this.#handlers.size > 0
+  }
+
+  get hasCalled(): boolean {
+    return this.#called.size > 0
+  }
+
+  /** Those whose time has come and who were not called yet; of those given, or of all. */
+  due(among: Iterable<Handler> = this.#handlers.values()): Handler[] {
+    return [...among].filter(({ id }) => {
+      const progress = this.ledger.get(id)
+      return progress !== undefined && !this.#called.has(id) && isDue(progress, this.#options.clock.now())
+    })
+  }
+
+  /** It is being called now: how far it has come, and what it is told. */
+  begin({ id }: Handler): { readonly progress: Progress; readonly cause: Cause } {
+    this.#called.add(id)
+    const progress = this.ledger.get(id)!
+    const cause = progress.seen === undefined ? this.#options.cause : this.#sightings.restSince(progress.seen)
+    return { progress, cause }
+  }
+
+  end({ id }: Handler, progress: Progress): void {
+    this.ledger.set(id, progress)
+    if (isFinished(progress)) this.#finishedNow.add(id)
+  }
+
+  /** A sub-handler of one that is being called; `told` is what that one was told, with `seen` only the rest of a change. */
+  admit(child: Handler, told: { readonly cause: Cause; readonly seen: string | undefined }): void {
+    const { body, remembered } = this.#options
+    const known = this.ledger.read(child.id, body, remembered)
+    const progress = this.#resumeChild(child, known, told.cause)
+    const isToldTheRest = told.seen !== undefined && progress.seen === undefined && !isFinished(progress)
+    this.ledger.set(child.id, isToldTheRest ? { ...progress, seen: told.seen } : progress)
+  }
+
+  /** The records of what is not finished, for the next cycle, the next process, or Kopf. */
+  store(body: KubeObject, patch: JsonObject): void {
+    for (const id of this.#finishedNow) this.ledger.set(id, { ...this.ledger.get(id)!, seen: this.#sightings.current })
+    this.ledger.store(body, patch)
+    this.#sightings.store(new Set([...this.ledger.entries()].flatMap(([, { seen }]) => seen ?? [])), body, patch)
+  }
+
+  purge(body: KubeObject, patch: JsonObject): void {
+    const ids = this.#options.owned.map(({ id }) => id)
+    this.ledger.purge(ids, body, patch)
+    this.#sightings.purge(body, patch)
+  }
+
+  prepare(reason: HandlerReason | 'noop'): void {
+    const { owned, body, cause, situationOf, remembered } = this.#options
+    for (const { id } of owned) this.ledger.read(id, body, remembered)
+    if (reason !== 'noop') {
+      this.#reportSuperseded(reason)
+      for (const handler of selectHandlers(owned, situationOf(cause))) {
+        this.ledger.set(handler.id, this.#resumeInitial(handler.id, this.#resume(this.ledger.get(handler.id), reason)))
+        this.#handlers.set(handler.id, handler)
+      }
+    }
+    if (reason !== 'delete') this.#readOrphans()
+    if (reason !== 'noop') this.ledger.dropExtras(reason)
+    if (reason !== 'delete') this.#resumeRest()
+  }
+
+  /** Goes on where the record says, but for what was finished for another reason. */
+  #resume(progress: Progress | undefined, reason: HandlerReason): Progress {
+    if (progress === undefined) return this.#start(reason)
+    if (reason === 'delete' && progress.purpose !== 'delete') {
+      // A clean-up must not be skipped because the creation was done: nothing finished counts for the deletion.
+      const isFresh = isFinished(progress) || progress.seen !== undefined
+      return isFresh ? this.#startAgain(progress, reason) : { ...progress, purpose: reason }
+    }
+    if (progress.seen !== undefined || progress.purpose === reason) return progress
+    return { ...progress, purpose: reason }
+  }
+
+  /** What a process before us has resumed says nothing of us: we, too, have the object to take over. */
+  #resumeInitial(id: string, progress: Progress): Progress {
+    const { owned, cause, situationOf, remembered } = this.#options
+    if (!cause.initial || remembered !== undefined || !isFinished(progress)) return progress
+    const resuming = owned.filter((handler) => handler.initial && handler.id === id)
+    const isMeant = resuming.length > 0 && selectHandlers(resuming, situationOf(cause)).length > 0
+    return isMeant ? this.#startAgain(progress, cause.reason) : progress
+  }
+
+  #start(reason: HandlerReason, seen?: string): Progress {
+    return startProgress(reason, this.#options.clock.now(), seen)
+  }
+
+  /** The sub-handlers it had are remembered: their records are to be purged with its own. */
+  #startAgain(progress: Progress | undefined, reason: HandlerReason, seen?: string): Progress {
+    return { ...this.#start(reason, seen), subrefs: progress?.subrefs ?? [] }
+  }
+
+  #reportSuperseded(reason: HandlerReason): void {
+    for (const [other, { success, failure, running }] of this.ledger.extras(reason)) {
+      this.#options.logger.info(
+        `${titles[other]} is superseded by ${titles[reason].toLowerCase()}: ` +
+          `${success} succeeded; ${failure} failed; ${running} left to the moment.`,
+      )
+    }
+  }
+
+  /** Those that were being told the rest when the last cycle ended. */
+  #resumeRest(): void {
+    const { owned, situationOf } = this.#options
+    for (const { id } of owned) {
+      const progress = this.ledger.get(id)
+      if (progress?.seen === undefined || isFinished(progress)) continue
+      const cause = this.#sightings.restSince(progress.seen)
+      const handler = selectHandlers(owned, situationOf(cause)).find((one) => one.id === id)
+      if (handler === undefined && progress.stoppedMs === undefined && this.#handlers.has(id)) {
+        // It has not really seen what it was to be told the rest of: all that changed is news for it.
+        this.ledger.set(id, this.#startAgain(progress, this.#options.cause.reason))
+      } else if (handler === undefined) {
+        this.ledger.set(id, { ...progress, success: true, seen: this.#sightings.current })
+      } else {
+        this.#handlers.set(id, handler)
+        this.ledger.set(id, progress)
+      }
+    }
+  }
+
+  /** The sub-handlers of those whose change has vanished: what they have finished on is known only from their own records. */
+  #readOrphans(): void {
+    const { body, remembered } = this.#options
+    for (const [id, { subrefs, seen }] of [...this.ledger.entries()]) {
+      if (this.#handlers.has(id) || seen !== undefined) continue
+      for (const child of subrefs) this.ledger.read(child, body, remembered)
+    }
+  }
+
+  /** Whether somebody has finished on an older essence and wants to know what changed since. */
+  reopen(reason: HandlerReason | 'noop'): boolean {
+    if (reason === 'delete') return false
+    let isOpen = false
+    for (const [index, digest] of this.#digestsBehind().entries()) {
+      const chosen = selectHandlers(this.#options.owned, this.#options.situationOf(this.#sightings.restSince(digest)))
+      for (const handler of chosen) {
+        const progress = this.ledger.get(handler.id)
+        // One that was not concerned until now is told all that changed since the first of the others was done; so is one
+        // that had begun, and whose own change has vanished since.
+        const isLeftOver = progress !== undefined && !isFinished(progress) && !this.#handlers.has(handler.id)
+        const isNew = progress === undefined || (isLeftOver && progress.retries > 0)
+        const isMeant = isNew ? index === 0 : isFinished(progress!) && progress!.seen === digest
+        if (!isMeant || this.#called.has(handler.id)) continue
+        this.#handlers.set(handler.id, handler)
+        const stoppedMs = isNew ? undefined : progress!.stoppedMs
+        this.ledger.set(handler.id, { ...this.#startAgain(progress, 'update', digest), stoppedMs })
+        this.#options.logger.debug(`Handler '${handler.id}' has not seen the latest changes yet and is told the rest.`)
+        isOpen = true
+      }
+      // Not of sub-handlers: they are told by their parents.
+      for (const { id } of this.#options.owned) {
+        const progress = this.ledger.get(id)
+        if (progress !== undefined && isFinished(progress) && progress.seen === digest) {
+          this.ledger.set(id, { ...progress, seen: this.#sightings.current })
+        }
+      }
+    }
+    return isOpen
+  }
+
+  /** The essences that finished handlers have seen and that are not the current one; the oldest first. */
+  #digestsBehind(): string[] {
+    const behind = new Map<string, number>()
+    for (const [id, { seen, stoppedMs = 0, success, failure }] of this.ledger.entries()) {
+      if (seen === undefined || !(success || failure) || this.#finishedNow.has(id) || seen === this.#sightings.current)
+        continue
+      behind.set(seen, Math.min(behind.get(seen) ?? Infinity, stoppedMs))
+    }
+    return [...behind].sort(([, a], [, b]) => a - b).map(([digest]) => digest)
+  }
+
+  #resumeChild(child: Handler, known: Progress | undefined, cause: Cause): Progress {
+    const progress = this.#resume(known, cause.reason)
+    const { seen } = progress
+    const isBehind =
+      seen !== undefined && isFinished(progress) && cause.reason !== 'delete' && seen !== this.#sightings.current
+    if (!isBehind || this.#called.has(child.id)) return progress
+    const rest = this.#sightings.restSince(seen)
+    const isConcerned = rest.diff.length > 0 && selectHandlers([child], this.#options.situationOf(rest)).length > 0
+    return isConcerned ? this.#startAgain(progress, 'update', seen) : { ...progress, seen: this.#sightings.current }
+  }
+}

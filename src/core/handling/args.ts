@@ -1,0 +1,176 @@
+/**
+ * What handlers are called with: the one table of kinds, and the types that flow from the resource into it.
+ * The values are put together in arguments.ts.
+ */
+import type { Client } from '../../client/client.ts'
+import type { ObjectMeta } from '../../kube/objects.ts'
+import type { ObjectOf, OpenObject, Resource, ResourceLike } from '../../kube/resources.ts'
+import type { Logger } from '../../util/log.ts'
+import type { Diff, HandlerReason } from '../causation/causes.ts'
+import type { Patch } from '../patching/patch.ts'
+import type { Settings } from '../settings.ts'
+import type { CompareOptions, FilterOptions, NamedOptions, RetryOptions } from './options.ts'
+
+/** Everything below it is read-only too. Functions and scalars stay as they are. */
+type DeepReadonly<T> = T extends (...args: never[]) => unknown
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly DeepReadonly<Item>[]
+    : T extends object
+      ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+      : T
+
+/** A stanza of the object; an empty one where the object has none, so that it can be looked into at once. */
+type Stanza<T, K extends string> = T extends { readonly [P in K]?: infer V } ? NonNullable<V> : Record<string, never>
+
+/** The parts of an object as handlers get them, by Kopf's names; of any object, or of one whose type is known. */
+export type Body<T = OpenObject> = DeepReadonly<T>
+export type Spec<T = OpenObject> = DeepReadonly<Stanza<T, 'spec'>>
+export type Status<T = OpenObject> = Partial<DeepReadonly<Stanza<T, 'status'>>>
+export type Meta = DeepReadonly<ObjectMeta>
+
+/** What is remembered of an object, unless the operator has a memo of its own. */
+export type Memo = Record<string, unknown>
+
+/** As it came over the wire; the type is null for objects that were listed. */
+export interface RawEvent<T = OpenObject> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | null
+  readonly object: DeepReadonly<T>
+}
+
+/** Posts Kubernetes events about the object at hand, or about another one; in the background. */
+export interface Recorder {
+  /** An event of any type, whatever `posting.level` is. */
+  event(event: { readonly type: string; readonly reason: string; readonly message?: string }): void
+  info(reason: string, message?: string): void
+  warn(reason: string, message?: string): void
+  /** The reason is the name of the error and the message its message, unless told. */
+  exception(error: unknown, options?: { readonly reason?: string; readonly message?: string }): void
+  /** The same for another object, or for several. */
+  for(object: object | readonly object[]): Recorder
+}
+
+interface CommonArgs<M> {
+  readonly logger: Logger
+  readonly memo: M
+  /** The option `param` of this registration. */
+  readonly param: unknown
+  readonly client: Client
+}
+
+interface RetryArgs {
+  /** How many attempts were made before this one. */
+  readonly retry: number
+  /** When the first attempt began. */
+  readonly started: Date
+  /** Seconds since then. */
+  readonly runtime: number
+  /** Aborted when the operator has no more time for this. */
+  readonly signal: AbortSignal
+}
+
+export interface ObjectArgs<T, M> extends CommonArgs<M> {
+  readonly resource: Resource
+  readonly body: Body<T>
+  readonly spec: Spec<T>
+  readonly status: Status<T>
+  readonly meta: Meta
+  readonly name: string
+  /** Undefined for objects of the cluster. */
+  readonly namespace: string | undefined
+  readonly uid: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+  /** What to change on the object: merged into it when the handler is done; null deletes. */
+  readonly patch: Patch<T>
+  readonly recorder: Recorder
+}
+
+export interface EventArgs<T, M> extends ObjectArgs<T, M> {
+  readonly event: RawEvent<T>
+  /** Aborted when the operator has no more time for this. */
+  readonly signal: AbortSignal
+}
+
+/** What a sub-handler is called with: as its parent, but for its own values. */
+type SubhandlerFunction<T, M> = (args: ChangeArgs<T, M>) => unknown
+
+/** The part of an object that counts as a change. */
+export type BodyEssence<T> = DeepReadonly<Omit<T, 'apiVersion' | 'kind' | 'status' | 'metadata'>> & {
+  readonly metadata?: {
+    readonly labels?: Readonly<Record<string, string>>
+    readonly annotations?: Readonly<Record<string, string>>
+  }
+}
+
+export interface ChangeArgs<T, M, V = BodyEssence<T>> extends ObjectArgs<T, M>, RetryArgs {
+  readonly reason: HandlerReason
+  readonly old: V | undefined
+  readonly new: V | undefined
+  readonly diff: Diff
+  /** Declares a sub-handler, whose progress is kept apart; run by `execute()`, or when this handler returns. */
+  readonly subhandler: {
+    (id: string, fn: SubhandlerFunction<T, M>): void
+    (id: string, options: SubhandlerOptions<T, M>, fn: SubhandlerFunction<T, M>): void
+  }
+  /** Runs the sub-handlers declared so far, and those given. */
+  readonly execute: (
+    fns?: Readonly<Record<string, SubhandlerFunction<T, M>>> | readonly SubhandlerFunction<T, M>[],
+  ) => Promise<void>
+}
+
+export interface ActivityArgs<M> extends CommonArgs<M>, RetryArgs {
+  readonly settings: Settings
+}
+
+/** Which arguments each kind of handler is called with: the one table. */
+export interface ArgsOf<T, M> {
+  create: ChangeArgs<T, M>
+  resume: ChangeArgs<T, M>
+  update: ChangeArgs<T, M>
+  delete: ChangeArgs<T, M>
+  event: EventArgs<T, M>
+}
+
+export type Kind = keyof ArgsOf<OpenObject, object>
+
+/** The arguments of a handler that is declared on its own: `Args<'create', typeof Database>`. */
+export type Args<K extends Kind, R extends ResourceLike, M = Record<string, unknown>> = ArgsOf<ObjectOf<R>, M>[K]
+
+/** What filters see: no attempt is under way yet. */
+type FilterArgs<A> = Omit<A, keyof RetryArgs | 'param' | 'patch' | 'subhandler' | 'execute'>
+
+type Filtered<A> = NamedOptions & FilterOptions<FilterArgs<A>>
+type Compared<A> = CompareOptions<FilterArgs<A>>
+
+type SubhandlerOptions<T, M> = Omit<Filtered<ChangeArgs<T, M>>, 'id'> & RetryOptions & Compared<ChangeArgs<T, M>>
+
+/** The options of each kind, by its arguments. */
+export interface OptionsOf<A> {
+  create: Filtered<A> & RetryOptions
+  resume: Filtered<A> &
+    RetryOptions & {
+      /** Also for objects that are being deleted. Default: false. */
+      readonly deleted?: boolean
+    }
+  update: Filtered<A> & RetryOptions & Compared<A>
+  delete: Filtered<A> &
+    RetryOptions & {
+      /** Nice to have: the object may go without it, so no finalizer is put on for it. Default: false. */
+      readonly optional?: boolean
+    }
+  event: Filtered<A>
+}
+
+export type FieldOptions<A> = Omit<Filtered<A>, 'field'> & RetryOptions & Compared<A>
+
+export type ActivityOptions = NamedOptions & RetryOptions
+
+/** The value at a dotted path: worked out for the literal given, never as a union of all paths (Pods have thousands). */
+export type Get<T, P extends string> = P extends `${infer H}.${infer Rest}`
+  ? H extends keyof NonNullable<T>
+    ? Get<NonNullable<T>[H], Rest>
+    : unknown
+  : P extends keyof NonNullable<T>
+    ? NonNullable<T>[P]
+    : unknown

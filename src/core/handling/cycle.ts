@@ -1,0 +1,220 @@
+/**
+ * One handling of one object: all handlers that are due, one after the other, and what is to be written then.
+ * All of them see the object as it was at the beginning; when one takes so long that something is written meanwhile, those
+ * after it are left to the next cycle, which sees it. Called by running/changes.ts, which writes the outcome.
+ * Who is called, and what for, is the matter of agenda.ts.
+ */
+import type { JsonObject, KubeObject } from '../../kube/objects.ts'
+import { noLongerNeeded } from '../../util/clock.ts'
+import { toMs } from '../../util/duration.ts'
+import { deepFreeze } from '../../util/frozen.ts'
+import type { HandlerReason } from '../causation/causes.ts'
+import { reduceDiff } from '../causation/diff.ts'
+import { createPatch, mergeInto, type Patch, type PatchFunction, readPatch } from '../patching/patch.ts'
+import { Agenda, type AgendaOptions } from './agenda.ts'
+import { type Cause, titles } from './cause.ts'
+import { resolveField } from './filters.ts'
+import type { Handler } from './handler.ts'
+import { attempt, type CallWatch, type InvokeOptions } from './invoke.ts'
+import type { Lifecycle } from './lifecycles.ts'
+import { ChildrenRetry, type Outcome } from './outcomes.ts'
+import { nameFunctions } from './patch-functions.ts'
+import { isFinished, type Progress, withOutcome } from './progress.ts'
+import { checkResult, deliverResult } from './results.ts'
+import { selectHandlers } from './select.ts'
+import { Subhandling } from './subhandling.ts'
+
+export interface CycleOptions extends AgendaOptions {
+  /** What all handlers of this object are given. */
+  readonly args: () => object
+  readonly lifecycle: Lifecycle
+  readonly random: () => number
+  readonly watch: CallWatch
+  readonly signal: AbortSignal
+  /** Aborted when no further handler is to be called: what is not done then is for the next process. */
+  readonly stopping: AbortSignal
+  /** Writes what there is so far, because the handler that is running now takes its time. */
+  readonly flush: (cycle: Cycle) => Promise<void>
+}
+
+/** No finished handler's progress stays unwritten for longer while another one runs. */
+const unwrittenAtMostMs = 1000
+
+export class Cycle {
+  /** What the handlers want to be different, in the order they finished. */
+  readonly merge: JsonObject = {}
+  readonly fns: PatchFunction<KubeObject>[] = []
+
+  readonly #options: CycleOptions
+  readonly #agenda: Agenda
+  readonly #invoke: InvokeOptions
+  #unwrittenSinceMs: number | undefined
+  #hasFlushed = false
+
+  constructor(options: CycleOptions) {
+    const { settings, clock, logger, watch } = options
+    this.#options = options
+    this.#agenda = new Agenda(options)
+    const defaultBackoffMs = toMs(settings.execution.defaultBackoff)
+    this.#invoke = { clock, logger, watch, defaultBackoffMs, what: 'Handler' }
+  }
+
+  get isDone(): boolean {
+    return this.#agenda.ledger.isDone
+  }
+
+  get wakeAtMs(): number | undefined {
+    return this.#agenda.ledger.wakeAtMs()
+  }
+
+  /** Whether any handler was called for the state at hand. */
+  get hasCalled(): boolean {
+    return this.#agenda.hasCalled
+  }
+
+  /** For objects that do not keep what is stored on them. */
+  get progress(): ReadonlyMap<string, Progress> {
+    return new Map(this.#agenda.ledger.entries())
+  }
+
+  /** Without any records and without any handler there is nothing to do, and nothing to be undone. */
+  get isIdle(): boolean {
+    return this.#agenda.ledger.isEmpty
+  }
+
+  /** `noop` is for objects that are as they were handled: only what is left of earlier handlings is finished. */
+  async run(reason: HandlerReason | 'noop'): Promise<void> {
+    const agenda = this.#agenda
+    agenda.prepare(reason)
+    if (this.isIdle) return
+    for (;;) {
+      const planned = this.#isCutShort ? [] : this.#plan(agenda.due())
+      for (const handler of planned) {
+        if (!this.#isCutShort) await this.#run(handler, [])
+      }
+      if (planned.length > 0) continue
+      if (!this.isDone || !agenda.reopen(reason)) break
+    }
+    if (this.isDone && reason !== 'noop' && agenda.hasHandlers) {
+      const { success, failure } = agenda.ledger.counts(reason)
+      this.#options.logger.info(`${titles[reason]} is processed: ${success} succeeded; ${failure} failed.`)
+    }
+  }
+
+  /** What is not done then is for the next process; or for the next cycle, which sees what this one has written already. */
+  get #isCutShort(): boolean {
+    return this.#options.stopping.aborted || this.#hasFlushed
+  }
+
+  store(body: KubeObject, patch: JsonObject): void {
+    this.#agenda.store(body, patch)
+  }
+
+  purge(body: KubeObject, patch: JsonObject): void {
+    this.#agenda.purge(body, patch)
+  }
+
+  /** What was gathered has been written. */
+  clearWritten(): void {
+    for (const key of Object.keys(this.merge)) delete this.merge[key]
+    this.fns.length = 0
+    this.#unwrittenSinceMs = undefined
+  }
+
+  #plan(due: readonly Handler[]): readonly Handler[] {
+    if (due.length === 0) return due
+    const { lifecycle, random } = this.#options
+    return lifecycle(due, { retriesOf: ({ id }) => this.#agenda.ledger.get(id)?.retries ?? 0, random })
+  }
+
+  /** `lineage`: the sub-handlers gathered for each handler this one is called from. */
+  async #run(handler: Handler, lineage: readonly Set<string>[]): Promise<void> {
+    const { progress, cause } = this.#agenda.begin(handler)
+    const patch = createPatch<KubeObject>()
+    const subrefs = new Set<string>()
+    const children = new Subhandling(handler, (declared) =>
+      this.#runChildren(declared, { cause, seen: progress.seen }, [...lineage, subrefs]),
+    )
+    const call = attempt(this.#invoke, handler, progress, {
+      args: (retryArgs) => ({
+        ...this.#options.args(),
+        ...this.#causeArgs(cause, handler),
+        ...retryArgs,
+        ...children.args,
+        param: handler.param,
+        signal: this.#options.signal,
+        patch,
+      }),
+      finish: async (result) => {
+        await children.finish()
+        return checkResult(handler, patch, result)
+      },
+    })
+    const outcome = await this.#writingMeanwhile(call)
+    this.#collect(handler, patch, outcome)
+    const nowMs = this.#options.clock.now()
+    this.#agenda.end(handler, withOutcome(progress, outcome, { nowMs, seen: undefined, subrefs }))
+    if (outcome.type !== 'retry') this.#unwrittenSinceMs ??= nowMs
+  }
+
+  /** Field handlers are told of their field alone. Frozen like the body: what is stored as handled is this very essence. */
+  #causeArgs({ reason, old, new: current, diff }: Cause, { field }: Handler): object {
+    for (const value of [old, current, diff]) deepFreeze(value)
+    if (field === undefined) return { reason, old, new: current, diff }
+    return {
+      reason,
+      old: resolveField(old, field) ?? undefined,
+      new: resolveField(current, field) ?? undefined,
+      diff: reduceDiff(diff, field),
+    }
+  }
+
+  /** `told`: what the parent was told; with `seen`, that was only the rest of a change. */
+  async #runChildren(
+    children: readonly Handler[],
+    told: { readonly cause: Cause; readonly seen: string | undefined },
+    lineage: readonly Set<string>[],
+  ): Promise<void> {
+    const selected = selectHandlers(children, this.#options.situationOf(told.cause))
+    for (const child of selected) {
+      for (const subrefs of lineage) subrefs.add(child.id)
+      this.#agenda.admit(child, told)
+    }
+    for (let planned = this.#plan(this.#agenda.due(selected)); planned.length > 0; ) {
+      for (const child of planned) await this.#run(child, lineage)
+      planned = this.#plan(this.#agenda.due(selected))
+    }
+    const pending = selected.map(({ id }) => this.#agenda.ledger.get(id)!).filter((one) => !isFinished(one))
+    if (pending.length === 0) return
+    const nowMs = this.#options.clock.now()
+    throw new ChildrenRetry(Math.max(0, Math.min(...pending.map(({ delayedMs = nowMs }) => delayedMs - nowMs))))
+  }
+
+  #collect(handler: Handler, patch: Patch<KubeObject>, outcome: Outcome): void {
+    try {
+      const { merge, fns } = readPatch(patch as Patch<never>)
+      mergeInto(this.merge, merge)
+      this.fns.push(...nameFunctions(fns, handler.id))
+    } catch {
+      // The attempt has failed for it already.
+    }
+    if (outcome.type !== 'done' || outcome.result === undefined || outcome.result === null) return
+    deliverResult(this.merge, handler.id, outcome.result)
+  }
+
+  /** While a handler takes its time, those before it do not wait with what they have done. */
+  async #writingMeanwhile(call: Promise<Outcome>): Promise<Outcome> {
+    if (this.#unwrittenSinceMs === undefined) return call
+    const { clock, flush } = this.#options
+    const finished = new AbortController()
+    const timer = clock.sleep(Math.max(0, this.#unwrittenSinceMs + unwrittenAtMostMs - clock.now()), finished.signal)
+    const first = await Promise.race([call.then(() => 'done' as const), timer.then(() => 'late' as const)])
+    finished.abort(noLongerNeeded)
+    timer.catch(() => {})
+    if (first === 'late') {
+      this.#hasFlushed = true
+      await flush(this)
+    }
+    return call
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * The record every handler is, whatever its kind. Shared code asks it what it needs; it never asks for the kind.
+ * Made by register.ts, kept by registry.ts.
+ */
+import type { ResourceSelector } from '../../kube/selectors.ts'
+import type { HandlerReason } from '../causation/causes.ts'
+
+export type ErrorsMode = 'ignored' | 'temporary' | 'permanent'
+
+/** A dotted string, or the keys one by one where a key has dots in it. */
+export type FieldPath = string | readonly string[]
+
+/** Any user function; its arguments are put together in args.ts, its call is in invoke.ts. */
+export type HandlerFunction = (args: never) => unknown
+
+/** A value to be equal to, PRESENT, ABSENT, or a callback that gets the value and all arguments. */
+export type ValuePattern = unknown
+
+export interface Handler {
+  /** `create`, `event`, …: for messages, and the id of anonymous functions. */
+  readonly kind: string
+  /** Stored on objects; with the field appended where there is one. */
+  readonly id: string
+  readonly fn: HandlerFunction
+  readonly param: unknown
+
+  /** Undefined for activities and sub-handlers: they have no resource of their own. */
+  readonly selector: ResourceSelector | undefined
+
+  /** The causes it is for; undefined for all of them (fields, resuming). */
+  readonly reasons: ReadonlySet<HandlerReason> | undefined
+  /** Only for objects that were there when the operator started and are not yet handled (on.resume). */
+  readonly initial: boolean
+  /** Also for objects that are being deleted (on.resume with `deleted`). */
+  readonly deleted: boolean
+  /** The object must not go before this was called (on.delete unless `optional`). */
+  readonly needsFinalizer: boolean
+  /** Only when its field has changed (on.update and on.field with a field). */
+  readonly needsChange: boolean
+
+  /** The keys to the field, or undefined. */
+  readonly field: readonly string[] | undefined
+  readonly labels: Readonly<Record<string, ValuePattern>> | undefined
+  readonly annotations: Readonly<Record<string, ValuePattern>> | undefined
+  /** Undefined for unchecked; only with a field. */
+  readonly value: ValuePattern
+  readonly old: ValuePattern
+  readonly new: ValuePattern
+  readonly when: ((args: never) => unknown) | undefined
+
+  readonly errors: ErrorsMode
+  readonly timeoutMs: number | undefined
+  readonly retries: number | undefined
+  /** Undefined for `settings.execution.defaultBackoff`. */
+  readonly backoffMs: number | undefined
+}

@@ -1,0 +1,144 @@
+/** Calling user code: the only file that does. Whatever comes back, or does not, is turned into an outcome. */
+
+import { HandlerTimeoutError, PermanentError, TemporaryError } from '../../errors.ts'
+import type { Clock } from '../../util/clock.ts'
+import type { Logger } from '../../util/log.ts'
+import type { Handler } from './handler.ts'
+import {
+  type Attempt,
+  ChildrenRetry,
+  checkLimits,
+  describeError,
+  isOf,
+  type Outcome,
+  toErrorOutcome,
+  toOutcome,
+} from './outcomes.ts'
+import type { Progress } from './progress.ts'
+
+/** As it stands in stacks. */
+const ownFile = new URL(import.meta.url).pathname
+
+/** Sees calls begin and end, to name those that block the process or never end. */
+export interface CallWatch {
+  /** What is returned is called when the function has come back, and again when its promise has settled. */
+  begin(call: { readonly handler: Handler; readonly logger: Logger }): CallEnd
+}
+
+export interface CallEnd {
+  returned(): void
+  settled(): void
+}
+
+export interface InvokeOptions {
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly watch: CallWatch
+  readonly defaultBackoffMs: number
+  /** How messages call it. */
+  readonly what: 'Handler' | 'Activity'
+}
+
+/** What belongs to an attempt itself. */
+interface RetryArgs {
+  readonly retry: number
+  readonly started: Date
+  readonly runtime: number
+}
+
+export interface Call {
+  /** The arguments, as one object. */
+  readonly args: (retryArgs: RetryArgs) => object
+  /** What is to be done before the call counts as finished: gives the result its final form. */
+  readonly finish: (result: unknown) => unknown
+}
+
+/** One attempt of one handler. */
+export async function attempt(
+  options: InvokeOptions,
+  handler: Handler,
+  { startedMs, retries }: Pick<Progress, 'startedMs' | 'retries'>,
+  { args, finish }: Call,
+): Promise<Outcome> {
+  const { clock, logger, defaultBackoffMs, what } = options
+  const title = `${what} '${handler.id}'`
+  const facts = (): Attempt => ({ handler, startedMs, retries, defaultBackoffMs, nowMs: clock.now() })
+  logger.debug(`${title} is invoked.`)
+  const exceeded = checkLimits(facts())
+  if (exceeded !== undefined) {
+    logger.error(`${describeError(exceeded.error)}.`)
+    return exceeded
+  }
+  try {
+    const runtime = (clock.now() - startedMs) / 1000
+    const result = await invoke(options, handler, args({ retry: retries, started: new Date(startedMs), runtime }))
+    const outcome = toOutcome(await finish(result))
+    logger.info(`${title} succeeded.`)
+    return outcome
+  } catch (error) {
+    const outcome = toErrorOutcome(error, facts())
+    hideOurFrames(error)
+    report(logger, title, outcome, error)
+    return outcome
+  }
+}
+
+/** The one line that calls a function of the user. */
+async function invoke({ logger, watch }: InvokeOptions, handler: Handler, args: object): Promise<unknown> {
+  const end = watch.begin({ handler, logger })
+  try {
+    const result = (handler.fn as (args: object) => unknown)(args)
+    end.returned()
+    return await result
+  } finally {
+    end.settled()
+  }
+}
+
+/** The phrases are Kopf's: people search their logs for them. Expected errors need no stack, unexpected ones do. */
+function report(logger: Logger, title: string, outcome: Outcome, error: unknown): void {
+  const why = `${describeError(error)}${hintFor(error)}`
+  if (isOf(error, ChildrenRetry)) {
+    logger.debug(`${title} has unfinished sub-handlers. Will retry soon.`)
+  } else if (outcome.type === 'done') {
+    logger.error(`${title} failed with an exception and will ignore it: ${why}`, { error })
+  } else if (isExpected(error)) {
+    const limited =
+      outcome.type === 'failed' && outcome.error !== error ? ` but ${limitOf(outcome.error)} on the next attempt` : ''
+    const manner = outcome.type === 'retry' || limited !== '' ? 'temporarily' : 'permanently'
+    logger.error(`${title} failed ${manner}${limited}: ${why}`)
+  } else if (outcome.type === 'retry') {
+    const seconds = outcome.delayMs / 1000
+    logger.error(`${title} failed with an exception and will try again in ${seconds} seconds: ${why}`, { error })
+  } else {
+    const limited = outcome.error !== error ? ` (it ${limitOf(outcome.error)} on the next attempt)` : ''
+    logger.error(`${title} failed with an exception and will stop now${limited}: ${why}`, { error })
+  }
+}
+
+/** Of a stack, only what the author of the handler knows: not how we came to call it. */
+function hideOurFrames(error: unknown): void {
+  try {
+    if (!(error instanceof Error) || typeof error.stack !== 'string') return
+    const lines = error.stack.split('\n')
+    const end = lines.findIndex((line) => /^ +at .*\binvoke\b/.test(line) && line.includes(ownFile))
+    if (end > 0) error.stack = lines.slice(0, end).join('\n')
+  } catch {
+    // Frozen, or made to be in the way: it is shown as it is.
+  }
+}
+
+function isExpected(error: unknown): boolean {
+  return isOf(error, TemporaryError) || isOf(error, PermanentError)
+}
+
+function limitOf(error: unknown): string {
+  return error instanceof HandlerTimeoutError ? 'would time out' : 'would exceed its retries'
+}
+
+/** The platform's words for a write to a frozen object do not say what to do instead. */
+function hintFor(error: unknown): string {
+  const isReadOnly =
+    isOf(error, TypeError) && /read.only property|not extensible|Cannot delete property/.test(error.message)
+  return isReadOnly ? ' (the object is read-only: put what should change into "patch")' : ''
+}

@@ -1,0 +1,144 @@
+/** The options that users give with a handler, and whether they are right. Types for the front door, checks for register.ts. */
+import { KopfError } from '../../errors.ts'
+import { type Duration, toMs } from '../../util/duration.ts'
+import { suggestName } from '../../util/suggestions.ts'
+import { ABSENT, type Absent, PRESENT, type Present } from './filters.ts'
+import type { ErrorsMode, FieldPath, ValuePattern } from './handler.ts'
+
+/** A label or an annotation: the exact value, PRESENT, ABSENT, or a callback that gets undefined where there is none. */
+type MetaPattern<A> = string | Present | Absent | ((value: string | undefined, args: A) => unknown)
+
+/** Whatever JSON can hold, but null: that is asked for by a callback. */
+type FieldValue = string | number | boolean | bigint | readonly unknown[] | { readonly [key: string]: unknown }
+
+/** A value of a field, likewise. Were any value taken as `unknown`, callbacks would not be told their types. */
+type FieldPattern<A> = FieldValue | Present | Absent | ((value: unknown, args: A) => unknown)
+
+export interface NamedOptions {
+  /** Stored on the objects. Default: the name of the function; for an anonymous one, the kind of the handler. */
+  readonly id?: string
+  /** Passed to the handler as it is, to tell apart several registrations of one function. */
+  readonly param?: unknown
+}
+
+export interface RetryOptions {
+  /** What arbitrary errors are: tried again, final, or no matter. Default: "temporary". */
+  readonly errors?: ErrorsMode
+  /** How long to go on trying since the first attempt. Default: for ever. */
+  readonly timeout?: Duration
+  /** How many attempts there can be. Default: any number. */
+  readonly retries?: number
+  /** How long to wait after an arbitrary error. Default: `settings.execution.defaultBackoff`. */
+  readonly backoff?: Duration
+}
+
+export interface FilterOptions<A> {
+  /** Only objects with these labels: `{ app: 'web', legacy: ABSENT }`. */
+  readonly labels?: Readonly<Record<string, MetaPattern<A>>>
+  /** Only objects with these annotations. */
+  readonly annotations?: Readonly<Record<string, MetaPattern<A>>>
+  /** Only objects of which this is true. Not async. */
+  readonly when?: (args: A) => unknown
+  /** Only objects with this field: `'spec.size'`, or `['metadata', 'labels', 'example.com/size']`. */
+  readonly field?: FieldPath
+  /** Only objects whose field has this value; for changes, before or after. */
+  readonly value?: FieldPattern<A>
+}
+
+export interface CompareOptions<A> {
+  /** Only changes from this value of the field. */
+  readonly old?: FieldPattern<A>
+  /** Only changes to this value of the field. */
+  readonly new?: FieldPattern<A>
+}
+
+export type Options = Readonly<Record<string, unknown>>
+
+/** Refuses what is no option of this kind of handler, by name. */
+export function checkOptions(options: unknown, known: readonly string[], what: string): Options {
+  if (options === undefined) return {}
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    return refuse(what, 'the options are an object, such as { retries: 3 }')
+  }
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || known.includes(name)) continue
+    const meant = suggestName(name, known)
+    const hint = meant === undefined ? `there are ${known.join(', ')}` : `did you mean "${meant}"?`
+    refuse(what, `it has no option "${name}"; ${hint}`)
+  }
+  return options as Options
+}
+
+export function readErrors(value: unknown, byDefault: ErrorsMode, what: string): ErrorsMode {
+  if (value === undefined) return byDefault
+  if (value === 'ignored' || value === 'temporary' || value === 'permanent') return value
+  return refuse(what, '"errors" is one of "ignored", "temporary", "permanent"')
+}
+
+export function readRetries(value: unknown, what: string): number | undefined {
+  if (value === undefined) return undefined
+  if (typeof value === 'number' && Number.isSafeInteger(value) && value >= 0) return value
+  return refuse(what, `"retries" is a whole number that is not negative; leave it out for any number of attempts`)
+}
+
+export function readDuration(options: Options, name: string, what: string): number | undefined {
+  const value = options[name]
+  return value === undefined ? undefined : toMs(value as Duration, `the ${name} of ${what}`)
+}
+
+export function readFlag(options: Options, name: string, what: string): boolean {
+  const value = options[name]
+  if (value === undefined || typeof value === 'boolean') return value ?? false
+  return refuse(what, `"${name}" is true or false`)
+}
+
+export function readWhen(value: unknown, what: string): ((args: never) => unknown) | undefined {
+  if (value === undefined || typeof value === 'function') return value as (args: never) => unknown
+  return refuse(what, '"when" is a function that says true or false')
+}
+
+/** Patterns of labels or annotations; undefined where there are none, so that nothing is looked for. */
+export function readMetaPatterns(
+  options: Options,
+  name: 'labels' | 'annotations',
+  what: string,
+): Readonly<Record<string, ValuePattern>> | undefined {
+  const patterns = options[name]
+  if (patterns === undefined) return undefined
+  if (typeof patterns !== 'object' || patterns === null || Array.isArray(patterns)) {
+    return refuse(what, `"${name}" is an object, such as { app: 'web', tier: PRESENT }`)
+  }
+  const entries = Object.entries(patterns)
+  for (const [key, pattern] of entries) {
+    if (typeof pattern === 'string' || typeof pattern === 'function' || pattern === PRESENT || pattern === ABSENT)
+      continue
+    const given = pattern === null ? 'null' : `a value of type ${typeof pattern}`
+    refuse(what, `"${name}" has ${given} for "${key}": expected a string, PRESENT, ABSENT, or a function`)
+  }
+  return entries.length === 0 ? undefined : Object.freeze(Object.fromEntries(entries))
+}
+
+export function readFieldPath(field: unknown, what: string): readonly string[] | undefined {
+  if (field === undefined) return undefined
+  const path: unknown = typeof field === 'string' ? field.split('.') : field
+  if (Array.isArray(path) && path.length > 0 && path.every((key) => typeof key === 'string' && key !== '')) {
+    return Object.freeze([...path])
+  }
+  return refuse(what, `"field" is a path such as "spec.size" or ["spec", "size"]`)
+}
+
+/** Refuses combinations of patterns that could never match, or whose meaning nobody could tell. */
+export function checkValuePatterns(options: Options, field: readonly string[] | undefined, what: string): void {
+  const given = ['value', 'old', 'new'].filter((name) => options[name] !== undefined)
+  for (const name of given) {
+    if (options[name] === null) refuse(what, `"${name}" cannot be null: use ABSENT, or a function to ask for null`)
+  }
+  if (given.length > 0 && field === undefined) refuse(what, `"${given[0]}" needs a "field" to look at`)
+  if (given[0] === 'value' && given.length > 1) {
+    refuse(what, `"value" is for either of the old and the new value: use it, or "old" and "new"`)
+  }
+}
+
+export function refuse(what: string, problem: string): never {
+  throw new KopfError('KOPF_HANDLER_OPTIONS', `Cannot register ${what}: ${problem}`)
+}

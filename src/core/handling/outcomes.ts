@@ -1,0 +1,129 @@
+/**
+ * What follows from one call of a handler: it is done, tried again later, or has failed for good. Called by invoke.ts
+ * with what came back. Pure: it is told the time, and says nothing to any log.
+ */
+import { HandlerRetriesError, HandlerTimeoutError, PermanentError, TemporaryError } from '../../errors.ts'
+import { toMs } from '../../util/duration.ts'
+import { describeError } from './describe-error.ts'
+import type { Handler } from './handler.ts'
+
+export { describeError, nameError } from './describe-error.ts'
+
+interface Done {
+  readonly type: 'done'
+  readonly result: unknown
+  /** There where the handler failed and `errors` is `ignored`. */
+  readonly ignoredError?: unknown
+}
+
+interface Retry {
+  readonly type: 'retry'
+  readonly delayMs: number
+  readonly error: unknown
+}
+
+export interface Failed {
+  readonly type: 'failed'
+  readonly error: unknown
+}
+
+export type Outcome = Done | Retry | Failed
+
+/** One call of one handler, and those before it for the same cause. */
+export interface Attempt {
+  readonly handler: Pick<Handler, 'id' | 'errors' | 'timeoutMs' | 'retries' | 'backoffMs'>
+  /** When the first attempt was begun. */
+  readonly startedMs: number
+  readonly nowMs: number
+  /** The attempts before this one. */
+  readonly retries: number
+  readonly defaultBackoffMs: number
+}
+
+/** Not a failure: the handler is called again because its sub-handlers are not finished. */
+export class ChildrenRetry extends Error {
+  readonly delayMs: number
+
+  constructor(delayMs: number) {
+    super('Sub-handlers are not finished')
+    this.name = 'ChildrenRetry'
+    this.delayMs = delayMs
+  }
+}
+
+/** Before a call: what was used up meanwhile, while the operator was down perhaps. Undefined where it may go on. */
+export function checkLimits({ handler, startedMs, nowMs, retries }: Attempt): Failed | undefined {
+  const runtimeMs = nowMs - startedMs
+  if (handler.timeoutMs !== undefined && runtimeMs >= handler.timeoutMs) {
+    const message = `Handler "${handler.id}" has timed out after ${toSeconds(runtimeMs)} seconds`
+    return { type: 'failed', error: new HandlerTimeoutError(message) }
+  }
+  if (handler.retries !== undefined && retries >= handler.retries) {
+    const message = `Handler "${handler.id}" has exceeded ${retries} retries`
+    return { type: 'failed', error: new HandlerRetriesError(message) }
+  }
+  return undefined
+}
+
+export function toOutcome(result: unknown): Done {
+  return { type: 'done', result }
+}
+
+/** `nowMs` of the attempt is the time after the call. */
+export function toErrorOutcome(error: unknown, attempt: Attempt): Outcome {
+  const { handler } = attempt
+  if (isOf(error, ChildrenRetry)) return { type: 'retry', delayMs: error.delayMs, error }
+  if (isOf(error, TemporaryError)) return retryOrFail(error, delayOf(error), attempt)
+  if (isOf(error, PermanentError)) return { type: 'failed', error }
+  if (handler.errors === 'ignored') return { type: 'done', result: undefined, ignoredError: error }
+  if (handler.errors === 'permanent') return { type: 'failed', error }
+  return retryOrFail(error, handler.backoffMs ?? attempt.defaultBackoffMs, attempt)
+}
+
+/** Looks ahead: where the next attempt would not be allowed any more, waiting for it would only be time lost. */
+function retryOrFail(error: unknown, delayMs: number, { handler, startedMs, nowMs, retries }: Attempt): Outcome {
+  const { timeoutMs } = handler
+  const options = { cause: error }
+  if (timeoutMs !== undefined && nowMs - startedMs + delayMs >= timeoutMs) {
+    const limit = `its timeout of ${toSeconds(timeoutMs)} seconds`
+    return { type: 'failed', error: new HandlerTimeoutError(lastWords(handler, limit, error), options) }
+  }
+  if (handler.retries !== undefined && retries + 1 >= handler.retries) {
+    const limit = `its limit of ${handler.retries} retries`
+    return { type: 'failed', error: new HandlerRetriesError(lastWords(handler, limit, error), options) }
+  }
+  return { type: 'retry', delayMs: Math.min(delayMs, longestDelayMs), error }
+}
+
+function lastWords(handler: Attempt['handler'], limit: string, error: unknown): string {
+  return `Handler "${handler.id}" failed, and another attempt would exceed ${limit}: ${describeError(error)}`
+}
+
+/** Null and what is in the past are for at once; what is no duration at all counts as not given. */
+function delayOf(error: TemporaryError): number {
+  const { delay } = error
+  if (delay === null || (typeof delay === 'number' && delay < 0)) return 0
+  try {
+    return toMs(delay)
+  } catch {
+    return defaultDelayMs
+  }
+}
+
+/** A hundred years: the time of the next attempt must be one that can be written down. */
+const longestDelayMs = 100 * 365 * 86_400_000
+
+const defaultDelayMs = toMs(new TemporaryError('').delay ?? 0)
+
+/** Whatever was thrown may be a proxy that throws when it is looked at. */
+export function isOf<T>(error: unknown, type: abstract new (...args: never[]) => T): error is T {
+  try {
+    return error instanceof type
+  } catch {
+    return false
+  }
+}
+
+function toSeconds(ms: number): number {
+  return ms / 1000
+}

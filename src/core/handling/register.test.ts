@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest'
+import { ABSENT, PRESENT } from './filters.ts'
+import type { HandlerKind } from './kinds.ts'
+import { createHandler, createSubhandler, isSuspiciousName } from './register.ts'
+
+function create_fn() {}
+const anonymous = [() => undefined][0]!
+
+describe('ids', () => {
+  test.each<[string, HandlerKind, object | undefined, unknown]>([
+    ['create_fn', 'create', undefined, create_fn],
+    ['given', 'create', { id: 'given' }, create_fn],
+    ['create', 'create', {}, anonymous],
+    ['event', 'event', {}, anonymous],
+    ['create_fn/spec.size', 'create', { field: 'spec.size' }, create_fn],
+    ['given/spec.size', 'update', { id: 'given', field: ['spec', 'size'] }, create_fn],
+    ['create/metadata.labels.a.b/c', 'create', { field: ['metadata', 'labels', 'a.b/c'] }, anonymous],
+    ['create_fn', 'create', {}, create_fn.bind(null).bind(null)],
+    ['create_fn', 'create', {}, create_fn.bind(null)],
+    ['startup', 'startup', {}, anonymous],
+    ['create_fn', 'cleanup', {}, create_fn],
+  ])('%s', (id, kind, options, fn) => {
+    expect(createHandler(kind, 'kopfexamples', options, fn).id).toBe(id)
+  })
+
+  test('of field handlers have the field', () => {
+    const handler = createHandler('field', 'kopfexamples', { id: 'given' }, create_fn, 'spec.size')
+    expect(handler).toMatchObject({ id: 'given/spec.size', field: ['spec', 'size'] })
+  })
+
+  test('of sub-handlers have that of their parent and no field', () => {
+    const parent = createHandler('create', 'kopfexamples', { id: 'p' }, anonymous)
+    const child = createSubhandler(parent, 'c', { field: 'spec.size' }, anonymous)
+    expect(child.id).toBe('p/c')
+    expect(createSubhandler(child, undefined, undefined, create_fn).id).toBe('p/c/create_fn')
+  })
+
+  test.each<[boolean, object, unknown]>([
+    [true, {}, { e: () => 1 }.e],
+    [true, { field: 'a' }, { ab: () => 1 }.ab],
+    [false, {}, { abc: () => 1 }.abc],
+    [false, {}, anonymous],
+    [false, { id: 'given' }, { e: () => 1 }.e],
+  ])('of one or two letters are suspicious: %j', (isSuspicious, options, fn) => {
+    expect(isSuspiciousName(createHandler('create', 'kopfexamples', options, fn))).toBe(isSuspicious)
+  })
+})
+
+describe('records', () => {
+  const plain = {
+    param: undefined,
+    initial: false,
+    deleted: false,
+    needsFinalizer: false,
+    needsChange: false,
+    field: undefined,
+    labels: undefined,
+    annotations: undefined,
+    value: undefined,
+    old: undefined,
+    new: undefined,
+    when: undefined,
+    errors: 'temporary',
+    timeoutMs: undefined,
+    retries: undefined,
+    backoffMs: undefined,
+  }
+
+  test.each<[HandlerKind, object, object]>([
+    ['create', {}, { reasons: new Set(['create']) }],
+    ['update', {}, { reasons: new Set(['update']), needsChange: true }],
+    ['delete', {}, { reasons: new Set(['delete']), needsFinalizer: true }],
+    ['delete', { optional: true }, { reasons: new Set(['delete']) }],
+    ['resume', {}, { reasons: undefined, initial: true }],
+    ['resume', { deleted: true }, { reasons: undefined, initial: true, deleted: true }],
+    ['event', {}, { reasons: undefined, errors: 'ignored' }],
+    ['startup', {}, { reasons: undefined }],
+    ['create', { labels: {}, annotations: {} }, { reasons: new Set(['create']) }],
+    [
+      'create',
+      { errors: 'permanent', timeout: '1h', retries: 0, backoff: 1.5, param: 5 },
+      {
+        reasons: new Set(['create']),
+        errors: 'permanent',
+        timeoutMs: 3_600_000,
+        retries: 0,
+        backoffMs: 1500,
+        param: 5,
+      },
+    ],
+  ])('of %s with %j', (kind, options, expected) => {
+    const { fn, selector, ...record } = createHandler(kind, 'kopfexamples', options, create_fn)
+    expect(record).toEqual({ ...plain, ...expected, kind, id: 'create_fn' })
+    expect(fn).toBe(create_fn)
+    expect(selector === undefined).toBe(kind === 'startup')
+  })
+
+  test('keep the patterns as they were when given', () => {
+    const labels = { a: PRESENT, b: ABSENT, c: () => true, d: '' }
+    const handler = createHandler('event', 'kopfexamples', { labels }, create_fn)
+    const given = { ...labels }
+    labels.d = 'changed'
+    expect(handler.labels).toEqual(given)
+  })
+
+  test('of sub-handlers inherit the need of a change alone', () => {
+    const parent = createHandler('update', 'kopfexamples', { id: 'p', retries: 3, labels: { a: 'b' } }, anonymous)
+    const { fn: _, ...child } = createSubhandler(parent, 'c', { old: 1, field: 'f' }, anonymous)
+    expect(child).toEqual({
+      ...plain,
+      kind: 'subhandler',
+      id: 'p/c',
+      selector: undefined,
+      reasons: undefined,
+      needsChange: true,
+      field: ['f'],
+      old: 1,
+    })
+  })
+})
+
+describe('what cannot work is refused', () => {
+  test.each<[HandlerKind, unknown, RegExp]>([
+    [
+      'create',
+      { retrys: 3 },
+      /^Cannot register a "create" handler for kopfexamples: it has no option "retrys"; did you mean "retries"\?$/,
+    ],
+    ['create', { initial_delay: 3 }, /it has no option "initial_delay"; there are id, param/],
+    ['create', { old: 1, field: 'f' }, /it has no option "old"/],
+    ['create', { optional: true }, /it has no option "optional"/],
+    ['update', { deleted: true }, /^Cannot register an "update" handler.*it has no option "deleted"/],
+    ['event', { errors: 'ignored' }, /it has no option "errors"/],
+    ['startup', { labels: {} }, /^Cannot register a "startup" handler: it has no option "labels"/],
+    ['create', 'id', /the options are an object/],
+    ['create', null, /the options are an object/],
+    ['create', [], /the options are an object/],
+    ['create', { id: '' }, /"id" is a string that is not empty/],
+    ['create', { id: 5 }, /"id" is a string that is not empty/],
+    ['create', { errors: 'retry' }, /"errors" is one of "ignored", "temporary", "permanent"/],
+    ['create', { retries: -1 }, /"retries" is a whole number that is not negative/],
+    ['create', { retries: 1.5 }, /"retries" is a whole number/],
+    ['create', { retries: null }, /"retries" is a whole number/],
+    ['create', { timeout: -1 }, /Cannot use -1 as the timeout of a "create" handler for kopfexamples/],
+    ['create', { backoff: 'soon' }, /Cannot use "soon" as the backoff of/],
+    ['create', { when: true }, /"when" is a function/],
+    ['create', { labels: 'a=b' }, /"labels" is an object/],
+    ['create', { labels: { a: null } }, /"labels" has null for "a": expected a string, PRESENT, ABSENT, or a function/],
+    ['create', { labels: { a: Symbol('x') } }, /"labels" has a value of type symbol for "a"/],
+    ['create', { annotations: { a: 5 } }, /"annotations" has a value of type number for "a"/],
+    ['create', { field: '' }, /"field" is a path such as/],
+    ['create', { field: 'a..b' }, /"field" is a path such as/],
+    ['create', { field: [] }, /"field" is a path such as/],
+    ['create', { field: ['a', 5] }, /"field" is a path such as/],
+    ['create', { value: 1 }, /"value" needs a "field"/],
+    ['create', { value: null, field: 'f' }, /"value" cannot be null: use ABSENT/],
+    ['update', { new: 1 }, /"new" needs a "field"/],
+    ['update', { old: null, field: 'f' }, /"old" cannot be null/],
+    ['update', { old: 1, value: 1, field: 'f' }, /"value" is for either of the old and the new value/],
+    ['delete', { optional: 'yes' }, /"optional" is true or false/],
+    ['resume', { deleted: 1 }, /"deleted" is true or false/],
+  ])('%s with %o', (kind, options, message) => {
+    expect(() => createHandler(kind, 'kopfexamples', options as object, create_fn)).toThrow(message)
+  })
+
+  test.each([undefined, null, 'fn', {}])('the handler %o', (fn) => {
+    expect(() => createHandler('create', 'kopfexamples', {}, fn)).toThrow(/the handler is a function, and the last/)
+  })
+
+  test('a field handler without its field, or with two', () => {
+    expect(() => createHandler('field', 'kopfexamples', {}, create_fn)).toThrow(/the field is missing/)
+    expect(() => createHandler('field', 'kopfexamples', { field: 'b' }, create_fn, 'a')).toThrow(/no option "field"/)
+  })
+
+  test('a resource that is none', () => {
+    expect(() => createHandler('create', '', {}, create_fn)).toThrow()
+    expect(() => createHandler('create', undefined, {}, create_fn)).toThrow()
+  })
+
+  const parentOf = (kind: HandlerKind) => createHandler(kind, 'kopfexamples', { id: 'p' }, anonymous)
+
+  test.each<[HandlerKind, string | undefined, object, RegExp]>([
+    ['event', 'c', {}, /^Cannot register a sub-handler of "p": only handlers of changes can have sub-handlers/],
+    ['startup', 'c', {}, /only handlers of changes/],
+    ['create', undefined, {}, /the function has no name: give it an id/],
+    ['create', 'c', { id: 'd' }, /it has no option "id"/],
+    ['create', 'c', { old: 1, field: 'f' }, /"old" and "new" are for sub-handlers of update and field handlers/],
+    ['resume', 'c', { new: 1, field: 'f' }, /"old" and "new" are for sub-handlers/],
+    ['update', 'c', { new: 1 }, /"new" needs a "field"/],
+  ])('a sub-handler of %s named %s with %j', (kind, id, options, message) => {
+    expect(() => createSubhandler(parentOf(kind), id, options, anonymous)).toThrow(message)
+  })
+})

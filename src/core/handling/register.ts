@@ -1,0 +1,140 @@
+/**
+ * The one registrar: makes the record of a handler from what the user wrote, and refuses what cannot work while the
+ * stack still shows where it was written. Called by the front door and, for sub-handlers, while their parent runs.
+ */
+import type { ResourceLike } from '../../kube/resources.ts'
+import { toSelector } from '../../kube/selectors.ts'
+import type { FieldPath, Handler, HandlerFunction } from './handler.ts'
+import { type HandlerKind, type Kind, kindOf, kinds } from './kinds.ts'
+import {
+  checkOptions,
+  checkValuePatterns,
+  type Options,
+  readDuration,
+  readErrors,
+  readFieldPath,
+  readFlag,
+  readMetaPatterns,
+  readRetries,
+  readWhen,
+  refuse,
+} from './options.ts'
+
+/** `resource` is undefined for activities; `fieldPath` is for `on.field`, the others have it in their options. */
+export function createHandler(
+  kind: HandlerKind,
+  resource: ResourceLike | undefined,
+  options: object | undefined,
+  fn: unknown,
+  fieldPath?: FieldPath,
+): Handler {
+  const row = kinds[kind]
+  const subject = `${kind === 'event' || kind === 'update' ? 'an' : 'a'} "${kind}" handler`
+  const selector = row.room === 'activity' ? undefined : toSelector(resource as ResourceLike)
+  const what = selector === undefined ? subject : `${subject} for ${selector}`
+  if (kind === 'field' && fieldPath === undefined)
+    refuse(what, 'the field is missing: on.field(resource, "spec.size", fn)')
+  const checked = checkOptions(options, row.options, what)
+  const own = checkFunction(fn, what)
+  const id = readId(checked['id'], what) ?? (nameOf(own) || kind)
+  const field = readFieldPath(fieldPath ?? checked['field'], what)
+  return {
+    ...readBehaviour(row, checked, what),
+    ...readFilters(checked, field, what),
+    kind,
+    id: field === undefined ? id : `${id}/${field.join('.')}`,
+    fn: own,
+    selector,
+    deleted: readFlag(checked, 'deleted', what),
+    needsFinalizer: row.needsFinalizer && !readFlag(checked, 'optional', what),
+    needsChange: row.needsChange,
+  }
+}
+
+/** The id is the parent's and its own; without one of its own, the name of the function. The field is not part of it. */
+export function createSubhandler(
+  parent: Handler,
+  id: string | undefined,
+  options: object | undefined,
+  fn: unknown,
+): Handler {
+  const row = kinds.subhandler
+  const what = `a sub-handler of "${parent.id}"`
+  if (kindOf(parent)?.room !== 'change') refuse(what, 'only handlers of changes can have sub-handlers')
+  const checked = checkOptions(options, row.options, what)
+  const own = checkFunction(fn, what)
+  const ownId = readId(id, what) ?? nameOf(own)
+  if (ownId === '') refuse(what, 'the function has no name: give it an id, subhandler("id", fn)')
+  checkComparing(parent, checked, what)
+  return {
+    ...readBehaviour(row, checked, what),
+    ...readFilters(checked, readFieldPath(checked['field'], what), what),
+    kind: 'subhandler',
+    id: `${parent.id}/${ownId}`,
+    fn: own,
+    selector: undefined,
+    deleted: false,
+    needsFinalizer: false,
+    needsChange: parent.needsChange,
+  }
+}
+
+/**
+ * Whether the id came from a name that a minifier may have made: it is stored on objects, and the next build
+ * would have another one.
+ */
+export function isSuspiciousName({ id, fn }: Handler): boolean {
+  const name = nameOf(fn)
+  return (name.length === 1 || name.length === 2) && (id === name || id.startsWith(`${name}/`))
+}
+
+type Behaviour = Pick<Handler, 'param' | 'reasons' | 'initial' | 'errors' | 'timeoutMs' | 'retries' | 'backoffMs'>
+
+function readBehaviour(row: Kind, options: Options, what: string): Behaviour {
+  return {
+    param: options['param'],
+    reasons: row.reasons && new Set(row.reasons),
+    initial: row.initial,
+    errors: readErrors(options['errors'], row.errors, what),
+    timeoutMs: readDuration(options, 'timeout', what),
+    retries: readRetries(options['retries'], what),
+    backoffMs: readDuration(options, 'backoff', what),
+  }
+}
+
+type Filters = Pick<Handler, 'labels' | 'annotations' | 'when' | 'field' | 'value' | 'old' | 'new'>
+
+function readFilters(options: Options, field: readonly string[] | undefined, what: string): Filters {
+  checkValuePatterns(options, field, what)
+  return {
+    labels: readMetaPatterns(options, 'labels', what),
+    annotations: readMetaPatterns(options, 'annotations', what),
+    when: readWhen(options['when'], what),
+    field,
+    value: options['value'],
+    old: options['old'],
+    new: options['new'],
+  }
+}
+
+function checkFunction(fn: unknown, what: string): HandlerFunction {
+  if (typeof fn === 'function') return fn as HandlerFunction
+  return refuse(what, `the handler is a function, and the last argument; got ${fn === null ? 'null' : typeof fn}`)
+}
+
+/** Old and new values are those of an update; when an object comes or goes there is only one of them. */
+function checkComparing(parent: Handler, options: Options, what: string): void {
+  if (options['old'] === undefined && options['new'] === undefined) return
+  const isUpdating = parent.reasons === undefined ? !parent.initial : parent.reasons.has('update')
+  if (!isUpdating) refuse(what, '"old" and "new" are for sub-handlers of update and field handlers')
+}
+
+function readId(id: unknown, what: string): string | undefined {
+  if (id === undefined || (typeof id === 'string' && id !== '')) return id
+  return refuse(what, '"id" is a string that is not empty')
+}
+
+/** A bound function is named after the one it was made of. */
+function nameOf(fn: { readonly name: string }): string {
+  return typeof fn.name === 'string' ? fn.name.replace(/^(bound )+/, '') : ''
+}

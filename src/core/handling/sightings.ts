@@ -1,0 +1,53 @@
+/**
+ * Which states of an object the handlers have seen. While some are done and others still wait, the states that were seen
+ * are kept on the object, by their digests: so that everybody can be told what has changed since, after a restart too.
+ */
+import type { JsonObject, KubeObject } from '../../kube/objects.ts'
+import type { Essence } from '../causation/causes.ts'
+import { diffEssences } from '../causation/diff.ts'
+import { digestEssence } from '../causation/essence-digest.ts'
+import type { DiffBaseStorage } from '../persistence/diffbase-storage.ts'
+import type { Cause } from './cause.ts'
+
+export class Sightings {
+  readonly #cause: Cause
+  readonly #body: KubeObject
+  readonly #storage: DiffBaseStorage
+  #current: string | undefined
+  #older: ReadonlyMap<string, Essence> | undefined
+
+  constructor(cause: Cause, body: KubeObject, storage: DiffBaseStorage) {
+    this.#cause = cause
+    this.#body = body
+    this.#storage = storage
+  }
+
+  /** The digest of the state at hand; only worked out where somebody has to remember it. */
+  get current(): string {
+    this.#current ??= digestEssence(this.#cause.new)
+    return this.#current
+  }
+
+  /** What is new for one who has seen that state. */
+  restSince(digest: string): Cause {
+    const old = this.#essences().get(digest) ?? this.#cause.old
+    return { reason: 'update', initial: false, old, new: this.#cause.new, diff: diffEssences(old, this.#cause.new) }
+  }
+
+  /** Keeps the states that somebody still counts from, and no others. */
+  store(wanted: ReadonlySet<string>, body: KubeObject, patch: JsonObject): void {
+    if (wanted.size === 0) return
+    const essences = new Map([...this.#essences()].filter(([digest]) => wanted.has(digest)))
+    if (wanted.has(this.current)) essences.set(this.current, this.#cause.new)
+    if (essences.size > 0) this.#storage.storeSeen({ body, patch, essences })
+  }
+
+  purge(body: KubeObject, patch: JsonObject): void {
+    this.#storage.purgeSeen({ body, patch })
+  }
+
+  #essences(): ReadonlyMap<string, Essence> {
+    this.#older ??= this.#storage.fetchSeen({ body: this.#body })
+    return this.#older
+  }
+}
