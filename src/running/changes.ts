@@ -1,0 +1,268 @@
+/**
+ * From what has changed to what is written: the finalizer first where it is needed, then the handlers, then one patch.
+ * Goes on from the answer to each write until there is nothing more to say. Called by process.ts.
+ */
+
+import { isUnprocessable } from '../client/api-error.ts'
+import type { Essence } from '../core/causation/causes.ts'
+import { diffEssences } from '../core/causation/diff.ts'
+import { type Cause, titles } from '../core/handling/cause.ts'
+import { Cycle } from '../core/handling/cycle.ts'
+import { isHandlerReason, preMatches } from '../core/handling/select.ts'
+import { applyWish } from '../core/patching/apply.ts'
+import { mergeInto } from '../core/patching/patch.ts'
+import { KopfError } from '../errors.ts'
+import { allowDeletion, blockDeletion } from '../kube/finalizers.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import { writerOf } from './consistency.ts'
+import { describeBody } from './describe.ts'
+import type { Memory, Unwritten } from './memories.ts'
+import { isTooHot, noteRun } from './pace.ts'
+import type { Runtime } from './runtime.ts'
+import { View } from './view.ts'
+import type { Visit } from './visit.ts'
+
+/** What one step has decided, beside what is in the visit's patch. */
+interface Step {
+  /** When to look again if nothing happens. */
+  readonly wakeAtMs?: number | undefined
+  /** The essence that counts as handled once this is written. */
+  readonly handled?: Essence | undefined
+  /** A handler was called: writing again and again is then its business, not a loop of ours. */
+  readonly hasCalled?: boolean
+  /** Nothing new: only what could not be written before. */
+  readonly late?: Unwritten
+}
+
+/** So many writes in a row without any handler mean that somebody undoes what we write. */
+const mostIdleWrites = 5
+
+/** With the pauses of `queueing.errorDelays`, this takes seconds. */
+const mostRefusals = 5
+
+export async function handleChanges(runtime: Runtime, memory: Memory, visit: Visit): Promise<void> {
+  const { resourceVersion } = memory.body.metadata
+  if (resourceVersion !== undefined && resourceVersion === memory.vanishedAt) return
+  for (let idleWrites = 0; idleWrites < mostIdleWrites; ) {
+    const beganMs = runtime.clock.now()
+    const step = takeUpUnwritten(memory, visit) ?? (await takeStep(runtime, memory, visit))
+    const { body, requests } = await writeStep(runtime, memory, visit, step)
+    if (body === undefined) {
+      memory.vanishedAt = memory.body.metadata.resourceVersion
+      return
+    }
+    if (step.hasCalled) noteRun(runtime, memory, beganMs)
+    if (requests > 0 && step.handled !== undefined) checkStored(runtime, memory, body, step.handled)
+    if (step.wakeAtMs !== undefined) runtime.alarms.set(memory, step.wakeAtMs)
+    if ((requests === 0 && step.late === undefined) || runtime.stopping.aborted) return
+    idleWrites = step.hasCalled ? 0 : idleWrites + 1
+  }
+  throw new KopfError(
+    'KOPF_NOT_CONVERGING',
+    'Cannot settle the object: what is written to it is changed back at once; look for a webhook or a schema that does so',
+  )
+}
+
+/** Handlers that were called have done what they did: what could not be written of it is kept, and they are not called again. */
+async function writeStep(runtime: Runtime, memory: Memory, visit: Visit, step: Step) {
+  const { merge, fns } = visit
+  try {
+    return await write(runtime, memory, visit)
+  } catch (error) {
+    const before = step.late ?? { refusals: 0, refusedAt: undefined }
+    const refusedAt = before.refusedAt ?? (isUnprocessable(error) ? memory.body.metadata.resourceVersion : undefined)
+    const refusals = isUnprocessable(error) ? before.refusals + 1 : 0
+    if (step.hasCalled || step.late) memory.unwritten = { merge, fns, handled: step.handled, refusedAt, refusals }
+    throw error
+  }
+}
+
+/**
+ * What the server refuses again and again is given up with the next change: whatever was wrong with it may be right then.
+ * Not at the first refusal: a part of it may have been written, and without the rest nobody knows who has seen what.
+ */
+function takeUpUnwritten(memory: Memory, visit: Visit): Step | undefined {
+  const { unwritten, body } = memory
+  memory.unwritten = undefined
+  if (unwritten === undefined) return undefined
+  const { refusals, refusedAt } = unwritten
+  if (refusals >= mostRefusals && refusedAt !== body.metadata.resourceVersion) return undefined
+  mergeInto(unwritten.merge, visit.merge)
+  visit.merge = unwritten.merge
+  visit.fns = [...unwritten.fns, ...visit.fns]
+  return { handled: unwritten.handled, late: unwritten }
+}
+
+async function write(runtime: Runtime, memory: Memory, visit: Visit) {
+  const { merge, fns } = visit
+  if (Object.keys(merge).length === 0 && fns.length === 0) return { body: memory.body, requests: 0 }
+  if (Object.keys(merge).length > 0) {
+    // What an operator on Kopf has left to wake itself.
+    runtime.settings.persistence.progressStorage.touch({ body: memory.body, patch: merge, value: null })
+  }
+  const written = await applyWish(writerOf(runtime, memory, visit.logger), memory.body, { merge, fns })
+  visit.merge = {}
+  visit.fns = []
+  return written
+}
+
+async function takeStep(runtime: Runtime, memory: Memory, visit: Visit): Promise<Step> {
+  const { finalizer } = runtime.settings.persistence
+  const view = new View(runtime, memory, visit.logger)
+  const interested = memory.served.handlers.change.filter((handler) => preMatches(handler, view))
+  const needsFinalizer = interested.some((handler) => handler.needsFinalizer)
+  if (needsFinalizer && !view.blocked && !view.deleting) {
+    visit.logger.debug('Adding the finalizer, thus preventing the actual deletion.')
+    visit.fns.push((body) => blockDeletion(body, finalizer))
+    return {}
+  }
+  if (!needsFinalizer && view.blocked) {
+    visit.logger.debug('Removing the finalizer, as there are no handlers requiring it.')
+    visit.fns.push((body) => allowDeletion(body, finalizer))
+    return {}
+  }
+  // Objects that no handler could ever be for are left alone: no annotations, no logs.
+  if (interested.length === 0) return {}
+  if (isTooHot(runtime, memory, view.reason)) return { wakeAtMs: memory.pausedUntilMs }
+  return callHandlers(runtime, memory, visit, view)
+}
+
+async function callHandlers(runtime: Runtime, memory: Memory, visit: Visit, view: View): Promise<Step> {
+  const { reason } = view
+  if (reason === 'free' || reason === 'gone') {
+    visit.logger.debug('Deletion, but we are done with it, and we do not care.')
+    return {}
+  }
+  report(runtime, visit, view)
+  const cause: Cause = {
+    reason: isHandlerReason(reason) ? reason : 'update',
+    initial: view.initial,
+    old: view.old,
+    new: view.new,
+    diff: view.diff,
+  }
+  const cycle = createCycle(runtime, memory, visit, { view, cause })
+  await cycle.run(isHandlerReason(reason) ? reason : 'noop')
+  mergeInto(visit.merge, cycle.merge)
+  visit.fns.push(...cycle.fns)
+  if (!cycle.isDone) {
+    if (isUnkept(memory, cycle)) warnOfProgress(runtime, memory)
+    else cycle.store(memory.body, visit.merge)
+    memory.progress = cycle.progress
+    return { wakeAtMs: cycle.wakeAtMs, hasCalled: cycle.hasCalled }
+  }
+  return finish(runtime, memory, visit, { view, cycle })
+}
+
+/** Nobody was called, and what there is to store is what we remember, not what the object says: it does not keep it. */
+function isUnkept({ progress }: Memory, cycle: Cycle): boolean {
+  if (progress === undefined || cycle.hasCalled) return false
+  return [...cycle.progress].every(([id, current]) => current === progress.get(id))
+}
+
+function warnOfProgress({ warnOnce }: Runtime, { served }: Memory): void {
+  warnOnce(
+    served.resource,
+    'unkept',
+    'The progress of handlers does not stay on the object: it is remembered only until the operator restarts; ' +
+      'let the schema preserve unknown fields where it is stored, or use another progress storage',
+  )
+}
+
+/** Everybody is done: nothing of the progress is kept, and the state at hand counts as handled. */
+function finish(
+  { settings, warnOnce }: Runtime,
+  memory: Memory,
+  visit: Visit,
+  { view, cycle }: { readonly view: View; readonly cycle: Cycle },
+): Step {
+  const { diffbaseStorage, finalizer } = settings.persistence
+  const hasCalled = cycle.hasCalled
+  memory.progress = undefined
+  if (!cycle.isIdle) cycle.purge(memory.body, visit.merge)
+  if (!isHandlerReason(view.reason)) return { hasCalled }
+  memory.isInitial = false
+  if (view.deleting) {
+    visit.logger.debug('Removing the finalizer, thus allowing the actual deletion.')
+    visit.fns.push((body) => allowDeletion(body, finalizer))
+    return { hasCalled }
+  }
+  if (view.old !== undefined && view.diff.length === 0) return { hasCalled }
+  const stored = diffbaseStorage.store({ body: memory.body, patch: visit.merge, essence: view.new })
+  if (stored?.digested) {
+    warnOnce(
+      view.resource,
+      'digest',
+      'An object is too large for its state to be kept in an annotation: only a digest of it is, so that its next change ' +
+        'comes without the old values; use ignoredFields or another diff-base storage',
+    )
+  }
+  return { hasCalled, handled: view.new }
+}
+
+function createCycle(
+  runtime: Runtime,
+  memory: Memory,
+  visit: Visit,
+  { view, cause }: { readonly view: View; readonly cause: Cause },
+): Cycle {
+  const { settings, clock, lifecycle, random, signal, stopping } = runtime
+  return new Cycle({
+    cause,
+    body: view.body,
+    owned: memory.served.handlers.change,
+    situationOf: (other) => (other === cause ? view : view.situationOf(other)),
+    args: view.objectArgs,
+    settings,
+    clock,
+    logger: visit.logger,
+    lifecycle,
+    random,
+    watch: runtime.watchOf(memory),
+    signal,
+    stopping,
+    remembered: memory.progress,
+    flush: (cycle) => flush(runtime, memory, visit, cycle),
+  })
+}
+
+/** The part of what is finished, written while another handler is still running. A failure here is not the handler's. */
+async function flush(runtime: Runtime, memory: Memory, visit: Visit, cycle: Cycle): Promise<void> {
+  try {
+    mergeInto(visit.merge, cycle.merge)
+    visit.fns.push(...cycle.fns)
+    cycle.clearWritten()
+    cycle.store(memory.body, visit.merge)
+    await write(runtime, memory, visit)
+  } catch (error) {
+    visit.logger.warn('The progress could not be written while another handler is running: it is written afterwards.', {
+      error,
+    })
+  }
+}
+
+/** Objects whose schema drops what we store would be handled for ever: then we remember it for them. */
+function checkStored({ settings, warnOnce }: Runtime, memory: Memory, body: KubeObject, handled: Essence): void {
+  const stored = settings.persistence.diffbaseStorage.fetch({ body })
+  const isKept = stored !== undefined && diffEssences(stored, handled).length === 0
+  memory.unstored = isKept ? undefined : handled
+  if (isKept) return
+  warnOnce(
+    memory.served.resource,
+    'unstored',
+    'The last handled configuration does not stay on the object: it is remembered only until the operator restarts; ' +
+      'let the schema preserve unknown fields where it is stored, or use another diff-base storage',
+  )
+}
+
+/** Bodies are put into words only for those who read them. */
+function report({ sink }: Runtime, { logger }: Visit, view: View): void {
+  if (sink.minimumLevel !== 'debug') return
+  if (!isHandlerReason(view.reason)) {
+    logger.debug('Something has changed, but we are not interested (the essence is the same).')
+    return
+  }
+  const title = titles[view.reason]
+  logger.debug(`${title} is in progress: ${describeBody(view.body)}`)
+  if (view.diff.length > 0 && view.old !== undefined) logger.debug(`${title} diff: ${describeBody(view.diff)}`)
+}

@@ -1,0 +1,66 @@
+/** Never acting on our own past: which state of an object is the newest, and what to do with those that are not. */
+import type { Writer } from '../core/patching/apply.ts'
+import { isOlder } from '../core/watching/versions.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import { toMs } from '../util/duration.ts'
+import type { Logger } from '../util/log.ts'
+import type { Memory } from './memories.ts'
+import type { Runtime } from './runtime.ts'
+
+/**
+ * Whether this is news: states older than what we know are not, such as the echo of our own write. The versions of one
+ * resource can be compared; where they cannot (other API servers), what comes is held until our own write has come back.
+ */
+export function takeIn(runtime: Runtime, memory: Memory, object: KubeObject): boolean {
+  const known = memory.body.metadata.resourceVersion
+  const version = object.metadata.resourceVersion
+  if (version === known && object !== memory.body) {
+    if (version === memory.expected?.version) {
+      memory.expected = undefined
+      memory.held = undefined
+    }
+    return false
+  }
+  if (isOlder(version, known)) return false
+  if (isOlder(known, version) || object === memory.body) {
+    memory.expected = undefined
+  } else if (memory.expected !== undefined) {
+    if (version !== memory.expected.version && runtime.clock.now() < memory.expected.untilMs) {
+      memory.held = object
+      runtime.alarms.set(memory, memory.expected.untilMs)
+      return false
+    }
+    memory.expected = undefined
+  }
+  memory.body = object
+  memory.held = undefined
+  return true
+}
+
+/** Our own write never came back: what came instead has to do. */
+export function releaseHeld(runtime: Runtime, memory: Memory): void {
+  const { held, expected } = memory
+  if (held === undefined || (expected !== undefined && runtime.clock.now() < expected.untilMs)) return
+  memory.expected = undefined
+  memory.held = undefined
+  memory.body = held
+}
+
+/** The answer to our own write is the newest state there is. */
+function takeAnswer(runtime: Runtime, memory: Memory, body: KubeObject): void {
+  const version = body.metadata.resourceVersion
+  if (isOlder(version, memory.body.metadata.resourceVersion)) return
+  memory.body = body
+  const timeoutMs = toMs(runtime.settings.persistence.consistencyTimeout)
+  if (version !== undefined && timeoutMs > 0) memory.expected = { version, untilMs: runtime.clock.now() + timeoutMs }
+}
+
+export function writerOf(runtime: Runtime, memory: Memory, logger: Logger): Writer {
+  return {
+    session: runtime.session,
+    resource: memory.served.resource,
+    logger,
+    signal: runtime.writing,
+    onAnswer: (body) => takeAnswer(runtime, memory, body),
+  }
+}

@@ -1,0 +1,71 @@
+/** The run-wide collaborators, in one record. Made once in run.ts; everybody below asks for the part they need. */
+
+import type { Session } from '../client/calls.ts'
+import type { Client } from '../client/client.ts'
+import type { Recorder } from '../core/handling/args.ts'
+import type { CallWatch } from '../core/handling/invoke.ts'
+import type { Lifecycle } from '../core/handling/lifecycles.ts'
+import type { Subject } from '../core/handling/subject.ts'
+import type { KeyedQueue } from '../core/queueing/keyed-queue.ts'
+import type { Settings } from '../core/settings.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import type { Resource } from '../kube/resources.ts'
+import type { Alarms } from '../util/alarms.ts'
+import type { Clock } from '../util/clock.ts'
+import { createLogger, type Logger, type LogSink } from '../util/log.ts'
+import type { Memory } from './memories.ts'
+
+/** What waits for an object: a state of it, its end, or that it is time to look again. */
+export type Arrival =
+  | {
+      readonly type: 'seen'
+      readonly event: null | 'ADDED' | 'MODIFIED'
+      readonly object: KubeObject
+      /** There are handlers that want to see every state. */
+      readonly isSpied: boolean
+    }
+  | { readonly type: 'deleted'; readonly object: KubeObject; readonly missed: boolean }
+  | { readonly type: 'wake' }
+
+export interface Runtime {
+  readonly session: Session
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly random: () => number
+  readonly sink: LogSink
+  readonly logger: Logger
+  readonly lifecycle: Lifecycle
+  readonly watchOf: (memory: Memory) => CallWatch
+  readonly queue: KeyedQueue<Memory, Arrival>
+  readonly alarms: Alarms<Memory>
+  /** Aborted when the operator begins to stop: nothing new is begun then. */
+  readonly stopping: AbortSignal
+  /** Aborted when handlers have no more time. */
+  readonly signal: AbortSignal
+  /** Aborted when there is no more time to write what they have come to. */
+  readonly writing: AbortSignal
+  readonly clientIn: (namespace: string | undefined) => Client
+  readonly recorderOf: (body: KubeObject) => Recorder
+  readonly makeMemo: () => object
+  /** Says a thing once per resource. */
+  readonly warnOnce: (resource: Resource, topic: string, message: string) => void
+}
+
+export function loggerOf({ sink }: Runtime, { apiVersion, kind, metadata }: KubeObject): Logger {
+  const { name, namespace = null, uid } = metadata
+  return createLogger(sink, 'kopf.objects', { object: { apiVersion, kind, name, uid, namespace } })
+}
+
+/** The object at hand, with all that handlers are given. */
+export function subjectOf(runtime: Runtime, memory: Memory, logger: Logger): Subject {
+  const { body, served } = memory
+  memory.memo ??= runtime.makeMemo()
+  return {
+    resource: served.resource,
+    body,
+    logger,
+    memo: memory.memo,
+    client: runtime.clientIn(body.metadata.namespace),
+    recorder: runtime.recorderOf(body),
+  }
+}

@@ -1,0 +1,91 @@
+/** What there is to see of one object: its essence now and as last handled, and what follows. Worked out when asked for. */
+import type { Diff, Essence, Reason } from '../core/causation/causes.ts'
+import { type Detected, detectReason } from '../core/causation/detect.ts'
+import { diffEssences } from '../core/causation/diff.ts'
+import type { Cause } from '../core/handling/cause.ts'
+import type { Situation } from '../core/handling/select.ts'
+import { objectArgs } from '../core/handling/subject.ts'
+import { isDeletionBlocked, isDeletionOngoing } from '../kube/finalizers.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import type { Resource } from '../kube/resources.ts'
+import type { Logger } from '../util/log.ts'
+import { once } from '../util/once.ts'
+import type { Memory } from './memories.ts'
+import { type Runtime, subjectOf } from './runtime.ts'
+
+export class View implements Situation {
+  readonly resource: Resource
+  readonly body: KubeObject
+  readonly deleting: boolean
+  /** Our finalizer is on the object. */
+  readonly blocked: boolean
+  /** What all handlers of this object get. */
+  readonly objectArgs: () => object
+  /** What filters get. */
+  readonly args: () => object
+  readonly #essences: () => { readonly old: Essence | undefined; readonly new: Essence; readonly diff: Diff }
+  readonly #detected: () => Detected
+
+  constructor(runtime: Runtime, memory: Memory, logger: Logger) {
+    const { served, body } = memory
+    this.resource = served.resource
+    this.body = body
+    this.deleting = isDeletionOngoing(body)
+    this.blocked = isDeletionBlocked(body, runtime.settings.persistence.finalizer)
+    this.#essences = once(() => compare(runtime, memory, body))
+    this.#detected = once(() => this.#detect(memory.isInitial))
+    this.objectArgs = once(() => objectArgs(subjectOf(runtime, memory, logger)))
+    this.args = this.#argsOf(() => this)
+  }
+
+  get old(): Essence | undefined {
+    return this.#essences().old
+  }
+
+  get new(): Essence {
+    return this.#essences().new
+  }
+
+  get diff(): Diff {
+    return this.#essences().diff
+  }
+
+  get reason(): Reason {
+    return this.#detected().reason
+  }
+
+  get initial(): boolean {
+    return this.#detected().initial
+  }
+
+  /** The same object, judged by another cause. */
+  situationOf(cause: Cause): Situation {
+    const { resource, body, deleting } = this
+    const { reason, initial, old, new: current, diff } = cause
+    return { resource, body, deleting, reason, initial, old, new: current, diff, args: this.#argsOf(() => cause) }
+  }
+
+  #argsOf(source: () => Pick<Situation, 'reason' | 'old' | 'new' | 'diff'>): () => object {
+    return once(() => {
+      const { reason, old, new: current, diff } = source()
+      return { ...this.objectArgs(), reason, old, new: current, diff }
+    })
+  }
+
+  #detect(isInitial: boolean): Detected {
+    const { deleting, blocked } = this
+    // Without a look at the essence where it does not matter: parsing what is stored is most of the work.
+    const { old, diff } = deleting ? { old: undefined, diff: [] } : this.#essences()
+    return detectReason({ deleting, blocked, old, diff, initial: isInitial })
+  }
+}
+
+function compare({ settings }: Runtime, { served, unstored }: Memory, body: KubeObject) {
+  const { diffbaseStorage, progressStorage } = settings.persistence
+  const clear = (essence: Essence) => progressStorage.clear({ essence })
+  const { extraFields } = served.handlers
+  const stored = unstored ?? diffbaseStorage.fetch({ body })
+  const old = stored === undefined ? undefined : clear(stored)
+  const current = clear(diffbaseStorage.build({ body, extraFields }))
+  return { old, new: current, diff: diffEssences(old, current) }
+}
