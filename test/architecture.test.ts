@@ -9,9 +9,18 @@ const root = 'src'
 const allowed: Readonly<Record<string, readonly string[]>> = {
   util: [],
   kube: ['util'],
+  client: ['kube', 'util'],
   server: ['kube', 'util'],
-  cli: ['server', 'kube', 'util'],
+  core: ['client', 'kube', 'util'],
+  features: ['core', 'client', 'kube', 'util'],
+  running: ['features', 'core', 'client', 'kube', 'util'],
+  // The front door and what stands in it.
+  '': ['running', 'core', 'client', 'kube', 'util'],
+  cli: ['', 'server', 'client', 'kube', 'util'],
 }
+
+/** Inside core, from the bottom up. */
+const core = ['watching', 'queueing', 'causation', 'patching', 'persistence', 'settings', 'handling']
 
 interface Source {
   readonly path: string
@@ -35,7 +44,7 @@ function roomOf(path: string): string {
 
 test('the tree was found', () => {
   expect(sources.length).toBeGreaterThan(50)
-  expect(new Set(sources.map(({ room }) => room).filter((room) => room !== ''))).toEqual(new Set(Object.keys(allowed)))
+  expect(new Set(sources.map(({ room }) => room))).toEqual(new Set(Object.keys(allowed)))
 })
 
 test('imports point down', () => {
@@ -46,6 +55,40 @@ test('imports point down', () => {
       .map((target) => `${path} -> ${target}`),
   )
   expect(upward).toEqual([])
+})
+
+test('inside core, too, imports point down', () => {
+  const rankOf = (path: string) => core.indexOf(path.split('/')[1]!.replace(/^settings.*/, 'settings'))
+  const upward = sources
+    .filter(({ room }) => room === 'core')
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => target.startsWith('core/') && rankOf(target) > rankOf(path))
+        .map((target) => `${path} -> ${target}`),
+    )
+  expect(upward).toEqual([])
+})
+
+test('finding out what happened is pure: causation knows only kube and util', () => {
+  const offenders = sources
+    .filter(({ path }) => path.startsWith('core/causation/'))
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => !/^(core\/causation|kube|util)\//.test(target))
+        .map((target) => `${path} -> ${target}`),
+    )
+  expect(offenders).toEqual([])
+})
+
+test('features do not know each other', () => {
+  const offenders = sources
+    .filter(({ room }) => room === 'features')
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter((target) => target.startsWith('features/') && target.split('/')[1] !== path.split('/')[1])
+        .map((target) => `${path} -> ${target}`),
+    )
+  expect(offenders).toEqual([])
 })
 
 test('the words of Kubernetes need no platform: kube imports no node module', () => {
@@ -82,9 +125,14 @@ function valueImports(text: string, imports: readonly string[]): string[] {
 
 test.each([
   ['timers', /\b(setTimeout|setInterval|setImmediate)\(/, ['util/clock.ts']],
-  ['the environment', /\bprocess\.env\b/, []],
+  ['the environment', /\bprocess\.env\b/, ['cli/environment.ts', 'client/kubeconfig.ts', 'client/service-account.ts']],
   ['the console', /\bconsole\./, []],
-  ['standard output and error', /\bprocess\.(stdout|stderr)\b/, ['cli/main.ts', 'cli/commands/server.ts']],
+  [
+    'standard output and error',
+    /\bprocess\.(stdout|stderr)\b/,
+    ['cli/main.ts', 'cli/commands/run.ts', 'cli/commands/server.ts', 'util/log.ts'],
+  ],
+  ['calling functions of the user', /\bhandler\.fn\b.*\)\(/, ['core/handling/invoke.ts']],
   ['listening on a port', /\bcreateServer\b/, ['server/http.ts']],
 ])('%s are used in one place only', (_, pattern, places) => {
   const users = sources.filter(({ text }) => pattern.test(text)).map(({ path }) => path)
@@ -95,5 +143,5 @@ test('there are no default exports and no re-exporting indexes but the entries',
   const defaults = sources.filter(({ text }) => /^export default/m.test(text)).map(({ path }) => path)
   const indexes = sources.filter(({ path }) => path.endsWith('index.ts')).map(({ path }) => path)
   expect(defaults).toEqual([])
-  expect(indexes).toEqual(['server/index.ts'])
+  expect(indexes.sort()).toEqual(['index.ts', 'server/index.ts'])
 })

@@ -1,0 +1,30 @@
+/**
+ * The operator of programs that do not make one: `import * as kopf from 'kopf'`, then `kopf.on.create(…)`. The only state
+ * of the package beside the log sink; under a registered symbol, since the command and the project may load a copy each.
+ */
+import { type On, Operator, type RunningOperator, type RunOptions } from './operator.ts'
+
+const shared: unique symbol = Symbol.for('kopf.defaultOperator') as never
+const place = globalThis as { [shared]?: Operator }
+
+export function getDefaultOperator(): Operator {
+  place[shared] ??= new Operator()
+  return place[shared]
+}
+
+export function setDefaultOperator(operator: Operator): void {
+  place[shared] = operator
+}
+
+/** Registers on the operator that is the default one at that moment. */
+export const on: On<Record<string, unknown>> = new Proxy({} as On<Record<string, unknown>>, {
+  get: (_, kind) => getDefaultOperator().on[kind as keyof On<object>],
+})
+
+export function start(options?: RunOptions): Promise<RunningOperator> {
+  return getDefaultOperator().start(options)
+}
+
+export function run(options?: RunOptions): Promise<void> {
+  return getDefaultOperator().run(options)
+}

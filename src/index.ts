@@ -1,0 +1,99 @@
+/** The front door: everything an operator is written with. */
+
+export {
+  ApiError,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isGone,
+  isNotFound,
+  isUnauthorized,
+  isUnprocessable,
+} from './client/api-error.ts'
+export type { Client } from './client/client.ts'
+export { ConnectionError } from './client/connection-error.ts'
+export { ConnectionInfo, type ConnectionInfoOptions } from './client/credentials.ts'
+export { type KubeconfigLoginOptions, loginWithKubeconfig } from './client/kubeconfig.ts'
+export { loginWithServiceAccount } from './client/service-account.ts'
+export type { Diff, DiffItem, DiffOperation, Reason } from './core/causation/causes.ts'
+export type {
+  ActivityArgs,
+  Args,
+  Body,
+  BodyEssence,
+  ChangeArgs,
+  EventArgs,
+  Memo,
+  Meta,
+  ObjectArgs,
+  RawEvent,
+  Recorder,
+  Spec,
+  Status,
+} from './core/handling/args.ts'
+export { ABSENT, all, any, none, not, PRESENT } from './core/handling/filters.ts'
+export type { ErrorsMode, FieldPath } from './core/handling/handler.ts'
+export type { Lifecycle, LifecycleContext } from './core/handling/lifecycles.ts'
+export { lifecycles } from './core/handling/lifecycles.ts'
+export type { Patch, PatchFunction } from './core/patching/patch.ts'
+export {
+  AnnotationsDiffBaseStorage,
+  DiffBaseStorage,
+  MultiDiffBaseStorage,
+  StatusDiffBaseStorage,
+} from './core/persistence/diffbase-storage.ts'
+export {
+  AnnotationsProgressStorage,
+  MultiProgressStorage,
+  type ProgressRecord,
+  ProgressStorage,
+  SmartProgressStorage,
+  StatusProgressStorage,
+} from './core/persistence/progress-storage.ts'
+export type { Settings } from './core/settings.ts'
+export { getDefaultOperator, on, run, setDefaultOperator, start } from './default-operator.ts'
+export {
+  HandlerRetriesError,
+  HandlerTimeoutError,
+  KopfError,
+  PermanentError,
+  TemporaryError,
+  type TemporaryErrorOptions,
+} from './errors.ts'
+export { toCrd } from './kube/crd.ts'
+export type { KubeObject, KubeObject as RawBody, ObjectMeta, ObjectReference, OwnerReference } from './kube/objects.ts'
+export {
+  adjustNamespace,
+  adopt,
+  appendOwnerReference,
+  buildObjectReference,
+  buildOwnerReference,
+  harmonizeNaming,
+  label,
+  removeOwnerReference,
+} from './kube/owners.ts'
+export type {
+  CustomResource,
+  ObjectOf,
+  OpenObject,
+  Resource,
+  ResourceDefinition,
+  ResourceLike,
+} from './kube/resources.ts'
+export { defineResource, EVERYTHING, resource } from './kube/resources.ts'
+export type {
+  FieldArgs,
+  HandlerFn,
+  On,
+  OperatorOptions,
+  Plugin,
+  Register,
+  RegisterActivity,
+  RegisterField,
+  RunningOperator,
+  RunOptions,
+} from './operator.ts'
+export { Operator } from './operator.ts'
+export type { Duration } from './util/duration.ts'
+export type { LogFormat } from './util/log.ts'
+export { configureLogging, type LoggingOptions, type LogSink, type ObjectLogger } from './util/log.ts'

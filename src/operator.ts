@@ -1,0 +1,229 @@
+/** The operator: a registry of handlers that can be started. The one way to write an operator of any size. */
+import type {
+  ActivityArgs,
+  ActivityOptions,
+  ArgsOf,
+  ChangeArgs,
+  FieldOptions,
+  Get,
+  Kind,
+  OptionsOf,
+} from './core/handling/args.ts'
+import type { FieldPath } from './core/handling/handler.ts'
+import type { HandlerKind } from './core/handling/kinds.ts'
+import { defaultLifecycle, type Lifecycle } from './core/handling/lifecycles.ts'
+import { createHandler } from './core/handling/register.ts'
+import { Registry } from './core/handling/registry.ts'
+import { createSettings, type PartialSettings, type Settings } from './core/settings.ts'
+import { KopfError } from './errors.ts'
+import type { ObjectOf, ResourceDefinition, ResourceLike } from './kube/resources.ts'
+import { type RunningOperator, type RunOptions, startOperator } from './running/run.ts'
+import { untilSignal } from './util/signals.ts'
+
+export type { RunningOperator, RunOptions }
+
+/** A handler: gets one object to destructure; may be asynchronous; what it returns goes to `status.<id>`. */
+export type HandlerFn<A> = (args: A) => unknown
+
+/** Registers a handler of one kind: with or without options, between the resource and the function. */
+export interface Register<K extends Kind, M> {
+  <const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsOf<ObjectOf<R>, M>[K]>): void
+  <const R extends ResourceLike>(
+    resource: R,
+    options: OptionsOf<ArgsOf<ObjectOf<R>, M>[K]>[K],
+    handler: HandlerFn<ArgsOf<ObjectOf<R>, M>[K]>,
+  ): void
+}
+
+type FieldValue<T, P> = P extends string ? Get<T, P> | undefined : unknown
+
+/** As `ChangeArgs`, but `old`, `new` and `diff` are of the field alone. */
+export type FieldArgs<T, M, P> = ChangeArgs<T, M, NonNullable<FieldValue<T, P>>>
+
+export interface RegisterField<M> {
+  <const R extends ResourceLike, const P extends FieldPath>(
+    resource: R,
+    field: P & CheckedPath<ObjectOf<R>, P>,
+    handler: HandlerFn<FieldArgs<ObjectOf<R>, M, P>>,
+  ): void
+  <const R extends ResourceLike, const P extends FieldPath>(
+    resource: R,
+    field: P & CheckedPath<ObjectOf<R>, P>,
+    options: FieldOptions<FieldArgs<ObjectOf<R>, M, P>>,
+    handler: HandlerFn<FieldArgs<ObjectOf<R>, M, P>>,
+  ): void
+}
+
+/** A dotted path that leads nowhere in a type that is known is a mistake; what is open, or an array of keys, is not. */
+type CheckedPath<T, P> = P extends string ? (unknown extends Get<T, P> ? OpenPath<T, P> : P) : P
+type OpenPath<T, P extends string> = string extends keyof T
+  ? P
+  : P extends `${infer H}.${string}`
+    ? H extends keyof T
+      ? unknown extends T[H]
+        ? P
+        : never
+      : never
+    : never
+
+export interface RegisterActivity<M> {
+  (handler: HandlerFn<ActivityArgs<M>>): void
+  (options: ActivityOptions, handler: HandlerFn<ActivityArgs<M>>): void
+}
+
+export interface On<M> {
+  /** Before anything talks to the cluster: where settings are set. */
+  readonly startup: RegisterActivity<M>
+  /** After everything else has ended. */
+  readonly cleanup: RegisterActivity<M>
+  /** A new object, or one seen for the first time. */
+  readonly create: Register<'create', M>
+  /** An object that was there when the operator started. */
+  readonly resume: Register<'resume', M>
+  /** A change of what people write: not of status, not of what we store. */
+  readonly update: Register<'update', M>
+  /** An object that is to go: it stays until this is done. */
+  readonly delete: Register<'delete', M>
+  /** A change of one field, its coming and its going; also in `status`. */
+  readonly field: RegisterField<M>
+  /** Every event, as it comes. */
+  readonly event: Register<'event', M>
+}
+
+export interface OperatorOptions<M extends object> {
+  /** For messages. */
+  readonly name?: string
+  /** Makes the memo: every object gets a copy of it as `memo`. */
+  readonly memo?: () => M
+  readonly settings?: PartialSettings
+  /** Which handlers go first; default: all that are due, in the order of registration. */
+  readonly lifecycle?: Lifecycle
+}
+
+/** A function of the operator that adds to it. */
+export type Plugin<M extends object> = (operator: Operator<M>) => void
+
+const brand: unique symbol = Symbol.for('kopf.Operator') as never
+
+/**
+ * Handlers, to be started.
+ *
+ * @example
+ * ```ts
+ * const kopf = new Operator()
+ * kopf.on.create('kopfexamples', ({ name, logger }) => logger.info(`Hello, ${name}`))
+ * await kopf.run()
+ * ```
+ */
+export class Operator<M extends object = Record<string, unknown>> {
+  readonly name: string | undefined
+  readonly on: On<M>
+  readonly settings: Settings
+  readonly #registry = new Registry()
+  readonly #definitions = new Set<ResourceDefinition<object>>()
+  readonly #memo: () => M
+  readonly #lifecycle: Lifecycle
+  readonly #merged = new Set<object>()
+
+  constructor(options: OperatorOptions<M> = {}) {
+    this.name = options.name
+    this.settings = createSettings(options.settings)
+    this.#memo = options.memo ?? (() => ({}) as M)
+    this.#lifecycle = options.lifecycle ?? defaultLifecycle
+    Object.defineProperty(this, brand, { value: brand })
+    this.on = {
+      startup: this.#registerActivity('startup'),
+      cleanup: this.#registerActivity('cleanup'),
+      create: this.#register('create'),
+      resume: this.#register('resume'),
+      update: this.#register('update'),
+      delete: this.#register('delete'),
+      event: this.#register('event'),
+      field: this.#registerField(),
+    }
+  }
+
+  /** Whether nothing is registered. */
+  get isEmpty(): boolean {
+    return this.#registry.handlers.length === 0
+  }
+
+  /** The definitions that handlers are registered for. */
+  get resources(): readonly ResourceDefinition<object>[] {
+    return [...this.#definitions]
+  }
+
+  /** All handlers, in the order of registration. */
+  get registry(): Registry {
+    return this.#registry
+  }
+
+  /** Adds the handlers of another operator, or what a plugin does. */
+  // biome-ignore lint/suspicious/noExplicitAny: an operator with any memo can be merged; its handlers get ours.
+  use(other: Operator<any> | Plugin<M>): this {
+    if (isOperator(other)) {
+      if ((other as object) === this || this.#merged.has(other)) return this
+      this.#merged.add(other)
+      this.#registry.merge(other.registry)
+      for (const definition of other.resources) this.#definitions.add(definition)
+    } else if (typeof other === 'function') {
+      other(this)
+    } else {
+      throw new KopfError('KOPF_PLUGIN', 'Cannot use what is neither an operator nor a function of one')
+    }
+    return this
+  }
+
+  /** Starts it in the background: `await using running = await operator.start()`. */
+  start(options: RunOptions = {}): Promise<RunningOperator> {
+    const blueprint = {
+      registry: this.#registry,
+      settings: this.settings,
+      lifecycle: this.#lifecycle,
+      memo: this.#memo(),
+    }
+    return startOperator(blueprint, options)
+  }
+
+  /** Runs it until the process is told to stop, or it fails. */
+  async run(options: RunOptions = {}): Promise<void> {
+    const stopped = untilSignal()
+    await using running = await this.start(options)
+    await Promise.race([stopped, running.done])
+  }
+
+  #register<K extends Kind>(kind: K & HandlerKind): Register<K, M> {
+    return (resource: ResourceLike, ...rest: readonly unknown[]) => {
+      const [options, fn] = rest.length > 1 ? rest : [undefined, rest[0]]
+      this.#add(kind, resource, [options, fn])
+    }
+  }
+
+  #registerField(): RegisterField<M> {
+    return ((resource: ResourceLike, field: FieldPath, ...rest: readonly unknown[]) => {
+      const [options, fn] = rest.length > 1 ? rest : [undefined, rest[0]]
+      this.#add('field', resource, [options, fn], field)
+    }) as RegisterField<M>
+  }
+
+  #registerActivity(kind: HandlerKind): RegisterActivity<M> {
+    return (...rest: readonly unknown[]) => {
+      const [options, fn] = rest.length > 1 ? rest : [undefined, rest[0]]
+      this.#registry.add(createHandler(kind, undefined, options as object | undefined, fn))
+    }
+  }
+
+  #add(kind: HandlerKind, resource: ResourceLike, [options, fn]: readonly [unknown, unknown], field?: FieldPath): void {
+    this.#registry.add(createHandler(kind, resource, options as object | undefined, fn, field))
+    if (isDefinition(resource)) this.#definitions.add(resource)
+  }
+}
+
+function isDefinition(resource: ResourceLike): resource is ResourceDefinition<object> {
+  return typeof resource === 'object' && 'selector' in resource && 'scope' in resource
+}
+
+/** By its brand: the command and the user's project may have loaded a copy of this package each. */
+export function isOperator(value: unknown): value is Operator {
+  return typeof value === 'object' && value !== null && brand in value
+}

@@ -1,0 +1,71 @@
+/** What can be imported from the package: a name that comes, goes or changes here is a change for users. */
+import { expect, test } from 'vitest'
+
+test('kopf exports these names', async () => {
+  expect(Object.keys(await import('kopf')).sort()).toMatchInlineSnapshot(`
+    [
+      "ABSENT",
+      "AnnotationsDiffBaseStorage",
+      "AnnotationsProgressStorage",
+      "ApiError",
+      "ConnectionError",
+      "ConnectionInfo",
+      "DiffBaseStorage",
+      "EVERYTHING",
+      "HandlerRetriesError",
+      "HandlerTimeoutError",
+      "KopfError",
+      "MultiDiffBaseStorage",
+      "MultiProgressStorage",
+      "Operator",
+      "PRESENT",
+      "PermanentError",
+      "ProgressStorage",
+      "SmartProgressStorage",
+      "StatusDiffBaseStorage",
+      "StatusProgressStorage",
+      "TemporaryError",
+      "adjustNamespace",
+      "adopt",
+      "all",
+      "any",
+      "appendOwnerReference",
+      "buildObjectReference",
+      "buildOwnerReference",
+      "configureLogging",
+      "defineResource",
+      "getDefaultOperator",
+      "harmonizeNaming",
+      "isAlreadyExists",
+      "isConflict",
+      "isForbidden",
+      "isGone",
+      "isNotFound",
+      "isUnauthorized",
+      "isUnprocessable",
+      "label",
+      "lifecycles",
+      "loginWithKubeconfig",
+      "loginWithServiceAccount",
+      "none",
+      "not",
+      "on",
+      "removeOwnerReference",
+      "resource",
+      "run",
+      "setDefaultOperator",
+      "start",
+      "toCrd",
+    ]
+  `)
+})
+
+test('kopf/server exports these names', async () => {
+  expect(Object.keys(await import('kopf/server')).sort()).toMatchInlineSnapshot(`
+    [
+      "ApiServer",
+      "startServer",
+      "toKubeconfig",
+    ]
+  `)
+})
