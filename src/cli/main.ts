@@ -2,8 +2,9 @@
 /** The command `kopf`. Exit codes: 0 when it was stopped or done, 1 for a failure, 2 for wrong usage. */
 import { Command, CommanderError } from 'commander'
 import { KopfError } from '../errors.ts'
+import { packageVersion } from '../util/version.ts'
+import { addRunCommand } from './commands/run.ts'
 import { addServerCommand } from './commands/server.ts'
-import { packageVersion } from './version.ts'
 
 function createProgram(): Command {
   const program = new Command('kopf')
@@ -13,6 +14,7 @@ function createProgram(): Command {
     .helpCommand(false)
     .showHelpAfterError('(see --help)')
     .exitOverride()
+  addRunCommand(program)
   addServerCommand(program)
   return program
 }
@@ -40,4 +42,6 @@ function isExpected(error: unknown): error is Error {
   return error instanceof KopfError || (error instanceof Error && 'syscall' in error)
 }
 
-process.exitCode = await main(process.argv.slice(2))
+const exitCode = await main(process.argv.slice(2))
+// At once: timers and sockets of a user's own may go on for ever.
+process.stdout.write('', () => process.exit(exitCode))

@@ -1,0 +1,175 @@
+/** `kopf run`: operators from files and modules, on a cluster or on the embedded server, until they are told to stop. */
+import { resolve } from 'node:path'
+import type { Command } from 'commander'
+import { loginWithKubeconfig } from '../../client/kubeconfig.ts'
+import { KopfError } from '../../errors.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import type { CustomResource } from '../../kube/resources.ts'
+import type { Operator, RunOptions } from '../../operator.ts'
+import { createLogger, type LogSink } from '../../util/log.ts'
+import { untilSignal } from '../../util/signals.ts'
+import { collect, type Embedded, type Manifest, portOption, readManifest, startEmbedded } from '../embedded.ts'
+import { legacyNamespace, readEnvironment, type Variable } from '../environment.ts'
+import { toRunError } from '../failures.ts'
+import { addLoggingOptions, type LoggingArguments, loggingVariables, startLogging } from '../logging-options.ts'
+
+interface RunArguments extends LoggingArguments {
+  readonly module?: readonly string[]
+  readonly namespace?: readonly string[]
+  readonly allNamespaces?: boolean
+  readonly standalone?: boolean
+  readonly dev?: boolean
+  readonly kubeconfig?: string
+  readonly context?: string
+  readonly embedded?: boolean
+  readonly apply?: readonly string[]
+  readonly port: number
+}
+
+/** Above everything that runs in a cluster: whoever tries something out wants to see it happen. */
+const developerPriority = 666
+
+const variables: readonly Variable[] = [
+  { name: 'MODULES', type: 'list', option: 'module' },
+  { name: 'NAMESPACES', type: 'list', option: 'namespace' },
+  { name: 'CLUSTERWIDE', type: 'flag', option: 'allNamespaces' },
+  { name: 'STANDALONE', type: 'flag', option: 'standalone' },
+  { name: 'DEV', type: 'flag', option: 'dev' },
+  ...loggingVariables,
+]
+
+export function addRunCommand(program: Command): void {
+  const command = program
+    .command('run')
+    .summary('run an operator')
+    .description('Runs the operator of these files and modules until it is stopped by SIGINT or SIGTERM.')
+    .argument('[files...]', 'TypeScript or JavaScript; their default export is an operator')
+    .option('-m, --module <name>', 'load this module too: what import takes; can be repeated', collect)
+    .option('-n, --namespace <pattern>', 'serve this namespace, or those that match; can be repeated', collect)
+    .option('-A, --all-namespaces', 'serve all namespaces, and what is in none')
+    .option('--standalone', 'do not look for other operators of the same kind')
+    .option('--dev', 'for development: take precedence over other operators of the same peering')
+    .option('--kubeconfig <file>', 'use this kubeconfig; with --embedded, write it there')
+    .option('--context <name>', 'use this context of the kubeconfig')
+    .option('--embedded', 'run on an embedded API server in this process, with no cluster at all')
+    .option('--apply <file>', 'with --embedded: create the objects of this YAML or JSON file; can be repeated', collect)
+    .addOption(portOption())
+  addLoggingOptions(command)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  $ kopf run operator.ts --namespace default\n  $ kopf run operator.ts --embedded --apply objects.yaml' +
+        '\n\nIn the environment: KOPF_RUN_NAMESPACES, KOPF_RUN_MODULES (with spaces between), KOPF_RUN_CLUSTERWIDE,\n' +
+        'KOPF_RUN_STANDALONE, KOPF_RUN_DEV, KOPF_RUN_LOG_FORMAT and so on.',
+    )
+    .action(async (files: readonly string[]) => {
+      readEnvironment(command, variables)
+      await run(command, files, command.opts<RunArguments>())
+    })
+}
+
+async function run(command: Command, files: readonly string[], args: RunArguments): Promise<void> {
+  const modules = args.module ?? []
+  const scope = readScope(command, args)
+  checkUsage(command, [...files, ...modules], args)
+  const logging = startLogging(command, args)
+  const stopped = untilSignal()
+  // Only now: help and wrong usage need none of it.
+  const { loadOperator } = await import('../load.ts')
+  const loading = loadOperator({ files, modules, folder: process.cwd() })
+  // A file may wait for something while it is loaded, and never get it.
+  const loaded = await Promise.race([loading, stopped.then(() => undefined)])
+  if (loaded === undefined) return
+  await using _ = loaded
+  await using embedded = args.embedded ? await embed(loaded.operator, args) : undefined
+  if (embedded) process.stdout.write(`${embedded.greeting}\n`)
+  const options: RunOptions = {
+    ...scope,
+    ...access(args, embedded),
+    ...(args.standalone === undefined ? {} : { standalone: args.standalone }),
+    ...(args.dev ? { priority: developerPriority } : {}),
+    logging,
+  }
+  warnOfScope(options, args, logging)
+  await operate(loaded.operator, options, stopped)
+}
+
+function readScope(
+  command: Command,
+  { namespace = [], allNamespaces }: RunArguments,
+): Pick<RunOptions, 'namespaces' | 'clusterwide'> {
+  const namespaces = [...namespace, ...(legacyNamespace() ?? '').split(' ')].filter((one) => one !== '')
+  if (namespaces.length === 0) return { clusterwide: true }
+  if (allNamespaces) command.error("error: options '--namespace' and '--all-namespaces' cannot be used together.")
+  return { namespaces: [...new Set(namespaces)] }
+}
+
+function checkUsage(command: Command, targets: readonly string[], args: RunArguments): void {
+  if (targets.length === 0) command.error('error: nothing to run. Name a file, or a module with --module.')
+  const misplaced = args.embedded
+    ? args.context !== undefined && '--context'
+    : (args.apply !== undefined && '--apply') || (command.getOptionValueSource('port') === 'cli' && '--port')
+  if (!misplaced) return
+  command.error(`error: option '${misplaced}' cannot be used ${args.embedded ? 'with' : 'without'} '--embedded'.`)
+}
+
+/** In the embedded server the cluster holds nothing but what we put there: there is nobody to disturb. */
+function warnOfScope({ namespaces }: RunOptions, { allNamespaces, embedded }: RunArguments, sink: LogSink): void {
+  if (namespaces !== undefined || allNamespaces || embedded) return
+  createLogger(sink, 'kopf.cli').warn(
+    'Serving the whole cluster, as no namespace was named: say so with --all-namespaces, or choose with --namespace',
+  )
+}
+
+function access({ kubeconfig, context }: RunArguments, embedded: Embedded | undefined): RunOptions {
+  if (embedded) return { transport: embedded.server.api }
+  if (kubeconfig === undefined && context === undefined) return {}
+  const options = {
+    ...(kubeconfig === undefined ? {} : { path: resolve(kubeconfig) }),
+    ...(context === undefined ? {} : { context }),
+  }
+  const connection = loginWithKubeconfig(options)
+  if (connection !== undefined) return { connection }
+  throw new KopfError(
+    'KOPF_LOGIN',
+    `Cannot use the context "${context}": there is no kubeconfig; name one with --kubeconfig`,
+  )
+}
+
+async function embed({ resources }: Operator, { port, kubeconfig, apply = [] }: RunArguments): Promise<Embedded> {
+  const { toCrd } = await import('../../kube/crd.ts')
+  const manifests = await Promise.all(apply.map(readManifest))
+  const definitions = resources.map((definition) => toCrd(definition as CustomResource<object>))
+  return startEmbedded({ port, kubeconfig, manifests: order(definitions, manifests) })
+}
+
+/** Definitions first, whatever file they are in; one in a file counts more than that of the operator. */
+function order(definitions: readonly KubeObject[], manifests: readonly Manifest[]): Manifest[] {
+  const pick = (isWanted: (object: unknown) => boolean) =>
+    manifests.map(({ objects, ...manifest }) => ({ ...manifest, objects: objects.filter(isWanted) }))
+  const given = new Set(manifests.flatMap(({ objects }) => objects.filter(isDefinition).map(nameOf)))
+  const own = definitions.filter((definition) => !given.has(nameOf(definition)))
+  return [{ objects: own }, ...pick(isDefinition), ...pick((object) => !isDefinition(object))]
+}
+
+function isDefinition(object: unknown): boolean {
+  return (object as KubeObject | undefined)?.kind === 'CustomResourceDefinition'
+}
+
+function nameOf(object: unknown): string | undefined {
+  return (object as KubeObject).metadata?.name
+}
+
+async function operate(operator: Operator, options: RunOptions, stopped: Promise<unknown>): Promise<void> {
+  const starting = new AbortController()
+  void stopped.then(() => starting.abort())
+  try {
+    const running = await operator.start({ ...options, signal: starting.signal })
+    await Promise.race([stopped, running.done])
+    await running.stop()
+    await running.done
+  } catch (error) {
+    // Told to stop before it had started: that is no failure.
+    if (starting.signal.aborted && (error as Error)?.name === 'AbortError') return
+    throw toRunError(error)
+  }
+}

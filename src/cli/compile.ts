@@ -1,0 +1,72 @@
+/**
+ * TypeScript for Node: the user's own files are bundled by esbuild into a temporary folder, packages stay where they are.
+ * Called by load.ts. Nothing is written beside the user's files: they may be on a disk that cannot be written to.
+ */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { mkdtemp, realpath } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { KopfError } from '../errors.ts'
+import type { CompileAnswer, CompileRequest } from './compile-process.ts'
+import { explainFileProblem } from './file-problems.ts'
+
+export interface Compiled extends AsyncDisposable {
+  /** One function for each target, in their order: imports it. Files that several need are loaded once. */
+  readonly imports: ReadonlyArray<() => Promise<Record<string, unknown>>>
+}
+
+export interface CompileOptions {
+  /** Absolute paths of files, or what `import` takes. */
+  readonly targets: readonly string[]
+  /** Where the targets are resolved from. */
+  readonly folder: string
+}
+
+/** Rejects with esbuild's own failure, which has the places of all errors. */
+export async function compile({ targets, folder }: CompileOptions): Promise<Compiled> {
+  const output = await createOutput()
+  const remove = () => rmSync(output, { recursive: true, force: true })
+  // Also where a file ends the process while it is loaded.
+  process.once('exit', remove)
+  const dispose = async () => {
+    process.off('exit', remove)
+    remove()
+  }
+  try {
+    await buildElsewhere({ targets, folder, output })
+    const { imports } = (await import(pathToFileURL(join(output, 'stdin.mjs')).href)) as Compiled
+    // Until the end: what is imported lazily comes from there.
+    return { imports, [Symbol.asyncDispose]: dispose }
+  } catch (error) {
+    await dispose()
+    throw error
+  }
+}
+
+async function createOutput(): Promise<string> {
+  try {
+    // Its real path, or the places in source maps would be wrong where the folder is a link.
+    return await realpath(await mkdtemp(join(tmpdir(), 'kopf-run-')))
+  } catch (error) {
+    const why = `${explainFileProblem(error)}; set TMPDIR to a folder that can be written to, or compile to JavaScript beforehand`
+    throw new KopfError('KOPF_COMPILE', `Cannot compile into "${tmpdir()}": ${why}`, { cause: error })
+  }
+}
+
+/** With the flags of this process, so that packages are found as here; but nobody debugs it, and it says nothing. */
+async function buildElsewhere(request: CompileRequest): Promise<void> {
+  // The ending is that of this file: the sources are run as they are in development.
+  const program = fileURLToPath(import.meta.url).replace(/compile(\.[jt]s)$/, 'compile-process$1')
+  const child = fork(program, {
+    execArgv: process.execArgv.filter((flag) => !/^--(inspect|cpu-prof|heap-prof)/.test(flag)),
+  })
+  child.send(request)
+  const answered = once(child, 'message')
+  const [answer] = (await Promise.race([answered, once(child, 'exit').then(() => [undefined])])) as [CompileAnswer?]
+  answered.catch(() => {})
+  if (answer === undefined) throw new KopfError('KOPF_COMPILE', 'Cannot compile: the compiler ended without an answer')
+  if (answer.message !== undefined) throw Object.assign(new Error(answer.message), { errors: answer.errors })
+}

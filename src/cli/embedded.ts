@@ -1,0 +1,98 @@
+/** The embedded API server for a command: started, filled from files, introduced to people. For `server` and `run`. */
+import { readFile } from 'node:fs/promises'
+import { InvalidArgumentError, Option } from 'commander'
+import { KopfError } from '../errors.ts'
+import type { RunningServer } from '../server/start.ts'
+import { parseYaml, YamlError } from '../util/yaml.ts'
+import { explainFileProblem } from './file-problems.ts'
+import { writeKubeconfig } from './kubeconfig-file.ts'
+
+/** Objects, and the file they come from, for messages. */
+export interface Manifest {
+  readonly file?: string
+  readonly objects: readonly unknown[]
+}
+
+export interface EmbeddedOptions {
+  readonly port: number
+  readonly open?: boolean
+  /** Where to write the kubeconfig; a temporary file that goes with the server by default. */
+  readonly kubeconfig?: string | undefined
+  readonly manifests: readonly Manifest[]
+}
+
+export interface Embedded extends AsyncDisposable {
+  readonly server: RunningServer
+  /** Where it is, what is in it, how to use it. */
+  readonly greeting: string
+}
+
+export function portOption(): Option {
+  return new Option('--port <number>', 'listen on this port of 127.0.0.1')
+    .default(0, 'any free one')
+    .argParser((text) => {
+      if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text)
+      throw new InvalidArgumentError('Expected a number from 0 to 65535.')
+    })
+}
+
+export function collect(value: string, values: readonly string[] = []): readonly string[] {
+  return [...values, value]
+}
+
+export async function readManifest(file: string): Promise<Manifest> {
+  try {
+    return { file, objects: await parseYaml(await readFile(file, 'utf8')) }
+  } catch (error) {
+    const why = error instanceof YamlError ? error.message : explainFileProblem(error)
+    throw new KopfError('KOPF_FILE', `Cannot read "${file}": ${why}`, { cause: error })
+  }
+}
+
+export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
+  const { port, open = false, kubeconfig, manifests } = options
+  // Only now: help and version need none of it.
+  const [{ startServer }, { loadObjects }] = await Promise.all([
+    import('../server/start.ts'),
+    import('../server/load.ts'),
+  ])
+  const server = await startServer({ port, open, insecure: open })
+  try {
+    const loaded: string[] = []
+    for (const { file, objects } of manifests) {
+      loaded.push(...(await loadObjects(server.api, objects).catch((error) => rethrowFrom(file, error))))
+    }
+    // Last, so that nothing that fails leaves it behind.
+    const written = await writeKubeconfig(server.kubeconfig, kubeconfig)
+    const stop = async () => {
+      await written[Symbol.asyncDispose]()
+      await server.stop()
+    }
+    return { server, greeting: greet(server, written.path, loaded), [Symbol.asyncDispose]: stop }
+  } catch (error) {
+    await server.stop()
+    throw error
+  }
+}
+
+/** Among several files, people want to know which. */
+function rethrowFrom(file: string | undefined, error: unknown): never {
+  if (!(error instanceof KopfError) || file === undefined) throw error
+  throw new KopfError(error.code, `${file}: ${error.message}`, { cause: error })
+}
+
+function greet({ url }: RunningServer, path: string, loaded: readonly string[]): string {
+  const quoted = /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+  const created = loaded.length === 0 ? [] : ['Created at the start:', ...loaded.map((name) => `  ${name}`), '']
+  const lines = [
+    `The embedded Kubernetes API server is ready at ${url}`,
+    '',
+    ...created,
+    'To use it from another terminal:',
+    `  export KUBECONFIG=${quoted}`,
+    `  kubectl get ${loaded.at(-1)?.replace('/', ' ') ?? 'namespaces'}`,
+    '',
+    'Stop it with Ctrl-C.',
+  ]
+  return `${lines.join('\n')}\n`
+}

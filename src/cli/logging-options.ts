@@ -1,0 +1,52 @@
+/** The options about logs, the same for every command that logs. */
+import { type Command, Option } from 'commander'
+import { configureLogging, type LogFormat, type LogSink } from '../util/log.ts'
+import type { Variable } from './environment.ts'
+
+export interface LoggingArguments {
+  readonly verbose?: boolean
+  readonly debug?: boolean
+  readonly quiet?: boolean
+  readonly logFormat: string
+  readonly logRefkey?: string
+  readonly logPrefix?: boolean
+}
+
+const formats: readonly LogFormat[] = ['full', 'plain', 'json']
+
+export const loggingVariables: readonly Variable[] = [
+  { name: 'VERBOSE', type: 'flag', option: 'verbose' },
+  { name: 'DEBUG', type: 'flag', option: 'debug' },
+  { name: 'QUIET', type: 'flag', option: 'quiet' },
+  { name: 'LOG_FORMAT', type: 'text', option: 'logFormat' },
+  { name: 'LOG_REFKEY', type: 'text', option: 'logRefkey' },
+  { name: 'LOG_PREFIX', type: 'flag', option: 'logPrefix' },
+]
+
+export function addLoggingOptions(command: Command): Command {
+  return command
+    .option('-v, --verbose', 'log what the operator does in detail')
+    .option('-d, --debug', "as --verbose, with the framework's inner workings")
+    .option('-q, --quiet', 'log only warnings and errors')
+    .addOption(new Option('--log-format <format>', 'full, plain or json').default('full'))
+    .option('--log-refkey <key>', 'the key of the object in JSON logs (default: object)')
+    .addOption(new Option('--log-prefix', 'begin lines with [namespace/name] (default: on, except for json)'))
+    .addOption(new Option('--no-log-prefix', 'leave that prefix out').default(undefined))
+}
+
+export function startLogging(command: Command, options: LoggingArguments): LogSink {
+  const { verbose = false, debug = false, quiet = false, logRefkey: refkey, logPrefix: prefix } = options
+  const format = formats.find((one) => one === options.logFormat.toLowerCase())
+  if (format === undefined) {
+    const expected = 'Expected full, plain or json.'
+    command.error(`error: option '--log-format <format>' argument '${options.logFormat}' is invalid. ${expected}`)
+  }
+  return configureLogging({
+    format,
+    verbose,
+    debug,
+    quiet,
+    ...(prefix === undefined ? {} : { prefix }),
+    ...(refkey === undefined ? {} : { refkey }),
+  })
+}

@@ -1,0 +1,88 @@
+/** The command `kopf run` as a child process, in a folder of its own with the files of a user in it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/** Absolute: the command runs in the user's folder, where neither of them is. */
+const command = ['--import', import.meta.resolve('tsx'), '--conditions=source', resolve('src/cli/main.ts')]
+
+export class Folder {
+  readonly path: string = realpathSync(mkdtempSync(join(tmpdir(), 'kopf-run-test-')))
+  /** Where the command puts its temporary files, to see what it leaves behind. */
+  readonly temporary: string = join(this.path, 'tmp')
+
+  constructor() {
+    mkdirSync(this.temporary)
+  }
+
+  write(files: Readonly<Record<string, string>>): void {
+    for (const [name, text] of Object.entries(files)) {
+      const path = join(this.path, name)
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, text)
+    }
+  }
+
+  url(name: string): string {
+    return pathToFileURL(join(this.path, name)).href
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true })
+  }
+}
+
+const running = new Set<RunCommand>()
+
+/** After each test: whatever still runs is told to stop, and waited for. */
+export async function stopCommands(): Promise<void> {
+  for (const one of running) one.send('SIGTERM')
+  await Promise.all([...running].map(({ exit }) => exit))
+}
+
+export class RunCommand {
+  stdout = ''
+  stderr = ''
+  readonly exit: Promise<number | string>
+  readonly #child: ChildProcess
+  readonly #waiting = new Set<() => void>()
+
+  constructor(folder: Folder, args: readonly string[], variables: Readonly<Record<string, string>> = {}) {
+    const { KUBECONFIG: _, ...inherited } = process.env
+    this.#child = spawn(process.execPath, [...command, 'run', ...args], {
+      cwd: folder.path,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...inherited, HOME: folder.path, TMPDIR: folder.temporary, ...variables },
+    })
+    this.#child.stdout!.setEncoding('utf8').on('data', (text: string) => this.#add('stdout', text))
+    this.#child.stderr!.setEncoding('utf8').on('data', (text: string) => this.#add('stderr', text))
+    running.add(this)
+    this.exit = new Promise((settle) => {
+      this.#child.once('close', (code, signal) => {
+        running.delete(this)
+        for (const wake of this.#waiting) wake()
+        settle(code ?? signal!)
+      })
+    })
+  }
+
+  #add(stream: 'stdout' | 'stderr', text: string): void {
+    this[stream] += text
+    for (const wake of this.#waiting) wake()
+  }
+
+  /** Resolves when one of the streams has it. */
+  async until(pattern: RegExp): Promise<this> {
+    while (!pattern.test(this.stdout) && !pattern.test(this.stderr)) {
+      if (!running.has(this)) throw new Error(`It ended without ${pattern}:\n${this.stdout}\n${this.stderr}`)
+      await new Promise<void>((wake) => this.#waiting.add(wake))
+    }
+    return this
+  }
+
+  send(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+}

@@ -1,0 +1,237 @@
+/** `kopf run` as people meet it: operators from files and modules, on the embedded server, until they are stopped. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { startServer } from 'kopf/server'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { toKubeconfig } from '../../src/server/kubeconfig.ts'
+import { Api } from '../support/api.ts'
+import { Folder, RunCommand, stopCommands } from './run-support.ts'
+
+const minimal = resolve('examples/01-minimal/operator.ts')
+const objects = resolve('examples/01-minimal/object.yaml')
+const object = '/apis/kopf.dev/v1/namespaces/default/kopfexamples/kopf-example-1'
+
+let folder: Folder
+beforeEach(() => {
+  folder = new Folder()
+})
+afterEach(async () => {
+  await stopCommands()
+  folder.remove()
+})
+
+const greeter = (word: string) =>
+  `kopf.on.create('kopfexamples', { id: '${word}' }, ({ logger }) => logger.info('${word}'))\n`
+const operatorOf = (word: string, more = '') =>
+  `import { Operator } from 'kopf'\n${more}\nconst kopf = new Operator()\n${greeter(word)}export default kopf\n`
+
+/** As installed in the project: another file than the command's own. */
+function ownCopy(): Record<string, string> {
+  const ours = pathToFileURL(resolve('src/index.ts')).href
+  return {
+    'node_modules/kopf/package.json': JSON.stringify({ name: 'kopf', type: 'module', exports: './index.js' }),
+    'node_modules/kopf/index.js': `console.log('its own copy')\nexport * from ${JSON.stringify(ours)}\n`,
+  }
+}
+
+function embedded(...args: string[]): RunCommand {
+  return new RunCommand(folder, [...args, '--embedded', '--apply', objects])
+}
+
+function apiOf({ stdout }: RunCommand): Api {
+  const path = /export KUBECONFIG=(\S+)/.exec(stdout)![1]!
+  const { clusters, users } = JSON.parse(readFileSync(path, 'utf8'))
+  const caPem = Buffer.from(clusters[0].cluster['certificate-authority-data'], 'base64').toString()
+  return new Api({ url: clusters[0].cluster.server, credentials: users[0].user, caPem })
+}
+
+async function stop(one: RunCommand, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+  one.send(signal)
+  expect(await one.exit).toBe(0)
+  expect(readdirSync(folder.temporary).filter((name) => name.startsWith('kopf-'))).toEqual([])
+}
+
+describe('on the embedded server', { timeout: 30_000 }, () => {
+  test('the smallest example greets its object, and leaves nothing behind', async () => {
+    const one = await embedded(minimal).until(/And here we are! value/)
+    await one.until(/Creation is processed: 1 succeeded/)
+    expect(one.stdout).toContain('customresourcedefinitions.apiextensions.k8s.io/kopfexamples.kopf.dev\n')
+    const api = apiOf(one)
+    await expect
+      .poll(async () => (await api.get(object)).body.status, { timeout: 10_000 })
+      .toMatchObject({ greeted: true, create: { message: 'hello world' } })
+    api.close()
+    await stop(one, 'SIGINT')
+  })
+
+  test('definitions of the operator are installed, and those in files come first', async () => {
+    folder.write({
+      'operator.ts': [
+        "import { Operator, defineResource } from 'kopf'",
+        "const Widget = defineResource({ group: 'example.com', version: 'v1', kind: 'Widget' })",
+        'const kopf = new Operator()',
+        "kopf.on.create(Widget, ({ name, logger }) => logger.info('made ' + name))",
+        'export default kopf',
+      ].join('\n'),
+      'widget.json': JSON.stringify({ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'first' } }),
+    })
+    const one = new RunCommand(folder, ['operator.ts', '--embedded', '--apply', 'widget.json', '--apply', objects])
+    await one.until(/made first/)
+    const created = [...one.stdout.matchAll(/^ {2}(\S+\/\S+)$/gm)].map((match) => match[1])
+    expect(created).toEqual([
+      'customresourcedefinitions.apiextensions.k8s.io/widgets.example.com',
+      'customresourcedefinitions.apiextensions.k8s.io/kopfexamples.kopf.dev',
+      'widgets.example.com/first',
+      'kopfexamples.kopf.dev/kopf-example-1',
+    ])
+    await stop(one)
+  })
+
+  test('the kubeconfig goes where it is told', async () => {
+    const one = await embedded(minimal, '--kubeconfig', 'dev.kubeconfig').until(/Stop it with/)
+    expect(one.stdout).toContain(`export KUBECONFIG=${folder.path}/dev.kubeconfig\n`)
+    expect(existsSync(`${folder.path}/dev.kubeconfig`)).toBe(true)
+  })
+})
+
+describe('what is loaded', { timeout: 30_000 }, () => {
+  test('several files and modules become one operator, and what they share is loaded once', async () => {
+    folder.write({
+      'shared.ts': 'export const shared: { count: number } = { count: 0 }\nconsole.log("shared is loaded")\n',
+      'one.ts': operatorOf('from-one', "import { shared } from './shared.ts'\nconsole.log('loaded', ++shared.count)"),
+      'two.mjs': operatorOf('from-two'),
+      'three.ts': `import * as kopf from 'kopf'\nimport { shared } from './shared.js'\nconsole.log('loaded', ++shared.count)\n${greeter('from-three')}`,
+      'node_modules/four/package.json': JSON.stringify({ type: 'module', exports: './index.js' }),
+      'node_modules/four/index.js': operatorOf('from-four'),
+      ...ownCopy(),
+    })
+    const one = embedded('one.ts', 'two.mjs', '-m', './three.ts', '-m', 'four')
+    for (const word of ['one', 'two', 'three', 'four']) await one.until(new RegExp(`from-${word}`))
+    expect(one.stdout.match(/^(shared is loaded|loaded \d)$/gm)).toEqual(['shared is loaded', 'loaded 1', 'loaded 2'])
+    await stop(one)
+  })
+
+  test('a file knows where it is, and finds what lies beside it', async () => {
+    folder.write({
+      'package.json': JSON.stringify({ type: 'module' }),
+      'deep/data.json': '{"beside":true}',
+      'deep/operator.ts': operatorOf(
+        'ready',
+        [
+          "import { readFileSync } from 'node:fs'",
+          "import { createRequire } from 'node:module'",
+          'const require = createRequire(import.meta.url)',
+          'enum Colour { Red = "red" }',
+          'console.log(import.meta.url, import.meta.dirname, import.meta.filename, Colour.Red)',
+          "console.log(readFileSync(new URL('./data.json', import.meta.url), 'utf8'), require('./data.json').beside)",
+        ].join('\n'),
+      ),
+    })
+    const one = await embedded('deep/operator.ts').until(/ready/)
+    const path = `${folder.path}/deep`
+    expect(one.stdout).toContain(
+      `${folder.url('deep/operator.ts')} ${path} ${path}/operator.ts red\n{"beside":true} true\n`,
+    )
+    await stop(one)
+  })
+
+  test('plain JavaScript needs no packages around it either', async () => {
+    folder.write({ 'operator.mjs': operatorOf('ready') })
+    await stop(await embedded('operator.mjs').until(/ready/))
+  })
+
+  test("the project's own copy of the package is used where it has one", async () => {
+    folder.write({ 'operator.ts': operatorOf('ready'), ...ownCopy() })
+    const one = await embedded('operator.ts').until(/ready/)
+    expect(one.stdout).toContain('its own copy')
+    await stop(one)
+  })
+
+  test('functions keep their names: ids of handlers come from them', async () => {
+    folder.write({
+      'operator.ts':
+        "import { Operator } from 'kopf'\nconst kopf = new Operator()\nkopf.on.create('kopfexamples', function create_fn() {})\nexport default kopf\n",
+    })
+    await stop(await embedded('operator.ts').until(/Handler 'create_fn' succeeded/))
+  })
+})
+
+describe('the end', { timeout: 30_000 }, () => {
+  test('comes at once for a file that never stops loading', async () => {
+    folder.write({
+      'operator.ts': 'console.log("waiting")\nsetInterval(() => {}, 1000)\nawait new Promise(() => {})\n',
+    })
+    await stop(await embedded('operator.ts').until(/waiting/))
+  })
+
+  test('does not wait for timers of the user', async () => {
+    folder.write({ 'operator.ts': operatorOf('ready', 'setInterval(() => {}, 1000)') })
+    await stop(await embedded('operator.ts').until(/ready/))
+  })
+
+  test('a startup handler that fails is a failure, with its message', async () => {
+    folder.write({
+      'operator.ts': operatorOf('ready', "import { PermanentError } from 'kopf'").replace(
+        'export default',
+        "kopf.on.startup(() => { throw new PermanentError('no luck') })\nexport default",
+      ),
+    })
+    const one = embedded('operator.ts')
+    expect(await one.exit).toBe(1)
+    expect(one.stderr).toMatch(/^kopf: .*startup.*/m)
+    expect(one.stderr).toContain('no luck')
+  })
+})
+
+describe('a cluster', { timeout: 60_000 }, () => {
+  test('is found by the kubeconfig, and its namespaces by the environment', async () => {
+    await using server = await startServer()
+    folder.write({ 'dev.kubeconfig': server.kubeconfig })
+    const options = ['--kubeconfig', 'dev.kubeconfig', '--standalone', '--verbose']
+    const one = new RunCommand(folder, [minimal, ...options], { KOPF_RUN_NAMESPACES: 'one two-*' })
+    // Nothing to serve yet: it is there, and stays.
+    await expect.poll(() => server.api.requests.last().length, { timeout: 15_000 }).toBeGreaterThan(0)
+    expect(one.stderr).not.toContain('Serving the whole cluster')
+    await stop(one)
+  })
+
+  test('is served whole where nobody said which namespaces, with a warning', async () => {
+    await using server = await startServer()
+    folder.write({ 'dev.kubeconfig': server.kubeconfig })
+    const one = new RunCommand(folder, [minimal, '--kubeconfig', 'dev.kubeconfig', '--log-format', 'json'])
+    await one.until(/Serving the whole cluster/)
+    const line = JSON.parse(one.stderr.split('\n').find((text) => text.includes('Serving the whole'))!)
+    expect(line).toMatchObject({ severity: 'warn' })
+    await stop(one)
+  })
+
+  const impatient = operatorOf('ready').replace(
+    'new Operator()',
+    'new Operator({ settings: { networking: { errorBackoffs: [] } } })',
+  )
+
+  test('that cannot be reached is a failure that says what to do', async () => {
+    const { url } = await startServer().then(async (server) => {
+      await server.stop()
+      return server
+    })
+    folder.write({ 'operator.ts': impatient, 'dev.kubeconfig': toKubeconfig({ url }) })
+    const one = new RunCommand(folder, ['operator.ts', '-A', '--kubeconfig', 'dev.kubeconfig'])
+    expect(await one.exit).toBe(1)
+    expect(one.stderr).toMatch(/^kopf: .*nothing listens at 127\.0\.0\.1:\d+/m)
+    expect(one.stderr).toContain('or run without any: --embedded')
+    expect(one.stderr).not.toMatch(/^\s+at /m)
+  })
+
+  test('that does not let us in is a failure that says what to do', async () => {
+    await using server = await startServer()
+    server.api.faults.add({ effect: { type: 'error', status: 403, message: 'this user may not' } })
+    folder.write({ 'operator.ts': impatient, 'dev.kubeconfig': server.kubeconfig })
+    const one = new RunCommand(folder, ['operator.ts', '-A', '--kubeconfig', 'dev.kubeconfig'])
+    expect(await one.exit).toBe(1)
+    expect(one.stderr).toMatch(/^kopf: .*403.*this user may not/m)
+    expect(one.stderr).toContain('a role with these verbs')
+    expect(one.stderr).not.toMatch(/^\s+at /m)
+  })
+})
