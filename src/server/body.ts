@@ -24,7 +24,7 @@ export async function parseBody(call: Call, type: BodyType = typeOf(call.resourc
   switch (contentType) {
     case '':
     case 'application/json':
-      return parseJson(body, type)
+      return parseJson(body, type, call.resource.isCustom === true && type.kind === call.resource.kind)
     case 'application/yaml':
       return { value: await parseYamlObject(body, type), problems: [] }
     case 'application/vnd.kubernetes.protobuf':
@@ -76,9 +76,9 @@ function summarize(bytes: Uint8Array): string {
   return bytes.length > 30 ? `${text} ...` : text
 }
 
-function parseJson(text: string, type: BodyType): ParsedBody {
+function parseJson(text: string, type: BodyType, exact: boolean): ParsedBody {
   try {
-    const value = parseJsonText(text)
+    const value = parseJsonText(text, { exact })
     return { value, problems: findDuplicateFields(text, value).map((path) => `duplicate field "${path}"`) }
   } catch (error) {
     throw unreadable(`couldn't get version/kind; json parse error: ${(error as Error).message}`, type, text)

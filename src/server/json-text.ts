@@ -3,18 +3,31 @@
  * twice, which JavaScript's parser keeps quiet about. Used for bodies and patches. Does not recurse.
  */
 import { isContainer } from '../util/json.ts'
+import { parseJsonText as parseExactly } from '../util/json-text.ts'
 import { explainSyntaxError, maxDepth } from './json-syntax.ts'
 
-/** Parses a JSON text. The error's message is that of Go's decoder: `invalid character '}' after object key`. */
-export function parseJsonText(text: string): unknown {
+/**
+ * Parses a JSON text. The error's message is that of Go's decoder: `invalid character '}' after object key`. With
+ * `exact`, integers that only an int64 can hold are bigints.
+ */
+export function parseJsonText(text: string, { exact = false }: { readonly exact?: boolean } = {}): unknown {
   let value: unknown
   try {
-    value = JSON.parse(text.includes('\\u') ? replaceHalves(text) : text)
+    const whole = text.includes('\\u') ? replaceHalves(text) : text
+    value = exact ? parseInt64(whole) : JSON.parse(whole)
   } catch {
     throw new SyntaxError(explainSyntaxError(text))
   }
   if (mayBeTooDeep(text)) checkDepth(text)
   return value
+}
+
+/** Go reads integers beyond int64 as floating-point numbers. */
+function parseInt64(text: string): unknown {
+  return parseExactly(text, (digits) => {
+    const value = BigInt(digits)
+    return BigInt.asIntN(64, value) === value ? value : Number(digits)
+  })
 }
 
 /** Half of a surrogate pair is no character; Go reads the replacement character in its place. */

@@ -82,7 +82,8 @@ const bool: GoType = {
 
 const int64: GoType = {
   name: 'int64',
-  decode(value, place) {
+  decode(given, place) {
+    const value = typeof given === 'bigint' ? Number(given) : given
     if (typeof value !== 'number') return mismatch(place, value, this)
     if (!Number.isInteger(value) || value < -(2 ** 63) || value >= 2 ** 63)
       return mismatch(place, value, this, ` ${value}`)

@@ -14,6 +14,7 @@
  */
 import { cloneJson, isDeepEqual } from '../util/equality.ts'
 import { getOwn, isContainer, isPlainObject, type Json, type JsonContainer, setOwn } from '../util/json.ts'
+import { toJsonText } from '../util/json-text.ts'
 
 /** The operation does not apply. No details: the answer of the server does not give any. */
 export class PatchFailure extends Error {}
@@ -166,7 +167,7 @@ function countBytes(value: Json, limit: number): number {
         pending.push(next[key]!)
       }
     } else {
-      bytes += Buffer.byteLength(JSON.stringify(next))
+      bytes += Buffer.byteLength(toJsonText(next))
     }
   }
   return bytes

@@ -66,7 +66,7 @@ export function applyPatchBody(
   options: PatchOptions,
 ): Patched {
   const type = parsePatchType(contentType, options)
-  const patch = parsePatchText(patchText, options.fieldValidation)
+  const patch = parsePatchText(patchText, options)
   const isStrict = options.fieldValidation !== 'Ignore'
   const duplicates = isStrict ? findDuplicateFields(patchText, patch).map((path) => `duplicate field "${path}"`) : []
   if (type === 'merge') return { object: mergeInto(current, patch, isStrict), problems: duplicates }
@@ -76,9 +76,9 @@ export function applyPatchBody(
   return { object: applyOperations(current, operations), problems }
 }
 
-function parsePatchText(text: string, fieldValidation: FieldValidation): unknown {
+function parsePatchText(text: string, { fieldValidation, isCustom }: PatchOptions): unknown {
   try {
-    return parseJsonText(text)
+    return parseJsonText(text, { exact: isCustom })
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error
     throw badRequest(fieldValidation === 'Ignore' ? error.message : `error decoding patch: ${error.message}`)

@@ -1,5 +1,6 @@
 /** What is stored, as the reader of one resource sees it. */
 import { formatGroupVersion, type KubeObject } from '../kube/objects.ts'
+import { toJsonText } from '../util/json-text.ts'
 import type { ServedResource } from './resource.ts'
 import { parseStored, type Stored } from './storage/stored.ts'
 
@@ -15,7 +16,7 @@ export function presentObject(resource: ServedResource, stored: Stored): KubeObj
 
 /** The same as text: mostly the stored text itself. */
 export function presentText(resource: ServedResource, stored: Stored): string {
-  return stored.rules === resource ? stored.json : JSON.stringify(presentObject(resource, stored))
+  return stored.rules === resource ? stored.json : toJsonText(presentObject(resource, stored))
 }
 
 /** Fields that can be selected by; most requests select by none or by name, for which nothing has to be read. */

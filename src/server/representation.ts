@@ -1,6 +1,7 @@
 /** Objects, lists and watch events in the form the client asked for: whole, as a Table, or as metadata alone; JSON or YAML. */
 import { Buffer } from 'node:buffer'
 import { formatGroupVersion, type KubeObject } from '../kube/objects.ts'
+import { parseJsonText, toJsonText } from '../util/json-text.ts'
 import { formatYaml } from '../util/yaml.ts'
 import type { Answer, Call } from './call.ts'
 import { goPackageOf } from './decode.ts'
@@ -32,7 +33,16 @@ async function answer(call: Call, status: number, form: Negotiated, body: unknow
     return { status, headers, body: await formatYaml(body) }
   }
   const isPretty = form.isPretty || isPrettyRequest(call.query.get('pretty'), call.headers['user-agent'])
-  return { status, headers, body: isPretty ? JSON.stringify(body, undefined, 2) : `${JSON.stringify(body)}\n` }
+  return { status, headers, body: isPretty ? toPrettyText(body) : `${toJsonText(body)}\n` }
+}
+
+function toPrettyText(body: unknown): string {
+  try {
+    return JSON.stringify(body, undefined, 2)
+  } catch {
+    // Integers that only an int64 can hold are worth more than line breaks.
+    return toJsonText(body)
+  }
 }
 
 export function objectAnswer(call: Call, status: number, object: KubeObject): Promise<Answer> {
@@ -110,7 +120,7 @@ function formList(call: Call, form: Negotiated, page: Page): unknown {
     continue: page.continue,
     remainingItemCount: page.remaining,
   }
-  if (form.as === undefined) return JSON.parse([...listText(call.resource, page)].join(''))
+  if (form.as === undefined) return parseJsonText([...listText(call.resource, page)].join(''))
   const objects = page.items.map((stored) => presentObject(call.resource, stored))
   switch (form.as) {
     case 'Table':
@@ -165,7 +175,7 @@ export function watchEncoder(call: Call): WatchEncoder {
   }
   return {
     contentType,
-    encode: (type, stored) => line(type, JSON.stringify(shape(presentObject(call.resource, stored)))),
+    encode: (type, stored) => line(type, toJsonText(shape(presentObject(call.resource, stored)))),
     bookmark: (version, isEnd) =>
       line('BOOKMARK', JSON.stringify(shape(bookmarkObject(call, version, isEnd) as unknown as KubeObject))),
   }

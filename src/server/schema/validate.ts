@@ -9,7 +9,7 @@ import { type FieldError, quote } from '../field-errors.ts'
 import { Correlation } from './correlate.ts'
 import { checkNumber, isNearlyInteger } from './numbers.ts'
 import type { Junctors, Limits, SchemaNode } from './structural.ts'
-import { typeOf, type ValueType } from './values.ts'
+import { toDouble, typeOf, type ValueType } from './values.ts'
 import { Violations } from './violations.ts'
 
 export interface ValidateOptions {
@@ -59,7 +59,7 @@ function check(node: SchemaNode, value: Json, place: Place): number {
   passed += node.junctors ? 2 + checkJunctors(node.junctors, value, place) : 2
   if (type === 'string') passed += checkText(node, value as string, place)
   else if (type === 'integer' || type === 'number') {
-    checkNumber(node, value as number, place.path, place.violations)
+    checkNumber(node, toDouble(value), place.path, place.violations)
     passed += 2
   } else if (type === 'array') passed += 2 + checkItems(node, value as Json[], place)
   if (node.enum.length > 0 && !isInEnum(node.enum, value)) place.violations.enumFailed(place.path, value, node.enum)

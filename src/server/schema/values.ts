@@ -10,6 +10,16 @@ export function typeOf(value: Json): ValueType {
   if (typeof value === 'string') return 'string'
   if (typeof value === 'number') return Number.isInteger(value) && Math.abs(value) < maxInt64 ? 'integer' : 'number'
   if (typeof value === 'boolean') return 'boolean'
+  // Those that a double cannot hold; see server/json-text.ts.
+  if (typeof value === 'bigint') return 'integer'
   if (value === null || value === undefined) return 'null'
   return Array.isArray(value) ? 'array' : 'object'
+}
+
+/** The largest double that is an int64. */
+const maxDouble = maxInt64 - 1024
+
+/** For limits: of an integer that a double cannot hold, the nearest that is still an int64. */
+export function toDouble(value: unknown): number {
+  return typeof value === 'bigint' ? Math.max(-maxDouble, Math.min(maxDouble, Number(value))) : (value as number)
 }

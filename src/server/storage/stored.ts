@@ -1,5 +1,6 @@
 /** One version of one object, as the store keeps it: its text, and the few things that are looked at without reading the text. */
 import type { KubeObject } from '../../kube/objects.ts'
+import { parseJsonText, toJsonText } from '../../util/json-text.ts'
 
 export interface Stored {
   readonly collection: string
@@ -12,6 +13,8 @@ export interface Stored {
   readonly version: number
   /** The whole object; it begins with `apiVersion` and `kind`, so that both can be cut off where lists leave them out. */
   readonly json: string
+  /** Whether there are integers in the text that a double cannot hold; few objects have any. */
+  readonly isExact: boolean
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly isDeleting: boolean
   /** The uids of its owners; undefined for the many that have none. */
@@ -44,7 +47,7 @@ export function toStored(collection: string, object: KubeObject, version: number
     name,
     uid,
     version,
-    json: JSON.stringify({ apiVersion, kind, metadata, ...rest }),
+    ...toText({ apiVersion, kind, metadata, ...rest }),
     labels,
     isDeleting: metadata.deletionTimestamp !== undefined,
     owners: ownerReferences?.length ? ownerReferences.map((owner) => owner.uid) : undefined,
@@ -52,9 +55,17 @@ export function toStored(collection: string, object: KubeObject, version: number
   }
 }
 
+function toText(object: object): Pick<Stored, 'json' | 'isExact'> {
+  try {
+    return { json: JSON.stringify(object), isExact: false }
+  } catch {
+    return { json: toJsonText(object), isExact: true }
+  }
+}
+
 /** A fresh copy: the caller may do with it what it likes. */
 export function parseStored(stored: Stored): KubeObject {
-  return JSON.parse(stored.json) as KubeObject
+  return (stored.isExact ? parseJsonText(stored.json) : JSON.parse(stored.json)) as KubeObject
 }
 
 /** The same state under another version: what a watch shows of an object that is gone. */

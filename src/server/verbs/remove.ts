@@ -2,7 +2,9 @@
  * Deletion: at once, or marked and waiting for finalizers, for a grace period, or for the garbage collector.
  * Called by the delete verbs for clients and by the controllers for themselves.
  */
+
 import type { KubeObject } from '../../kube/objects.ts'
+import { toJsonText } from '../../util/json-text.ts'
 import type { Parts } from '../call.ts'
 import type { DeleteOptions } from '../options.ts'
 import { presentObject } from '../present.ts'
@@ -75,7 +77,7 @@ function save(
   { dryRun }: DeleteOptions,
 ): KubeObject {
   const before = presentObject(resource, current)
-  if (dryRun || JSON.stringify(before) === JSON.stringify(object)) return object
+  if (dryRun || toJsonText(before) === toJsonText(object)) return object
   const stored = parts.store.replace(current, resource.conversion?.toStorage(object) ?? object, current.rules)
   if (stored === undefined) throw conflict(resource, current.name, 'the object has been modified')
   return presentObject(resource, stored)
