@@ -31,6 +31,8 @@ export async function ask(api: ApiServer, method: string, path: string, question
   const answer = await api.send(request, signal)
   const chunks: Uint8Array[] = []
   for await (const chunk of answer.body) chunks.push(chunk)
+  // The body of one who has gone may end in good order: half an answer is none.
+  signal?.throwIfAborted()
   const text = Buffer.concat(chunks).toString('utf8')
   const isJson = String(answer.headers['content-type']).startsWith('application/json')
   return {

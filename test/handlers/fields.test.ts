@@ -1,0 +1,90 @@
+import { type Diff, type FieldPath, Operator } from 'kopf'
+import { expect, test } from 'vitest'
+import { handledOf, settle, untilHandled, useCleanLab } from '../support/handled.ts'
+
+const lab = useCleanLab()
+
+interface Seen {
+  readonly reason: string
+  readonly old: unknown
+  readonly new: unknown
+  readonly diff: Diff
+}
+
+/** An operator that is told of one field, and what it was told. */
+async function told(field: FieldPath): Promise<Seen[]> {
+  const seen: Seen[] = []
+  const kopf = new Operator()
+  kopf.on.field(lab.widgets, field as string, { id: 'f' }, ({ reason, old, new: now, diff }) => {
+    seen.push({ reason, old, new: now, diff })
+  })
+  kopf.on.update(lab.widgets, { id: 'u' }, () => {})
+  await lab.start(kopf)
+  return seen
+}
+
+test('a field is told of its coming, its changes and its going, and of nothing else', async () => {
+  const seen = await told('spec.deep')
+  await lab.create('one', { spec: { other: 1 } })
+  await untilHandled(lab, 'one')
+  expect(seen).toEqual([])
+  for (const deep of [{ a: 1, b: 1 }, { a: 2 }, null]) {
+    await lab.patch('one', { spec: { deep, other: JSON.stringify(deep) } })
+    await untilHandled(lab, 'one')
+  }
+  await lab.patch('one', { spec: { other: 'last' } })
+  await untilHandled(lab, 'one')
+  expect(seen).toEqual([
+    {
+      reason: 'update',
+      old: undefined,
+      new: { a: 1, b: 1 },
+      diff: [['add', [], undefined, { a: 1, b: 1 }]],
+    },
+    { reason: 'update', old: { a: 1, b: 1 }, new: { a: 2, b: 1 }, diff: [['change', ['a'], 1, 2]] },
+    { reason: 'update', old: { a: 2, b: 1 }, new: undefined, diff: [['remove', [], { a: 2, b: 1 }, undefined]] },
+  ])
+})
+
+test('a field that is there from the beginning is told of with the creation, reduced to it', async () => {
+  const seen = await told('spec.deep.a')
+  await lab.create('created', { spec: { deep: { a: { b: 2 } } } })
+  await untilHandled(lab, 'created')
+  expect(seen).toEqual([{ reason: 'create', old: undefined, new: { b: 2 }, diff: [['add', [], undefined, { b: 2 }]] }])
+})
+
+test('a parent that comes or goes as a whole is a change of the field alone', async () => {
+  const seen = await told('spec.deep.a')
+  await lab.create('parent', { spec: {} })
+  await untilHandled(lab, 'parent')
+  await lab.patch('parent', { spec: { deep: { a: 1, b: 2 } } })
+  await untilHandled(lab, 'parent')
+  await lab.patch('parent', { spec: { deep: null } })
+  await untilHandled(lab, 'parent')
+  expect(seen.map(({ diff }) => diff)).toEqual([[['add', [], undefined, 1]], [['remove', [], 1, undefined]]])
+})
+
+test('a field of the status can be watched, too', async () => {
+  const seen = await told('status.phase')
+  await lab.create('state', { spec: {} })
+  await lab.untilObject('state', (body) => handledOf(body) !== undefined)
+  await lab.patch('state', { status: { phase: 'Ready', other: 1 } }, '/status')
+  await lab.until(() => seen.length === 1)
+  await lab.untilObject('state', (body) => handledOf(body)?.['status'] !== undefined)
+  await lab.patch('state', { status: { other: 2 } }, '/status')
+  await settle(lab)
+  expect(seen).toEqual([{ reason: 'update', old: undefined, new: 'Ready', diff: [['add', [], undefined, 'Ready']] }])
+  expect(handledOf(await lab.get('state'))).toEqual({ spec: {}, status: { phase: 'Ready' } })
+})
+
+test('a path of keys leads to names with dots in them', async () => {
+  const seen = await told(['metadata', 'labels', 'example.com/size'])
+  await lab.create('labelled', { metadata: { labels: { 'example.com/size': 'big' } } })
+  await lab.untilObject('labelled', (body) => handledOf(body) !== undefined)
+  await lab.patch('labelled', { metadata: { labels: { 'example.com/size': 'small', other: 'x' } } })
+  await lab.until(() => seen.length === 2)
+  expect(seen.map(({ old, new: now }) => [old, now])).toEqual([
+    [undefined, 'big'],
+    ['big', 'small'],
+  ])
+})

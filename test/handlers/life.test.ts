@@ -1,0 +1,199 @@
+/** How an operator starts and stops. */
+import { Operator, PermanentError, type RunningOperator, TemporaryError } from 'kopf'
+import { expect, test } from 'vitest'
+import { progressOf, settle, untilHandled, useCleanLab } from '../support/handled.ts'
+import type { SkippingClock } from '../support/skipping-clock.ts'
+
+const lab = useCleanLab()
+
+/** What a promise comes to, with time passing meanwhile. */
+async function outcome(promise: Promise<unknown>): Promise<unknown> {
+  let result: { value: unknown } | undefined
+  promise.then(
+    (value) => {
+      result = { value }
+    },
+    (error: unknown) => {
+      result = { value: error }
+    },
+  )
+  await lab.until(() => result !== undefined)
+  return result!.value
+}
+
+test('startup handlers are done before anything is asked of the cluster, and what they set is used', async () => {
+  const order: string[] = []
+  const wire = lab.record()
+  const kopf = new Operator()
+  kopf.on.startup({ id: 'first' }, async ({ settings, retry }) => {
+    await lab.clock.sleep(50)
+    order.push(`first ${retry} ${wire.requests.length}`)
+    settings.persistence.finalizer = 'example.com/ours'
+    if (retry === 0) throw new TemporaryError('not yet', { delay: 0.1 })
+  })
+  kopf.on.startup({ id: 'second' }, () => void order.push(`second ${wire.requests.length}`))
+  kopf.on.delete(lab.widgets, { id: 'd' }, () => {})
+  const starting = kopf.start({
+    namespaces: [lab.namespace],
+    clock: lab.clock,
+    transport: wire,
+    logging: { debug() {}, info() {}, warn() {}, error() {} } as never,
+  })
+  const running = (await outcome(starting)) as RunningOperator
+  try {
+    expect([...order].sort()).toEqual(['first 0 0', 'first 1 0', 'second 0'])
+    await outcome(running.ready)
+    await lab.create('one')
+    const body = await lab.untilObject('one', ({ metadata }) => metadata.finalizers !== undefined)
+    expect(body.metadata.finalizers).toEqual(['example.com/ours'])
+  } finally {
+    await outcome(running.stop())
+  }
+})
+
+test('where the startup fails, start is refused with its error, and nothing is asked of the cluster', async () => {
+  const wire = lab.record()
+  const kopf = new Operator()
+  const cleaned: string[] = []
+  kopf.on.startup({ id: 'broken' }, () => {
+    throw new PermanentError('no database')
+  })
+  kopf.on.cleanup(() => void cleaned.push('cleanup'))
+  kopf.on.create(lab.widgets, { id: 'c' }, () => {})
+  const error = await outcome(lab.start(kopf, { transport: wire }))
+  expect(error).toBeInstanceOf(Error)
+  expect(String(error)).toContain('no database')
+  expect(wire.requests).toEqual([])
+  expect(cleaned).toEqual(['cleanup'])
+})
+
+test('stopping lets a handler finish, writes what it came to, and cleans up last', async () => {
+  const order: string[] = []
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'slow' }, async ({ signal }) => {
+    order.push('begins')
+    await lab.clock.sleep(500)
+    order.push(`ends ${signal.aborted}`)
+    return 'finished'
+  })
+  kopf.on.create(lab.widgets, { id: 'next' }, () => void order.push('next'))
+  kopf.on.cleanup(() => void order.push('cleanup'))
+  const running = await lab.start(kopf)
+  await lab.create('one', { spec: {} })
+  await lab.until(() => order.length === 1)
+  await lab.stop(running)
+  expect(order).toEqual(['begins', 'ends false', 'cleanup'])
+  const body = await lab.get('one')
+  expect(body['status']).toEqual({ slow: 'finished' })
+  expect(progressOf(body, 'slow')).toMatchObject({ success: true })
+  expect(progressOf(body, 'next')).toMatchObject({ success: false, failure: false })
+  await lab.start(kopf)
+  await untilHandled(lab, 'one')
+  expect(order).toEqual(['begins', 'ends false', 'cleanup', 'next'])
+})
+
+test('a handler that takes too long is told so by its signal, and what it has done by then is written', async () => {
+  const kopf = new Operator({ settings: { queueing: { exitTimeout: 0.3 } } })
+  const order: string[] = []
+  kopf.on.create(lab.widgets, { id: 'endless' }, async ({ signal }) => {
+    order.push('begins')
+    await lab.clock.sleep(3_000_000, signal).catch(() => {})
+    order.push(`aborted ${signal.aborted}`)
+    throw new TemporaryError('interrupted', { delay: 0 })
+  })
+  const running = await lab.start(kopf)
+  await lab.create('one', { spec: {} })
+  await lab.until(() => order.length === 1)
+  await lab.stop(running)
+  expect(order).toEqual(['begins', 'aborted true'])
+  expect(progressOf(await lab.get('one'), 'endless')).toMatchObject({ retries: 1, message: 'interrupted' })
+})
+
+test('a handler that never comes back does not keep the operator from stopping', async () => {
+  const kopf = new Operator({ settings: { queueing: { exitTimeout: 0.2 } } })
+  let begun = false
+  kopf.on.create(lab.widgets, { id: 'lost' }, () => {
+    begun = true
+    return new Promise(() => {})
+  })
+  const running = await lab.start(kopf)
+  await lab.create('one', { spec: {} })
+  await lab.until(() => begun)
+  await lab.stop(running)
+  expect(progressOf(await lab.get('one'), 'lost')).toBeUndefined()
+})
+
+test('after the stop nothing is handled, and nothing more is asked', async () => {
+  const calls: string[] = []
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'c' }, ({ name }) => void calls.push(name))
+  const wire = lab.record()
+  const running = await lab.start(kopf, { transport: wire })
+  await lab.stop(running)
+  await running.done
+  const { length } = wire.requests
+  await lab.create('late')
+  await settle(lab)
+  expect(calls).toEqual([])
+  expect(wire.requests).toHaveLength(length)
+  await running.stop()
+})
+
+test('a signal stops it as well', async () => {
+  const cleaned: string[] = []
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'c' }, () => {})
+  kopf.on.cleanup(() => void cleaned.push('cleanup'))
+  const controller = new AbortController()
+  const running = await lab.start(kopf, { signal: controller.signal })
+  controller.abort()
+  await outcome(running.done)
+  expect(cleaned).toEqual(['cleanup'])
+})
+
+test.skipIf(lab.isReal)('nothing is left behind: no timer, no watch', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'c' }, ({ retry }) => {
+    if (retry === 0) throw new TemporaryError('later', { delay: 3600 })
+  })
+  kopf.on.delete(lab.widgets, { id: 'd' }, () => {})
+  kopf.on.event(lab.widgets, () => {})
+  const running = await lab.start(kopf)
+  await lab.create('one', { spec: {} })
+  await lab.untilObject('one', (body) => progressOf(body, 'c') !== undefined)
+  await lab.stop(running)
+  await lab.elapse(0)
+  expect((lab.clock as SkippingClock).sleeping).toBe(0)
+  expect(lab.server.openWatches).toBe(0)
+})
+
+test('clean-up handlers can still ask the cluster, after everything else has ended', async () => {
+  const kopf = new Operator()
+  const found: unknown[] = []
+  kopf.on.create(lab.widgets, { id: 'c' }, () => {})
+  kopf.on.cleanup(async ({ client }) => {
+    const [group, version, plural] = lab.widgets
+    const all = await client.list({ group, version, plural }, { namespace: lab.namespace })
+    found.push(all.some(({ metadata }) => metadata.name === 'left-behind'))
+  })
+  const running = await lab.start(kopf)
+  await lab.create('left-behind')
+  await lab.stop(running)
+  expect(found).toEqual([true])
+})
+
+test('the last events are posted before the operator has ended', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'last-words' }, ({ recorder }) =>
+    recorder.info('Parting', 'these are the last words'),
+  )
+  const running = await lab.start(kopf)
+  await lab.create('parting')
+  await lab.untilLogged("Handler 'last-words' succeeded")
+  await lab.stop(running)
+  const { body } = await lab.call('GET', `/api/v1/namespaces/${lab.namespace}/events`)
+  const events = (body as unknown as { items: { reason: string; message: string }[] }).items
+  expect(events.filter(({ reason }) => reason === 'Parting').map(({ message }) => message)).toEqual([
+    'these are the last words',
+  ])
+})

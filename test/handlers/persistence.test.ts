@@ -1,0 +1,461 @@
+import {
+  AnnotationsDiffBaseStorage,
+  AnnotationsProgressStorage,
+  DiffBaseStorage,
+  MultiDiffBaseStorage,
+  MultiProgressStorage,
+  Operator,
+  type ProgressRecord,
+  ProgressStorage,
+  StatusDiffBaseStorage,
+  StatusProgressStorage,
+  TemporaryError,
+} from 'kopf'
+import { afterAll, describe, expect, test } from 'vitest'
+import { crdsPath } from '../support/crds.ts'
+import { type Body, useLab } from '../support/lab.ts'
+
+const lab = useLab()
+const finalizer = 'kopf.zalando.org/KopfFinalizerMarker'
+const lastHandled = 'kopf.zalando.org/last-handled-configuration'
+const merge = 'application/merge-patch+json'
+
+/** A handler that needs two attempts, for the objects of one test. */
+function retried(kopf: Operator, name: string, retries: number[]): Operator {
+  kopf.on.create(lab.widgets, { id: 'fn', when: (args) => args.name === name }, ({ retry }) => {
+    retries.push(retry)
+    if (retry < 1) throw new TemporaryError('not yet', { delay: 0.4 })
+  })
+  return kopf
+}
+
+function annotationsOf({ metadata }: Body): Readonly<Record<string, string>> {
+  return metadata.annotations ?? {}
+}
+
+describe('the progress of handlers is kept', () => {
+  test('in annotations of a prefix of ours, which is marked as such', async () => {
+    const prefix = 'op.example.com'
+    const retries: number[] = []
+    const kopf = new Operator({
+      settings: {
+        persistence: {
+          progressStorage: new AnnotationsProgressStorage({ prefix }),
+          diffbaseStorage: new AnnotationsDiffBaseStorage({ prefix, key: 'handled' }),
+        },
+      },
+    })
+    await lab.start(retried(kopf, 'prefixed', retries))
+    await lab.create('prefixed')
+    const half = await lab.untilObject('prefixed', (body) => `${prefix}/fn` in annotationsOf(body))
+    expect(JSON.parse(annotationsOf(half)[`${prefix}/fn`]!)).toMatchObject({ purpose: 'create', retries: 1 })
+    expect(annotationsOf(half)[`${prefix}/kopf-managed`]).toBe('yes')
+    const whole = await lab.untilObject('prefixed', (body) => `${prefix}/handled` in annotationsOf(body))
+    expect(annotationsOf(whole)).toEqual({ [`${prefix}/kopf-managed`]: 'yes', [`${prefix}/handled`]: '{}\n' })
+    expect(retries).toEqual([0, 1])
+  })
+
+  test('in the status', async () => {
+    const retries: number[] = []
+    const progressStorage = new StatusProgressStorage({ name: 'mine' })
+    const kopf = new Operator({ settings: { persistence: { progressStorage } } })
+    await lab.start(retried(kopf, 'in-status', retries))
+    await lab.create('in-status')
+    const half = await lab.untilObject('in-status', ({ status }) => status?.['mine']?.progress?.fn !== undefined)
+    expect(half.status['mine'].progress.fn).toMatchObject({ purpose: 'create', retries: 1, message: 'not yet' })
+    expect(annotationsOf(half)).toEqual({})
+    const whole = await lab.untilObject('in-status', (body) => lastHandled in annotationsOf(body))
+    expect(whole.status['mine'].progress).toEqual({})
+    expect(retries).toEqual([0, 1])
+  })
+
+  test('in both', async () => {
+    const retries: number[] = []
+    const progressStorage = new MultiProgressStorage([
+      new StatusProgressStorage(),
+      new AnnotationsProgressStorage({ prefix: 'multi.example.com' }),
+    ])
+    const kopf = new Operator({ settings: { persistence: { progressStorage } } })
+    await lab.start(retried(kopf, 'in-both', retries))
+    await lab.create('in-both')
+    const half = await lab.untilObject('in-both', (body) => 'multi.example.com/fn' in annotationsOf(body))
+    expect(half.status['kopf'].progress.fn).toMatchObject({ retries: 1 })
+    const whole = await lab.untilObject('in-both', (body) => lastHandled in annotationsOf(body))
+    expect(whole.status['kopf'].progress).toEqual({})
+    expect(annotationsOf(whole)).not.toHaveProperty('multi.example.com/fn')
+    expect(retries).toEqual([0, 1])
+  })
+
+  test('where old versions of Kopf left it: that is read, and removed', async () => {
+    const retries: number[] = []
+    await lab.create('inherited')
+    const started = new Date(lab.clock.now() - 5000).toISOString()
+    const record = { started, purpose: 'create', retries: 3, success: false, failure: false }
+    await lab.patch('inherited', { status: { kopf: { progress: { fn: record } }, kept: true } }, '/status')
+    const kopf = new Operator()
+    kopf.on.create(lab.widgets, { id: 'fn', when: ({ name }) => name === 'inherited' }, ({ retry, runtime }) => {
+      retries.push(retry, Math.floor(runtime))
+    })
+    await lab.start(kopf)
+    const { status } = await lab.untilObject('inherited', (body) => lastHandled in annotationsOf(body))
+    expect(retries[0]).toBe(3)
+    expect(retries[1]).toBeGreaterThanOrEqual(5)
+    expect(status).toEqual({ kept: true, kopf: { progress: {} } })
+  })
+})
+
+describe('the last handled configuration is kept', () => {
+  async function updated(name: string, diffbaseStorage: DiffBaseStorage): Promise<Body> {
+    const diffs: unknown[] = []
+    const kopf = new Operator({ settings: { persistence: { diffbaseStorage } } })
+    const when = (args: { name: string }) => args.name === name
+    kopf.on.create(lab.widgets, { when }, () => void diffs.push('created'))
+    kopf.on.update(lab.widgets, { when }, ({ diff }) => void diffs.push(diff))
+    const running = await lab.start(kopf)
+    await lab.create(name, { spec: { size: 1, noise: 1 } })
+    await lab.until(() => diffs.length === 1)
+    await lab.elapse(0.3)
+    await lab.stop(running)
+    // What was handled is known to the next process.
+    await lab.patch(name, { spec: { size: 2, noise: 2 } })
+    await lab.start(kopf)
+    await lab.until(() => diffs.length === 2)
+    await lab.elapse(0.3)
+    await lab.stopAll()
+    expect(diffs).toEqual(['created', [['change', ['spec', 'size'], 1, 2]]])
+    return await lab.get(name)
+  }
+
+  const ignoredFields = ['spec.noise']
+
+  test('in an annotation', async () => {
+    const body = await updated('base-annotation', new AnnotationsDiffBaseStorage({ ignoredFields }))
+    expect(annotationsOf(body)).toEqual({ [lastHandled]: '{"spec":{"size":2}}\n' })
+  })
+
+  test('in the status', async () => {
+    const body = await updated('base-status', new StatusDiffBaseStorage({ name: 'mine', ignoredFields }))
+    expect(annotationsOf(body)).toEqual({})
+    expect(body.status).toEqual({ mine: { 'last-handled-configuration': '{"spec":{"size":2}}' } })
+  })
+
+  test('in several places', async () => {
+    const storages = [
+      new StatusDiffBaseStorage({ ignoredFields: [['spec', 'noise']] }),
+      new AnnotationsDiffBaseStorage({ prefix: 'base.example.com' }),
+    ]
+    const body = await updated('base-multi', new MultiDiffBaseStorage(storages))
+    expect(JSON.parse(body.status['kopf']['last-handled-configuration'])).toEqual({ spec: { size: 2 } })
+    expect(annotationsOf(body)).toEqual({
+      'base.example.com/kopf-managed': 'yes',
+      'base.example.com/last-handled-configuration': '{"spec":{"size":2}}\n',
+    })
+  })
+})
+
+test('fields that are ignored are no change', async () => {
+  const calls: string[] = []
+  const diffbaseStorage = new AnnotationsDiffBaseStorage({ ignoredFields: ['spec.noise', 'metadata.labels'] })
+  const kopf = new Operator({ settings: { persistence: { diffbaseStorage } } })
+  const when = ({ name }: { name: string }) => name === 'noisy'
+  kopf.on.update(lab.widgets, { when }, ({ new: now }) => void calls.push(JSON.stringify(now)))
+  const transport = lab.record()
+  await lab.start(kopf, { transport })
+  await lab.create('noisy', { spec: { noise: 1 } })
+  await lab.untilObject('noisy', (body) => lastHandled in annotationsOf(body))
+  const before = transport.writes().length
+  await lab.patch('noisy', { metadata: { labels: { a: 'b' } }, spec: { noise: 2 } })
+  await lab.elapse(0.3)
+  expect(transport.writes()).toHaveLength(before)
+  await lab.patch('noisy', { spec: { noise: 3, size: 1 } })
+  await lab.until(() => calls.length > 0)
+  expect(calls).toEqual(['{"spec":{"size":1}}'])
+})
+
+class MemoryProgressStorage extends ProgressStorage {
+  readonly records = new Map<string, ProgressRecord>()
+
+  fetch({ key, body }: { key: string; body: { metadata: { uid?: string } } }): ProgressRecord | undefined {
+    return this.records.get(`${body.metadata.uid} ${key}`)
+  }
+  store({ key, body, record }: { key: string; body: { metadata: { uid?: string } }; record: ProgressRecord }): void {
+    this.records.set(`${body.metadata.uid} ${key}`, record)
+  }
+  purge({ key, body }: { key: string; body: { metadata: { uid?: string } } }): void {
+    this.records.delete(`${body.metadata.uid} ${key}`)
+  }
+  touch(): void {}
+}
+
+class MemoryDiffBaseStorage extends DiffBaseStorage {
+  readonly essences = new Map<string | undefined, never>()
+
+  fetch({ body }: { body: { metadata: { uid?: string } } }): never | undefined {
+    return this.essences.get(body.metadata.uid)
+  }
+  store({ body, essence }: { body: { metadata: { uid?: string } }; essence: unknown }): void {
+    this.essences.set(body.metadata.uid, essence as never)
+  }
+}
+
+test('storages of the user may keep all of it elsewhere: then nothing is written to the object', async () => {
+  const calls: string[] = []
+  const progressStorage = new MemoryProgressStorage()
+  const diffbaseStorage = new MemoryDiffBaseStorage()
+  const kopf = new Operator({ settings: { persistence: { progressStorage, diffbaseStorage } } })
+  const when = ({ name }: { name: string }) => name === 'untouched'
+  kopf.on.create(lab.widgets, { id: 'fn', when }, ({ retry }) => {
+    calls.push(`create ${retry}`)
+    if (retry < 2) throw new TemporaryError('not yet', { delay: 0.2 })
+  })
+  kopf.on.update(lab.widgets, { when }, ({ diff }) => void calls.push(JSON.stringify(diff)))
+  const transport = lab.record()
+  await lab.start(kopf, { transport })
+  await lab.create('untouched', { spec: { size: 1 } })
+  await lab.until(() => progressStorage.records.size === 1)
+  expect([...progressStorage.records.values()]).toMatchObject([{ retries: 1, purpose: 'create' }])
+  await lab.until(() => calls.length === 3)
+  await lab.until(() => progressStorage.records.size === 0)
+  await lab.patch('untouched', { spec: { size: 2 } })
+  await lab.until(() => calls.length === 4)
+  await lab.elapse(0.3)
+  expect(calls).toEqual(['create 0', 'create 1', 'create 2', '[["change",["spec","size"],1,2]]'])
+  expect(transport.writes()).toEqual([])
+})
+
+test('two operators with prefixes of their own do not disturb each other', async () => {
+  const calls: string[] = []
+  const transports = [lab.record(), lab.record()]
+  for (const [index, prefix] of ['one.example.com', 'two.example.com'].entries()) {
+    const kopf = new Operator({
+      settings: {
+        persistence: {
+          finalizer: `${prefix}/finalizer`,
+          progressStorage: new AnnotationsProgressStorage({ prefix }),
+          diffbaseStorage: new AnnotationsDiffBaseStorage({ prefix }),
+        },
+      },
+    })
+    const when = ({ name }: { name: string }) => name === 'coveted'
+    kopf.on.create(lab.widgets, { id: 'fn', when }, ({ retry }) => {
+      calls.push(`${index} create ${retry}`)
+      if (retry < 1) throw new TemporaryError('not yet', { delay: 0.2 })
+    })
+    kopf.on.update(lab.widgets, { when }, () => void calls.push(`${index} update`))
+    kopf.on.delete(lab.widgets, { when }, () => void calls.push(`${index} delete`))
+    await lab.start(kopf, { transport: transports[index]! })
+  }
+  const isSettled = (body: Body, text: string) =>
+    ['one', 'two'].every((name) =>
+      annotationsOf(body)[`${name}.example.com/last-handled-configuration`]?.includes(text),
+    )
+  await lab.create('coveted', { spec: { size: 1 } })
+  await lab.untilObject('coveted', (body) => isSettled(body, '"size":1'))
+  await lab.elapse(1)
+  expect(calls.sort()).toEqual(['0 create 0', '0 create 1', '1 create 0', '1 create 1'])
+  const writes = () => transports.map((transport) => transport.writes().length)
+  const before = writes()
+  await lab.elapse(1)
+  expect(writes()).toEqual(before)
+
+  calls.length = 0
+  await lab.patch('coveted', { spec: { size: 2 } })
+  await lab.untilObject('coveted', (body) => isSettled(body, '"size":2'))
+  await lab.elapse(1)
+  await lab.delete('coveted')
+  await lab.untilGone('coveted')
+  expect(calls.sort()).toEqual(['0 delete', '0 update', '1 delete', '1 update'])
+})
+
+test('the content of a Secret gets neither into annotations nor into the log, and its changes are told by key', async () => {
+  const canary = 'canary-of-the-mine'
+  const encoded = Buffer.from(canary).toString('base64')
+  const path = `/api/v1/namespaces/${lab.namespace}/secrets`
+  const diffs: unknown[] = []
+  const seen: unknown[] = []
+  const kopf = new Operator()
+  const when = ({ name }: { name: string }) => name === 'kept-quiet'
+  kopf.on.event('secrets', { when }, ({ body }) => void seen.push(body['data'].password))
+  kopf.on.create('secrets', { id: 'fn', when }, ({ body, retry, old, new: now, diff, logger }) => {
+    seen.push(body['data'].password)
+    logger.debug('the essence', { old, now, diff })
+    if (retry < 1) throw new TemporaryError('not yet', { delay: 0.2 })
+  })
+  kopf.on.update('secrets', { when }, ({ diff }) => void diffs.push(diff))
+  kopf.on.delete('secrets', { when }, () => {})
+  kopf.on.field('secrets', 'data.password', { id: 'field', when }, ({ old, new: now }) => void diffs.push([old, now]))
+  await lab.start(kopf)
+  const applied = JSON.stringify({ data: { password: encoded } })
+  const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': applied }
+  await lab.call('POST', path, { metadata: { name: 'kept-quiet', annotations }, stringData: { password: canary } })
+  const get = async () => (await lab.call('GET', `${path}/kept-quiet`)).body
+  await lab.until(async () => lastHandled in annotationsOf(await get()))
+  const change = { data: { password: Buffer.from(`${canary}2`).toString('base64'), other: encoded } }
+  await lab.call('PATCH', `${path}/kept-quiet`, change, merge)
+  await lab.until(() => diffs.length === 3)
+  const stored = Object.entries(annotationsOf(await get())).filter(([key]) => !(key in annotations))
+  const digest = expect.stringMatching(/^sha256:[0-9a-f]{16}$/)
+  expect(diffs).toEqual([
+    [undefined, digest],
+    [
+      ['add', ['data', 'other'], undefined, digest],
+      ['change', ['data', 'password'], digest, digest],
+    ],
+    [digest, digest],
+  ])
+  expect(seen[0]).toBe(encoded)
+  const text = [...lab.logs, JSON.stringify(stored)].join('\n')
+  expect(text).toContain('Updating diff')
+  for (const secret of [canary, encoded, encoded.slice(0, 16)]) expect(text).not.toContain(secret)
+  await lab.call('DELETE', `${path}/kept-quiet`)
+  await lab.until(async () => (await lab.call('GET', `${path}/kept-quiet`)).status === 404)
+})
+
+test('of an essence that is too large only a digest is stored, with one warning for all of them', async () => {
+  const calls: unknown[] = []
+  const kopf = new Operator()
+  const when = ({ name }: { name: string }) => name.startsWith('whale-')
+  kopf.on.create(lab.widgets, { when }, ({ name }) => void calls.push(`create ${name}`))
+  kopf.on.update(lab.widgets, { when }, ({ name, diff }) => {
+    calls.push([name, diff.map(([operation, field, old]) => [operation, field, old])])
+  })
+  const transport = lab.record()
+  await lab.start(kopf, { transport })
+  for (const name of ['whale-1', 'whale-2']) await lab.create(name, { spec: { size: 1, text: 'x'.repeat(300_000) } })
+  for (const name of ['whale-1', 'whale-2']) {
+    const body = await lab.untilObject(name, (one) => lastHandled in annotationsOf(one))
+    expect(annotationsOf(body)[lastHandled]).toMatch(/^\{"kopf.dev\/digest":"[\w-]{22}"\}\n$/)
+  }
+  const warnings = lab.logs.filter((line) => line.includes('too large for its state to be kept in an annotation'))
+  expect(warnings).toHaveLength(1)
+  const before = transport.writes().length
+  await lab.elapse(0.5)
+  expect(transport.writes()).toHaveLength(before)
+  await lab.patch('whale-1', { spec: { size: 2 } })
+  await lab.until(() => calls.length === 3)
+  expect(calls).toEqual(['create whale-1', 'create whale-2', ['whale-1', [['change', [], undefined]]]])
+  // Small enough again, it is stored whole.
+  await lab.patch('whale-1', { spec: { text: null } })
+  await lab.untilObject('whale-1', (body) => annotationsOf(body)[lastHandled] === '{"spec":{"size":2}}\n')
+})
+
+test('an object whose annotations are full is handled once, and the log says why nothing is stored', async () => {
+  const calls: string[] = []
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { when: ({ name }) => name.startsWith('full') }, ({ name }) => void calls.push(name))
+  const transport = lab.record()
+  await lab.start(kopf, { transport })
+  await lab.create('full', { metadata: { annotations: { 'example.com/big': 'x'.repeat(262_100) } } })
+  await lab.create('full-not')
+  await lab.untilObject('full-not', (body) => lastHandled in annotationsOf(body))
+  await lab.untilLogged('Throttling for')
+  await lab.elapse(lab.isReal ? 2 : 60)
+  expect(calls.sort()).toEqual(['full', 'full-not'])
+  expect(lab.logs.some((line) => line.includes('/full] ') && line.includes('metadata.annotations: Too long'))).toBe(
+    true,
+  )
+  expect(transport.writes('/full').length).toBeLessThanOrEqual(lab.isReal ? 6 : 12)
+  // With room for it, all is well.
+  await lab.patch('full', { metadata: { annotations: { 'example.com/big': null } } })
+  await lab.untilObject('full', (body) => lastHandled in annotationsOf(body))
+})
+
+test('integers beyond 2^53 are stored to the last digit, and patched without loss', async () => {
+  const big = '9007199254740993'
+  const seen: unknown[] = []
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { when: ({ name }) => name === 'large' }, ({ spec, patch }) => {
+    seen.push(spec['big'])
+    patch.status['copy'] = spec['big']
+    patch.fns.push((body) => void body.spec['list'].push(spec['big'] + 2n))
+  })
+  kopf.on.update(lab.widgets, { when: ({ name }) => name === 'large' }, ({ diff }) => void seen.push(...diff))
+  await lab.start(kopf)
+  const text = `{"apiVersion":"${lab.group}/v1","kind":"Widget","metadata":{"name":"large"},"spec":{"big":${big},"list":[]}}`
+  await lab.call('POST', lab.path(), text)
+  await lab.untilObject('large', (body) => annotationsOf(body)[lastHandled]?.includes('995') ?? false)
+  const { text: stored } = await lab.call('GET', lab.path('large'))
+  expect(seen[0]).toBe(BigInt(big))
+  expect(stored).toContain(`"copy":${big}`)
+  expect(stored).toContain('"list":[9007199254740995]')
+  expect(JSON.parse(stored).metadata.annotations[lastHandled]).toContain(`"big":${big}`)
+  seen.length = 0
+  await lab.call('PATCH', lab.path('large'), '{"spec":{"big":9007199254740994}}', merge)
+  await lab.until(() => seen.length > 0)
+  expect(seen).toEqual([['change', ['spec', 'big'], 9007199254740993n, 9007199254740994n]])
+})
+
+describe('objects that do not keep what is written to them', () => {
+  const kind = `Pruned${lab.group.slice(1, 9)}`
+  const plural = `${kind.toLowerCase()}s`
+  const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+  const schema = {
+    type: 'object',
+    properties: { spec: anything, status: { type: 'object', properties: { phase: { type: 'string' } } } },
+  }
+  afterAll(() => lab.call('DELETE', `${crdsPath}/${plural}.${lab.group}`))
+
+  test('are handled once all the same, with one warning, and their retries are counted', async () => {
+    await lab.install({ kind, plural, schema, subresources: { status: {} } })
+    const calls: string[] = []
+    const persistence = { progressStorage: new StatusProgressStorage(), diffbaseStorage: new StatusDiffBaseStorage() }
+    const kopf = new Operator({ settings: { persistence } })
+    const resource = [lab.group, 'v1', plural] as const
+    kopf.on.create(resource, ({ name, retry, patch }) => {
+      calls.push(`create ${name} ${retry}`)
+      if (retry < 2) throw new TemporaryError('not yet', { delay: 0.2 })
+      patch.status['phase'] = 'Ready'
+      return { lost: true }
+    })
+    kopf.on.update(resource, ({ name, diff }) => void calls.push(`update ${name} ${JSON.stringify(diff)}`))
+    const transport = lab.record()
+    await lab.start(kopf, { transport })
+    const path = lab.path('', plural)
+    for (const name of ['pruned-1', 'pruned-2']) {
+      await lab.call('POST', path, { apiVersion: `${lab.group}/v1`, kind, metadata: { name }, spec: { size: 1 } })
+    }
+    for (const name of ['pruned-1', 'pruned-2']) {
+      await lab.until(async () => (await lab.call('GET', `${path}/${name}`)).body.status?.['phase'] === 'Ready')
+    }
+    await lab.elapse(1)
+    const expected = ['pruned-1', 'pruned-2'].flatMap((name) => [0, 1, 2].map((retry) => `create ${name} ${retry}`))
+    expect([...calls].sort()).toEqual(expected)
+    const warnings = lab.logs.filter((line) => line.includes('does not stay on the object'))
+    expect(warnings.filter((line) => line.includes('The last handled configuration'))).toHaveLength(1)
+    expect(warnings.filter((line) => line.includes('The progress of handlers'))).toHaveLength(1)
+    const before = transport.writes().length
+    // One for each attempt.
+    expect(before).toBe(6)
+    await lab.elapse(2)
+    expect(transport.writes()).toHaveLength(before)
+
+    await lab.call('PATCH', `${path}/pruned-1`, { spec: { size: 2 } }, merge)
+    await lab.until(() => calls.length > 6)
+    expect(calls.at(-1)).toBe('update pruned-1 [["change",["spec","size"],1,2]]')
+    await lab.elapse(1)
+    expect(calls).toHaveLength(7)
+  })
+
+  test('are left alone for longer and longer where a finalizer is taken off as it is put on', async () => {
+    const calls: string[] = []
+    const kopf = new Operator()
+    kopf.on.create(lab.widgets, { id: 'c', when: ({ name }) => name === 'stripped' }, () => void calls.push('create'))
+    kopf.on.delete(lab.widgets, { id: 'd', when: ({ name }) => name === 'stripped' }, () => void calls.push('delete'))
+    const transport = lab.record()
+    // As a webhook would do it.
+    transport.meddle = ({ text }, send) => send(text.includes(finalizer) ? text.replaceAll(`"${finalizer}"`, '') : text)
+    await lab.start(kopf, { transport })
+    await lab.create('stripped')
+    await lab.untilLogged('Cannot settle the object: what is written to it is changed back at once')
+    await lab.elapse(lab.isReal ? 2 : 60)
+    expect(transport.writes('stripped').length).toBeLessThanOrEqual(lab.isReal ? 20 : 50)
+    expect(lab.logs.filter((line) => line.includes('Throttling for')).length).toBeGreaterThan(1)
+    expect(calls).toEqual([])
+    // As soon as the webhook is gone, all is well.
+    transport.meddle = (_request, send) => send()
+    await lab.untilObject('stripped', (body) => lastHandled in annotationsOf(body))
+    expect(calls).toEqual(['create'])
+    await lab.delete('stripped')
+    await lab.untilGone('stripped')
+  })
+})

@@ -1,0 +1,101 @@
+import { type Args, Operator, TemporaryError } from 'kopf'
+import { describe, expect, test } from 'vitest'
+import { settle, untilHandled, useCleanLab } from '../support/handled.ts'
+
+const lab = useCleanLab()
+
+describe('what a handler returns is put under its id in the status', () => {
+  const cases: readonly [string, unknown, unknown][] = [
+    ['a mapping', { a: 1, b: { c: [1] } }, { a: 1, b: { c: [1] } }],
+    ['a text', 'done', 'done'],
+    ['a number', 0, 0],
+    ['false', false, false],
+    ['a list', [1, 'a'], [1, 'a']],
+    ['nothing', undefined, undefined],
+    ['null', null, undefined],
+  ]
+  test.each(cases)('%s', async (_, result, expected) => {
+    const kopf = new Operator()
+    kopf.on.create(lab.widgets, { id: 'fn' }, async () => result)
+    await lab.start(kopf)
+    await lab.create('one', { spec: {} })
+    const body = await untilHandled(lab, 'one')
+    expect((body['status'] as Record<string, unknown> | undefined)?.['fn']).toEqual(expected)
+  })
+})
+
+test('a mapping is merged with what the handler left there before, and with what it patches', async () => {
+  const kopf = new Operator()
+  const fn = ({ reason, patch }: Args<'create', typeof lab.widgets>) => {
+    if (reason === 'create') patch.status['fn'] = { patched: 1 }
+    return { [`${reason}d`]: 1 }
+  }
+  kopf.on.create(lab.widgets, fn)
+  kopf.on.update(lab.widgets, fn)
+  await lab.start(kopf)
+  await lab.create('merged', { spec: { n: 1 } })
+  await untilHandled(lab, 'merged')
+  await lab.patch('merged', { spec: { n: 2 } })
+  const { status } = await untilHandled(lab, 'merged')
+  expect(status).toEqual({ fn: { patched: 1, created: 1, updated: 1 } })
+})
+
+test('what is patched by an attempt that fails is written all the same, but there is no result', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'fn' }, ({ patch, retry }) => {
+    patch.status[`attempt${retry}`] = true
+    if (retry === 0) throw new TemporaryError('later', { delay: 0.2 })
+    return 'second'
+  })
+  await lab.start(kopf)
+  await lab.create('half', { spec: {} })
+  const half = await lab.untilObject('half', ({ status }) => status !== undefined)
+  expect(half['status']).toEqual({ attempt0: true })
+  expect((await untilHandled(lab, 'half'))['status']).toEqual({ attempt0: true, attempt1: true, fn: 'second' })
+})
+
+test('the status is written before the record of the success', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'fn' }, ({ patch }) => {
+    patch.metadata.labels['a'] = 'b'
+    return 'done'
+  })
+  const wire = lab.record()
+  await lab.start(kopf, { transport: wire })
+  const { metadata } = await lab.create('ordered', { spec: {} })
+  await untilHandled(lab, 'ordered')
+  await settle(lab)
+  const [status, object] = wire.writes('ordered')
+  expect(status).toMatchObject({ path: `${lab.path('ordered')}/status`, contentType: 'application/json-patch+json' })
+  expect(status!.body).toContainEqual({ op: 'test', path: '/metadata/uid', value: metadata.uid })
+  expect(status!.body).toContainEqual({ op: 'add', path: '/status', value: { fn: 'done' } })
+  expect(object).toMatchObject({
+    path: lab.path('ordered'),
+    contentType: 'application/merge-patch+json',
+    body: { metadata: { uid: metadata.uid, labels: { a: 'b' } } },
+  })
+})
+
+test('a patch and edits together are one request for the status and one for the object', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'fn' }, ({ patch, retry }) => {
+    patch.status['patched'] = 1
+    patch.spec['patched'] = 1
+    patch.fns.push((body) => {
+      body.status = { ...body.status, edited: 1 }
+    })
+    patch.fns.push((body) => {
+      body.spec = { ...body.spec, edited: 1 }
+    })
+    if (retry === 0) throw new TemporaryError('look at what was written', { delay: 30 })
+  })
+  const wire = lab.record()
+  await lab.start(kopf, { transport: wire })
+  await lab.create('edited', { spec: { n: 1 } })
+  const body = await lab.untilObject('edited', ({ metadata }) => metadata.annotations !== undefined)
+  expect(body).toMatchObject({ spec: { n: 1, patched: 1, edited: 1 }, status: { patched: 1, edited: 1 } })
+  expect(wire.writes('edited').map(({ path }) => path)).toEqual([`${lab.path('edited')}/status`, lab.path('edited')])
+  expect(wire.writes('edited')[1]!.body).toContainEqual(
+    expect.objectContaining({ op: 'test', path: '/metadata/resourceVersion' }),
+  )
+})

@@ -1,0 +1,257 @@
+import { type Args, Operator, PermanentError, PRESENT, TemporaryError } from 'kopf'
+import { expect, test } from 'vitest'
+import { type Body, useLab } from '../support/lab.ts'
+
+const lab = useLab()
+const lastHandled = 'kopf.zalando.org/last-handled-configuration'
+
+function recordsOf({ metadata }: Body): Record<string, { [key: string]: unknown }> {
+  const ours = Object.entries(metadata.annotations ?? {}).filter(
+    ([key]) => key.startsWith('kopf.zalando.org/') && key !== lastHandled && !key.endsWith('/seen-configurations'),
+  )
+  return Object.fromEntries(ours.map(([key, text]) => [key.slice('kopf.zalando.org/'.length), JSON.parse(text)]))
+}
+
+function isHandled({ metadata }: Body): boolean {
+  return lastHandled in (metadata.annotations ?? {})
+}
+
+test('sub-handlers that were declared are run when their parent returns, and their results are stored', async () => {
+  const calls: string[] = []
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'p' }, ({ spec, subhandler }) => {
+    for (const user of spec['users'] as string[]) {
+      subhandler(user, ({ name }) => {
+        calls.push(`${name}/${user}`)
+        return { made: user }
+      })
+    }
+    calls.push('parent')
+    return 'of the parent'
+  })
+  const transport = lab.record()
+  await lab.start(kopf, { transport })
+  await lab.create('declared', { spec: { users: ['ann', 'bob'] } })
+  const body = await lab.untilObject('declared', isHandled)
+  expect(calls).toEqual(['parent', 'declared/ann', 'declared/bob'])
+  expect(body['status']).toEqual({ p: 'of the parent', 'p/ann': { made: 'ann' }, 'p/bob': { made: 'bob' } })
+  expect(recordsOf(body)).toEqual({})
+  // The status and the object, each once.
+  expect(transport.writes()).toHaveLength(2)
+})
+
+test('execute runs what was declared at once, and what it is given', async () => {
+  const calls: string[] = []
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'p' }, async ({ subhandler, execute }) => {
+    subhandler('first', () => void calls.push('first'))
+    await execute()
+    calls.push('between')
+    await execute({ second: () => void calls.push('second'), third: async () => void calls.push('third') })
+    await execute([
+      function fourth() {
+        calls.push('fourth')
+        return 4
+      },
+    ])
+    calls.push('end')
+  })
+  await lab.start(kopf)
+  await lab.create('executed')
+  const { status } = await lab.untilObject('executed', isHandled)
+  expect(calls).toEqual(['first', 'between', 'second', 'third', 'fourth', 'end'])
+  expect(status).toEqual({ 'p/fourth': 4 })
+})
+
+test('only the child that failed is called again, with its parent, and the others keep their success meanwhile', async () => {
+  const calls: string[] = []
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'p' }, ({ retry, subhandler }) => {
+    calls.push(`p${retry}`)
+    subhandler('a', () => {
+      calls.push('a')
+      return { message: 'done' }
+    })
+    subhandler('b', ({ retry }) => {
+      calls.push(`b${retry}`)
+      if (retry < 2) throw new TemporaryError('not yet', { delay: 0.4 })
+    })
+  })
+  await lab.start(kopf)
+  await lab.create('family')
+  const half = await lab.untilObject('family', (body) => 'p' in recordsOf(body))
+  const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}\+00:00$/)
+  expect(recordsOf(half)).toEqual({
+    p: {
+      started: timestamp,
+      delayed: timestamp,
+      purpose: 'create',
+      retries: 1,
+      success: false,
+      failure: false,
+      message: expect.any(String),
+      subrefs: ['p/a', 'p/b'],
+    },
+    'p.a': {
+      started: timestamp,
+      stopped: timestamp,
+      purpose: 'create',
+      retries: 1,
+      success: true,
+      failure: false,
+      seen: expect.any(String),
+    },
+    'p.b': {
+      started: timestamp,
+      delayed: timestamp,
+      purpose: 'create',
+      retries: 1,
+      success: false,
+      failure: false,
+      message: 'not yet',
+    },
+  })
+  expect(half['status']).toEqual({ 'p/a': { message: 'done' } })
+  const whole = await lab.untilObject('family', isHandled)
+  expect(calls).toEqual(['p0', 'a', 'b0', 'p1', 'b1', 'p2', 'b2'])
+  expect(recordsOf(whole)).toEqual({})
+})
+
+test('children may have children, and all of them are known to their ancestors', async () => {
+  const calls: string[] = []
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'p' }, ({ subhandler }) => {
+    subhandler('a', ({ subhandler }) => {
+      calls.push('a')
+      subhandler('x', ({ retry }) => {
+        calls.push(`x${retry}`)
+        if (retry < 1) throw new TemporaryError('not yet', { delay: 0.4 })
+        return 'deep'
+      })
+    })
+  })
+  await lab.start(kopf)
+  await lab.create('nested')
+  const half = recordsOf(await lab.untilObject('nested', (body) => 'p' in recordsOf(body)))
+  expect(Object.keys(half).sort()).toEqual(['p', 'p.a', 'p.a.x'])
+  expect(half['p']?.['subrefs']).toEqual(['p/a', 'p/a/x'])
+  expect(half['p.a']?.['subrefs']).toEqual(['p/a/x'])
+  const whole = await lab.untilObject('nested', isHandled)
+  expect(calls).toEqual(['a', 'x0', 'a', 'x1'])
+  expect(whole['status']).toEqual({ 'p/a/x': 'deep' })
+  expect(recordsOf(whole)).toEqual({})
+})
+
+test('a child that failed for good is not called again, and its parent goes on', async () => {
+  const calls: string[] = []
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'p' }, async ({ subhandler, execute }) => {
+    subhandler('bad', () => {
+      calls.push('bad')
+      throw new PermanentError('never ever')
+    })
+    subhandler('good', () => void calls.push('good'))
+    await execute()
+    calls.push('after')
+  })
+  await lab.start(kopf)
+  await lab.create('half-good')
+  await lab.untilObject('half-good', isHandled)
+  expect(calls).toEqual(['bad', 'good', 'after'])
+  expect(lab.logs.some((line) => line.includes("Handler 'p/bad' failed permanently: never ever"))).toBe(true)
+})
+
+test('children have options of their own', async () => {
+  const calls: string[] = []
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'p' }, ({ subhandler }) => {
+    subhandler('param', { param: 42 }, ({ param }) => void calls.push(`param ${param}`))
+    subhandler('labelled', { labels: { never: PRESENT } }, () => void calls.push('labelled'))
+    subhandler('when', { when: ({ name }) => name === 'optional' }, () => void calls.push('when'))
+    subhandler('once', { errors: 'permanent' }, () => {
+      calls.push('once')
+      throw new Error('an arbitrary error')
+    })
+    subhandler('ignored', { errors: 'ignored' }, () => {
+      calls.push('ignored')
+      throw new Error('an arbitrary error')
+    })
+    subhandler('twice', { retries: 2, backoff: 0.1 }, ({ retry }) => {
+      calls.push(`twice ${retry}`)
+      throw new Error('an arbitrary error')
+    })
+  })
+  await lab.start(kopf)
+  await lab.create('optional')
+  await lab.untilObject('optional', isHandled)
+  expect(calls).toEqual(['param 42', 'when', 'once', 'ignored', 'twice 0', 'twice 1'])
+})
+
+test('children of an update see what their parent sees, and those with a field only when it has changed', async () => {
+  const calls: string[] = []
+  const kopf = new Operator()
+  kopf.on.update(lab.widgets, { id: 'p' }, ({ subhandler }) => {
+    subhandler('whole', ({ old, new: now, reason }) => {
+      calls.push(`${reason} ${old?.['spec']['size']}->${now?.['spec']['size']}`)
+    })
+    subhandler('size', { field: 'spec.size', old: 1 }, ({ old, new: now }) => void calls.push(`size ${old}->${now}`))
+    subhandler('other', { field: 'spec.other' }, () => void calls.push('other'))
+  })
+  await lab.start(kopf)
+  await lab.create('changing', { spec: { size: 1, other: 1 } })
+  await lab.untilObject('changing', isHandled)
+  await lab.patch('changing', { spec: { size: 2 } })
+  await lab.until(() => calls.length === 2)
+  expect(calls).toEqual(['update 1->2', 'size 1->2'])
+})
+
+test('children hold the deletion until they are done', async () => {
+  const calls: string[] = []
+  const kopf = new Operator()
+  kopf.on.delete(lab.widgets, { id: 'p' }, ({ subhandler }) => {
+    subhandler('clean', ({ retry, reason }) => {
+      calls.push(`${reason} ${retry}`)
+      if (retry < 1) throw new TemporaryError('not yet', { delay: 0.1 })
+    })
+  })
+  await lab.start(kopf)
+  await lab.create('leaving')
+  await lab.untilObject('leaving', ({ metadata }) => metadata.finalizers !== undefined)
+  await lab.delete('leaving')
+  await lab.untilGone('leaving')
+  expect(calls).toEqual(['delete 0', 'delete 1'])
+})
+
+const mistakes: readonly (readonly [string, (args: Args<'create', typeof lab.widgets>) => unknown, string])[] = [
+  ['a child without a name', ({ execute }) => execute([() => {}]), 'the function has no name: give it an id'],
+  [
+    'two children of one name',
+    ({ subhandler }) => {
+      subhandler('twin', () => {})
+      subhandler('twin', () => {})
+    },
+    'Cannot declare a second sub-handler "p/twin": give one of them another id',
+  ],
+  // @ts-expect-error: for those who do not use types.
+  ['an option that there is not', ({ subhandler }) => subhandler('x', { interval: 1 }, () => {}), '"interval"'],
+]
+
+test.each(mistakes)('a mistake is told: %s', async (what, fn, expected) => {
+  const kopf = new Operator()
+  const name = what.replaceAll(' ', '-')
+  kopf.on.create(lab.widgets, { id: 'p', errors: 'permanent', when: (args) => args.name === name }, fn)
+  await lab.start(kopf)
+  await lab.create(name)
+  await lab.untilLogged(expected)
+})
+
+test('handlers of events have no sub-handlers', async () => {
+  const kopf = new Operator()
+  const seen: object[] = []
+  kopf.on.event(lab.widgets, (args) => void seen.push(args))
+  await lab.start(kopf)
+  await lab.create('watched')
+  await lab.until(() => seen.length > 0)
+  expect(seen[0]).not.toHaveProperty('subhandler')
+  expect(seen[0]).not.toHaveProperty('execute')
+})

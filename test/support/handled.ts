@@ -1,0 +1,52 @@
+/** What is kept on objects, as the suites ask for it. */
+import { afterEach } from 'vitest'
+import { type Body, type Lab, type LabOptions, useLab } from './lab.ts'
+
+export const lastHandled = 'kopf.zalando.org/last-handled-configuration'
+export const finalizer = 'kopf.zalando.org/KopfFinalizerMarker'
+
+export function annotationsOf(body: Body): Readonly<Record<string, string>> {
+  return (body.metadata?.annotations ?? {}) as Readonly<Record<string, string>>
+}
+
+/** The essence that counts as handled; undefined where there is none yet. */
+export function handledOf(body: Body): Record<string, unknown> | undefined {
+  const text = annotationsOf(body)[lastHandled]
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+/** The record of a handler; undefined where there is none. */
+export function progressOf(body: Body, id: string): Record<string, unknown> | undefined {
+  const text = annotationsOf(body)[`kopf.zalando.org/${id}`]
+  return text === undefined ? undefined : JSON.parse(text)
+}
+
+/** The object, as soon as its spec as it is counts as handled and nobody is at work on it. */
+export function untilHandled(lab: Lab, name: string): Promise<Body> {
+  return lab.untilObject(name, (body) => {
+    const essence = handledOf(body)
+    if (essence === undefined || JSON.stringify(essence['spec']) !== JSON.stringify(body['spec'])) return false
+    return Object.keys(annotationsOf(body)).filter((key) => key.startsWith('kopf.zalando.org/')).length === 1
+  })
+}
+
+/** Long enough for whatever else might happen. */
+export function settle(lab: Lab): Promise<void> {
+  return lab.elapse(lab.isReal ? 0.4 : 30)
+}
+
+/** A lab where each test finds no objects of earlier ones. */
+export function useCleanLab(options: LabOptions = {}): Lab {
+  const lab = useLab(options)
+  afterEach(async () => {
+    await lab.stopAll()
+    const { body } = await lab.call('GET', lab.path())
+    for (const { metadata } of (body as unknown as { items: Body[] }).items) {
+      await lab.call('PATCH', lab.path(metadata.name), { metadata: { finalizers: null } }, mergePatch)
+      await lab.delete(metadata.name!)
+    }
+  })
+  return lab
+}
+
+const mergePatch = 'application/merge-patch+json'
