@@ -1,0 +1,111 @@
+/** What must be so when the faults are over and nobody edits any more: the promises of liveness, object by object. */
+import type { Tree } from '../support/answers.ts'
+import type { Twin } from './driver.ts'
+import { contentOf, finalizer, itemsOf, text } from './handlers.ts'
+import type { World } from './world.ts'
+
+const ours = 'kopf.zalando.org/'
+const lastHandled = `${ours}last-handled-configuration`
+
+interface Live {
+  readonly metadata: {
+    readonly labels?: Record<string, string>
+    readonly annotations?: Record<string, string>
+    readonly finalizers?: string[]
+    readonly deletionTimestamp?: string
+  }
+  readonly spec?: Record<string, unknown>
+  readonly status?: Record<string, unknown>
+}
+
+export async function checkWorld(world: World): Promise<void> {
+  for (const twin of [...world.driver.alive.values()]) {
+    const body = await world.driver.read(twin.name)
+    const uid = (body?.['metadata'] as Tree | undefined)?.['uid']
+    if (uid === twin.uid) checkLive(world, twin, body as unknown as Live)
+    else checkGone(world, twin)
+  }
+  for (const twin of world.driver.dead) checkGone(world, twin)
+}
+
+/** P5: whoever was held until the clean-up has had it. */
+function checkGone({ journal }: World, twin: Twin): void {
+  const { uid, name, wasHeld, isForced } = twin
+  if (!wasHeld || isForced) return
+  if (journal.lastDone(uid, 'cleanup')?.end !== 'done') journal.violate('P5', `${name} went without its clean-up`)
+}
+
+function checkLive(world: World, twin: Twin, body: Live): void {
+  checkForeign(world, twin, body)
+  if (twin.isDeleting) {
+    const isHeld = (body.metadata.finalizers ?? []).includes(finalizer)
+    if (isHeld) world.journal.violate('L1', `${twin.name} is deleted and still held`)
+    return
+  }
+  checkHandled(world, twin, body)
+  if (!world.journal.isTorn(twin.uid)) checkStatus(world, twin, body)
+}
+
+/** P6: nothing of others is touched. */
+function checkForeign({ journal }: World, twin: Twin, { metadata, spec = {}, status = {} }: Live): void {
+  const foreign = Object.entries(metadata.annotations ?? {}).filter(([key]) => !key.startsWith(ours))
+  const pairs: ReadonlyArray<readonly [what: string, is: unknown, ought: unknown]> = [
+    ['spec', spec, twin.spec],
+    ['labels', metadata.labels ?? {}, twin.labels],
+    ['annotations', Object.fromEntries(foreign), twin.annotations],
+    ['finalizers', (metadata.finalizers ?? []).filter((one) => one !== finalizer), twin.finalizers],
+    ['status.alien', status['alien'], twin.alien === undefined ? undefined : { by: twin.alien }],
+  ]
+  for (const [what, is, ought] of pairs) {
+    if (text(is) !== text(ought)) journal.violate('P6', `${what} of ${twin.name} is ${text(is)}, not ${text(ought)}`)
+  }
+}
+
+/** L1, L2: the state that is there counts as handled, every handler it concerns has seen it, and nothing is left over. */
+function checkHandled({ journal, process }: World, twin: Twin, { metadata, status = {} }: Live): void {
+  const { name, uid } = twin
+  const essence = essenceOf(twin)
+  const annotations = metadata.annotations ?? {}
+  const stored = annotations[lastHandled]
+  if (stored === undefined || text(JSON.parse(stored)) !== essence) {
+    journal.violate('L1', `${name} is at ${essence} and counts as handled at ${stored}`)
+  }
+  const leftovers = Object.keys(annotations).filter((key) => key.startsWith(ours) && key !== lastHandled)
+  if (leftovers.length > 0 || 'kopf' in status) journal.violate('L1', `${name} still has ${leftovers.join(', ')}`)
+  const concerned = ['mirror', 'slow', 'flaky', ...(twin.labels['tier'] === 'gold' ? ['golden'] : [])]
+  for (const id of concerned) {
+    const last = journal.lastDone(uid, id)
+    // Who was killed before it could write anything leaves no trace: of a change that is gone by then, nobody knows.
+    if (last !== undefined && !last.isCommitted && last.process !== process.number) continue
+    if (last?.new !== essence) journal.violate('L2', `"${id}" of ${name} has seen ${last?.new}, not ${essence}`)
+  }
+}
+
+function checkStatus({ journal, process, handledMs }: World, twin: Twin, { status = {} }: Live): void {
+  const content = contentOf(twin)
+  const expected: Array<readonly [key: string, is: unknown, ought: unknown]> = [
+    ['mirror', status['mirror'], content],
+    ['slow', status['slow'], content],
+    ['flaky', status['flaky'], content],
+    ['sized', status['sized'], twin.spec['size']],
+  ]
+  if (twin.labels['tier'] === 'gold') expected.push(['golden', status['golden'], content])
+  const items = (status['items'] ?? {}) as Record<string, unknown>
+  for (const item of itemsOf(twin.spec))
+    expected.push([`items.${item}`, items[item] ?? null, twin.spec['size'] ?? null])
+  // Creation does not mix with resuming, as in Kopf: what another process has not finished creating is not resumed.
+  const isThere = (handledMs.get(twin.uid) ?? Infinity) < process.startedMs
+  if (isThere) expected.push(['back', status['back'], process.number])
+  for (const [key, is, ought] of expected) {
+    if (text(is) !== text(ought))
+      journal.violate('L2', `status.${key} of ${twin.name} is ${text(is)}, not ${text(ought)}`)
+  }
+}
+
+function essenceOf({ spec, labels, annotations }: Twin): string {
+  const metadata = {
+    ...(Object.keys(labels).length > 0 ? { labels } : {}),
+    ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
+  }
+  return text({ spec, ...(Object.keys(metadata).length > 0 ? { metadata } : {}) })
+}

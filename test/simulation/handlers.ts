@@ -1,0 +1,192 @@
+/**
+ * The operator under simulation: handlers of all kinds of change, some slow, some failing, one with sub-handlers. Each
+ * writes to the status what it was told, and tells the journal. How it behaves is fixed by the seed, the object and what it says.
+ */
+import { Operator, PermanentError, TemporaryError } from 'kopf'
+import type { Clock } from '../../src/util/clock.ts'
+import type { Call, Journal } from './journal.ts'
+import { fate } from './random.ts'
+
+export interface HandlersOptions {
+  readonly seed: string
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly process: number
+  readonly widgets: readonly [string, string, string]
+  readonly namespace: string
+  /** Whether one handler sees every event. */
+  readonly isSpied: boolean
+  /** Whether handlers take time and fail. */
+  readonly isRough: boolean
+}
+
+export const finalizer = 'kopf.zalando.org/KopfFinalizerMarker'
+
+/** What the handlers are given, as far as it is looked at here. */
+interface Args {
+  readonly uid: string
+  readonly name: string
+  readonly namespace: string | undefined
+  readonly reason: string
+  readonly retry: number
+  readonly old: unknown
+  readonly new: unknown
+  readonly spec: Readonly<Record<string, unknown>>
+  readonly labels: Readonly<Record<string, string>>
+  readonly meta: { readonly resourceVersion?: string; readonly finalizers?: readonly string[] }
+  readonly memo: Record<string, unknown>
+  // biome-ignore lint/suspicious/noExplicitAny: of objects that may have anything in their status.
+  readonly patch: { status: any }
+  readonly subhandler: (id: string, fn: (args: never) => unknown) => void
+}
+
+export function createOperator(options: HandlersOptions): Operator {
+  const { widgets, process, isSpied } = options
+  const kopf = new Operator({ settings: { posting: { enabled: false } } })
+  const { wrap } = new Recorder(options)
+  const mirror = wrap('mirror', (args) => {
+    args.patch.status.mirror = contentOf(args)
+  })
+  const slow = wrap('slow', async (args) => {
+    await options.clock.sleep(delayOf(options, 'slow', args))
+    args.patch.status.slow = contentOf(args)
+  })
+  const flaky = wrap('flaky', (args) => {
+    if (args.retry < failuresOf(options, 'flaky', args)) throw new TemporaryError('not yet', { delay: 2 })
+    args.patch.status.flaky = contentOf(args)
+  })
+  const golden = wrap('golden', (args) => {
+    args.patch.status.golden = contentOf(args)
+  })
+  const parent = wrap('parent', (args) => {
+    for (const item of itemsOf(args.spec)) {
+      const child = wrap(`parent/${item}`, (inner) => {
+        if (inner.retry < failuresOf(options, item, inner)) throw new TemporaryError('not yet', { delay: 1 })
+        inner.patch.status.items = { [item]: inner.spec['size'] ?? null }
+      })
+      args.subhandler(item, child as never)
+    }
+  })
+  for (const on of [kopf.on.create, kopf.on.update]) {
+    on(widgets, { id: 'mirror' }, mirror as never)
+    on(widgets, { id: 'flaky' }, flaky as never)
+    on(widgets, { id: 'golden', labels: { tier: 'gold' } }, golden as never)
+    on(widgets, { id: 'slow' }, slow as never)
+    on(widgets, { id: 'parent' }, parent as never)
+  }
+  kopf.on.update(
+    widgets,
+    { id: 'doomed' },
+    wrap('doomed', (args) => {
+      if (options.isRough && args.spec['size'] === 3) throw new PermanentError('never')
+    }) as never,
+  )
+  kopf.on.field(
+    widgets,
+    'spec.size',
+    { id: 'sized' },
+    wrap('sized', (args) => {
+      args.patch.status.sized = args.new ?? null
+    }) as never,
+  )
+  kopf.on.resume(
+    widgets,
+    { id: 'back' },
+    wrap('back', (args) => {
+      args.patch.status.back = process
+    }) as never,
+  )
+  kopf.on.delete(
+    widgets,
+    { id: 'cleanup' },
+    wrap('cleanup', async (args) => {
+      await options.clock.sleep(delayOf(options, 'cleanup', args))
+      if (args.retry < failuresOf(options, 'cleanup', args)) throw new TemporaryError('not yet', { delay: 1 })
+    }) as never,
+  )
+  if (isSpied) kopf.on.event(widgets, { id: 'spy' }, () => {})
+  return kopf
+}
+
+/** What handlers store of the object, to be compared with the object at the end. */
+export function contentOf({ spec, labels }: Pick<Args, 'spec' | 'labels'>): object {
+  return { size: spec['size'] ?? 'none', note: spec['note'] ?? 'none', tier: labels['tier'] ?? 'none' }
+}
+
+export function itemsOf(spec: Readonly<Record<string, unknown>>): readonly string[] {
+  return Array.isArray(spec['items']) ? spec['items'].map(String) : []
+}
+
+function delayOf({ seed, isRough }: HandlersOptions, id: string, { uid: _, name, spec, retry }: Args): number {
+  const luck = fate(seed, 'delay', id, name, spec['size'], retry)
+  return isRough && luck > 0.4 ? luck * luck * 6000 : 0
+}
+
+function failuresOf({ seed, isRough }: HandlersOptions, id: string, { name, spec }: Args): number {
+  return isRough ? Math.floor(fate(seed, 'failures', id, name, spec['size']) * 3) : 0
+}
+
+/** Checks at the beginning of each call what must be so then, and tells the journal how it ended. */
+class Recorder {
+  readonly #options: HandlersOptions
+  /** Top-level calls under way, by uid. */
+  readonly #busy = new Map<string, string>()
+
+  constructor(options: HandlersOptions) {
+    this.#options = options
+  }
+
+  readonly wrap = (id: string, fn: (args: Args) => unknown) => {
+    return async (args: Args): Promise<void> => {
+      const call = this.#begin(id, args)
+      const isTop = !id.includes('/')
+      if (isTop) this.#busy.set(args.uid, id)
+      try {
+        await fn(args)
+        this.#finish(call, isTop, 'done')
+      } catch (error) {
+        this.#finish(call, isTop, error instanceof TemporaryError ? 'retry' : 'failed')
+        throw error
+      }
+    }
+  }
+
+  #begin(id: string, args: Args): Call {
+    const { journal, process, namespace } = this.#options
+    const { uid, name, meta, reason, retry, memo } = args
+    const running = this.#busy.get(uid)
+    if (running !== undefined && !id.includes('/')) {
+      journal.violate('P1', `"${id}" of ${name} is called while "${running}" is running`)
+    }
+    if (args.namespace !== namespace) journal.violate('P7', `"${id}" is called for namespace ${args.namespace}`)
+    memo['uid'] ??= uid
+    if (memo['uid'] !== uid) journal.violate('P7', `"${id}" of ${name} has the memo of another object`)
+    if (!(meta.finalizers ?? []).includes(finalizer)) {
+      journal.violate('P5', `"${id}" of ${name} is called for ${reason} without the finalizer`)
+    }
+    const version = Number(meta.resourceVersion)
+    journal.tell(
+      `-> ${id} ${name} ${uid.slice(0, 4)} v${version} ${reason} #${retry} ${text(args.old)} -> ${text(args.new)}`,
+    )
+    const facts = { id, uid, name, process, reason, version, retry, old: text(args.old), new: text(args.new) }
+    return journal.begin(facts)
+  }
+
+  #finish(call: Call, isTop: boolean, end: Call['end']): void {
+    if (isTop) this.#busy.delete(call.uid)
+    this.#options.journal.tell(`<- ${call.id} ${call.name} ${end}`)
+    // A parent is not done before its children are: that is for the framework to know, and to call it again.
+    this.#options.journal.finish(call, end === 'done' && call.id === 'parent' ? 'failed' : end)
+  }
+}
+
+/** Keys in order, so that equal things are equal texts. */
+export function text(value: unknown): string {
+  return (
+    JSON.stringify(value, (_, part) =>
+      typeof part === 'object' && part !== null && !Array.isArray(part)
+        ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1)))
+        : part,
+    ) ?? 'undefined'
+  )
+}

@@ -1,0 +1,268 @@
+/**
+ * The network between one process of the operator and the API server: slow, faulty by the weather, and cut for ever when
+ * the process is killed. Sees all that is sent, and checks what can only be seen here: whom a write was meant for.
+ */
+import type { ApiServer } from 'kopf/server'
+import type { Transport, TransportRequest, TransportResponse } from '../../src/util/transport.ts'
+import type { SkippingClock } from '../support/skipping-clock.ts'
+import { forever } from './clocks.ts'
+import type { Journal } from './journal.ts'
+import type { Random } from './random.ts'
+import { WatchBody } from './watch-body.ts'
+import type { Weather } from './weather.ts'
+
+export interface WireOptions {
+  readonly server: ApiServer
+  readonly clock: SkippingClock
+  readonly random: Random
+  readonly weather: Weather
+  readonly journal: Journal
+  readonly process: number
+  /** Called with the number of each call, before it reaches the server and after it was served: to kill the process. */
+  readonly onCall?: (call: number, moment: 'before' | 'after') => void
+  /** Told of every answer to a write of ours, when it was committed. */
+  readonly onWrite: (object: WrittenObject, subresource: string) => void
+  /** What reads that do not ask for the latest are served from; undefined for the latest. */
+  readonly staleVersion: () => string | undefined
+  readonly isAlive: (uid: string) => boolean
+  /** In milliseconds: how long one way takes. */
+  readonly latencyMs: readonly [low: number, high: number]
+}
+
+export interface WrittenObject {
+  readonly metadata: {
+    readonly uid: string
+    readonly name: string
+    readonly resourceVersion: string
+    readonly finalizers?: readonly string[]
+    readonly annotations?: Readonly<Record<string, string>>
+    readonly deletionTimestamp?: string
+  }
+}
+
+class NetworkError extends Error {
+  readonly code: string
+
+  constructor(code: string) {
+    super(`${code} (simulated)`)
+    this.code = code
+  }
+}
+
+interface Request extends TransportRequest {
+  readonly kind: 'watch' | 'list' | 'read' | 'write'
+}
+
+export class Wire implements Transport {
+  readonly #options: WireOptions
+  readonly #end = new AbortController()
+  readonly #watches = new Set<WatchBody>()
+  calls = 0
+
+  constructor(options: WireOptions) {
+    this.#options = options
+    const { weather, random } = options
+    weather.onChange((faults) => {
+      if (faults.has('refused')) for (const body of this.#watches) body.strike('cut')
+      if (faults.has('cut') && random.chance(0.5)) for (const body of this.#watches) body.strike('cut')
+      if (faults.has('silent')) for (const body of this.#watches) body.strike('silence')
+    })
+  }
+
+  get end(): AbortSignal {
+    return this.#end.signal
+  }
+
+  /** Nothing gets through any more, in neither direction; what the server has got already is done. */
+  kill(): void {
+    this.#end.abort()
+    for (const body of this.#watches) body.strike('silence')
+  }
+
+  async send(given: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
+    signal?.throwIfAborted()
+    const request: Request = { ...given, kind: kindOf(given) }
+    const { journal, onCall } = this.#options
+    if (this.end.aborted) return forever()
+    this.calls += 1
+    const call = this.calls
+    journal.requests += 1
+    onCall?.(call, 'before')
+    if (this.end.aborted) return forever()
+    await this.#travel(signal)
+    const answer = await this.#serve(request, signal)
+    this.#options.clock.stir()
+    onCall?.(call, 'after')
+    if (this.end.aborted) return forever()
+    await this.#travel(signal)
+    if (request.kind === 'write') this.#delivered(answer.object)
+    return answer.response
+  }
+
+  async #serve(
+    request: Request,
+    signal: AbortSignal | undefined,
+  ): Promise<{ response: TransportResponse; object?: WrittenObject | undefined }> {
+    const { weather, random } = this.#options
+    const isWrite = request.kind === 'write'
+    if (weather.strikes('refused')) throw this.#fail(request, 'ECONNREFUSED')
+    if (weather.strikes('headless')) return this.#hang(request, signal)
+    const refusal = this.#refuse(request)
+    if (refusal !== undefined) {
+      if (isWrite && refusal.status !== 409) this.#noteBroken(request)
+      return { response: refusal }
+    }
+    if (request.kind === 'watch') return { response: await this.#openWatch(request, signal) }
+    const served = await this.#ask(request)
+    if (weather.strikes('lost')) throw this.#fail(request, 'ECONNRESET')
+    if (weather.strikes('late')) await this.#wait(random.between(0, 20_000), signal)
+    return served
+  }
+
+  /** What the server says no to before it has looked. */
+  #refuse({ kind, path }: Request): TransportResponse | undefined {
+    const { weather, random, server } = this.#options
+    const isStreaming = path.includes('sendInitialEvents=true')
+    if (weather.strikes('compacted')) server.compact()
+    if (isStreaming && weather.has('noStreaming')) return status(422, 'Invalid', 'sendInitialEvents is forbidden')
+    const isResumed = kind === 'watch' && !isStreaming && path.includes('resourceVersion=')
+    const isContinued = kind === 'list' && path.includes('continue=')
+    if ((isResumed || isContinued) && weather.strikes('gone')) return status(410, 'Expired', 'too old resource version')
+    if ((kind === 'list' || kind === 'watch') && /resourceVersion=[1-9]/.test(path) && weather.strikes('tooLarge')) {
+      return status(504, 'Timeout', 'Too large resource version: 99, current: 98', {
+        details: { causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }] },
+      })
+    }
+    if (kind === 'write' && weather.strikes('conflict')) return status(409, 'Conflict', 'the object has been modified')
+    if (kind === 'write' && weather.strikes('invalid')) return status(422, 'Invalid', 'the webhook says no')
+    if (!weather.strikes('error')) return undefined
+    const code = random.pick([429, 429, 500, 502, 503, 504])
+    return status(code, 'Simulated', `the weather says ${code}`, {
+      ...(code === 429 && random.chance(0.5) ? { retryAfter: 1 + random.below(5) } : {}),
+    })
+  }
+
+  async #ask(request: Request): Promise<{ response: TransportResponse; object?: WrittenObject | undefined }> {
+    const { server, journal } = this.#options
+    const version = this.#options.staleVersion()
+    if (version !== undefined && request.kind === 'list' && request.path.includes('resourceVersion=')) {
+      server.faults.add({ on: { verb: 'list' }, effect: { type: 'stale', version }, times: 1 })
+    }
+    const response = await server.send(request)
+    const chunks: Uint8Array[] = []
+    for await (const chunk of response.body) chunks.push(chunk)
+    const body = Buffer.concat(chunks)
+    const object = request.kind === 'write' ? this.#checkWrite(request, response.status, body) : undefined
+    if (request.kind === 'write') {
+      journal.patches += 1
+      journal.lastWriteMs = this.#options.clock.now()
+      journal.tell(`   write ${request.path.split('/').slice(-2).join('/')} ${response.status} ${String(request.body)}`)
+    }
+    return { response: { ...response, body: once(body) }, object }
+  }
+
+  /** P5, P7: a write names the uid it is meant for, and reaches no other. */
+  #checkWrite({ path, body }: Request, code: number, answer: Buffer): WrittenObject | undefined {
+    const { journal, onWrite } = this.#options
+    const meant = uidOf(String(body))
+    if (meant === undefined) journal.violate('P5', `a write says nothing of the uid it is for: ${path} ${String(body)}`)
+    // Of what is gone, the rest may be told again as long as its end is not known.
+    if (code !== 200 && meant !== undefined && !this.#options.isAlive(meant)) journal.brokeWrite(meant)
+    if (code !== 200) return undefined
+    const object = JSON.parse(answer.toString('utf8')) as WrittenObject
+    if (meant !== object.metadata.uid) journal.violate('P7', `a write for uid ${meant} has reached another: ${path}`)
+    onWrite(object, path.endsWith('/status') ? 'status' : '')
+    return object
+  }
+
+  #delivered(object: WrittenObject | undefined): void {
+    if (object === undefined) return
+    const { journal, process } = this.#options
+    journal.sawVersion(process, object.metadata.uid, Number(object.metadata.resourceVersion))
+  }
+
+  async #openWatch(request: Request, signal: AbortSignal | undefined): Promise<TransportResponse> {
+    const { server, clock, random, weather, journal, process, latencyMs } = this.#options
+    const response = await server.send(request, signal)
+    if (response.status !== 200) return response
+    const body = new WatchBody(response.body, {
+      clock,
+      random,
+      weather,
+      signal,
+      latencyMs,
+      over: () => this.#watches.delete(body),
+      shown: (type, object) => {
+        if (type === 'DELETED') journal.sawGone(process, object.uid)
+      },
+    })
+    this.#watches.add(body)
+    return { ...response, body }
+  }
+
+  #fail(request: Request, code: string): Error {
+    if (request.kind === 'write') this.#noteBroken(request)
+    return new NetworkError(code)
+  }
+
+  #noteBroken({ body }: Request): void {
+    const uid = uidOf(String(body))
+    if (uid !== undefined) this.#options.journal.brokeWrite(uid)
+  }
+
+  /** No answer, not even a head: until whoever asked gives up, or the connection is noticed to be dead. */
+  #hang(request: Request, signal: AbortSignal | undefined): Promise<never> {
+    if (request.kind === 'write') this.#noteBroken(request)
+    return new Promise((_, reject) => {
+      signal?.addEventListener('abort', () => (this.end.aborted ? undefined : reject(signal.reason)), { once: true })
+    })
+  }
+
+  async #travel(signal: AbortSignal | undefined): Promise<void> {
+    const { random, latencyMs } = this.#options
+    await this.#wait(random.between(...latencyMs), signal)
+  }
+
+  async #wait(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+    try {
+      await this.#options.clock.sleep(delayMs, signal)
+    } finally {
+      if (this.end.aborted) await forever()
+    }
+  }
+}
+
+function kindOf({ method, path }: TransportRequest): Request['kind'] {
+  if (method !== 'GET') return 'write'
+  if (path.includes('watch=')) return 'watch'
+  return /\/widgets(\?|$)/.test(path) ? 'list' : 'read'
+}
+
+/** Whom a patch is meant for, by its guard. */
+function uidOf(body: string): string | undefined {
+  try {
+    const patch = JSON.parse(body)
+    if (!Array.isArray(patch)) return patch.metadata?.uid
+    return patch.find(({ op, path }) => op === 'test' && path === '/metadata/uid')?.value
+  } catch {
+    return undefined
+  }
+}
+
+function status(
+  code: number,
+  reason: string,
+  message: string,
+  { details = {}, retryAfter }: { readonly details?: object; readonly retryAfter?: number } = {},
+): TransportResponse {
+  const body = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, details, code }
+  const headers = {
+    'content-type': 'application/json',
+    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
+  }
+  return { status: code, headers, body: once(Buffer.from(JSON.stringify(body))) }
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+  yield bytes
+}
