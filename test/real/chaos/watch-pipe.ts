@@ -1,0 +1,95 @@
+/** One watch on its way through the proxy, and what can be done to it, bytes by bytes. */
+import type { ServerResponse } from 'node:http'
+
+/** Gets what comes from the server, and decides what of it goes on. */
+export type Tap = (chunk: Buffer, pipe: WatchPipe) => void
+
+export class WatchPipe {
+  tap: Tap = (chunk, pipe) => pipe.write(chunk)
+  readonly #response: ServerResponse
+  #isAtLineStart = true
+
+  constructor(response: ServerResponse) {
+    this.#response = response
+  }
+
+  get isAtLineStart(): boolean {
+    return this.#isAtLineStart
+  }
+
+  take(chunk: Buffer): void {
+    if (!this.#response.destroyed && !this.#response.writableEnded) this.tap(chunk, this)
+  }
+
+  write(bytes: Buffer): void {
+    if (bytes.length === 0 || this.#response.destroyed || this.#response.writableEnded) return
+    this.#isAtLineStart = bytes.at(-1) === 10
+    this.#response.write(bytes)
+  }
+
+  /** In good order. */
+  end(): void {
+    this.#response.end()
+  }
+
+  /** After what was written has gone out. */
+  cut(): void {
+    this.#response.write('', () => this.#response.destroy())
+  }
+}
+
+const swallow: Tap = () => {}
+
+/** Ends the watch in the given way; nothing comes after it. */
+function finish(pipe: WatchPipe, how: 'cut' | 'end'): void {
+  pipe.tap = swallow
+  pipe[how]()
+}
+
+/** From now on nothing comes, and the connection stays. */
+export function silent(): Tap {
+  return swallow
+}
+
+export function cutAfter(bytes: number, how: 'cut' | 'end' = 'cut'): Tap {
+  let left = bytes
+  return (chunk, pipe) => {
+    pipe.write(chunk.subarray(0, left))
+    left -= chunk.length
+    if (left <= 0) finish(pipe, how)
+  }
+}
+
+export function silentAfter(bytes: number): Tap {
+  let left = bytes
+  return (chunk, pipe) => {
+    if (left > 0) pipe.write(chunk.subarray(0, left))
+    left -= chunk.length
+  }
+}
+
+/** In the middle of the next line. */
+export function cutInLine(how: 'cut' | 'end' = 'cut'): Tap {
+  return (chunk, pipe) => {
+    pipe.write(chunk.subarray(0, chunk.length >> 1))
+    finish(pipe, how)
+  }
+}
+
+/** Behind the first byte of the next character that has several; until there is one, all passes. */
+export function cutInCharacter(): Tap {
+  return (chunk, pipe) => {
+    const first = chunk.findIndex((byte) => byte >= 0xc0)
+    pipe.write(first < 0 ? chunk : chunk.subarray(0, first + 1))
+    if (first >= 0) finish(pipe, 'cut')
+  }
+}
+
+/** Says this itself, instead of the next line. */
+export function interject(line: string): Tap {
+  return (chunk, pipe) => {
+    if (!pipe.isAtLineStart) return pipe.write(chunk)
+    pipe.write(Buffer.from(`${line}\n`))
+    finish(pipe, 'end')
+  }
+}
