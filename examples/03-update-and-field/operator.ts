@@ -1,0 +1,23 @@
+import { Operator } from 'kopf'
+
+const kopf = new Operator()
+
+/** Every change of what people write: spec, labels, annotations. Not status. */
+kopf.on.update('kopfexamples', ({ diff, logger }) => {
+  for (const [operation, field, old, now] of diff) {
+    logger.info(`${operation} ${field.join('.')}: ${old} -> ${now}`)
+  }
+})
+
+/** One field, when it comes (also with the object itself), changes, or goes. */
+kopf.on.field('kopfexamples', 'spec.size', ({ old, new: size, patch, logger }) => {
+  logger.info(`The size was ${old} and is ${size}`)
+  patch.status.size = size
+})
+
+/** A label is a field too: as an array, since keys of labels may have dots in them. */
+kopf.on.field('kopfexamples', ['metadata', 'labels', 'team'], { id: 'move' }, ({ old, new: team, logger }) => {
+  logger.info(`Moved from ${old} to ${team}`)
+})
+
+export default kopf

@@ -1,0 +1,16 @@
+import { Operator, TemporaryError } from 'kopf'
+
+const kopf = new Operator()
+
+/** One sub-handler per item: each is retried by itself, and what is done is not done again. */
+kopf.on.create('kopfexamples', { id: 'items' }, ({ spec, subhandler }) => {
+  for (const item of spec.items) {
+    subhandler(item, ({ retry, logger }) => {
+      if (item === 'banana' && retry === 0) throw new TemporaryError('The banana is still green', { delay: '1s' })
+      logger.info(`Here is the ${item}`)
+      return { attempts: retry + 1 }
+    })
+  }
+})
+
+export default kopf

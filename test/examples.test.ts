@@ -1,0 +1,172 @@
+/** Every example is run on the embedded server, with the objects of its folder, and keeps what its README promises. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type CustomResource, type Operator, type RunningOperator, toCrd } from 'kopf'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { loadObjects } from '../src/server/load.ts'
+import { parseYaml } from '../src/util/yaml.ts'
+import { type Body, Lab } from './support/lab.ts'
+
+const example = 'kopf-example-1'
+const examplesPath = '/apis/kopf.dev/v1/namespaces/default/kopfexamples'
+const databasesPath = '/apis/example.com/v1/namespaces/default/databases'
+const mergePatch = 'application/merge-patch+json'
+
+let lab: Lab
+
+beforeEach(async () => {
+  lab = new Lab({})
+  await lab.open()
+})
+
+afterEach(() => lab.stopAll())
+
+/** As `kopf run operator.ts --embedded --apply object.yaml` does it. */
+async function run(folder: string): Promise<RunningOperator> {
+  // Not by name: the compiler checks the examples as users do, not by the stricter rules of this house.
+  const { default: operator } = (await import(`../examples/${folder}/operator.ts`)) as { default: Operator }
+  await loadObjects(
+    lab.server,
+    operator.resources.map((one) => toCrd(one as CustomResource<object>)),
+  )
+  const text = readFileSync(join('examples', folder, 'object.yaml'), 'utf8')
+  await loadObjects(lab.server, await parseYaml(text))
+  return lab.start(operator, { namespaces: ['default'] })
+}
+
+async function until(path: string, isSo: (body: Body) => boolean): Promise<Body> {
+  let last = {} as Body
+  await lab.until(async () => {
+    last = (await lab.call('GET', path)).body
+    return isSo(last)
+  })
+  return last
+}
+
+const patch = (path: string, body: object) => lab.call('PATCH', path, body, mergePatch)
+const linesOf = (name: string) => lab.logs.flatMap((line) => line.split(`[default/${name}] `)[1] ?? [])
+
+test('01: the minimal one greets', async () => {
+  await run('01-minimal')
+  await lab.untilLogged('Creation is processed: 1 succeeded; 0 failed.')
+  const { status } = await until(`${examplesPath}/${example}`, ({ status }) => status?.['greeted'])
+  expect(status).toEqual({ greeted: true, create: { message: 'hello world' } })
+  expect(linesOf(example)).toContain('And here we are! value')
+})
+
+test('02: what fails is tried again, as often as it should be', async () => {
+  await run('02-retries')
+  await lab.untilLogged('Creation is processed: 1 succeeded; 2 failed.')
+  const { status } = await until(`${examplesPath}/${example}`, ({ status }) => status?.['patient'])
+  expect(status).toEqual({ patient: { attempts: 3 } })
+  const count = (text: string) => linesOf(example).filter((line) => line.startsWith(text)).length
+  expect(count("Handler 'patient' failed temporarily: The disk is not ready yet")).toBe(2)
+  expect(count("Handler 'unlucky' failed with an exception")).toBe(3)
+  expect(count("Handler 'hopeless' failed permanently: There is no region")).toBe(1)
+})
+
+test('03: changes come as a diff, and field by field', async () => {
+  await run('03-update-and-field')
+  await lab.untilLogged('Creation is processed')
+  expect(linesOf(example)).toContain('The size was undefined and is 1')
+  await patch(`${examplesPath}/${example}`, { spec: { size: 2 } })
+  await until(`${examplesPath}/${example}`, ({ status }) => status['size'] === 2)
+  expect(linesOf(example)).toEqual(
+    expect.arrayContaining(['change spec.size: 1 -> 2', 'The size was 1 and is 2', 'Moved from undefined to blue']),
+  )
+  await patch(`${examplesPath}/${example}`, { metadata: { labels: { team: 'green' } } })
+  await lab.untilLogged('Moved from blue to green')
+})
+
+test('04: filters choose', async () => {
+  await run('04-filters')
+  const done = (name: string) => linesOf(name).some((line) => line.startsWith('Creation is processed'))
+  await lab.until(() => ['small', 'large', 'paused'].every(done))
+  const words = ['In production', 'Of a data team', 'Large, and not paused', 'Belongs to nobody']
+  const said = (name: string) => linesOf(name).filter((line) => words.includes(line))
+  expect(said('small')).toEqual(['In production', 'Belongs to nobody'])
+  expect(said('large')).toEqual(['In production', 'Of a data team', 'Large, and not paused'])
+  expect(said('paused')).toEqual(['In production'])
+  await patch(`${examplesPath}/small`, { spec: { size: 20 } })
+  await lab.untilLogged('[default/small] Has grown large')
+})
+
+test('05: the child has its owner, follows it, and goes with it', async () => {
+  await run('05-children')
+  const childPath = `/api/v1/namespaces/default/configmaps/${example}`
+  await lab.untilLogged(`Made the config map ${example}`)
+  const { body } = await lab.call('GET', childPath)
+  expect(body).toMatchObject({
+    data: { color: 'red' },
+    metadata: { labels: { team: 'blue' }, ownerReferences: [{ kind: 'KopfExample', name: example }] },
+  })
+  await lab.untilLogged('Creation is processed')
+  await patch(`${examplesPath}/${example}`, { spec: { color: 'green' } })
+  await until(childPath, (child) => child['data']?.color === 'green')
+  await lab.call('DELETE', `${examplesPath}/${example}`)
+  await lab.until(async () => (await lab.call('GET', childPath)).status === 404)
+})
+
+test('06: sub-handlers are retried one by one', async () => {
+  await run('06-subhandlers')
+  await lab.untilLogged('Creation is processed')
+  const { status } = await until(`${examplesPath}/${example}`, ({ status }) => status?.['items/banana'])
+  expect(status).toEqual({
+    'items/apple': { attempts: 1 },
+    'items/banana': { attempts: 2 },
+    'items/cherry': { attempts: 1 },
+  })
+  expect(linesOf(example).filter((line) => line.startsWith('Here is the'))).toEqual([
+    'Here is the apple',
+    'Here is the cherry',
+    'Here is the banana',
+  ])
+})
+
+test('07: the schema gives types, defaults, and refusals', async () => {
+  await run('07-typed-with-zod')
+  const { status } = await until(`${databasesPath}/orders`, (body) => body['status']?.phase === 'Ready')
+  expect(status).toMatchObject({ phase: 'Ready', url: 'postgres://orders' })
+  expect(linesOf('orders')).toContain('A postgres of size 2 for admin')
+  await patch(`${databasesPath}/orders`, { spec: { size: 5 } })
+  await lab.untilLogged('Growing by 3')
+  const refused = await patch(`${databasesPath}/orders`, { spec: { engine: 'oracle' } })
+  expect(refused.status).toBe(422)
+})
+
+test('08: events are seen, and the pods are left as they are', async () => {
+  await run('08-events')
+  await lab.untilLogged('[default/web-1] LISTED: Pending')
+  const path = '/api/v1/namespaces/default/pods/web-1'
+  await patch(`${path}/status`, { status: { phase: 'Running' } })
+  await lab.untilLogged('[default/web-1] MODIFIED: Running')
+  const { body } = await lab.call('GET', path)
+  expect(body.metadata.annotations).toBeUndefined()
+  expect(body.metadata.finalizers).toBeUndefined()
+  await lab.call('DELETE', path, { gracePeriodSeconds: 0 })
+  await lab.untilLogged('[default/web-1] DELETED: Running')
+  expect(linesOf('other')).toEqual([])
+})
+
+test('09: startup comes first, cleanup last', async () => {
+  const running = await run('09-startup-cleanup')
+  const { metadata, status } = await until(`${examplesPath}/${example}`, ({ status }) => status?.['create'])
+  expect(status).toEqual({ create: { message: `hello, ${example}` } })
+  expect(metadata.finalizers).toEqual(['example.com/finalizer'])
+  await lab.call('DELETE', `${examplesPath}/${example}`)
+  await lab.until(async () => (await lab.call('GET', `${examplesPath}/${example}`)).status === 404)
+  await lab.stop(running)
+  const said = lab.logs.filter((line) => /Connected|Cleaned up|Disconnected/.test(line))
+  expect(said).toEqual(['Connected', `[default/${example}] Cleaned up after it`, 'Disconnected'])
+})
+
+test('each example is short, has an object, and says what one will see', () => {
+  const folders = readdirSync('examples').filter((name) => /^\d/.test(name) && name !== '00-embedded-server')
+  expect(folders).toHaveLength(9)
+  for (const folder of folders) {
+    const read = (file: string) => readFileSync(join('examples', folder, file), 'utf8')
+    expect(read('operator.ts').split('\n').length, folder).toBeLessThan(50)
+    expect(read('object.yaml'), folder).toContain('metadata:')
+    expect(read('README.md'), folder).toContain('What you will see')
+  }
+})
