@@ -1,9 +1,16 @@
-/** Every TypeScript block of the README and of docs/ is compiled, and run. */
+/**
+ * Every TypeScript block of the README and of docs/ is compiled, and run; what tables repeat of the code is compared with it.
+ *
+ * A block that imports something is a program as it stands. One that imports nothing is the middle of an operator: what it
+ * uses of `kopf`, and the operator itself, is put before it. In decisions, such blocks are prose.
+ */
 import { execFile } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { knobs } from '../src/core/settings-knobs.ts'
+import { SelectorMap } from '../src/core/settings-selectors.ts'
 
 const run = promisify(execFile)
 const pages = [
@@ -13,15 +20,64 @@ const pages = [
   .filter((path) => path.endsWith('.md'))
   .sort()
 
+/** The resource of the typed blocks: that of the guide. */
+const database = `import { z } from 'zod'
+const Database = defineResource({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Database',
+  spec: z.object({
+    engine: z.enum(['postgres', 'mysql']),
+    size: z.number().int().min(1).default(1),
+    users: z.array(z.string()).default([]),
+  }),
+  status: z.object({ phase: z.string(), url: z.string() }),
+})
+`
+
 const blocks = pages.flatMap((page) =>
   [...readFileSync(page, 'utf8').matchAll(/^```ts\n(.*?)^```/gms)].map((match, index) => ({
+    page,
     name: `${page}, block ${index + 1}`,
     file: `${page.replace(/\W+/g, '-')}-${index + 1}.ts`,
-    // A fragment that shows a shape and imports nothing is prose.
     code: match[1]!,
   })),
 )
-const programs = blocks.filter(({ code }) => code.includes('import '))
+const programs = blocks
+  .filter(({ page, code }) => isWhole(code) || !page.startsWith(join('docs', 'decisions')))
+  .map((block) => ({ ...block, code: isWhole(block.code) ? block.code : withBeginning(block.code) }))
+
+function isWhole(code: string): boolean {
+  return /^import /m.test(code)
+}
+
+function withBeginning(code: string): string {
+  const uses = (name: string) => new RegExp(`\\b${name}\\b`).test(code.replaceAll(/'[^'\n]*'/g, ''))
+  const needsDatabase = uses('Database')
+  const names = exportedNames().filter(
+    ({ name }) => uses(name) || name === 'Operator' || (needsDatabase && name === 'defineResource'),
+  )
+  const outside = uses('cloud') ? 'declare const cloud: Record<string, any>\n' : ''
+  const imports = names.map(({ name, isType }) => (isType ? `type ${name}` : name)).join(', ')
+  return `import { ${imports} } from 'kopf'\n${needsDatabase ? database : ''}${outside}const kopf = new Operator()\n${code}`
+}
+
+/** What the front door has, by its text: types are not there at run time. */
+function exportedNames(): { name: string; isType: boolean }[] {
+  const text = readFileSync(join('src', 'index.ts'), 'utf8')
+  return [...text.matchAll(/export (type )?\{([^}]*)\}/g)].flatMap(([, isType, list]) =>
+    list!
+      .split(',')
+      .map((entry) => entry.trim())
+      .filter((entry) => entry !== '')
+      .map((entry) => ({
+        name: entry.replace(/^type /, ''),
+        isType: isType !== undefined || entry.startsWith('type '),
+      }))
+      // `on`, `run` and `start` are those of the default operator: in a block with an operator of its own they are words.
+      .filter(({ name }) => !['on', 'run', 'start'].includes(name)),
+  )
+}
 
 /** Inside the project, so that `kopf` means this package; git does not look there. */
 const folder = join('.docs', String(process.pid))
@@ -37,29 +93,109 @@ beforeAll(() => {
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 test('there are programs in the docs', () => {
-  expect(programs.length).toBeGreaterThan(3)
+  expect(programs.length).toBeGreaterThan(30)
 })
 
-test('all of them compile', async () => {
+test('all of them compile', { timeout: 120_000 }, async () => {
   const compiled = run(join('node_modules', '.bin', 'tsc'), ['-p', folder]).catch((error: { stdout: string }) => error)
   expect((await compiled).stdout).toBe('')
 })
 
 describe('runs to its end', () => {
-  test.each(programs.map(({ name, file }) => [name, file]))('%s', async (_, file) => {
-    const { stderr } = await run(process.execPath, ['--import', 'tsx', '--conditions=source', join(folder, file)])
-    expect(stderr).toBe('')
+  const said: Record<string, string> = {}
+
+  beforeAll(async () => {
+    const runner = join('test', 'support', 'run-programs.ts')
+    await run(process.execPath, ['--import', 'tsx', '--conditions=source', runner, folder])
+    Object.assign(said, JSON.parse(readFileSync(join(folder, 'said.json'), 'utf8')))
+  }, 120_000)
+
+  test.each(programs.map(({ name, file }) => [name, file]))('%s', (_, file) => {
+    expect(said).toHaveProperty([file])
+    // Operators that run in a block log as they go; whatever else is said there is trouble.
+    const lines = said[file]!.split('\n').filter((line) => line !== '' && !/^\[[^\]]+\] \S+ +\[INFO {4}\]/.test(line))
+    expect(lines).toEqual([])
   })
 })
 
 test('no link leads nowhere', () => {
   const dead = pages.flatMap((page) =>
-    [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]+)/g)]
-      .map((match) => join(page, '..', match[1]!))
-      .filter((target) => !exists(target))
-      .map((target) => `${page} -> ${target}`),
+    [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)]
+      .map(([, path, anchor]) => ({ target: path === '' ? page : join(page, '..', path!), anchor }))
+      .filter(({ target, anchor }) => !exists(target) || !(anchor === undefined || anchorsOf(target).includes(anchor)))
+      .map(({ target, anchor }) => `${page} -> ${target}${anchor === undefined ? '' : `#${anchor}`}`),
   )
   expect(dead).toEqual([])
+})
+
+/** As they are made of headings: in lower case, dashes for spaces, no punctuation. */
+function anchorsOf(page: string): string[] {
+  const headings = readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm)
+  return [...headings].map(([, title]) =>
+    title!
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} -]/gu, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+test('every page can be reached from the README', () => {
+  const seen = new Set<string>()
+  const pending = [
+    'README.md',
+    ...readdirSync(join('docs', 'decisions')).map((name) => join('docs', 'decisions', name)),
+  ]
+  for (let page = pending.pop(); page !== undefined; page = pending.pop()) {
+    if (seen.has(page) || !page.endsWith('.md')) continue
+    seen.add(page)
+    const links = readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]+)/g)
+    for (const [, target] of links) pending.push(join(page, '..', target!))
+  }
+  expect(pages.filter((page) => !seen.has(page))).toEqual([])
+})
+
+/** The rows of the tables of a page whose first cell is code: the cells. */
+function rowsOf(page: string): string[][] {
+  const lines = readFileSync(page, 'utf8').split('\n')
+  return lines
+    .filter((line) => line.startsWith('| `'))
+    .map((line) =>
+      line
+        .split(/(?<!\\)\|/)
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+}
+
+test('the settings in the reference are those of the code, with their defaults', () => {
+  const documented = rowsOf(join('docs', 'reference', 'settings.md')).map(([name, byDefault]) => [name, byDefault])
+  const actual = Object.entries(knobs).flatMap(([group, names]) =>
+    Object.entries(names as Record<string, { byDefault(): unknown }>).map(([name, { byDefault }]) => [
+      `\`${group}.${name}\``,
+      `\`${show(byDefault())}\``,
+    ]),
+  )
+  expect(documented).toEqual(actual)
+})
+
+function show(value: unknown): string {
+  if (value instanceof SelectorMap) return 'empty'
+  if (Array.isArray(value)) return `[${value.join(', ')}]`
+  if (typeof value === 'object' && value !== null) return `new ${value.constructor.name}()`
+  return JSON.stringify(value)
+}
+
+test('the codes of errors in the reference are those of the code', () => {
+  const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
+    (path) => path.endsWith('.ts') && !path.endsWith('.test.ts'),
+  )
+  const codes = sources.flatMap((path) =>
+    [...readFileSync(join('src', path), 'utf8').matchAll(/'(KOPF_[A-Z_]+)'/g)].map((match) => match[1]!),
+  )
+  // Variables of the environment begin alike.
+  const actual = [...new Set(codes)].filter((code) => !code.startsWith('KOPF_RUN_')).sort()
+  const documented = rowsOf(join('docs', 'reference', 'errors.md')).map(([code]) => code!.replaceAll('`', ''))
+  expect(documented.filter((code) => code.startsWith('KOPF_'))).toEqual(actual)
 })
 
 function exists(path: string): boolean {
