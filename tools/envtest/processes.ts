@@ -67,11 +67,14 @@ export class Processes {
     }
   }
 
-  /** The API server waits for etcd by itself; the controller manager gives up after ten seconds, so it starts last. */
+  /**
+   * The API server waits for etcd by itself; the controller manager gives up where the API server is not healthy within
+   * ten seconds, which on a slow disk it may not be: so it starts last, and only then.
+   */
   async start(): Promise<void> {
     const etcd = this.#spawnEtcd()
     const apiServer = this.#spawnApiServer()
-    await waitUntil(() => this.#isListening(), { what: 'kube-apiserver to listen', children: [etcd, apiServer] })
+    await waitUntil(() => this.#isHealthy(), { what: 'kube-apiserver to be healthy', children: [etcd, apiServer] })
     const controllerManager = this.#spawnControllerManager()
     await this.#becomeReady([etcd, apiServer, ...(controllerManager ? [controllerManager] : [])])
   }
@@ -131,8 +134,8 @@ export class Processes {
     }
   }
 
-  async #isListening(): Promise<boolean> {
-    return (await callApi(this.#layout.admin, { path: '/livez' })).status > 0
+  async #isHealthy(): Promise<boolean> {
+    return (await callApi(this.#layout.admin, { path: '/healthz' })).status === 200
   }
 
   async #isEtcdHealthy(): Promise<boolean> {
