@@ -24,12 +24,18 @@ export class Recording implements Transport {
   /** Stands in for what would be sent, or calls `send`. */
   meddle: Meddler = (_request, send) => send()
   readonly #inner: Transport
+  #unanswered = 0
 
   constructor(inner: Transport) {
     this.#inner = inner
   }
 
-  send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
+  /** How many requests have no answer yet: a slow server may take its time. */
+  get unanswered(): number {
+    return this.#unanswered
+  }
+
+  async send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
     const [path = '', query] = request.path.split('?')
     const text = request.body === undefined ? '' : Buffer.from(request.body as string).toString()
     const recorded: Recorded = {
@@ -41,9 +47,14 @@ export class Recording implements Transport {
       body: text === '' ? undefined : JSON.parse(text),
     }
     this.requests.push(recorded)
-    return this.meddle(recorded, (other) =>
-      this.#inner.send(other === undefined ? request : { ...request, body: other }, signal),
-    )
+    this.#unanswered += 1
+    try {
+      return await this.meddle(recorded, (other) =>
+        this.#inner.send(other === undefined ? request : { ...request, body: other }, signal),
+      )
+    } finally {
+      this.#unanswered -= 1
+    }
   }
 
   /** What would change something, on paths with this in them; events aside. */
