@@ -30,6 +30,8 @@ interface Step {
   readonly handled?: Essence | undefined
   /** A handler was called: writing again and again is then its business, not a loop of ours. */
   readonly hasCalled?: boolean
+  /** Somebody could be concerned, whether anybody was called or not. */
+  readonly isOfInterest?: boolean
   /** Nothing new: only what could not be written before. */
   readonly late?: Unwritten
 }
@@ -54,7 +56,13 @@ export async function handleChanges(runtime: Runtime, memory: Memory, visit: Vis
     if (step.hasCalled) noteRun(runtime, memory, beganMs)
     if (requests > 0 && step.handled !== undefined) checkStored(runtime, memory, body, step.handled)
     if (step.wakeAtMs !== undefined) runtime.alarms.set(memory, step.wakeAtMs)
-    if ((requests === 0 && step.late === undefined) || runtime.stopping.aborted) return
+    if (runtime.stopping.aborted) return
+    if (requests === 0 && step.late === undefined) {
+      if (step.isOfInterest && step.wakeAtMs === undefined) {
+        visit.logger.debug('Handling cycle is finished, waiting for new changes.')
+      }
+      return
+    }
     idleWrites = step.hasCalled ? 0 : idleWrites + 1
   }
   throw new KopfError(
@@ -124,7 +132,7 @@ async function takeStep(runtime: Runtime, memory: Memory, visit: Visit): Promise
   // Objects that no handler could ever be for are left alone: no annotations, no logs.
   if (interested.length === 0) return {}
   if (isTooHot(runtime, memory, view.reason)) return { wakeAtMs: memory.pausedUntilMs }
-  return callHandlers(runtime, memory, visit, view)
+  return { ...(await callHandlers(runtime, memory, visit, view)), isOfInterest: true }
 }
 
 async function callHandlers(runtime: Runtime, memory: Memory, visit: Visit, view: View): Promise<Step> {

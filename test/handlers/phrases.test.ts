@@ -1,0 +1,44 @@
+/** What people search their logs for: the phrases are Kopf's, to the letter. */
+import { Operator, PermanentError, TemporaryError } from 'kopf'
+import { expect, test } from 'vitest'
+import { untilHandled, useCleanLab } from '../support/handled.ts'
+
+const lab = useCleanLab()
+
+test('the life of an object is told in the phrases of Kopf', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'c' }, ({ retry }) => {
+    if (retry === 0) throw new TemporaryError('not yet', { delay: 0.1 })
+  })
+  kopf.on.update(lab.widgets, { id: 'u' }, () => {
+    throw new PermanentError('never')
+  })
+  kopf.on.delete(lab.widgets, { id: 'd' }, () => {})
+  await lab.start(kopf)
+  await lab.create('told', { spec: { n: 1 } })
+  await untilHandled(lab, 'told')
+  await lab.patch('told', { spec: { n: 2 } })
+  await lab.untilLogged('Updating is processed')
+  await lab.patch('told', { status: { seen: true } }, '/status')
+  await lab.untilLogged('Something has changed, but we are not interested')
+  await lab.delete('told')
+  await lab.untilGone('told')
+  await lab.untilLogged('Deleted, really deleted, and we are notified.')
+  for (const phrase of [
+    'Adding the finalizer, thus preventing the actual deletion.',
+    'Creation is in progress: ',
+    "Handler 'c' is invoked.",
+    "Handler 'c' failed temporarily: not yet",
+    "Handler 'c' succeeded.",
+    'Creation is processed: 1 succeeded; 0 failed.',
+    'Handling cycle is finished, waiting for new changes.',
+    'Updating is in progress: ',
+    "Handler 'u' failed permanently: never",
+    'Updating is processed: 0 succeeded; 1 failed.',
+    'Deletion is in progress: ',
+    'Deletion is processed: 1 succeeded; 0 failed.',
+    'Removing the finalizer, thus allowing the actual deletion.',
+  ]) {
+    expect(lab.logs.filter((line) => line.includes(`/told] ${phrase}`))).not.toEqual([])
+  }
+})
