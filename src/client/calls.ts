@@ -12,6 +12,8 @@ export interface ApiCall {
   readonly contentType?: string
   /** `application/json` unless told. */
   readonly accept?: string
+  /** How long a stream may take to begin, in milliseconds, instead of what `networking` says. */
+  readonly beginWithinMs?: number
   /** The waits between attempts, instead of `networking.errorBackoffs`; none for a single attempt. */
   readonly backoffsMs?: readonly number[]
 }

@@ -75,8 +75,14 @@ class RetryingSession implements Session {
 
   async stream(call: ApiCall, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const { connectTimeout, requestTimeout } = this.#options.networking
+    const ownLimit = call.beginWithinMs === undefined ? undefined : call.beginWithinMs / 1000
     const request = this.#toRequest(call)
-    const deadline = this.#startDeadline(call, connectTimeout ?? requestTimeout, signal, 'the head of an answer')
+    const deadline = this.#startDeadline(
+      call,
+      ownLimit ?? connectTimeout ?? requestTimeout,
+      signal,
+      'the head of an answer',
+    )
     try {
       const response = await this.#options.transport.send(request, deadline.signal)
       if (!isSuccess(response)) throw await this.#refusal(call, response, deadline)

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../src/client/api-error.ts'
 import { ConnectionError } from '../../src/client/connection-error.ts'
-import type { Networking, Retry } from '../../src/client/session.ts'
+import { createSession, type Networking, type Retry } from '../../src/client/session.ts'
 import type { Transport, TransportResponse } from '../../src/util/transport.ts'
 import { crd, crdsPath } from '../support/crds.ts'
 import { ManualClock, settle } from '../support/manual-clock.ts'
@@ -384,3 +384,23 @@ async function until(isSo: () => boolean): Promise<void> {
     await settle()
   }
 }
+
+test('a stream may have a limit of its own for its beginning', async () => {
+  const clock = new ManualClock()
+  const session = createSession({
+    transport: {
+      send: (_, signal) =>
+        new Promise((_resolve, reject) => signal?.addEventListener('abort', () => reject(signal.reason))),
+    },
+    networking: { requestTimeout: 300, connectTimeout: 100, errorBackoffs: [], enforceRetryAfter: false },
+    clock,
+    userAgent: 'test',
+  })
+  const opening = session.stream({ method: 'GET', path: '/x', beginWithinMs: 2000 }, new AbortController().signal)
+  const outcome = opening.then(
+    () => 'begun',
+    (error: Error) => error.message,
+  )
+  await clock.advance(2000)
+  expect(await outcome).toMatch(/the head of an answer .*\b2 ?s/)
+})

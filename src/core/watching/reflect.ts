@@ -26,6 +26,7 @@ import { isOlder } from './versions.ts'
 interface ReflectSettings {
   readonly serverTimeout: Duration | null
   readonly clientTimeout?: Duration | null
+  readonly connectTimeout?: Duration | null
   readonly reconnectBackoff: Duration
   readonly inactivityTimeout: Duration | null
   readonly chunkSize: number | null
@@ -236,7 +237,9 @@ class Reflection {
     const { watching, selectors } = this.#options
     const timeoutSeconds = timeoutSecondsOf(watching.serverTimeout, this.#random)
     const from = { version: this.#mirror.version, notOlderThan: this.#guard, timeoutSeconds }
-    return { method: 'GET', path: this.#path, query: watchQuery(from, selectors) }
+    const call: ApiCall = { method: 'GET', path: this.#path, query: watchQuery(from, selectors) }
+    const limit = watching.connectTimeout ?? null
+    return limit === null ? call : { ...call, beginWithinMs: toMs(limit, 'watching.connectTimeout') }
   }
 
   get #guard(): string | undefined {
