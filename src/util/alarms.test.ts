@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { ManualClock } from '../../test/support/manual-clock.ts'
+import { JumpingClock } from '../../test/support/jumping-clock.ts'
+import { ManualClock, settle } from '../../test/support/manual-clock.ts'
 import { Alarms } from './alarms.ts'
 
 function setUp(signal?: AbortSignal) {
@@ -93,5 +94,86 @@ describe('alarms', () => {
     expect(alarms.size).toBe(10)
     await clock.advance(10_000)
     expect(rung).toEqual(Array.from({ length: 10 }, (_, index) => `x${index * 500}`))
+  })
+
+  test('thousands that are due at once ring in the order of their times, a slice in each turn of the event loop', async () => {
+    const { clock, rung, alarms, startMs } = setUp()
+    for (let index = 0; index < 1000; index += 1) alarms.set(`${index}`, startMs - 10 + (index % 10))
+    const slices: number[] = []
+    void clock.advance(0)
+    while (rung.length < 1000) {
+      const before = rung.length
+      await settle()
+      slices.push(rung.length - before)
+    }
+    expect(Math.max(...slices)).toBeLessThanOrEqual(100)
+    expect(rung.map((key) => Number(key) % 10)).toEqual(rung.map((_, index) => Math.floor(index / 100)))
+  })
+
+  test('what is cancelled, set or ended between two slices is cancelled, set or ended', async () => {
+    const ending = new AbortController()
+    const { clock, rung, alarms, startMs } = setUp(ending.signal)
+    for (let index = 0; index < 300; index += 1) alarms.set(`${index}`, startMs + 10 + index / 1000)
+    void clock.advance(1000)
+    while (rung.length === 0) await settle()
+    alarms.cancel('299')
+    alarms.set('early', startMs)
+    while (rung.length < 200) await settle()
+    expect(rung).toContain('early')
+    ending.abort()
+    for (let turns = 0; turns < 10; turns += 1) await settle()
+    expect(rung).not.toContain('299')
+    expect(rung.length).toBeLessThan(300)
+    expect(clock.sleeping).toBe(0)
+  })
+
+  test.each([
+    ['forward', 3_600_000],
+    ['back', -3_600_000],
+  ])('take no notice when the time of day is set %s', async (_, byMs) => {
+    const steady = new ManualClock()
+    const clock = new JumpingClock(steady)
+    const rung: string[] = []
+    const alarms = new Alarms<string>(clock, (key) => rung.push(key))
+    alarms.set('at', clock.now() + 1000)
+    alarms.setAfter('after', 2000)
+    await steady.advance(500)
+    clock.jump(byMs)
+    alarms.set('late', clock.now() + 2500)
+    await steady.advance(499)
+    expect(rung).toEqual([])
+    await steady.advance(1)
+    expect(rung).toEqual(['at'])
+    await steady.advance(1000)
+    expect(rung).toEqual(['at', 'after'])
+    await steady.advance(1000)
+    expect(rung).toEqual(['at', 'after', 'late'])
+  })
+
+  test('ring once each after a pause in which the process was suspended', async () => {
+    const { clock, rung, alarms, startMs } = setUp()
+    for (const [index, key] of ['a', 'b', 'c'].entries()) alarms.set(key, startMs + 1000 * (index + 1))
+    await clock.advance(600_000)
+    expect(rung).toEqual(['a', 'b', 'c'])
+    expect(clock.sleeping).toBe(0)
+  })
+
+  test('one that is woken too early sleeps on', async () => {
+    const { clock, alarms, rung } = setUp()
+    let behindMs = 0
+    const slow = {
+      now: () => clock.now(),
+      monotonic: () => clock.now() - behindMs,
+      sleep: (delayMs: number, signal?: AbortSignal) => clock.sleep(delayMs, signal),
+    }
+    const others = new Alarms<string>(slow, (key) => rung.push(key))
+    others.setAfter('a', 1000)
+    alarms.setAfter('b', 1000)
+    // The clock that counts has stood still for a while, the one that wakes has not.
+    behindMs = 300
+    await clock.advance(1000)
+    expect(rung).toEqual(['b'])
+    await clock.advance(300)
+    expect(rung).toEqual(['b', 'a'])
   })
 })

@@ -2,20 +2,25 @@
  * Who is to be woken when: one entry per key, kept in a heap, with one sleeper for all of them.
  * Retries, pauses and throttled objects wait here, in memory; nobody holds a worker or writes to wake itself.
  */
-import { type Clock, noLongerNeeded } from './clock.ts'
+import { type Clock, monotonicOf, nextTurn, noLongerNeeded } from './clock.ts'
 
 interface Entry<K> {
-  readonly key: K
-  readonly atMs: number
+  /** Undefined in what is left of an alarm that does not count any more: it must not keep anything alive. */
+  key: K | undefined
+  /** By the clock that nobody sets: a correction of the time of day neither brings an alarm forward nor puts it off. */
+  readonly dueMs: number
 }
 
 /** Fewer than these are not worth looking for. */
 const leftoversAtLeast = 256
 
+/** So many are rung before others get their turn: after a pause, ten thousand may be due at the same moment. */
+const ringsPerTurn = 100
+
 export class Alarms<K> {
-  /** The time that counts for a key; heap entries that say another are leftovers. */
-  readonly #due = new Map<K, number>()
-  /** A binary heap by time; may hold leftovers, never misses a key of `#due`. */
+  /** The entry that counts for a key; always one of the heap. */
+  readonly #due = new Map<K, Entry<K>>()
+  /** A binary heap by time; may hold leftovers. */
   readonly #heap: Entry<K>[] = []
   readonly #clock: Clock
   readonly #ring: (key: K) => void
@@ -35,17 +40,28 @@ export class Alarms<K> {
     return this.#due.size
   }
 
-  /** The earlier of two times for one key counts. */
+  /** At a time of day. The earlier of two times for one key counts. */
   set(key: K, atMs: number): void {
+    this.setAfter(key, atMs - this.#clock.now())
+  }
+
+  /** Likewise, so long from now. */
+  setAfter(key: K, delayMs: number): void {
+    const dueMs = monotonicOf(this.#clock) + delayMs
     const current = this.#due.get(key)
-    if (current !== undefined && current <= atMs) return
-    this.#due.set(key, atMs)
-    this.#push({ key, atMs })
-    if (atMs < this.#sleepingUntil) this.#sleep()
+    if (current !== undefined && current.dueMs <= dueMs) return
+    if (current !== undefined) current.key = undefined
+    const entry: Entry<K> = { key, dueMs }
+    this.#due.set(key, entry)
+    this.#push(entry)
+    if (dueMs < this.#sleepingUntil) this.#sleep()
   }
 
   cancel(key: K): void {
-    if (!this.#due.delete(key)) return
+    const entry = this.#due.get(key)
+    if (entry === undefined) return
+    this.#due.delete(key)
+    entry.key = undefined
     // With a signal, somebody ends it: the timer may go on, and serve the next one.
     if (this.#due.size === 0 && this.#signal === undefined) this.#rest()
     else if (this.#heap.length > leftoversAtLeast && this.#heap.length > 4 * this.#due.size) this.#compact()
@@ -62,7 +78,7 @@ export class Alarms<K> {
   /** Leftovers go when their time comes; where most are cancelled long before, they would pile up until then. */
   #compact(): void {
     this.#heap.length = 0
-    for (const [key, atMs] of this.#due) this.#push({ key, atMs })
+    for (const entry of this.#due.values()) this.#push(entry)
   }
 
   /** One sleep at a time: an earlier alarm ends the one that is under way. */
@@ -74,30 +90,36 @@ export class Alarms<K> {
       this.#sleepingUntil = Infinity
       return
     }
-    this.#sleepingUntil = first.atMs
+    this.#sleepingUntil = first.dueMs
     const wake = new AbortController()
     this.#wake = wake
-    this.#clock.sleep(Math.max(0, first.atMs - this.#clock.now()), wake.signal).then(
+    this.#clock.sleep(Math.max(0, Math.ceil(first.dueMs - monotonicOf(this.#clock))), wake.signal).then(
       () => this.#ringDue(wake),
       () => {},
     )
   }
 
-  #ringDue(wake: AbortController): void {
-    if (this.#wake !== wake || this.#signal?.aborted) return
-    const now = this.#clock.now()
-    for (let first = this.#heap[0]; first !== undefined && first.atMs <= now; first = this.#heap[0]) {
+  async #ringDue(wake: AbortController): Promise<void> {
+    for (let rung = 0; this.#wake === wake && !this.#signal?.aborted; ) {
+      const first = this.#heap[0]
+      if (first === undefined || first.dueMs > monotonicOf(this.#clock)) return this.#sleep()
+      if (rung === ringsPerTurn) {
+        rung = 0
+        // Whatever is set or cancelled meanwhile finds the heap in order.
+        await nextTurn()
+        continue
+      }
       this.#pop()
-      if (this.#due.get(first.key) !== first.atMs) continue
+      if (first.key === undefined) continue
       this.#due.delete(first.key)
+      rung += 1
       this.#ring(first.key)
     }
-    this.#sleep()
   }
 
   #dropLeftovers(): void {
     for (let first = this.#heap[0]; first !== undefined; first = this.#heap[0]) {
-      if (this.#due.get(first.key) === first.atMs) return
+      if (first.key !== undefined) return
       this.#pop()
     }
   }
@@ -108,7 +130,7 @@ export class Alarms<K> {
     heap.push(entry)
     while (index > 0) {
       const parent = (index - 1) >> 1
-      if (heap[parent]!.atMs <= entry.atMs) break
+      if (heap[parent]!.dueMs <= entry.dueMs) break
       heap[index] = heap[parent]!
       index = parent
     }
@@ -123,8 +145,8 @@ export class Alarms<K> {
     for (;;) {
       let child = 2 * index + 1
       if (child >= heap.length) break
-      if (child + 1 < heap.length && heap[child + 1]!.atMs < heap[child]!.atMs) child += 1
-      if (heap[child]!.atMs >= last.atMs) break
+      if (child + 1 < heap.length && heap[child + 1]!.dueMs < heap[child]!.dueMs) child += 1
+      if (heap[child]!.dueMs >= last.dueMs) break
       heap[index] = heap[child]!
       index = child
     }

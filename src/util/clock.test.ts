@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { systemClock } from './clock.ts'
+import { ringAfter, systemClock } from './clock.ts'
 
 beforeEach(() => {
   vi.useFakeTimers({ now: 1000 })
@@ -85,4 +85,14 @@ test('leaves no listener behind', async () => {
   expect(removed.mock.calls.map(([type, listener]) => [type, listener])).toEqual(
     added.mock.calls.map(([type, listener]) => [type, listener]),
   )
+})
+
+test.each([500, 2 ** 31 + 500])('rings after %i milliseconds, once', async (delayMs) => {
+  const ring = vi.fn()
+  ringAfter(delayMs, ring)
+  await vi.advanceTimersByTimeAsync(delayMs - 1)
+  expect(ring).not.toHaveBeenCalled()
+  await vi.advanceTimersByTimeAsync(1)
+  expect(ring).toHaveBeenCalledTimes(1)
+  expect(vi.getTimerCount()).toBe(0)
 })

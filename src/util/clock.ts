@@ -5,6 +5,8 @@ export interface Clock {
   now(): number
   /** Resolves after so many milliseconds; rejects with the signal's reason when it is aborted before. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>
+  /** Milliseconds from an arbitrary moment that are never set back or forward. Default: as `now`. */
+  monotonic?(): number
 }
 
 /**
@@ -18,6 +20,7 @@ const longestTimerMs = 2 ** 31 - 1
 
 export const systemClock: Clock = {
   now: () => Date.now(),
+  monotonic: () => performance.now(),
 
   async sleep(delayMs, signal) {
     let left = delayMs
@@ -27,6 +30,13 @@ export const systemClock: Clock = {
       left -= part
     } while (left > 0)
   },
+}
+
+/** Calls it after so long if the process is still there: nothing is kept alive for it. */
+export function ringAfter(delayMs: number, ring: () => void): void {
+  const part = Math.min(delayMs, longestTimerMs)
+  const next = () => (delayMs > part ? ringAfter(delayMs - part, ring) : ring())
+  setTimeout(next, part).unref()
 }
 
 /** Resolves once the input that has already come was dealt with: what follows from it can then be sent together. */
@@ -51,6 +61,11 @@ function sleepOnce(delayMs: number, signal: AbortSignal | undefined): Promise<vo
     }
     signal?.addEventListener('abort', interrupt, { once: true })
   })
+}
+
+/** For durations: what such a clock tells of the time of day may jump. */
+export function monotonicOf(clock: Clock): number {
+  return clock.monotonic?.() ?? clock.now()
 }
 
 /** Milliseconds from an arbitrary moment; never set back, so it is for measuring how long something took. */

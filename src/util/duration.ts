@@ -12,7 +12,7 @@ export function toMs(duration: Duration, what: string = 'a duration'): number {
   if (ms !== undefined) return ms
   throw new KopfError(
     'KOPF_DURATION',
-    `Cannot use ${JSON.stringify(duration) ?? String(duration)} as ${what}: expected a number of seconds that is not negative, or a string such as "500ms", "10s", "5m" or "1h"`,
+    `Cannot use ${typeof duration === 'number' ? duration : JSON.stringify(duration)} as ${what}: expected a number of seconds that is not negative, or a string such as "500ms", "10s", "5m" or "1h"`,
   )
 }
 

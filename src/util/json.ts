@@ -16,6 +16,12 @@ export function isPlainObject(value: unknown): value is { [key: string]: Json } 
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** Whether it was written as `{}` or made without a prototype, in whatever realm: no instance of a class. */
+export function hasPlainPrototype(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value)
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
 /** Plain assignment to `__proto__` would change the prototype instead of adding the key. */
 export function setOwn<V>(target: { [key: string]: V }, key: string, value: V): void {
   if (key === '__proto__') {

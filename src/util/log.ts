@@ -104,13 +104,16 @@ export interface CreateLoggerOptions {
 export function createLogger(target: LogSink | PinoLike, name: string, options: CreateLoggerOptions = {}): Logger {
   const sink = toLogSink(target)
   const { object, isLocal } = options
-  const at =
-    (level: LogLevel) =>
-    (message: string, fields?: LogFields): void => {
-      if (!isAtLeast(level, sink.minimumLevel)) return
-      sink.log({ level, name, message: toText(message), fields: fields ?? undefined, object, isLocal })
-    }
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  const log = (level: LogLevel, message: string, fields?: LogFields): void => {
+    if (!isAtLeast(level, sink.minimumLevel)) return
+    sink.log({ level, name, message: toText(message), fields: fields ?? undefined, object, isLocal })
+  }
+  return {
+    debug: (message, fields) => log('debug', message, fields),
+    info: (message, fields) => log('info', message, fields),
+    warn: (message, fields) => log('warn', message, fields),
+    error: (message, fields) => log('error', message, fields),
+  }
 }
 
 /** A sink as it is, or one in front of a logger of pino's shape. */
