@@ -21,6 +21,16 @@ export const on: On<Record<string, unknown>> = new Proxy({} as On<Record<string,
   get: (_, kind) => getDefaultOperator().on[kind as keyof On<object>],
 })
 
+export const daemon: Operator['daemon'] = forward('daemon')
+export const timer: Operator['timer'] = forward('timer')
+export const index: Operator['index'] = forward('index')
+
+function forward<K extends 'daemon' | 'timer' | 'index'>(kind: K): Operator[K] {
+  const register = (...args: readonly unknown[]) =>
+    (getDefaultOperator()[kind] as (...args: readonly unknown[]) => unknown)(...args)
+  return register as Operator[K]
+}
+
 export function start(options?: RunOptions): Promise<RunningOperator> {
   return getDefaultOperator().start(options)
 }

@@ -26,6 +26,16 @@ function hasBrand(value: unknown, name: string): boolean {
   return (value as { [brands]?: readonly string[] })[brands]?.includes(name) ?? false
 }
 
+/** What an error is an instance of, by name; empty for those that are none of ours. */
+export function brandsOf(error: object): readonly string[] {
+  return (error as { [brands]?: readonly string[] })[brands] ?? []
+}
+
+/** For an error that was made anew from what another thread told of it. */
+export function rebrand(error: Error, names: readonly string[]): void {
+  if (names.length > 0) Object.defineProperty(error, brands, { value: names })
+}
+
 /** The root of all errors of this package. `code` is stable across versions; the message is for people. */
 export class KopfError extends Error {
   readonly code: string
@@ -77,3 +87,11 @@ export class HandlerRetriesError extends PermanentError {
   }
 }
 brand('HandlerRetriesError')(HandlerRetriesError)
+
+/** Nothing that could log in has found credentials for a cluster. */
+export class LoginError extends KopfError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('KOPF_LOGIN', message, options)
+  }
+}
+brand('LoginError')(LoginError)

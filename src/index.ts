@@ -22,7 +22,11 @@ export type {
   Body,
   BodyEssence,
   ChangeArgs,
+  DaemonArgs,
+  DaemonStoppingReason,
   EventArgs,
+  IndexArgs,
+  Indices,
   Memo,
   Meta,
   ObjectArgs,
@@ -30,9 +34,12 @@ export type {
   Recorder,
   Spec,
   Status,
+  Stopped,
+  TimerArgs,
 } from './core/handling/args.ts'
 export { ABSENT, all, any, none, not, PRESENT } from './core/handling/filters.ts'
 export type { ErrorsMode, FieldPath } from './core/handling/handler.ts'
+export type { Index, Store } from './core/handling/index-table.ts'
 export type { Lifecycle, LifecycleContext } from './core/handling/lifecycles.ts'
 export { lifecycles } from './core/handling/lifecycles.ts'
 export type { Patch, PatchFunction } from './core/patching/patch.ts'
@@ -51,11 +58,12 @@ export {
   StatusProgressStorage,
 } from './core/persistence/progress-storage.ts'
 export type { Settings } from './core/settings.ts'
-export { getDefaultOperator, on, run, setDefaultOperator, start } from './default-operator.ts'
+export { daemon, getDefaultOperator, index, on, run, setDefaultOperator, start, timer } from './default-operator.ts'
 export {
   HandlerRetriesError,
   HandlerTimeoutError,
   KopfError,
+  LoginError,
   PermanentError,
   TemporaryError,
   type TemporaryErrorOptions,
@@ -90,10 +98,13 @@ export type {
   Register,
   RegisterActivity,
   RegisterField,
+  RegisterIndex,
+  RegisterWithOptions,
   RunningOperator,
   RunOptions,
 } from './operator.ts'
 export { Operator } from './operator.ts'
+export { type InWorkerOptions, inWorker, type WorkerArgs } from './running/in-worker.ts'
 export type { Duration } from './util/duration.ts'
 export type { LogFormat } from './util/log.ts'
 export { configureLogging, type LoggingOptions, type LogSink, type ObjectLogger } from './util/log.ts'

@@ -1,4 +1,6 @@
 /** The operator: a registry of handlers that can be started. The one way to write an operator of any size. */
+
+import type { ConnectionInfo } from './client/credentials.ts'
 import type {
   ActivityArgs,
   ActivityOptions,
@@ -9,15 +11,17 @@ import type {
   Kind,
   OptionsOf,
 } from './core/handling/args.ts'
-import type { FieldPath } from './core/handling/handler.ts'
-import type { HandlerKind } from './core/handling/kinds.ts'
+import type { FieldPath, Handler } from './core/handling/handler.ts'
+import type { Index } from './core/handling/index-table.ts'
+import type { ActivityKind, HandlerKind } from './core/handling/kinds.ts'
 import { defaultLifecycle, type Lifecycle } from './core/handling/lifecycles.ts'
 import { createHandler } from './core/handling/register.ts'
 import { Registry } from './core/handling/registry.ts'
 import { createSettings, type PartialSettings, type Settings } from './core/settings.ts'
 import { KopfError } from './errors.ts'
 import type { ObjectOf, ResourceDefinition, ResourceLike } from './kube/resources.ts'
-import { type RunningOperator, type RunOptions, startOperator } from './running/run.ts'
+import { startOperator } from './running/run.ts'
+import type { RunningOperator, RunOptions } from './running/run-options.ts'
 import { untilSignal } from './util/signals.ts'
 
 export type { RunningOperator, RunOptions }
@@ -66,9 +70,80 @@ type OpenPath<T, P extends string> = string extends keyof T
       : never
     : never
 
-export interface RegisterActivity<M> {
-  (handler: HandlerFn<ActivityArgs<M>>): void
-  (options: ActivityOptions, handler: HandlerFn<ActivityArgs<M>>): void
+/** As `Register`, for kinds that cannot do without options. */
+export type RegisterWithOptions<K extends Kind, M> = <const R extends ResourceLike>(
+  resource: R,
+  options: OptionsOf<ArgsOf<ObjectOf<R>, M>[K]>[K],
+  handler: HandlerFn<ArgsOf<ObjectOf<R>, M>[K]>,
+) => void
+
+/** What an indexing function answers with keys; undefined and null leave what there is. */
+type Pairs<K, V> = Iterable<readonly [K, V]> | null | undefined
+
+type IndexFn<R extends ResourceLike, M, Result> = (
+  args: ArgsOf<ObjectOf<R>, M>['index'],
+) => Result | PromiseLike<Result>
+
+type IndexOptions<R extends ResourceLike, M> = OptionsOf<ArgsOf<ObjectOf<R>, M>['index']>['index']
+
+/** Written so that the compiler takes `[namespace, name]` for a pair, and a text for any text. */
+type Anything = NonNullable<unknown> | [] | null | undefined
+
+/** A plain object is read as its entries; the Kubernetes object itself, or anything else, is one value without a key. */
+type IndexOf<Result> = Index<KeyIn<Result>, ValueIn<Result>>
+type KeyIn<Result> = Result extends unknown
+  ? IsPlain<Result> extends true
+    ? Extract<keyof Result, string>
+    : null
+  : never
+type ValueIn<Result> =
+  Result extends Iterator<infer Item> ? readonly Item[] : IsPlain<Result> extends true ? Result[keyof Result] : Result
+
+type IsPlain<T> = T extends Iterable<unknown> | Date | ((...args: never[]) => unknown)
+  ? false
+  : T extends object
+    ? IsKubeObject<T> extends true
+      ? false
+      : true
+    : false
+
+/** Known by these three; in types that make them optional, too. What is open to any key is not meant by them. */
+type IsKubeObject<T> = T extends { readonly apiVersion: unknown; readonly kind: unknown; readonly metadata: unknown }
+  ? true
+  : string extends keyof T
+    ? false
+    : 'apiVersion' | 'kind' | 'metadata' extends keyof T
+      ? true
+      : false
+
+/**
+ * Declares an index. A `Map`, or pairs, are keys and values; so are the entries of a plain object. Anything else is a value
+ * under the key null. None at all takes the object out of the index; undefined leaves it there as it was.
+ */
+export interface RegisterIndex<M> {
+  <const R extends ResourceLike, K extends Anything, V extends Anything>(
+    resource: R,
+    fn: IndexFn<R, M, Pairs<K, V>>,
+  ): Index<K, V>
+  <const R extends ResourceLike, K extends Anything, V extends Anything>(
+    resource: R,
+    options: IndexOptions<R, M>,
+    fn: IndexFn<R, M, Pairs<K, V>>,
+  ): Index<K, V>
+  <const R extends ResourceLike, Result extends Anything>(
+    resource: R,
+    fn: IndexFn<R, M, Result>,
+  ): IndexOf<NonNullable<Result>>
+  <const R extends ResourceLike, Result extends Anything>(
+    resource: R,
+    options: IndexOptions<R, M>,
+    fn: IndexFn<R, M, Result>,
+  ): IndexOf<NonNullable<Result>>
+}
+
+export interface RegisterActivity<M, Result = unknown> {
+  (handler: (args: ActivityArgs<M>) => Result | PromiseLike<Result>): void
+  (options: ActivityOptions, handler: (args: ActivityArgs<M>) => Result | PromiseLike<Result>): void
 }
 
 export interface On<M> {
@@ -76,6 +151,10 @@ export interface On<M> {
   readonly startup: RegisterActivity<M>
   /** After everything else has ended. */
   readonly cleanup: RegisterActivity<M>
+  /** How to reach the cluster; without any, the service account of the pod, or the kubeconfig. */
+  readonly login: RegisterActivity<M, ConnectionInfo | null | undefined>
+  /** What the liveness endpoint tells, by id. */
+  readonly probe: RegisterActivity<M>
   /** A new object, or one seen for the first time. */
   readonly create: Register<'create', M>
   /** An object that was there when the operator started. */
@@ -93,8 +172,8 @@ export interface On<M> {
 export interface OperatorOptions<M extends object> {
   /** For messages. */
   readonly name?: string
-  /** Makes the memo: every object gets a copy of it as `memo`. */
-  readonly memo?: () => M
+  /** Makes the memo: every object gets a copy of it as `memo`, one level deep, or what its method `clone` returns. */
+  readonly memo?: () => M & { clone?(): M }
   readonly settings?: PartialSettings
   /** Which handlers go first; default: all that are due, in the order of registration. */
   readonly lifecycle?: Lifecycle
@@ -118,6 +197,12 @@ const brand: unique symbol = Symbol.for('kopf.Operator') as never
 export class Operator<M extends object = Record<string, unknown>> {
   readonly name: string | undefined
   readonly on: On<M>
+  /** Runs beside each object, for as long as it is there. */
+  readonly daemon: Register<'daemon', M>
+  /** Called again and again for each object, or when its changes have settled. */
+  readonly timer: RegisterWithOptions<'timer', M>
+  /** Keeps an overview of all objects in memory, by key. */
+  readonly index: RegisterIndex<M>
   readonly settings: Settings
   readonly #registry = new Registry()
   readonly #definitions = new Set<ResourceDefinition<object>>()
@@ -134,6 +219,8 @@ export class Operator<M extends object = Record<string, unknown>> {
     this.on = {
       startup: this.#registerActivity('startup'),
       cleanup: this.#registerActivity('cleanup'),
+      login: this.#registerActivity('login'),
+      probe: this.#registerActivity('probe'),
       create: this.#register('create'),
       resume: this.#register('resume'),
       update: this.#register('update'),
@@ -141,6 +228,9 @@ export class Operator<M extends object = Record<string, unknown>> {
       event: this.#register('event'),
       field: this.#registerField(),
     }
+    this.daemon = this.#register('daemon')
+    this.timer = this.#register('timer')
+    this.index = this.#registerIndex()
   }
 
   /** Whether nothing is registered. */
@@ -187,9 +277,14 @@ export class Operator<M extends object = Record<string, unknown>> {
 
   /** Runs it until the process is told to stop, or it fails. */
   async run(options: RunOptions = {}): Promise<void> {
-    const stopped = untilSignal()
-    await using running = await this.start(options)
-    await Promise.race([stopped, running.done])
+    const ended = new AbortController()
+    const stopped = untilSignal({ until: ended.signal })
+    try {
+      await using running = await this.start(options)
+      await Promise.race([stopped, running.done])
+    } finally {
+      ended.abort()
+    }
   }
 
   #register<K extends Kind>(kind: K & HandlerKind): Register<K, M> {
@@ -206,16 +301,29 @@ export class Operator<M extends object = Record<string, unknown>> {
     }) as RegisterField<M>
   }
 
-  #registerActivity(kind: HandlerKind): RegisterActivity<M> {
+  #registerIndex(): RegisterIndex<M> {
+    return ((resource: ResourceLike, ...rest: readonly unknown[]) => {
+      const [options, fn] = rest.length > 1 ? rest : [undefined, rest[0]]
+      return this.#add('index', resource, [options, fn]).index
+    }) as RegisterIndex<M>
+  }
+
+  #registerActivity(kind: ActivityKind): RegisterActivity<M> {
     return (...rest: readonly unknown[]) => {
       const [options, fn] = rest.length > 1 ? rest : [undefined, rest[0]]
       this.#registry.add(createHandler(kind, undefined, options as object | undefined, fn))
     }
   }
 
-  #add(kind: HandlerKind, resource: ResourceLike, [options, fn]: readonly [unknown, unknown], field?: FieldPath): void {
-    this.#registry.add(createHandler(kind, resource, options as object | undefined, fn, field))
+  #add(
+    kind: HandlerKind,
+    resource: ResourceLike,
+    [options, fn]: readonly [unknown, unknown],
+    field?: FieldPath,
+  ): Handler {
+    const handler = this.#registry.add(createHandler(kind, resource, options as object | undefined, fn, field))
     if (isDefinition(resource)) this.#definitions.add(resource)
+    return handler
   }
 }
 

@@ -97,9 +97,9 @@ export interface AdmissionSettings {
 export interface ExecutionSettings {
   /** How long to wait after an arbitrary error of a handler that has no `backoff` of its own. Default: 60. */
   defaultBackoff: Duration
-  /** Accepted and of no effect: handlers run in the event loop, there is no pool of threads. Default: null. */
+  /** Accepted and of no effect: threads are for handlers made by `inWorker`, and there is one kind of them. Default: null. */
   executor: object | null
-  /** Accepted and of no effect, like `executor`; see `queueing.workerLimit`. Default: null. */
+  /** How many threads there can be for handlers made by `inWorker`; null for as many as there are cores. Default: null. */
   maxWorkers: number | null
 }
 

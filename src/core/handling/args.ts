@@ -5,11 +5,21 @@
 import type { Client } from '../../client/client.ts'
 import type { ObjectMeta } from '../../kube/objects.ts'
 import type { ObjectOf, OpenObject, Resource, ResourceLike } from '../../kube/resources.ts'
+import type { Duration } from '../../util/duration.ts'
 import type { Logger } from '../../util/log.ts'
 import type { Diff, HandlerReason } from '../causation/causes.ts'
 import type { Patch } from '../patching/patch.ts'
 import type { Settings } from '../settings.ts'
-import type { CompareOptions, FilterOptions, NamedOptions, RetryOptions } from './options.ts'
+import type { Index } from './index-table.ts'
+import type {
+  BackgroundOptions,
+  CancellationOptions,
+  CompareOptions,
+  FilterOptions,
+  NamedOptions,
+  RetryOptions,
+  RhythmOptions,
+} from './options.ts'
 
 /** Everything below it is read-only too. Functions and scalars stay as they are. */
 type DeepReadonly<T> = T extends (...args: never[]) => unknown
@@ -50,12 +60,16 @@ export interface Recorder {
   for(object: object | readonly object[]): Recorder
 }
 
+/** All indices by their ids; the value of `index()` is the same, with types. */
+export type Indices = Readonly<Record<string, Index<unknown, unknown>>>
+
 interface CommonArgs<M> {
   readonly logger: Logger
   readonly memo: M
   /** The option `param` of this registration. */
   readonly param: unknown
   readonly client: Client
+  readonly indices: Indices
 }
 
 interface RetryArgs {
@@ -119,6 +133,32 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>> extends ObjectArgs<T, M>, 
   ) => Promise<void>
 }
 
+/** Why a daemon or a timer is told to stop; the latest reason where there are several. */
+export type DaemonStoppingReason = 'filters-mismatch' | 'resource-deleted' | 'operator-pausing' | 'operator-exiting'
+
+/** Whether to stop, for those that run beside an object. */
+export interface Stopped {
+  isSet(): boolean
+  /** Undefined as long as it is not set. */
+  readonly reason: DaemonStoppingReason | undefined
+  /** Resolves after so long, or as soon as it is set; for ever until then without a duration. Says whether it is set. */
+  wait(duration?: Duration): Promise<boolean>
+  /** Aborted as soon as it is set: for `fetch`, timers and the like. */
+  readonly signal: AbortSignal
+}
+
+/** The object and its parts are live: they show its latest state whenever they are looked into. */
+export interface DaemonArgs<T, M> extends ObjectArgs<T, M>, RetryArgs {
+  readonly stopped: Stopped
+}
+
+export interface TimerArgs<T, M> extends ObjectArgs<T, M>, RetryArgs {
+  readonly stopped: Stopped
+}
+
+/** What is found goes into the index; the object itself is not changed here. */
+export interface IndexArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch'>, RetryArgs {}
+
 export interface ActivityArgs<M> extends CommonArgs<M>, RetryArgs {
   readonly settings: Settings
 }
@@ -130,6 +170,9 @@ export interface ArgsOf<T, M> {
   update: ChangeArgs<T, M>
   delete: ChangeArgs<T, M>
   event: EventArgs<T, M>
+  index: IndexArgs<T, M>
+  daemon: DaemonArgs<T, M>
+  timer: TimerArgs<T, M>
 }
 
 export type Kind = keyof ArgsOf<OpenObject, object>
@@ -138,7 +181,7 @@ export type Kind = keyof ArgsOf<OpenObject, object>
 export type Args<K extends Kind, R extends ResourceLike, M = Record<string, unknown>> = ArgsOf<ObjectOf<R>, M>[K]
 
 /** What filters see: no attempt is under way yet. */
-type FilterArgs<A> = Omit<A, keyof RetryArgs | 'param' | 'patch' | 'subhandler' | 'execute'>
+type FilterArgs<A> = Omit<A, keyof RetryArgs | 'param' | 'patch' | 'subhandler' | 'execute' | 'stopped'>
 
 type Filtered<A> = NamedOptions & FilterOptions<FilterArgs<A>>
 type Compared<A> = CompareOptions<FilterArgs<A>>
@@ -160,6 +203,9 @@ export interface OptionsOf<A> {
       readonly optional?: boolean
     }
   event: Filtered<A>
+  index: Filtered<A> & RetryOptions
+  daemon: Filtered<A> & RetryOptions & BackgroundOptions<FilterArgs<A>> & CancellationOptions
+  timer: Filtered<A> & RetryOptions & BackgroundOptions<FilterArgs<A>> & RhythmOptions
 }
 
 export type FieldOptions<A> = Omit<Filtered<A>, 'field'> & RetryOptions & Compared<A>

@@ -5,12 +5,13 @@
  * Who is called, and what for, is the matter of agenda.ts.
  */
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
-import { noLongerNeeded } from '../../util/clock.ts'
+import { monotonicOf, noLongerNeeded } from '../../util/clock.ts'
 import { toMs } from '../../util/duration.ts'
 import { deepFreeze } from '../../util/frozen.ts'
+import { join } from '../../util/join.ts'
 import type { HandlerReason } from '../causation/causes.ts'
 import { reduceDiff } from '../causation/diff.ts'
-import { createPatch, mergeInto, type Patch, type PatchFunction, readPatch } from '../patching/patch.ts'
+import { createPatch, type PatchFunction } from '../patching/patch.ts'
 import { Agenda, type AgendaOptions } from './agenda.ts'
 import { type Cause, titles } from './cause.ts'
 import { resolveField } from './filters.ts'
@@ -18,9 +19,8 @@ import type { Handler } from './handler.ts'
 import { attempt, type CallWatch, type InvokeOptions } from './invoke.ts'
 import type { Lifecycle } from './lifecycles.ts'
 import { ChildrenRetry, type Outcome } from './outcomes.ts'
-import { nameFunctions } from './patch-functions.ts'
 import { isFinished, type Progress, withOutcome } from './progress.ts'
-import { checkResult, deliverResult } from './results.ts'
+import { checkResult, collectWish, type Wishes } from './results.ts'
 import { selectHandlers } from './select.ts'
 import { Subhandling } from './subhandling.ts'
 
@@ -33,6 +33,8 @@ export interface CycleOptions extends AgendaOptions {
   readonly signal: AbortSignal
   /** Aborted when no further handler is to be called: what is not done then is for the next process. */
   readonly stopping: AbortSignal
+  /** Something was written since the cycle began, by whomever of ours. */
+  readonly isOutdated: () => boolean
   /** Writes what there is so far, because the handler that is running now takes its time. */
   readonly flush: (cycle: Cycle) => Promise<void>
 }
@@ -40,7 +42,7 @@ export interface CycleOptions extends AgendaOptions {
 /** No finished handler's progress stays unwritten for longer while another one runs. */
 const unwrittenAtMostMs = 1000
 
-export class Cycle {
+export class Cycle implements Wishes {
   /** What the handlers want to be different, in the order they finished. */
   readonly merge: JsonObject = {}
   readonly fns: PatchFunction<KubeObject>[] = []
@@ -56,7 +58,7 @@ export class Cycle {
     this.#options = options
     this.#agenda = new Agenda(options)
     const defaultBackoffMs = toMs(settings.execution.defaultBackoff)
-    this.#invoke = { clock, logger, watch, defaultBackoffMs, what: 'Handler' }
+    this.#invoke = { clock, logger, watch, defaultBackoffMs }
   }
 
   get isDone(): boolean {
@@ -95,7 +97,8 @@ export class Cycle {
       if (planned.length > 0) continue
       if (!this.isDone || !agenda.reopen(reason)) break
     }
-    if (this.isDone && reason !== 'noop' && agenda.hasHandlers) {
+    // Not again for what was done before: of an object that is only waiting for its daemons to end.
+    if (this.isDone && reason !== 'noop' && agenda.hasHandlers && this.hasCalled) {
       const { success, failure } = agenda.ledger.counts(reason)
       this.#options.logger.info(`${titles[reason]} is processed: ${success} succeeded; ${failure} failed.`)
     }
@@ -103,7 +106,8 @@ export class Cycle {
 
   /** What is not done then is for the next process; or for the next cycle, which sees what this one has written already. */
   get #isCutShort(): boolean {
-    return this.#options.stopping.aborted || this.#hasFlushed
+    const { stopping, isOutdated } = this.#options
+    return stopping.aborted || this.#hasFlushed || isOutdated()
   }
 
   store(body: KubeObject, patch: JsonObject): void {
@@ -136,25 +140,22 @@ export class Cycle {
       this.#runChildren(declared, { cause, seen: progress.seen }, [...lineage, subrefs]),
     )
     const call = attempt(this.#invoke, handler, progress, {
-      args: (retryArgs) => ({
-        ...this.#options.args(),
-        ...this.#causeArgs(cause, handler),
-        ...retryArgs,
-        ...children.args,
-        param: handler.param,
-        signal: this.#options.signal,
-        patch,
-      }),
+      args: (retryArgs) =>
+        join(this.#options.args(), this.#causeArgs(cause, handler), retryArgs, children.args, {
+          param: handler.param,
+          signal: this.#options.signal,
+          patch,
+        }),
       finish: async (result) => {
         await children.finish()
         return checkResult(handler, patch, result)
       },
     })
     const outcome = await this.#writingMeanwhile(call)
-    this.#collect(handler, patch, outcome)
-    const nowMs = this.#options.clock.now()
-    this.#agenda.end(handler, withOutcome(progress, outcome, { nowMs, seen: undefined, subrefs }))
-    if (outcome.type !== 'retry') this.#unwrittenSinceMs ??= nowMs
+    collectWish(this, { handler, patch, outcome })
+    const { clock } = this.#options
+    this.#agenda.end(handler, withOutcome(progress, outcome, { nowMs: clock.now(), seen: undefined, subrefs }))
+    if (outcome.type !== 'retry') this.#unwrittenSinceMs ??= monotonicOf(clock)
   }
 
   /** Field handlers are told of their field alone. Frozen like the body: what is stored as handled is this very essence. */
@@ -190,24 +191,13 @@ export class Cycle {
     throw new ChildrenRetry(Math.max(0, Math.min(...pending.map(({ delayedMs = nowMs }) => delayedMs - nowMs))))
   }
 
-  #collect(handler: Handler, patch: Patch<KubeObject>, outcome: Outcome): void {
-    try {
-      const { merge, fns } = readPatch(patch as Patch<never>)
-      mergeInto(this.merge, merge)
-      this.fns.push(...nameFunctions(fns, handler.id))
-    } catch {
-      // The attempt has failed for it already.
-    }
-    if (outcome.type !== 'done' || outcome.result === undefined || outcome.result === null) return
-    deliverResult(this.merge, handler.id, outcome.result)
-  }
-
   /** While a handler takes its time, those before it do not wait with what they have done. */
   async #writingMeanwhile(call: Promise<Outcome>): Promise<Outcome> {
     if (this.#unwrittenSinceMs === undefined) return call
     const { clock, flush } = this.#options
     const finished = new AbortController()
-    const timer = clock.sleep(Math.max(0, this.#unwrittenSinceMs + unwrittenAtMostMs - clock.now()), finished.signal)
+    const leftMs = this.#unwrittenSinceMs + unwrittenAtMostMs - monotonicOf(clock)
+    const timer = clock.sleep(Math.max(0, leftMs), finished.signal)
     const first = await Promise.race([call.then(() => 'done' as const), timer.then(() => 'late' as const)])
     finished.abort(noLongerNeeded)
     timer.catch(() => {})

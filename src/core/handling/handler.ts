@@ -4,6 +4,7 @@
  */
 import type { ResourceSelector } from '../../kube/selectors.ts'
 import type { HandlerReason } from '../causation/causes.ts'
+import type { IndexTable } from './index-table.ts'
 
 export type ErrorsMode = 'ignored' | 'temporary' | 'permanent'
 
@@ -15,6 +16,30 @@ export type HandlerFunction = (args: never) => unknown
 
 /** A value to be equal to, PRESENT, ABSENT, or a callback that gets the value and all arguments. */
 export type ValuePattern = unknown
+
+/** When a timer is called; daemons have none of it: they are called once. */
+interface Rhythm {
+  /** From the end of one call to the beginning of the next; `sharp`: from beginning to beginning. */
+  readonly intervalMs: number | undefined
+  readonly sharp: boolean
+  /** How long the object must have been as it is. */
+  readonly idleMs: number | undefined
+}
+
+/** How one that is told to stop is made to; undefined for what is not limited, or as the settings say. */
+interface Cancellation {
+  readonly backoffMs: number | undefined
+  readonly timeoutMs: number | undefined
+  readonly pollingMs: number | undefined
+}
+
+/** What runs beside an object for as long as it is there. */
+export interface Background {
+  /** In milliseconds; or a function that answers with a duration. */
+  readonly initialDelay: number | ((args: never) => unknown)
+  readonly rhythm: Rhythm | undefined
+  readonly cancellation: Cancellation
+}
 
 export interface Handler {
   /** `create`, `event`, …: for messages, and the id of anonymous functions. */
@@ -33,7 +58,7 @@ export interface Handler {
   readonly initial: boolean
   /** Also for objects that are being deleted (on.resume with `deleted`). */
   readonly deleted: boolean
-  /** The object must not go before this was called (on.delete unless `optional`). */
+  /** The object must not go before this was called (on.delete unless `optional`), or while it runs (daemons, timers). */
   readonly needsFinalizer: boolean
   /** Only when its field has changed (on.update and on.field with a field). */
   readonly needsChange: boolean
@@ -53,4 +78,9 @@ export interface Handler {
   readonly retries: number | undefined
   /** Undefined for `settings.execution.defaultBackoff`. */
   readonly backoffMs: number | undefined
+
+  /** Daemons and timers. */
+  readonly background: Background | undefined
+  /** What an indexing function fills. */
+  readonly index: IndexTable | undefined
 }

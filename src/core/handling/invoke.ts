@@ -4,6 +4,7 @@ import { HandlerTimeoutError, PermanentError, TemporaryError } from '../../error
 import type { Clock } from '../../util/clock.ts'
 import type { Logger } from '../../util/log.ts'
 import type { Handler } from './handler.ts'
+import { kindOf, titleOf } from './kinds.ts'
 import {
   type Attempt,
   ChildrenRetry,
@@ -31,12 +32,10 @@ export interface CallEnd {
 }
 
 export interface InvokeOptions {
-  readonly clock: Clock
+  readonly clock: Pick<Clock, 'now'>
   readonly logger: Logger
   readonly watch: CallWatch
   readonly defaultBackoffMs: number
-  /** How messages call it. */
-  readonly what: 'Handler' | 'Activity'
 }
 
 /** What belongs to an attempt itself. */
@@ -51,6 +50,8 @@ export interface Call {
   readonly args: (retryArgs: RetryArgs) => object
   /** What is to be done before the call counts as finished: gives the result its final form. */
   readonly finish: (result: unknown) => unknown
+  /** Whether the error only says that it has ended because it was asked to. */
+  readonly isInterruption?: (error: unknown) => boolean
 }
 
 /** One attempt of one handler. */
@@ -58,10 +59,10 @@ export async function attempt(
   options: InvokeOptions,
   handler: Handler,
   { startedMs, retries }: Pick<Progress, 'startedMs' | 'retries'>,
-  { args, finish }: Call,
+  { args, finish, isInterruption }: Call,
 ): Promise<Outcome> {
-  const { clock, logger, defaultBackoffMs, what } = options
-  const title = `${what} '${handler.id}'`
+  const { clock, logger, defaultBackoffMs } = options
+  const title = titleOf(handler)
   const facts = (): Attempt => ({ handler, startedMs, retries, defaultBackoffMs, nowMs: clock.now() })
   logger.debug(`${title} is invoked.`)
   const exceeded = checkLimits(facts())
@@ -73,9 +74,13 @@ export async function attempt(
     const runtime = (clock.now() - startedMs) / 1000
     const result = await invoke(options, handler, args({ retry: retries, started: new Date(startedMs), runtime }))
     const outcome = toOutcome(await finish(result))
-    logger.info(`${title} succeeded.`)
+    logger[kindOf(handler)?.successLevel ?? 'info'](`${title} succeeded.`)
     return outcome
   } catch (error) {
+    if (isInterruption?.(error)) {
+      logger.debug(`${title} is cancelled.`)
+      return toOutcome(undefined)
+    }
     const outcome = toErrorOutcome(error, facts())
     hideOurFrames(error)
     report(logger, title, outcome, error)
@@ -139,6 +144,7 @@ function limitOf(error: unknown): string {
 /** The platform's words for a write to a frozen object do not say what to do instead. */
 function hintFor(error: unknown): string {
   const isReadOnly =
-    isOf(error, TypeError) && /read.only property|not extensible|Cannot delete property/.test(error.message)
+    isOf(error, TypeError) &&
+    /read.only property|not extensible|Cannot delete property|on proxy: trap returned falsish/.test(error.message)
   return isReadOnly ? ' (the object is read-only: put what should change into "patch")' : ''
 }

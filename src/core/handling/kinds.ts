@@ -2,17 +2,23 @@
 import type { HandlerReason } from '../causation/causes.ts'
 import type { ErrorsMode } from './handler.ts'
 
-/** Where handlers are kept and called: with every event, with changes, or with the operator itself. */
-export type Room = 'event' | 'change' | 'activity'
+/** Where handlers are kept and called: before all others, with every event, with changes, beside the object, or with the operator. */
+export type Room = 'index' | 'event' | 'change' | 'background' | 'activity'
+
+/** How messages call them, as in Kopf. */
+type Title = 'Handler' | 'Indexer' | 'Daemon' | 'Timer' | 'Activity'
 
 export interface Kind {
   readonly room: Room
+  readonly title: Title
   readonly reasons: readonly HandlerReason[] | undefined
   readonly initial: boolean
   readonly needsChange: boolean
-  /** Whether the finalizer is put on for it, unless it is `optional`. */
+  /** Whether the finalizer is put on for it, unless it is `optional`, or `finalizer` is false. */
   readonly needsFinalizer: boolean
   readonly errors: ErrorsMode
+  /** How loudly success is told; what is called for every state of every object is not worth a line of it. */
+  readonly successLevel: 'info' | 'debug'
   readonly options: readonly string[]
 }
 
@@ -23,17 +29,32 @@ const common = ['id', 'param']
 
 const changing: Kind = {
   room: 'change',
+  title: 'Handler',
   reasons: undefined,
   initial: false,
   needsChange: false,
   needsFinalizer: false,
   errors: 'temporary',
+  successLevel: 'info',
   options: [...common, ...retrying, ...filtering],
 }
 
-const activity: Kind = { ...changing, room: 'activity', options: [...common, ...retrying] }
+const background = ['initialDelay', 'finalizer']
+const activity: Kind = { ...changing, room: 'activity', title: 'Activity', options: [...common, ...retrying] }
 
-export type HandlerKind = 'create' | 'update' | 'delete' | 'resume' | 'field' | 'event' | 'startup' | 'cleanup'
+export type ActivityKind = 'startup' | 'cleanup' | 'login' | 'probe'
+
+export type HandlerKind =
+  | 'create'
+  | 'update'
+  | 'delete'
+  | 'resume'
+  | 'field'
+  | 'event'
+  | 'index'
+  | 'daemon'
+  | 'timer'
+  | ActivityKind
 
 export const kinds: Readonly<Record<HandlerKind | 'subhandler', Kind>> = {
   create: { ...changing, reasons: ['create'] },
@@ -49,8 +70,31 @@ export const kinds: Readonly<Record<HandlerKind | 'subhandler', Kind>> = {
   subhandler: { ...changing, options: ['param', ...retrying, ...filtering, ...comparing] },
   // Called with what is seen once and for all: there is nothing to try again on.
   event: { ...changing, room: 'event', errors: 'ignored', options: [...common, ...filtering] },
+  // A stale index is better than one with holes, unless told otherwise.
+  index: { ...changing, room: 'index', title: 'Indexer', errors: 'ignored', successLevel: 'debug' },
+  daemon: {
+    ...changing,
+    room: 'background',
+    title: 'Daemon',
+    needsFinalizer: true,
+    options: [...changing.options, ...background, 'cancellationBackoff', 'cancellationTimeout', 'cancellationPolling'],
+  },
+  timer: {
+    ...changing,
+    room: 'background',
+    title: 'Timer',
+    needsFinalizer: true,
+    options: [...changing.options, ...background, 'interval', 'sharp', 'idle'],
+  },
   startup: activity,
   cleanup: activity,
+  login: activity,
+  probe: activity,
+}
+
+/** `Daemon 'ping'`: how logs name it. */
+export function titleOf(handler: { readonly kind: string; readonly id: string }): string {
+  return `${kindOf(handler)?.title ?? 'Handler'} '${handler.id}'`
 }
 
 /** The row of a handler that is registered already; undefined for what other rooms may have put there. */

@@ -52,6 +52,27 @@ export interface CompareOptions<A> {
   readonly new?: FieldPattern<A>
 }
 
+export interface BackgroundOptions<A> {
+  /** How long to wait before the first call; a function is asked for each object. Default: 0. */
+  readonly initialDelay?: Duration | ((args: A) => Duration)
+  /** Whether the object is kept from going while this runs for it. Default: true. */
+  readonly finalizer?: boolean
+}
+
+export interface CancellationOptions {
+  /** How long to wait after `stopped` is set before it is cancelled. Default: not at all. */
+  readonly cancellationBackoff?: Duration
+  /** How long to wait after `signal` is aborted before it is abandoned. Default: it is never cancelled, but waited for. */
+  readonly cancellationTimeout?: Duration
+  /** How often to say that it is still waited for. Default: `settings.background.cancellationPolling`. */
+  readonly cancellationPolling?: Duration
+}
+
+/** A timer has an interval, or waits for changes to settle, or both. */
+export type RhythmOptions =
+  | { readonly interval: Duration; readonly idle?: Duration; readonly sharp?: boolean }
+  | { readonly interval?: Duration; readonly idle: Duration; readonly sharp?: false }
+
 export type Options = Readonly<Record<string, unknown>>
 
 /** Refuses what is no option of this kind of handler, by name. */
@@ -86,10 +107,16 @@ export function readDuration(options: Options, name: string, what: string): numb
   return value === undefined ? undefined : toMs(value as Duration, `the ${name} of ${what}`)
 }
 
-export function readFlag(options: Options, name: string, what: string): boolean {
+export function readFlag(options: Options, name: string, what: string, byDefault: boolean = false): boolean {
   const value = options[name]
-  if (value === undefined || typeof value === 'boolean') return value ?? false
+  if (value === undefined || typeof value === 'boolean') return value ?? byDefault
   return refuse(what, `"${name}" is true or false`)
+}
+
+/** A function is asked when the object is there: its answer is checked then. */
+export function readInitialDelay(value: unknown, what: string): number | ((args: never) => unknown) | undefined {
+  if (value === undefined || typeof value === 'function') return value as ((args: never) => unknown) | undefined
+  return toMs(value as Duration, `the initialDelay of ${what}`)
 }
 
 export function readWhen(value: unknown, what: string): ((args: never) => unknown) | undefined {

@@ -95,6 +95,27 @@ describe('records', () => {
     expect(selector === undefined).toBe(kind === 'startup')
   })
 
+  const rhythm = { intervalMs: undefined, sharp: false, idleMs: undefined }
+
+  test.each<[object, object]>([
+    [{ interval: 1.5 }, { rhythm: { ...rhythm, intervalMs: 1500 } }],
+    [{ interval: '1m', sharp: true }, { rhythm: { ...rhythm, intervalMs: 60_000, sharp: true } }],
+    [{ idle: '10s' }, { rhythm: { ...rhythm, idleMs: 10_000 } }],
+    [{ idle: 0, interval: 1 }, { rhythm: { ...rhythm, idleMs: 0, intervalMs: 1000 } }],
+    [
+      { idle: 5, interval: 1, initialDelay: '1h' },
+      { rhythm: { ...rhythm, idleMs: 5000, intervalMs: 1000 }, initialDelay: 3_600_000 },
+    ],
+  ])('of timers with %j', (options, expected) => {
+    const handler = createHandler('timer', 'kopfexamples', options, create_fn)
+    const cancellation = { backoffMs: undefined, timeoutMs: undefined, pollingMs: undefined }
+    expect(handler.background).toEqual({ initialDelay: 0, cancellation, ...expected })
+    expect(handler.needsFinalizer).toBe(true)
+    expect(createHandler('timer', 'kopfexamples', { ...options, finalizer: false }, create_fn).needsFinalizer).toBe(
+      false,
+    )
+  })
+
   test('keep the patterns as they were when given', () => {
     const labels = { a: PRESENT, b: ABSENT, c: () => true, d: '' }
     const handler = createHandler('event', 'kopfexamples', { labels }, create_fn)
@@ -159,6 +180,49 @@ describe('what cannot work is refused', () => {
     ['update', { old: 1, value: 1, field: 'f' }, /"value" is for either of the old and the new value/],
     ['delete', { optional: 'yes' }, /"optional" is true or false/],
     ['resume', { deleted: 1 }, /"deleted" is true or false/],
+  ])('%s with %o', (kind, options, message) => {
+    expect(() => createHandler(kind, 'kopfexamples', options as object, create_fn)).toThrow(message)
+  })
+
+  const noRhythm = /^Cannot register a "timer" handler for kopfexamples: it needs an "interval", or "idle" to be called/
+
+  test.each<[HandlerKind, unknown, RegExp]>([
+    ['timer', undefined, noRhythm],
+    ['timer', {}, noRhythm],
+    ['timer', { initialDelay: 5 }, noRhythm],
+    ['timer', { interval: undefined }, noRhythm],
+    ['timer', { interval: 0 }, /the "interval" is longer than 0: without a pause, use a daemon/],
+    ['timer', { interval: '0s' }, /the "interval" is longer than 0/],
+    ['timer', { interval: 0, idle: 5 }, /the "interval" is longer than 0/],
+    [
+      'timer',
+      { idle: 0 },
+      /without an "interval", "idle" is longer than 0: to be called with each change, use on.event/,
+    ],
+    [
+      'timer',
+      { interval: -1 },
+      /Cannot use -1 as the interval of a "timer" handler for kopfexamples: expected a number/,
+    ],
+    ['timer', { interval: Number.NaN }, /Cannot use NaN as the interval of/],
+    ['timer', { interval: null }, /Cannot use null as the interval of/],
+    ['timer', { interval: '10 seconds' }, /Cannot use "10 seconds" as the interval of.* such as "500ms", "10s"/],
+    ['timer', { idle: -1 }, /Cannot use -1 as the idle of/],
+    ['timer', { interval: 1, initialDelay: -1 }, /Cannot use -1 as the initialDelay of/],
+    ['timer', { interval: 1, initialDelay: 'soon' }, /Cannot use "soon" as the initialDelay of/],
+    ['timer', { interval: 1, backoff: -1 }, /Cannot use -1 as the backoff of/],
+    ['timer', { idle: 1, sharp: true }, /"sharp" needs an "interval" to be sharp about/],
+    ['timer', { interval: 1, sharp: 1 }, /"sharp" is true or false/],
+    ['timer', { interval: 1, finalizer: 'no' }, /"finalizer" is true or false/],
+    ['timer', { intervall: 1 }, /it has no option "intervall"; did you mean "interval"\?$/],
+    ['timer', { initial_delay: 1, interval: 1 }, /it has no option "initial_delay"; did you mean "initialDelay"\?$/],
+    ['timer', { interval: 1, Idle: 1 }, /it has no option "Idle"; did you mean "idle"\?$/],
+    ['timer', { interval: 1, cancellationTimeout: 1 }, /it has no option "cancellationTimeout"/],
+    ['timer', { interval: 1, old: 1, field: 'f' }, /it has no option "old"/],
+    ['daemon', { interval: 1 }, /^Cannot register a "daemon" handler for kopfexamples: it has no option "interval"/],
+    ['daemon', { idle: 1 }, /it has no option "idle"/],
+    ['daemon', { cancellation_timeout: 1 }, /no option "cancellation_timeout"; did you mean "cancellationTimeout"\?$/],
+    ['daemon', { cancellationBackoff: -1 }, /Cannot use -1 as the cancellationBackoff of/],
   ])('%s with %o', (kind, options, message) => {
     expect(() => createHandler(kind, 'kopfexamples', options as object, create_fn)).toThrow(message)
   })

@@ -4,7 +4,8 @@
  */
 import type { ResourceLike } from '../../kube/resources.ts'
 import { toSelector } from '../../kube/selectors.ts'
-import type { FieldPath, Handler, HandlerFunction } from './handler.ts'
+import type { Background, FieldPath, Handler, HandlerFunction } from './handler.ts'
+import { IndexTable } from './index-table.ts'
 import { type HandlerKind, type Kind, kindOf, kinds } from './kinds.ts'
 import {
   checkOptions,
@@ -14,6 +15,7 @@ import {
   readErrors,
   readFieldPath,
   readFlag,
+  readInitialDelay,
   readMetaPatterns,
   readRetries,
   readWhen,
@@ -29,7 +31,7 @@ export function createHandler(
   fieldPath?: FieldPath,
 ): Handler {
   const row = kinds[kind]
-  const subject = `${kind === 'event' || kind === 'update' ? 'an' : 'a'} "${kind}" handler`
+  const subject = `${/^[aeiou]/.test(kind) ? 'an' : 'a'} "${kind}" handler`
   const selector = row.room === 'activity' ? undefined : toSelector(resource as ResourceLike)
   const what = selector === undefined ? subject : `${subject} for ${selector}`
   if (kind === 'field' && fieldPath === undefined)
@@ -42,12 +44,16 @@ export function createHandler(
     ...readBehaviour(row, checked, what),
     ...readFilters(checked, field, what),
     kind,
-    id: field === undefined ? id : `${id}/${field.join('.')}`,
+    // The id of an index is its name, by which others ask for it.
+    id: field === undefined || row.room === 'index' ? id : `${id}/${field.join('.')}`,
     fn: own,
     selector,
     deleted: readFlag(checked, 'deleted', what),
-    needsFinalizer: row.needsFinalizer && !readFlag(checked, 'optional', what),
+    needsFinalizer:
+      row.needsFinalizer && !readFlag(checked, 'optional', what) && readFlag(checked, 'finalizer', what, true),
     needsChange: row.needsChange,
+    background: row.room === 'background' ? readBackground(kind, checked, what) : undefined,
+    index: row.room === 'index' ? new IndexTable() : undefined,
   }
 }
 
@@ -76,6 +82,8 @@ export function createSubhandler(
     deleted: false,
     needsFinalizer: false,
     needsChange: parent.needsChange,
+    background: undefined,
+    index: undefined,
   }
 }
 
@@ -100,6 +108,33 @@ function readBehaviour(row: Kind, options: Options, what: string): Behaviour {
     retries: readRetries(options['retries'], what),
     backoffMs: readDuration(options, 'backoff', what),
   }
+}
+
+function readBackground(kind: HandlerKind, options: Options, what: string): Background {
+  return {
+    initialDelay: readInitialDelay(options['initialDelay'], what) ?? 0,
+    rhythm: kind === 'timer' ? readRhythm(options, what) : undefined,
+    cancellation: {
+      backoffMs: readDuration(options, 'cancellationBackoff', what),
+      timeoutMs: readDuration(options, 'cancellationTimeout', what),
+      pollingMs: readDuration(options, 'cancellationPolling', what),
+    },
+  }
+}
+
+function readRhythm(options: Options, what: string): Background['rhythm'] {
+  const intervalMs = readDuration(options, 'interval', what)
+  const idleMs = readDuration(options, 'idle', what)
+  const sharp = readFlag(options, 'sharp', what)
+  if (intervalMs === undefined && idleMs === undefined) {
+    refuse(what, 'it needs an "interval", or "idle" to be called after each change: { interval: 30 }')
+  }
+  if (intervalMs === 0) refuse(what, 'the "interval" is longer than 0: without a pause, use a daemon')
+  if (intervalMs === undefined && idleMs === 0) {
+    refuse(what, 'without an "interval", "idle" is longer than 0: to be called with each change, use on.event')
+  }
+  if (sharp && intervalMs === undefined) refuse(what, '"sharp" needs an "interval" to be sharp about')
+  return { intervalMs, sharp, idleMs }
 }
 
 type Filters = Pick<Handler, 'labels' | 'annotations' | 'when' | 'field' | 'value' | 'old' | 'new'>
@@ -135,6 +170,6 @@ function readId(id: unknown, what: string): string | undefined {
 }
 
 /** A bound function is named after the one it was made of. */
-function nameOf(fn: { readonly name: string }): string {
+export function nameOf(fn: { readonly name: string }): string {
   return typeof fn.name === 'string' ? fn.name.replace(/^(bound )+/, '') : ''
 }

@@ -66,6 +66,7 @@ describe('handlers of a resource', () => {
       ['create', 'kopfexamples', { id: 'a', field: ['status', 'x'] }],
       ['create', 'kopfexamples', { id: 'b', field: ['status.x'] }],
       ['create', 'others', { id: 'c', field: 'status.y' }],
+      ['index', 'kopfexamples', { id: 'i', field: 'status.z' }],
     )
     expect(registry.handlersFor(examples).extraFields).toEqual([['status', 'x'], ['status.x']])
     expect(registryOf(['create', 'others']).handlersFor(others).extraFields).toEqual([])
@@ -128,6 +129,63 @@ describe('one id', () => {
   })
 })
 
+describe('indices', () => {
+  const another = () => 1
+  const nameless = [() => 1][0]
+
+  test('have ids apart from other handlers', () => {
+    const registry = registryOf(
+      ['create', 'kopfexamples', { id: 'a' }],
+      ['index', 'kopfexamples', { id: 'a' }, another],
+    )
+    expect(Object.keys(registry.indices)).toEqual(['a'])
+    expect(registry.handlersFor(examples).conflicts).toEqual([])
+  })
+
+  test('of one id are filled by one function on one resource', () => {
+    expect(() =>
+      registryOf(['index', 'kopfexamples', { id: 'a' }], ['index', 'kopfexamples', { id: 'a' }, another]),
+    ).toThrow(
+      'Cannot register a second "index" handler with the id "a" for kopfexamples: one would overwrite what the other ' +
+        'has indexed; give one of them an id of its own, such as { id: "a-2" }',
+    )
+  })
+
+  test('are known by their id alone, whatever field they are for', () => {
+    const registry = registryOf(['index', 'kopfexamples', { id: 'a', field: 'spec.x' }])
+    expect(Object.keys(registry.indices)).toEqual(['a'])
+  })
+
+  test('of one id on several resources are one', () => {
+    const registry = registryOf(['index', 'kopfexamples', { id: 'a' }], ['index', 'others', { id: 'a' }, another])
+    expect(new Set(registry.handlers.map(({ index }) => index))).toEqual(new Set([registry.indices['a']]))
+    expect(registry.indexTables.get('a')).toHaveLength(1)
+  })
+
+  test('of functions without a name are numbered', () => {
+    const registry = registryOf(['index', 'kopfexamples', {}, nameless], ['index', 'others', {}, [() => 2][0]])
+    expect(Object.keys(registry.indices)).toEqual(['index', 'index/2'])
+  })
+
+  test('stay what they are when registries are merged, and those of one id are filled together', () => {
+    const one = registryOf(['index', 'kopfexamples', { id: 'a' }], ['index', 'kopfexamples', {}, nameless])
+    const other = registryOf(['index', 'others', { id: 'a' }], ['index', 'others', {}, nameless])
+    const [all, middle] = [new Registry(), new Registry()]
+    middle.merge(other)
+    for (const registry of [one, other, middle, one]) all.merge(registry)
+    expect(idsOf(all.handlers)).toEqual(['a', 'index', 'a', 'index/2'])
+    expect(all.indexTables.get('a')).toEqual([one.indices['a'], other.indices['a']])
+    expect(all.indices).toEqual({ a: one.indices['a'], index: one.indices['index'], 'index/2': other.indices['index'] })
+    expect(all.indices['index/2']).toBe(other.indices['index'])
+  })
+
+  test('may have any id', () => {
+    const { indices } = registryOf(['index', 'kopfexamples', { id: '__proto__' }])
+    expect(Object.keys(indices)).toEqual(['__proto__'])
+    expect(Object.getPrototypeOf(indices)).toBe(null)
+  })
+})
+
 describe('activities', () => {
   test('are found by their kind', () => {
     const registry = registryOf(
@@ -136,7 +194,7 @@ describe('activities', () => {
       ['create', 'x', { id: 'c' }],
     )
     expect(idsOf(registry.activities('startup'))).toEqual(['a'])
-    expect(registry.activities('create')).toEqual([])
+    expect(idsOf(registry.activities('cleanup'))).toEqual(['b'])
   })
 
   test('of one name are numbered, since every file has its own', () => {

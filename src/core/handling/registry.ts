@@ -5,8 +5,11 @@
 import { KopfError } from '../../errors.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { formatResource, type ResourceSelector } from '../../kube/selectors.ts'
+import { setOwn } from '../../util/json.ts'
 import type { Handler } from './handler.ts'
-import { kindOf, type Room } from './kinds.ts'
+import type { Index, IndexTable } from './index-table.ts'
+import { type ActivityKind, kindOf, type Room } from './kinds.ts'
+import { nameOf } from './register.ts'
 
 type ObjectRoom = Exclude<Room, 'activity'>
 
@@ -30,18 +33,25 @@ export class Registry {
   }
 
   /** Refuses a second function under the id of another one on the same resource. */
-  add(handler: Handler): void {
-    if (this.#handlers.includes(handler)) return
-    const added = handler.selector === undefined ? this.#withFreeId(handler) : handler
-    if (added === undefined) return
+  add(handler: Handler): Handler {
+    return this.#append(handler, true)
+  }
+
+  /** Adds what another registry has; what both have is there once. Its indices are in use already: they stay what they are. */
+  merge(other: Registry): void {
+    for (const handler of other.#handlers) this.#append(handler, false)
+  }
+
+  #append(handler: Handler, isNew: boolean): Handler {
+    if (this.#handlers.some((other) => isSameHandler(other, handler))) return handler
+    const numbered = isNumbered(handler) ? this.#withFreeId(handler) : handler
+    if (numbered === undefined) return handler
+    const index = isNew ? this.indexTables.get(numbered.id)?.[0] : undefined
+    const added = numbered.index === undefined || index === undefined ? numbered : { ...numbered, index }
     this.#refuseTaken(added)
     this.#handlers.push(added)
     this.#byResource = new WeakMap()
-  }
-
-  /** Adds what another registry has; what both have is there once. */
-  merge(other: Registry): void {
-    for (const handler of other.#handlers) this.add(handler)
+    return added
   }
 
   handlersFor(resource: Resource): ResourceHandlers {
@@ -54,9 +64,25 @@ export class Registry {
     return found
   }
 
-  /** `startup`, `cleanup`: those without a resource. */
-  activities(kind: string): readonly Handler[] {
+  /** Those without a resource. */
+  activities(kind: ActivityKind): readonly Handler[] {
     return this.#handlers.filter((handler) => handler.kind === kind && kindOf(handler)?.room === 'activity')
+  }
+
+  /** By id: several functions may fill one index, from different resources. */
+  get indices(): Readonly<Record<string, Index<unknown, unknown>>> {
+    const indices: Record<string, IndexTable> = Object.create(null)
+    for (const [id, [table]] of this.indexTables) setOwn(indices, id, table!)
+    return Object.freeze(indices)
+  }
+
+  /** What all functions of an id fill: one table, or one of each operator that brought the id along. */
+  get indexTables(): ReadonlyMap<string, readonly IndexTable[]> {
+    const tables = new Map<string, readonly IndexTable[]>()
+    for (const { id, index } of this.#handlers) {
+      if (index !== undefined) tables.set(id, [...new Set(tables.get(id)).add(index)])
+    }
+    return tables
   }
 
   /** One for each way of naming resources: what has to be looked for in the cluster. */
@@ -68,31 +94,52 @@ export class Registry {
     return found
   }
 
-  /**
-   * The ids of activities are stored nowhere, and every file of an operator may have its own `configure`:
-   * those that come later are numbered. Undefined where the same function is there already.
-   */
+  /** Undefined where the same activity is there already. */
   #withFreeId(handler: Handler): Handler | undefined {
-    const activities = this.activities(handler.kind)
+    const peers = this.#handlers.filter(({ kind }) => kind === handler.kind)
     const isSameId = (id: string) => id === handler.id || id.startsWith(`${handler.id}/`)
-    if (activities.some(({ id, fn }) => fn === handler.fn && isSameId(id))) return undefined
+    const isThere = peers.some(({ id, fn }) => fn === handler.fn && isSameId(id))
+    if (isThere && handler.index === undefined) return undefined
     let id = handler.id
-    for (let number = 2; activities.some((other) => other.id === id); number += 1) id = `${handler.id}/${number}`
+    for (let number = 2; peers.some((other) => other.id === id); number += 1) id = `${handler.id}/${number}`
     return id === handler.id ? handler : { ...handler, id }
   }
 
-  #refuseTaken({ kind, id, fn, selector }: Handler): void {
+  #refuseTaken(handler: Handler): void {
+    const { kind, id, selector } = handler
     if (selector === undefined) return
     const taken = this.#handlers.find(
-      (other) => other.id === id && other.fn !== fn && other.selector !== undefined && isSame(other.selector, selector),
+      (other) => isRival(other, handler) && other.selector !== undefined && isSame(other.selector, selector),
     )
     if (taken === undefined) return
     throw new KopfError(
       'KOPF_HANDLER_ID',
       `Cannot register a second "${kind}" handler with the id "${id}" for ${selector}: ` +
-        `progress is stored under the id; give one of them an id of its own, such as { id: "${id}-2" }`,
+        `${whatIdsAreFor(handler)}; give one of them an id of its own, such as { id: "${id}-2" }`,
     )
   }
+}
+
+/**
+ * The ids of activities are stored nowhere, and every file of an operator may have its own `configure`; so are those of
+ * indices, and functions without a name must not share one by chance. Those that come later are numbered.
+ */
+function isNumbered({ selector, index, id, kind, fn }: Handler): boolean {
+  return selector === undefined || (index !== undefined && id === kind && nameOf(fn) === '')
+}
+
+/** An index that was numbered is another record, yet the same: it came here by two ways. */
+function isSameHandler(a: Handler, b: Handler): boolean {
+  return a === b || (a.index !== undefined && a.index === b.index && a.fn === b.fn && a.selector === b.selector)
+}
+
+/** Different functions under one id. Indices and other handlers have ids apart. */
+function isRival(a: Handler, b: Handler): boolean {
+  return a.id === b.id && a.fn !== b.fn && (a.index === undefined) === (b.index === undefined)
+}
+
+function whatIdsAreFor({ index }: Handler): string {
+  return index === undefined ? 'progress is stored under the id' : 'one would overwrite what the other has indexed'
 }
 
 /** By their text, in which all notations of one name are the same; functions have none that would tell them apart. */
@@ -101,7 +148,7 @@ function isSame(a: ResourceSelector, b: ResourceSelector): boolean {
 }
 
 function byRoom(handlers: readonly Handler[]): { readonly [R in ObjectRoom]: readonly Handler[] } {
-  const rooms: Record<ObjectRoom, Handler[]> = { event: [], change: [] }
+  const rooms: Record<ObjectRoom, Handler[]> = { index: [], event: [], change: [], background: [] }
   for (const handler of handlers) {
     const room = kindOf(handler)?.room
     if (room !== undefined && room !== 'activity') rooms[room].push(handler)
@@ -109,26 +156,23 @@ function byRoom(handlers: readonly Handler[]): { readonly [R in ObjectRoom]: rea
   return rooms
 }
 
+/** What is only indexed is no change for others. */
 function fieldsOf(handlers: readonly Handler[]): readonly (readonly string[])[] {
   const fields = new Map<string, readonly string[]>()
-  for (const { field } of handlers) {
-    if (field !== undefined) fields.set(JSON.stringify(field), field)
+  for (const { field, index } of handlers) {
+    if (field !== undefined && index === undefined) fields.set(JSON.stringify(field), field)
   }
   return [...fields.values()]
 }
 
 function conflictsOf(handlers: readonly Handler[], resource: Resource): readonly string[] {
-  const firsts = new Map<string, Handler>()
-  const conflicts = new Set<string>()
-  for (const handler of handlers) {
-    const first = firsts.get(handler.id)
-    if (first === undefined) firsts.set(handler.id, handler)
-    else if (first.fn !== handler.fn) {
-      conflicts.add(
-        `Two handlers of ${formatResource(resource)} have the id "${handler.id}", one for ${first.selector} and one for ` +
-          `${handler.selector}: progress is stored under the id; give one of them an id of its own`,
-      )
-    }
-  }
-  return [...conflicts]
+  const conflicts = handlers.flatMap((handler, position) => {
+    const first = handlers.slice(0, position).find((other) => isRival(other, handler))
+    if (first === undefined) return []
+    return [
+      `Two handlers of ${formatResource(resource)} have the id "${handler.id}", one for ${first.selector} and one for ` +
+        `${handler.selector}: ${whatIdsAreFor(handler)}; give one of them an id of its own`,
+    ]
+  })
+  return [...new Set(conflicts)]
 }

@@ -2,9 +2,16 @@
 import { PermanentError } from '../../errors.ts'
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import { isPlainObject, setOwn } from '../../util/json.ts'
-import { mergeInto, type Patch, readPatch, toPlainJson } from '../patching/patch.ts'
+import { mergeInto, type Patch, type PatchFunction, readPatch, toPlainJson } from '../patching/patch.ts'
 import type { Handler } from './handler.ts'
-import { describeError } from './outcomes.ts'
+import { describeError, type Outcome } from './outcomes.ts'
+import { nameFunctions } from './patch-functions.ts'
+
+/** What handlers want to be different, in the order they finished. */
+export interface Wishes {
+  readonly merge: JsonObject
+  readonly fns: PatchFunction<KubeObject>[]
+}
 
 /** What JSON cannot hold would be refused by the API for ever: that is told now, and to the right one. */
 export function checkResult(handler: Handler, patch: Patch<KubeObject>, result: unknown): unknown {
@@ -22,8 +29,28 @@ export function checkResult(handler: Handler, patch: Patch<KubeObject>, result: 
   }
 }
 
+/** Also of what has failed: it may have put something into its patch before. */
+export function collectWish(
+  wishes: Wishes,
+  {
+    handler,
+    patch,
+    outcome,
+  }: { readonly handler: Handler; readonly patch: Patch<KubeObject>; readonly outcome: Outcome },
+): void {
+  try {
+    const { merge, fns } = readPatch(patch as Patch<never>)
+    mergeInto(wishes.merge, merge)
+    wishes.fns.push(...nameFunctions(fns, handler.id))
+  } catch {
+    // The attempt has failed for it already.
+  }
+  if (outcome.type !== 'done' || outcome.result === undefined || outcome.result === null) return
+  deliverResult(wishes.merge, handler.id, outcome.result)
+}
+
 /** Mappings are merged with what is there, key by key; anything else takes its place. */
-export function deliverResult(merge: JsonObject, id: string, result: unknown): void {
+function deliverResult(merge: JsonObject, id: string, result: unknown): void {
   const status = isPlainObject(merge['status']) ? merge['status'] : {}
   merge['status'] = status
   const current = Object.hasOwn(status, id) ? status[id] : undefined

@@ -68,7 +68,8 @@ export function selectHandlers(handlers: readonly Handler[], situation: Situatio
 
 const fewEnough = 8
 
-function isAmong(handlers: readonly Handler[], { id, fn }: Handler): boolean {
+/** A function registered twice under one id counts as one handler. */
+export function isAmong(handlers: readonly Handler[], { id, fn }: Handler): boolean {
   return handlers.some((other) => other.fn === fn && other.id === id)
 }
 

@@ -3,8 +3,10 @@ import type { Client } from '../../client/client.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { deepFreeze } from '../../util/frozen.ts'
+import { createLiveView } from '../../util/live.ts'
 import type { Logger } from '../../util/log.ts'
-import type { Recorder } from './args.ts'
+import type { Indices, Recorder } from './args.ts'
+import { type Workers, workersKey } from './workers.ts'
 
 export interface Subject {
   readonly resource: Resource
@@ -13,13 +15,53 @@ export interface Subject {
   readonly memo: object
   readonly client: Client
   readonly recorder: Recorder
+  readonly indices: Indices
+  readonly workers: Workers
 }
 
 /** Stanzas that are missing are empty, so that a handler can look into them at once. */
 const nothing: object = Object.freeze({})
 
+/** What views show of the latest state, by the names of the arguments. Shared by all objects: there may be very many. */
+const shown = {
+  body: (body: KubeObject) => deepFreeze(body),
+  spec: (body: KubeObject) => stanza(deepFreeze(body)['spec']),
+  status: (body: KubeObject) => stanza(deepFreeze(body)['status']),
+  meta: (body: KubeObject) => stanza(deepFreeze(body).metadata),
+  labels: (body: KubeObject) => stanza(deepFreeze(body).metadata.labels),
+  annotations: (body: KubeObject) => stanza(deepFreeze(body).metadata.annotations),
+}
+
+function stanza(value: unknown): object {
+  return typeof value === 'object' && value !== null ? value : nothing
+}
+
+/** The same for those that run for as long as the object is there: wherever they look into it, they see its latest state. */
+export function liveObjectArgs(subject: Subject, current: () => KubeObject): object {
+  const { metadata } = subject.body
+  return {
+    logger: subject.logger,
+    memo: subject.memo,
+    client: subject.client,
+    resource: subject.resource,
+    body: createLiveView(current, shown.body),
+    spec: createLiveView(current, shown.spec),
+    status: createLiveView(current, shown.status),
+    meta: createLiveView(current, shown.meta),
+    name: metadata.name,
+    namespace: metadata.namespace,
+    uid: metadata.uid,
+    labels: createLiveView(current, shown.labels),
+    annotations: createLiveView(current, shown.annotations),
+    recorder: subject.recorder,
+    indices: subject.indices,
+    [workersKey]: subject.workers,
+  }
+}
+
 /** What every handler on an object gets. The body is frozen: what should be different belongs into the patch. */
-export function objectArgs({ body, resource, logger, memo, client, recorder }: Subject): object {
+export function objectArgs(subject: Subject): object {
+  const { body, resource, logger, memo, client, recorder, indices, workers } = subject
   deepFreeze(body)
   const { metadata } = body
   return {
@@ -37,5 +79,7 @@ export function objectArgs({ body, resource, logger, memo, client, recorder }: S
     labels: metadata.labels ?? nothing,
     annotations: metadata.annotations ?? nothing,
     recorder,
+    indices,
+    [workersKey]: workers,
   }
 }

@@ -66,7 +66,7 @@ export function createPatch<T>(): Patch<T> {
 
 /** What was put into the patch, as plain JSON; empty stanzas that were only looked at are not in it. */
 export function readPatch(patch: Patch<never>): { merge: JsonObject; fns: readonly PatchFunction<KubeObject>[] } {
-  const { stanzas, fns } = contentsOf(patch)
+  const { stanzas, fns } = contentsOf(patch)!
   const merge: JsonObject = {}
   for (const key of Object.keys(stanzas)) {
     const value = toPlainJson(stanzas[key])
@@ -76,8 +76,14 @@ export function readPatch(patch: Patch<never>): { merge: JsonObject; fns: readon
   return { merge, fns: fns as unknown as PatchFunction<KubeObject>[] }
 }
 
-function contentsOf(patch: object): PatchContents {
-  return (patch as { [contents]: PatchContents })[contents]
+/** Merges what was gathered elsewhere into what is there already. */
+export function addToPatch(patch: object, merge: JsonObject): void {
+  mergeInto((contentsOf(patch)?.stanzas ?? patch) as JsonObject, merge)
+}
+
+/** Undefined where somebody gave a handler something else for a patch: in a test of their own. */
+function contentsOf(patch: object): PatchContents | undefined {
+  return (patch as { [contents]?: PatchContents })[contents]
 }
 
 function isEmpty({ stanzas, fns }: PatchContents): boolean {
