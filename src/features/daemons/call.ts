@@ -1,0 +1,62 @@
+/** One call of a daemon or a timer, and the writing of what came of it. */
+import { attempt } from '../../core/handling/invoke.ts'
+import { isOf, type Outcome } from '../../core/handling/outcomes.ts'
+import { checkResult, collectWish, type Wishes } from '../../core/handling/results.ts'
+import { createPatch } from '../../core/patching/patch.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import { monotonicOf } from '../../util/clock.ts'
+import type { Logger } from '../../util/log.ts'
+import type { Host } from './host.ts'
+import type { Stopper } from './stopper.ts'
+import type { Task } from './task.ts'
+
+/** It is over only when what it wants is written: the object must not go before. */
+export async function call<O>(host: Host<O>, task: Task<O>): Promise<Outcome> {
+  const { clock } = host
+  const { handler, owner } = task
+  const logger = host.loggerOf(owner)
+  const patch = createPatch<KubeObject>()
+  task.started ??= { atMs: clock.now(), steadyMs: monotonicOf(clock) }
+  const { atMs, steadyMs } = task.started
+  // All of it happens in this process: when the time of day is set, nothing has been used up.
+  const steadyClock = { now: () => atMs + monotonicOf(clock) - steadyMs }
+  const outcome = await attempt(
+    { clock: steadyClock, logger, watch: host.watchOf(handler), defaultBackoffMs: host.defaultBackoffMs() },
+    handler,
+    { startedMs: atMs, retries: task.retries },
+    {
+      args: (retryArgs) => argsOf(host, task, { logger, rest: { ...retryArgs, patch, param: handler.param } }),
+      finish: (result) => checkResult(handler, patch, result),
+      isInterruption: (error) => task.stopped.isSet() && isAbort(error),
+    },
+  )
+  const wishes: Wishes = { merge: {}, fns: [] }
+  collectWish(wishes, { handler, patch, outcome })
+  if (Object.keys(wishes.merge).length > 0 || wishes.fns.length > 0) await host.write(owner, handler, wishes)
+  return outcome
+}
+
+/**
+ * The signal is made when it is asked for: with tens of thousands of daemons, what nobody uses is too dear. One getter for all
+ * of them: with one of its own, each object of arguments would be a dictionary, and two kilobytes larger.
+ */
+const signal: PropertyDescriptor = {
+  enumerable: true,
+  get(this: { readonly stopped: Stopper }) {
+    return this.stopped.cancellation
+  },
+}
+
+function argsOf<O>(
+  host: Host<O>,
+  task: Task<O>,
+  { logger, rest }: { readonly logger: Logger; readonly rest: object },
+): object {
+  const args = Object.assign(host.argsOf(task.owner, task.handler, logger), rest, { stopped: task.stopped })
+  return Object.defineProperty(args, 'signal', signal)
+}
+
+/** What was waiting for a signal ends like this when it is aborted: that is no failure of one that was asked to stop. */
+function isAbort(error: unknown): boolean {
+  return (isOf(error, Error) || isOf(error, DOMException)) && (error as Error).name === 'AbortError'
+}
