@@ -43,6 +43,28 @@ describe('the queue', () => {
     expect(log).toEqual(['a: 1', 'b: 1', 'c: 1'])
   })
 
+  test('begins nothing while the limit is 0, and all that may begin as soon as it is told of another', async () => {
+    let limit = 0
+    const { queue, log, finish } = setUp({ limit: () => limit })
+    for (const key of ['a', 'b', 'c']) queue.put(key, '1', 'backlog')
+    queue.put('a', '2')
+    expect(log).toEqual([])
+    limit = 2
+    queue.recheckLimit()
+    queue.recheckLimit()
+    expect(log).toEqual(['a: 1 2', 'b: 1'])
+    await finish('a')
+    expect(log).toEqual(['a: 1 2', 'b: 1', 'c: 1'])
+  })
+
+  test('can be closed while the limit is 0', async () => {
+    const { queue } = setUp({ limit: () => 0 })
+    queue.put('a', '1')
+    queue.close()
+    await queue.idle()
+    expect(queue.size).toBe(0)
+  })
+
   test('takes what happens now before what was there at the start', async () => {
     const { queue, log, finish } = setUp({ limit: () => 1 })
     for (const key of ['a', 'b', 'c']) queue.put(key, 'listed', 'backlog')
@@ -106,5 +128,25 @@ describe('the queue', () => {
     await finish('a')
     expect(isIdle).toBe(true)
     expect(log).toEqual(['a: 1'])
+  })
+
+  test('tells how many keys wait for a worker, and since when the first of them', async () => {
+    let nowMs = 0
+    const { queue, finish } = setUp({ limit: () => 1, now: () => nowMs })
+    for (const key of ['a', 'b', 'c']) {
+      nowMs += 10
+      queue.put(key, '1', 'backlog')
+    }
+    expect([queue.waiting, queue.waitingSinceMs]).toEqual([2, 20])
+    // Neither news nor urgency make it wait anew.
+    queue.put('c', '2', 'now')
+    expect([queue.waiting, queue.waitingSinceMs]).toEqual([2, 20])
+    await finish('a')
+    expect([queue.waiting, queue.waitingSinceMs]).toEqual([1, 20])
+    await finish('c')
+    expect([queue.waiting, queue.waitingSinceMs]).toEqual([0, undefined])
+    queue.put('d', '1')
+    queue.close()
+    expect([queue.waiting, queue.waitingSinceMs]).toEqual([0, undefined])
   })
 })

@@ -1,6 +1,6 @@
 /**
  * Events wait here: one backlog per key, at most one worker per backlog, so many workers at once.
- * Fed by the streams and the alarms; the work is running/process.ts. Knows keys and events, nothing of Kubernetes or time.
+ * Fed by the streams and the alarms; the work is running/process.ts. Knows keys and events, nothing of Kubernetes.
  */
 
 /** Gets everything that waits for its key, oldest first. Must not reject: it turns its failures into values. */
@@ -17,6 +17,8 @@ export interface KeyedQueueOptions<E> {
   /** How many events of one key may wait. Beyond it the oldest is dropped that `isDispensable`. */
   readonly capacity?: number
   readonly isDispensable?: (event: E) => boolean
+  /** Milliseconds from an arbitrary moment, for `waitingSinceMs`. */
+  readonly now?: () => number
 }
 
 /** So many urgent keys go first before one of the backlog gets its turn: nobody starves. */
@@ -28,6 +30,8 @@ export class KeyedQueue<K, E> {
   /** Keys in `#waiting` that have no worker yet, in the order they came; a key is in one of the two at most. */
   readonly #urgent = new Set<K>()
   readonly #backlog = new Set<K>()
+  /** Since when each of them waits for a worker, longest first. */
+  readonly #since = new Map<K, number>()
   readonly #work: Work<K, E>
   readonly #options: KeyedQueueOptions<E>
   #busy = 0
@@ -47,6 +51,16 @@ export class KeyedQueue<K, E> {
     return this.#waiting.size
   }
 
+  /** Keys that no worker has taken on yet. */
+  get waiting(): number {
+    return this.#since.size
+  }
+
+  /** Since when the first of them has waited. */
+  get waitingSinceMs(): number | undefined {
+    return this.#since.values().next().value
+  }
+
   /** Events of one key are worked on in the order they were put; keys do not wait for each other. */
   put(key: K, event: E, urgency: Urgency = 'now'): void {
     if (this.#isClosed) return
@@ -57,8 +71,14 @@ export class KeyedQueue<K, E> {
       return
     }
     this.#waiting.set(key, [event])
+    this.#since.set(key, this.#options.now?.() ?? 0)
     if (urgency === 'now') this.#urgent.add(key)
     else this.#backlog.add(key)
+    this.#hire()
+  }
+
+  /** The limit may have been raised: whoever can begin now, begins. */
+  recheckLimit(): void {
     this.#hire()
   }
 
@@ -81,6 +101,7 @@ export class KeyedQueue<K, E> {
     for (const key of [...this.#urgent, ...this.#backlog]) this.#waiting.delete(key)
     this.#urgent.clear()
     this.#backlog.clear()
+    this.#since.clear()
     for (const events of this.#waiting.values()) events.length = 0
     this.#settle()
   }
@@ -119,6 +140,7 @@ export class KeyedQueue<K, E> {
       isTurnOfBacklog && this.#backlog.size > 0 ? ([this.#backlog, false] as const) : ([this.#urgent, true] as const)
     for (const key of from) {
       from.delete(key)
+      this.#since.delete(key)
       this.#urgentServed = isUrgent ? this.#urgentServed + 1 : 0
       return key
     }

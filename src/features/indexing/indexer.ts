@@ -1,0 +1,114 @@
+/**
+ * Keeps the indices up to date: applies the indexing functions of a resource to the states of its objects, one state of an
+ * object after the other. Fed at the door by running/, before anybody else is told of the state. Writes nothing anywhere.
+ */
+import type { Handler } from '../../core/handling/handler.ts'
+import type { IndexTable } from '../../core/handling/index-table.ts'
+import { attempt } from '../../core/handling/invoke.ts'
+import { describeError } from '../../core/handling/outcomes.ts'
+import { preMatches } from '../../core/handling/select.ts'
+import type { Clock } from '../../util/clock.ts'
+import { type Duration, toMs } from '../../util/duration.ts'
+import { join } from '../../util/join.ts'
+import { forgetFailure, type IndexedObject, noteFailure, type Sight } from './indexed-object.ts'
+import { toPairs } from './pairs.ts'
+
+export interface IndexerOptions {
+  /** By id. */
+  readonly tables: ReadonlyMap<string, readonly IndexTable[]>
+  readonly clock: Clock
+  readonly execution: { readonly defaultBackoff: Duration }
+  /** For the functions: aborted when they have no more time. */
+  readonly signal: AbortSignal
+}
+
+export class Indexer {
+  readonly #options: IndexerOptions
+
+  constructor(options: IndexerOptions) {
+    this.#options = options
+  }
+
+  /** It is in the indices when `object.done` has resolved. */
+  bring(object: IndexedObject, sight: Sight): void {
+    object.version = sight.body.metadata.resourceVersion
+    const isOneWaiting = object.next !== undefined
+    object.next = sight
+    if (isOneWaiting) return
+    const done = object.done === undefined ? this.#takeNext(object) : object.done.then(() => this.#takeNext(object))
+    object.done = done
+    void done.then(() => {
+      if (object.done === done) object.done = undefined
+    })
+  }
+
+  /** Nothing of the object stays in the indices of these handlers; should it come back, in whatever state, that is news. */
+  discard(object: IndexedObject, handlers: readonly Handler[]): void {
+    object.isGone = true
+    object.version = undefined
+    object.next = undefined
+    object.failures = undefined
+    for (const handler of handlers) this.#drop(object, handler)
+  }
+
+  async #takeNext(object: IndexedObject): Promise<void> {
+    const sight = object.next
+    object.next = undefined
+    if (sight === undefined) return
+    const concerned = new Map<string, Handler>()
+    for (const handler of sight.handlers) {
+      if (object.isGone) return
+      // The same function may be registered twice, with other filters: one that matches is enough.
+      if (concerned.get(handler.id)?.fn === handler.fn) continue
+      const isMatching = matches(handler, sight)
+      if (isMatching !== false) concerned.set(handler.id, handler)
+      if (isMatching) await this.#index(object, handler, sight)
+    }
+    for (const handler of sight.handlers) if (!concerned.has(handler.id)) this.#drop(object, handler)
+  }
+
+  async #index(object: IndexedObject, handler: Handler, sight: Sight): Promise<void> {
+    const { clock, execution, signal } = this.#options
+    const before = object.failures?.get(handler.id) ?? { startedMs: clock.now(), retries: 0, untilMs: 0 }
+    if (clock.now() < before.untilMs) return
+    const { logger, watch } = sight
+    const options = { clock, logger, watch, defaultBackoffMs: toMs(execution.defaultBackoff) }
+    const outcome = await attempt(options, handler, before, {
+      args: (retryArgs) => join(sight.args(), retryArgs, { param: handler.param, signal }),
+      finish: (result) => this.#put(object, handler, result),
+    })
+    if (object.isGone) return
+    if (outcome.type === 'done') {
+      forgetFailure(object, handler)
+      return
+    }
+    const delayMs = outcome.type === 'retry' ? outcome.delayMs : Infinity
+    noteFailure(object, handler, { ...before, retries: before.retries + 1, untilMs: clock.now() + delayMs })
+    this.#drop(object, handler)
+  }
+
+  /** While the call lasts, so that a key which cannot be one is an error of the function. */
+  #put(object: IndexedObject, handler: Handler, result: unknown): void {
+    const pairs = toPairs(result)
+    if (pairs === undefined || object.isGone) return
+    for (const table of this.#tablesOf(handler)) table.put(object, pairs)
+  }
+
+  #drop(object: IndexedObject, handler: Handler): void {
+    for (const table of this.#tablesOf(handler)) table.discard(object)
+  }
+
+  #tablesOf({ id }: Handler): readonly IndexTable[] {
+    return this.#options.tables.get(id) ?? []
+  }
+}
+
+/** Undefined where a filter has failed: then the values stay as they are. */
+function matches(handler: Handler, sight: Sight): boolean | undefined {
+  try {
+    return preMatches(handler, sight)
+  } catch (error) {
+    sight.logger.error(`${describeError(error)}. What is indexed of it stays as it is.`)
+    return undefined
+  }
+}
