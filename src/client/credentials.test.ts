@@ -1,5 +1,5 @@
 import { inspect } from 'node:util'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ConnectionInfo, type ConnectionInfoOptions } from './credentials.ts'
 import { toAuthorization, toTlsOptions } from './tls.ts'
 
@@ -12,6 +12,14 @@ describe('connection info', () => {
     expect(info).toMatchObject({ server, defaultNamespace: 'ns', priority: 5, expiration })
     expect(info.reveal()).toEqual({ server, token: 'abc', defaultNamespace: 'ns', priority: 5, expiration })
     expect(new ConnectionInfo({ server }).priority).toBe(0)
+  })
+
+  test('of another copy of the package is one, too; what only looks like it is none', async () => {
+    vi.resetModules()
+    const copy = await import('./credentials.ts')
+    expect(copy.ConnectionInfo).not.toBe(ConnectionInfo)
+    expect(new copy.ConnectionInfo({ server }) instanceof ConnectionInfo).toBe(true)
+    expect({ server, reveal: () => ({ server }) } instanceof ConnectionInfo).toBe(false)
   })
 
   const secret = 'hush-hush'

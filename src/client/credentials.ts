@@ -3,7 +3,7 @@
  * by users' login handlers; read by transport.ts. What it prints never holds a secret.
  */
 import { type InspectOptions, inspect } from 'node:util'
-import { KopfError } from '../errors.ts'
+import { brand, KopfError } from '../errors.ts'
 
 export interface ConnectionInfoOptions {
   /** The address of the API server: `https://10.0.0.1:6443`. May have a path, as behind some proxies. */
@@ -110,6 +110,9 @@ export class ConnectionInfo {
     ])
   }
 }
+
+// A login handler may come with a copy of this package of its own.
+brand('ConnectionInfo')(ConnectionInfo)
 
 // Not in the class: declarations that are made file by file cannot name it.
 Object.defineProperty(ConnectionInfo.prototype, inspect.custom, {

@@ -15,13 +15,11 @@ export interface Deadline {
 }
 
 export class Deadlines {
-  readonly #clock: Clock
   readonly #alarms: Alarms<() => void>
   /** One listener for all requests that obey a signal: one signal stops a whole operator, and listening is slow. */
   readonly #followers = new WeakMap<AbortSignal, Set<() => void>>()
 
   constructor(clock: Clock, signal: AbortSignal | undefined) {
-    this.#clock = clock
     this.#alarms = new Alarms(clock, (expire) => expire(), signal)
   }
 
@@ -33,7 +31,7 @@ export class Deadlines {
     const followers = outer === undefined ? undefined : this.#followersOf(outer)
     if (outer?.aborted) abort()
     else followers?.add(abort)
-    if (limitMs !== null && Number.isFinite(limitMs)) this.#alarms.set(expire, this.#clock.now() + limitMs)
+    if (limitMs !== null && Number.isFinite(limitMs)) this.#alarms.setAfter(expire, limitMs)
     return {
       signal: inner.signal,
       lift: () => this.#alarms.cancel(expire),

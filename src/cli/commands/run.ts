@@ -2,11 +2,15 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { loginWithKubeconfig } from '../../client/kubeconfig.ts'
-import { KopfError } from '../../errors.ts'
+import { LoginError } from '../../errors.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { CustomResource } from '../../kube/resources.ts'
 import type { Operator, RunOptions } from '../../operator.ts'
+import { ringAfter } from '../../util/clock.ts'
+import { toMs } from '../../util/duration.ts'
+import { parseHealthAddress } from '../../util/health-address.ts'
 import { createLogger, type LogSink } from '../../util/log.ts'
+import { once } from '../../util/once.ts'
 import { untilSignal } from '../../util/signals.ts'
 import { collect, type Embedded, type Manifest, portOption, readManifest, startEmbedded } from '../embedded.ts'
 import { legacyNamespace, readEnvironment, type Variable } from '../environment.ts'
@@ -19,6 +23,7 @@ interface RunArguments extends LoggingArguments {
   readonly allNamespaces?: boolean
   readonly standalone?: boolean
   readonly dev?: boolean
+  readonly liveness?: string
   readonly kubeconfig?: string
   readonly context?: string
   readonly embedded?: boolean
@@ -35,6 +40,7 @@ const variables: readonly Variable[] = [
   { name: 'CLUSTERWIDE', type: 'flag', option: 'allNamespaces' },
   { name: 'STANDALONE', type: 'flag', option: 'standalone' },
   { name: 'DEV', type: 'flag', option: 'dev' },
+  { name: 'LIVENESS_ENDPOINT', type: 'text', option: 'liveness' },
   ...loggingVariables,
 ]
 
@@ -49,6 +55,7 @@ export function addRunCommand(program: Command): void {
     .option('-A, --all-namespaces', 'serve all namespaces, and what is in none')
     .option('--standalone', 'do not look for other operators of the same kind')
     .option('--dev', 'for development: take precedence over other operators of the same peering')
+    .option('-L, --liveness <url>', 'tell of its health here, such as http://0.0.0.0:8080/healthz, and at /readyz')
     .option('--kubeconfig <file>', 'use this kubeconfig; with --embedded, write it there')
     .option('--context <name>', 'use this context of the kubeconfig')
     .option('--embedded', 'run on an embedded API server in this process, with no cluster at all')
@@ -59,7 +66,7 @@ export function addRunCommand(program: Command): void {
       'after',
       '\nExamples:\n  $ kopf run operator.ts --namespace default\n  $ kopf run operator.ts --embedded --apply objects.yaml' +
         '\n\nIn the environment: KOPF_RUN_NAMESPACES, KOPF_RUN_MODULES (with spaces between), KOPF_RUN_CLUSTERWIDE,\n' +
-        'KOPF_RUN_STANDALONE, KOPF_RUN_DEV, KOPF_RUN_LOG_FORMAT and so on.',
+        'KOPF_RUN_STANDALONE, KOPF_RUN_DEV, KOPF_RUN_LIVENESS_ENDPOINT, KOPF_RUN_LOG_FORMAT and so on.',
     )
     .action(async (files: readonly string[]) => {
       readEnvironment(command, variables)
@@ -72,14 +79,20 @@ async function run(command: Command, files: readonly string[], args: RunArgument
   const scope = readScope(command, args)
   checkUsage(command, [...files, ...modules], args)
   const logging = startLogging(command, args)
-  const stopped = untilSignal()
+  const stopped = untilSignal({
+    onSecond: (signal) => endNow(`${signal} has come for the second time: the process ends at once`),
+  })
   // Only now: help and wrong usage need none of it.
-  const { loadOperator } = await import('../load.ts')
+  const [{ loadOperator }, { WorkerModules }] = await Promise.all([
+    import('../load.ts'),
+    import('../worker-modules.ts'),
+  ])
   const loading = loadOperator({ files, modules, folder: process.cwd() })
   // A file may wait for something while it is loaded, and never get it.
   const loaded = await Promise.race([loading, stopped.then(() => undefined)])
   if (loaded === undefined) return
   await using _ = loaded
+  await using workerModules = new WorkerModules(process.cwd())
   await using embedded = args.embedded ? await embed(loaded.operator, args) : undefined
   if (embedded) process.stdout.write(`${embedded.greeting}\n`)
   const options: RunOptions = {
@@ -87,7 +100,9 @@ async function run(command: Command, files: readonly string[], args: RunArgument
     ...access(args, embedded),
     ...(args.standalone === undefined ? {} : { standalone: args.standalone }),
     ...(args.dev ? { priority: developerPriority } : {}),
+    ...(args.liveness === undefined ? {} : { livenessEndpoint: args.liveness }),
     logging,
+    loadWorkerModule: (url) => workerModules.load(url),
   }
   warnOfScope(options, args, logging)
   await operate(loaded.operator, options, stopped)
@@ -105,6 +120,12 @@ function readScope(
 
 function checkUsage(command: Command, targets: readonly string[], args: RunArguments): void {
   if (targets.length === 0) command.error('error: nothing to run. Name a file, or a module with --module.')
+  const { liveness } = args
+  if (liveness !== undefined) {
+    parseHealthAddress(liveness, (why) =>
+      command.error(`error: option '--liveness <url>' argument '${liveness}' is invalid: ${why}.`),
+    )
+  }
   const misplaced = args.embedded
     ? args.context !== undefined && '--context'
     : (args.apply !== undefined && '--apply') || (command.getOptionValueSource('port') === 'cli' && '--port')
@@ -129,10 +150,7 @@ function access({ kubeconfig, context }: RunArguments, embedded: Embedded | unde
   }
   const connection = loginWithKubeconfig(options)
   if (connection !== undefined) return { connection }
-  throw new KopfError(
-    'KOPF_LOGIN',
-    `Cannot use the context "${context}": there is no kubeconfig; name one with --kubeconfig`,
-  )
+  throw new LoginError(`Cannot use the context "${context}": there is no kubeconfig; name one with --kubeconfig`)
 }
 
 async function embed({ resources }: Operator, { port, kubeconfig, apply = [] }: RunArguments): Promise<Embedded> {
@@ -161,9 +179,15 @@ function nameOf(object: unknown): string | undefined {
 
 async function operate(operator: Operator, options: RunOptions, stopped: Promise<unknown>): Promise<void> {
   const starting = new AbortController()
-  void stopped.then(() => starting.abort())
+  const limitExit = once(() => endAfter(operator))
+  void stopped.then(() => {
+    starting.abort()
+    limitExit()
+  })
   try {
     const running = await operator.start({ ...options, signal: starting.signal })
+    // It may also have failed, and take its time to clean up.
+    running.stopping.addEventListener('abort', limitExit, { once: true })
     await Promise.race([stopped, running.done])
     await running.stop()
     await running.done
@@ -172,4 +196,18 @@ async function operate(operator: Operator, options: RunOptions, stopped: Promise
     if (starting.signal.aborted && (error as Error)?.name === 'AbortError') return
     throw toRunError(error)
   }
+}
+
+/** A clean-up that never ends would keep a broken operator from being replaced. */
+function endAfter({ settings }: Operator): void {
+  const { ultimateExitingTimeout: limit } = settings.process
+  if (limit === null) return
+  const limitMs = toMs(limit, 'process.ultimateExitingTimeout')
+  const seconds = limitMs / 1000
+  ringAfter(limitMs, () => endNow(`stopping has taken more than ${seconds} seconds: the process ends unfinished`))
+}
+
+function endNow(why: string): never {
+  process.stderr.write(`kopf: ${why}\n`)
+  process.exit(1)
 }

@@ -1,0 +1,79 @@
+/** Whether an operator does what it is there for: from what is known of its parts, a verdict on each. Pure. */
+
+interface StreamFacts {
+  /** What it brings, and from where: never an object. */
+  readonly scope: string
+  /** Since when it has not been watching; undefined while it is. */
+  readonly downSinceMs: number | undefined
+}
+
+export interface Facts {
+  readonly nowMs: number
+  /** `starting` until everything that is there has been seen once. */
+  readonly phase: 'starting' | 'running' | 'stopping'
+  readonly streams: readonly StreamFacts[]
+  /** `refused` where the last answer of the API server was that it does not know us. */
+  readonly credentials: 'awaited' | 'accepted' | 'refused'
+  readonly queue: {
+    /** Objects that wait or are worked on. */
+    readonly objects: number
+    /** Those of them that nobody works on yet. */
+    readonly waiting: number
+    /** Since when the first of those has waited. */
+    readonly waitingSinceMs: number | undefined
+  }
+  /** The longest delay of the event loop of late. */
+  readonly lagMs: number
+}
+
+interface Verdict {
+  readonly ok: boolean
+  readonly [detail: string]: unknown
+}
+
+export interface Readiness {
+  readonly ready: boolean
+  readonly checks: Readonly<Record<'streams' | 'credentials' | 'queue' | 'loop', Verdict>>
+}
+
+/** What takes longer does not pass by itself. */
+const longestDownMs = 60_000
+const longestWaitMs = 60_000
+const longestLagMs = 1000
+
+export function judgeReadiness(facts: Facts): Readiness {
+  const { credentials } = facts
+  const checks = {
+    streams: judgeStreams(facts),
+    credentials: { ok: credentials === 'accepted', state: credentials },
+    queue: judgeQueue(facts),
+    loop: { ok: facts.lagMs <= longestLagMs, lagSeconds: toSeconds(facts.lagMs) },
+  }
+  return { ready: Object.values(checks).every(({ ok }) => ok), checks }
+}
+
+function judgeStreams({ phase, streams, nowMs }: Facts): Verdict {
+  const down = streams
+    .filter(({ downSinceMs }) => downSinceMs !== undefined)
+    .map(({ scope, downSinceMs }) => ({ scope, downMs: nowMs - downSinceMs! }))
+  const isDown = down.some(({ downMs }) => downMs >= longestDownMs)
+  const state = phase !== 'running' ? phase : isDown ? 'down' : 'watching'
+  return {
+    ok: state === 'watching',
+    state,
+    total: streams.length,
+    watching: streams.length - down.length,
+    down: down.map(({ scope, downMs }) => ({ scope, downSeconds: toSeconds(downMs) })),
+  }
+}
+
+function judgeQueue({ queue, nowMs }: Facts): Verdict {
+  const { objects, waiting, waitingSinceMs = nowMs } = queue
+  const waitedMs = nowMs - waitingSinceMs
+  return { ok: waitedMs <= longestWaitMs, objects, waiting, longestWaitSeconds: toSeconds(waitedMs) }
+}
+
+/** Tenths are enough for people. */
+function toSeconds(ms: number): number {
+  return Math.round(ms / 100) / 10
+}
