@@ -21,6 +21,8 @@ export interface CompileRequest {
   readonly targets: readonly string[]
   readonly folder: string
   readonly output: string
+  /** A list of functions that import the targets, or the one target itself. */
+  readonly shape: 'imports' | 'module'
 }
 
 /** Nothing where all went well. */
@@ -46,14 +48,10 @@ const ownPlace = {
   __filename: '__kopf_filename',
 } as const
 
-function buildOptions(targets: readonly string[], folder: string, output: string): BuildOptions {
+function buildOptions({ targets, folder, output, shape }: CompileRequest): BuildOptions {
   const base = JSON.stringify(pathToFileURL(join(folder, 'kopf-run.js')).href)
   return {
-    stdin: {
-      contents: `export const imports = [${targets.map((target) => `() => import(${JSON.stringify(target)})`).join()}]`,
-      resolveDir: folder,
-      sourcefile: entryName,
-    },
+    ...(shape === 'module' ? { entryPoints: [{ in: targets[0]!, out: 'stdin' }] } : listOf(targets, folder)),
     absWorkingDir: folder,
     outdir: output,
     outExtension: { '.js': '.mjs' },
@@ -73,6 +71,11 @@ function buildOptions(targets: readonly string[], folder: string, output: string
     logLevel: 'silent',
     plugins: [packages, places],
   }
+}
+
+function listOf(targets: readonly string[], resolveDir: string): BuildOptions {
+  const imports = targets.map((target) => `() => import(${JSON.stringify(target)})`)
+  return { stdin: { contents: `export const imports = [${imports.join()}]`, resolveDir, sourcefile: entryName } }
 }
 
 /** The file that imports the targets; people never see it. */
@@ -147,9 +150,9 @@ const places: Plugin = {
   },
 }
 
-async function answer({ targets, folder, output }: CompileRequest): Promise<CompileAnswer> {
+async function answer(request: CompileRequest): Promise<CompileAnswer> {
   try {
-    await build(buildOptions(targets, folder, output))
+    await build(buildOptions(request))
     return {}
   } catch (error) {
     const { errors, message } = error as BuildFailure

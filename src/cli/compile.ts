@@ -1,6 +1,6 @@
 /**
  * TypeScript for Node: the user's own files are bundled by esbuild into a temporary folder, packages stay where they are.
- * Called by load.ts. Nothing is written beside the user's files: they may be on a disk that cannot be written to.
+ * Called by load.ts and worker-modules.ts. Nothing is written beside the user's files: they may be on a disk that cannot be written to.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -27,6 +27,28 @@ export interface CompileOptions {
 
 /** Rejects with esbuild's own failure, which has the places of all errors. */
 export async function compile({ targets, folder }: CompileOptions): Promise<Compiled> {
+  const { entry, ...disposable } = await build({ targets, folder, shape: 'imports' })
+  try {
+    const { imports } = (await import(entry.href)) as Compiled
+    // Until the end: what is imported lazily comes from there.
+    return { imports, ...disposable }
+  } catch (error) {
+    await disposable[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+export interface CompiledModule extends AsyncDisposable {
+  /** What has all that the module exports. */
+  readonly entry: URL
+}
+
+/** One module, for others to import. Rejects likewise. */
+export function compileModule(path: string, folder: string): Promise<CompiledModule> {
+  return build({ targets: [path], folder, shape: 'module' })
+}
+
+async function build(request: Omit<CompileRequest, 'output'>): Promise<CompiledModule> {
   const output = await createOutput()
   const remove = () => rmSync(output, { recursive: true, force: true })
   // Also where a file ends the process while it is loaded.
@@ -36,10 +58,8 @@ export async function compile({ targets, folder }: CompileOptions): Promise<Comp
     remove()
   }
   try {
-    await buildElsewhere({ targets, folder, output })
-    const { imports } = (await import(pathToFileURL(join(output, 'stdin.mjs')).href)) as Compiled
-    // Until the end: what is imported lazily comes from there.
-    return { imports, [Symbol.asyncDispose]: dispose }
+    await buildElsewhere({ ...request, output })
+    return { entry: pathToFileURL(join(output, 'stdin.mjs')), [Symbol.asyncDispose]: dispose }
   } catch (error) {
     await dispose()
     throw error

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { createLiveView } from '../../util/live.ts'
+import { packArgs, packCarefully } from './packing.ts'
+import { unpackArgs } from './thread-args.ts'
+
+const standIns = { logger: 'l', patch: 'p', recorder: 'r', signal: 's', stopped: 'st' }
+
+test('data crosses, what speaks has a stand-in, the rest stays', () => {
+  const body = Object.freeze({ spec: Object.freeze({ size: 2n ** 60n }) })
+  const args = {
+    body,
+    spec: body.spec,
+    started: new Date(0),
+    logger: {},
+    client: {},
+    execute: () => {},
+    other: () => {},
+  }
+  const packed = packArgs(args)
+  expect(packed).toEqual({
+    values: { body, spec: body.spec, started: args.started },
+    standIns: ['logger'],
+    missing: ['client', 'execute', 'other'],
+  })
+  const there = unpackArgs(structuredClone(packed), standIns) as typeof args
+  expect(Object.keys(there)).toEqual(['body', 'spec', 'started', 'logger'])
+  expect(there.spec).toBe(there.body.spec)
+  expect(there.spec.size).toBe(2n ** 60n)
+  expect(Object.isFrozen(there.spec)).toBe(true)
+  expect(() => there.client).toThrow('Cannot use "client" in a worker')
+})
+
+test('live views become the state of the moment', () => {
+  let current = { spec: { size: 1 } }
+  const packed = packArgs({
+    body: createLiveView(
+      () => current,
+      (state) => state,
+    ),
+  })
+  current = { spec: { size: 2 } }
+  expect(structuredClone(packed).values).toEqual({ body: { spec: { size: 1 } } })
+})
+
+test('one thing that cannot be copied does not keep the others from crossing', () => {
+  const deep = { deeper: { fn: () => {} } }
+  const args = { name: 'one', param: deep, memo: { calls: 1, deep, fn: () => {} } }
+  expect(() => structuredClone(packArgs(args))).toThrow()
+  const packed = packCarefully(args)
+  expect(packed.values).toEqual({ name: 'one', memo: { calls: 1 } })
+  expect(packed.missing).toEqual(['param', 'memo.deep', 'memo.fn'])
+  const there = unpackArgs(structuredClone(packed), standIns) as typeof args
+  expect({ ...there.memo }).toEqual({ calls: 1 })
+  expect(() => there.memo.deep).toThrow('Cannot use "memo.deep" in a worker: there is something in it')
+  expect(() => there.param).toThrow('Cannot use "param" in a worker')
+})
