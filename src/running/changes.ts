@@ -5,22 +5,24 @@
 
 import { isUnprocessable } from '../client/api-error.ts'
 import type { Essence } from '../core/causation/causes.ts'
-import { diffEssences } from '../core/causation/diff.ts'
 import { type Cause, titles } from '../core/handling/cause.ts'
 import { Cycle } from '../core/handling/cycle.ts'
 import { isHandlerReason, preMatches } from '../core/handling/select.ts'
-import { applyWish } from '../core/patching/apply.ts'
 import { mergeInto } from '../core/patching/patch.ts'
 import { KopfError } from '../errors.ts'
-import { allowDeletion, blockDeletion } from '../kube/finalizers.ts'
-import type { KubeObject } from '../kube/objects.ts'
-import { writerOf } from './consistency.ts'
+import { allowDeletion, blockDeletion, isDeletionOngoing } from '../kube/finalizers.ts'
+import { monotonicOf } from '../util/clock.ts'
+import { isHeld, tendBackground, weighBackground } from './background.ts'
 import { describeBody } from './describe.ts'
+import { untilIndexed } from './indexing.ts'
+import { writeLeftOver } from './late-writes.ts'
 import type { Memory, Unwritten } from './memories.ts'
-import { isTooHot, noteRun } from './pace.ts'
+import { noteRun, pauseMsOf } from './pace.ts'
 import type { Runtime } from './runtime.ts'
+import { checkStored, warnOfProgress } from './unkept.ts'
 import { View } from './view.ts'
 import type { Visit } from './visit.ts'
+import { writeWish } from './writing.ts'
 
 /** What one step has decided, beside what is in the visit's patch. */
 interface Step {
@@ -43,10 +45,11 @@ const mostIdleWrites = 5
 const mostRefusals = 5
 
 export async function handleChanges(runtime: Runtime, memory: Memory, visit: Visit): Promise<void> {
-  const { resourceVersion } = memory.body.metadata
-  if (resourceVersion !== undefined && resourceVersion === memory.vanishedAt) return
+  if (hasVanished(memory)) return
   for (let idleWrites = 0; idleWrites < mostIdleWrites; ) {
-    const beganMs = runtime.clock.now()
+    const beganMs = monotonicOf(runtime.clock)
+    await writeLeftOver(runtime, memory)
+    if (hasVanished(memory)) return
     const step = takeUpUnwritten(memory, visit) ?? (await takeStep(runtime, memory, visit))
     const { body, requests } = await writeStep(runtime, memory, visit, step)
     if (body === undefined) {
@@ -69,6 +72,10 @@ export async function handleChanges(runtime: Runtime, memory: Memory, visit: Vis
     'KOPF_NOT_CONVERGING',
     'Cannot settle the object: what is written to it is changed back at once; look for a webhook or a schema that does so',
   )
+}
+
+function hasVanished({ body: { metadata }, vanishedAt }: Memory): boolean {
+  return metadata.resourceVersion !== undefined && metadata.resourceVersion === vanishedAt
 }
 
 /** Handlers that were called have done what they did: what could not be written of it is kept, and they are not called again. */
@@ -108,9 +115,11 @@ async function write(runtime: Runtime, memory: Memory, visit: Visit) {
     // What an operator on Kopf has left to wake itself.
     runtime.settings.persistence.progressStorage.touch({ body: memory.body, patch: merge, value: null })
   }
-  const written = await applyWish(writerOf(runtime, memory, visit.logger), memory.body, { merge, fns })
+  const written = await writeWish(runtime, memory, { logger: visit.logger, merge, fns })
   visit.merge = {}
   visit.fns = []
+  // Whoever is called next finds in the indices what was written.
+  await untilIndexed(memory)
   return written
 }
 
@@ -118,10 +127,17 @@ async function takeStep(runtime: Runtime, memory: Memory, visit: Visit): Promise
   const { finalizer } = runtime.settings.persistence
   const view = new View(runtime, memory, visit.logger)
   const interested = memory.served.handlers.change.filter((handler) => preMatches(handler, view))
-  const needsFinalizer = interested.some((handler) => handler.needsFinalizer)
+  const background = weighBackground(memory, view)
+  await tendBackground(runtime, memory, { view, ...background })
+  // A daemon has had its last words meanwhile, or a timer has: nobody is to see the object as it was before.
+  if (memory.body !== view.body) return takeStep(runtime, memory, visit)
+  const needsFinalizer = background.isRequired || interested.some((handler) => handler.needsFinalizer)
   if (needsFinalizer && !view.blocked && !view.deleting) {
     visit.logger.debug('Adding the finalizer, thus preventing the actual deletion.')
-    visit.fns.push((body) => blockDeletion(body, finalizer))
+    // The server takes none on what was deleted meanwhile.
+    visit.fns.push((body) => {
+      if (!isDeletionOngoing(body)) blockDeletion(body, finalizer)
+    })
     return {}
   }
   if (!needsFinalizer && view.blocked) {
@@ -130,9 +146,18 @@ async function takeStep(runtime: Runtime, memory: Memory, visit: Visit): Promise
     return {}
   }
   // Objects that no handler could ever be for are left alone: no annotations, no logs.
-  if (interested.length === 0) return {}
-  if (isTooHot(runtime, memory, view.reason)) return { wakeAtMs: memory.pausedUntilMs }
+  if (interested.length === 0) {
+    if (view.deleting && view.blocked && !isHeld(memory)) release(runtime, visit)
+    return {}
+  }
+  const pauseMs = pauseMsOf(runtime, memory, view.reason)
+  if (pauseMs > 0) return { wakeAtMs: runtime.clock.now() + pauseMs }
   return { ...(await callHandlers(runtime, memory, visit, view)), isOfInterest: true }
+}
+
+function release({ settings }: Runtime, visit: Visit): void {
+  visit.logger.debug('Removing the finalizer, thus allowing the actual deletion.')
+  visit.fns.push((body) => allowDeletion(body, settings.persistence.finalizer))
 }
 
 async function callHandlers(runtime: Runtime, memory: Memory, visit: Visit, view: View): Promise<Step> {
@@ -168,31 +193,28 @@ function isUnkept({ progress }: Memory, cycle: Cycle): boolean {
   return [...cycle.progress].every(([id, current]) => current === progress.get(id))
 }
 
-function warnOfProgress({ warnOnce }: Runtime, { served }: Memory): void {
-  warnOnce(
-    served.resource,
-    'unkept',
-    'The progress of handlers does not stay on the object: it is remembered only until the operator restarts; ' +
-      'let the schema preserve unknown fields where it is stored, or use another progress storage',
-  )
-}
-
 /** Everybody is done: nothing of the progress is kept, and the state at hand counts as handled. */
 function finish(
-  { settings, warnOnce }: Runtime,
+  runtime: Runtime,
   memory: Memory,
   visit: Visit,
   { view, cycle }: { readonly view: View; readonly cycle: Cycle },
 ): Step {
-  const { diffbaseStorage, finalizer } = settings.persistence
+  const { settings, warnOnce } = runtime
+  const { diffbaseStorage } = settings.persistence
   const hasCalled = cycle.hasCalled
+  if (view.deleting && isHeld(memory)) {
+    // Daemons take their time to end; that the handlers are done must not be forgotten until then.
+    if (!cycle.isIdle && !isUnkept(memory, cycle)) cycle.store(memory.body, visit.merge)
+    memory.progress = cycle.progress
+    return { hasCalled }
+  }
   memory.progress = undefined
   if (!cycle.isIdle) cycle.purge(memory.body, visit.merge)
   if (!isHandlerReason(view.reason)) return { hasCalled }
   memory.isInitial = false
   if (view.deleting) {
-    visit.logger.debug('Removing the finalizer, thus allowing the actual deletion.')
-    visit.fns.push((body) => allowDeletion(body, finalizer))
+    release(runtime, visit)
     return { hasCalled }
   }
   if (view.old !== undefined && view.diff.length === 0) return { hasCalled }
@@ -230,6 +252,7 @@ function createCycle(
     signal,
     stopping,
     remembered: memory.progress,
+    isOutdated: () => memory.body !== view.body,
     flush: (cycle) => flush(runtime, memory, visit, cycle),
   })
 }
@@ -247,20 +270,6 @@ async function flush(runtime: Runtime, memory: Memory, visit: Visit, cycle: Cycl
       error,
     })
   }
-}
-
-/** Objects whose schema drops what we store would be handled for ever: then we remember it for them. */
-function checkStored({ settings, warnOnce }: Runtime, memory: Memory, body: KubeObject, handled: Essence): void {
-  const stored = settings.persistence.diffbaseStorage.fetch({ body })
-  const isKept = stored !== undefined && diffEssences(stored, handled).length === 0
-  memory.unstored = isKept ? undefined : handled
-  if (isKept) return
-  warnOnce(
-    memory.served.resource,
-    'unstored',
-    'The last handled configuration does not stay on the object: it is remembered only until the operator restarts; ' +
-      'let the schema preserve unknown fields where it is stored, or use another diff-base storage',
-  )
 }
 
 /** Bodies are put into words only for those who read them. */

@@ -2,8 +2,11 @@
 import type { Writer } from '../core/patching/apply.ts'
 import { isOlder } from '../core/watching/versions.ts'
 import type { KubeObject } from '../kube/objects.ts'
+import { monotonicOf } from '../util/clock.ts'
 import { toMs } from '../util/duration.ts'
 import type { Logger } from '../util/log.ts'
+import { noteState } from './idleness.ts'
+import { indexAnswer } from './indexing.ts'
 import type { Memory } from './memories.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -25,9 +28,10 @@ export function takeIn(runtime: Runtime, memory: Memory, object: KubeObject): bo
   if (isOlder(known, version) || object === memory.body) {
     memory.expected = undefined
   } else if (memory.expected !== undefined) {
-    if (version !== memory.expected.version && runtime.clock.now() < memory.expected.untilMs) {
+    const leftMs = memory.expected.untilMs - monotonicOf(runtime.clock)
+    if (version !== memory.expected.version && leftMs > 0) {
       memory.held = object
-      runtime.alarms.set(memory, memory.expected.untilMs)
+      runtime.alarms.setAfter(memory, leftMs)
       return false
     }
     memory.expected = undefined
@@ -40,7 +44,7 @@ export function takeIn(runtime: Runtime, memory: Memory, object: KubeObject): bo
 /** Our own write never came back: what came instead has to do. */
 export function releaseHeld(runtime: Runtime, memory: Memory): void {
   const { held, expected } = memory
-  if (held === undefined || (expected !== undefined && runtime.clock.now() < expected.untilMs)) return
+  if (held === undefined || (expected !== undefined && monotonicOf(runtime.clock) < expected.untilMs)) return
   memory.expected = undefined
   memory.held = undefined
   memory.body = held
@@ -50,9 +54,12 @@ export function releaseHeld(runtime: Runtime, memory: Memory): void {
 function takeAnswer(runtime: Runtime, memory: Memory, body: KubeObject): void {
   const version = body.metadata.resourceVersion
   if (isOlder(version, memory.body.metadata.resourceVersion)) return
+  noteState(runtime, memory, body)
   memory.body = body
+  indexAnswer(runtime, memory, body)
   const timeoutMs = toMs(runtime.settings.persistence.consistencyTimeout)
-  if (version !== undefined && timeoutMs > 0) memory.expected = { version, untilMs: runtime.clock.now() + timeoutMs }
+  if (version === undefined || timeoutMs <= 0) return
+  memory.expected = { version, untilMs: monotonicOf(runtime.clock) + timeoutMs }
 }
 
 export function writerOf(runtime: Runtime, memory: Memory, logger: Logger): Writer {

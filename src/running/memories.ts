@@ -1,20 +1,32 @@
 /** What is remembered of each object while it lives; gone with it. The object itself keeps all that must survive us. */
 import type { Essence } from '../core/causation/causes.ts'
+import type { Handler } from '../core/handling/handler.ts'
 import type { Progress } from '../core/handling/progress.ts'
 import type { ResourceHandlers } from '../core/handling/registry.ts'
+import type { Wishes } from '../core/handling/results.ts'
 import type { PatchFunction } from '../core/patching/patch.ts'
 import type { WatchSelectors } from '../core/watching/scope.ts'
+import type { Tasks } from '../features/daemons/task.ts'
+import type { IndexedObject } from '../features/indexing/indexed-object.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources.ts'
+import type { RecentMap } from '../util/recent-map.ts'
 
 /** A resource that handlers are registered for, in all the namespaces served. */
 export interface Served {
   readonly resource: Resource
   readonly handlers: ResourceHandlers
-  /** What the server was asked to leave out. */
+  /** What the server was asked to leave out, and whether that is more than what no handler is for. */
   readonly selectors: WatchSelectors
+  readonly isNarrowedBySettings: boolean
+  /** There are timers that wait until changes have settled. */
+  readonly hasIdling: boolean
+  /** There is nobody but indexing functions: of the objects no more is kept than who they are. */
+  readonly isOnlyIndexed: boolean
   /** By uid. */
   readonly memories: Map<string, Memory>
+  /** Those that live out of our sight, by uid: the version they had when we looked last. Only the latest of them. */
+  readonly unseen: RecentMap<string, string>
 }
 
 export interface Unwritten {
@@ -41,6 +53,8 @@ export interface Memory {
   vanishedAt: string | undefined
   /** Made when somebody asks for it. */
   memo: object | undefined
+  /** What stands for it in the indices; undefined where it is in none. */
+  indexed: IndexedObject | undefined
   /** The version our last write made, where versions cannot be compared: older states may still come until the deadline. */
   expected: { readonly version: string; readonly untilMs: number } | undefined
   /** A state that came while another was expected. */
@@ -51,15 +65,33 @@ export interface Memory {
   unstored: Essence | undefined
   /** What could not be written: it is tried again before anything else, so that nobody is called twice for it. */
   unwritten: Unwritten | undefined
-  /** Failures of the framework in a row. */
+  /** What daemons and timers want written, and could not write themselves. */
+  leftOver: Map<Handler, Wishes> | undefined
+  /** Resolves when the write that is under way is over. */
+  writing: Promise<void> | undefined
+  /** Its daemons and timers. */
+  tasks: Tasks<Memory> | undefined
+  /** The digest of the essence of the newest state that was seen, and since when it is so; by the clock that nobody sets. */
+  essence: { readonly digest: string; readonly version: string | undefined } | undefined
+  changedMs: number
+  /** Failures of the framework in a row, and how long it is left alone for them; by the same clock. */
   failures: number
+  /** Likewise by the clock that nobody sets, as are all other times here. */
   throttledUntilMs: number
-  /** Runs of change handlers that followed each other closely, and when the next may begin. */
+  /** Runs of change handlers that followed each other closely, and when the next may begin; by the same clock. */
   hotRuns: number
   pausedUntilMs: number
 }
 
-export function createMemory(served: Served, body: KubeObject, isInitial: boolean): Memory {
+export function allHandlers({ index, event, change, background }: ResourceHandlers): readonly Handler[] {
+  return [...index, ...event, ...change, ...background]
+}
+
+export function createMemory(
+  served: Served,
+  body: KubeObject,
+  { isInitial, nowMs }: { readonly isInitial: boolean; readonly nowMs: number },
+): Memory {
   return {
     served,
     body,
@@ -68,15 +100,21 @@ export function createMemory(served: Served, body: KubeObject, isInitial: boolea
     goodbye: undefined,
     vanishedAt: undefined,
     memo: undefined,
+    indexed: undefined,
     expected: undefined,
     held: undefined,
     progress: undefined,
     unstored: undefined,
     unwritten: undefined,
+    leftOver: undefined,
+    writing: undefined,
+    tasks: undefined,
+    essence: undefined,
+    changedMs: nowMs,
     failures: 0,
-    throttledUntilMs: 0,
+    throttledUntilMs: -Infinity,
     hotRuns: 0,
-    pausedUntilMs: 0,
+    pausedUntilMs: -Infinity,
   }
 }
 

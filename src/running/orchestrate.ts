@@ -11,11 +11,13 @@ import { isExactNamespace, matchesNamespace, type NamespacePattern } from '../ku
 import type { Resource } from '../kube/resources.ts'
 import { formatResource } from '../kube/selectors.ts'
 import type { TaskGroup } from '../util/tasks.ts'
+import type { Health } from './health.ts'
+import { unindex, untilAllIndexed } from './indexing.ts'
 import type { Insights } from './insights.ts'
-import type { Served } from './memories.ts'
+import type { Memory, Served } from './memories.ts'
 import { resolveResources } from './resources.ts'
 import type { Runtime } from './runtime.ts'
-import { runStream, toServed } from './serve.ts'
+import { describeScope, runStream, toServed } from './serve.ts'
 
 interface Scope {
   /** Undefined for the whole cluster. */
@@ -27,6 +29,9 @@ export interface OrchestrateOptions {
   readonly insights: Insights
   readonly scope: Scope
   readonly tasks: TaskGroup
+  readonly health: Health
+  /** Called once, when all objects that were there at the start and are indexed are in the indices. */
+  readonly onIndexed: () => void
 }
 
 /** Resources that are not there yet are looked for after so long, then less often. */
@@ -56,6 +61,9 @@ export class Orchestra {
   readonly #streams = new Map<string, AbortController>()
   readonly #waiting = new Set<string>()
   readonly #forbidden = new Map<string, Error>()
+  /** Streams whose first objects have to be in the indices before any handler is called; only those opened at the start. */
+  readonly #unindexed = new Set<string>()
+  #hasStarted = false
   #onReady: () => void = () => {}
   #onFailure: (error: Error) => void = () => {}
 
@@ -73,6 +81,8 @@ export class Orchestra {
     })
     await this.#startNamespaces(signal)
     await this.#look(signal, true)
+    this.#hasStarted = true
+    this.#checkIndexed()
     this.#checkReady()
     return ready
   }
@@ -128,6 +138,8 @@ export class Orchestra {
     const end = new AbortController()
     this.#streams.set(name, end)
     this.#waiting.add(name)
+    const pulse = this.#options.health.follow(describeScope({ resource: served.resource, namespace }))
+    if (served.handlers.index.length > 0 && !this.#hasStarted) this.#unindexed.add(name)
     const stream = {
       served,
       namespace,
@@ -135,14 +147,35 @@ export class Orchestra {
         this.#forbidden.delete(name)
         this.#waiting.delete(name)
         this.#checkReady()
+        if (this.#unindexed.has(name)) void untilAllIndexed(served).then(() => this.#noteIndexed(name))
       },
       onForbidden: (error: Error) => {
         if (this.#waiting.has(name)) this.#forbidden.set(name, error)
+        if (this.#unindexed.has(name)) this.#warnOfIndices(served)
         this.#checkForbidden(served)
       },
+      onState: pulse.changed,
     }
     const { tasks } = this.#options
-    tasks.run((signal) => runStream(this.#runtime, stream, AbortSignal.any([signal, end.signal])))
+    tasks.run((signal) =>
+      runStream(this.#runtime, stream, AbortSignal.any([signal, end.signal])).finally(() => pulse.end()),
+    )
+  }
+
+  #noteIndexed(stream: string): void {
+    if (this.#unindexed.delete(stream)) this.#checkIndexed()
+  }
+
+  #checkIndexed(): void {
+    if (this.#hasStarted && this.#unindexed.size === 0) this.#options.onIndexed()
+  }
+
+  #warnOfIndices({ resource }: Served): void {
+    this.#runtime.warnOnce(
+      resource,
+      'unindexed',
+      'No handler is called until these objects can be listed, since they are indexed: grant the operator the right to list and watch them',
+    )
   }
 
   #checkReady(): void {
@@ -222,8 +255,42 @@ export class Orchestra {
       this.#streams.delete(key)
       this.#waiting.delete(key)
       this.#forbidden.delete(key)
+      this.#noteIndexed(key)
     }
+    this.#leaveNamespace(name)
     this.#checkReady()
+  }
+
+  /** The end of the objects is not always told before that of their namespace. */
+  #leaveNamespace(name: string): void {
+    for (const { memories, isOnlyIndexed } of this.#served.values()) {
+      if (isOnlyIndexed) continue
+      for (const memory of memories.values()) {
+        if (memory.body.metadata.namespace !== name) continue
+        this.#runtime.queue.put(memory, { type: 'deleted', object: memory.body, missed: true })
+      }
+    }
+    this.#unindex(({ body }) => body.metadata.namespace === name)
+  }
+
+  /** Resolves when no indexing function is under way that was when this was asked. */
+  async indexed(): Promise<void> {
+    await Promise.all(Array.from(this.#served.values(), untilAllIndexed))
+  }
+
+  /** The indices are as empty as before the start, for the next one. */
+  clearIndices(): void {
+    this.#unindex(() => true)
+  }
+
+  #unindex(isAmong: (memory: Memory) => boolean): void {
+    for (const { memories, isOnlyIndexed } of this.#served.values()) {
+      for (const [key, memory] of memories) {
+        if (!isAmong(memory)) continue
+        unindex(this.#runtime, memory)
+        if (isOnlyIndexed) memories.delete(key)
+      }
+    }
   }
 }
 

@@ -1,36 +1,45 @@
 /** The hall: everything that has come for one object, from the door to the patch. Never rejects: see throttle.ts. */
 
 import { preMatches } from '../core/handling/select.ts'
-import { applyWish, readObject } from '../core/patching/apply.ts'
+import { readObject } from '../core/patching/apply.ts'
 import { isOlder } from '../core/watching/versions.ts'
 import { allowDeletion, isDeletionBlocked, isDeletionOngoing } from '../kube/finalizers.ts'
 import type { KubeObject } from '../kube/objects.ts'
+import { monotonicOf } from '../util/clock.ts'
 import type { Logger } from '../util/log.ts'
+import { isAccompanied, isHeld, leaveBackground } from './background.ts'
 import { handleChanges } from './changes.ts'
-import { releaseHeld, takeIn, writerOf } from './consistency.ts'
-import { keyOf, type Memory } from './memories.ts'
+import { releaseHeld, takeIn } from './consistency.ts'
+import { noteState } from './idleness.ts'
+import { unindex, untilIndexed } from './indexing.ts'
+import { writeLeftOver } from './late-writes.ts'
+import { allHandlers, keyOf, type Memory } from './memories.ts'
 import { type Arrival, loggerOf, type Runtime } from './runtime.ts'
 import { callSpies } from './spies.ts'
 import { easeThrottle, throttle } from './throttle.ts'
 import { View } from './view.ts'
 import { createVisit, type Visit } from './visit.ts'
+import { writeWish } from './writing.ts'
 
 export async function processObject(runtime: Runtime, memory: Memory, arrivals: readonly Arrival[]): Promise<void> {
   const logger = loggerOf(runtime, memory.body)
   try {
+    await untilIndexed(memory)
     const visit = createVisit(logger)
     const failures = await welcomeAll(runtime, memory, visit, arrivals)
-    const isThrottled = memory.throttledUntilMs > runtime.clock.now()
+    const throttledMs = memory.throttledUntilMs - monotonicOf(runtime.clock)
+    const isThrottled = throttledMs > 0
     const isNews = arrivals.some(({ type }) => type === 'deleted')
-    if (memory.goodbye !== undefined && (isNews || !isThrottled))
+    if (memory.goodbye !== undefined && !memory.isGone && (isNews || !isThrottled))
       await sayGoodbye(runtime, memory, visit, memory.goodbye)
     if (memory.isGone) return forget(runtime, memory)
+    if (memory.goodbye !== undefined && isHeld(memory)) return
     if (failures.length > 0) throw failures[0]
     if (isThrottled) {
-      runtime.alarms.set(memory, memory.throttledUntilMs)
+      runtime.alarms.setAfter(memory, throttledMs)
       return
     }
-    if (isUneventful(visit)) return
+    if (memory.goodbye !== undefined || isUneventful(visit)) return
     await handleChanges(runtime, memory, visit)
     easeThrottle(memory, logger)
   } catch (error) {
@@ -62,9 +71,10 @@ async function welcome(runtime: Runtime, memory: Memory, visit: Visit, arrival: 
     visit.isWoken = true
     releaseHeld(runtime, memory)
   } else if (arrival.type === 'seen') {
-    // It has left what we watch, and has come back.
+    // It has left what we watch, and has come back: that is news, even if we know the state already, or a newer one.
+    if (takeIn(runtime, memory, arrival.object) || memory.goodbye !== undefined) visit.hasNews = true
     memory.goodbye = undefined
-    if (takeIn(runtime, memory, arrival.object)) visit.hasNews = true
+    memory.isGone = false
     await callSpies(runtime, memory, visit, { type: arrival.event, object: arrival.object })
   } else {
     memory.goodbye = arrival
@@ -78,10 +88,9 @@ async function sayGoodbye(
   { object, missed }: NonNullable<Memory['goodbye']>,
 ): Promise<void> {
   const alive = await findAlive(runtime, memory)
-  // Should it fail, it is done again: a finalizer that nobody removes would keep the object for ever.
-  if (alive !== undefined) await release(runtime, memory, alive, visit.logger)
+  if (alive !== undefined) return loseSight(runtime, memory, visit, alive)
+  leaveBackground(runtime, memory, 'resource-deleted')
   memory.isGone = true
-  if (alive !== undefined) return
   // Of what went unnoticed, only the metadata is known from the stream; we may know more.
   const last = missed ? memory.body : object
   if (!isOlder(last.metadata.resourceVersion, memory.body.metadata.resourceVersion)) memory.body = last
@@ -89,6 +98,36 @@ async function sayGoodbye(
   if (runtime.sink.minimumLevel === 'debug' && isOfInterest(runtime, memory, visit.logger)) {
     visit.logger.debug('Deleted, really deleted, and we are notified.')
   }
+}
+
+/** It lives, and is none of our business any more; as long as it stays so. */
+async function loseSight(runtime: Runtime, memory: Memory, visit: Visit, alive: KubeObject): Promise<void> {
+  noteState(runtime, memory, alive)
+  takeIn(runtime, memory, alive)
+  if (isInSight(runtime, memory, visit.logger)) {
+    // What was said of it is old: it is about to be told of again.
+    memory.goodbye = undefined
+    visit.hasNews = true
+    return
+  }
+  leaveBackground(runtime, memory, isDeletionOngoing(memory.body) ? 'resource-deleted' : 'filters-mismatch')
+  await writeLeftOver(runtime, memory)
+  // Nothing is done about the finalizer as long as somebody counts on it; whoever ends calls us again.
+  if (isHeld(memory)) return
+  // Should it fail, it is done again: a finalizer that nobody removes would keep the object for ever.
+  await release(runtime, memory, visit.logger)
+  const { resourceVersion } = memory.body.metadata
+  if (resourceVersion !== undefined) memory.served.unseen.set(keyOf(memory.body), resourceVersion)
+  memory.isGone = true
+}
+
+/** Whether the server was asked for it, as it is now; where the settings have a say in that, it is as the server says. */
+function isInSight(runtime: Runtime, memory: Memory, logger: Logger): boolean {
+  const { handlers, isNarrowedBySettings } = memory.served
+  if (isNarrowedBySettings) return false
+  const view = new View(runtime, memory, logger)
+  const situation = { resource: view.resource, body: view.body, args: view.objectArgs }
+  return allHandlers(handlers).some((handler) => preMatches(handler, situation))
 }
 
 /** What no handler was ever for goes as it lived: without a word. */
@@ -109,19 +148,20 @@ async function findAlive(runtime: Runtime, { served, body }: Memory): Promise<Ku
 }
 
 /** It is none of our business any more: nothing of ours must keep it from being deleted. */
-async function release(runtime: Runtime, memory: Memory, alive: KubeObject, logger: Logger): Promise<void> {
+async function release(runtime: Runtime, memory: Memory, logger: Logger): Promise<void> {
   const { finalizer } = runtime.settings.persistence
-  if (!isDeletionBlocked(alive, finalizer)) return
+  if (!isDeletionBlocked(memory.body, finalizer)) return
   logger.debug('Removing the finalizer, as there are no handlers requiring it.')
-  await applyWish(writerOf(runtime, memory, logger), alive, {
-    merge: {},
-    fns: [(body) => allowDeletion(body, finalizer)],
-  })
+  await writeWish(runtime, memory, { logger, merge: {}, fns: [(body) => allowDeletion(body, finalizer)] })
 }
 
+/** Not before the last daemon has ended, nor when it has come back: nothing is to be started a second time for it. */
 function forget(runtime: Runtime, memory: Memory): void {
   const { memories } = memory.served
   runtime.alarms.cancel(memory)
+  if (runtime.queue.hasNews(memory)) return
+  unindex(runtime, memory)
+  if (isAccompanied(memory)) return
   const key = keyOf(memory.body)
   if (memories.get(key) === memory) memories.delete(key)
 }

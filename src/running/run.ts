@@ -1,82 +1,44 @@
 /** The life of an operator: the order in which it starts, and the reverse, in which it stops. */
 
+import { setMaxListeners } from 'node:events'
+import { availableParallelism } from 'node:os'
 import type { Session } from '../client/calls.ts'
 import { createClient } from '../client/client.ts'
-import type { ConnectionInfo } from '../client/credentials.ts'
-import { createSession } from '../client/session.ts'
-import type { Lifecycle } from '../core/handling/lifecycles.ts'
+import type { Indices } from '../core/handling/args.ts'
 import { describeError } from '../core/handling/outcomes.ts'
 import { isSuspiciousName } from '../core/handling/register.ts'
-import type { Registry } from '../core/handling/registry.ts'
-import { KeyedQueue } from '../core/queueing/keyed-queue.ts'
-import type { Settings } from '../core/settings.ts'
-import { runActivities } from '../features/activities/run.ts'
+import type { KeyedQueue } from '../core/queueing/keyed-queue.ts'
+import type { Background } from '../features/daemons/background.ts'
+import type { Endpoint } from '../features/health/endpoint.ts'
 import { createPostingSink } from '../features/posting/log-lines.ts'
 import { createPoster, type Poster } from '../features/posting/poster.ts'
-import { createRecorder } from '../features/posting/recorder.ts'
-import type { NamespacePattern } from '../kube/namespaces.ts'
-import { formatResource } from '../kube/selectors.ts'
-import { Alarms } from '../util/alarms.ts'
+import { WorkerPool } from '../features/workers/pool.ts'
 import { type Clock, noLongerNeeded, systemClock } from '../util/clock.ts'
 import { toMs } from '../util/duration.ts'
-import { createLogger, defaultLogSink, type Logger, type LogSink, type PinoLike, toLogSink } from '../util/log.ts'
-import { once } from '../util/once.ts'
+import type { HealthAddress } from '../util/health-address.ts'
+import { createLogger, defaultLogSink, type Logger, type LogSink, toLogSink } from '../util/log.ts'
 import { TaskGroup } from '../util/tasks.ts'
-import type { Transport } from '../util/transport.ts'
 import { packageVersion } from '../util/version.ts'
-import { type Connected, connect } from './connect.ts'
+import { Activities } from './activities.ts'
+import { Connection } from './connect.ts'
+import { createRuntime } from './create-runtime.ts'
+import { Health } from './health.ts'
+import { readHealthAddress, serveHealth } from './health-endpoint.ts'
 import { Insights } from './insights.ts'
 import type { Memory } from './memories.ts'
+import { checkMemo } from './memos.ts'
 import { Orchestra } from './orchestrate.ts'
-import { processObject } from './process.ts'
+import type { Blueprint, RunningOperator, RunOptions } from './run-options.ts'
 import type { Arrival, Runtime } from './runtime.ts'
+import { createOperatorSession } from './session.ts'
 import { Watchdog } from './watchdog.ts'
-
-export interface RunOptions {
-  /** Only what is in these namespaces: names, globs, or expressions. */
-  readonly namespaces?: readonly NamespacePattern[]
-  /** The whole cluster; so it is where no namespaces are given. */
-  readonly clusterwide?: boolean
-  /** Take no notice of other operators. */
-  readonly standalone?: boolean
-  /** Among operators of the same peering. Default: 0. */
-  readonly priority?: number
-  /** Stops the operator when it is aborted. */
-  readonly signal?: AbortSignal
-  /** How to reach the cluster; default: the service account of the pod, or the kubeconfig. */
-  readonly connection?: ConnectionInfo
-  /** Instead of a connection: what takes the requests, such as the embedded server. */
-  readonly transport?: Transport
-  readonly clock?: Clock
-  /** Where log lines go: what `configureLogging` returns, or a logger of pino's shape. */
-  readonly logging?: LogSink | PinoLike
-  /** Which handlers go first; default: all that are due, in the order of registration. */
-  readonly lifecycle?: Lifecycle
-}
-
-/** What the operator itself brings along. */
-export interface Blueprint {
-  readonly registry: Registry
-  readonly settings: Settings
-  readonly lifecycle: Lifecycle
-  readonly memo: object
-}
-
-export interface RunningOperator extends AsyncDisposable {
-  /** Resolves when all objects that are there have been seen. */
-  readonly ready: Promise<void>
-  /** Resolves when it has been stopped; rejects when it has failed. */
-  readonly done: Promise<void>
-  /** Lets handlers finish what they hold, for a while, and cleans up. */
-  stop(): Promise<void>
-}
 
 /** After the time for handlers is up: to write what they have come to. */
 const lastWritesMs = 1000
 const lastEventsMs = 2000
-const mostWaitingEvents = 1024
 
 export async function startOperator(blueprint: Blueprint, options: RunOptions): Promise<RunningOperator> {
+  checkMemo(blueprint.memo)
   const run = new Run(blueprint, options)
   await run.start()
   return run
@@ -106,14 +68,23 @@ class Run implements RunningOperator {
   /** Ends last of all: clean-up handlers may still ask the cluster for something. */
   readonly #end = new AbortController()
   readonly #watchdog: Watchdog
-  readonly #connected: () => Connected
-  readonly #session: () => Session
+  readonly #activities: Activities
+  readonly #connection: Connection
+  readonly #health: Health
+  readonly #healthAddress: HealthAddress | undefined
+  readonly #session: Session
   readonly #insights: Insights
+  readonly #indices: Indices
+  readonly #workers: WorkerPool
   #poster: Poster | undefined
   /** Ends with the signal of the end; never rejects. */
   #posting: Promise<void> | undefined
-  #connection: Connected | undefined
+  #endpoint: Endpoint | undefined
   #queue: KeyedQueue<Memory, Arrival> | undefined
+  #background: Background<Memory> | undefined
+  #orchestra: Orchestra | undefined
+  /** No handler of objects is called before the indices are complete; without any they are. */
+  #isIndexed: boolean
   #stopping: Promise<void> | undefined
   readonly #settle: Settle
 
@@ -125,12 +96,40 @@ class Run implements RunningOperator {
     this.#logger = createLogger(this.#sink, 'kopf.operator')
     this.#tasks = new TaskGroup((error) => void this.#fail(error))
     this.#watchdog = new Watchdog(this.#clock, this.#end.signal)
-    this.#connected = once(() => {
-      this.#connection = connect(options)
-      return this.#connection
+    this.#health = new Health(this.#clock, { queue: () => this.#queue, lagMs: () => this.#watchdog.lagMs })
+    const { livenessEndpoint } = options
+    this.#healthAddress = livenessEndpoint === undefined ? undefined : readHealthAddress(livenessEndpoint)
+    this.#insights = new Insights(() => this.#session, blueprint.registry.selectors())
+    this.#indices = blueprint.registry.indices
+    this.#workers = new WorkerPool({
+      clock: this.#clock,
+      limit: () => blueprint.settings.execution.maxWorkers ?? availableParallelism(),
+      load: options.loadWorkerModule,
     })
-    this.#session = once(() => this.#createSession())
-    this.#insights = new Insights(this.#session, blueprint.registry.selectors())
+    this.#activities = new Activities({
+      blueprint,
+      clock: this.#clock,
+      sink: this.#sink,
+      watchdog: this.#watchdog,
+      indices: this.#indices,
+      workers: this.#workers,
+      client: () => this.#clientIn(undefined, this.#end.signal),
+    })
+    this.#connection = new Connection({
+      ...options,
+      ...(this.#activities.hasLogin && { login: () => this.#activities.login(this.#until(this.#end.signal)) }),
+    })
+    this.#session = createOperatorSession({
+      connection: this.#connection,
+      health: this.#health,
+      logger: this.#logger,
+      networking: blueprint.settings.networking,
+      clock: this.#clock,
+      signal: this.#end.signal,
+    })
+    // As many listen as there are handlers at work: that is no leak.
+    setMaxListeners(0, this.#tasks.signal, this.#handlers.signal, this.#writes.signal, this.#end.signal)
+    this.#isIndexed = blueprint.registry.indexTables.size === 0
     const settle: Partial<Settle> = {}
     this.ready = new Promise((resolve, reject) => Object.assign(settle, { ready: resolve, unready: reject }))
     this.done = new Promise((resolve, reject) => Object.assign(settle, { done: resolve, failed: reject }))
@@ -146,18 +145,28 @@ class Run implements RunningOperator {
     this.#warnOfNames()
     this.#logger.debug(`Starting kopf ${packageVersion()}.`)
     try {
-      await this.#runActivities('startup')
+      await this.#activities.run('startup', this.#until(this.#tasks.signal))
+      await this.#serveHealth()
+      await this.#connection.open()
+      this.#health.loggedIn()
       const runtime = this.#createRuntime()
       const orchestra = new Orchestra(runtime, {
         registry,
         insights: this.#insights,
         scope: { namespaces: this.#options.clusterwide ? undefined : this.#options.namespaces },
         tasks: this.#tasks,
+        health: this.#health,
+        onIndexed: () => {
+          this.#isIndexed = true
+          runtime.queue.recheckLimit()
+        },
       })
+      this.#orchestra = orchestra
       this.#posting = this.#poster!.run(this.#end.signal)
       if (this.#clock === systemClock) this.#tasks.run((ending) => this.#watchdog.checkLoop(ending))
       this.#tasks.run(async (ending) => {
         await orchestra.start(ending)
+        if (!ending.aborted) this.#health.phase = 'running'
         this.#settle.ready()
       })
     } catch (error) {
@@ -167,6 +176,10 @@ class Run implements RunningOperator {
     }
     signal?.addEventListener('abort', () => void this.stop(), { once: true, signal: this.#writes.signal })
     if (signal?.aborted) await this.stop()
+  }
+
+  get stopping(): AbortSignal {
+    return this.#tasks.signal
   }
 
   stop(): Promise<void> {
@@ -184,24 +197,44 @@ class Run implements RunningOperator {
     await this.stop()
   }
 
-  /** Watching stops, handlers finish, what they came to is written, the last events are posted; then the clean-up. */
+  /** Watching stops, daemons end and handlers finish, what they came to is written, the last events are posted; then the clean-up. */
   async #close(): Promise<void> {
     const { queueing } = this.#blueprint.settings
+    this.#health.phase = 'stopping'
     this.#queue?.close()
     const streams = this.#tasks.stop()
-    await this.#within(toMs(queueing.exitTimeout), this.#queue?.idle())
+    const daemons = this.#background?.stopAll()
+    await this.#within(toMs(queueing.exitTimeout), this.#untilIdle())
     this.#handlers.abort(new Error('The operator is stopping'))
-    await this.#within(lastWritesMs, this.#queue?.idle())
+    await this.#within(lastWritesMs, this.#untilIdle())
+    const left = this.#background?.size ?? 0
+    if (left > 0)
+      this.#logger.info(`Waiting for ${left} ${left === 1 ? 'daemon or timer' : 'daemons and timers'} to end.`)
+    await daemons
     await this.#within(lastEventsMs, this.#poster?.drain())
     await streams
     this.#writes.abort()
+    this.#workers.excuse()
     try {
-      await this.#runActivities('cleanup')
+      await this.#activities.run('cleanup', new AbortController().signal)
     } finally {
+      await this.#closeWorkers()
+      this.#orchestra?.clearIndices()
       this.#end.abort()
       await this.#posting
-      await this.#connection?.close()
+      await this.#connection.close()
+      await this.#endpoint?.close()
     }
+  }
+
+  async #closeWorkers(): Promise<void> {
+    const busy = await this.#workers.close()
+    if (busy > 0) this.#logger.warn(`Worker threads that had not come to an end were terminated: ${busy}.`)
+  }
+
+  /** No function of the user is under way on any object. */
+  async #untilIdle(): Promise<void> {
+    await Promise.all([this.#queue?.idle(), this.#orchestra?.indexed()])
   }
 
   /** The error is what it ends with, whatever else goes wrong on the way out. */
@@ -229,41 +262,21 @@ class Run implements RunningOperator {
     await timer
   }
 
-  #runActivities(kind: 'startup' | 'cleanup'): Promise<void> {
-    const { registry, settings, memo } = this.#blueprint
-    const logger = createLogger(this.#sink, `kopf.activities.${kind}`)
-    return runActivities(registry.activities(kind), {
-      clock: this.#clock,
-      logger,
-      watch: this.#watchdog.watchOf(),
-      defaultBackoffMs: toMs(settings.execution.defaultBackoff),
-      signal: kind === 'startup' ? this.#tasks.signal : new AbortController().signal,
-      args: { settings, memo, logger, client: this.#clientIn(undefined, this.#end.signal) },
-    })
+  /** Whoever wants the operator stopped need not wait until it has started. */
+  #until(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, ...(this.#options.signal ? [this.#options.signal] : [])])
   }
 
-  #createSession(): Session {
-    const { settings } = this.#blueprint
-    return createSession({
-      transport: this.#connected().transport,
-      networking: settings.networking,
-      clock: this.#clock,
-      userAgent: `kopf/${packageVersion()}`,
-      signal: this.#end.signal,
-      onRetry: ({ call, attempt, error, delayMs }) =>
-        this.#logger.warn(
-          `Request attempt ${attempt} failed; will retry in ${(delayMs / 1000).toFixed(1)} seconds: ${call.method} ${call.path} -> ${error.message}`,
-        ),
-    })
+  async #serveHealth(): Promise<void> {
+    if (this.#healthAddress === undefined) return
+    const probes = this.#activities.probes(this.#end.signal)
+    const sources = { probes, health: this.#health, logger: this.#logger }
+    this.#endpoint = await serveHealth(this.#healthAddress, sources)
   }
 
   #clientIn(namespace: string | undefined, signal: AbortSignal) {
-    const session: Session = {
-      request: (call, signal) => this.#session().request(call, signal),
-      stream: (call, signal) => this.#session().stream(call, signal),
-    }
     return createClient({
-      session,
+      session: this.#session,
       resolve: (like) => this.#insights.resolve(like),
       namespace,
       signal,
@@ -271,51 +284,34 @@ class Run implements RunningOperator {
   }
 
   #createRuntime(): Runtime {
-    const { settings, lifecycle, memo } = this.#blueprint
-    const session = this.#session()
+    const { settings, lifecycle } = this.#blueprint
     const poster = createPoster({
-      session,
+      session: this.#session,
       clock: this.#clock,
       settings: settings.posting,
       logger: this.#logger,
-      defaultNamespace: () => this.#connected().defaultNamespace,
+      defaultNamespace: () => this.#connection.defaultNamespace,
     })
-    this.#poster = poster
-    const sink = createPostingSink(this.#sink, { poster, settings: settings.posting })
-    const warned = new Set<string>()
-    const runtime: Runtime = {
-      session,
-      settings,
-      clock: this.#clock,
-      random: Math.random,
-      sink,
-      logger: this.#logger,
+    const runtime = createRuntime({
+      blueprint: this.#blueprint,
       lifecycle: this.#options.lifecycle ?? lifecycle,
-      watchOf: (memory) => this.#watchdog.watchOf(() => runtime.queue.excuse(memory)),
-      queue: new KeyedQueue<Memory, Arrival>((memory, arrivals) => processObject(runtime, memory, arrivals), {
-        limit: () => settings.queueing.workerLimit ?? Infinity,
-        capacity: mostWaitingEvents,
-        isDispensable: ({ type }) => type === 'seen',
-        supersedes: (next, waiting) => supersedes(next, waiting),
-      }),
-      alarms: new Alarms<Memory>(
-        this.#clock,
-        (memory) => runtime.queue.put(memory, { type: 'wake' }),
-        this.#tasks.signal,
-      ),
+      session: this.#session,
+      clock: this.#clock,
+      sink: createPostingSink(this.#sink, { poster, settings: settings.posting }),
+      logger: this.#logger,
+      poster,
+      watchdog: this.#watchdog,
+      workers: this.#workers,
+      indices: this.#indices,
       signal: this.#handlers.signal,
       writing: this.#writes.signal,
       stopping: this.#tasks.signal,
+      isIndexed: () => this.#isIndexed,
       clientIn: (namespace) => this.#clientIn(namespace, this.#writes.signal),
-      recorderOf: (body) => createRecorder({ poster, settings: settings.posting }, body),
-      makeMemo: () => copyMemo(memo),
-      warnOnce: (resource, topic, message) => {
-        const key = `${formatResource(resource)}/${topic}`
-        if (!warned.has(key)) this.#logger.warn(`${message} (${formatResource(resource)})`)
-        warned.add(key)
-      },
-    }
+    })
+    this.#poster = poster
     this.#queue = runtime.queue
+    this.#background = runtime.background
     return runtime
   }
 
@@ -327,15 +323,4 @@ class Run implements RunningOperator {
       )
     }
   }
-}
-
-/** Of states that nobody spies on, only the last one matters; being woken twice is being woken once. */
-function supersedes(next: Arrival, waiting: Arrival): boolean {
-  if (next.type === 'wake') return waiting.type === 'wake'
-  return next.type === 'seen' && waiting.type === 'seen' && !next.isSpied
-}
-
-/** Every object gets a copy of its own, one level deep; of classes too. */
-function copyMemo(memo: object): object {
-  return Object.assign(Object.create(Object.getPrototypeOf(memo) as object | null) as object, memo)
 }

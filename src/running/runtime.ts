@@ -2,12 +2,15 @@
 
 import type { Session } from '../client/calls.ts'
 import type { Client } from '../client/client.ts'
-import type { Recorder } from '../core/handling/args.ts'
+import type { Indices, Recorder } from '../core/handling/args.ts'
 import type { CallWatch } from '../core/handling/invoke.ts'
 import type { Lifecycle } from '../core/handling/lifecycles.ts'
 import type { Subject } from '../core/handling/subject.ts'
+import type { Workers } from '../core/handling/workers.ts'
 import type { KeyedQueue } from '../core/queueing/keyed-queue.ts'
 import type { Settings } from '../core/settings.ts'
+import type { Background } from '../features/daemons/background.ts'
+import type { Indexer } from '../features/indexing/indexer.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources.ts'
 import type { Alarms } from '../util/alarms.ts'
@@ -38,6 +41,7 @@ export interface Runtime {
   readonly watchOf: (memory: Memory) => CallWatch
   readonly queue: KeyedQueue<Memory, Arrival>
   readonly alarms: Alarms<Memory>
+  readonly background: Background<Memory>
   /** Aborted when the operator begins to stop: nothing new is begun then. */
   readonly stopping: AbortSignal
   /** Aborted when handlers have no more time. */
@@ -47,13 +51,21 @@ export interface Runtime {
   readonly clientIn: (namespace: string | undefined) => Client
   readonly recorderOf: (body: KubeObject) => Recorder
   readonly makeMemo: () => object
+  readonly indices: Indices
+  readonly workers: Workers
+  readonly indexer: Indexer
   /** Says a thing once per resource. */
   readonly warnOnce: (resource: Resource, topic: string, message: string) => void
 }
 
-export function loggerOf({ sink }: Runtime, { apiVersion, kind, metadata }: KubeObject): Logger {
+/** What is said by a local one is not posted as an event of the object. */
+export function loggerOf(
+  { sink }: Runtime,
+  { apiVersion, kind, metadata }: KubeObject,
+  { isLocal = false }: { readonly isLocal?: boolean } = {},
+): Logger {
   const { name, namespace = null, uid } = metadata
-  return createLogger(sink, 'kopf.objects', { object: { apiVersion, kind, name, uid, namespace } })
+  return createLogger(sink, 'kopf.objects', { object: { apiVersion, kind, name, uid, namespace }, isLocal })
 }
 
 /** The object at hand, with all that handlers are given. */
@@ -67,5 +79,7 @@ export function subjectOf(runtime: Runtime, memory: Memory, logger: Logger): Sub
     memo: memory.memo,
     client: runtime.clientIn(body.metadata.namespace),
     recorder: runtime.recorderOf(body),
+    indices: runtime.indices,
+    workers: runtime.workers,
   }
 }

@@ -11,16 +11,27 @@ import { reflect } from '../core/watching/reflect.ts'
 import type { LabelPattern } from '../core/watching/scope.ts'
 import { sharedSelectors } from '../core/watching/scope.ts'
 import { isComparable, isOlder } from '../core/watching/versions.ts'
+import type { KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources.ts'
 import { formatResource } from '../kube/selectors.ts'
-import { createMemory, keyOf, type Memory, type Served } from './memories.ts'
+import { monotonicOf } from '../util/clock.ts'
+import { RecentMap } from '../util/recent-map.ts'
+import { noteState } from './idleness.ts'
+import { indexState, unindex } from './indexing.ts'
+import { allHandlers, createMemory, keyOf, type Memory, type Served } from './memories.ts'
 import type { Arrival, Runtime } from './runtime.ts'
+
+/** What comes late comes within a minute or two: so many objects do not go out of sight in that time. */
+const mostUnseen = 1000
 
 export function toServed(registry: Registry, settings: Settings, resource: Resource): Served {
   const handlers = registry.handlersFor(resource)
-  const all = [...handlers.event, ...handlers.change]
-  const selectors = sharedSelectors(all.map(toLabelled), settings.watching, resource)
-  return { resource, handlers, selectors, memories: new Map() }
+  const selectors = sharedSelectors(allHandlers(handlers).map(toLabelled), settings.watching, resource)
+  const isNarrowedBySettings = Object.keys(sharedSelectors([], settings.watching, resource)).length > 0
+  const hasIdling = handlers.background.some(({ background }) => background?.rhythm?.idleMs !== undefined)
+  const isOnlyIndexed = allHandlers(handlers).length === handlers.index.length
+  const kept = { memories: new Map(), unseen: new RecentMap<string, string>(mostUnseen) }
+  return { resource, handlers, selectors, isNarrowedBySettings, hasIdling, isOnlyIndexed, ...kept }
 }
 
 function toLabelled({ labels }: Handler) {
@@ -42,6 +53,8 @@ export interface Stream {
   readonly onListed: () => void
   /** The server refuses what we may not see. */
   readonly onForbidden: (error: Error) => void
+  /** Whether changes come, or not. */
+  readonly onState: (state: WatchState) => void
 }
 
 /** Runs until the signal is aborted, whatever happens to the connection. */
@@ -69,6 +82,7 @@ export function runStream(runtime: Runtime, stream: Stream, signal: AbortSignal)
 }
 
 function reportState({ logger }: Runtime, stream: Stream, state: WatchState, scope: WatchScope): void {
+  stream.onState(state)
   if (state.type === 'watching') logger.debug(`Watching ${describeScope(scope)}.`)
   if (state.type !== 'broken') return
   const { error, delayMs, attempt } = state
@@ -79,7 +93,7 @@ function reportState({ logger }: Runtime, stream: Stream, state: WatchState, sco
   else logger.debug(message)
 }
 
-function describeScope({ resource, namespace }: WatchScope): string {
+export function describeScope({ resource, namespace }: WatchScope): string {
   return `${formatResource(resource)} ${namespace === undefined ? 'cluster-wide' : `in "${namespace}"`}`
 }
 
@@ -91,27 +105,59 @@ function deliver(runtime: Runtime, { served, onListed }: Stream, event: Reflecte
   }
   const key = keyOf(event.object)
   const known = served.memories.get(key)
+  if (served.isOnlyIndexed) {
+    deliverToIndices(runtime, served, event)
+    return
+  }
+  if (known === undefined && isOlder(event.object.metadata.resourceVersion, served.unseen.get(key))) return
   if (event.type === 'deleted') {
-    const memory = known ?? remember(served, key, createMemory(served, event.object, false))
+    if (known !== undefined) unindex(runtime, known)
+    const memory = known ?? remember(runtime, served, { object: event.object, isInitial: false })
     runtime.queue.put(memory, { type: 'deleted', object: event.object, missed: event.missed })
     return
   }
-  if (known !== undefined && isEcho(known, event)) return
   const isListed = event.event === null
-  const memory = known ?? remember(served, key, createMemory(served, event.object, isListed))
+  const memory = known ?? remember(runtime, served, { object: event.object, isInitial: isListed })
+  noteState(runtime, memory, event.object)
+  indexState(runtime, memory, event.object)
+  if (known !== undefined && isEcho(known, event)) return
   const isSpied = served.handlers.event.length > 0
   const arrival: Arrival = { type: 'seen', event: event.event, object: event.object, isSpied }
   runtime.queue.put(memory, arrival, isListed ? 'backlog' : 'now')
 }
 
-function remember(served: Served, key: string, memory: Memory): Memory {
-  served.memories.set(key, memory)
+/** Nobody else wants to know: the queue is not bothered, and the object itself is not kept. */
+function deliverToIndices(runtime: Runtime, served: Served, event: Exclude<ReflectedEvent, { type: 'listed' }>): void {
+  const key = keyOf(event.object)
+  const known = served.memories.get(key)
+  if (event.type === 'applied') {
+    const memory = known ?? remember(runtime, served, { object: toIdentity(event.object), isInitial: false })
+    indexState(runtime, memory, event.object)
+  } else if (known !== undefined) {
+    unindex(runtime, known)
+    served.memories.delete(key)
+  }
+}
+
+function toIdentity({ apiVersion, kind, metadata }: KubeObject): KubeObject {
+  const { name, namespace, uid, creationTimestamp } = metadata
+  return { apiVersion, kind, metadata: { name, namespace, uid, creationTimestamp } as KubeObject['metadata'] }
+}
+
+function remember(
+  { clock }: Runtime,
+  served: Served,
+  { object, isInitial }: { readonly object: KubeObject; readonly isInitial: boolean },
+): Memory {
+  const memory = createMemory(served, object, { isInitial, nowMs: monotonicOf(clock) })
+  served.memories.set(keyOf(object), memory)
   return memory
 }
 
 /** Our own writes come back to us; where nobody spies on events, there is nothing to be done about them. */
-function isEcho({ served, body }: Memory, { object }: Extract<ReflectedEvent, { type: 'applied' }>): boolean {
-  if (served.handlers.event.length > 0) return false
+function isEcho({ served, body, goodbye }: Memory, { object }: Extract<ReflectedEvent, { type: 'applied' }>): boolean {
+  // That it is in sight again matters, whichever of its states says so.
+  if (served.handlers.event.length > 0 || goodbye !== undefined) return false
   const { resourceVersion } = object.metadata
   // Where versions say nothing, the echo does: all that was held back until it came is older (consistency.ts).
   if (!isComparable(resourceVersion)) return false
@@ -123,9 +169,12 @@ function forgetVersions({ logger }: Runtime, served: Served): void {
   logger.warn(
     `The versions of ${formatResource(served.resource)} have gone back, as after a restored backup: all objects are looked at anew.`,
   )
+  served.unseen.clear()
   for (const memory of served.memories.values()) {
     const { resourceVersion: _, ...metadata } = memory.body.metadata
     memory.body = { ...memory.body, metadata }
     memory.expected = undefined
+    if (memory.indexed !== undefined) memory.indexed.version = undefined
+    if (memory.essence !== undefined) memory.essence = { ...memory.essence, version: undefined }
   }
 }

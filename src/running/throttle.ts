@@ -1,6 +1,7 @@
 /** Failures of the framework itself, per object: longer and longer pauses, and then another try, by itself. */
 import { describeError } from '../core/handling/outcomes.ts'
 import { KopfError } from '../errors.ts'
+import { monotonicOf } from '../util/clock.ts'
 import { toMs } from '../util/duration.ts'
 import type { Logger } from '../util/log.ts'
 import type { Memory } from './memories.ts'
@@ -16,8 +17,8 @@ export function throttle(runtime: Runtime, memory: Memory, logger: Logger, error
   const delay = delays[Math.min(memory.failures, delays.length - 1)]
   const delayMs = delay === undefined ? shortestMs : toMs(delay)
   memory.failures += 1
-  memory.throttledUntilMs = runtime.clock.now() + delayMs
-  runtime.alarms.set(memory, memory.throttledUntilMs)
+  memory.throttledUntilMs = monotonicOf(runtime.clock) + delayMs
+  runtime.alarms.setAfter(memory, delayMs)
   const message = `Throttling for ${delayMs / 1000} seconds due to an unexpected error: ${describeError(error)}`
   // Those of this package say what is the case; anything else is a bug, and shows where it is.
   logger.error(message, error instanceof KopfError ? {} : { error })
@@ -26,6 +27,6 @@ export function throttle(runtime: Runtime, memory: Memory, logger: Logger, error
 export function easeThrottle(memory: Memory, logger: Logger): void {
   if (memory.failures === 0) return
   memory.failures = 0
-  memory.throttledUntilMs = 0
+  memory.throttledUntilMs = -Infinity
   logger.info('Throttling is over. Switching back to normal operations.')
 }

@@ -8,6 +8,7 @@ import { objectArgs } from '../core/handling/subject.ts'
 import { isDeletionBlocked, isDeletionOngoing } from '../kube/finalizers.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources.ts'
+import { join } from '../util/join.ts'
 import type { Logger } from '../util/log.ts'
 import { once } from '../util/once.ts'
 import type { Memory } from './memories.ts'
@@ -68,7 +69,7 @@ export class View implements Situation {
   #argsOf(source: () => Pick<Situation, 'reason' | 'old' | 'new' | 'diff'>): () => object {
     return once(() => {
       const { reason, old, new: current, diff } = source()
-      return { ...this.objectArgs(), reason, old, new: current, diff }
+      return join(this.objectArgs(), { reason, old, new: current, diff })
     })
   }
 

@@ -8,7 +8,7 @@ import { fromStatus } from '../../client/api-error.ts'
 import type { ApiCall, Session } from '../../client/calls.ts'
 import { collectionPath } from '../../client/requests.ts'
 import type { Resource } from '../../kube/resources.ts'
-import type { Clock } from '../../util/clock.ts'
+import { type Clock, monotonicOf } from '../../util/clock.ts'
 import { type Duration, toMs } from '../../util/duration.ts'
 import { parseWatchLine, type ReflectedEvent } from './events.ts'
 import { KnownObjects } from './known-objects.ts'
@@ -126,19 +126,19 @@ class Reflection {
     const { version } = this.#mirror
     const means = version !== undefined ? 'resume' : this.#isStreaming() ? 'stream' : 'list'
     const attempt: Attempt = { means, from: version, hasBegun: false, lastedMs: 0, end: 'closed' }
-    let begunAt = clock.now()
+    let begunAt = monotonicOf(clock)
     this.#warnings = 0
     try {
       if (means === 'list') {
         await this.#list()
         attempt.end = 'listed'
       } else {
-        attempt.end = await this.#follow(attempt, () => (begunAt = clock.now()))
+        attempt.end = await this.#follow(attempt, () => (begunAt = monotonicOf(clock)))
       }
     } catch (error) {
       attempt.end = { error }
     }
-    if (attempt.hasBegun) attempt.lastedMs = clock.now() - begunAt
+    if (attempt.hasBegun) attempt.lastedMs = monotonicOf(clock) - begunAt
     return attempt
   }
 

@@ -4,7 +4,7 @@
  */
 import type { ApiCall, Session } from '../../client/calls.ts'
 import { readWatchLines } from '../../client/watch-lines.ts'
-import type { Clock } from '../../util/clock.ts'
+import { type Clock, monotonicOf } from '../../util/clock.ts'
 
 export interface StreamOptions {
   readonly session: Session
@@ -45,7 +45,7 @@ class Reading {
   constructor(options: StreamOptions, closing: AbortSignal) {
     this.#options = options
     this.#closing = closing
-    this.#heardAt = options.clock.now()
+    this.#heardAt = monotonicOf(options.clock)
   }
 
   /** An answer that does not even begin is silent, too: so it is noticed as soon as one that has stopped. */
@@ -59,11 +59,11 @@ class Reading {
   async #read(answer: Promise<AsyncIterable<Uint8Array>>): Promise<StreamEnd> {
     const body = await answer
     this.#closing.throwIfAborted()
-    this.#heardAt = this.#options.clock.now()
+    this.#heardAt = monotonicOf(this.#options.clock)
     this.#options.begun()
     for await (const lines of readWatchLines(body)) {
       if (this.#closing.aborted) break
-      this.#heardAt = this.#options.clock.now()
+      this.#heardAt = monotonicOf(this.#options.clock)
       this.#options.take(lines)
     }
     return 'closed'
@@ -75,9 +75,7 @@ class Reading {
     for (;;) {
       const limit = this.#options.silenceMs()
       if (limit === undefined) return untilAborted(this.#closing)
-      const heard = this.#heardAt
-      // A clock that was set back must not make silence last longer.
-      const left = Math.min(heard + limit - clock.now(), limit)
+      const left = this.#heardAt + limit - monotonicOf(clock)
       if (left <= 0) return 'silent'
       await clock.sleep(left, this.#closing)
     }

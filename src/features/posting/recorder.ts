@@ -26,24 +26,40 @@ export interface RecorderOptions {
 }
 
 export function createRecorder(options: RecorderOptions, objects: Referable | readonly Referable[]): Recorder {
-  const references = [objects].flat().map((object): ObjectReference => toObjectReference(object as Referable))
-  const { poster, settings } = options
+  const all: readonly Referable[] = Array.isArray(objects) ? objects : [objects]
+  return new ObjectRecorder(options, all.map(toObjectReference))
+}
 
-  const post = (level: LogLevel | undefined, event: EventContent): void => {
-    if (!settings.enabled) return
-    if (level !== undefined && !isAtLeast(level, settings.level)) return
-    for (const reference of references) poster.post(reference, event)
+/** Its functions can be taken apart from it, as from any other argument: `({ recorder: { info } }) => …`. */
+class ObjectRecorder implements Recorder {
+  readonly #options: RecorderOptions
+  /** Not the objects: those of daemons would be kept as they once were. */
+  readonly #references: readonly ObjectReference[]
+
+  constructor(options: RecorderOptions, references: readonly ObjectReference[]) {
+    this.#options = options
+    this.#references = references
   }
 
-  return {
-    event: ({ type, reason, message = '' }) => post(undefined, { type, reason, message }),
-    info: (reason, message = '') => post('info', { type: 'Normal', reason, message }),
-    warn: (reason, message = '') => post('warn', { type: 'Warning', reason, message }),
-    exception(error, { reason, message } = {}) {
-      const said = [message, toMessage(error)].filter((part) => part !== undefined && part !== '')
-      post('error', { type: 'Error', reason: reason || toReason(error), message: said.join(' ') })
-    },
-    for: (others) => createRecorder(options, others as Referable | readonly Referable[]),
+  readonly event: Recorder['event'] = ({ type, reason, message = '' }) =>
+    this.#post(undefined, { type, reason, message })
+
+  readonly info: Recorder['info'] = (reason, message = '') => this.#post('info', { type: 'Normal', reason, message })
+
+  readonly warn: Recorder['warn'] = (reason, message = '') => this.#post('warn', { type: 'Warning', reason, message })
+
+  readonly exception: Recorder['exception'] = (error, { reason, message } = {}) => {
+    const said = [message, toMessage(error)].filter((part) => part !== undefined && part !== '')
+    this.#post('error', { type: 'Error', reason: reason || toReason(error), message: said.join(' ') })
+  }
+
+  readonly for: Recorder['for'] = (others) => createRecorder(this.#options, others as Referable | readonly Referable[])
+
+  #post(level: LogLevel | undefined, event: EventContent): void {
+    const { poster, settings } = this.#options
+    if (!settings.enabled) return
+    if (level !== undefined && !isAtLeast(level, settings.level)) return
+    for (const reference of this.#references) poster.post(reference, event)
   }
 }
 

@@ -1,7 +1,7 @@
 /** What is known of one event: how often it has happened, and what of that the cluster was told. Counted by poster.ts. */
 import type { ObjectReference } from '../../kube/objects.ts'
+import { RecentMap } from '../../util/recent-map.ts'
 import type { EventContent } from './event-body.ts'
-import { RecentMap } from './recent-map.ts'
 
 /** After so long without a repetition, the next one is a new event: the interval of client-go. */
 const memoryMs = 10 * 60_000

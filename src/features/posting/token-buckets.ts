@@ -2,7 +2,7 @@
  * How many requests an object may cost: so many at once, then one every so often. The numbers are those of the spam
  * filter of client-go, which Kubernetes' own controllers live with.
  */
-import { RecentMap } from './recent-map.ts'
+import { RecentMap } from '../../util/recent-map.ts'
 
 const burst = 25
 const refillMs = 5 * 60_000

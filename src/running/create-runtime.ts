@@ -1,0 +1,101 @@
+/** Puts the run-wide collaborators together. Called once by run.ts, when everything they need is there. */
+import type { Client } from '../client/client.ts'
+import { KeyedQueue } from '../core/queueing/keyed-queue.ts'
+import { Indexer } from '../features/indexing/indexer.ts'
+import type { Poster } from '../features/posting/poster.ts'
+import { createRecorder } from '../features/posting/recorder.ts'
+import type { Resource } from '../kube/resources.ts'
+import { formatResource } from '../kube/selectors.ts'
+import { Alarms } from '../util/alarms.ts'
+import { monotonicOf } from '../util/clock.ts'
+import type { Logger } from '../util/log.ts'
+import { once } from '../util/once.ts'
+import { createBackground } from './background.ts'
+import type { Memory } from './memories.ts'
+import { copyMemo } from './memos.ts'
+import { processObject } from './process.ts'
+import type { Blueprint } from './run-options.ts'
+import type { Arrival, Runtime } from './runtime.ts'
+import type { Watchdog } from './watchdog.ts'
+
+type Given =
+  | 'lifecycle'
+  | 'session'
+  | 'clock'
+  | 'sink'
+  | 'logger'
+  | 'workers'
+  | 'indices'
+  | 'signal'
+  | 'writing'
+  | 'stopping'
+
+export interface RuntimeParts extends Pick<Runtime, Given> {
+  readonly blueprint: Blueprint
+  readonly poster: Poster
+  readonly watchdog: Watchdog
+  /** No handler of objects is called before. */
+  readonly isIndexed: () => boolean
+  readonly clientIn: (namespace: string | undefined) => Client
+}
+
+const mostWaitingEvents = 1024
+
+export function createRuntime({ blueprint, poster, watchdog, isIndexed, clientIn, ...given }: RuntimeParts): Runtime {
+  const { registry, settings, memo } = blueprint
+  const { clock, stopping } = given
+  const background = once(() => createBackground(runtime, watchdog))
+  const runtime: Runtime = {
+    ...given,
+    settings,
+    random: Math.random,
+    watchOf: (memory) => watchdog.watchOf(() => runtime.queue.excuse(memory)),
+    queue: new KeyedQueue<Memory, Arrival>((memory, arrivals) => processObject(runtime, memory, arrivals), {
+      limit: () => (isIndexed() ? (settings.queueing.workerLimit ?? Infinity) : 0),
+      capacity: mostWaitingEvents,
+      isDispensable: ({ type }) => type === 'seen',
+      supersedes,
+      now: () => monotonicOf(clock),
+    }),
+    alarms: new Alarms<Memory>(clock, (memory) => runtime.queue.put(memory, { type: 'wake' }), stopping),
+    get background() {
+      return background()
+    },
+    indexer: new Indexer({
+      tables: registry.indexTables,
+      clock,
+      execution: settings.execution,
+      signal: given.signal,
+    }),
+    clientIn: oneForEach(clientIn),
+    recorderOf: (body) => createRecorder({ poster, settings: settings.posting }, body),
+    makeMemo: () => copyMemo(memo),
+    warnOnce: warnOnce(given.logger),
+  }
+  return runtime
+}
+
+/** Of states that nobody spies on, only the last one matters; being woken twice is being woken once. */
+function supersedes(next: Arrival, waiting: Arrival): boolean {
+  if (next.type === 'wake') return waiting.type === 'wake'
+  return next.type === 'seen' && waiting.type === 'seen' && !next.isSpied
+}
+
+/** The daemons of thousands of objects keep their client: one for each namespace is enough. */
+function oneForEach<K, V>(make: (key: K) => V): (key: K) => V {
+  const made = new Map<K, V>()
+  return (key) => {
+    const value = made.get(key) ?? make(key)
+    made.set(key, value)
+    return value
+  }
+}
+
+function warnOnce(logger: Logger): Runtime['warnOnce'] {
+  const warned = new Set<string>()
+  return (resource: Resource, topic: string, message: string) => {
+    const key = `${formatResource(resource)}/${topic}`
+    if (!warned.has(key)) logger.warn(`${message} (${formatResource(resource)})`)
+    warned.add(key)
+  }
+}

@@ -1,0 +1,54 @@
+/** What an operator is started with, and what comes of it. Types only. */
+import type { ConnectionInfo } from '../client/credentials.ts'
+import type { Lifecycle } from '../core/handling/lifecycles.ts'
+import type { Registry } from '../core/handling/registry.ts'
+import type { Settings } from '../core/settings.ts'
+import type { NamespacePattern } from '../kube/namespaces.ts'
+import type { Clock } from '../util/clock.ts'
+import type { LogSink, PinoLike } from '../util/log.ts'
+import type { Transport } from '../util/transport.ts'
+
+export interface RunOptions {
+  /** Only what is in these namespaces: names, globs, or expressions. */
+  readonly namespaces?: readonly NamespacePattern[]
+  /** The whole cluster; so it is where no namespaces are given. */
+  readonly clusterwide?: boolean
+  /** Take no notice of other operators. */
+  readonly standalone?: boolean
+  /** Among operators of the same peering. Default: 0. */
+  readonly priority?: number
+  /** Stops the operator when it is aborted. */
+  readonly signal?: AbortSignal
+  /** How to reach the cluster; default: as the login handlers say, else the service account of the pod, or the kubeconfig. */
+  readonly connection?: ConnectionInfo
+  /** Instead of a connection: what takes the requests, such as the embedded server. */
+  readonly transport?: Transport
+  readonly clock?: Clock
+  /** Where log lines go: what `configureLogging` returns, or a logger of pino's shape. */
+  readonly logging?: LogSink | PinoLike
+  /** Which handlers go first; default: all that are due, in the order of registration. */
+  readonly lifecycle?: Lifecycle
+  /** Where to tell of its health, such as `http://0.0.0.0:8080/healthz`; default: nowhere. */
+  readonly livenessEndpoint?: string
+  /** Makes of a module of `inWorker` what can be imported, and answers with its address; `kopf run` compiles TypeScript. */
+  readonly loadWorkerModule?: (url: URL) => Promise<URL>
+}
+
+/** What the operator itself brings along. */
+export interface Blueprint {
+  readonly registry: Registry
+  readonly settings: Settings
+  readonly lifecycle: Lifecycle
+  readonly memo: object
+}
+
+export interface RunningOperator extends AsyncDisposable {
+  /** Resolves when all objects that are there have been seen. */
+  readonly ready: Promise<void>
+  /** Resolves when it has been stopped; rejects when it has failed. */
+  readonly done: Promise<void>
+  /** Aborted when it begins to stop, for whatever reason. */
+  readonly stopping: AbortSignal
+  /** Lets handlers finish what they hold, for a while, and cleans up. */
+  stop(): Promise<void>
+}
