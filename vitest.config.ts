@@ -9,6 +9,10 @@ const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions: ['source'] } },
   test: {
     isolate: false,
+    // Half of the time goes into waiting for programs that were started: two cores are not too few for two files at once.
+    maxWorkers: 2,
+    // Inherited by the threads that tests start: they import TypeScript, which Vite does not see.
+    execArgv: ['--import', './test/support/tsx-in-threads.mjs'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
     projects: [
@@ -25,7 +29,7 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'real',
-          include: ['test/conformance/**/*.test.ts', 'test/handlers/**/*.test.ts', 'test/real/**/*.test.ts'],
+          include: ['test/{conformance,handlers,daemons,timers,indexing,activities,real}/**/*.test.ts'],
           env: { KOPF_TEST_CLUSTER: 'real' },
           globalSetup: ['test/support/real-cluster.setup.ts'],
           fileParallelism: false,

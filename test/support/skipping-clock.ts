@@ -81,8 +81,8 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** How many turns without anything happening are calm; an answer in process takes a few. */
-const calmTurns = 6
+/** How many turns without anything happening are calm: an answer in process takes a few, a daemon is given ten to end. */
+const calmTurns = 12
 
 /** Everything that waits for nothing but its turn has had it. */
 export async function calm(clock: SkippingClock): Promise<void> {

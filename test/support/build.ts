@@ -1,0 +1,19 @@
+/** The package as it is published, built into a folder of its own: inside the project, where its dependencies are found. */
+import { execFile } from 'node:child_process'
+import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+
+export interface Build extends Disposable {
+  /** Where its package.json is. */
+  readonly folder: string
+}
+
+export async function buildPackage(): Promise<Build> {
+  const folder = resolve('.vitest', `build-${process.pid}`)
+  mkdirSync(folder, { recursive: true })
+  copyFileSync('package.json', join(folder, 'package.json'))
+  const compiler = join('node_modules', '.bin', 'tsc')
+  await promisify(execFile)(compiler, ['-p', 'tsconfig.build.json', '--outDir', join(folder, 'dist')])
+  return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
+}

@@ -1,0 +1,243 @@
+/** The end of timers: objects that are deleted, and operators that stop, whatever a timer is doing at that moment. */
+import { Operator, type RunningOperator } from 'kopf'
+import { expect, test } from 'vitest'
+import { finalizer, settle, useCleanLab } from '../support/handled.ts'
+import { cutBy, gate, refusal } from '../support/recording.ts'
+import { SkippingClock } from '../support/skipping-clock.ts'
+
+const lab = useCleanLab()
+
+/** What the timer was doing, and how to get it there. */
+interface Phase {
+  readonly options: { readonly interval: number; readonly [option: string]: unknown }
+  /** Calls before the end. */
+  readonly calls: number
+  /** How long each takes, in seconds. */
+  readonly takes?: number
+  readonly fails?: boolean
+  /** What it leaves in the status. */
+  readonly result?: number
+}
+
+const phases: Readonly<Record<string, Phase>> = {
+  'the delay before the first call': { options: { interval: 1, initialDelay: 100 }, calls: 0 },
+  'a call': { options: { interval: 1 }, takes: 0.5, calls: 1, result: 1 },
+  'a call, without a finalizer': { options: { interval: 1, finalizer: false }, takes: 0.5, calls: 1, result: 1 },
+  'the time between two calls': { options: { interval: 100 }, calls: 1, result: 1 },
+  'the time between two sharp calls': { options: { interval: 100, sharp: true }, calls: 1, result: 1 },
+  'the time until it is tried again': { options: { interval: 1, backoff: 100 }, fails: true, calls: 1 },
+  'the time until changes have settled': { options: { interval: 1, idle: 100 }, calls: 0 },
+}
+
+interface Trial {
+  readonly operator: Operator
+  /** Of the calls: how many were begun, and how many have come to their end. */
+  readonly calls: { begun: number; ended: number }
+}
+
+function setUp({ options, takes = 0, fails = false }: Phase): Trial {
+  const operator = new Operator()
+  const calls = { begun: 0, ended: 0 }
+  operator.timer(lab.widgets, { id: 't', ...options }, async () => {
+    calls.begun += 1
+    if (takes > 0) await lab.clock.sleep(takes * 1000)
+    calls.ended += 1
+    if (fails) throw new Error('Not yet')
+    return calls.ended
+  })
+  return { operator, calls }
+}
+
+/** Started, and in the middle of the phase. */
+async function begin({ operator, calls }: Trial, phase: Phase): Promise<RunningOperator> {
+  const running = await lab.start(operator)
+  await lab.create('one', { spec: {} })
+  const isHeld = phase.options['finalizer'] !== false
+  await lab.untilObject('one', ({ metadata, status }) => {
+    if (isHeld && metadata.finalizers?.[0] !== finalizer) return false
+    return calls.begun === phase.calls && (phase.takes !== undefined || status?.['t'] === phase.result)
+  })
+  return running
+}
+
+test.each(Object.entries(phases))('an object deleted during %s goes when no call is under way', async (_, phase) => {
+  const trial = setUp(phase)
+  await begin(trial, phase)
+  const deletedMs = lab.clock.now()
+  await lab.delete('one')
+  const isHeld = phase.options['finalizer'] !== false
+  await lab.until(async () => {
+    const isThere = await lab.exists('one')
+    // It never goes while it is worked on.
+    if (!isThere && isHeld) expect(trial.calls.ended).toBe(trial.calls.begun)
+    return !isThere
+  })
+  if (!lab.isReal && phase.takes === undefined) expect(lab.clock.now()).toBe(deletedMs)
+  await lab.until(() => trial.calls.ended === trial.calls.begun)
+  await settle(lab)
+  expect(trial.calls).toEqual({ begun: phase.calls, ended: phase.calls })
+})
+
+test.each(Object.entries(phases))(
+  'an operator stopped during %s writes the result, and calls no more',
+  async (_, phase) => {
+    const before = sleeping()
+    const trial = setUp(phase)
+    const running = await begin(trial, phase)
+    await lab.stop(running)
+    expect((await lab.get('one'))['status']).toEqual(phase.result === undefined ? undefined : { t: phase.result })
+    expect(trial.calls).toEqual({ begun: phase.calls, ended: phase.calls })
+    expect(sleeping()).toBe(before)
+    await settle(lab)
+    expect(trial.calls).toEqual({ begun: phase.calls, ended: phase.calls })
+  },
+)
+
+/** How many wait for some time to pass, in the embedded lab. */
+function sleeping(): number {
+  return lab.clock instanceof SkippingClock ? lab.clock.sleeping : 0
+}
+
+test('an object deleted while the result is being written goes after that', async () => {
+  const kopf = new Operator()
+  kopf.timer(lab.widgets, { id: 't', interval: 100 }, () => 'done')
+  const wire = lab.record()
+  const written = gate()
+  wire.meddle = async ({ path }, send) => {
+    if (path.endsWith('/status')) await written.opened
+    return send()
+  }
+  await lab.start(kopf, { transport: wire })
+  await lab.create('one', { spec: {} })
+  await lab.until(() => wire.writes('/status').length === 1)
+  await lab.delete('one')
+  await settle(lab)
+  expect(await lab.exists('one')).toBe(true)
+  written.open()
+  await lab.untilGone('one')
+  // The finalizer put on, the result, again where the deletion came first, and the finalizer taken off.
+  const isStatus = wire.writes('/one').map(({ path }) => path.endsWith('/status'))
+  expect([isStatus.at(0), isStatus.at(-2), isStatus.at(-1)]).toEqual([false, true, false])
+})
+
+test('an operator stopped while the result is being written waits for that', async () => {
+  const kopf = new Operator()
+  kopf.timer(lab.widgets, { id: 't', interval: 100 }, () => 'done')
+  const wire = lab.record()
+  wire.meddle = async ({ path }, send) => {
+    if (path.endsWith('/status')) await lab.clock.sleep(1000)
+    return send()
+  }
+  const running = await lab.start(kopf, { transport: wire })
+  await lab.create('one', { spec: {} })
+  await lab.until(() => wire.writes('/status').length === 1)
+  await lab.stop(running)
+  expect((await lab.get('one'))['status']).toEqual({ t: 'done' })
+})
+
+test('an operator stopped before the finalizer is on calls nobody', async () => {
+  const kopf = new Operator()
+  const calls: string[] = []
+  kopf.timer(lab.widgets, { id: 't', interval: 0.1 }, ({ name }) => void calls.push(name))
+  const wire = lab.record()
+  wire.meddle = async ({ method }, send) => {
+    if (method === 'PATCH') await lab.clock.sleep(500)
+    return send()
+  }
+  const running = await lab.start(kopf, { transport: wire })
+  await lab.create('one', { spec: {} })
+  await lab.until(() => wire.writes('/one').length === 1)
+  await lab.stop(running)
+  await settle(lab)
+  expect(calls).toEqual([])
+})
+
+test('after the operator has stopped, another one goes on with the objects, and lets them go', async () => {
+  const phase = phases['the time between two calls']!
+  const first = setUp(phase)
+  await lab.stop(await begin(first, phase))
+  expect((await lab.get('one')).metadata.finalizers).toEqual([finalizer])
+  const second = setUp(phase)
+  await lab.start(second.operator)
+  await lab.until(() => second.calls.ended === 1)
+  await lab.delete('one')
+  await lab.untilGone('one')
+})
+
+test('with `finalizer: false` the object goes at once, is reported once, and nothing more is called', async () => {
+  const kopf = new Operator()
+  const calls: string[] = []
+  const events: unknown[] = []
+  kopf.timer(lab.widgets, { id: 'a', interval: 0.2, finalizer: false }, () => void calls.push('a'))
+  kopf.timer(lab.widgets, { id: 'b', idle: 100, finalizer: false }, () => void calls.push('b'))
+  kopf.on.event(lab.widgets, ({ event }) => void events.push(event.type))
+  await lab.start(kopf)
+  await lab.create('one', { spec: {} })
+  await lab.until(() => calls.length === 2)
+  expect((await lab.get('one')).metadata.finalizers).toBeUndefined()
+  await lab.delete('one')
+  expect(await lab.exists('one')).toBe(false)
+  await lab.until(() => events.includes('DELETED'))
+  const { length } = calls
+  await settle(lab)
+  expect(calls.length).toBe(length)
+  expect(events.filter((type) => type === 'DELETED').length).toBe(1)
+})
+
+test('one that fails for good leaves the others of the object alone, and the object held for them', async () => {
+  const kopf = new Operator()
+  const calls = { good: 0, bad: 0 }
+  kopf.timer(lab.widgets, { id: 'bad', interval: 0.1, errors: 'permanent' }, () => {
+    calls.bad += 1
+    throw new Error('No more')
+  })
+  kopf.timer(lab.widgets, { id: 'good', interval: 0.1 }, () => {
+    calls.good += 1
+  })
+  await lab.start(kopf)
+  await lab.create('one', { spec: {} })
+  await lab.until(() => calls.good > 3)
+  expect(calls.bad).toBe(1)
+  expect((await lab.get('one')).metadata.finalizers).toEqual([finalizer])
+  await lab.delete('one')
+  await lab.untilGone('one')
+})
+
+test('an object that was made anew while nobody watched gets a timer of its own', async () => {
+  const kopf = new Operator()
+  const calls: string[] = []
+  const options = { id: 't', interval: 0.2, finalizer: false, errors: 'permanent' } as const
+  kopf.timer(lab.widgets, options, ({ uid, spec }) => {
+    calls.push(uid)
+    if (spec['fails']) throw new Error('No more')
+  })
+  const wire = lab.record()
+  const [cut, goOn] = [gate(), gate()]
+  let isFirst = true
+  wire.meddle = async ({ query }, send) => {
+    if (query.get('watch') !== 'true') return send()
+    if (isFirst) {
+      isFirst = false
+      const response = await send()
+      return { ...response, body: cutBy(response.body, cut.opened) }
+    }
+    await goOn.opened
+    // Where the first watch has ended is too long ago to go on from.
+    return query.get('sendInitialEvents') === 'true' ? send() : refusal(410)
+  }
+  await lab.start(kopf, { transport: wire })
+  const old = await lab.create('ticking', { spec: {} })
+  const failed = await lab.create('failed', { spec: { fails: true } })
+  await lab.until(() => calls.includes(old.metadata.uid!) && calls.includes(failed.metadata.uid!))
+  cut.open()
+  await lab.elapse(0.2)
+  for (const name of ['ticking', 'failed']) await lab.delete(name)
+  const successor = await lab.create('ticking', { spec: {} })
+  const another = await lab.create('failed', { spec: {} })
+  goOn.open()
+  const uids = [successor, another].map(({ metadata }) => metadata.uid!)
+  await lab.until(() => uids.every((uid) => calls.filter((one) => one === uid).length > 1))
+  calls.length = 0
+  await lab.until(() => calls.length > 5)
+  expect(new Set(calls)).toEqual(new Set(uids))
+})
