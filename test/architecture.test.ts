@@ -133,7 +133,8 @@ test.each([
     ['cli/main.ts', 'cli/commands/run.ts', 'cli/commands/server.ts', 'util/log.ts'],
   ],
   ['calling functions of the user', /\bhandler\.fn\b.*\)\(/, ['core/handling/invoke.ts']],
-  ['listening on a port', /\bcreateServer\b/, ['server/http.ts']],
+  ['threads', /\bnew Worker\(/, ['features/workers/worker-thread.ts']],
+  ['listening on a port', /\bcreateServer\b/, ['server/http.ts', 'features/health/endpoint.ts']],
 ])('%s are used in one place only', (_, pattern, places) => {
   const users = sources.filter(({ text }) => pattern.test(text)).map(({ path }) => path)
   expect(users.filter((path) => !(places as readonly string[]).includes(path))).toEqual([])

@@ -15,6 +15,7 @@ test('kopf exports these names', async () => {
       "HandlerRetriesError",
       "HandlerTimeoutError",
       "KopfError",
+      "LoginError",
       "MultiDiffBaseStorage",
       "MultiProgressStorage",
       "Operator",
@@ -33,9 +34,12 @@ test('kopf exports these names', async () => {
       "buildObjectReference",
       "buildOwnerReference",
       "configureLogging",
+      "daemon",
       "defineResource",
       "getDefaultOperator",
       "harmonizeNaming",
+      "inWorker",
+      "index",
       "isAlreadyExists",
       "isConflict",
       "isForbidden",
@@ -55,6 +59,7 @@ test('kopf exports these names', async () => {
       "run",
       "setDefaultOperator",
       "start",
+      "timer",
       "toCrd",
     ]
   `)

@@ -167,6 +167,14 @@ describe('exit code 2:', { timeout: 30_000 }, () => {
       ['operator.ts', '--log-format', 'xml'],
       "error: option '--log-format <format>' argument 'xml' is invalid. Expected full, plain or json.",
     ],
+    [
+      ['operator.ts', '--liveness', 'https://0.0.0.0:8080/healthz'],
+      "error: option '--liveness <url>' argument 'https://0.0.0.0:8080/healthz' is invalid: only http is served; expected an address such as http://0.0.0.0:8080/healthz.",
+    ],
+    [
+      ['operator.ts', '-L', 'http://:8080/readyz'],
+      "error: option '--liveness <url>' argument 'http://:8080/readyz' is invalid: /readyz tells whether the operator is ready; choose another path.",
+    ],
     [['operator.ts', '--nonsense'], "error: unknown option '--nonsense'"],
   ])('kopf run %j', async (args, message) => {
     expect(await fail(args)).toEqual([2, `${message}\n(see --help)\n`])
@@ -180,6 +188,10 @@ describe('exit code 2:', { timeout: 30_000 }, () => {
     [
       { KOPF_RUN_STANDALONE: 'perhaps' },
       'error: environment variable KOPF_RUN_STANDALONE is "perhaps". Expected true or false.',
+    ],
+    [
+      { KOPF_RUN_LIVENESS_ENDPOINT: '8080' },
+      "error: option '--liveness <url>' argument '8080' is invalid: expected an address such as http://0.0.0.0:8080/healthz.",
     ],
   ])('%j in the environment', async (variables, message) => {
     expect(await fail(['operator.ts'], variables)).toEqual([2, `${message}\n(see --help)\n`])

@@ -5,15 +5,22 @@ import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Absolute: the command runs in the user's folder, where neither of them is. */
-const command = ['--import', import.meta.resolve('tsx'), '--conditions=source', resolve('src/cli/main.ts')]
+/** Absolute: the command runs in the user's folder, where none of them is. */
+const sources: readonly string[] = [
+  ...['--import', import.meta.resolve('tsx')],
+  ...['--import', pathToFileURL(resolve('test/support/tsx-in-threads.mjs')).href],
+  ...['--conditions=source', resolve('src/cli/main.ts')],
+]
 
 export class Folder {
   readonly path: string = realpathSync(mkdtempSync(join(tmpdir(), 'kopf-run-test-')))
   /** Where the command puts its temporary files, to see what it leaves behind. */
   readonly temporary: string = join(this.path, 'tmp')
+  /** What Node is told to run the command. */
+  readonly command: readonly string[]
 
-  constructor() {
+  constructor(command: readonly string[] = sources) {
+    this.command = command
     mkdirSync(this.temporary)
   }
 
@@ -51,7 +58,7 @@ export class RunCommand {
 
   constructor(folder: Folder, args: readonly string[], variables: Readonly<Record<string, string>> = {}) {
     const { KUBECONFIG: _, ...inherited } = process.env
-    this.#child = spawn(process.execPath, [...command, 'run', ...args], {
+    this.#child = spawn(process.execPath, [...folder.command, 'run', ...args], {
       cwd: folder.path,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...inherited, HOME: folder.path, TMPDIR: folder.temporary, ...variables },

@@ -93,6 +93,14 @@ describe('on the embedded server', { timeout: 30_000 }, () => {
     expect(one.stdout).toContain(`export KUBECONFIG=${folder.path}/dev.kubeconfig\n`)
     expect(existsSync(`${folder.path}/dev.kubeconfig`)).toBe(true)
   })
+
+  test('a timer that waits for changes does not keep the process from ending', async () => {
+    const timer = "kopf.timer('kopfexamples', { idle: 0.1 }, ({ logger }) => logger.info('Settled'))"
+    folder.write({ 'operator.ts': operatorOf('made').replace('export default', `${timer}\nexport default`) })
+    const one = await embedded('operator.ts').until(/Timer 'timer' succeeded/)
+    await stop(one)
+    expect(one.stderr.match(/Settled/g)).toHaveLength(1)
+  })
 })
 
 describe('what is loaded', { timeout: 30_000 }, () => {

@@ -67,6 +67,16 @@ test('where the startup fails, start is refused with its error, and nothing is a
   expect(cleaned).toEqual(['cleanup'])
 })
 
+test('one that fails takes nothing along that would swallow the next signal', async () => {
+  const kopf = new Operator()
+  kopf.on.startup(() => {
+    throw new PermanentError('no database')
+  })
+  const before = process.listenerCount('SIGTERM')
+  await expect(kopf.run({ transport: lab.record(), clock: lab.clock })).rejects.toThrow('no database')
+  expect(process.listenerCount('SIGTERM')).toBe(before)
+})
+
 test('stopping lets a handler finish, writes what it came to, and cleans up last', async () => {
   const order: string[] = []
   const kopf = new Operator()

@@ -175,6 +175,35 @@ test('an object that leaves and comes back at once is handled as it is then', as
   expect(calls).toEqual(['create', '1->2'])
 })
 
+test('an object that comes back while we ask whether it lives is handled as it is then', async () => {
+  const calls: string[] = []
+  const kopf = new Operator()
+  const labels = { mine: 'undecided' }
+  kopf.on.create(lab.widgets, { labels }, () => void calls.push('create'))
+  kopf.on.update(lab.widgets, { labels }, ({ spec }) => void calls.push(`update to ${spec['size']}`))
+  const transport = lab.record()
+  await lab.start(kopf, { transport })
+  await lab.create('undecided', { metadata: { labels }, spec: { size: 1 } })
+  await lab.untilObject('undecided', ({ metadata }) => lastHandled in (metadata.annotations ?? {}))
+  const asked = gate()
+  const answered = gate()
+  transport.meddle = async ({ method, path }, send) => {
+    if (method !== 'GET' || !path.endsWith('/undecided')) return send()
+    asked.open()
+    await answered.opened
+    return send()
+  }
+  await lab.patch('undecided', { metadata: { labels: { mine: null } } })
+  let isAsked = false
+  void asked.opened.then(() => (isAsked = true))
+  await lab.until(() => isAsked)
+  await lab.patch('undecided', { metadata: { labels }, spec: { size: 2 } })
+  await lab.elapse(0.2)
+  answered.open()
+  await lab.until(() => calls.length === 2)
+  expect(calls).toEqual(['create', 'update to 2'])
+})
+
 test('an object that leaves while it is being deleted is released too', async () => {
   const kopf = new Operator()
   const labels = { mine: 'dying' }

@@ -24,7 +24,8 @@ async function untilEvents(name: string, isSo: (events: Body[]) => boolean): Pro
 test('events are on the object, with all that kubectl shows of them', async () => {
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { when: ({ name }) => name === 'eventful' }, ({ recorder }) => {
-    recorder.info('Started', 'It has begun')
+    const { info } = recorder
+    info('Started', 'It has begun')
     recorder.warn('Trembling', 'It is shaky')
     recorder.exception(new TypeError('Not of this type'))
     recorder.event({ type: 'Normal', reason: 'Custom', message: 'Anything' })

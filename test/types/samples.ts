@@ -5,7 +5,10 @@ import {
   adopt,
   all,
   type Body,
+  ConnectionInfo,
   defineResource,
+  loginWithKubeconfig,
+  loginWithServiceAccount,
   type Memo,
   type Meta,
   not,
@@ -84,6 +87,12 @@ kopf.on.startup(({ settings, logger, memo }) => {
   logger.info(`${memo.pings}`)
 })
 
+kopf.on.login({ retries: 3 }, () => loginWithServiceAccount() ?? loginWithKubeconfig({ context: 'dev' }))
+kopf.on.login({ id: 'vault' }, async ({ memo }) =>
+  memo.pings > 0 ? new ConnectionInfo({ server: 'https://a' }) : null,
+)
+kopf.on.probe({ id: 'pings' }, ({ memo }) => memo.pings)
+
 kopf.on.create(Database, { id: 'users' }, ({ spec, subhandler, execute }) => {
   for (const user of spec.users) subhandler(user, { retries: 3 }, async ({ name }) => name.length)
   return execute()
@@ -148,5 +157,25 @@ new Operator({ settings: { queueing: { workerLimt: 5 } } })
 // @ts-expect-error: on.event has no retries
 kopf.on.event(Pod, { retries: 5 }, () => {})
 
+// @ts-expect-error: not a ConnectionInfo
+kopf.on.login(() => ({ server: 'https://10.0.0.1:6443' }))
+
 // @ts-expect-error: the memo has no such field
 kopf.on.create(Database, { id: 'e' }, ({ memo }) => memo.pongs)
+
+class Tally {
+  #count = 0
+  next(): number {
+    this.#count += 1
+    return this.#count
+  }
+  clone(): Tally {
+    return new Tally()
+  }
+}
+new Operator({ memo: () => new Tally() }).on.create(Database, ({ memo }) => memo.next().toFixed())
+new Operator({ memo: () => ({ clone: () => ({ size: 1 }), size: 1 }) })
+// @ts-expect-error: the copy is another thing than the memo
+new Operator({ memo: () => ({ clone: () => 'copy', size: 1 }) })
+// @ts-expect-error: nobody waits for the copy
+new Operator({ memo: () => ({ clone: async () => new Tally() }) })

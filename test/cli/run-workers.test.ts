@@ -1,0 +1,119 @@
+/** `kopf run` with handlers in worker threads: their modules are TypeScript too. */
+import { execFile } from 'node:child_process'
+import { readdirSync, symlinkSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type Build, buildPackage } from '../support/build.ts'
+import { Folder, RunCommand, stopCommands } from './run-support.ts'
+
+const objects = resolve('examples/01-minimal/object.yaml')
+
+let build: Build
+let folder: Folder
+beforeAll(async () => {
+  build = await buildPackage()
+}, 120_000)
+afterAll(() => build[Symbol.dispose]())
+afterEach(async () => {
+  await stopCommands()
+  folder.remove()
+})
+
+const register = (address: string, more = '') =>
+  `kopf.on.create('kopfexamples', inWorker(new URL('${address}', import.meta.url)${more}))\n`
+const operatorOf = (...registrations: readonly string[]) =>
+  `import { inWorker, Operator } from 'kopf'\nconst kopf = new Operator()\n${registrations.join('')}export default kopf\n`
+
+const heavy = `
+import { TemporaryError, type WorkerArgs } from 'kopf'
+import { value } from './beside.ts'
+enum Colour { Red = 'red' }
+export default function ({ name, logger, patch, retry }: WorkerArgs<'create', 'kopfexamples'>): object {
+  if (retry === 0) throw new TemporaryError('not yet', { delay: 0 })
+  logger.info(\`\${name} is \${Colour.Red} \${value}, says \${import.meta.url}\`)
+  return { pi: 3 }
+}
+export function fail(): void {
+  throw new RangeError('too far')
+}
+`
+
+function embedded(...args: string[]): RunCommand {
+  return new RunCommand(folder, [...args, '--embedded', '--apply', objects])
+}
+
+async function stop(one: RunCommand): Promise<void> {
+  one.send('SIGTERM')
+  expect(await one.exit).toBe(0)
+  expect(readdirSync(folder.temporary).filter((name) => name.startsWith('kopf-'))).toEqual([])
+}
+
+describe.each([
+  ['from sources', () => new Folder()],
+  ['as it is published', () => new Folder([join(build.folder, 'dist', 'cli', 'main.js')])],
+])('%s', { timeout: 60_000 }, (_, createFolder) => {
+  test('a module is compiled as the operator is, and its errors tell of its own lines', async () => {
+    folder = createFolder()
+    folder.write({
+      'operator.ts': operatorOf(register('./heavy.ts'), register('./heavy.js', `, { name: 'fail' }`)),
+      'heavy.ts': heavy,
+      'beside.ts': 'export const value: number = 7\n',
+    })
+    const one = await embedded('operator.ts').until(/Handler 'heavy' succeeded/)
+    expect(one.stderr).toContain("Handler 'heavy' failed temporarily: not yet")
+    expect(one.stderr).toContain(`kopf-example-1 is red 7, says ${folder.url('heavy.ts')}`)
+    expect(one.stderr).toMatch(/RangeError: too far\n {4}at fail \(.*heavy\.ts:11:9\)\n\[/)
+    await stop(one)
+  })
+
+  test('plain JavaScript is run as it is, and needs no packages around it', async () => {
+    folder = createFolder()
+    folder.write({
+      'operator.mjs': operatorOf(register('./heavy.mjs')),
+      'heavy.mjs':
+        "import { PermanentError } from 'kopf'\nexport default () => { throw new PermanentError('from ' + import.meta.url) }\n",
+    })
+    const one = await embedded('operator.mjs').until(/Handler 'heavy' failed permanently/)
+    expect(one.stderr).toContain(`failed permanently: from ${folder.url('heavy.mjs')}`)
+    await stop(one)
+  })
+
+  test('what does not compile is told with its place, and tried again', async () => {
+    folder = createFolder()
+    folder.write({ 'operator.ts': operatorOf(register('./heavy.ts')), 'heavy.ts': 'export default (\n' })
+    const one = await embedded('operator.ts').until(/Cannot compile heavy\.ts:2:1/)
+    expect(one.stderr).toContain("Handler 'heavy' failed with an exception and will try again in 60 seconds")
+    await stop(one)
+  })
+})
+
+describe('a program without the command', { timeout: 60_000 }, () => {
+  const run = (file: string) => promisify(execFile)(process.execPath, [join(folder.path, file)])
+
+  function write(files: Readonly<Record<string, string>>): void {
+    folder = new Folder()
+    folder.write({ 'node_modules/.keep': '', ...files })
+    symlinkSync(build.folder, join(folder.path, 'node_modules', 'kopf'))
+  }
+
+  test('runs modules in JavaScript, also where their sources are named, and ends when it has nothing more to do', async () => {
+    write({
+      'main.mjs':
+        "import { inWorker } from 'kopf'\nconst heavy = inWorker(new URL('./heavy.mts', import.meta.url))\nconsole.log(await heavy({ spec: { size: 2 } }))\n",
+      'heavy.mjs': 'export default ({ spec }) => spec.size * 21\n',
+    })
+    expect((await run('main.mjs')).stdout).toBe('42\n')
+  })
+
+  test('runs modules in TypeScript where Node can, and says what to do where it cannot', async () => {
+    write({
+      'main.mjs':
+        "import { inWorker } from 'kopf'\nconst heavy = inWorker(new URL('./heavy.mts', import.meta.url))\nconsole.log(await heavy({ spec: { size: 2 } }).catch((error) => error.code + ': ' + error.message))\n",
+      'heavy.mts': 'export default ({ spec }: { spec: { size: number } }): number => spec.size * 21\n',
+    })
+    const { stdout } = await run('main.mjs')
+    if ((process.features as { typescript?: unknown }).typescript) expect(stdout).toBe('42\n')
+    else expect(stdout).toMatch(/^KOPF_WORKER: Cannot run "heavy\.mts" in a worker: Node .* cannot run TypeScript/)
+  })
+})
