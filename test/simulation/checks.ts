@@ -1,13 +1,16 @@
 /** What must be so when the faults are over and nobody edits any more: the promises of liveness, object by object. */
 import type { Tree } from '../support/answers.ts'
+import { checkBackground } from './background-checks.ts'
 import type { Twin } from './driver.ts'
-import { contentOf, finalizer, itemsOf, text } from './handlers.ts'
+import { contentOf, essenceOf, finalizer, itemsOf, text } from './handlers.ts'
+import { checkIndices } from './indices.ts'
 import type { World } from './world.ts'
 
 const ours = 'kopf.zalando.org/'
 const lastHandled = `${ours}last-handled-configuration`
 
-interface Live {
+/** An object as it is on the server. */
+export interface Live {
   readonly metadata: {
     readonly labels?: Record<string, string>
     readonly annotations?: Record<string, string>
@@ -19,27 +22,34 @@ interface Live {
 }
 
 export async function checkWorld(world: World): Promise<void> {
+  const live: Twin[] = []
   for (const twin of [...world.driver.alive.values()]) {
     const body = await world.driver.read(twin.name)
     const uid = (body?.['metadata'] as Tree | undefined)?.['uid']
-    if (uid === twin.uid) checkLive(world, twin, body as unknown as Live)
-    else checkGone(world, twin)
+    if (uid !== twin.uid) {
+      checkGone(world, twin)
+      continue
+    }
+    live.push(twin)
+    checkLive(world, twin, body as unknown as Live)
   }
+  checkIndices(world, live)
   for (const twin of world.driver.dead) checkGone(world, twin)
 }
 
 /** P5: whoever was held until the clean-up has had it. */
-function checkGone({ journal }: World, twin: Twin): void {
+function checkGone({ journal, nature }: World, twin: Twin): void {
   const { uid, name, wasHeld, isForced } = twin
-  if (!wasHeld || isForced) return
+  if (!nature.hasCleanup || !wasHeld || isForced) return
   if (journal.lastDone(uid, 'cleanup')?.end !== 'done') journal.violate('P5', `${name} went without its clean-up`)
 }
 
 function checkLive(world: World, twin: Twin, body: Live): void {
   checkForeign(world, twin, body)
-  if (twin.isDeleting) {
-    const isHeld = (body.metadata.finalizers ?? []).includes(finalizer)
-    if (isHeld) world.journal.violate('L1', `${twin.name} is deleted and still held`)
+  checkBackground(world, twin, body)
+  if (twin.isDeleting) return
+  if (!world.nature.hasChanges) {
+    checkUntouched(world, twin, body)
     return
   }
   checkHandled(world, twin, body)
@@ -59,6 +69,12 @@ function checkForeign({ journal }: World, twin: Twin, { metadata, spec = {}, sta
   for (const [what, is, ought] of pairs) {
     if (text(is) !== text(ought)) journal.violate('P6', `${what} of ${twin.name} is ${text(is)}, not ${text(ought)}`)
   }
+}
+
+/** L1: without handlers of changes, nothing is kept on the object. */
+function checkUntouched({ journal }: World, { name }: Twin, { metadata: { annotations = {} } }: Live): void {
+  const kept = Object.keys(annotations).filter((key) => key.startsWith(ours))
+  if (kept.length > 0) journal.violate('L1', `${name} has ${kept.join(', ')}`)
 }
 
 /** L1, L2: the state that is there counts as handled, every handler it concerns has seen it, and nothing is left over. */
@@ -100,12 +116,4 @@ function checkStatus({ journal, process, handledMs }: World, twin: Twin, { statu
     if (text(is) !== text(ought))
       journal.violate('L2', `status.${key} of ${twin.name} is ${text(is)}, not ${text(ought)}`)
   }
-}
-
-function essenceOf({ spec, labels, annotations }: Twin): string {
-  const metadata = {
-    ...(Object.keys(labels).length > 0 ? { labels } : {}),
-    ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
-  }
-  return text({ spec, ...(Object.keys(metadata).length > 0 ? { metadata } : {}) })
 }

@@ -6,13 +6,20 @@ import { type SkippingClock, turn } from '../support/skipping-clock.ts'
 export class MortalClock implements Clock {
   readonly #world: Clock
   readonly #end: AbortSignal
+  readonly #offsetMs: () => number
 
-  constructor(world: Clock, end: AbortSignal) {
+  /** `offsetMs`: how much the time of day is off, which somebody may set at any time. */
+  constructor(world: Clock, end: AbortSignal, offsetMs: () => number) {
     this.#world = world
     this.#end = end
+    this.#offsetMs = offsetMs
   }
 
   now(): number {
+    return this.#world.now() + this.#offsetMs()
+  }
+
+  monotonic(): number {
     return this.#world.now()
   }
 

@@ -3,8 +3,6 @@ import { expect, test } from 'vitest'
 import { simulate } from './simulate.ts'
 import type { WorldOptions } from './world.ts'
 
-const every = Number(process.env['KOPF_SIM_CRASH_EVERY'] ?? 1)
-
 const scenario: WorldOptions = {
   seed: 'crash-1',
   faults: [],
@@ -12,19 +10,38 @@ const scenario: WorldOptions = {
   isRough: true,
   steps: 16,
   objects: 2,
+  hasBackground: false,
 }
 
-test('a crash at any moment is made up for', async () => {
-  const { calls, violations } = await simulate(scenario)
+/** Of the calls, every so many: with daemons and timers each run takes longer. */
+const every = Number(process.env['KOPF_SIM_CRASH_EVERY'] ?? 1)
+const everyInBackground = Number(process.env['KOPF_SIM_CRASH_EVERY'] ?? 8)
+
+const accompanied: WorldOptions = { ...scenario, seed: 'crash-24', hasBackground: true }
+
+async function crashEverywhere(options: WorldOptions, manner: 'kill' | 'stop', every: number): Promise<void> {
+  const { calls, violations } = await simulate(options)
   expect(violations).toEqual([])
   expect(calls).toBeGreaterThan(20)
   const broken: string[] = []
   for (let call = 1; call <= calls; call += every) {
     for (const moment of ['before', 'after'] as const) {
-      const outcome = await simulate({ ...scenario, crash: { call, moment } })
+      const outcome = await simulate({ ...options, crash: { call, moment, manner } })
       expect(outcome.processes).toBe(2)
       broken.push(...outcome.violations.map(({ property, what }) => `${moment} call ${call}: ${property}: ${what}`))
     }
   }
   expect(broken).toEqual([])
+}
+
+test('a crash at any moment is made up for', async () => {
+  await crashEverywhere(scenario, 'kill', every)
 }, 120_000)
+
+test('with daemons and timers, too', async () => {
+  await crashEverywhere(accompanied, 'kill', everyInBackground)
+}, 600_000)
+
+test('and so is an orderly end', async () => {
+  await crashEverywhere(accompanied, 'stop', everyInBackground)
+}, 600_000)

@@ -5,6 +5,7 @@
 import type { ApiServer } from 'kopf/server'
 import type { Tree } from '../support/answers.ts'
 import { ask } from '../support/in-process.ts'
+import type { State } from './acting.ts'
 import { finalizer } from './handlers.ts'
 import type { Journal } from './journal.ts'
 import type { Random } from './random.ts'
@@ -20,6 +21,8 @@ export interface Twin {
   /** In the order they were put on. */
   finalizers: string[]
   alien: number | undefined
+  /** All that it was, by version. */
+  readonly states: Array<State & { readonly version: number }>
   isDeleting: boolean
   /** Whether the operator's finalizer was on it when it was deleted. */
   wasHeld: boolean
@@ -37,6 +40,18 @@ export interface DriverOptions {
   readonly elsewhere: string
   readonly hasStatusEndpoint: boolean
   readonly objects: number
+  /** Where filters come and go, objects go at the worst of times, and nobody looks when they do; undefined elsewhere. */
+  readonly mischief: Mischief | undefined
+}
+
+export interface Mischief {
+  readonly sleep: (delayMs: number) => Promise<void>
+  /** Nothing of what follows is seen until the operator has noticed. */
+  readonly openGap: () => void
+  /** Those for which something is going on that is worth being disturbed, by uid. */
+  readonly findBusy: () => readonly string[]
+  /** An object is being deleted now. */
+  readonly noteDelete: (twin: Twin) => void
 }
 
 type Answer = { readonly status: number; readonly body: Tree }
@@ -74,6 +89,7 @@ export class Driver {
       [4, () => this.delete(twin)],
       [1, () => this.#replace(twin)],
       [1, () => this.#force(twin)],
+      ...this.#mischiefs(twin),
     ]
     let roll = random.between(
       0,
@@ -85,16 +101,25 @@ export class Driver {
     }
   }
 
-  async create(name: string): Promise<Twin | undefined> {
+  #mischiefs(twin: Twin): ReadonlyArray<readonly [weight: number, act: () => Promise<unknown>]> {
+    if (this.#options.mischief === undefined) return []
+    return [
+      [5, () => this.#flap(twin)],
+      [4, () => this.#deleteBusy(twin)],
+      [3, () => this.#replace(twin)],
+    ]
+  }
+
+  async create(name: string, given?: Record<string, string>): Promise<Twin | undefined> {
     const { random, group, namespace, elsewhere, journal, now } = this.#options
     const spec = { size: random.below(5), items: ['x', 'y'].slice(0, random.below(3)) }
-    const labels = random.chance(0.4) ? { tier: 'gold' } : {}
+    const labels = given ?? (random.chance(0.4) ? { tier: 'gold' } : {})
     const finalizers = random.chance(0.2) ? ['example.com/first'] : []
     const body = { apiVersion: `${group}/v1`, kind: 'Widget', metadata: { name, labels, finalizers }, spec }
     if (random.chance(0.1)) await this.#call('POST', this.#path('', elsewhere), body)
     const { status, body: made } = await this.#call('POST', this.#path('', namespace), body)
     if (status !== 201) return undefined
-    const { uid } = made['metadata'] as { uid: string }
+    const { uid, resourceVersion } = made['metadata'] as { uid: string; resourceVersion: string }
     const twin: Twin = {
       uid,
       name,
@@ -104,6 +129,7 @@ export class Driver {
       annotations: {},
       finalizers,
       alien: undefined,
+      states: [{ version: Number(resourceVersion), spec: { ...spec }, labels: { ...labels } }],
       isDeleting: false,
       wasHeld: false,
       isForced: false,
@@ -116,17 +142,20 @@ export class Driver {
 
   async edit(twin: Twin, patch: Tree): Promise<void> {
     this.#options.journal.tell(`edit ${twin.name} ${JSON.stringify(patch)}`)
-    const { status } = await this.#call('PATCH', this.#path(twin.name), patch)
+    const { status, body } = await this.#call('PATCH', this.#path(twin.name), patch)
     if (status !== 200) return this.#bury(twin)
     const { metadata, spec } = patch as Record<string, Record<string, Record<string, unknown>>>
     assign(twin.spec, spec)
     assign(twin.labels, metadata?.['labels'])
     assign(twin.annotations, metadata?.['annotations'])
+    const version = Number((body['metadata'] as Tree)['resourceVersion'])
+    twin.states.push({ version, spec: { ...twin.spec }, labels: { ...twin.labels } })
     this.#options.journal.edited(twin.uid)
   }
 
   async delete(twin: Twin): Promise<void> {
     this.#options.journal.tell(`delete ${twin.name} ${twin.uid.slice(0, 4)}`)
+    this.#options.mischief?.noteDelete(twin)
     const { status, body } = await this.#call('DELETE', this.#path(twin.name))
     if (status !== 200) return this.#bury(twin)
     const { metadata } = body as { metadata?: { finalizers?: string[]; deletionTimestamp?: string } }
@@ -200,8 +229,30 @@ export class Driver {
 
   /** Gone and there again under the same name, with nothing between. */
   async #replace(twin: Twin): Promise<void> {
+    this.#options.mischief?.openGap()
     await this.#force(twin)
     if (!this.alive.has(twin.name)) await this.create(twin.name)
+  }
+
+  /** A label that filters ask for comes and goes. */
+  async #flap(twin: Twin): Promise<void> {
+    const { random, mischief } = this.#options
+    const times = 2 + random.below(5)
+    for (let time = 0; time < times && this.alive.get(twin.name) === twin; time += 1) {
+      const tier = twin.labels['tier'] === 'gold' ? random.pick(['lead', null]) : 'gold'
+      await this.edit(twin, { metadata: { labels: { tier } } })
+      if (random.chance(0.6)) await mischief?.sleep(random.between(0, random.pick([50, 500, 3000])))
+    }
+  }
+
+  /** While it waits for its first call, is being called, or has been told to end. */
+  async #deleteBusy(otherwise: Twin): Promise<void> {
+    const { random, mischief } = this.#options
+    const busy = (mischief?.findBusy() ?? []).flatMap((uid) => {
+      const twin = [...this.alive.values()].find((one) => one.uid === uid)
+      return twin === undefined ? [] : [twin]
+    })
+    await this.delete(busy.length === 0 ? otherwise : random.pick(busy))
   }
 
   async #setFinalizers(twin: Twin, change: (list: string[]) => string[]): Promise<void> {

@@ -4,6 +4,7 @@
  */
 import { Operator, PermanentError, TemporaryError } from 'kopf'
 import type { Clock } from '../../src/util/clock.ts'
+import { forever } from './clocks.ts'
 import type { Call, Journal } from './journal.ts'
 import { fate } from './random.ts'
 
@@ -12,15 +13,29 @@ export interface HandlersOptions {
   readonly journal: Journal
   readonly clock: Clock
   readonly process: number
+  /** The process was killed: whatever it has still begun has never happened. */
+  readonly isDead: () => boolean
   readonly widgets: readonly [string, string, string]
   readonly namespace: string
   /** Whether one handler sees every event. */
   readonly isSpied: boolean
   /** Whether handlers take time and fail. */
   readonly isRough: boolean
+  /** Whether there are handlers of changes at all, and one that cleans up. */
+  readonly hasChanges: boolean
+  readonly hasCleanup: boolean
+  /** Whether it gives up requests soon. */
+  readonly isImpatient: boolean
 }
 
 export const finalizer = 'kopf.zalando.org/KopfFinalizerMarker'
+
+/** What counts as a change when it differs. */
+interface Essential {
+  readonly spec: Readonly<Record<string, unknown>>
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+}
 
 /** What the handlers are given, as far as it is looked at here. */
 interface Args {
@@ -41,8 +56,16 @@ interface Args {
 }
 
 export function createOperator(options: HandlersOptions): Operator {
-  const { widgets, process, isSpied } = options
-  const kopf = new Operator({ settings: { posting: { enabled: false } } })
+  const networking = options.isImpatient ? { errorBackoffs: [0.3, 0.6] } : {}
+  const kopf = new Operator({ settings: { posting: { enabled: false }, networking } })
+  const { isSpied, widgets, journal, process } = options
+  if (isSpied) kopf.on.event(widgets, { id: 'spy' }, () => journal.called(process))
+  if (options.hasChanges) addChangeHandlers(kopf, options)
+  return kopf
+}
+
+function addChangeHandlers(kopf: Operator, options: HandlersOptions): void {
+  const { widgets, process, hasCleanup } = options
   const { wrap } = new Recorder(options)
   const mirror = wrap('mirror', (args) => {
     args.patch.status.mirror = contentOf(args)
@@ -96,6 +119,7 @@ export function createOperator(options: HandlersOptions): Operator {
       args.patch.status.back = process
     }) as never,
   )
+  if (!hasCleanup) return
   kopf.on.delete(
     widgets,
     { id: 'cleanup' },
@@ -104,8 +128,6 @@ export function createOperator(options: HandlersOptions): Operator {
       if (args.retry < failuresOf(options, 'cleanup', args)) throw new TemporaryError('not yet', { delay: 1 })
     }) as never,
   )
-  if (isSpied) kopf.on.event(widgets, { id: 'spy' }, () => {})
-  return kopf
 }
 
 /** What handlers store of the object, to be compared with the object at the end. */
@@ -138,6 +160,7 @@ class Recorder {
 
   readonly wrap = (id: string, fn: (args: Args) => unknown) => {
     return async (args: Args): Promise<void> => {
+      if (this.#options.isDead()) return forever()
       const call = this.#begin(id, args)
       const isTop = !id.includes('/')
       if (isTop) this.#busy.set(args.uid, id)
@@ -152,7 +175,7 @@ class Recorder {
   }
 
   #begin(id: string, args: Args): Call {
-    const { journal, process, namespace } = this.#options
+    const { journal, process, namespace, hasCleanup } = this.#options
     const { uid, name, meta, reason, retry, memo } = args
     const running = this.#busy.get(uid)
     if (running !== undefined && !id.includes('/')) {
@@ -161,10 +184,11 @@ class Recorder {
     if (args.namespace !== namespace) journal.violate('P7', `"${id}" is called for namespace ${args.namespace}`)
     memo['uid'] ??= uid
     if (memo['uid'] !== uid) journal.violate('P7', `"${id}" of ${name} has the memo of another object`)
-    if (!(meta.finalizers ?? []).includes(finalizer)) {
+    if (hasCleanup && !(meta.finalizers ?? []).includes(finalizer)) {
       journal.violate('P5', `"${id}" of ${name} is called for ${reason} without the finalizer`)
     }
     const version = Number(meta.resourceVersion)
+    journal.called(process)
     journal.tell(
       `-> ${id} ${name} ${uid.slice(0, 4)} v${version} ${reason} #${retry} ${text(args.old)} -> ${text(args.new)}`,
     )
@@ -178,6 +202,15 @@ class Recorder {
     // A parent is not done before its children are: that is for the framework to know, and to call it again.
     this.#options.journal.finish(call, end === 'done' && call.id === 'parent' ? 'failed' : end)
   }
+}
+
+/** What counts as a change of an object, in text. */
+export function essenceOf({ spec, labels, annotations }: Essential): string {
+  const metadata = {
+    ...(Object.keys(labels).length > 0 ? { labels } : {}),
+    ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
+  }
+  return text({ spec, ...(Object.keys(metadata).length > 0 ? { metadata } : {}) })
 }
 
 /** Keys in order, so that equal things are equal texts. */

@@ -27,6 +27,13 @@ export interface Call {
   isSuperseded: boolean
 }
 
+/** A state that a process is shown. */
+interface SeenState {
+  readonly uid: string
+  readonly version: number
+  readonly essence: string
+}
+
 export interface Violation {
   readonly property: string
   readonly what: string
@@ -43,23 +50,44 @@ export class Journal {
   readonly #broken = new Map<string, number>()
   readonly #edits = new Map<string, number>()
   crashes = 0
+  /** How often a process was stopped that perhaps could not write what was left to write. */
+  hastyStops = 0
   /** By uid: the process whose last write was to the status; and how often the object had been edited when it was killed. */
   readonly #half = new Map<string, number>()
   readonly #torn = new Map<string, number>()
   /** The highest version each process has seen or written, by process and uid. */
   readonly #versions = new Map<string, number>()
-  /** When a process was told that an object is gone. */
-  readonly #gone = new Map<string, number>()
+  /** When a process was told that an object is gone, and as of which version. */
+  readonly #gone = new Map<string, { readonly atMs: number; readonly version: number; isBack: boolean }>()
+  /** What a process was shown last of an object, and since when it is so. */
+  readonly #states = new Map<string, { readonly version: number; readonly essence: string; readonly sinceMs: number }>()
+  /** Writes of an object, by uid, that the server did not want. */
+  readonly #refused = new Map<string, number>()
   readonly #clock: Clock
+  /** Called when the first handler of a process is; and the last process that had any. */
+  readonly #onFirstCall: () => void
+  #called = 0
   patches = 0
+  /** Writes that have changed nothing. */
+  idleWrites = 0
   requests = 0
   changes = 0
   lastWriteMs = 0
+  /** Situations that it has come to: what was never reached was never checked. */
+  readonly reached: Set<string> = new Set()
   /** The story, for whoever looks into a failure. */
   readonly story: string[] = []
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, onFirstCall: () => void) {
     this.#clock = clock
+    this.#onFirstCall = onFirstCall
+  }
+
+  /** Told of every call, of whatever handler. */
+  called(process: number): void {
+    if (this.#called === process) return
+    this.#called = process
+    this.#onFirstCall()
   }
 
   violate(property: string, what: string): void {
@@ -83,13 +111,21 @@ export class Journal {
       isCommitted: false,
     }
     this.calls.push(begun)
-    this.#checkVersion(begun)
+    // Sub-handlers belong to one call of their parent, and see what it sees.
+    if (!id.includes('/')) this.checkVersion({ ...begun, who: `"${id}" of ${begun.name}` })
     this.#checkGone(begun)
     this.#checkRetry(begun, this.#last.get(`${uid} ${id}`))
-    const done = this.lastDone(uid, id)
-    if (done !== undefined && done.new !== begun.new) done.isSuperseded = true
+    this.#supersede(begun)
     this.#last.set(`${uid} ${id}`, begun)
     return begun
+  }
+
+  /** It has been otherwise since, be it only for others; those who are told of a field alone are not comparable. */
+  #supersede({ uid, id, new: state }: Call): void {
+    for (const [key, done] of this.#lastDone) {
+      const isAlike = done.id === id || (id !== 'sized' && done.id !== 'sized')
+      if (key.startsWith(uid) && isAlike && done.new !== state) done.isSuperseded = true
+    }
   }
 
   finish(call: Call, end: Call['end']): void {
@@ -134,8 +170,53 @@ export class Journal {
     return this.#torn.has(uid) && this.#torn.get(uid) === (this.#edits.get(uid) ?? 0)
   }
 
-  sawGone(process: number, uid: string): void {
-    this.#gone.set(`${process} ${uid}`, this.#clock.now())
+  sawGone(process: number, uid: string, version: number): void {
+    this.#gone.set(`${process} ${uid}`, { atMs: this.#clock.now(), version, isBack: false })
+  }
+
+  goneMs(process: number, uid: string): number | undefined {
+    const gone = this.#gone.get(`${process} ${uid}`)
+    return gone?.isBack ? undefined : gone?.atMs
+  }
+
+  /** When it was last out of sight, though it was not gone: the server is asked for certain labels only. */
+  outOfSightMs(process: number, uid: string): number | undefined {
+    return this.#gone.get(`${process} ${uid}`)?.atMs
+  }
+
+  /**
+   * It is shown, in what counts as its essence. What was asked for by name may be a successor of what was meant, of which
+   * nobody takes notice then: so both is kept, what follows with it and what follows without.
+   */
+  sawState(process: number, state: SeenState, isRead: boolean): void {
+    const key = `${process} ${state.uid}`
+    const gone = this.#gone.get(key)
+    if (gone !== undefined && state.version > gone.version) gone.isBack = true
+    if (!isRead) this.#noteState(key, state)
+    this.#noteState(`${key} or read`, state)
+  }
+
+  #noteState(key: string, { version, essence }: SeenState): void {
+    const before = this.#states.get(key)
+    if (before !== undefined && version <= before.version) return
+    const sinceMs = before?.essence === essence ? before.sinceMs : this.#clock.now()
+    this.#states.set(key, { version, essence, sinceMs })
+  }
+
+  /** When the process was shown that the object is other than before; undefined when it has not seen it. */
+  changedMs(process: number, uid: string): number | undefined {
+    const shown = this.#states.get(`${process} ${uid}`)
+    const read = this.#states.get(`${process} ${uid} or read`)
+    return shown && Math.min(shown.sinceMs, read?.sinceMs ?? Infinity)
+  }
+
+  refusedWrite(uid: string): void {
+    this.#refused.set(uid, (this.#refused.get(uid) ?? 0) + 1)
+  }
+
+  /** How often what was to be written of the object can have been given up. */
+  refusals(uid: string): number {
+    return this.crashes + this.hastyStops + (this.#refused.get(uid) ?? 0)
   }
 
   brokeWrite(uid: string): void {
@@ -152,17 +233,20 @@ export class Journal {
   }
 
   /** P2, P3: never older than what was seen or written. */
-  #checkVersion({ process, uid, id, name, version }: Call): void {
+  checkVersion({
+    process,
+    uid,
+    version,
+    who,
+  }: Pick<Call, 'process' | 'uid' | 'version'> & { readonly who: string }): void {
     const seen = this.#versions.get(`${process} ${uid}`) ?? 0
-    // Sub-handlers belong to one call of their parent, and see what it sees.
-    if (version < seen && !id.includes('/'))
-      this.violate('P2', `"${id}" of ${name} is shown version ${version} after ${seen}`)
+    if (version < seen) this.violate('P2', `${who} is shown version ${version} after ${seen}`)
     this.sawVersion(process, uid, version)
   }
 
   /** Handlers that are under way may go on for a while; nothing is begun for what has long been gone. */
   #checkGone({ process, uid, id, name }: Call): void {
-    const goneMs = this.#gone.get(`${process} ${uid}`)
+    const goneMs = this.goneMs(process, uid)
     if (goneMs === undefined || this.#clock.now() - goneMs < 60_000) return
     this.violate('P7', `"${id}" is called for ${name} long after it was gone`)
   }

@@ -5,25 +5,11 @@
  *     KOPF_SIM_SEED=kill-22 npx vitest run --project embedded test/simulation    # one again, with its whole story
  */
 import { describe, expect, test } from 'vitest'
+import { backgroundProfiles, optionsOf, profiles } from './profiles.ts'
 import { type Outcome, simulate } from './simulate.ts'
-import { type FaultName, faultNames } from './weather.ts'
-import type { WorldOptions } from './world.ts'
 
 const runs = Number(process.env['KOPF_SIM_RUNS'] ?? 1)
 const chosen = process.env['KOPF_SIM_SEED']
-
-interface Profile {
-  readonly faults: readonly FaultName[]
-  readonly isMortal: boolean
-}
-
-/** By the first word of a seed. */
-const profiles: ReadonlyMap<string, Profile> = new Map<string, Profile>([
-  ['calm', { faults: [], isMortal: false }],
-  ['kill', { faults: [], isMortal: true }],
-  ...faultNames.map((fault) => [fault, { faults: [fault], isMortal: false }] as const),
-  ['all', { faults: faultNames, isMortal: true }],
-])
 
 /** Seeds that have once shown a bug of the framework; what it was is in the words after them. */
 const remembered: ReadonlyMap<string, string> = new Map([
@@ -43,15 +29,26 @@ const remembered: ReadonlyMap<string, string> = new Map([
   ['all-7', 'a watch that never began to answer was noticed only after five minutes'],
 ])
 
-function optionsOf(seed: string): WorldOptions {
-  const [, name = '', number = ''] = /^(\w+)-(\d+)$/.exec(seed) ?? []
-  const profile = profiles.get(name)
-  if (profile === undefined) throw new Error(`A seed is one of ${[...profiles.keys()].join(', ')}, "-" and a number`)
-  // Every fourth world has handlers that neither fail nor take time.
-  return { seed, ...profile, steps: 60, objects: 6, isRough: Number(number) % 4 !== 0 }
-}
+/** What those worlds have come to: a situation that none of them reaches is one that nobody checks. */
+const reached = new Set<string>()
 
-function expectHarmony({ seed, violations, story }: Outcome): void {
+const situations = [
+  ...['deleted', 'killed', 'stopped'].flatMap((what) => [
+    `${what} during an initial delay`,
+    `${what} during a call of a daemon`,
+    `${what} during a call of a timer`,
+    `${what} during an ending`,
+  ]),
+  'a daemon is tried again',
+  'let go while one that was abandoned runs',
+  'replaced in a gap',
+  'the event loop is blocked',
+  'the time of day is set',
+]
+
+async function expectHarmony(name: string): Promise<void> {
+  const { seed, violations, story, reached: situations } = await simulate(optionsOf(name))
+  for (const situation of situations) reached.add(situation)
   const broken = violations.map(({ property, what }) => `${property}: ${what}`)
   if (broken.length === 0) return
   const replay = `KOPF_SIM_SEED=${seed} npx vitest run --project embedded test/simulation`
@@ -59,22 +56,33 @@ function expectHarmony({ seed, violations, story }: Outcome): void {
   expect.fail(`${broken.slice(0, 10).join('\n')}\n\nTo see it again: ${replay}${tale}`)
 }
 
+/** More of those where everything can happen; a single one of most. */
+function seedsOf(name: string, few: number): string[] {
+  const isRich = /\b(calm|kill|all)$/.test(name)
+  return Array.from({ length: isRich ? few * runs : runs }, (_, index) => `${name}-${1001 + index}`)
+}
+
 if (chosen !== undefined) {
-  test(`the world of seed ${chosen}`, async () => expectHarmony(await simulate(optionsOf(chosen))), 60_000)
+  test(`the world of seed ${chosen}`, () => expectHarmony(chosen), 60_000)
 } else {
-  describe.each([...profiles.keys()])('with faults: %s', (name) => {
-    const count = name === 'all' || name === 'kill' || name === 'calm' ? 3 * runs : runs
-    test.each(Array.from({ length: count }, (_, index) => `${name}-${1000 + index}`))(
-      'seed %s',
-      async (seed) => expectHarmony(await simulate(optionsOf(seed))),
-      60_000,
-    )
+  const alone = [...profiles.keys()].flatMap((name) => seedsOf(name, 2))
+  describe('with handlers of changes alone', () => {
+    test.each(alone)('seed %s', expectHarmony, 60_000)
   })
 
-  test.each([...remembered])('seed %s: %s', async (seed) => expectHarmony(await simulate(optionsOf(seed))), 60_000)
+  const accompanied = [...backgroundProfiles.keys()].flatMap((name) => seedsOf(`background-${name}`, 2))
+  describe('with daemons, timers and indices', () => {
+    test.each(accompanied)('seed %s', expectHarmony, 60_000)
 
-  test('the same seed is the same world', async () => {
-    const [first, second] = [await simulate(optionsOf('all-3')), await simulate(optionsOf('all-3'))]
+    test('they have come to all that daemons and timers can come to', () => {
+      expect(situations.filter((one) => !reached.has(one))).toEqual([])
+    })
+  })
+
+  test.each([...remembered])('seed %s: %s', (seed) => expectHarmony(seed), 60_000)
+
+  test.each(['all-3', 'background-all-3'])('the same seed is the same world: %s', async (seed) => {
+    const [first, second] = [await simulate(optionsOf(seed)), await simulate(optionsOf(seed))]
     const uids = /[0-9a-f]{8}-[0-9a-f-]{27}|(?<= )[0-9a-f]{4}(?= |$)/g
     const withoutUids = ({ story }: Outcome) => story.map((line) => line.replaceAll(uids, 'uid'))
     expect(withoutUids(second)).toEqual(withoutUids(first))

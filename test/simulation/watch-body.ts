@@ -4,8 +4,7 @@ import type { Random } from './random.ts'
 import type { Weather } from './weather.ts'
 
 interface Shown {
-  readonly uid: string
-  readonly name: string
+  readonly metadata: { readonly uid: string; readonly resourceVersion: string }
 }
 
 export interface WatchBodyOptions {
@@ -27,6 +26,7 @@ interface Line {
   readonly type: string
   readonly uid: string
   readonly name: string
+  readonly object?: Shown
 }
 
 const expired = {
@@ -134,7 +134,7 @@ export class WatchBody implements AsyncIterableIterator<Uint8Array, undefined> {
     let sent = lines
     if (weather.has('noBookmarks')) sent = sent.filter(({ type }) => type !== 'BOOKMARK')
     if (weather.has('noise')) sent = this.#disturb(sent)
-    for (const { type, uid, name } of sent) if (uid !== '') this.#options.shown(type, { uid, name })
+    this.#show(sent)
     return { done: false, value: Buffer.from(sent.map(({ text }) => `${text}\n`).join('')) }
   }
 
@@ -145,8 +145,12 @@ export class WatchBody implements AsyncIterableIterator<Uint8Array, undefined> {
     const bytes = Buffer.from(lines.map(({ text }) => `${text}\n`).join(''))
     const length = random.below(bytes.length)
     const whole = bytes.subarray(0, length).toString('utf8').split('\n').length - 1
-    for (const { type, uid, name } of lines.slice(0, whole)) if (uid !== '') this.#options.shown(type, { uid, name })
+    this.#show(lines.slice(0, whole))
     return { done: false, value: bytes.subarray(0, length) }
+  }
+
+  #show(lines: readonly Line[]): void {
+    for (const { type, uid, object } of lines) if (uid !== '' && object) this.#options.shown(type, object)
   }
 
   /** Doubled, out of order across objects, and with nonsense between. */
@@ -171,7 +175,7 @@ export class WatchBody implements AsyncIterableIterator<Uint8Array, undefined> {
       .filter((line) => line !== '')
       .map((line) => {
         const { type, object } = JSON.parse(line)
-        return { text: line, type, uid: object?.metadata?.uid ?? '', name: object?.metadata?.name ?? '' }
+        return { text: line, type, uid: object?.metadata?.uid ?? '', name: object?.metadata?.name ?? '', object }
       })
   }
 }

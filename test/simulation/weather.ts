@@ -23,7 +23,10 @@ export const faultNames = [
   'stale',
 ] as const
 
-export type FaultName = (typeof faultNames)[number]
+/** Those of the process itself, and of what is not seen while no watch is open. */
+export const innerFaultNames = ['jump', 'blocked', 'gap'] as const
+
+export type FaultName = (typeof faultNames)[number] | (typeof innerFaultNames)[number]
 
 /** How likely a request, or a piece of a watch, runs into each of them, at their worst. */
 const worst: Readonly<Record<FaultName, number>> = {
@@ -44,6 +47,9 @@ const worst: Readonly<Record<FaultName, number>> = {
   noStreaming: 1,
   noise: 0.6,
   stale: 1,
+  jump: 1,
+  blocked: 0.1,
+  gap: 1,
 }
 
 export class Weather {

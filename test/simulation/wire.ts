@@ -7,6 +7,16 @@ import type { Transport, TransportRequest, TransportResponse } from '../../src/u
 import type { SkippingClock } from '../support/skipping-clock.ts'
 import { forever } from './clocks.ts'
 import type { Journal } from './journal.ts'
+import {
+  kindOf,
+  objectsIn,
+  once,
+  type Request,
+  type ShownObject,
+  status,
+  uidOf,
+  type WrittenObject,
+} from './messages.ts'
 import type { Random } from './random.ts'
 import { WatchBody } from './watch-body.ts'
 import type { Weather } from './weather.ts'
@@ -25,19 +35,10 @@ export interface WireOptions {
   /** What reads that do not ask for the latest are served from; undefined for the latest. */
   readonly staleVersion: () => string | undefined
   readonly isAlive: (uid: string) => boolean
+  /** Told of every object that reaches the operator, as it does. */
+  readonly onShown?: (object: ShownObject, isRead: boolean) => void
   /** In milliseconds: how long one way takes. */
   readonly latencyMs: readonly [low: number, high: number]
-}
-
-export interface WrittenObject {
-  readonly metadata: {
-    readonly uid: string
-    readonly name: string
-    readonly resourceVersion: string
-    readonly finalizers?: readonly string[]
-    readonly annotations?: Readonly<Record<string, string>>
-    readonly deletionTimestamp?: string
-  }
 }
 
 class NetworkError extends Error {
@@ -49,8 +50,11 @@ class NetworkError extends Error {
   }
 }
 
-interface Request extends TransportRequest {
-  readonly kind: 'watch' | 'list' | 'read' | 'write'
+interface Answer {
+  readonly response: TransportResponse
+  /** What a write has come to. */
+  readonly object?: WrittenObject | undefined
+  readonly shown?: readonly ShownObject[]
 }
 
 export class Wire implements Transport {
@@ -71,6 +75,11 @@ export class Wire implements Transport {
 
   get end(): AbortSignal {
     return this.#end.signal
+  }
+
+  /** The operator does not see what happens until it has noticed, and is back. */
+  cutWatches(): void {
+    for (const body of this.#watches) body.strike('cut')
   }
 
   /** Nothing gets through any more, in neither direction; what the server has got already is done. */
@@ -96,13 +105,11 @@ export class Wire implements Transport {
     if (this.end.aborted) return forever()
     await this.#travel(signal)
     if (request.kind === 'write') this.#delivered(answer.object)
+    for (const object of answer.shown ?? []) this.#options.onShown?.(object, request.kind === 'read')
     return answer.response
   }
 
-  async #serve(
-    request: Request,
-    signal: AbortSignal | undefined,
-  ): Promise<{ response: TransportResponse; object?: WrittenObject | undefined }> {
+  async #serve(request: Request, signal: AbortSignal | undefined): Promise<Answer> {
     const { weather, random } = this.#options
     const isWrite = request.kind === 'write'
     if (weather.strikes('refused')) throw this.#fail(request, 'ECONNREFUSED')
@@ -110,6 +117,7 @@ export class Wire implements Transport {
     const refusal = this.#refuse(request)
     if (refusal !== undefined) {
       if (isWrite && refusal.status !== 409) this.#noteBroken(request)
+      if (isWrite && (refusal.status === 409 || refusal.status === 422)) this.#noteRefused(request)
       return { response: refusal }
     }
     if (request.kind === 'watch') return { response: await this.#openWatch(request, signal) }
@@ -142,12 +150,13 @@ export class Wire implements Transport {
     })
   }
 
-  async #ask(request: Request): Promise<{ response: TransportResponse; object?: WrittenObject | undefined }> {
-    const { server, journal } = this.#options
+  async #ask(request: Request): Promise<Answer> {
+    const { server, journal, onShown } = this.#options
     const version = this.#options.staleVersion()
     if (version !== undefined && request.kind === 'list' && request.path.includes('resourceVersion=')) {
       server.faults.add({ on: { verb: 'list' }, effect: { type: 'stale', version }, times: 1 })
     }
+    const { version: before } = server
     const response = await server.send(request)
     const chunks: Uint8Array[] = []
     for await (const chunk of response.body) chunks.push(chunk)
@@ -155,10 +164,12 @@ export class Wire implements Transport {
     const object = request.kind === 'write' ? this.#checkWrite(request, response.status, body) : undefined
     if (request.kind === 'write') {
       journal.patches += 1
+      if (response.status === 200 && server.version === before) journal.idleWrites += 1
       journal.lastWriteMs = this.#options.clock.now()
       journal.tell(`   write ${request.path.split('/').slice(-2).join('/')} ${response.status} ${String(request.body)}`)
     }
-    return { response: { ...response, body: once(body) }, object }
+    const isShown = onShown !== undefined && response.status === 200
+    return { response: { ...response, body: once(body) }, object, shown: isShown ? objectsIn(request, body) : [] }
   }
 
   /** P5, P7: a write names the uid it is meant for, and reaches no other. */
@@ -193,7 +204,9 @@ export class Wire implements Transport {
       latencyMs,
       over: () => this.#watches.delete(body),
       shown: (type, object) => {
-        if (type === 'DELETED') journal.sawGone(process, object.uid)
+        const { uid, resourceVersion } = object.metadata
+        if (type === 'DELETED') journal.sawGone(process, uid, Number(resourceVersion))
+        else if (type !== 'BOOKMARK') this.#options.onShown?.(object as ShownObject, false)
       },
     })
     this.#watches.add(body)
@@ -208,6 +221,11 @@ export class Wire implements Transport {
   #noteBroken({ body }: Request): void {
     const uid = uidOf(String(body))
     if (uid !== undefined) this.#options.journal.brokeWrite(uid)
+  }
+
+  #noteRefused({ body }: Request): void {
+    const uid = uidOf(String(body))
+    if (uid !== undefined) this.#options.journal.refusedWrite(uid)
   }
 
   /** No answer, not even a head: until whoever asked gives up, or the connection is noticed to be dead. */
@@ -230,39 +248,4 @@ export class Wire implements Transport {
       if (this.end.aborted) await forever()
     }
   }
-}
-
-function kindOf({ method, path }: TransportRequest): Request['kind'] {
-  if (method !== 'GET') return 'write'
-  if (path.includes('watch=')) return 'watch'
-  return /\/widgets(\?|$)/.test(path) ? 'list' : 'read'
-}
-
-/** Whom a patch is meant for, by its guard. */
-function uidOf(body: string): string | undefined {
-  try {
-    const patch = JSON.parse(body)
-    if (!Array.isArray(patch)) return patch.metadata?.uid
-    return patch.find(({ op, path }) => op === 'test' && path === '/metadata/uid')?.value
-  } catch {
-    return undefined
-  }
-}
-
-function status(
-  code: number,
-  reason: string,
-  message: string,
-  { details = {}, retryAfter }: { readonly details?: object; readonly retryAfter?: number } = {},
-): TransportResponse {
-  const body = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, details, code }
-  const headers = {
-    'content-type': 'application/json',
-    ...(retryAfter === undefined ? {} : { 'retry-after': String(retryAfter) }),
-  }
-  return { status: code, headers, body: once(Buffer.from(JSON.stringify(body))) }
-}
-
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
-  yield bytes
 }

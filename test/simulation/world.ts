@@ -8,13 +8,18 @@ import { createLogSink } from '../../src/util/log.ts'
 import { crd, crdsPath } from '../support/crds.ts'
 import { ask } from '../support/in-process.ts'
 import { SkippingClock } from '../support/skipping-clock.ts'
+import { Background } from './background.ts'
 import { MortalClock, pass } from './clocks.ts'
-import { Driver } from './driver.ts'
-import { createOperator, finalizer } from './handlers.ts'
+import { Driver, type Twin } from './driver.ts'
+import { createOperator, essenceOf, finalizer } from './handlers.ts'
+import { addIndices, checkCompleteness, type Indices } from './indices.ts'
 import { Journal } from './journal.ts'
+import type { ShownObject, WrittenObject } from './messages.ts'
+import { createMischief, notePhases } from './mischief.ts'
+import { drawNature, type Nature } from './nature.ts'
 import { Random } from './random.ts'
 import { type FaultName, Weather } from './weather.ts'
-import { Wire, type WrittenObject } from './wire.ts'
+import { Wire } from './wire.ts'
 
 export interface WorldOptions {
   readonly seed: string
@@ -26,13 +31,18 @@ export interface WorldOptions {
   readonly isMortal: boolean
   /** Whether handlers take time and fail. */
   readonly isRough: boolean
-  /** Kills the process at this call, counted over all processes. */
-  readonly crash?: { readonly call: number; readonly moment: 'before' | 'after' }
+  /** Whether there are daemons and timers. */
+  readonly hasBackground: boolean
+  /** Kills the process, or stops it, at this call, counted over all processes. */
+  readonly crash?: { readonly call: number; readonly moment: 'before' | 'after'; readonly manner: 'kill' | 'stop' }
 }
 
 export interface Process {
   readonly number: number
   readonly startedMs: number
+  /** The version of the last write before it. */
+  readonly startedAt: number
+  readonly indices: Indices | undefined
   readonly wire: Wire
   running: RunningOperator | undefined
   isReady: boolean
@@ -43,6 +53,7 @@ export interface Process {
 const group = 'sim.example.com'
 const namespace = 'sim'
 const elsewhere = 'elsewhere'
+const widgets = [group, 'v1', 'widgets'] as const
 const lastHandled = 'kopf.zalando.org/last-handled-configuration'
 
 export class World {
@@ -53,27 +64,30 @@ export class World {
   readonly options: WorldOptions
   readonly random: Random
   readonly server: ApiServer
-  readonly hasStatusEndpoint: boolean
-  readonly isSpied: boolean
+  readonly nature: Nature
+  readonly background: Background
   readonly logs: string[] = []
   process!: Process
   /** When each object, by uid, was handled to the end for the first time. */
   readonly handledMs: Map<string, number> = new Map()
   /** Where another server is that has not caught up. */
   #staleVersion: string | undefined
+  /** How much the time of day is off where the operator runs. */
+  #offsetMs = 0
+  readonly #stopping = new Set<number>()
   processes = 0
   calls = 0
+  /** How long calls of timers take at least. */
+  restMs = 0
   isSupervised = true
 
   constructor(options: WorldOptions) {
     this.options = options
     this.random = new Random(options.seed)
     this.server = new ApiServer({ clock: this.clock })
-    this.journal = new Journal(this.clock)
+    this.journal = new Journal(this.clock, () => checkCompleteness(this))
     this.weather = new Weather(options.faults, this.random.fork('weather'))
-    const nature = this.random.fork('nature')
-    this.hasStatusEndpoint = nature.chance(0.7)
-    this.isSpied = nature.chance(0.3)
+    this.nature = drawNature(this.random, options.hasBackground)
     this.driver = new Driver({
       server: this.server,
       random: this.random.fork('driver'),
@@ -82,9 +96,11 @@ export class World {
       group,
       namespace,
       elsewhere,
-      hasStatusEndpoint: this.hasStatusEndpoint,
+      hasStatusEndpoint: this.nature.hasStatusEndpoint,
       objects: options.objects,
+      mischief: options.hasBackground ? createMischief(this) : undefined,
     })
+    this.background = this.#createBackground()
     this.#narrateWeather()
   }
 
@@ -94,7 +110,7 @@ export class World {
         body: { apiVersion: 'v1', kind: 'Namespace', metadata: { name } },
       })
     }
-    const subresources = this.hasStatusEndpoint ? { subresources: { status: {} } } : {}
+    const subresources = this.nature.hasStatusEndpoint ? { subresources: { status: {} } } : {}
     await ask(this.server, 'POST', crdsPath, { body: crd({ group, kind: 'Widget', ...subresources }) })
     await pass(this.clock, this.clock.now() + 5000)
   }
@@ -118,21 +134,20 @@ export class World {
       onCall: (call, moment) => this.#countCall(earlier + call, moment),
       onWrite: (object, subresource) => this.#notice(object, number, subresource),
       staleVersion: () => this.#staleVersion,
-      isAlive: (uid) => [...this.driver.alive.values()].some((twin) => twin.uid === uid),
+      isAlive: (uid) => this.#findTwin(uid) !== undefined,
+      ...(options.hasBackground ? { onShown: (object, isRead) => this.#show(object, number, isRead) } : {}),
     })
-    const process: Process = { number, startedMs: clock.now(), wire, running: undefined, isReady: false, isOver: false }
+    const mortal = new MortalClock(clock, wire.end, () => this.#offsetMs)
+    const isDead = () => wire.end.aborted
+    const stage = { ...options, clock: mortal, process: number, isDead, restMs: () => this.restMs }
+    const operator = createOperator({ ...stage, ...this.nature, journal, widgets, namespace })
+    this.background.register(operator, widgets, this.nature.parts, stage)
+    const indices = this.nature.hasIndices ? addIndices(operator, widgets, this.nature.isNarrow) : undefined
+    const process: Process = {
+      ...{ number, startedMs: clock.now(), startedAt: Number(server.version), wire, indices, running: undefined },
+      ...{ isReady: false, isOver: false },
+    }
     this.process = process
-    const mortal = new MortalClock(clock, wire.end)
-    const operator = createOperator({
-      seed: options.seed,
-      journal,
-      clock: mortal,
-      process: number,
-      widgets: [group, 'v1', 'widgets'],
-      namespace,
-      isSpied: this.isSpied,
-      isRough: options.isRough,
-    })
     const logging = createLogSink({ format: 'plain', write: (line) => this.#log(line) })
     void operator.start({ namespaces: [namespace], clock: mortal, transport: wire, logging }).then(
       (running) => this.#follow(process, running),
@@ -143,8 +158,10 @@ export class World {
   /** As by SIGKILL: whatever it was at is left where it is. */
   kill(): void {
     this.journal.tell(`=== process ${this.process.number} is killed`)
+    if (this.isSupervised) notePhases(this, 'killed')
     this.journal.crashed(this.process.number)
     this.process.wire.kill()
+    this.background.killed(this.process.number)
     this.#over(this.process)
   }
 
@@ -169,15 +186,27 @@ export class World {
   async stop(): Promise<void> {
     const { process, clock, journal } = this
     journal.tell(`=== process ${process.number} is stopped`)
+    notePhases(this, 'stopped')
     const begunMs = clock.now()
+    if (this.options.faults.length > 0) journal.hastyStops += 1
     process.isOver = true
+    this.#stopping.add(process.number)
     await process.running?.stop().catch(() => {})
     const tookMs = clock.now() - begunMs
     if (tookMs > 10_000) journal.violate('L3', `it took ${tookMs} ms to stop`)
     // What was under way may have been given up: its handlers may be called again.
     if (tookMs >= 2000) journal.crashes += 1
     process.wire.kill()
+    this.background.killed(process.number)
     this.#over(process)
+  }
+
+  /** Lets the world go on until a moment, or until it is so; and looks at whoever is running whenever something has happened. */
+  pass(untilMs: number, isSo: () => boolean = () => false): Promise<void> {
+    return pass(this.clock, untilMs, () => {
+      this.background.look()
+      return isSo()
+    })
   }
 
   #follow(process: Process, running: RunningOperator): void {
@@ -203,19 +232,52 @@ export class World {
   #countCall(call: number, moment: 'before' | 'after'): void {
     this.calls = Math.max(this.calls, call)
     const { crash } = this.options
-    if (crash?.call === call && crash.moment === moment && !this.process.isOver) this.kill()
+    if (crash?.call !== call || crash.moment !== moment || this.process.isOver) return
+    if (crash.manner === 'kill') this.kill()
+    else void this.stop()
   }
 
   #notice(object: WrittenObject, process: number, subresource: string): void {
     const { uid, annotations = {} } = object.metadata
     this.journal.committed(process, uid, subresource)
     if (lastHandled in annotations && !this.handledMs.has(uid)) this.handledMs.set(uid, this.clock.now())
-    this.#checkRelease(object)
+    this.background.checkRelease(object, process)
+    if (this.nature.hasCleanup) this.#checkRelease(object)
+  }
+
+  #show({ metadata, spec = {} }: ShownObject, process: number, isRead: boolean): void {
+    const { uid, resourceVersion, labels = {}, annotations = {} } = metadata
+    const foreign = Object.entries(annotations).filter(([key]) => !key.startsWith('kopf.zalando.org/'))
+    const essence = essenceOf({ spec, labels, annotations: Object.fromEntries(foreign) })
+    this.journal.sawState(process, { uid, version: Number(resourceVersion), essence }, isRead)
+  }
+
+  #findTwin(uid: string): Twin | undefined {
+    return [...this.driver.alive.values()].find((twin) => twin.uid === uid)
+  }
+
+  #createBackground(): Background {
+    const { journal, clock } = this
+    const dice = this.random.fork('blocking')
+    return new Background({
+      journal,
+      clock,
+      namespace,
+      findTwin: (uid) => this.#findTwin(uid),
+      isStopping: (process) => this.#stopping.has(process),
+      // Without an answer it is not known whether it is gone, or only out of sight.
+      longestMs: this.options.faults.includes('headless') ? 420_000 : 60_000,
+      block: () => {
+        if (!this.weather.strikes('blocked')) return
+        journal.reached.add('the event loop is blocked')
+        clock.set(clock.now() + dice.between(1000, 30_000))
+      },
+    })
   }
 
   /** P5: what is let go has been cleaned up. */
   #checkRelease({ metadata: { uid, name, finalizers = [], deletionTimestamp } }: WrittenObject): void {
-    if (deletionTimestamp === undefined || finalizers.includes(finalizer)) return
+    if (deletionTimestamp === undefined || finalizers.includes(finalizer) || !this.#findTwin(uid)?.wasHeld) return
     if (this.journal.lastDone(uid, 'cleanup')?.end !== 'done') {
       this.journal.violate('P5', `${name} is let go without its clean-up`)
     }
@@ -230,6 +292,9 @@ export class World {
     this.weather.onChange((faults) => {
       this.journal.tell(`~~~ ${[...faults].join(' ') || 'calm'}`)
       this.#staleVersion = faults.has('stale') ? this.server.version : undefined
+      if (!faults.has('jump')) return
+      this.#offsetMs = this.random.pick([-3_600_000, 0, 3_600_000])
+      if (this.#offsetMs !== 0) this.journal.reached.add('the time of day is set')
     })
   }
 }

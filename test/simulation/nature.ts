@@ -1,0 +1,43 @@
+/** What kind of operator, and of resource, a world is about. */
+import { castParts, type Part } from './parts.ts'
+import type { Random } from './random.ts'
+
+export interface Nature {
+  readonly hasStatusEndpoint: boolean
+  readonly isSpied: boolean
+  readonly hasChanges: boolean
+  readonly hasCleanup: boolean
+  /** All handlers want the same label: the server is asked for nothing else. */
+  readonly isNarrow: boolean
+  /** It gives up requests soon, and has to come back to them. */
+  readonly isImpatient: boolean
+  readonly hasIndices: boolean
+  readonly parts: readonly Part[]
+}
+
+/** With daemons and timers, handlers of changes may be missing, and what needs the finalizer is not always the same. */
+export function drawNature(random: Random, hasBackground: boolean): Nature {
+  const dice = random.fork('nature')
+  const common = { hasStatusEndpoint: dice.chance(0.7), isSpied: dice.chance(0.3) }
+  const plain = {
+    hasChanges: true,
+    hasCleanup: true,
+    isNarrow: false,
+    isImpatient: false,
+    hasIndices: false,
+    parts: [],
+  }
+  if (!hasBackground) return { ...common, ...plain }
+  const kind = dice.pick(['full', 'unheld', 'unheld', 'alone', 'narrow'])
+  const isNarrow = kind === 'narrow'
+  return {
+    ...common,
+    isSpied: common.isSpied && !isNarrow,
+    hasChanges: kind === 'full' || kind === 'unheld',
+    hasCleanup: kind === 'full',
+    isNarrow,
+    isImpatient: dice.chance(0.5),
+    hasIndices: dice.chance(0.6),
+    parts: castParts(dice, isNarrow),
+  }
+}
