@@ -1,10 +1,11 @@
 /** Every example is run on the embedded server, with the objects of its folder, and keeps what its README promises. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type CustomResource, type Operator, type RunningOperator, toCrd } from 'kopf'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type CustomResource, type Operator, type RunningOperator, type RunOptions, toCrd } from 'kopf'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { loadObjects } from '../src/server/load.ts'
 import { parseYaml } from '../src/util/yaml.ts'
+import { addressIn, ask } from './activities/support.ts'
 import { type Body, Lab } from './support/lab.ts'
 
 const example = 'kopf-example-1'
@@ -22,7 +23,7 @@ beforeEach(async () => {
 afterEach(() => lab.stopAll())
 
 /** As `kopf run operator.ts --embedded --apply object.yaml` does it. */
-async function run(folder: string): Promise<RunningOperator> {
+async function run(folder: string, options: RunOptions = {}): Promise<RunningOperator> {
   // Not by name: the compiler checks the examples as users do, not by the stricter rules of this house.
   const { default: operator } = (await import(`../examples/${folder}/operator.ts`)) as { default: Operator }
   await loadObjects(
@@ -31,7 +32,7 @@ async function run(folder: string): Promise<RunningOperator> {
   )
   const text = readFileSync(join('examples', folder, 'object.yaml'), 'utf8')
   await loadObjects(lab.server, await parseYaml(text))
-  return lab.start(operator, { namespaces: ['default'] })
+  return lab.start(operator, { namespaces: ['default'], ...options })
 }
 
 async function until(path: string, isSo: (body: Body) => boolean): Promise<Body> {
@@ -160,10 +161,77 @@ test('09: startup comes first, cleanup last', async () => {
   expect(said).toEqual(['Connected', `[default/${example}] Cleaned up after it`, 'Disconnected'])
 })
 
-test('each example is short, has an object, and says what one will see', () => {
+test('10: a daemon runs beside the object, sees its changes, and ends with it', async () => {
+  const running = await run('10-daemons')
+  const path = `${examplesPath}/${example}`
+  // What is outside answers in its own time, whatever the clock of the operator says.
+  const untilStatus = (expected: object) =>
+    vi.waitFor(async () => expect((await lab.call('GET', path)).body.status).toEqual(expected), { timeout: 20_000 })
+  await untilStatus({ pings: 1, answer: 'pong for /health' })
+  await patch(path, { spec: { path: 'ready' } })
+  await lab.elapse(5)
+  await untilStatus({ pings: 2, answer: 'pong for /ready' })
+  await lab.call('DELETE', path)
+  await lab.until(async () => (await lab.call('GET', path)).status === 404)
+  expect(linesOf(example)).toContain('Stopped: resource-deleted')
+  await lab.stop(running)
+})
+
+test('11: timers are called at their intervals, or when changes have settled', async () => {
+  await run('11-timers')
+  const saying = (text: string) => linesOf(example).filter((line) => line.startsWith(text))
+  await lab.elapse(2.9)
+  expect(saying('Nothing has changed')).toEqual([])
+  await patch(`${examplesPath}/${example}`, { spec: { text: 'hello, world' } })
+  await lab.elapse(20)
+  expect(saying('Nothing has changed')).toEqual(['Nothing has changed for a while: saving "hello, world"'])
+  expect(saying('All is well')).toHaveLength(2)
+  expect(saying('Not saved yet')).toEqual([])
+  const { status } = (await lab.call('GET', `${examplesPath}/${example}`)).body
+  expect(status).toEqual({ count: { calls: 12 }, saved: 'hello, world' })
+})
+
+test('12: each object has a memo of its own, and they share what the first one has', async () => {
+  const running = await run('12-memos')
+  await lab.untilLogged('1 events, one of 2 objects')
+  await patch(`${examplesPath}/${example}`, { spec: { field: 'another' } })
+  await lab.untilLogged('0 events, one of 2 objects')
+  const counts = (name: string) => linesOf(name).filter((line) => line.includes('events'))
+  expect(counts(example)).toEqual(['1 events, one of 2 objects', '1 events, one of 2 objects'])
+  expect(counts('kopf-example-2')).toEqual(['1 events, one of 2 objects', '0 events, one of 2 objects'])
+  await lab.stop(running)
+  expect(lab.logs).toContain('Seen: kopf-example-1, kopf-example-2')
+})
+
+test('13: the index is complete before anybody is called, and follows what happens', async () => {
+  await run('13-indices')
+  await lab.untilLogged('Config maps: colours, sizes')
+  await until(`${examplesPath}/${example}`, ({ status }) => status?.['count']?.configMaps === 2)
+  await lab.call('DELETE', '/api/v1/namespaces/default/configmaps/sizes')
+  await until(`${examplesPath}/${example}`, ({ status }) => status?.['count']?.configMaps === 1)
+})
+
+test('14: whoever looks is told how it is', async () => {
+  await run('14-health', { livenessEndpoint: 'http://127.0.0.1:0/healthz' })
+  const address = addressIn(lab.logs)
+  const health = await ask(address, '/healthz')
+  expect(health.status).toBe(200)
+  expect(health.body).toEqual({ objects: 1, startedAt: expect.stringMatching(/^\d{4}-/) })
+  expect(await ask(address, '/readyz')).toMatchObject({ status: 200, body: { ready: true } })
+})
+
+test('15: what is heavy runs elsewhere, and everything else goes on', async () => {
+  await run('15-heavy')
+  await lab.untilLogged('The largest of 5000 primes is 48611')
+  const { status } = await until(`${examplesPath}/${example}`, ({ status }) => status?.['primes'])
+  expect(status).toEqual({ primes: { largest: 48_611 } })
+})
+
+test('each example is short, has an object, says what one will see, and is run here', () => {
   const folders = readdirSync('examples').filter((name) => /^\d/.test(name) && name !== '00-embedded-server')
-  expect(folders).toHaveLength(9)
+  const own = readFileSync(join('test', 'examples.test.ts'), 'utf8')
   for (const folder of folders) {
+    expect(own).toContain(`run('${folder}'`)
     const read = (file: string) => readFileSync(join('examples', folder, file), 'utf8')
     expect(read('operator.ts').split('\n').length, folder).toBeLessThan(50)
     expect(read('object.yaml'), folder).toContain('metadata:')

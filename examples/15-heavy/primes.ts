@@ -1,0 +1,12 @@
+import type { WorkerArgs } from 'kopf'
+
+/** Computes without a pause: in the thread of the operator, nothing else could happen meanwhile. */
+export default function primes({ spec, logger, signal }: WorkerArgs<'create', 'kopfexamples'>) {
+  const found: number[] = []
+  for (let number = 2; found.length < spec.count; number += 1) {
+    signal.throwIfAborted()
+    if (found.every((prime) => number % prime > 0)) found.push(number)
+  }
+  logger.info(`The largest of ${found.length} primes is ${found.at(-1)}`)
+  return { largest: found.at(-1) }
+}
