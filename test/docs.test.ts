@@ -2,7 +2,8 @@
  * Every TypeScript block of the README and of docs/ is compiled, and run; what tables repeat of the code is compared with it.
  *
  * A block that imports something is a program as it stands. One that imports nothing is the middle of an operator: what it
- * uses of `kopf`, and the operator itself, is put before it. In decisions, such blocks are prose.
+ * uses of `kopf`, and the operator itself, is put before it. In decisions, such blocks are prose. One that begins with the
+ * name of a file, such as `// heavy.ts`, is that file, for others to refer to.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -39,7 +40,7 @@ const blocks = pages.flatMap((page) =>
   [...readFileSync(page, 'utf8').matchAll(/^```ts\n(.*?)^```/gms)].map((match, index) => ({
     page,
     name: `${page}, block ${index + 1}`,
-    file: `${page.replace(/\W+/g, '-')}-${index + 1}.ts`,
+    file: /^\/\/ (\S+\.ts)\n/.exec(match[1]!)?.[1] ?? `${page.replace(/\W+/g, '-')}-${index + 1}.ts`,
     code: match[1]!,
   })),
 )
@@ -106,7 +107,8 @@ describe('runs to its end', () => {
 
   beforeAll(async () => {
     const runner = join('test', 'support', 'run-programs.ts')
-    await run(process.execPath, ['--import', 'tsx', '--conditions=source', runner, folder])
+    const loaders = ['--import', 'tsx', '--import', './test/support/tsx-in-threads.mjs', '--conditions=source']
+    await run(process.execPath, [...loaders, runner, folder])
     Object.assign(said, JSON.parse(readFileSync(join(folder, 'said.json'), 'utf8')))
   }, 120_000)
 
