@@ -44,12 +44,15 @@ export interface DriverOptions {
   readonly mischief: Mischief | undefined
 }
 
+/** One thing that can be done, and how likely it is. */
+export type Action = readonly [weight: number, act: () => Promise<unknown>]
+
 export interface Mischief {
-  readonly sleep: (delayMs: number) => Promise<void>
-  /** Nothing of what follows is seen until the operator has noticed. */
+  /** What else can be done to an object. */
+  readonly actionsOn: (twin: Twin) => readonly Action[]
+  /** What is done in between is not seen; nor is it told later, as the server has forgotten it by then. */
   readonly openGap: () => void
-  /** Those for which something is going on that is worth being disturbed, by uid. */
-  readonly findBusy: () => readonly string[]
+  readonly closeGap: () => void
   /** An object is being deleted now. */
   readonly noteDelete: (twin: Twin) => void
 }
@@ -71,12 +74,12 @@ export class Driver {
   async act(): Promise<void> {
     const { random, objects } = this.#options
     const name = `a${random.below(objects)}`
-    const twin = await this.#find(name)
+    const twin = await this.find(name)
     if (twin === undefined) {
       await this.create(name)
       return
     }
-    const actions: ReadonlyArray<readonly [weight: number, act: () => Promise<unknown>]> = [
+    const actions: readonly Action[] = [
       [8, () => this.edit(twin, { spec: { size: random.below(5) } })],
       [2, () => this.edit(twin, { spec: { size: null } })],
       [3, () => this.edit(twin, { spec: { note: random.pick(notes) } })],
@@ -87,9 +90,9 @@ export class Driver {
       [3, () => this.#editBack(twin)],
       [3, () => this.#editFinalizers(twin)],
       [4, () => this.delete(twin)],
-      [1, () => this.#replace(twin)],
-      [1, () => this.#force(twin)],
-      ...this.#mischiefs(twin),
+      [1, () => this.replace(twin)],
+      [1, () => this.force(twin)],
+      ...(this.#options.mischief?.actionsOn(twin) ?? []),
     ]
     let roll = random.between(
       0,
@@ -99,15 +102,6 @@ export class Driver {
       roll -= weight
       if (roll < 0) return void (await act())
     }
-  }
-
-  #mischiefs(twin: Twin): ReadonlyArray<readonly [weight: number, act: () => Promise<unknown>]> {
-    if (this.#options.mischief === undefined) return []
-    return [
-      [5, () => this.#flap(twin)],
-      [4, () => this.#deleteBusy(twin)],
-      [3, () => this.#replace(twin)],
-    ]
   }
 
   async create(name: string, given?: Record<string, string>): Promise<Twin | undefined> {
@@ -169,7 +163,7 @@ export class Driver {
   async removeForeignFinalizers(): Promise<void> {
     for (const twin of [...this.alive.values()]) {
       if (twin.isDeleting) await this.#setFinalizers(twin, (list) => list.filter((one) => one === finalizer))
-      await this.#find(twin.name)
+      await this.find(twin.name)
     }
   }
 
@@ -179,7 +173,8 @@ export class Driver {
     return status === 200 ? body : undefined
   }
 
-  async #find(name: string): Promise<Twin | undefined> {
+  /** What is there by this name, as far as we know and the server says so. */
+  async find(name: string): Promise<Twin | undefined> {
     const twin = this.alive.get(name)
     if (twin === undefined) return undefined
     const body = await this.read(name)
@@ -219,40 +214,29 @@ export class Driver {
     await this.#setFinalizers(twin, (list) => (isOn ? list.filter((other) => other !== one) : [...list, one]))
   }
 
-  async #force(twin: Twin): Promise<void> {
+  /** Whatever keeps it. */
+  async force(twin: Twin): Promise<void> {
+    const { mischief } = this.#options
+    mischief?.openGap()
+    await this.#tearOff(twin)
+    mischief?.closeGap()
+  }
+
+  async #tearOff(twin: Twin): Promise<void> {
     twin.isForced = true
     this.#options.journal.tell(`force ${twin.name}`)
     if (!twin.isDeleting) await this.delete(twin)
     if (this.alive.get(twin.name) === twin) await this.#setFinalizers(twin, () => [])
-    await this.#find(twin.name)
+    await this.find(twin.name)
   }
 
   /** Gone and there again under the same name, with nothing between. */
-  async #replace(twin: Twin): Promise<void> {
-    this.#options.mischief?.openGap()
-    await this.#force(twin)
+  async replace(twin: Twin): Promise<void> {
+    const { mischief } = this.#options
+    mischief?.openGap()
+    await this.#tearOff(twin)
     if (!this.alive.has(twin.name)) await this.create(twin.name)
-  }
-
-  /** A label that filters ask for comes and goes. */
-  async #flap(twin: Twin): Promise<void> {
-    const { random, mischief } = this.#options
-    const times = 2 + random.below(5)
-    for (let time = 0; time < times && this.alive.get(twin.name) === twin; time += 1) {
-      const tier = twin.labels['tier'] === 'gold' ? random.pick(['lead', null]) : 'gold'
-      await this.edit(twin, { metadata: { labels: { tier } } })
-      if (random.chance(0.6)) await mischief?.sleep(random.between(0, random.pick([50, 500, 3000])))
-    }
-  }
-
-  /** While it waits for its first call, is being called, or has been told to end. */
-  async #deleteBusy(otherwise: Twin): Promise<void> {
-    const { random, mischief } = this.#options
-    const busy = (mischief?.findBusy() ?? []).flatMap((uid) => {
-      const twin = [...this.alive.values()].find((one) => one.uid === uid)
-      return twin === undefined ? [] : [twin]
-    })
-    await this.delete(busy.length === 0 ? otherwise : random.pick(busy))
+    mischief?.closeGap()
   }
 
   async #setFinalizers(twin: Twin, change: (list: string[]) => string[]): Promise<void> {

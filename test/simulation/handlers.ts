@@ -26,6 +26,8 @@ export interface HandlersOptions {
   readonly hasCleanup: boolean
   /** Whether it gives up requests soon. */
   readonly isImpatient: boolean
+  /** Whether it lists in pages. */
+  readonly isPaged: boolean
 }
 
 export const finalizer = 'kopf.zalando.org/KopfFinalizerMarker'
@@ -57,7 +59,8 @@ interface Args {
 
 export function createOperator(options: HandlersOptions): Operator {
   const networking = options.isImpatient ? { errorBackoffs: [0.3, 0.6] } : {}
-  const kopf = new Operator({ settings: { posting: { enabled: false }, networking } })
+  const watching = options.isPaged ? { initialStreaming: false, chunkSize: 2 } : {}
+  const kopf = new Operator({ settings: { posting: { enabled: false }, networking, watching } })
   const { isSpied, widgets, journal, process } = options
   if (isSpied) kopf.on.event(widgets, { id: 'spy' }, () => journal.called(process))
   if (options.hasChanges) addChangeHandlers(kopf, options)

@@ -12,6 +12,8 @@ export interface Nature {
   /** It gives up requests soon, and has to come back to them. */
   readonly isImpatient: boolean
   readonly hasIndices: boolean
+  /** Objects are listed in pages, not streamed. */
+  readonly isPaged: boolean
   readonly parts: readonly Part[]
 }
 
@@ -19,15 +21,8 @@ export interface Nature {
 export function drawNature(random: Random, hasBackground: boolean): Nature {
   const dice = random.fork('nature')
   const common = { hasStatusEndpoint: dice.chance(0.7), isSpied: dice.chance(0.3) }
-  const plain = {
-    hasChanges: true,
-    hasCleanup: true,
-    isNarrow: false,
-    isImpatient: false,
-    hasIndices: false,
-    parts: [],
-  }
-  if (!hasBackground) return { ...common, ...plain }
+  const plain = { isNarrow: false, isImpatient: false, hasIndices: false, isPaged: false, parts: [] }
+  if (!hasBackground) return { ...common, hasChanges: true, hasCleanup: true, ...plain }
   const kind = dice.pick(['full', 'unheld', 'unheld', 'alone', 'narrow'])
   const isNarrow = kind === 'narrow'
   return {
@@ -38,6 +33,7 @@ export function drawNature(random: Random, hasBackground: boolean): Nature {
     isNarrow,
     isImpatient: dice.chance(0.5),
     hasIndices: dice.chance(0.6),
+    isPaged: dice.chance(0.4),
     parts: castParts(dice, isNarrow),
   }
 }

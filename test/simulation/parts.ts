@@ -87,7 +87,6 @@ const daemons: readonly Part[] = [
     async act(stage, args) {
       await args.stopped.wait()
       await linger(stage, args, ['prompt', 'slow', 'slow', 'deaf', 'deaf', 'deaf', 'endless'])
-      return { carried: stage.process }
     },
   },
   {

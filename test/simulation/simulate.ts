@@ -3,6 +3,7 @@
 import type { Run } from './background.ts'
 import { checkWorld } from './checks.ts'
 import type { Violation } from './journal.ts'
+import { part } from './mischief.ts'
 import { Random } from './random.ts'
 import { World, type WorldOptions } from './world.ts'
 
@@ -47,6 +48,7 @@ async function run(world: World): Promise<Outcome> {
   await playOut(world)
   weather.clear()
   await driver.removeForeignFinalizers()
+  await part(world)
   const calmMs = clock.now()
   await checkCanary(world)
   await recover(world, calmMs)

@@ -41,7 +41,7 @@ const situations = [
   ]),
   'a daemon is tried again',
   'let go while one that was abandoned runs',
-  'replaced in a gap',
+  'gone while nobody watched',
   'the event loop is blocked',
   'the time of day is set',
 ]

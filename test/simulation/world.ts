@@ -63,10 +63,11 @@ export class World {
   readonly weather: Weather
   readonly options: WorldOptions
   readonly random: Random
+  /** For what is done out of mischief. */
+  readonly whims: Random
   readonly server: ApiServer
   readonly nature: Nature
   readonly background: Background
-  readonly logs: string[] = []
   process!: Process
   /** When each object, by uid, was handled to the end for the first time. */
   readonly handledMs: Map<string, number> = new Map()
@@ -84,6 +85,7 @@ export class World {
   constructor(options: WorldOptions) {
     this.options = options
     this.random = new Random(options.seed)
+    this.whims = this.random.fork('whims')
     this.server = new ApiServer({ clock: this.clock })
     this.journal = new Journal(this.clock, () => checkCompleteness(this))
     this.weather = new Weather(options.faults, this.random.fork('weather'))
@@ -148,7 +150,7 @@ export class World {
       ...{ isReady: false, isOver: false },
     }
     this.process = process
-    const logging = createLogSink({ format: 'plain', write: (line) => this.#log(line) })
+    const logging = createLogSink({ format: 'plain', write: (line) => journal.tell(`        ${line.trimEnd()}`) })
     void operator.start({ namespaces: [namespace], clock: mortal, transport: wire, logging }).then(
       (running) => this.#follow(process, running),
       (error) => this.#ended(process, error),
@@ -281,11 +283,6 @@ export class World {
     if (this.journal.lastDone(uid, 'cleanup')?.end !== 'done') {
       this.journal.violate('P5', `${name} is let go without its clean-up`)
     }
-  }
-
-  #log(line: string): void {
-    this.logs.push(line.trimEnd())
-    this.journal.tell(`        ${line.trimEnd()}`)
   }
 
   #narrateWeather(): void {
