@@ -82,6 +82,24 @@ test.each(['Ключ, O=system:masters', 'a+b=c', '#x', ' spaces '])('a name is 
   expect(subject).toEqual({ O: 'one', CN: commonName })
 })
 
+test('an authority that was put away signs as before', async () => {
+  const loaded = await CertificateAuthority.load(await authority.exportPair())
+  expect(loaded.caPem).toBe(authority.caPem)
+  const issued = read(await loaded.issue({ commonName: 'later', hosts: ['localhost'] }))
+  expect(issued.checkIssued(new X509Certificate(authority.caPem))).toBe(true)
+  expect(issued.verify(new X509Certificate(authority.caPem).publicKey)).toBe(true)
+})
+
+test('certificates are valid from an hour before the given moment, for as long as they are told', async () => {
+  const nowMs = Date.UTC(2040, 0, 1)
+  const future = await CertificateAuthority.create('of-the-future', { nowMs, lifetimeMs: 7_200_000 })
+  const pairs = [{ certPem: future.caPem }, await future.issue({ commonName: 'x', nowMs, lifetimeMs: 7_200_000 })]
+  for (const { validFrom, validTo } of pairs.map(read)) {
+    expect(Date.parse(validFrom)).toBe(nowMs - 3_600_000)
+    expect(Date.parse(validTo)).toBe(nowMs + 7_200_000)
+  }
+})
+
 describe('in a handshake', () => {
   /** Whether the server takes the client for one of its own; rejects where the client does not trust the server. */
   async function shakeHands(options: { ca: string; by: KeyPair; servername?: string }): Promise<boolean> {

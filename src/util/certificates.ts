@@ -1,6 +1,6 @@
 /**
  * Certificates, made when they are needed: an authority of one's own and what it signs. The encoder is loaded only then.
- * Used by the embedded server to serve TLS, and by the tools that start a real control plane.
+ * Used by the embedded server and the webhook servers to serve TLS, and by the tools that start a real control plane.
  */
 import { webcrypto } from 'node:crypto'
 import { createRequire } from 'node:module'
@@ -10,16 +10,27 @@ export interface KeyPair {
   readonly keyPem: string
 }
 
-export interface CertificateRequest {
+/** From an hour before `nowMs`, for clocks that were set back, until `lifetimeMs` after it. */
+export interface Validity {
+  /** The present unless told. */
+  readonly nowMs?: number
+  /** A year unless told. */
+  readonly lifetimeMs?: number
+}
+
+export interface CertificateRequest extends Validity {
   readonly commonName: string
   readonly organizations?: readonly string[]
   /** Host names and addresses: makes a certificate for serving; without any, one for a client. */
   readonly hosts?: readonly string[]
+  /** A year unless told. */
+  readonly lifetimeMs?: number
 }
 
 const signing = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-const hourMs = 3_600_000
-const lifetimeMs = 365 * 24 * hourMs
+/** How long before it was made a certificate is valid: by this much a clock may be behind. */
+export const backdatedMs = 3_600_000
+const yearMs = 365 * 24 * 3_600_000
 
 type Encoder = typeof import('@peculiar/x509')
 
@@ -35,53 +46,70 @@ function loadEncoder(): Encoder {
 
 export class CertificateAuthority {
   readonly caPem: string
-  readonly #keys: webcrypto.CryptoKeyPair
-  readonly #name: string
+  readonly #key: webcrypto.CryptoKey
   readonly #encoder: Encoder
 
-  private constructor(encoder: Encoder, caPem: string, keys: webcrypto.CryptoKeyPair, name: string) {
+  private constructor(encoder: Encoder, caPem: string, key: webcrypto.CryptoKey) {
     this.#encoder = encoder
     this.caPem = caPem
-    this.#keys = keys
-    this.#name = name
+    this.#key = key
   }
 
-  static async create(name: string): Promise<CertificateAuthority> {
+  static async create(name: string, validity: Validity = {}): Promise<CertificateAuthority> {
     // The keys are made elsewhere meanwhile.
     const [keys, encoder] = await Promise.all([generateKeys(), loadEncoder()])
     const { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, X509CertificateGenerator } = encoder
+    const { SubjectKeyIdentifierExtension } = encoder
     const certificate = await X509CertificateGenerator.createSelfSigned({
-      ...validity(),
+      ...toDates(validity),
       name: [{ CN: [name] }],
       keys,
       signingAlgorithm: signing,
       extensions: [
         new BasicConstraintsExtension(true, undefined, true),
         new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
+        // By this, authorities of one name are told apart where several are trusted.
+        await SubjectKeyIdentifierExtension.create(keys.publicKey),
       ],
     })
-    return new CertificateAuthority(encoder, certificate.toString('pem'), keys, name)
+    return new CertificateAuthority(encoder, certificate.toString('pem'), keys.privateKey)
   }
 
-  async issue({ commonName, organizations = [], hosts = [] }: CertificateRequest): Promise<KeyPair> {
+  /** One that was made before, from what `exportPair` has given. */
+  static async load({ certPem, keyPem }: KeyPair): Promise<CertificateAuthority> {
+    const der = Buffer.from(keyPem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64')
+    const key = await webcrypto.subtle.importKey('pkcs8', der, signing, true, ['sign'])
+    return new CertificateAuthority(loadEncoder(), certPem, key)
+  }
+
+  /** With the key that signs: for whoever keeps it as a secret. */
+  async exportPair(): Promise<KeyPair> {
+    return { certPem: this.caPem, keyPem: await exportPrivateKey(this.#key) }
+  }
+
+  async issue({ commonName, organizations = [], hosts = [], ...validity }: CertificateRequest): Promise<KeyPair> {
+    const { AuthorityKeyIdentifierExtension, SubjectKeyIdentifierExtension } = this.#encoder
     const { ExtendedKeyUsage, ExtendedKeyUsageExtension, KeyUsageFlags, KeyUsagesExtension } = this.#encoder
-    const { Name, SubjectAlternativeNameExtension, X509CertificateGenerator } = this.#encoder
+    const { Name, SubjectAlternativeNameExtension, X509Certificate, X509CertificateGenerator } = this.#encoder
     const keys = await generateKeys()
+    const authority = new X509Certificate(this.caPem)
     const usage = hosts.length > 0 ? ExtendedKeyUsage.serverAuth : ExtendedKeyUsage.clientAuth
     const certificate = await X509CertificateGenerator.create({
-      ...validity(),
+      ...toDates(validity),
       subject: new Name([...organizations.map((name) => toAttribute('O', name)), toAttribute('CN', commonName)]),
-      issuer: [{ CN: [this.#name] }],
+      issuer: authority.subjectName,
       publicKey: keys.publicKey,
-      signingKey: this.#keys.privateKey,
+      signingKey: this.#key,
       signingAlgorithm: signing,
       extensions: [
         new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
         new ExtendedKeyUsageExtension([usage]),
+        await SubjectKeyIdentifierExtension.create(keys.publicKey),
+        await AuthorityKeyIdentifierExtension.create(authority),
         ...(hosts.length > 0 ? [new SubjectAlternativeNameExtension(hosts.map(toGeneralName))] : []),
       ],
     })
-    return { certPem: certificate.toString('pem'), keyPem: await exportPrivateKey(keys) }
+    return { certPem: certificate.toString('pem'), keyPem: await exportPrivateKey(keys.privateKey) }
   }
 }
 
@@ -94,17 +122,15 @@ function toGeneralName(host: string): { type: 'ip' | 'dns'; value: string } {
   return { type: /^[\d.]+$|:/.test(host) ? 'ip' : 'dns', value: host }
 }
 
-/** From an hour ago, for clocks that were set back. */
-function validity(): { notBefore: Date; notAfter: Date } {
-  const now = Date.now()
-  return { notBefore: new Date(now - hourMs), notAfter: new Date(now + lifetimeMs) }
+function toDates({ nowMs = Date.now(), lifetimeMs = yearMs }: Validity): { notBefore: Date; notAfter: Date } {
+  return { notBefore: new Date(nowMs - backdatedMs), notAfter: new Date(nowMs + lifetimeMs) }
 }
 
 async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
   return (await webcrypto.subtle.generateKey(signing, true, ['sign', 'verify'])) as webcrypto.CryptoKeyPair
 }
 
-async function exportPrivateKey(keys: webcrypto.CryptoKeyPair): Promise<string> {
-  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64')
+async function exportPrivateKey(key: webcrypto.CryptoKey): Promise<string> {
+  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key)).toString('base64')
   return `-----BEGIN PRIVATE KEY-----\n${der.replace(/.{64}/g, '$&\n').trimEnd()}\n-----END PRIVATE KEY-----\n`
 }

@@ -6,6 +6,11 @@ export function digestText(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }
 
+/** 32 bits of SHA-256 in hexadecimal: to tell apart what is alike, among few. */
+export function digestInHex(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 8)
+}
+
 /** 64 bits of HMAC-SHA256 in hexadecimal: equal texts have equal digests under one key, and unrelated ones under another. */
 export function digestWithKey(key: string, text: string): string {
   return createHmac('sha256', key).update(text).digest('hex').slice(0, 16)

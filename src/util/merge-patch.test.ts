@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from './json.ts'
-import { applyMergePatch, changesAnything } from './merge-patch.ts'
+import { applyMergePatch, changesAnything, pickNamed, withoutIdleRemovals } from './merge-patch.ts'
 
 /** The table of appendix A of RFC 7386: original, patch, result. */
 const appendix: ReadonlyArray<[string, string, string]> = [
@@ -69,4 +69,33 @@ test.each([
   ['{}', '{"constructor":{"name":null}}', false],
 ])('%s is changed by %s: %s', (target, patch, isChanged) => {
   expect(changesAnything(JSON.parse(target) as Json, JSON.parse(patch) as Json)).toBe(isChanged)
+})
+
+test.each([
+  ['{"a":1}', '{"a":null,"b":null}', '{"a":null}'],
+  ['{"a":1}', '{"b":{"c":null,"d":{"e":null}}}', '{}'],
+  ['{"a":1}', '{"b":{"c":null,"d":{"e":null},"f":{}}}', '{"b":{"f":{}}}'],
+  ['{"a":{"b":1}}', '{"a":{"b":null,"c":null},"d":[null]}', '{"a":{"b":null},"d":[null]}'],
+  ['{"a":1}', '{"a":{"b":null}}', '{"a":{}}'],
+  ['{}', '{"__proto__":{"x":null},"constructor":{"y":1}}', '{"constructor":{"y":1}}'],
+  ['{"a":1}', '{}', '{}'],
+])('without removals of what is not there, for %s the patch %s is %s', (target, patch, expected) => {
+  expect(JSON.stringify(withoutIdleRemovals(JSON.parse(target) as Json, JSON.parse(patch) as Json))).toBe(expected)
+})
+
+test.each<[string, { [key: string]: Json }, { [key: string]: Json }, Json]>([
+  ['nothing where nothing is named', { a: 1 }, {}, {}],
+  ['what is named, whether it is changed or removed', { a: 1, b: 2, c: 3 }, { a: 5, b: null }, { a: 1, b: 2 }],
+  ['only what is there', { a: 1 }, { b: { c: 1 } }, {}],
+  ['no more of an inner object than is named of it', { a: { b: 1, c: 2 } }, { a: { c: 3 } }, { a: { c: 2 } }],
+  ['an object as a whole where it is replaced', { a: { b: 1 } }, { a: [1] }, { a: { b: 1 } }],
+  ['a list as a whole', { a: [1, 2] }, { a: { b: 1 } }, { a: [1, 2] }],
+  [
+    "keys that are anybody's",
+    JSON.parse('{"__proto__": {"a": 1, "b": 2}}'),
+    JSON.parse('{"__proto__": {"a": 2}}'),
+    JSON.parse('{"__proto__": {"a": 1}}'),
+  ],
+])('of a document a patch concerns %s', (_, target, patch, expected) => {
+  expect(JSON.stringify(pickNamed(target, patch))).toBe(JSON.stringify(expected))
 })

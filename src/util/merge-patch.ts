@@ -54,3 +54,36 @@ export function changesAnything(target: Json, patch: Json): boolean {
   }
   return false
 }
+
+/** As much of a document as a patch names: all that it can change. What is not looked into is shared. */
+export function pickNamed(target: Fields, patch: Fields): Fields {
+  const picked: Fields = {}
+  const pending: Array<readonly [Fields, Fields, Fields]> = [[target, patch, picked]]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const [fields, changes, into] = next
+    for (const key of Object.keys(changes)) {
+      if (!Object.hasOwn(fields, key)) continue
+      const [inner, change] = [fields[key]!, changes[key]!]
+      const isEntered = isPlainObject(inner) && isPlainObject(change)
+      setOwn(into, key, isEntered ? {} : inner)
+      if (isEntered) pending.push([inner, change, into[key] as Fields])
+    }
+  }
+  return picked
+}
+
+/** The same patch without removals of what is not there: merged, they would leave empty objects behind. */
+export function withoutIdleRemovals(target: Json, patch: Json): Json {
+  const result = cloneJson(patch)
+  const pending: Array<readonly [Json | undefined, Json]> = [[target, result]]
+  for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
+    const [current, change] = pair
+    if (!isPlainObject(change)) continue
+    for (const key of Object.keys(change)) {
+      const inner = isPlainObject(current) && Object.hasOwn(current, key) ? current[key] : undefined
+      if (inner === undefined && !changesAnything({}, { [key]: change[key]! })) delete change[key]
+      else pending.push([inner, change[key]!])
+    }
+  }
+  return result
+}

@@ -1,0 +1,69 @@
+import { getEventListeners } from 'node:events'
+import { expect, test } from 'vitest'
+import { withAnySignal } from './any-signal.ts'
+
+test('is aborted by any of them, for its reason', async () => {
+  const [first, second] = [new AbortController(), new AbortController()]
+  const seen: unknown[] = []
+  const working = withAnySignal([first.signal, second.signal], async (make) => {
+    const signal = make()
+    seen.push(signal.aborted)
+    second.abort('second')
+    first.abort('first')
+    seen.push(signal.aborted, signal.reason)
+  })
+  await working.catch(() => {})
+  expect(seen).toEqual([false, true, 'second'])
+})
+
+test('is aborted already where one of them is', async () => {
+  let aborted: boolean | undefined
+  const working = withAnySignal([new AbortController().signal, AbortSignal.abort('early')], async (signal) => {
+    aborted = signal().aborted
+    await new Promise(() => {})
+  })
+  await expect(working).rejects.toBe('early')
+  expect(aborted).toBe(true)
+})
+
+test('does not wait for work that takes no notice', async () => {
+  const source = new AbortController()
+  const working = withAnySignal([source.signal], () => new Promise(() => {}))
+  source.abort('enough')
+  await expect(working).rejects.toBe('enough')
+  expect(getEventListeners(source.signal, 'abort')).toEqual([])
+})
+
+test('gives what the work gives', async () => {
+  expect(await withAnySignal([new AbortController().signal], async () => 'given')).toBe('given')
+  expect(await withAnySignal([], async (signal) => signal().aborted)).toBe(false)
+})
+
+test.each([
+  ['was done', async () => {}],
+  [
+    'has failed',
+    async () => {
+      throw new Error('on purpose')
+    },
+  ],
+])('leaves nothing behind when the work %s', async (_name, work) => {
+  const source = new AbortController()
+  let during = 0
+  await withAnySignal([source.signal], () => {
+    during = getEventListeners(source.signal, 'abort').length
+    return work()
+  }).catch(() => {})
+  expect([during, getEventListeners(source.signal, 'abort').length]).toEqual([1, 0])
+})
+
+test('is aborted where it is asked for too late', async () => {
+  const source = new AbortController()
+  let signal: AbortSignal | undefined
+  const working = withAnySignal([source.signal], async (make) => {
+    source.abort('before')
+    signal = make()
+  })
+  await expect(working).rejects.toBe('before')
+  expect(signal).toMatchObject({ aborted: true, reason: 'before' })
+})
