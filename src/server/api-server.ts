@@ -2,7 +2,7 @@
  * The embedded API server without a network: a request in, an answer out. Puts the parts together and walks a request
  * through them: fault plan, who asks, what is asked for, the verb, the record. http.ts puts it behind a port.
  */
-import { type Clock, systemClock } from '../util/clock.ts'
+import { type Clock, noLongerNeeded, systemClock } from '../util/clock.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
 import {
   administrator,
@@ -31,9 +31,12 @@ import { RequestLog } from './request-log.ts'
 import { reviewResources } from './reviews.ts'
 import { badRequest, entityTooLarge, internalError, pathNotFound, StatusError } from './status.ts'
 import { Store } from './storage/store.ts'
-import { createObject } from './verbs/write.ts'
+import { createObject } from './verbs/creation.ts'
 import { warningHeaders } from './warnings.ts'
 import { Watches } from './watches.ts'
+import { WebhookCaller } from './webhooks/call.ts'
+import { Hooks } from './webhooks/hooks.ts'
+import { createServiceResolver } from './webhooks/services.ts'
 
 export interface ApiServerOptions {
   /** Bearer tokens and whom they stand for. Without any, and without `open`, nobody but certificates gets in. */
@@ -56,6 +59,7 @@ export class ApiServer implements Transport {
   readonly #parts: Parts
   readonly #pages: Pages
   readonly #credentials: Credentials
+  readonly #closing = new AbortController()
 
   constructor(options: ApiServerOptions = {}) {
     const clock = options.clock ?? systemClock
@@ -70,7 +74,8 @@ export class ApiServer implements Transport {
     })
     this.#credentials = { tokens: new Map(Object.entries(options.tokens ?? {})), isOpen: options.open ?? false }
     const registry = new Registry([...builtinResources(), crdDefinitionResource, ...reviewResources(this.#credentials)])
-    this.#parts = { store, registry, watches, clock }
+    const webhooks = new WebhookCaller(createServiceResolver(store))
+    this.#parts = { store, registry, watches, clock, webhooks, hooks: new Hooks(store), closing: this.#closing.signal }
     this.#pages = new Pages(registry)
     this.faults = new FaultPlan(clock, () => store.version)
     new GarbageCollector(this.#parts)
@@ -90,14 +95,21 @@ export class ApiServer implements Transport {
     this.#parts.store.compact()
   }
 
-  /** Ends all watches, in good order. */
+  /** Ends all watches, in good order, and the connections to webhooks. */
   close(): void {
     this.#parts.watches.endAll()
+    this.#closing.abort(noLongerNeeded)
+    this.#parts.webhooks.close()
   }
 
   /** How many watches are open. */
   get openWatches(): number {
     return this.#parts.watches.size
+  }
+
+  /** How many calls to webhooks are under way. */
+  get webhookCalls(): number {
+    return this.#parts.webhooks.pending
   }
 
   /** Whether whoever comes without credentials is an administrator. */
@@ -171,12 +183,15 @@ export class ApiServer implements Transport {
     const body = textOf(sent)
     const { query } = parsed
     // Spelled out, here and below: spreading into larger objects is slow, and this is done for every request.
-    const { store, registry, watches, clock } = this.#parts
+    const { store, registry, watches, clock, webhooks, hooks, closing } = this.#parts
     const call: Call = {
       store,
       registry,
       watches,
       clock,
+      webhooks,
+      hooks,
+      closing,
       resource,
       path,
       query,

@@ -6,12 +6,18 @@ import type { ResourcePath } from './request.ts'
 import type { ServedResource } from './resource.ts'
 import type { Store } from './storage/store.ts'
 import type { Watches } from './watches.ts'
+import type { WebhookCaller } from './webhooks/call.ts'
+import type { Hooks } from './webhooks/hooks.ts'
 
 export interface Parts {
   readonly store: Store
   readonly registry: Registry
   readonly watches: Watches
   readonly clock: Clock
+  readonly webhooks: WebhookCaller
+  readonly hooks: Hooks
+  /** Aborted when the server is closed: nobody is asked any more in its own name. */
+  readonly closing: AbortSignal
 }
 
 export interface Call extends Parts {

@@ -121,7 +121,8 @@ export function readType(
   return { apiVersion: apiVersion ?? '', kind: kind ?? '', ...parsed }
 }
 
-function mismatch(value: unknown, target: string): string {
+/** A value of the wrong type, in the words of Go's decoder. */
+export function mismatch(value: unknown, target: string): string {
   const what = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
   return `json: cannot unmarshal ${what} into Go ${target}`
 }

@@ -16,6 +16,8 @@ import { patch } from './verbs/patch.ts'
 import { getScale, patchScale, updateScale } from './verbs/scale.ts'
 import { update } from './verbs/update.ts'
 import { watch } from './verbs/watch.ts'
+import { toWriteOptions } from './webhooks/options.ts'
+import { createReviewer } from './webhooks/reviewer.ts'
 
 type Serve = (call: Call) => Answer | Promise<Answer>
 
@@ -85,5 +87,13 @@ function dispatchSubresource(call: Call, verb: string): Answer | Promise<Answer>
 async function evaluate(call: Call, verb: string): Promise<Answer> {
   if (verb !== 'create') throw methodNotAllowed()
   const question = await decodeBody(call, 'Ignore')
-  return objectAnswer(call, 201, call.resource.evaluate!(question, call.user))
+  const reviewer = createReviewer(call, () => ({
+    operation: 'CREATE',
+    name: question.metadata.name ?? '',
+    options: toWriteOptions('CreateOptions', call.query),
+    dryRun: call.query.has('dryRun'),
+  }))
+  const reviewed = reviewer === undefined ? question : await reviewer.mutate(question)
+  await reviewer?.validate(reviewed)
+  return objectAnswer(call, 201, call.resource.evaluate!(reviewed, call.user))
 }

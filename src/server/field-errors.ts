@@ -92,6 +92,12 @@ export const tooLong = (field: string, maximum: number, unit: 'byte' | 'characte
 export const tooMany = (field: string, actual: number, maximum: number): FieldError =>
   fieldError('FieldValueTooMany', field, String(actual), `must have at most ${plural(maximum, 'item')}`)
 
+/** The real server's aggregate: repeated messages are dropped, and only what is more than one is bracketed. */
+export function formatFieldErrors(errors: readonly FieldError[]): string {
+  const messages = [...new Set(errors.map(formatFieldError))]
+  return messages.length === 1 ? messages[0]! : `[${messages.join(', ')}]`
+}
+
 /** `spec.size: Required value`: the form in which messages quote it. */
 export function formatFieldError(error: FieldError): string {
   return `${error.field}: ${error.body}`

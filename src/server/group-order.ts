@@ -2,7 +2,7 @@
  * In which order groups and versions are shown, and thereby which one is preferred: `kubectl get` by a short name takes the
  * first group that knows it. Called by discovery.
  */
-import { compareKubeVersions } from './crds/kube-versions.ts'
+import { compareKubeVersions } from '../kube/kube-versions.ts'
 import type { ServedResource } from './resource.ts'
 
 /** The priorities that the real server's aggregator is given; those of CRDs are all the same, and lower. */

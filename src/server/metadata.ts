@@ -69,7 +69,7 @@ function namespaceErrors({ namespace = '' }: ObjectMeta, { namespaced }: Metadat
 }
 
 /** Also for `matchLabels` and other labels inside of objects. */
-function labelErrors(labels: Readonly<Record<string, string>>, field = 'metadata.labels'): FieldError[] {
+export function labelErrors(labels: Readonly<Record<string, string>>, field = 'metadata.labels'): FieldError[] {
   return Object.entries(labels).flatMap(([key, value]) => [
     ...qualifiedNameProblems(key).map((problem) => invalid(field, key, problem)),
     ...labelValueProblems(value).map((problem) => invalid(field, value, problem)),
@@ -78,8 +78,10 @@ function labelErrors(labels: Readonly<Record<string, string>>, field = 'metadata
 
 const maxAnnotationBytes = 256 * 1024
 
-function annotationErrors(annotations: Readonly<Record<string, string>>): FieldError[] {
-  const field = 'metadata.annotations'
+export function annotationErrors(
+  annotations: Readonly<Record<string, string>>,
+  field = 'metadata.annotations',
+): FieldError[] {
   let bytes = 0
   const errors = Object.entries(annotations).flatMap(([key, value]) => {
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value)

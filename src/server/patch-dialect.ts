@@ -16,7 +16,7 @@ import { cloneJson, isDeepEqual } from '../util/equality.ts'
 import { getOwn, isContainer, isPlainObject, type Json, type JsonContainer, setOwn } from '../util/json.ts'
 import { toJsonText } from '../util/json-text.ts'
 
-/** The operation does not apply. No details: the answer of the server does not give any. */
+/** The operation does not apply. Clients do not get to see why; webhooks whose patch it is do. */
 export class PatchFailure extends Error {}
 
 /** An operation as it is read: nothing is certain but that it is an object. */
@@ -37,63 +37,105 @@ interface State {
 }
 
 function applyOperation(state: State, operation: PatchOperation): void {
-  const path = getOwn(operation, 'path')
-  if (typeof path !== 'string') throw new PatchFailure()
-  const value = cloneJson(getOwn(operation, 'value') ?? null)
-  switch (getOwn(operation, 'op')) {
-    case 'add':
-      add(locate(state.root, path), value)
-      break
-    case 'remove':
-      remove(locate(state.root, path))
-      break
-    case 'replace':
-      replace(state, path, value)
-      break
-    case 'test':
-      if (!isDeepEqual(path === '' ? state.root : get(locate(state.root, path)), value)) throw new PatchFailure()
-      break
-    case 'move':
-      move(state, operation, path)
-      break
-    case 'copy':
-      copy(state, operation, path)
-      break
-    default:
-      throw new PatchFailure()
-  }
+  const op = getOwn(operation, 'op')
+  const apply = typeof op === 'string' && Object.hasOwn(operations, op) ? operations[op] : undefined
+  if (apply === undefined) throw new PatchFailure(`Unexpected kind: ${typeof op === 'string' ? op : 'unknown'}`)
+  apply(state, operation)
 }
 
-function replace(state: State, path: string, value: Json): void {
+type Apply = (state: State, operation: PatchOperation) => void
+
+const operations: Readonly<Record<string, Apply>> = { add: applyAdd, remove: applyRemove, replace, test, move, copy }
+
+function applyAdd({ root }: State, operation: PatchOperation): void {
+  const path = readPointer(operation, 'path', 'add operation failed to decode path')
+  const location = locate(root, path, `add operation does not apply: doc is missing path: "${path}"`)
+  within(`error in add for path: '${path}'`, () => add(location, valueIn(operation)))
+}
+
+function applyRemove({ root }: State, operation: PatchOperation): void {
+  const path = readPointer(operation, 'path', 'remove operation failed to decode path')
+  const location = locate(root, path, `remove operation does not apply: doc is missing path: "${path}"`)
+  within(`error in remove for path: '${path}'`, () => remove(location))
+}
+
+function replace(state: State, operation: PatchOperation): void {
+  const path = readPointer(operation, 'path', `replace operation failed to decode path: ${noPath}`)
+  const value = valueIn(operation)
   if (path === '') {
-    if (!isContainer(value)) throw new PatchFailure()
+    // The library stumbles over its own error here.
+    if (!isContainer(value)) throw new PatchFailure('replace operation value must be object or array: %!w(<nil>)')
     state.root = value
     return
   }
-  const { container, key } = locate(state.root, path)
-  if (Array.isArray(container)) container[indexOf(key, container.length)] = value
-  else setOwn(container, key, value)
+  const { container, key } = locate(state.root, path, `replace operation does not apply: doc is missing path: ${path}`)
+  if (!Array.isArray(container)) {
+    setOwn(container, key, value)
+    return
+  }
+  const index = tryIndex(key, container.length)
+  if (index === undefined) throw missing(`replace operation does not apply: doc is missing key: ${path}`)
+  container[index] = value
 }
 
-function move(state: State, operation: PatchOperation, path: string): void {
-  const source = locate(state.root, readFrom(operation))
-  const value = get(source)
-  remove(source)
-  add(locate(state.root, path), value)
+function test({ root }: State, operation: PatchOperation): void {
+  const path = readPointer(operation, 'path', `test operation failed to decode path: ${noPath}`)
+  const found = path === '' ? root : valueAt(root, path)
+  if (!isDeepEqual(found, valueIn(operation))) throw new PatchFailure(`testing value ${path} failed: test failed`)
 }
 
-function copy(state: State, operation: PatchOperation, path: string): void {
-  const value = get(locate(state.root, readFrom(operation)))
-  const target = locate(state.root, path)
+function valueAt(root: Json, path: string): Json {
+  const location = locate(root, path, `test operation does not apply: is missing path: ${path}`)
+  return within(`error in test for path: '${path}'`, () => get(location))
+}
+
+function move({ root }: State, operation: PatchOperation): void {
+  const from = readPointer(operation, 'from', `move operation failed to decode from: ${noFrom}`)
+  const source = locate(root, from, `move operation does not apply: doc is missing from path: ${from}`)
+  const value = within(`error in move for path: '${source.key}'`, () => {
+    const found = get(source)
+    remove(source)
+    return found
+  })
+  const path = readPointer(operation, 'path', `move operation failed to decode path: ${noPath}`)
+  const target = locate(root, path, `move operation does not apply: doc is missing destination path: ${path}`)
+  within(`error in move for path: '${path}'`, () => add(target, value))
+}
+
+function copy(state: State, operation: PatchOperation): void {
+  const from = readPointer(operation, 'from', `copy operation failed to decode from: ${noFrom}`)
+  const source = locate(state.root, from, `copy operation does not apply: doc is missing from path: ${from}`)
+  const value = within(`error in copy for from: '${from}'`, () => get(source))
+  const path = readPointer(operation, 'path', 'copy operation failed to decode path')
+  const target = locate(state.root, path, `copy operation does not apply: doc is missing destination path: ${path}`)
   state.copiedBytes += countBytes(value, maxCopyBytes - state.copiedBytes)
-  if (state.copiedBytes > maxCopyBytes) throw new PatchFailure()
-  add(target, cloneJson(value))
+  if (state.copiedBytes > maxCopyBytes) throw new PatchFailure(`copies of more than ${maxCopyBytes} bytes in all`)
+  within('error while adding value during copy', () => add(target, cloneJson(value)))
 }
 
-function readFrom(operation: PatchOperation): string {
-  const from = getOwn(operation, 'from')
-  if (typeof from !== 'string') throw new PatchFailure()
-  return from
+const noPath = 'operation missing path field'
+const noFrom = 'operation, missing from field'
+
+function missing(what: string): PatchFailure {
+  return new PatchFailure(`${what}: missing value`)
+}
+
+function within<T>(where: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    throw error instanceof PatchFailure ? new PatchFailure(`${where}: ${error.message}`) : error
+  }
+}
+
+function valueIn(operation: PatchOperation): Json {
+  return cloneJson(getOwn(operation, 'value') ?? null)
+}
+
+function readPointer(operation: PatchOperation, member: 'path' | 'from', complaint: string): string {
+  const pointer = getOwn(operation, member)
+  if (typeof pointer !== 'string') throw missing(complaint)
+  return pointer
 }
 
 interface Location {
@@ -101,17 +143,20 @@ interface Location {
   readonly key: string
 }
 
-function locate(root: Json, path: string): Location {
+/** The complaint is about the way; what is at its end is looked at by others. */
+function locate(root: Json, path: string, complaint: string): Location {
   const [, ...tokens] = path.split('/').map(decodeToken)
   const key = tokens.pop()
-  if (key === undefined) throw new PatchFailure()
-  let container = root
-  for (const token of tokens) {
-    if (!isContainer(container)) throw new PatchFailure()
-    container = get({ container, key: token })
-  }
-  if (!isContainer(container)) throw new PatchFailure()
+  let container: Json | undefined = root
+  for (const token of tokens) container = isContainer(container) ? step(container, token) : undefined
+  if (key === undefined || !isContainer(container)) throw missing(complaint)
   return { container, key }
+}
+
+function step(container: JsonContainer, token: string): Json | undefined {
+  if (!Array.isArray(container)) return getOwn(container, token)
+  const index = tryIndex(token, container.length)
+  return index === undefined ? undefined : container[index]
 }
 
 /** In one go from left to right, as the library does, and with no complaint about a tilde before anything else. */
@@ -125,11 +170,15 @@ function get({ container, key }: Location): Json {
 }
 
 function add({ container, key }: Location, value: Json): void {
-  if (Array.isArray(container)) {
-    const index = key === '-' ? container.length : indexOf(key, container.length + 1)
-    container.splice(index, 0, value)
-  } else {
+  if (!Array.isArray(container)) {
     setOwn(container, key, value)
+  } else if (key === '-') {
+    container.push(value)
+  } else {
+    const index = isIndex(key)
+      ? indexOf(key, container.length + 1)
+      : within(`value was not a proper array index: '${key}'`, () => indexOf(key, 0))
+    container.splice(index, 0, value)
   }
 }
 
@@ -137,16 +186,28 @@ function remove({ container, key }: Location): void {
   if (Array.isArray(container)) {
     container.splice(indexOf(key, container.length), 1)
   } else {
-    if (!Object.hasOwn(container, key)) throw new PatchFailure()
+    if (!Object.hasOwn(container, key)) throw missing(`Unable to remove nonexistent key: ${key}`)
     delete container[key]
   }
 }
 
-function indexOf(key: string, length: number): number {
-  if (!/^[+-]?[0-9]+$/.test(key)) throw new PatchFailure()
+function isIndex(key: string): boolean {
+  return /^[+-]?[0-9]+$/.test(key)
+}
+
+function tryIndex(key: string, length: number): number | undefined {
+  if (!isIndex(key)) return undefined
   const number = Number(key)
   const index = number < 0 ? number + length : number
-  if (index < 0 || index >= length) throw new PatchFailure()
+  return index < 0 || index >= length ? undefined : index
+}
+
+function indexOf(key: string, length: number): number {
+  if (!isIndex(key)) throw new PatchFailure(`strconv.Atoi: parsing ${JSON.stringify(key)}: invalid syntax`)
+  const index = tryIndex(key, length)
+  if (index === undefined) {
+    throw new PatchFailure(`Unable to access invalid index: ${Number(key)}: invalid index referenced`)
+  }
   return index
 }
 

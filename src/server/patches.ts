@@ -76,6 +76,11 @@ export function applyPatchBody(
   return { object: applyOperations(current, operations), problems }
 }
 
+/** A JSON patch that is no client's: what is wrong with it is an Error with the words of Go's decoder, whatever its class. */
+export function parseJsonPatch(text: string): PatchOperation[] {
+  return readOperations(parsePatchText(text, { fieldValidation: 'Ignore', isCustom: true }), false)
+}
+
 function parsePatchText(text: string, { fieldValidation, isCustom }: PatchOptions): unknown {
   try {
     return parseJsonText(text, { exact: isCustom })

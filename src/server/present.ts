@@ -4,10 +4,21 @@ import { toJsonText } from '../util/json-text.ts'
 import type { ServedResource } from './resource.ts'
 import { parseStored, type Stored } from './storage/stored.ts'
 
-/** A fresh object in the version of the resource. */
+/** Does something with states once they can be shown in the version of the resource: at once where no webhook converts. */
+export function whenShown<T>(
+  resource: ServedResource,
+  states: readonly Stored[],
+  next: () => T | Promise<T>,
+): T | Promise<T> {
+  const preparing = resource.converter?.prepare(states)
+  return preparing === undefined ? next() : preparing.then(next)
+}
+
+/** A fresh object in the version of the resource. Where a webhook converts, the state has been prepared. */
 export function presentObject(resource: ServedResource, stored: Stored): KubeObject {
+  if (stored.rules === resource) return parseStored(stored)
+  if (resource.converter !== undefined) return parseStored(resource.converter.show(stored))
   const object = parseStored(stored)
-  if (stored.rules === resource) return object
   const converted = resource.conversion?.fromStorage(object) ?? object
   // Written in what was the storage version then: with the conversion "None", versions differ in nothing else.
   converted.apiVersion = formatGroupVersion(resource.group, resource.version)
@@ -16,7 +27,16 @@ export function presentObject(resource: ServedResource, stored: Stored): KubeObj
 
 /** The same as text: mostly the stored text itself. */
 export function presentText(resource: ServedResource, stored: Stored): string {
-  return stored.rules === resource ? stored.json : toJsonText(presentObject(resource, stored))
+  if (stored.rules === resource) return stored.json
+  if (resource.converter !== undefined) return resource.converter.show(stored).json
+  return toJsonText(presentObject(resource, stored))
+}
+
+/** A webhook may convert labels, too. */
+export function labelsOf(resource: ServedResource, stored: Stored): Readonly<Record<string, string>> {
+  const { converter } = resource
+  const shown = converter === undefined || stored.rules === resource ? stored : converter.show(stored)
+  return shown.labels ?? {}
 }
 
 /** Fields that can be selected by; most requests select by none or by name, for which nothing has to be read. */

@@ -3,7 +3,7 @@
  * Whoever finds that a request cannot be served throws one of these; api-server.ts turns it into the answer.
  */
 import { formatGroupResource, type GroupResource } from '../kube/objects.ts'
-import { type FieldError, formatFieldError, quote } from './field-errors.ts'
+import { type FieldError, formatFieldErrors, quote } from './field-errors.ts'
 
 interface StatusDetails {
   readonly name?: string
@@ -110,10 +110,7 @@ export function unsupportedMediaType(message: string): StatusError {
 
 export function invalidObject(group: string, kind: string, name: string, errors: readonly FieldError[]): StatusError {
   const subject = group === '' ? kind : `${kind}.${group}`
-  // The real server's aggregate drops repeated messages, and brackets only what is more than one.
-  const messages = [...new Set(errors.map(formatFieldError))]
-  const list = messages.length === 1 ? messages[0]! : `[${messages.join(', ')}]`
-  const suffix = messages.length === 0 ? '' : `: ${list}`
+  const suffix = errors.length === 0 ? '' : `: ${formatFieldErrors(errors)}`
   return new StatusError(422, 'Invalid', `${subject} ${quote(name)} is invalid${suffix}`, {
     ...(name === '' ? {} : { name }),
     ...(group === '' ? {} : { group }),

@@ -3,11 +3,11 @@ import type { KubeObject } from '../../kube/objects.ts'
 import type { Parts } from '../call.ts'
 import { cleanupFinalizer, crdDefinitionResource } from '../crds/crd-resource.ts'
 import { type CustomResourceDefinition, isConditionTrue } from '../crds/definition.ts'
-import { crdResources } from '../crds/resources.ts'
+import { crdKeepers, crdResources } from '../crds/resources.ts'
 import { crdStatus, instancesStatus } from '../crds/status.ts'
 import { type Change, parseStored, type Stored } from '../storage/stored.ts'
+import { updateObject } from '../verbs/change.ts'
 import { deleteObject } from '../verbs/remove.ts'
-import { updateObject } from '../verbs/write.ts'
 import { FollowUp } from './follow-up.ts'
 import { plainDeletion } from './garbage.ts'
 
@@ -65,7 +65,7 @@ export class CrdKeeper {
     const state = JSON.stringify([crd.spec, crd.status.acceptedNames, isTerminating])
     if (this.#served.get(name) === state) return
     this.#served.set(name, state)
-    this.#parts.registry.set(name, crdResources(crd))
+    this.#parts.registry.set(name, crdResources(crd, this.#parts), crdKeepers(crd))
     // As the real server does: watches of the old schema end, and come back to the new one.
     this.#parts.watches.endAll(objectsOf(crd))
   }
@@ -77,7 +77,8 @@ export class CrdKeeper {
     const present = resource === undefined ? [] : this.#parts.store.collection(objects).list('')
     for (const stored of present) {
       const current = this.#parts.store.collection(objects).get(stored.key)
-      if (current !== undefined) deleteObject(this.#parts, resource!, current, plainDeletion)
+      if (current === undefined) continue
+      deleteObject(this.#parts, this.#parts.registry.keeperOf(current)!, current, plainDeletion)
     }
     const isEmpty = resource === undefined || this.#parts.store.collection(objects).size === 0
     const now = new Date(this.#parts.clock.now())

@@ -7,12 +7,13 @@ import { parseGroupVersion } from '../../kube/objects.ts'
 import type { Parts } from '../call.ts'
 import type { DeleteOptions, PropagationPolicy } from '../options.ts'
 import { type Change, parseStored, type Stored } from '../storage/stored.ts'
-import { deleteObject, foregroundFinalizer, orphanFinalizer } from '../verbs/remove.ts'
-import { updateObject } from '../verbs/write.ts'
+import { foregroundFinalizer, orphanFinalizer } from '../verbs/remove.ts'
 import { FollowUp } from './follow-up.ts'
+import { Hand } from './hand.ts'
 
 export class GarbageCollector {
   readonly #parts: Parts
+  readonly #hand: Hand
 
   /** Every object there is, by uid. */
   readonly #living = new Map<string, Stored>()
@@ -25,6 +26,7 @@ export class GarbageCollector {
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#hand = new Hand(parts, 'generic-garbage-collector', (stored) => this.#lookAgain(stored))
     parts.store.subscribe(undefined, (change) => this.#hear(change))
   }
 
@@ -52,6 +54,12 @@ export class GarbageCollector {
       if (this.#dependents.get(owner)?.size === 0) this.#dependents.delete(owner)
       this.#deleting.add(owner)
     }
+  }
+
+  /** At an object that webhooks were asked about, and at its owners, who may wait for it. */
+  #lookAgain({ uid, owners = [] }: Stored): void {
+    this.#orphaned.add(uid)
+    for (const each of [uid, ...owners]) this.#deleting.add(each)
   }
 
   /** Deletes a dependent whose owners are all gone or going; takes the references of those off that are, where others stay. */
@@ -101,7 +109,8 @@ export class GarbageCollector {
         return setOwners(object, others)
       })
     }
-    this.#dropFinalizer(owner, orphanFinalizer)
+    // Webhooks may be asked about them first. Without its finalizer the owner would go, and they with it.
+    if (this.#dependentsOf(owner).length === 0) this.#dropFinalizer(owner, orphanFinalizer)
   }
 
   #awaitDependents(owner: Stored): void {
@@ -128,16 +137,17 @@ export class GarbageCollector {
   }
 
   #update(stored: Stored, change: (object: KubeObject) => KubeObject): void {
-    const resource = this.#parts.registry.storageOf(stored.collection)
     const current = this.#living.get(stored.uid)
-    if (resource === undefined || current === undefined) return
-    updateObject(this.#parts, resource, current, { change, part: '', dryRun: false })
+    if (current === undefined) return
+    const resource = this.#parts.registry.keeperOf(current)
+    if (resource !== undefined) this.#hand.update(resource, current, change)
   }
 
   #delete(stored: Stored, propagationPolicy: PropagationPolicy): void {
-    const resource = this.#parts.registry.storageOf(stored.collection)
+    const resource = this.#parts.registry.keeperOf(stored)
     if (resource === undefined) return
-    deleteObject(this.#parts, resource, stored, { ...plainDeletion, propagationPolicy })
+    const preconditions = { uid: stored.uid, resourceVersion: String(stored.version) }
+    this.#hand.delete(resource, stored, { ...plainDeletion, propagationPolicy, ...preconditions })
   }
 }
 

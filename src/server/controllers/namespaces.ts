@@ -4,15 +4,17 @@ import { formatGroupResource } from '../../kube/objects.ts'
 import type { Parts } from '../call.ts'
 import type { ServedResource } from '../resource.ts'
 import { type Change, parseStored, type Stored } from '../storage/stored.ts'
-import { deleteObject } from '../verbs/remove.ts'
-import { timestamp, updateObject } from '../verbs/write.ts'
+import { updateObject } from '../verbs/change.ts'
+import { timestamp } from '../verbs/write.ts'
 import { FollowUp } from './follow-up.ts'
 import { plainDeletion } from './garbage.ts'
+import { Hand } from './hand.ts'
 
 const collection = 'namespaces'
 
 export class NamespaceTerminator {
   readonly #parts: Parts
+  readonly #hand: Hand
 
   /** The namespaces that are being deleted: only there is it worth listening. */
   readonly #terminating = new Set<string>()
@@ -20,6 +22,7 @@ export class NamespaceTerminator {
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#hand = new Hand(parts, 'namespace-controller', ({ namespace }) => this.#pending.add(namespace))
     parts.store.subscribe(undefined, (change) => this.#hear(change))
   }
 
@@ -41,18 +44,17 @@ export class NamespaceTerminator {
     const found = this.#parts.store.collection(collection).get(name)
     if (found === undefined) return
     const contents = this.#contentsOf(name)
-    for (const { resource, objects } of contents) {
-      for (const stored of objects) this.#delete(resource, stored)
-    }
+    for (const { objects } of contents) for (const stored of objects) this.#delete(stored)
     const remaining = this.#contentsOf(name)
     this.#reportOn(name, remaining)
     if (remaining.length === 0) this.#release(name)
   }
 
-  #delete(resource: ServedResource, stored: Stored): void {
+  #delete(stored: Stored): void {
     const current = this.#parts.store.collection(stored.collection).get(stored.key)
     if (current === undefined || current.isDeleting) return
-    deleteObject(this.#parts, resource, current, { ...plainDeletion, propagationPolicy: 'Background' })
+    const resource = this.#parts.registry.keeperOf(current)!
+    this.#hand.delete(resource, current, { ...plainDeletion, propagationPolicy: 'Background' })
   }
 
   #contentsOf(namespace: string): Array<{ resource: ServedResource; objects: readonly Stored[] }> {

@@ -9,6 +9,7 @@ import { type FieldError, invalid, quote } from '../field-errors.ts'
 import type { ScalePaths } from '../resource.ts'
 import { formatFloat } from '../schema/numbers.ts'
 import { badRequest, StatusError } from '../status.ts'
+import { goTypeOf } from './go-types.ts'
 
 export interface Scale extends KubeObject {
   spec: { replicas?: number }
@@ -127,14 +128,6 @@ function printGo(value: Json, depth: number): string {
   if (Array.isArray(value)) return `[${value.map((child) => printGo(child, depth + 1)).join(' ')}]`
   const keys = Object.keys(value).sort()
   return `map[${keys.map((key) => `${key}:${printGo(value[key]!, depth + 1)}`).join(' ')}]`
-}
-
-function goTypeOf(value: Json): string {
-  if (value === null) return '<nil>'
-  if (Array.isArray(value)) return '[]interface {}'
-  if (typeof value === 'object') return 'map[string]interface {}'
-  if (typeof value === 'number') return Number.isInteger(value) ? 'int64' : 'float64'
-  return typeof value === 'boolean' ? 'bool' : 'string'
 }
 
 /** What the real server fails with here is no answer of its own making: it has no reason. */

@@ -45,6 +45,7 @@ export function createCustomStrategy(options: CustomStrategyOptions): Strategy {
       if (options.isStorage) applyDefaults(asJson(read), schema)
       return read
     },
+    fillDefaults: (object) => applyDefaults(asJson(object), schema),
     nameProblems: subdomainNameProblems,
     prepareForCreate(object) {
       if (hasStatus) delete object['status']

@@ -21,6 +21,8 @@ export interface Stored {
   readonly owners: readonly string[] | undefined
   /** The rules it was written by. Readers of just these rules get the text as it is. */
   readonly rules: object
+  /** The state that this one differs from in nothing but its version; what was made of that one is good for this one. */
+  readonly origin?: Stored
 }
 
 /** What happened to one object, in the words of a watch. */
@@ -71,5 +73,12 @@ export function parseStored(stored: Stored): KubeObject {
 /** The same state under another version: what a watch shows of an object that is gone. */
 export function withVersion(stored: Stored, version: number): Stored {
   const object = parseStored(stored)
-  return toStored(stored.collection, object, version, stored.rules)
+  return { ...toStored(stored.collection, object, version, stored.rules), origin: stored.origin ?? stored }
+}
+
+const beforeApiVersion = '{"apiVersion":"'.length
+
+/** Without reading the text: it begins with this. */
+export function apiVersionOf({ json }: Stored): string {
+  return json.slice(beforeApiVersion, json.indexOf('"', beforeApiVersion))
 }

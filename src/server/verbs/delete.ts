@@ -5,20 +5,55 @@ import type { Answer, Call } from '../call.ts'
 import { jsonAnswer } from '../call.ts'
 import { readType } from '../decode.ts'
 import { type DeleteOptions, parseDeleteOptions, parseListOptions } from '../options.ts'
+import { presentObject } from '../present.ts'
 import { listAnswer, objectAnswer } from '../representation.ts'
+import type { ServedResource } from '../resource.ts'
 import { selectionOf } from '../selection.ts'
+import { StatusError } from '../status.ts'
+import type { Stored } from '../storage/stored.ts'
+import { toDeleteOptions } from '../webhooks/options.ts'
+import { createReviewer } from '../webhooks/reviewer.ts'
+import { presentLeft } from './converted.ts'
 import { readPage } from './list.ts'
 import { deleteObject, type Removed } from './remove.ts'
+import { deleteReviewed } from './reviewed.ts'
 import { currentOf } from './write.ts'
 
 export async function remove(call: Call): Promise<Answer> {
   const options = await deleteOptions(call)
   const current = currentOf(call, call.resource, call.path)
   admitDeletion(call, call.path.name)
-  const removed = deleteObject(call, call.resource, current, options)
+  const removing = removeOne(call, current, { options, name: call.path.name })
+  const removed = removing instanceof Promise ? await removing : removing
   const status = !removed.isGone && options.orphanDependents === false ? 202 : 200
-  const showsObject = !removed.isGone || call.resource.strategy.returnsDeletedObject
-  return showsObject ? objectAnswer(call, status, removed.object) : successAnswer(call, status, removed)
+  const { converter, strategy } = call.resource
+  if (removed.isGone && !strategy.returnsDeletedObject) return successAnswer(call, status, removed)
+  const object = converter === undefined ? removed.object : await presentLeft(call, converter, removed, options)
+  return objectAnswer(call, status, object)
+}
+
+/** A promise only where webhooks are to be asked, or convert. They are not told the names of the objects of a collection. */
+function removeOne(
+  call: Call,
+  current: Stored,
+  { options, name }: { readonly options: DeleteOptions; readonly name: string },
+): Removed | Promise<Removed> {
+  const { resource } = call
+  const reviewer = createReviewer(call, () => ({
+    operation: 'DELETE',
+    name,
+    options: toDeleteOptions({ ...options, gracePeriodSeconds: graceOf(resource, current, options) }),
+    dryRun: options.dryRun,
+  }))
+  if (reviewer === undefined && resource.converter === undefined) return deleteObject(call, resource, current, options)
+  return deleteReviewed(call, current, { options, reviewer })
+}
+
+/** What can be deleted gracefully says itself how long it takes. */
+function graceOf(resource: ServedResource, current: Stored, { gracePeriodSeconds }: DeleteOptions): number | undefined {
+  const { strategy } = resource
+  if (strategy.gracePeriodSeconds === undefined) return gracePeriodSeconds
+  return strategy.gracePeriodSeconds(presentObject(resource, current), gracePeriodSeconds)
 }
 
 async function deleteOptions(call: Call): Promise<DeleteOptions> {
@@ -42,14 +77,19 @@ function successAnswer({ resource }: Call, status: number, { object }: Removed):
   })
 }
 
+function unlessGone(error: unknown): void {
+  if (!(error instanceof StatusError && error.code === 404)) throw error
+}
+
 export async function removeCollection(call: Call): Promise<Answer> {
   const listOptions = parseListOptions(call.query, false)
   const selection = selectionOf(call)
   const options = await deleteOptions(call)
-  const page = readPage(call, listOptions, selection)
+  const page = await readPage(call, listOptions, selection)
   for (const stored of page.items) {
     const current = call.store.collection(stored.collection).get(stored.key)
-    if (current !== undefined) deleteObject(call, call.resource, current, options)
+    const removing = current && removeOne(call, current, { options, name: '' })
+    if (removing instanceof Promise) await removing.catch(unlessGone)
   }
   return listAnswer(call, page)
 }

@@ -1,12 +1,14 @@
 /** GET of one object, or of its status or scale. */
 import type { Answer, Call } from '../call.ts'
+import { whenShown } from '../present.ts'
 import { storedAnswer } from '../representation.ts'
 import { notFound } from '../status.ts'
 import { keyOf, type Stored } from '../storage/stored.ts'
 import { checkedVersion, tooLargeVersion, tooOldVersion } from './list.ts'
 
 export function get(call: Call): Answer | Promise<Answer> {
-  return storedAnswer(call, 200, read(call))
+  const stored = read(call)
+  return whenShown(call.resource, [stored], () => storedAnswer(call, 200, stored))
 }
 
 /** The present state; under a fault, an earlier one. */

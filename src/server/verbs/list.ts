@@ -6,14 +6,15 @@ import { parseJsonText } from '../json-text.ts'
 import { type ListOptions, parseListOptions, parseVersion } from '../options.ts'
 import type { Page } from '../page.ts'
 import { listAnswer } from '../representation.ts'
+import type { Converter } from '../resource.ts'
 import { type Selection, selectionOf } from '../selection.ts'
 import { badRequest, expired, StatusError, timedOut } from '../status.ts'
 import type { Stored } from '../storage/stored.ts'
 
 export function list(call: Call): Answer | Promise<Answer> {
   const options = parseListOptions(call.query, false)
-  const selection = selectionOf(call)
-  return listAnswer(call, readPage(call, options, selection))
+  const page = readPage(call, options, selectionOf(call))
+  return page instanceof Promise ? page.then((ready) => listAnswer(call, ready)) : listAnswer(call, page)
 }
 
 interface Position {
@@ -23,19 +24,45 @@ interface Position {
   readonly start: string
 }
 
-export function readPage(call: Call, options: ListOptions, selection: Selection): Page {
+/** Everything from the first key on, as it was when the list was asked for. */
+interface Listing {
+  readonly rest: readonly Stored[]
+  readonly version: number
+  /** Infinity for the whole list. */
+  readonly limit: number
+  readonly selection: Selection
+}
+
+/** A promise only where a webhook converts. */
+export function readPage(call: Call, options: ListOptions, selection: Selection): Page | Promise<Page> {
+  const listing = beginListing(call, options, selection)
+  const { converter } = call.resource
+  return converter === undefined ? cutPage(listing) : prepareListing(converter, listing).then(() => cutPage(listing))
+}
+
+function beginListing(call: Call, options: ListOptions, selection: Selection): Listing {
   const position = positionOf(call, options)
   const all = snapshot(call, selection.namespace, position)
   const rest = position.start === '' ? all : all.slice(firstFrom(all, position.start, selection.namespace))
   const version = position.version ?? call.store.version
   // A list of whatever version is at hand comes whole, limit or not.
   const isWhole = options.limit <= 0 || (options.resourceVersion === '0' && options.continue === '')
-  if (isWhole) return { items: rest.filter(selection.matches), version, continue: '', remaining: undefined }
-  return cutPage(rest, { version, limit: options.limit, selection })
+  return { rest, version, limit: isWhole ? Number.POSITIVE_INFINITY : options.limit, selection }
 }
 
-function cutPage(rest: readonly Stored[], page: { version: number; limit: number; selection: Selection }): Page {
-  const { version, limit, selection } = page
+/** As far as the page goes and no further: what cannot be converted later on is no business of this page. */
+async function prepareListing(converter: Converter, { rest, limit, selection }: Listing): Promise<void> {
+  const candidates = rest.filter(selection.concerns)
+  let missing = limit
+  for (let from = 0; from < candidates.length && missing > 0; ) {
+    const part = candidates.slice(from, from + missing)
+    await converter.prepare(part)
+    from += part.length
+    missing -= part.filter(selection.matches).length
+  }
+}
+
+function cutPage({ rest, version, limit, selection }: Listing): Page {
   const items: Stored[] = []
   let index = 0
   for (; index < rest.length && items.length < limit; index += 1) {

@@ -8,21 +8,20 @@ import { decodeProblems, decodeTyped } from '../decode.ts'
 import { parseWriteOptions, type WriteOptions } from '../options.ts'
 import { applyPatchBody, parsePatchType, rejectPatched, toPatchError } from '../patches.ts'
 import { checkAcceptable, writtenAnswer } from '../representation.ts'
-import { matchNamespace } from './create.ts'
-import { matchName } from './update.ts'
-import { currentOf, dropDuplicateOwners, type Part, updateObject } from './write.ts'
+import type { Part } from './change.ts'
+import { dropDuplicateOwners, matchName, matchNamespace } from './place.ts'
+import { applyUpdate } from './update.ts'
 
 export async function patch(call: Call): Promise<Answer> {
   const contentType = call.headers['content-type'] ?? ''
   parsePatchType(contentType, { isCustom: call.resource.isCustom === true })
   checkAcceptable(call)
   const options = parseWriteOptions(call.query, 'PatchOptions', contentType)
-  const { resource, path } = call
-  const part = path.subresource as Part
+  const part = call.path.subresource as Part
   const change = (current: KubeObject) => patched(call, options, current)
   const update = { change, isFresh: true, part, dryRun: options.dryRun, warnings: call.warnings }
-  const written = updateObject(call, resource, currentOf(call, resource, path), update)
-  return writtenAnswer(call, 200, written)
+  const written = applyUpdate(call, update)
+  return writtenAnswer(call, 200, written instanceof Promise ? await written : written)
 }
 
 /** Hardly ever needed, and as dear as all the rest: only messages show it. */

@@ -42,6 +42,14 @@ export function deleteObject(parts: Parts, resource: ServedResource, current: St
   return { object: save(parts, resource, current, object, options), isGone: false }
 }
 
+/** Whether nothing more would come of it: it is on its way, and something else holds it. */
+export function isAlreadyDeleting(resource: ServedResource, object: KubeObject, options: DeleteOptions): boolean {
+  const { strategy } = resource
+  if (strategy.markDeleting === undefined) return gracePeriod(resource, object, options) === 'pending'
+  const { deletionTimestamp, finalizers } = object.metadata
+  return deletionTimestamp !== undefined && (strategy.isHeld?.(object) || !!finalizers?.length)
+}
+
 /** What can be deleted gracefully is marked even where it goes at once: watchers see it going, then gone. */
 function markFirst(parts: Parts, resource: ServedResource, current: Stored, options: DeleteOptions): Stored {
   const object = presentObject(resource, current)
@@ -59,7 +67,7 @@ function deleteHeld(parts: Parts, resource: ServedResource, current: Stored, opt
     resource.strategy.markDeleting!(object, timestamp(parts))
     return { object: save(parts, resource, current, object, options), isGone: false }
   }
-  if (resource.strategy.isHeld?.(object) || object.metadata.finalizers?.length) return { object, isGone: false }
+  if (isAlreadyDeleting(resource, object, options)) return { object, isGone: false }
   return remove(parts, resource, current, options)
 }
 
@@ -130,7 +138,7 @@ function policyFinalizers(
   }
 }
 
-function checkPreconditions(resource: ServedResource, { metadata }: KubeObject, options: DeleteOptions): void {
+export function checkPreconditions(resource: ServedResource, { metadata }: KubeObject, options: DeleteOptions): void {
   // The real server names the kind where it otherwise names the resource.
   const subject = { group: resource.group, plural: resource.kind }
   const { name = '', uid, resourceVersion } = metadata

@@ -8,15 +8,18 @@ import { applyScale, type Scale, toScale } from '../crds/scale.ts'
 import { invalid } from '../field-errors.ts'
 import { parseWriteOptions } from '../options.ts'
 import { applyPatchBody, parsePatchType } from '../patches.ts'
-import { presentObject } from '../present.ts'
+import { presentObject, whenShown } from '../present.ts'
 import { objectAnswer } from '../representation.ts'
 import { labelSelectorFromObject } from '../selectors.ts'
 import { badRequest, invalidObject } from '../status.ts'
 import { read } from './get.ts'
-import { currentOf, updateObject } from './write.ts'
+import { applyUpdate } from './update.ts'
 
-export function getScale(call: Call): Promise<Answer> {
-  return objectAnswer(call, 200, scaleOf(call, presentObject(call.resource, read(call)), false))
+export function getScale(call: Call): Answer | Promise<Answer> {
+  const { resource } = call
+  const stored = read(call)
+  const answer = () => objectAnswer(call, 200, scaleOf(call, presentObject(resource, stored), false))
+  return whenShown(resource, [stored], answer)
 }
 
 export async function updateScale(call: Call): Promise<Answer> {
@@ -35,13 +38,16 @@ export function patchScale(call: Call): Promise<Answer> {
   return writeScale(call, change, dryRun)
 }
 
-function writeScale(call: Call, change: (scale: Scale) => Scale, dryRun: boolean): Promise<Answer> {
-  const { resource } = call
-  const current = currentOf(call, resource, call.path)
-  const written = updateObject(call, resource, current, {
+async function writeScale(call: Call, change: (scale: Scale) => Scale, dryRun: boolean): Promise<Answer> {
+  const paths = call.resource.scale!
+  const written = await applyUpdate(call, {
     dryRun,
     part: '',
-    change: (object) => applyScale(object, change(scaleOf(call, object, true)), resource.scale!),
+    change: (scale) => change(scale as Scale),
+    lens: {
+      show: (object) => scaleOf(call, object, true),
+      put: (object, scale) => applyScale(object, checked(call, scale), paths),
+    },
   })
   return objectAnswer(call, 200, scaleOf(call, written.object, false))
 }

@@ -5,10 +5,14 @@ import type { Answer, Call } from '../call.ts'
 import { decodeBody } from '../decode.ts'
 import { parseWriteOptions } from '../options.ts'
 import { checkAcceptable, writtenAnswer } from '../representation.ts'
-import { badRequest } from '../status.ts'
 import { keyOf } from '../storage/stored.ts'
-import { matchNamespace } from './create.ts'
-import { createObject, currentOf, dropDuplicateOwners, type Part, updateObject } from './write.ts'
+import { toWriteOptions } from '../webhooks/options.ts'
+import { createReviewer, type Reviewer } from '../webhooks/reviewer.ts'
+import { type Part, type Update, updateObject } from './change.ts'
+import { createObject } from './creation.ts'
+import { dropDuplicateOwners, matchName, matchNamespace } from './place.ts'
+import { createReviewed, updateReviewed } from './reviewed.ts'
+import { currentOf, type Written } from './write.ts'
 
 export async function update(call: Call): Promise<Answer> {
   checkAcceptable(call)
@@ -20,25 +24,41 @@ export async function update(call: Call): Promise<Answer> {
   const { resource, path } = call
   const isThere = call.store.collection(resource.collection).get(keyOf(path.namespace, path.name)) !== undefined
   if (!isThere && resource.strategy.allowsCreateOnUpdate && path.subresource === '') {
-    admitCreation(call, object)
-    return writtenAnswer(call, 201, createObject(call, resource, object, options.dryRun))
+    return writtenAnswer(call, 201, await createByUpdate(call, object, options.dryRun))
   }
-  const part = path.subresource as Part
-  const change = () => object
-  const written = updateObject(call, resource, currentOf(call, resource, path), {
-    change,
+  const written = applyUpdate(call, {
+    change: () => object,
     isFresh: true,
-    part,
+    part: path.subresource as Part,
     uid: object.metadata.uid,
     warnings: call.warnings,
     ...options,
   })
-  return writtenAnswer(call, 200, written)
+  return writtenAnswer(call, 200, written instanceof Promise ? await written : written)
 }
 
-export function matchName({ path }: Call, { metadata }: KubeObject): void {
-  if (!metadata.name)
-    throw badRequest(`the name of the object (${path.name} based on URL) was undeterminable: name must be provided`)
-  if (metadata.name === path.name) return
-  throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${path.name})`)
+async function createByUpdate(call: Call, object: KubeObject, dryRun: boolean): Promise<Written> {
+  admitCreation(call, object)
+  const reviewer = reviewerFor(call, 'CREATE', dryRun)
+  if (reviewer === undefined) return createObject(call, call.resource, object, dryRun)
+  return createReviewed(call, object, { reviewer, dryRun })
+}
+
+/** For all verbs that change what is there. A promise only where webhooks are to be asked, or convert. */
+export function applyUpdate(call: Call, change: Update): Written | Promise<Written> {
+  const { resource, path } = call
+  const current = currentOf(call, resource, path)
+  const reviewer = reviewerFor(call, 'UPDATE', change.dryRun)
+  const isAtOnce = reviewer === undefined && resource.converter === undefined
+  return isAtOnce ? updateObject(call, resource, current, change) : updateReviewed(call, change, reviewer)
+}
+
+function reviewerFor(call: Call, operation: 'CREATE' | 'UPDATE', dryRun: boolean): Reviewer | undefined {
+  const kind = operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions'
+  return createReviewer(call, () => ({
+    operation,
+    name: call.path.name,
+    options: toWriteOptions(kind, call.query),
+    dryRun,
+  }))
 }

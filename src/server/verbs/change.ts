@@ -1,0 +1,200 @@
+/**
+ * How objects change, and leave the store when nobody holds them any more: what all kinds have in common (apiserver's generic
+ * registry). Called by the verbs for clients and by the controllers for themselves.
+ */
+import type { KubeObject } from '../../kube/objects.ts'
+import { isDeepEqual } from '../../util/equality.ts'
+import type { Parts } from '../call.ts'
+import { invalid } from '../field-errors.ts'
+import { validateMetadata, validateMetadataUpdate } from '../metadata.ts'
+import { pathSegmentNameProblems } from '../names.ts'
+import { parseVersion } from '../options.ts'
+import { presentObject } from '../present.ts'
+import type { ServedResource } from '../resource.ts'
+import { conflict, internalError, invalidObject, StatusError } from '../status.ts'
+import { parseStored, type Stored } from '../storage/stored.ts'
+import {
+  asStored,
+  failIfInvalid,
+  isOfAnotherType,
+  metadataRules,
+  presentWritten,
+  toStorage,
+  type Written,
+  writingRules,
+} from './write.ts'
+
+/** What of an object an update is for: all but the status, the status, or the finalizers of a namespace's spec. */
+export type Part = '' | 'status' | 'finalize'
+
+export interface Update {
+  /** Makes the wished state from the present one; called again where the present one has changed meanwhile. */
+  readonly change: (current: KubeObject) => KubeObject
+  /** Where clients see something else than the object, and change that: its scale. */
+  readonly lens?: {
+    show(object: KubeObject): KubeObject
+    put(object: KubeObject, shown: KubeObject): KubeObject
+  }
+  /** Whether `change` leaves alone what it is given, and the wished state shares nothing with it: then it gets no copy. */
+  readonly isFresh?: boolean
+  readonly part: Part
+  readonly dryRun: boolean
+  /** A PUT that names a uid is for that one alone. */
+  readonly uid?: string | undefined
+  /** Where the client is told of what is accepted but should not be done. */
+  readonly warnings?: string[]
+}
+
+export function updateObject(parts: Parts, resource: ServedResource, current: Stored, update: Update): Written {
+  const wish = wishedState(parts, resource, current, update)
+  const written = finishUpdate(parts, resource, wish, update.dryRun)
+  if (written === undefined) throw outrun(resource, current)
+  return written
+}
+
+/** Undefined where somebody was faster. */
+export function finishUpdate(parts: Parts, resource: ServedResource, wish: Wish, dryRun: boolean): Written | undefined {
+  const { current, object, old } = wish
+  const form = toStorage(resource, object)
+  if (isUnchanged(resource, wish, form)) return { object: old, stored: current, isNew: false }
+  if (dryRun) return { object: asStored(resource, object), isNew: false }
+  const stored = commitUpdate(parts, resource, wish, form)
+  if (stored === undefined) return undefined
+  return stored === 'gone'
+    ? { object, isNew: false }
+    : { object: presentWritten(resource, stored, object), stored, isNew: false }
+}
+
+/** What an update makes of a state, in the version of the resource. */
+export interface Wish {
+  readonly current: Stored
+  readonly old: KubeObject
+  readonly object: KubeObject
+}
+
+/** With nothing wrong with it, and with what a client cannot change as it was. */
+function wishedState(parts: Parts, resource: ServedResource, current: Stored, update: Update): Wish {
+  const old = presentObject(resource, current)
+  const object = changed(update, update.isFresh ? old : presentObject(resource, current))
+  checkIdentity(resource, current, update.uid)
+  return settleWish(parts, resource, { current, old, object }, update)
+}
+
+function changed({ change, lens }: Update, object: KubeObject): KubeObject {
+  return lens === undefined ? change(object) : lens.put(object, change(lens.show(object)))
+}
+
+/** What is wished for, made into what can be stored. Changes the object that it is given. */
+export function settleWish(parts: Parts, resource: ServedResource, wish: Wish, update: Update): Wish {
+  const { current, old, object } = wish
+  checkVersion(resource, object, old)
+  // Only a patch can take it off: without one, the real server does not know what it has before it.
+  if (object.apiVersion === '')
+    throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'")
+  object.metadata.resourceVersion = old.metadata.resourceVersion!
+  prepareUpdate(resource, object, old, update.part)
+  validateUpdate(parts, resource, { object, old }, update.part)
+  update.warnings?.push(...(resource.strategy.warnings?.(object, old) ?? []))
+  object.metadata.resourceVersion = old.metadata.resourceVersion!
+  // Links of an object to itself are a thing of the past: nobody refuses them, nobody keeps them.
+  if (!update.dryRun) delete object.metadata.selfLink
+  return { current, old, object }
+}
+
+/**
+ * No write that changes nothing: the version stays, and no watcher hears of it. What counts is what is stored: an update by
+ * way of a version with fewer fields takes those off that it does not know.
+ */
+export function isUnchanged(resource: ServedResource, { current, old, object }: Wish, form: KubeObject): boolean {
+  const before = current.rules === resource ? old : parseStored(current)
+  return isDeepEqual(form, before) && !isReadyToGo(resource, object)
+}
+
+/** 'gone' where nothing held it any more; undefined where somebody was faster. */
+export function commitUpdate(
+  parts: Parts,
+  resource: ServedResource,
+  { current, object }: Wish,
+  form: KubeObject,
+): Stored | 'gone' | undefined {
+  if (!isReadyToGo(resource, object)) return parts.store.replace(current, form, writingRules(parts, resource))
+  // The answer shows the object as the last update left it, under the version it had: the deletion gets one of its own.
+  // Watchers see the state before it, finalizers and all.
+  return parts.store.remove(current) && 'gone'
+}
+
+function outrun(resource: ServedResource, { name }: Stored): StatusError {
+  return conflict(resource, name, modified)
+}
+
+const modified = 'the object has been modified; please apply your changes to the latest version and try again'
+
+/** Marked for deletion, and nobody holds it any more. */
+function isReadyToGo({ strategy }: ServedResource, object: KubeObject): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers } = object.metadata
+  if (deletionTimestamp === undefined || finalizers?.length) return false
+  return deletionGracePeriodSeconds === 0 && !strategy.isHeld?.(object)
+}
+
+export function checkIdentity(resource: ServedResource, current: Stored, uid: string | undefined): void {
+  if (!uid || uid === current.uid) return
+  const { group, plural, isCustom } = resource
+  const key = `/registry/${isCustom ? `${group}/` : ''}${plural}/${current.key}`
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.uid}`
+  throw conflict(
+    resource,
+    current.name,
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`,
+  )
+}
+
+function checkVersion(resource: ServedResource, object: KubeObject, old: KubeObject): void {
+  const { resourceVersion } = object.metadata
+  const version = parseVersion(resourceVersion ?? '')
+  if (version === undefined) {
+    // The real server means 400 here and says 500.
+    throw new StatusError(500, '', `strconv.ParseUint: parsing "${resourceVersion}": invalid syntax`)
+  }
+  if (version === 0) {
+    if (resource.strategy.allowsUnconditionalUpdate) return
+    const error = invalid('metadata.resourceVersion', 0, 'must be specified for an update')
+    throw invalidObject(resource.group, resource.plural, old.metadata.name!, [error])
+  }
+  if (resourceVersion !== old.metadata.resourceVersion) throw conflict(resource, old.metadata.name!, modified)
+}
+
+function prepareUpdate({ strategy }: ServedResource, object: KubeObject, old: KubeObject, part: Part): void {
+  const { metadata } = object
+  if (old.metadata.generation === undefined) delete metadata.generation
+  else metadata.generation = old.metadata.generation
+  if (part === 'status') strategy.prepareForStatusUpdate(object, old)
+  else if (part === 'finalize') strategy.prepareForFinalize?.(object, old)
+  else strategy.prepareForUpdate(object, old)
+  const after = object.metadata
+  after.uid ||= old.metadata.uid!
+  after.creationTimestamp = old.metadata.creationTimestamp!
+  if (old.metadata.deletionTimestamp !== undefined) after.deletionTimestamp = old.metadata.deletionTimestamp
+  if (old.metadata.deletionGracePeriodSeconds !== undefined) {
+    after.deletionGracePeriodSeconds ??= old.metadata.deletionGracePeriodSeconds
+  }
+}
+
+function validateUpdate(
+  parts: Parts,
+  resource: ServedResource,
+  change: { object: KubeObject; old: KubeObject },
+  part: Part,
+): void {
+  const { object, old } = change
+  const { strategy, namespaced } = resource
+  const { metadata } = object
+  // Metadata is looked at twice, by all kinds alike and by the kind: the causes list both.
+  failIfInvalid(parts, resource, object, [
+    ...validateMetadata(metadata, { namespaced, nameProblems: pathSegmentNameProblems }),
+    ...validateMetadataUpdate(metadata, old.metadata),
+    ...(isOfAnotherType(resource, object)
+      ? []
+      : validateMetadataUpdate(metadata, old.metadata, metadataRules(resource))),
+    ...(part === 'status' ? strategy.validateStatusUpdate(object, old) : strategy.validateUpdate(object, old)),
+  ])
+}

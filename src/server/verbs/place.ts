@@ -1,0 +1,44 @@
+/** What is looked at in the metadata of an object before anything else: it must not contradict the path of the request. */
+import type { KubeObject, OwnerReference } from '../../kube/objects.ts'
+import { isDeepEqual } from '../../util/equality.ts'
+import type { Call } from '../call.ts'
+import { badRequest } from '../status.ts'
+
+/** The namespace of the path goes into the object; another one in the object is an error. */
+export function matchNamespace({ path, resource }: Call, { metadata }: KubeObject): void {
+  if (!resource.namespaced) {
+    delete metadata.namespace
+    return
+  }
+  if (path.namespace === '') throw badRequest('an empty namespace may not be set during creation')
+  if (metadata.namespace && metadata.namespace !== path.namespace) {
+    throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+  }
+  metadata.namespace = path.namespace
+}
+
+export function matchName({ path }: Call, { metadata }: KubeObject): void {
+  if (!metadata.name)
+    throw badRequest(`the name of the object (${path.name} based on URL) was undeterminable: name must be provided`)
+  if (metadata.name === path.name) return
+  throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${path.name})`)
+}
+
+/** A reference given twice is kept once; the client is told which. */
+export function dropDuplicateOwners(object: KubeObject, warnings: string[], isPatch = false): void {
+  const owners = object.metadata.ownerReferences
+  if (owners === undefined || owners.length < 2) return
+  const kept: OwnerReference[] = []
+  const dropped: string[] = []
+  for (const owner of owners) {
+    if (kept.some((other) => isDeepEqual(other, owner))) dropped.push(owner.uid)
+    else kept.push(owner)
+  }
+  if (dropped.length === 0) return
+  object.metadata.ownerReferences = kept
+  // Patched objects are looked at only once, after admission.
+  const when = isPatch ? ' after mutating admission happens' : ''
+  warnings.push(
+    `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${dropped.join(', ')}`,
+  )
+}

@@ -1,0 +1,124 @@
+/**
+ * A webhook of the tests' own: an HTTPS server that answers each path as it was told to, and keeps what it was asked.
+ * Plain node:https, so that what a server sends is seen as it is.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer, type Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { CertificateAuthority } from '../../src/util/certificates.ts'
+import type { Tree } from './answers.ts'
+
+export interface Review extends Tree {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly request: Tree & { readonly uid: string }
+}
+
+export interface Asked {
+  readonly url: string
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly review: Review
+}
+
+/** What goes back: a body (a text as it is, the rest as JSON), or nothing at all. */
+export interface Reply {
+  readonly status?: number
+  readonly contentType?: string
+  readonly body?: unknown
+  /** Breaks off the connection, or never answers. */
+  readonly instead?: 'break' | 'hang'
+}
+
+type Answer = (asked: Asked) => Reply | Promise<Reply>
+
+export class WebhookServer {
+  /** In base64, as configurations have it. */
+  readonly caBundle: string
+  readonly #server: Server
+  readonly #answers = new Map<string, Answer>()
+  readonly #asked: Array<Asked & { readonly path: string }> = []
+
+  private constructor(server: Server, caPem: string) {
+    this.#server = server
+    this.caBundle = Buffer.from(caPem).toString('base64')
+    server.on('request', (request, response) => void this.#serve(request, response))
+  }
+
+  static async start(hosts: readonly string[] = ['127.0.0.1', 'localhost']): Promise<WebhookServer> {
+    const authority = await CertificateAuthority.create('webhooks')
+    const { certPem, keyPem } = await authority.issue({ commonName: 'webhook', hosts })
+    const server = createServer({ cert: certPem, key: keyPem })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return new WebhookServer(server, authority.caPem)
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  url(path: string): string {
+    return `https://127.0.0.1:${this.port}${path}`
+  }
+
+  /** `clientConfig` of a webhook. */
+  at(path: string): { url: string; caBundle: string } {
+    return { url: this.url(path), caBundle: this.caBundle }
+  }
+
+  /** From now on; with what was asked before forgotten. */
+  on(path: string, answer: Answer): void {
+    this.#answers.set(path, answer)
+    this.forget(path)
+  }
+
+  /** In the order in which it came. */
+  asked(path: string): readonly Asked[] {
+    return this.#asked.filter((one) => one.path === path)
+  }
+
+  reviews(path: string): readonly Review[] {
+    return this.asked(path).map(({ review }) => review)
+  }
+
+  forget(path: string): void {
+    const others = this.#asked.filter((one) => one.path !== path)
+    this.#asked.splice(0, this.#asked.length, ...others)
+  }
+
+  async stop(): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const path = request.url!.replace(/\?.*/, '')
+    const review = JSON.parse(Buffer.concat(chunks).toString('utf8')) as Review
+    const asked = { path, url: request.url!, headers: request.headers, review }
+    this.#asked.push(asked)
+    const {
+      status = 200,
+      contentType = 'application/json',
+      body = '',
+      instead,
+    } = (await this.#answers.get(path)?.(asked)) ?? { status: 404 }
+    if (instead === 'hang') return
+    if (instead === 'break') {
+      request.socket.destroy()
+      return
+    }
+    response.writeHead(status, contentType === '' ? {} : { 'content-type': contentType })
+    response.end(typeof body === 'string' ? body : JSON.stringify(body))
+  }
+}
+
+/** An answer to a review: allowed, unless said otherwise. */
+export function reviewed({ apiVersion, request }: Review, response: Tree = {}): Reply {
+  return { body: { apiVersion, kind: 'AdmissionReview', response: { uid: request.uid, allowed: true, ...response } } }
+}
+
+/** The part of an answer that changes the object. */
+export function patching(...operations: readonly Tree[]): Tree {
+  return { patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(operations)).toString('base64') }
+}
