@@ -1,11 +1,16 @@
 /** Which resources are served at this moment: the built-in ones, always, and those of the CRDs that are established. */
+import { formatGroupVersion } from '../kube/objects.ts'
 import type { ServedResource } from './resource.ts'
+import { apiVersionOf, type Stored } from './storage/stored.ts'
 
 export class Registry {
   readonly #builtins: readonly ServedResource[]
 
   /** By the name of the CRD. */
   readonly #custom = new Map<string, readonly ServedResource[]>()
+
+  /** By the name of the CRD, which is that of the collection; empty where no webhook converts. */
+  readonly #keepers = new Map<string, readonly ServedResource[]>()
 
   /** By group, version and plural. Made anew with every change, so that a reader never sees half of one. */
   #byPath = new Map<string, ServedResource>()
@@ -36,18 +41,31 @@ export class Registry {
     return candidates.find((resource) => resource.conversion === undefined) ?? candidates[0]
   }
 
+  /**
+   * By whose rules a state is changed without waiting for anybody: those of the version that it is in. Where the CRD has that
+   * version no more, clients cannot read it, but it must not hold up its namespace: any version will do to delete it.
+   */
+  keeperOf(stored: Stored): ServedResource | undefined {
+    const keepers = this.#keepers.get(stored.collection) ?? []
+    if (keepers.length === 0) return this.storageOf(stored.collection)
+    const apiVersion = apiVersionOf(stored)
+    return keepers.find(({ group, version }) => formatGroupVersion(group, version) === apiVersion) ?? keepers[0]
+  }
+
   /** Where objects of this kind are, whatever its version: owner references name no resource. */
   findByKind(group: string, kind: string): ServedResource | undefined {
     return this.#all.find((resource) => resource.group === group && resource.kind === kind)
   }
 
-  set(crd: string, resources: readonly ServedResource[]): void {
+  set(crd: string, resources: readonly ServedResource[], keepers: readonly ServedResource[] = []): void {
     this.#custom.set(crd, resources)
+    this.#keepers.set(crd, keepers)
     this.#index()
   }
 
   delete(crd: string): void {
     this.#custom.delete(crd)
+    this.#keepers.delete(crd)
     this.#index()
   }
 

@@ -5,6 +5,7 @@
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { User } from './authentication.ts'
 import type { FieldError } from './field-errors.ts'
+import type { Stored } from './storage/stored.ts'
 
 /** One column of a Table: `kubectl get` shows those of priority 0, `-o wide` all. */
 export interface Column {
@@ -47,6 +48,8 @@ export interface Strategy {
   decode(body: KubeObject): Decoded
   /** Defaults and pruning for what comes from the store: schemas may have changed since it was written. */
   fromStorage?(object: KubeObject): KubeObject
+  /** Defaults for what a webhook has changed, with nothing dropped. Where it is absent, `decode` reads such objects. */
+  fillDefaults?(object: KubeObject): void
   /** Names are checked by this before anything else: the reasons why it cannot be one. */
   nameProblems(name: string, isPrefix: boolean): readonly string[]
   /** Fields a client cannot set on creation: mostly the status. */
@@ -82,6 +85,21 @@ export interface Strategy {
   gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number
 }
 
+/**
+ * To and from one version where a webhook converts. What is asked for once is kept as long as what it was made of, so that
+ * nobody has to wait who comes later, and nothing that is not asked for is converted.
+ */
+export interface Converter {
+  /** Resolves when all of them can be shown; undefined where nothing is to be waited for. Rejects with a StatusError. */
+  prepare(states: readonly Stored[]): Promise<void> | undefined
+  /** A state in this version; one that was prepared, or needs no webhook. */
+  show(stored: Stored): Stored
+  /** An object of whatever version in another, with whatever the webhook gave it. */
+  convert(object: KubeObject, apiVersion: string): Promise<KubeObject>
+  /** An object of this version in the one that is stored, with what that one knows of; itself where that is the same. */
+  toStorage(object: KubeObject): Promise<KubeObject>
+}
+
 /** One resource in one version, as discovery shows it. */
 export interface ServedResource {
   readonly group: string
@@ -100,6 +118,8 @@ export interface ServedResource {
   readonly collection: string
   /** To and from the form in which the collection keeps them; absent where it is the same. */
   readonly conversion?: { toStorage(object: KubeObject): KubeObject; fromStorage(object: KubeObject): KubeObject }
+  /** For all versions of a CRD with a conversion webhook, even the one that is stored: what is older may be of another. */
+  readonly converter?: Converter
   readonly strategy: Strategy
   readonly columns: readonly Column[]
   /** Made from a CRD. */

@@ -3,18 +3,24 @@
  * Changes wait here, not their bytes, until the client reads; a client that lets too much wait is cut off.
  */
 import type { Clock } from '../util/clock.ts'
+import type { StatusError } from './status.ts'
 import { type Change, type Stored, withVersion } from './storage/stored.ts'
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
 export interface WatchPlan {
-  /** What is sent first, as ADDED; read only as fast as the client takes it. */
+  /** Of these, what matches is sent first, as ADDED; read only as fast as the client takes it. */
   readonly initial: readonly Stored[]
   /** What has happened since the version the client had; also read only as fast as the client takes it. */
   readonly missed: readonly Change[]
   /** Whether an object is one of those watched. */
   matches(stored: Stored): boolean
   encode(type: EventType, stored: Stored): Uint8Array
+  /**
+   * Resolves when these changes can be judged and encoded; undefined where they can be already. Absent where they always
+   * can: no webhook has to convert them.
+   */
+  readonly prepare?: ((changes: ReadonlyArray<Omit<Change, 'version'>>) => Promise<void> | undefined) | undefined
   /** Undefined where the client did not ask for bookmarks. */
   bookmark: ((version: number, isEndOfInitial: boolean) => Uint8Array) | undefined
   /** Whether the end of the initial state is marked by a bookmark. */
@@ -31,6 +37,11 @@ export interface WatchLimits {
 interface WatchEvent {
   readonly type: EventType
   readonly stored: Stored
+}
+
+/** With what a watch fails once it was in order. */
+export function errorLine(error: StatusError): Uint8Array {
+  return Buffer.from(`${JSON.stringify({ type: 'ERROR', object: error.toStatus() })}\n`)
 }
 
 /** Bytes are gathered up to this size before they are handed on. */
@@ -53,7 +64,13 @@ export class WatchStream {
 
   /** Nothing more is sent either. */
   #isCut = false
+
+  /** Sent last of all. */
+  #failure: StatusError | undefined
   #wake: () => void = () => {}
+
+  /** What it begins with can be encoded. */
+  #isBegun: boolean
 
   readonly #plan: WatchPlan
   readonly #limits: WatchLimits
@@ -64,6 +81,7 @@ export class WatchStream {
     this.#limits = limits
     this.#startVersion = version
     this.#version = version
+    this.#isBegun = plan.prepare === undefined
   }
 
   /** To be called for every change of the collection, in order. */
@@ -84,6 +102,12 @@ export class WatchStream {
     this.#isEnding = true
     this.#ended.abort()
     this.#wake()
+  }
+
+  /** Sends what waits, then why there can be no more. */
+  fail(error: StatusError): void {
+    this.#failure ??= error
+    this.end()
   }
 
   /** Ends at once: the client is gone, or too slow to be worth the memory. */
@@ -118,6 +142,12 @@ export class WatchStream {
     if (this.#plan.bookmark !== undefined) remind().catch(ignoreEnd)
   }
 
+  /** What it begins with is prepared; to be called where the plan has something to prepare. */
+  begin(): void {
+    this.#isBegun = true
+    this.#wake()
+  }
+
   /** To be read once. Whoever stops reading ends the stream, even while it waits, even before it has begun. */
   bytes(): AsyncIterableIterator<Uint8Array, void> {
     const chunks = this.#chunks()
@@ -136,17 +166,23 @@ export class WatchStream {
   async *#chunks(): AsyncGenerator<Uint8Array, void, undefined> {
     // First of all an empty chunk: the headers go out at once, although nothing may happen for long.
     yield new Uint8Array(0)
-    yield* this.#firstBytes()
+    while (!this.#isBegun && !this.#isEnding) await this.#news()
+    if (this.#isBegun) yield* this.#firstBytes()
     for (;;) {
       const chunk = this.#pendingBytes()
       if (chunk !== undefined) yield chunk
-      else if (this.#isEnding) return
-      else await new Promise<void>((resolve) => (this.#wake = resolve))
+      else if (this.#isEnding) break
+      else await this.#news()
     }
+    if (this.#failure !== undefined && !this.#isCut) yield errorLine(this.#failure)
+  }
+
+  #news(): Promise<void> {
+    return new Promise((resolve) => (this.#wake = resolve))
   }
 
   *#firstEvents(): Generator<WatchEvent, void, undefined> {
-    for (const stored of this.#plan.initial) yield { type: 'ADDED', stored }
+    for (const stored of this.#plan.initial) if (this.#plan.matches(stored)) yield { type: 'ADDED', stored }
     for (const change of this.#plan.missed) {
       const event = this.#eventOf(change)
       if (event !== undefined) yield event
@@ -190,7 +226,8 @@ export class WatchStream {
   }
 
   #bookmarkBytes(): Uint8Array | undefined {
-    if (!this.#isBookmarkDue) return undefined
+    // It would promise what the watch has not even begun with.
+    if (!this.#isBookmarkDue || !this.#isBegun) return undefined
     this.#isBookmarkDue = false
     return this.#plan.bookmark?.(this.#version, false)
   }

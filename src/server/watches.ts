@@ -3,6 +3,7 @@ import { setMaxListeners } from 'node:events'
 import type { Clock } from '../util/clock.ts'
 import { RecentLines } from './recent-lines.ts'
 import type { Store } from './storage/store.ts'
+import { WatchFeed } from './watch-feed.ts'
 import { type WatchLimits, type WatchPlan, WatchStream } from './watch-stream.ts'
 
 export class Watches {
@@ -26,7 +27,8 @@ export class Watches {
     const stream = new WatchStream(plan, this.#limits, this.#store.version)
     const streams = this.#open.get(collection) ?? new Set()
     this.#open.set(collection, streams.add(stream))
-    const unsubscribe = this.#store.subscribe(collection, (change) => stream.hear(change))
+    const listener = plan.prepare === undefined ? stream : this.#feed(stream, plan, plan.prepare)
+    const unsubscribe = this.#store.subscribe(collection, (change) => listener.hear(change))
     const gone = () => stream.cut()
     // One signal for many watches is how a client stops them all, and no leak.
     setMaxListeners(0, signal)
@@ -39,6 +41,12 @@ export class Watches {
     if (signal.aborted) stream.cut()
     stream.keepTime(this.#clock)
     return stream.bytes()
+  }
+
+  #feed(stream: WatchStream, plan: WatchPlan, prepare: NonNullable<WatchPlan['prepare']>): WatchFeed {
+    const feed = new WatchFeed(stream, prepare, this.#limits.pendingChanges)
+    void feed.begin(plan)
+    return feed
   }
 
   /** What waits is still sent: clients come back and find the resource as it is now. */

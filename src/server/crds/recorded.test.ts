@@ -6,6 +6,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../kube/objects.ts'
+import { systemClock } from '../../util/clock.ts'
 import { cloneJson } from '../../util/equality.ts'
 import type { FieldError } from '../field-errors.ts'
 import type { Strategy } from '../resource.ts'
@@ -13,6 +14,9 @@ import { StatusError } from '../status.ts'
 import { crdDefinitionResource } from './crd-resource.ts'
 import type { CustomResourceDefinition } from './definition.ts'
 import { crdResources } from './resources.ts'
+
+/** Nobody is called. */
+const parts = { webhooks: undefined as never, clock: systemClock }
 
 interface Answer {
   readonly code: number
@@ -66,7 +70,7 @@ function installed(schema: unknown): Strategy {
     },
   }
   const { object } = crdDefinitionResource.strategy.decode(crd)
-  return crdResources(object as CustomResourceDefinition)[0]!.strategy
+  return crdResources(object as CustomResourceDefinition, parts)[0]!.strategy
 }
 
 describe('a definition is answered as by the real server', () => {
@@ -106,7 +110,7 @@ const updates = read<{
 }>('updates')
 
 describe('an update of what an older schema allowed is answered as by the real server', () => {
-  const { strategy } = crdResources(updates.crd)[0]!
+  const { strategy } = crdResources(updates.crd, parts)[0]!
   test.each(updates.updates)('$name', ({ spec, metadata, errors, generation, result }) => {
     const old = strategy.fromStorage!(updates.old)
     const { object } = strategy.decode({ ...updates.old, metadata: { ...updates.old.metadata, ...metadata }, spec })

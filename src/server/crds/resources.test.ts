@@ -1,9 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../kube/objects.ts'
+import { systemClock } from '../../util/clock.ts'
 import type { ServedResource } from '../resource.ts'
 import { crdDefinitionResource } from './crd-resource.ts'
 import type { CustomResourceDefinition } from './definition.ts'
-import { crdResources } from './resources.ts'
+import { crdKeepers, crdResources } from './resources.ts'
+
+/** Nobody is called. */
+const parts = { webhooks: undefined as never, clock: systemClock }
 
 const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
 const scale = { specReplicasPath: '.spec.replicas', statusReplicasPath: '.status.replicas' }
@@ -57,11 +61,11 @@ function widget(version: string, spec: object): KubeObject {
   return { apiVersion: `example.com/${version}`, kind: 'Widget', metadata: { name: 'x' }, spec }
 }
 
-const [v1, beta, v2] = crdResources(define()) as [ServedResource, ServedResource, ServedResource]
+const [v1, beta, v2] = crdResources(define(), parts) as [ServedResource, ServedResource, ServedResource]
 
 describe('the resources of a CRD', () => {
   test('are the versions that are served, of one collection', () => {
-    expect(crdResources(define()).map(({ version, collection }) => [version, collection])).toEqual([
+    expect(crdResources(define(), parts).map(({ version, collection }) => [version, collection])).toEqual([
       ['v1', 'widgets.example.com'],
       ['v2beta1', 'widgets.example.com'],
       ['v2', 'widgets.example.com'],
@@ -91,13 +95,13 @@ describe('the resources of a CRD', () => {
   test('keep the accepted names while others are asked for', () => {
     const crd = define()
     crd.status.acceptedNames = { plural: 'widgets', singular: 'wid', kind: 'Widget', listKind: 'Widgets' }
-    expect(crdResources(crd)[0]).toMatchObject({ singular: 'wid', listKind: 'Widgets', shortNames: [] })
+    expect(crdResources(crd, parts)[0]).toMatchObject({ singular: 'wid', listKind: 'Widgets', shortNames: [] })
   })
 
   test('cannot be written while the CRD is deleted', () => {
     const crd = define()
     crd.status.conditions = [{ type: 'Terminating', status: 'True', lastTransitionTime: null }]
-    expect(crdResources(crd)[0]!.verbs).toEqual(['delete', 'deletecollection', 'get', 'list', 'watch'])
+    expect(crdResources(crd, parts)[0]!.verbs).toEqual(['delete', 'deletecollection', 'get', 'list', 'watch'])
   })
 
   test('warn of deprecated versions and name the best of the others', () => {
@@ -133,12 +137,25 @@ describe('a version that is not stored', () => {
     expect(stored).toEqual(widget('v1', { z: 1 }))
   })
 
-  test('needs a webhook only where there is something to convert', () => {
+  test('has a converter where a webhook converts, as has the stored one, and nobody gets past it', () => {
     const webhook = { clientConfig: { url: 'https://a.example.com' }, conversionReviewVersions: ['v1'] }
     const crd = define({ conversion: { strategy: 'Webhook', webhook } })
-    const { conversion } = crdResources(crd)[2]!
-    expect(conversion!.toStorage(widget('v1', {}))).toEqual(widget('v1', {}))
-    expect(() => conversion!.toStorage(widget('v2', {}))).toThrow('conversion webhook not served yet')
+    const served = crdResources(crd, parts)
+    expect(served.map(({ conversion, converter }) => [conversion !== undefined, converter !== undefined])).toEqual([
+      [false, true],
+      [true, true],
+      [true, true],
+    ])
+    expect(() => served[2]!.conversion!.toStorage(widget('v2', {}))).toThrow('has to be asked beforehand')
+    expect(v2.converter).toBeUndefined()
+  })
+
+  test('can be changed without the webhook by rules of its own, served or not', () => {
+    const webhook = { clientConfig: { url: 'https://a.example.com' }, conversionReviewVersions: ['v1'] }
+    const keepers = crdKeepers(define({ conversion: { strategy: 'Webhook', webhook } }))
+    expect(keepers.map(({ version }) => version)).toEqual(['v1', 'v2beta1', 'v2', 'v3'])
+    expect(keepers[1]!.strategy.fromStorage!(widget('v2beta1', { z: 1 }))).toEqual(widget('v2beta1', { b: 'B' }))
+    expect(crdKeepers(define())).toEqual([])
   })
 })
 

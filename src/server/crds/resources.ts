@@ -1,14 +1,17 @@
 /** What is served because of a CRD: one resource for each version that it serves. Called when a CRD is established or changed. */
+
+import { compareKubeVersions } from '../../kube/kube-versions.ts'
 import { formatGroupVersion, type JsonObject, type KubeObject } from '../../kube/objects.ts'
+import type { Parts } from '../call.ts'
 import type { ScalePaths, ServedResource, Subresource } from '../resource.ts'
 import { applyDefaults } from '../schema/default.ts'
 import { compileSchema, type SchemaNode } from '../schema/structural.ts'
-import { notImplemented } from '../status.ts'
 import { compileColumns } from '../tables/columns.ts'
 import { type CrdNames, type CrdVersion, type CustomResourceDefinition, isConditionTrue } from './definition.ts'
 import { findField } from './field-paths.ts'
-import { compareKubeVersions } from './kube-versions.ts'
 import { coerce, createCustomStrategy } from './strategy.ts'
+import { VersionConverter } from './version-converter.ts'
+import { WebhookConversion } from './webhook-conversion.ts'
 
 /** In the order of the real server's discovery. */
 const verbs: readonly string[] = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch']
@@ -21,18 +24,40 @@ interface Compiled {
   readonly schema: SchemaNode
 }
 
-export function crdResources(crd: CustomResourceDefinition): ServedResource[] {
-  const versions = (crd.spec.versions ?? []).map((version) => ({ version, schema: compileVersion(version) }))
+/** What conversions by webhook need of the server. */
+type ConversionParts = Pick<Parts, 'webhooks' | 'clock'>
+
+export function crdResources(crd: CustomResourceDefinition, parts: ConversionParts): ServedResource[] {
+  const versions = compileVersions(crd)
   const storage = versions.find(({ version }) => version.storage)
   if (!storage) return []
-  return versions.filter(({ version }) => version.served).map((one) => createResource(crd, one, storage))
+  const convert = createConversions(crd, { versions, storage, parts })
+  return versions
+    .filter(({ version }) => version.served)
+    .map((one) => createResource(crd, one, { isStorage: one === storage, ...convert(one) }))
+}
+
+/** Where a webhook converts: for each version the rules by which a state of it can be changed and stay in that version. */
+export function crdKeepers(crd: CustomResourceDefinition): ServedResource[] {
+  if (crd.spec.conversion?.strategy !== 'Webhook') return []
+  return compileVersions(crd).map((one) => createResource(crd, one, { isStorage: true }))
+}
+
+function compileVersions({ spec }: CustomResourceDefinition): Compiled[] {
+  return (spec.versions ?? []).map((version) => ({ version, schema: compileVersion(version) }))
 }
 
 function compileVersion({ schema }: CrdVersion): SchemaNode {
   return compileSchema(schema?.openAPIV3Schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
 }
 
-function createResource(crd: CustomResourceDefinition, compiled: Compiled, storage: Compiled): ServedResource {
+type Conversions = Pick<ServedResource, 'conversion' | 'converter'>
+
+function createResource(
+  crd: CustomResourceDefinition,
+  compiled: Compiled,
+  { isStorage, ...conversions }: Conversions & { readonly isStorage: boolean },
+): ServedResource {
   const { version, schema } = compiled
   const { spec } = crd
   const names = namesOf(crd)
@@ -54,7 +79,7 @@ function createResource(crd: CustomResourceDefinition, compiled: Compiled, stora
     isCustom: true,
     isTerminating: isConditionTrue(crd, 'Terminating'),
     collection: `${names.plural}.${spec.group}`,
-    ...(compiled === storage ? {} : { conversion: createConversion(crd, compiled, storage, names.kind) }),
+    ...conversions,
     strategy: createCustomStrategy({
       group: spec.group,
       version: version.name,
@@ -63,7 +88,7 @@ function createResource(crd: CustomResourceDefinition, compiled: Compiled, stora
       hasStatus: status !== undefined,
       scale: scale as ScalePaths | undefined,
       selectable: selectableOf(version),
-      isStorage: compiled === storage,
+      isStorage,
     }),
     columns: compileColumns(version.additionalPrinterColumns ?? []),
     ...(warning === undefined ? {} : { warning }),
@@ -109,18 +134,53 @@ function deprecationWarning({ spec }: CustomResourceDefinition, version: CrdVers
   return better === undefined ? warning : `${warning}; use ${name(better)}`
 }
 
+interface Versions {
+  readonly versions: readonly Compiled[]
+  readonly storage: Compiled
+  readonly parts: ConversionParts
+}
+
+function createConversions(crd: CustomResourceDefinition, all: Versions): (target: Compiled) => Conversions {
+  const { spec } = crd
+  const { kind } = namesOf(crd)
+  const { storage } = all
+  if (spec.conversion?.strategy !== 'Webhook') {
+    return (target) => (target === storage ? {} : { conversion: createConversion(crd, target, storage) })
+  }
+  const { clientConfig = {}, conversionReviewVersions } = spec.conversion.webhook ?? {}
+  const conversion = new WebhookConversion(
+    {
+      group: spec.group,
+      kind,
+      storage: storage.version.name,
+      schemas: new Map(all.versions.map(({ version, schema }) => [version.name, schema])),
+      clientConfig,
+      reviewVersions: conversionReviewVersions ?? [],
+    },
+    all.parts.webhooks,
+  )
+  return (target) => ({
+    ...(target === storage ? {} : { conversion: awaited }),
+    converter: new VersionConverter(conversion, formatGroupVersion(spec.group, target.version.name), all.parts.clock),
+  })
+}
+
+/** Only says that it is not the version that is stored: whoever converts has to wait for the webhook. */
+const awaited: NonNullable<ServedResource['conversion']> = { toStorage: notAtOnce, fromStorage: notAtOnce }
+
+function notAtOnce(): never {
+  throw new Error('a webhook converts: its converter has to be asked beforehand')
+}
+
 /** With the strategy None, versions differ in `apiVersion` and in what their schemas prune. */
 function createConversion(
-  { spec }: CustomResourceDefinition,
+  crd: CustomResourceDefinition,
   target: Compiled,
   storage: Compiled,
-  kind: string,
 ): NonNullable<ServedResource['conversion']> {
+  const { kind } = namesOf(crd)
   const convert = (object: KubeObject, { version, schema }: Compiled): KubeObject => {
-    const apiVersion = formatGroupVersion(spec.group, version.name)
-    if (spec.conversion?.strategy === 'Webhook' && object.apiVersion !== apiVersion) {
-      throw notImplemented('conversion webhook not served yet')
-    }
+    const apiVersion = formatGroupVersion(crd.spec.group, version.name)
     return coerce({ ...object, apiVersion }, { schema, kind, version: version.name }).object
   }
   return {

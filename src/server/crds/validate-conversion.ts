@@ -44,7 +44,7 @@ function validateClientConfig(
   if ((url === undefined) === (service === undefined)) {
     errors.push(required(path, 'exactly one of url or service is required'))
   } else if (url !== undefined) {
-    errors.push(...validateUrl(url, `${path}.url`))
+    errors.push(...validateWebhookUrl(url, `${path}.url`))
   } else {
     errors.push(...validateService(service!, `${path}.service`))
   }
@@ -52,7 +52,7 @@ function validateClientConfig(
   return problem === undefined ? errors : [...errors, invalid(`${path}.caBundle`, caBundle, problem)]
 }
 
-function validateUrl(text: string, field: string): FieldError[] {
+export function validateWebhookUrl(text: string, field: string): FieldError[] {
   const form = '; desired format: https://host[/path]'
   const parsed = parseGoUrl(text)
   if ('problem' in parsed) return [required(field, `url must be a valid URL: ${parsed.problem}${form}`)]
@@ -105,11 +105,15 @@ function validateReviewVersions(versions: readonly string[], field: string): Fie
 /** Certificates in PEM, of which one at least has to be one. */
 export function caBundleProblem(caBundle: string): string | undefined {
   const text = Buffer.from(caBundle, 'base64').toString('latin1')
-  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
   const why = 'unable to load root certificates'
-  if (!/-----BEGIN [^-]+-----/.test(text)) return `${why}: unable to parse bytes as PEM block`
-  if (blocks.length === 0) return `${why}: no valid certificate authority data seen`
-  return blocks.some(isCertificate) ? undefined : `${why}: failed to parse certificate: x509: malformed certificate`
+  // The end of a block is the end of its line: bundles that were put together without a line break have none.
+  const blocks = text.match(/^-----BEGIN ([^\n]+?)-----\s*?\n[^-]+-----END \1-----\s*?$/gm) ?? []
+  if (blocks.length === 0) return `${why}: unable to parse bytes as PEM block`
+  const certificates = blocks.filter((block) => block.startsWith('-----BEGIN CERTIFICATE-----'))
+  if (certificates.length === 0) return `${why}: no valid certificate authority data seen`
+  return certificates.some(isCertificate)
+    ? undefined
+    : `${why}: failed to parse certificate: x509: malformed certificate`
 }
 
 function isCertificate(pem: string): boolean {

@@ -5,7 +5,7 @@ import { watchEncoder } from '../representation.ts'
 import { type Selection, selectionOf } from '../selection.ts'
 import { expired, StatusError } from '../status.ts'
 import type { Stored } from '../storage/stored.ts'
-import type { WatchPlan } from '../watch-stream.ts'
+import { errorLine, type WatchPlan } from '../watch-stream.ts'
 import { checkedVersion, tooLargeVersion } from './list.ts'
 
 /** Without a time-out of the client's, a watch lasts half an hour to an hour, so that not all end at once. */
@@ -18,7 +18,13 @@ export function watch(call: Call): Answer {
   const headers = { 'content-type': encoder.contentType }
   const requested = checkedVersion(options.resourceVersion)
   try {
-    const plan = { ...begin(call, options, { requested, selection }), ...encoder, timeoutMs: timeoutOf(options) }
+    const beginning = begin(call, options, { requested, selection })
+    const plan: WatchPlan = {
+      ...beginning,
+      ...encoder,
+      timeoutMs: timeoutOf(options),
+      prepare: preparing(call, selection),
+    }
     if (!options.allowWatchBookmarks) plan.bookmark = undefined
     return { status: 200, headers, body: call.watches.open(call.resource.collection, plan, call.signal) }
   } catch (error) {
@@ -29,7 +35,18 @@ export function watch(call: Call): Answer {
 }
 
 async function* errorEvent(error: StatusError): AsyncGenerator<Uint8Array, void, undefined> {
-  yield Buffer.from(`${JSON.stringify({ type: 'ERROR', object: error.toStatus() })}\n`)
+  yield errorLine(error)
+}
+
+/** Where a webhook converts: what it has to be asked for before a change can be judged and shown. */
+function preparing({ resource }: Call, { concerns, readsContents }: Selection): WatchPlan['prepare'] {
+  const { converter } = resource
+  if (converter === undefined) return undefined
+  return (changes) => {
+    const shown = changes.map(({ current }) => current)
+    const judged = readsContents ? changes.flatMap(({ previous }) => previous ?? []) : []
+    return converter.prepare([...shown, ...judged].filter(concerns))
+  }
 }
 
 function timeoutOf({ timeoutSeconds }: ListOptions): number {
@@ -47,8 +64,7 @@ function begin(call: Call, options: ListOptions, from: { requested: number; sele
   if (sendInitialEvents && requested > call.store.version) throw tooLargeVersion(requested, call.store.version)
   const marksInitialEnd = sendInitialEvents === true && allowWatchBookmarks
   if (sendInitialEvents ?? requested === 0) {
-    const initial = collection.list(selection.namespace).filter(matches)
-    return { initial, missed: [], marksInitialEnd, matches }
+    return { initial: collection.list(selection.namespace), missed: [], marksInitialEnd, matches }
   }
   if (requested === 0) return { initial: [], missed: [], marksInitialEnd, matches }
   const missed = collection.history.since(requested)
