@@ -95,3 +95,30 @@ export class LoginError extends KopfError {
   }
 }
 brand('LoginError')(LoginError)
+
+export interface AdmissionErrorOptions extends ErrorOptions {
+  /** The code of the answer to whoever made the request. Default: 500. */
+  readonly status?: number
+}
+
+/** Thrown by an admission handler to refuse the request, in words for whoever made it. */
+export class AdmissionError extends PermanentError {
+  readonly status: number
+
+  constructor(message: string, { status = 500, ...options }: AdmissionErrorOptions = {}) {
+    super(message, { ...options, code: 'KOPF_ADMISSION' })
+    this.status = status
+  }
+}
+brand('AdmissionError')(AdmissionError)
+
+/** A request to a webhook that makes no sense, whatever it is about; `status` is the HTTP status to answer it with. */
+export class WebhookError extends KopfError {
+  readonly status: number
+
+  constructor(status: number, message: string, options?: ErrorOptions) {
+    super('KOPF_WEBHOOK', message, options)
+    this.status = status
+  }
+}
+brand('WebhookError')(WebhookError)

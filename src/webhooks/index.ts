@@ -1,0 +1,9 @@
+/** The entry `kopf/webhooks`: what listens for requests of the API server, to be set as `settings.admission.server`. */
+
+export type { WebhookClientConfig, WebhookContext, WebhookFn, WebhookServe } from '../core/webhook-server.ts'
+export { WebhookAutoServer, WebhookAutoTunnel, type WebhookAutoTunnelOptions } from './auto-server.ts'
+export type { VerifyMode } from './listener.ts'
+export { WebhookNgrokTunnel, type WebhookNgrokTunnelOptions } from './ngrok-tunnel.ts'
+export { WebhookDockerDesktopServer, WebhookK3dServer, WebhookMinikubeServer, WebhookServer } from './server.ts'
+export type { WebhookServerOptions } from './server-options.ts'
+export { WebhookServiceServer, type WebhookServiceServerOptions } from './service-server.ts'

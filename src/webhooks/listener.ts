@@ -1,0 +1,144 @@
+/**
+ * Listens for requests to webhooks, with or without TLS. The sockets are its business: who is slow, silent or one too many
+ * is cut off. What is asked and answered is that of reviews.ts. Called by serving.ts.
+ */
+import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
+import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import type { SecureContextOptions, TLSSocket } from 'node:tls'
+import type { WebhookContext } from '../core/webhook-server.ts'
+import { KopfError } from '../errors.ts'
+import { within } from '../util/within.ts'
+import type { Reviews } from './reviews.ts'
+
+/** `none`: clients are not asked who they are; `optional`: a certificate that is shown must be good; `required`: each shows one. */
+export type VerifyMode = 'none' | 'optional' | 'required'
+
+export interface ListenOptions {
+  /** Undefined for all interfaces. */
+  readonly addr: string | undefined
+  /** 0 for any that is free. */
+  readonly port: number
+  /** Undefined for plain HTTP. */
+  readonly tls: SecureContextOptions | undefined
+  readonly verifyMode: VerifyMode
+}
+
+export interface Listener {
+  readonly port: number
+  /** New connections see the new certificate; those that are open, and handshakes under way, go on as they are. */
+  renew(tls: SecureContextOptions): void
+  /** Stops listening, and waits a moment for the reviews under way. */
+  close(): Promise<void>
+}
+
+/** Who has connected asks within so long, and asks for something. */
+const patienceMs = 5000
+const limits = {
+  headersTimeout: patienceMs,
+  // Of the body, too: longer than any review is waited for.
+  requestTimeout: 40_000,
+  // Longer than API servers keep connections that they do not use (90 s): they must not be hung up on while they ask.
+  keepAliveTimeout: 120_000,
+  connectionsCheckingInterval: 1000,
+  noDelay: true,
+}
+/** A connection on which nothing moves during a review: longer than the longest one. */
+const idleMs = 60_000
+/** An API server has one for each request that is under way, of which it allows a few hundred. */
+const mostConnections = 1024
+/** How long reviews may take to end when the server stops. */
+const closingMs = 2000
+
+type Context = Pick<WebhookContext, 'clock' | 'logger'>
+
+export async function startListener(options: ListenOptions, reviews: Reviews, context: Context): Promise<Listener> {
+  let isClosing = false
+  const server = createServer(options, context, (request, response) => {
+    // Its connection is not for further requests.
+    if (isClosing) response.shouldKeepAlive = false
+    void reviews.serve(request, response)
+  })
+  server.maxConnections = mostConnections
+  server.timeout = idleMs
+  const sockets = rememberSockets(server)
+  await listen(server, options)
+  // One too many is turned away; those that are only kept make room for whoever comes next.
+  server.on('drop', () => server.closeIdleConnections())
+  // One that could not be accepted: whoever it was asks again.
+  server.on('error', () => {})
+  return {
+    port: (server.address() as AddressInfo).port,
+    renew: (tls) => (server as HttpsServer).setSecureContext(withLeastVersion(tls)),
+    async close() {
+      isClosing = true
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      await within(context.clock, closingMs, reviews.settled())
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}
+
+type Serve = Parameters<typeof createHttpServer>[1]
+
+function createServer({ tls, verifyMode }: ListenOptions, { logger }: Context, serve: Serve): HttpServer | HttpsServer {
+  if (tls === undefined) return createHttpServer(limits, serve)
+  const server = createHttpsServer(
+    {
+      ...limits,
+      ...withLeastVersion(tls),
+      handshakeTimeout: patienceMs,
+      requestCert: verifyMode !== 'none',
+      rejectUnauthorized: verifyMode === 'required',
+    },
+    serve,
+  )
+  server.on('tlsClientError', (error: NodeJS.ErrnoException) => {
+    logger.debug(`A client has not got through the TLS handshake: ${error.code ?? 'no reason given'}`)
+  })
+  // Node asks for certificates and takes any, or demands good ones; in between, that is for us to see to.
+  server.on('secureConnection', (socket: TLSSocket) => {
+    if (verifyMode === 'optional' && !socket.authorized && hasCertificate(socket)) socket.destroy()
+  })
+  return server
+}
+
+function withLeastVersion(tls: SecureContextOptions): SecureContextOptions {
+  return { minVersion: 'TLSv1.2', ...tls }
+}
+
+function hasCertificate(socket: TLSSocket): boolean {
+  return Object.keys(socket.getPeerCertificate() ?? {}).length > 0
+}
+
+/** Of those that are still shaking hands, the server itself keeps no account. */
+function rememberSockets(server: HttpServer | HttpsServer): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>()
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  return sockets
+}
+
+const problems: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'the port is taken by another program; choose another one, or none for any that is free',
+  EACCES: 'this user may not listen on that port; choose one above 1023',
+  EADDRNOTAVAIL: 'this machine has no such address; leave out `addr` to listen on all that it has',
+  ENOTFOUND: 'this machine does not know the name; leave out `addr` to listen on all its addresses',
+}
+
+async function listen(server: HttpServer | HttpsServer, { addr, port }: ListenOptions): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ port, ...(addr === undefined ? {} : { host: addr }) }, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  }).catch((cause: NodeJS.ErrnoException) => {
+    const why = problems[cause.code ?? ''] ?? cause.message
+    const where = `port ${port}${addr === undefined ? '' : ` of ${addr}`}`
+    throw new KopfError('KOPF_WEBHOOK_SERVER', `Cannot listen for webhooks on ${where}: ${why}`, { cause })
+  })
+}

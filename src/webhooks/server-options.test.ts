@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest'
+import { checkServerOptions, verifyModeOf, type WebhookServerOptions } from './server-options.ts'
+
+const check = (options: object) => () => checkServerOptions(options as WebhookServerOptions)
+
+test('what is undefined is not there', () => {
+  expect(checkServerOptions({ port: 9443, path: undefined } as object)).toEqual({ port: 9443 })
+})
+
+describe('refused, with what would be right', () => {
+  test.each([
+    [{ extra_sans: [] }, 'did you mean "extraSans"?'],
+    [{ colour: 'red' }, 'there are addr, port, path'],
+    [{ port: 70_000 }, '"port" is to be a number from 1 to 65535'],
+    [{ port: '9443' }, '"port" is to be a number'],
+    [{ addr: '' }, '"addr" is to be a string that is not empty'],
+    [{ path: '/a?b' }, '"path" is to be the path of a URL'],
+    [{ path: '/a b' }, '"path" is to be the path of a URL'],
+    [{ host: 'https://example.com' }, '"host" is to be a host name or an address, without a scheme'],
+    [{ host: 'example.com:443' }, '"host" is to be a host name'],
+    [{ insecure: 'yes' }, '"insecure" is to be true or false'],
+    [{ verifyMode: 'always' }, '"none", "optional" or "required"'],
+    [{ fileCheckInterval: 0 }, '"fileCheckInterval" is to be a number of seconds'],
+    [{ fileCheckInterval: 'soon' }, '"fileCheckInterval" is to be'],
+    [{ extraSans: 'example.com' }, '"extraSans" is to be a list'],
+    [{ certfile: 'cert.pem' }, 'give "pkeyfile" too'],
+    [{ pkeyfile: 'key.pem' }, 'give "certfile" too'],
+    [{ insecure: true, context: {} }, '"insecure" is plain HTTP, for which "context" means nothing'],
+    [{ insecure: true, certfile: 'a', pkeyfile: 'b' }, 'for which "certfile" means nothing'],
+    [{ verifyMode: 'required' }, 'give "verifyCafile", "verifyCapath" or "verifyCadata"'],
+    [{ verifyMode: 'none', verifyCafile: 'ca.pem' }, 'client certificates are not asked for'],
+    [{ context: { minVersion: 'TLSv1.1' } }, 'versions of TLS before 1.2'],
+    [{ cadata: 5 }, '"cadata" is to be certificates in PEM'],
+  ])('%j', (options, words) => {
+    expect(check(options)).toThrow(expect.objectContaining({ code: 'KOPF_WEBHOOK_SERVER' }))
+    expect(check(options)).toThrow(words)
+  })
+
+  test('without the value, which may be a password', () => {
+    expect(check({ password: 12_345 })).not.toThrow('12345')
+    expect(check({ password: 12_345 })).toThrow('"password" is to be a string')
+  })
+})
+
+test.each([
+  [{}, 'none'],
+  [{ verifyCafile: 'ca.pem' }, 'optional'],
+  [{ verifyCapath: 'cas' }, 'optional'],
+  [{ verifyCadata: 'pem', verifyMode: 'required' }, 'required'],
+] as const)('%j: client certificates are %s', (options, expected) => {
+  expect(verifyModeOf(options)).toBe(expected)
+})
