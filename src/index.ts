@@ -18,10 +18,13 @@ export { loginWithServiceAccount } from './client/service-account.ts'
 export type { Diff, DiffItem, DiffOperation, Reason } from './core/causation/causes.ts'
 export type {
   ActivityArgs,
+  AdmissionArgs,
   Args,
   Body,
   BodyEssence,
   ChangeArgs,
+  ConvertArgs,
+  Converted,
   DaemonArgs,
   DaemonStoppingReason,
   EventArgs,
@@ -36,9 +39,10 @@ export type {
   Status,
   Stopped,
   TimerArgs,
+  UserInfo,
 } from './core/handling/args.ts'
 export { ABSENT, all, any, none, not, PRESENT } from './core/handling/filters.ts'
-export type { ErrorsMode, FieldPath } from './core/handling/handler.ts'
+export type { AdmissionOperation, ErrorsMode, FieldPath } from './core/handling/handler.ts'
 export type { Index, Store } from './core/handling/index-table.ts'
 export type { Lifecycle, LifecycleContext } from './core/handling/lifecycles.ts'
 export { lifecycles } from './core/handling/lifecycles.ts'
@@ -58,8 +62,19 @@ export {
   StatusProgressStorage,
 } from './core/persistence/progress-storage.ts'
 export type { Settings } from './core/settings.ts'
+export type {
+  SslPeer,
+  WebhookClientConfig,
+  WebhookContext,
+  WebhookFn,
+  WebhookRequestInfo,
+  WebhookServe,
+  WebhookServerLike,
+} from './core/webhook-server.ts'
 export { daemon, getDefaultOperator, index, on, run, setDefaultOperator, start, timer } from './default-operator.ts'
 export {
+  AdmissionError,
+  type AdmissionErrorOptions,
   HandlerRetriesError,
   HandlerTimeoutError,
   KopfError,
@@ -67,6 +82,7 @@ export {
   PermanentError,
   TemporaryError,
   type TemporaryErrorOptions,
+  WebhookError,
 } from './errors.ts'
 export { toCrd } from './kube/crd.ts'
 export type { KubeObject, KubeObject as RawBody, ObjectMeta, ObjectReference, OwnerReference } from './kube/objects.ts'
@@ -97,6 +113,7 @@ export type {
   Plugin,
   Register,
   RegisterActivity,
+  RegisterConvert,
   RegisterField,
   RegisterIndex,
   RegisterWithOptions,

@@ -6,6 +6,9 @@ import type {
   ActivityOptions,
   ArgsOf,
   ChangeArgs,
+  ConvertArgs,
+  Converted,
+  ConvertOptions,
   FieldOptions,
   Get,
   Kind,
@@ -141,6 +144,20 @@ export interface RegisterIndex<M> {
   ): IndexOf<NonNullable<Result>>
 }
 
+/** A version by its name, or by the definition of the resource in that version. */
+type VersionLike = string | ResourceDefinition<never> | ResourceDefinition<object>
+
+/** Registers a conversion from one version of a custom resource to another: called when the API server asks for it. */
+export type RegisterConvert<M> = <
+  const R extends ResourceLike,
+  const From extends VersionLike,
+  const To extends VersionLike,
+>(
+  resource: R,
+  options: ConvertOptions<From, To>,
+  handler: (args: ConvertArgs<ObjectOf<From>, M>) => Converted<ObjectOf<To>> | PromiseLike<Converted<ObjectOf<To>>>,
+) => void
+
 export interface RegisterActivity<M, Result = unknown> {
   (handler: (args: ActivityArgs<M>) => Result | PromiseLike<Result>): void
   (options: ActivityOptions, handler: (args: ActivityArgs<M>) => Result | PromiseLike<Result>): void
@@ -167,6 +184,12 @@ export interface On<M> {
   readonly field: RegisterField<M>
   /** Every event, as it comes. */
   readonly event: Register<'event', M>
+  /** A request to create, change or delete an object, before it is carried out: throw an `AdmissionError` to refuse it. */
+  readonly validate: Register<'validate', M>
+  /** The same, earlier: `patch` changes the object before it is validated and stored. */
+  readonly mutate: Register<'mutate', M>
+  /** An object that is asked for in another version than it is stored in. */
+  readonly convert: RegisterConvert<M>
 }
 
 export interface OperatorOptions<M extends object> {
@@ -227,6 +250,9 @@ export class Operator<M extends object = Record<string, unknown>> {
       delete: this.#register('delete'),
       event: this.#register('event'),
       field: this.#registerField(),
+      validate: this.#register('validate'),
+      mutate: this.#register('mutate'),
+      convert: this.#registerConvert(),
     }
     this.daemon = this.#register('daemon')
     this.timer = this.#register('timer')
@@ -294,6 +320,15 @@ export class Operator<M extends object = Record<string, unknown>> {
     }
   }
 
+  #registerConvert(): RegisterConvert<M> {
+    return (resource, options, fn) => {
+      this.#add('convert', resource, [options, fn])
+      for (const version of [options.from, options.to] as const) {
+        if (isDefinition(version)) this.#definitions.add(version)
+      }
+    }
+  }
+
   #registerField(): RegisterField<M> {
     return ((resource: ResourceLike, field: FieldPath, ...rest: readonly unknown[]) => {
       const [options, fn] = rest.length > 1 ? rest : [undefined, rest[0]]
@@ -327,8 +362,8 @@ export class Operator<M extends object = Record<string, unknown>> {
   }
 }
 
-function isDefinition(resource: ResourceLike): resource is ResourceDefinition<object> {
-  return typeof resource === 'object' && 'selector' in resource && 'scope' in resource
+function isDefinition(resource: unknown): resource is ResourceDefinition<object> {
+  return typeof resource === 'object' && resource !== null && 'selector' in resource && 'scope' in resource
 }
 
 /** By its brand: the command and the user's project may have loaded a copy of this package each. */

@@ -5,6 +5,7 @@ test('kopf exports these names', async () => {
   expect(Object.keys(await import('kopf')).sort()).toMatchInlineSnapshot(`
     [
       "ABSENT",
+      "AdmissionError",
       "AnnotationsDiffBaseStorage",
       "AnnotationsProgressStorage",
       "ApiError",
@@ -26,6 +27,7 @@ test('kopf exports these names', async () => {
       "StatusDiffBaseStorage",
       "StatusProgressStorage",
       "TemporaryError",
+      "WebhookError",
       "adjustNamespace",
       "adopt",
       "all",
@@ -71,6 +73,21 @@ test('kopf/server exports these names', async () => {
       "ApiServer",
       "startServer",
       "toKubeconfig",
+    ]
+  `)
+})
+
+test('kopf/webhooks exports these names', async () => {
+  expect(Object.keys(await import('kopf/webhooks')).sort()).toMatchInlineSnapshot(`
+    [
+      "WebhookAutoServer",
+      "WebhookAutoTunnel",
+      "WebhookDockerDesktopServer",
+      "WebhookK3dServer",
+      "WebhookMinikubeServer",
+      "WebhookNgrokTunnel",
+      "WebhookServer",
+      "WebhookServiceServer",
     ]
   `)
 })

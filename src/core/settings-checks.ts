@@ -1,6 +1,7 @@
 /** What a setting may be: one check per type of value. Used by the table in settings-knobs.ts; knows no setting by name. */
 import { type Duration, isDuration } from '../util/duration.ts'
 import { SelectorMap, type SelectorMapSource } from './settings-selectors.ts'
+import type { WebhookServerLike } from './webhook-server.ts'
 
 /** One delay for all attempts, or one per attempt; anything that can be iterated over and over, even without an end. */
 export type Backoffs = Duration | Iterable<Duration>
@@ -59,6 +60,12 @@ export function objectWith<V extends object>(what: string, ...methods: (keyof V 
   )
 }
 
+export const webhookServer: Check<WebhookServerLike> = check(
+  'a webhook server such as `new WebhookServer()` of kopf/webhooks, or a function that serves',
+  (value): value is WebhookServerLike =>
+    typeof value === 'function' || typeof (value as { serve?: unknown } | null)?.serve === 'function',
+)
+
 export const durations: Check<Iterable<Duration>> = check(
   'a list of durations, such as [1, 2, "5s"], or another iterable that can be started anew',
   isDurations,
@@ -77,6 +84,15 @@ function isDurations(value: unknown): value is Iterable<Duration> {
   // A generator is its own iterator: it would be used up by the first request that fails.
   return typeof iterate === 'function' && iterate.call(value) !== value
 }
+
+/** With a dot: the API server wants three parts in the names of webhooks, and the id of a handler may be only one. */
+export const configurationName: Check<string> = check(
+  'a name with a dot in it, such as "auto.kopf.dev", in lower case and of at most 180 characters',
+  (value): value is string =>
+    typeof value === 'string' &&
+    value.length <= 180 &&
+    /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$/.test(value),
+)
 
 /** Kubernetes refuses finalizers that are not qualified names, with every write that carries one. */
 export const finalizerName: Check<string> = check(

@@ -6,6 +6,7 @@ import type { Duration } from '../util/duration.ts'
 import type { DiffBaseStorage } from './persistence/diffbase-storage.ts'
 import type { ProgressStorage } from './persistence/progress-storage.ts'
 import type { Backoffs } from './settings-checks.ts'
+import type { WebhookServerLike } from './webhook-server.ts'
 
 type PostingLevel = 'debug' | 'info' | 'warn' | 'error'
 
@@ -88,7 +89,7 @@ export interface ScanningSettings {
 /** Admission webhooks. */
 export interface AdmissionSettings {
   /** What listens for admission requests, such as a `WebhookServer`; null for none. Default: null. */
-  server: object | null
+  server: WebhookServerLike | null
   /** The name of the webhook configurations to keep up to date; null to leave them to others. Default: null. */
   managed: string | null
 }

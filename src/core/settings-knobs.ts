@@ -5,6 +5,7 @@ import {
   anyObject,
   backoffs,
   type Check,
+  configurationName,
   duration,
   durations,
   finalizerName,
@@ -15,6 +16,7 @@ import {
   orNull,
   selectorMap,
   text,
+  webhookServer,
 } from './settings-checks.ts'
 import type { NetworkingSettings, WatchingSettings } from './settings-cluster.ts'
 import type {
@@ -110,8 +112,8 @@ export const knobs: Knobs = {
     disabled: knob(flag, false),
   },
   admission: {
-    server: knob(orNull(anyObject), null),
-    managed: knob(orNull(text), null),
+    server: knob(orNull(webhookServer), null),
+    managed: knob(orNull(configurationName), null),
   },
   execution: {
     defaultBackoff: knob(duration, 60),

@@ -171,7 +171,8 @@ const invalid: [string, string, unknown, RegExp][] = [
   ['persistence', 'finalizer', 'not a name', /such as "example.com\/my-finalizer"/],
   ['persistence', 'progressStorage', {}, /a progress storage: an object with "fetch"/],
   ['persistence', 'diffbaseStorage', 'annotations', /a diff-base storage/],
-  ['admission', 'server', 'localhost', /expected an object or a function, or null/],
+  ['admission', 'server', 'localhost', /expected a webhook server such as `new WebhookServer\(\)` of kopf\/webhooks/],
+  ['admission', 'server', {}, /or a function that serves, or null/],
   ['watching', 'labelSelectors', 'a=b', /expected a SelectorMap/],
   ['watching', 'labelSelectors', { pods: 5 }, /Cannot set a selector for pods: expected a string/],
 ]

@@ -5,7 +5,7 @@ import { z } from 'zod'
 import type { Tree } from '../../test/support/answers.ts'
 import { ask, type Reply } from '../../test/support/in-process.ts'
 import { KopfError } from '../errors.ts'
-import { toCrd } from './crd.ts'
+import { toCrd, toCrds } from './crd.ts'
 import { type CustomResource, defineResource } from './resources.ts'
 import type { StandardSchemaV1 } from './schemas.ts'
 
@@ -252,4 +252,54 @@ test.each([
   const make = () => toCrd(thing(z.object({ field })))
   expect(make).toThrow(KopfError)
   expect(make).toThrow(/^Cannot make a definition of things\.example\.com: its spec has types that JSON does not have/)
+})
+
+describe('several versions', () => {
+  const v1 = defineResource({ group, version: 'v1', kind: 'Thing', spec: z.object({ size: z.string() }) })
+  const v2 = defineResource({ group, version: 'v2', kind: 'Thing', spec: z.object({ gigabytes: z.number() }) })
+  const versionsOf = (definition: object) =>
+    (definition as { spec: { versions: Tree[] } }).spec.versions.map(({ name, storage, served }) => [
+      name,
+      storage,
+      served,
+    ])
+
+  test('the first one is stored, all are served, each with its own schema', () => {
+    const definition = toCrd(v2, v1)
+    expect(versionsOf(definition)).toEqual([
+      ['v2', true, true],
+      ['v1', false, true],
+    ])
+    expect(definition).toMatchObject({
+      spec: {
+        versions: [
+          { schema: { openAPIV3Schema: { properties: { spec: { required: ['gigabytes'] } } } } },
+          { schema: { openAPIV3Schema: { properties: { spec: { required: ['size'] } } } } },
+        ],
+      },
+    })
+  })
+
+  test('of several resources each has one definition, which stores the version that Kubernetes prefers', () => {
+    const beta = defineResource({ group, version: 'v3beta1', kind: 'Thing' })
+    const other = defineResource({ group, version: 'v1', kind: 'Other' })
+    const definitions = toCrds([beta, v1, other, v2])
+    expect(definitions.map(({ metadata }) => metadata.name)).toEqual([`things.${group}`, `others.${group}`])
+    expect(versionsOf(definitions[0]!)).toEqual([
+      ['v2', true, true],
+      ['v1', false, true],
+      ['v3beta1', false, true],
+    ])
+  })
+
+  test.each([
+    ['a version that is there twice', [v1, v1], /the version v1 is there twice/],
+    [
+      'another resource',
+      [v1, defineResource({ group, version: 'v2', kind: 'Other' })],
+      /others.example.com is another/,
+    ],
+  ] as const)('%s is refused', (_, [first, second], expected) => {
+    expect(() => toCrd(first, second)).toThrow(expected)
+  })
 })

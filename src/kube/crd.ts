@@ -3,6 +3,7 @@
  * user become the schema of the API server, as far as it can check them.
  */
 import { KopfError } from '../errors.ts'
+import { compareKubeVersions } from './kube-versions.ts'
 import type { KubeObject } from './objects.ts'
 import type { CustomResource } from './resources.ts'
 import type { StandardSchemaV1 } from './schemas.ts'
@@ -10,15 +11,13 @@ import { type Schema, toStructural } from './structural.ts'
 
 const anything: Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
 
-/** An `apiextensions.k8s.io/v1` definition with one version, served and stored. */
-export function toCrd(definition: CustomResource<object>): KubeObject {
-  const { group, version, kind, plural, singular, shortNames, categories, scope } = definition
-  if (kind === undefined || plural === undefined) {
-    throw new KopfError(
-      'KOPF_CRD',
-      'Cannot make a definition of a resource that is only named: define it with defineResource',
-    )
-  }
+/**
+ * An `apiextensions.k8s.io/v1` definition. The first version given is the one that is stored; further ones are served too, and
+ * need conversions (`on.convert`) where they differ in more than their name.
+ */
+export function toCrd(definition: CustomResource<object>, ...versions: readonly CustomResource<object>[]): KubeObject {
+  checkVersions(definition, versions)
+  const { group, kind, plural, singular, shortNames, categories, scope } = definition
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
@@ -34,16 +33,48 @@ export function toCrd(definition: CustomResource<object>): KubeObject {
         ...(shortNames.length > 0 ? { shortNames: [...shortNames] } : {}),
         ...(categories.length > 0 ? { categories: [...categories] } : {}),
       },
-      versions: [
-        {
-          name: version,
-          served: true,
-          storage: true,
-          schema: { openAPIV3Schema: objectSchema(definition) },
-          ...(definition.status === undefined ? {} : { subresources: { status: {} } }),
-        },
-      ],
+      versions: [definition, ...versions].map((one, position) => ({
+        name: one.version,
+        served: true,
+        storage: position === 0,
+        schema: { openAPIV3Schema: objectSchema(one) },
+        ...(one.status === undefined ? {} : { subresources: { status: {} } }),
+      })),
     },
+  }
+}
+
+/** One for each resource, with all of its versions; the one that Kubernetes would prefer is stored. */
+export function toCrds(definitions: readonly CustomResource<object>[]): KubeObject[] {
+  const byName = new Map<string, CustomResource<object>[]>()
+  for (const definition of definitions) {
+    const name = `${definition.plural}.${definition.group}`
+    byName.set(name, [...(byName.get(name) ?? []), definition])
+  }
+  return [...byName.values()].map((versions) => {
+    const [stored, ...others] = versions.toSorted((a, b) => compareKubeVersions(b.version, a.version))
+    return toCrd(stored!, ...others)
+  })
+}
+
+function checkVersions(definition: CustomResource<object>, versions: readonly CustomResource<object>[]): void {
+  const { group, plural, kind } = definition
+  if (kind === undefined || plural === undefined) {
+    throw new KopfError(
+      'KOPF_CRD',
+      'Cannot make a definition of a resource that is only named: define it with defineResource',
+    )
+  }
+  const names = new Set([definition.version])
+  for (const other of versions) {
+    const isSame = other.group === group && other.plural === plural && other.kind === kind
+    if (isSame && !names.has(other.version)) names.add(other.version)
+    else {
+      const why = isSame
+        ? `the version ${other.version} is there twice`
+        : `${other.plural}.${other.group} is another one`
+      throw new KopfError('KOPF_CRD', `Cannot make one definition of several versions of ${plural}.${group}: ${why}`)
+    }
   }
 }
 

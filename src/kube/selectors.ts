@@ -51,6 +51,11 @@ export class ResourceSelector {
     )
   }
 
+  /** Whether the resource is meant, in this version or another: what converts is for all of them. */
+  matchesAnyVersion(resource: Resource): boolean {
+    return this.matches({ ...resource, version: this.version ?? resource.version })
+  }
+
   /** As users would write it: for messages. */
   toString(): string {
     const { group, version, category, fn } = this

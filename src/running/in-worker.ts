@@ -15,7 +15,7 @@ type NotInWorkers = 'client' | 'execute' | 'indices' | 'settings' | 'subhandler'
 
 /**
  * What a function in a worker is called with: `WorkerArgs<'create', typeof Database>`. Copies, but for what speaks with the
- * operator: `patch`, `logger`, `recorder`, `signal`, `stopped`.
+ * operator: `patch`, `logger`, `recorder`, `signal`, `stopped`, `warnings`.
  */
 export type WorkerArgs<
   K extends Kind | ActivityKind,

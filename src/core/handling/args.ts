@@ -10,8 +10,11 @@ import type { Logger } from '../../util/log.ts'
 import type { Diff, HandlerReason } from '../causation/causes.ts'
 import type { Patch } from '../patching/patch.ts'
 import type { Settings } from '../settings.ts'
+import type { SslPeer } from '../webhook-server.ts'
+import type { AdmissionOperation } from './handler.ts'
 import type { Index } from './index-table.ts'
 import type {
+  AdmissionOptions,
   BackgroundOptions,
   CancellationOptions,
   CompareOptions,
@@ -159,6 +162,59 @@ export interface TimerArgs<T, M> extends ObjectArgs<T, M>, RetryArgs {
 /** What is found goes into the index; the object itself is not changed here. */
 export interface IndexArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch'>, RetryArgs {}
 
+/** Who made the request, as the API server says. */
+export interface UserInfo {
+  readonly username?: string
+  readonly uid?: string
+  readonly groups?: readonly string[]
+  readonly extra?: Readonly<Record<string, readonly string[]>>
+}
+
+/** Of an object that is created with `generateName` there is no name yet, and no uid of one that is created. */
+export interface AdmissionArgs<T, M> extends Omit<ObjectArgs<T, M>, 'name' | 'uid'>, RetryArgs {
+  readonly name: string | undefined
+  readonly uid: string | undefined
+  readonly operation: AdmissionOperation
+  /** Undefined for the object itself. */
+  readonly subresource: string | undefined
+  /** Whether nothing will come of the request: then nothing may come of the handler either. */
+  readonly dryrun: boolean
+  /** What is pushed here is shown to whoever made the request. */
+  readonly warnings: string[]
+  readonly userinfo: UserInfo
+  /** Of the request of the API server, by lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  /** The client certificate of the API server, if one was asked for and verified. */
+  readonly sslpeer: SslPeer | undefined
+  /** The whole object as it is; undefined where it is created. */
+  readonly old: Body<T> | undefined
+  /** The whole object as it would be; undefined where it is deleted. */
+  readonly new: Body<T> | undefined
+  readonly diff: Diff
+}
+
+/** The object in the version it is converted from. */
+export interface ConvertArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch' | 'recorder'> {
+  /** The versions, such as `v1`. */
+  readonly from: string
+  readonly to: string
+}
+
+/**
+ * What is different in the other version: stanzas that are not named stay as they are, null removes them. Of the metadata,
+ * only labels and annotations can be changed.
+ */
+export type Converted<T> = {
+  readonly [K in keyof T as K extends 'apiVersion' | 'kind' | 'metadata' ? never : K]?: DeepReadonly<T[K]> | null
+} & {
+  readonly apiVersion?: string
+  readonly kind?: string
+  readonly metadata?: {
+    readonly labels?: Readonly<Record<string, string>> | null
+    readonly annotations?: Readonly<Record<string, string>> | null
+  }
+}
+
 export interface ActivityArgs<M> extends CommonArgs<M>, RetryArgs {
   readonly settings: Settings
 }
@@ -173,6 +229,8 @@ export interface ArgsOf<T, M> {
   index: IndexArgs<T, M>
   daemon: DaemonArgs<T, M>
   timer: TimerArgs<T, M>
+  validate: AdmissionArgs<T, M>
+  mutate: AdmissionArgs<T, M>
 }
 
 export type Kind = keyof ArgsOf<OpenObject, object>
@@ -181,7 +239,7 @@ export type Kind = keyof ArgsOf<OpenObject, object>
 export type Args<K extends Kind, R extends ResourceLike, M = Record<string, unknown>> = ArgsOf<ObjectOf<R>, M>[K]
 
 /** What filters see: no attempt is under way yet. */
-type FilterArgs<A> = Omit<A, keyof RetryArgs | 'param' | 'patch' | 'subhandler' | 'execute' | 'stopped'>
+type FilterArgs<A> = Omit<A, keyof RetryArgs | 'param' | 'patch' | 'subhandler' | 'execute' | 'stopped' | 'warnings'>
 
 type Filtered<A> = NamedOptions & FilterOptions<FilterArgs<A>>
 type Compared<A> = CompareOptions<FilterArgs<A>>
@@ -206,6 +264,14 @@ export interface OptionsOf<A> {
   index: Filtered<A> & RetryOptions
   daemon: Filtered<A> & RetryOptions & BackgroundOptions<FilterArgs<A>> & CancellationOptions
   timer: Filtered<A> & RetryOptions & BackgroundOptions<FilterArgs<A>> & RhythmOptions
+  validate: Filtered<A> & AdmissionOptions
+  mutate: Filtered<A> & AdmissionOptions
+}
+
+export interface ConvertOptions<From, To> extends NamedOptions {
+  /** The version, such as `v1`; or the definition of the resource in that version, for its types. */
+  readonly from: From
+  readonly to: To
 }
 
 export type FieldOptions<A> = Omit<Filtered<A>, 'field'> & RetryOptions & Compared<A>

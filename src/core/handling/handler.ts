@@ -41,6 +41,25 @@ export interface Background {
   readonly cancellation: Cancellation
 }
 
+export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
+
+/** Of which requests to the API server a handler is asked, and what the API server may expect of it. */
+export interface Admission {
+  /** Undefined for all. */
+  readonly operations: readonly AdmissionOperation[] | undefined
+  /** Undefined for the object itself; `*` for it and all its subresources. */
+  readonly subresource: string | undefined
+  readonly persistent: boolean
+  readonly sideEffects: boolean
+  readonly ignoreFailures: boolean
+}
+
+/** Between which versions of a resource a handler converts. */
+export interface Conversion {
+  readonly from: string
+  readonly to: string
+}
+
 export interface Handler {
   /** `create`, `event`, …: for messages, and the id of anonymous functions. */
   readonly kind: string
@@ -83,4 +102,7 @@ export interface Handler {
   readonly background: Background | undefined
   /** What an indexing function fills. */
   readonly index: IndexTable | undefined
+  /** Those that validate and mutate. */
+  readonly admission: Admission | undefined
+  readonly conversion: Conversion | undefined
 }

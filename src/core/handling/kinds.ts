@@ -2,8 +2,11 @@
 import type { HandlerReason } from '../causation/causes.ts'
 import type { ErrorsMode } from './handler.ts'
 
-/** Where handlers are kept and called: before all others, with every event, with changes, beside the object, or with the operator. */
-export type Room = 'index' | 'event' | 'change' | 'background' | 'activity'
+/**
+ * Where handlers are kept and called: before all others, with every event, with changes, beside the object, when the API
+ * server asks before it stores an object or shows it in another version, or with the operator.
+ */
+export type Room = 'index' | 'event' | 'change' | 'background' | 'admission' | 'conversion' | 'activity'
 
 /** How messages call them, as in Kopf. */
 type Title = 'Handler' | 'Indexer' | 'Daemon' | 'Timer' | 'Activity'
@@ -42,6 +45,14 @@ const changing: Kind = {
 const background = ['initialDelay', 'finalizer']
 const activity: Kind = { ...changing, room: 'activity', title: 'Activity', options: [...common, ...retrying] }
 
+/** Called with a request that is either let through or not: there is nothing to try again on. */
+const admission: Kind = {
+  ...changing,
+  room: 'admission',
+  errors: 'permanent',
+  options: [...common, ...filtering, 'operations', 'subresource', 'persistent', 'sideEffects', 'ignoreFailures'],
+}
+
 export type ActivityKind = 'startup' | 'cleanup' | 'login' | 'probe'
 
 export type HandlerKind =
@@ -54,6 +65,9 @@ export type HandlerKind =
   | 'index'
   | 'daemon'
   | 'timer'
+  | 'validate'
+  | 'mutate'
+  | 'convert'
   | ActivityKind
 
 export const kinds: Readonly<Record<HandlerKind | 'subhandler', Kind>> = {
@@ -86,6 +100,10 @@ export const kinds: Readonly<Record<HandlerKind | 'subhandler', Kind>> = {
     needsFinalizer: true,
     options: [...changing.options, ...background, 'interval', 'sharp', 'idle'],
   },
+  validate: admission,
+  mutate: admission,
+  // Called for every object of a list: success is what is expected.
+  convert: { ...admission, room: 'conversion', successLevel: 'debug', options: [...common, 'from', 'to'] },
   startup: activity,
   cleanup: activity,
   login: activity,

@@ -3,7 +3,7 @@ import { KopfError } from '../../errors.ts'
 import { type Duration, toMs } from '../../util/duration.ts'
 import { suggestName } from '../../util/suggestions.ts'
 import { ABSENT, type Absent, PRESENT, type Present } from './filters.ts'
-import type { ErrorsMode, FieldPath, ValuePattern } from './handler.ts'
+import type { AdmissionOperation, ErrorsMode, FieldPath, ValuePattern } from './handler.ts'
 
 /** A label or an annotation: the exact value, PRESENT, ABSENT, or a callback that gets undefined where there is none. */
 type MetaPattern<A> = string | Present | Absent | ((value: string | undefined, args: A) => unknown)
@@ -68,6 +68,19 @@ export interface CancellationOptions {
   readonly cancellationPolling?: Duration
 }
 
+export interface AdmissionOptions {
+  /** Only these operations: `['CREATE', 'UPDATE']`. Default: all. */
+  readonly operations?: readonly AdmissionOperation[]
+  /** Only this subresource, such as `status`; `*` for the object and all its subresources. Default: the object itself. */
+  readonly subresource?: string
+  /** Whether the webhook stays in the managed configuration when the operator stops: then nothing gets past it. Default: false. */
+  readonly persistent?: boolean
+  /** Whether it does more than answer, unless `dryrun` is true. Default: false. */
+  readonly sideEffects?: boolean
+  /** Whether requests go through when it cannot be asked. Default: false. */
+  readonly ignoreFailures?: boolean
+}
+
 /** A timer has an interval, or waits for changes to settle, or both. */
 export type RhythmOptions =
   | { readonly interval: Duration; readonly idle?: Duration; readonly sharp?: boolean }
@@ -117,6 +130,35 @@ export function readFlag(options: Options, name: string, what: string, byDefault
 export function readInitialDelay(value: unknown, what: string): number | ((args: never) => unknown) | undefined {
   if (value === undefined || typeof value === 'function') return value as ((args: never) => unknown) | undefined
   return toMs(value as Duration, `the initialDelay of ${what}`)
+}
+
+const operations: readonly AdmissionOperation[] = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT']
+
+/** Undefined for all of them. */
+export function readOperations(value: unknown, what: string): readonly AdmissionOperation[] | undefined {
+  if (value === undefined) return undefined
+  if (!Array.isArray(value) || value.length === 0) {
+    return refuse(what, `"operations" is a list such as ["CREATE", "UPDATE"]; leave it out for all of them`)
+  }
+  for (const one of value) {
+    if (!operations.includes(one))
+      refuse(what, `"operations" has ${JSON.stringify(one)}: there are ${operations.join(', ')}`)
+  }
+  return Object.freeze([...new Set(value as AdmissionOperation[])])
+}
+
+export function readSubresource(value: unknown, what: string): string | undefined {
+  if (value === undefined) return undefined
+  if (typeof value === 'string' && /^(\*|[a-z]([-a-z0-9]*[a-z0-9])?)$/.test(value)) return value
+  return refuse(what, `"subresource" is a name such as "status", or "*" for the object and all its subresources`)
+}
+
+/** A version such as `v1beta1`, or a definition that has one. */
+export function readVersion(options: Options, name: 'from' | 'to', what: string): string {
+  const value = options[name]
+  const version = typeof value === 'object' && value !== null ? (value as { version?: unknown }).version : value
+  if (typeof version === 'string' && /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(version)) return version
+  return refuse(what, `"${name}" is a version of it: { from: "v1", to: "v2" }`)
 }
 
 export function readWhen(value: unknown, what: string): ((args: never) => unknown) | undefined {

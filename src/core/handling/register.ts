@@ -4,7 +4,7 @@
  */
 import type { ResourceLike } from '../../kube/resources.ts'
 import { toSelector } from '../../kube/selectors.ts'
-import type { Background, FieldPath, Handler, HandlerFunction } from './handler.ts'
+import type { Admission, Background, Conversion, FieldPath, Handler, HandlerFunction } from './handler.ts'
 import { IndexTable } from './index-table.ts'
 import { type HandlerKind, type Kind, kindOf, kinds } from './kinds.ts'
 import {
@@ -17,7 +17,10 @@ import {
   readFlag,
   readInitialDelay,
   readMetaPatterns,
+  readOperations,
   readRetries,
+  readSubresource,
+  readVersion,
   readWhen,
   refuse,
 } from './options.ts'
@@ -40,12 +43,12 @@ export function createHandler(
   const own = checkFunction(fn, what)
   const id = readId(checked['id'], what) ?? (nameOf(own) || kind)
   const field = readFieldPath(fieldPath ?? checked['field'], what)
+  const conversion = row.room === 'conversion' ? readConversion(checked, what) : undefined
   return {
     ...readBehaviour(row, checked, what),
     ...readFilters(checked, field, what),
     kind,
-    // The id of an index is its name, by which others ask for it.
-    id: field === undefined || row.room === 'index' ? id : `${id}/${field.join('.')}`,
+    id: completeId(id, { row, field, conversion }),
     fn: own,
     selector,
     deleted: readFlag(checked, 'deleted', what),
@@ -54,7 +57,21 @@ export function createHandler(
     needsChange: row.needsChange,
     background: row.room === 'background' ? readBackground(kind, checked, what) : undefined,
     index: row.room === 'index' ? new IndexTable() : undefined,
+    admission: row.room === 'admission' ? readAdmission(checked, what) : undefined,
+    conversion,
   }
+}
+
+interface IdParts {
+  readonly row: Kind
+  readonly field: readonly string[] | undefined
+  readonly conversion: Conversion | undefined
+}
+
+/** With what tells apart several uses of one function; but the id of an index is its name, by which others ask for it. */
+function completeId(id: string, { row, field, conversion }: IdParts): string {
+  if (conversion !== undefined) return `${id}/${conversion.from}-${conversion.to}`
+  return field === undefined || row.room === 'index' ? id : `${id}/${field.join('.')}`
 }
 
 /** The id is the parent's and its own; without one of its own, the name of the function. The field is not part of it. */
@@ -84,6 +101,8 @@ export function createSubhandler(
     needsChange: parent.needsChange,
     background: undefined,
     index: undefined,
+    admission: undefined,
+    conversion: undefined,
   }
 }
 
@@ -135,6 +154,22 @@ function readRhythm(options: Options, what: string): Background['rhythm'] {
   }
   if (sharp && intervalMs === undefined) refuse(what, '"sharp" needs an "interval" to be sharp about')
   return { intervalMs, sharp, idleMs }
+}
+
+function readAdmission(options: Options, what: string): Admission {
+  return {
+    operations: readOperations(options['operations'], what),
+    subresource: readSubresource(options['subresource'], what),
+    persistent: readFlag(options, 'persistent', what),
+    sideEffects: readFlag(options, 'sideEffects', what),
+    ignoreFailures: readFlag(options, 'ignoreFailures', what),
+  }
+}
+
+function readConversion(options: Options, what: string): Conversion {
+  const [from, to] = [readVersion(options, 'from', what), readVersion(options, 'to', what)]
+  if (from === to) refuse(what, `"from" and "to" are the same version "${to}"`)
+  return { from, to }
 }
 
 type Filters = Pick<Handler, 'labels' | 'annotations' | 'when' | 'field' | 'value' | 'old' | 'new'>

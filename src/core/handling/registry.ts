@@ -87,11 +87,22 @@ export class Registry {
 
   /** One for each way of naming resources: what has to be looked for in the cluster. */
   selectors(): ResourceSelector[] {
-    const found: ResourceSelector[] = []
-    for (const { selector } of this.#handlers) {
-      if (selector !== undefined && !found.some((other) => isSame(other, selector))) found.push(selector)
-    }
-    return found
+    return distinct(this.#handlers)
+  }
+
+  /** Of those whose objects are to be watched. */
+  get watchedSelectors(): ResourceSelector[] {
+    return distinct(this.#handlers.filter((handler) => !isAsked(handler)))
+  }
+
+  /** Those that the API server calls, on its own account. */
+  get asked(): readonly Handler[] {
+    return this.#handlers.filter(isAsked)
+  }
+
+  /** Of those. */
+  get askedSelectors(): ResourceSelector[] {
+    return distinct(this.asked)
   }
 
   /** Undefined where the same activity is there already. */
@@ -133,13 +144,43 @@ function isSameHandler(a: Handler, b: Handler): boolean {
   return a === b || (a.index !== undefined && a.index === b.index && a.fn === b.fn && a.selector === b.selector)
 }
 
-/** Different functions under one id. Indices and other handlers have ids apart. */
+/** Different functions under one id, or of one purpose. What has ids for other purposes has them apart. */
 function isRival(a: Handler, b: Handler): boolean {
-  return a.id === b.id && a.fn !== b.fn && (a.index === undefined) === (b.index === undefined)
+  if (idsOf(a) !== idsOf(b)) return false
+  // By the path alone nobody could tell whether the one that validates is meant, or the one that mutates.
+  if (a.admission !== undefined && a.kind !== b.kind) return a.id === b.id
+  if (a.fn === b.fn) return false
+  if (a.conversion === undefined || b.conversion === undefined) return a.id === b.id
+  return a.conversion.from === b.conversion.from && a.conversion.to === b.conversion.to
 }
 
-function whatIdsAreFor({ index }: Handler): string {
-  return index === undefined ? 'progress is stored under the id' : 'one would overwrite what the other has indexed'
+const purposes = {
+  progress: 'progress is stored under the id',
+  index: 'one would overwrite what the other has indexed',
+  admission: 'the API server calls them by the id',
+  conversion: 'there is one way from a version to another',
+} as const
+
+function idsOf({ index, admission, conversion }: Handler): keyof typeof purposes {
+  if (index !== undefined) return 'index'
+  if (admission !== undefined) return 'admission'
+  return conversion === undefined ? 'progress' : 'conversion'
+}
+
+function whatIdsAreFor(handler: Handler): string {
+  return purposes[idsOf(handler)]
+}
+
+function isAsked({ admission, conversion }: Handler): boolean {
+  return admission !== undefined || conversion !== undefined
+}
+
+function distinct(handlers: readonly Handler[]): ResourceSelector[] {
+  const found: ResourceSelector[] = []
+  for (const { selector } of handlers) {
+    if (selector !== undefined && !found.some((other) => isSame(other, selector))) found.push(selector)
+  }
+  return found
 }
 
 /** By their text, in which all notations of one name are the same; functions have none that would tell them apart. */
@@ -148,7 +189,14 @@ function isSame(a: ResourceSelector, b: ResourceSelector): boolean {
 }
 
 function byRoom(handlers: readonly Handler[]): { readonly [R in ObjectRoom]: readonly Handler[] } {
-  const rooms: Record<ObjectRoom, Handler[]> = { index: [], event: [], change: [], background: [] }
+  const rooms: Record<ObjectRoom, Handler[]> = {
+    index: [],
+    event: [],
+    change: [],
+    background: [],
+    admission: [],
+    conversion: [],
+  }
   for (const handler of handlers) {
     const room = kindOf(handler)?.room
     if (room !== undefined && room !== 'activity') rooms[room].push(handler)
@@ -156,11 +204,12 @@ function byRoom(handlers: readonly Handler[]): { readonly [R in ObjectRoom]: rea
   return rooms
 }
 
-/** What is only indexed is no change for others. */
+/** What is only indexed, or reviewed, is no change for others. */
 function fieldsOf(handlers: readonly Handler[]): readonly (readonly string[])[] {
   const fields = new Map<string, readonly string[]>()
-  for (const { field, index } of handlers) {
-    if (field !== undefined && index === undefined) fields.set(JSON.stringify(field), field)
+  for (const handler of handlers) {
+    const { field } = handler
+    if (field !== undefined && idsOf(handler) === 'progress') fields.set(JSON.stringify(field), field)
   }
   return [...fields.values()]
 }

@@ -63,7 +63,8 @@ export function liveObjectArgs(subject: Subject, current: () => KubeObject): obj
 export function objectArgs(subject: Subject): object {
   const { body, resource, logger, memo, client, recorder, indices, workers } = subject
   deepFreeze(body)
-  const { metadata } = body
+  // What is asked of the API server is not always an object: the options of an `exec` have no metadata.
+  const metadata = (body.metadata ?? nothing) as KubeObject['metadata']
   return {
     logger,
     memo,

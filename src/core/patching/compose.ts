@@ -1,9 +1,9 @@
 /** What one cycle wants to say, as requests: at most one for the object and one for its status. Pure. */
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
-import { cloneJson, isDeepEqual } from '../../util/equality.ts'
+import { isDeepEqual } from '../../util/equality.ts'
 import { isPlainObject, type Json, setOwn } from '../../util/json.ts'
 import { type JsonPatchOperation, toJsonPatch } from '../../util/json-diff.ts'
-import { applyMergePatch, changesAnything } from '../../util/merge-patch.ts'
+import { applyMergePatch, changesAnything, pickNamed, withoutIdleRemovals } from '../../util/merge-patch.ts'
 import type { PatchFunction } from './patch.ts'
 
 /** All that is wanted of an object: a merge patch, then edits of the result. */
@@ -43,6 +43,14 @@ export function planObjectPatch(body: KubeObject, wish: Wish, hasStatusEndpoint:
   return changesAnything(body as unknown as Json, merge) ? mergePatch(body, merge) : undefined
 }
 
+/** Both at once, as edits of the object at hand: for who is asked about it and does not write it. */
+export function planEdits(body: KubeObject, { merge: given, fns }: Wish): JsonPatchOperation[] {
+  // Without functions, nothing can change but what the patch names: objects may be large, and requests many.
+  const before = fns.length > 0 ? (body as unknown as JsonObject) : pickNamed(body as unknown as JsonObject, given)
+  const merge = withoutIdleRemovals(before, given) as JsonObject
+  return toJsonPatch(before, fulfil(before as unknown as KubeObject, { merge, fns }))
+}
+
 /** The uid in it is a guard: the API refuses to change it, so a successor of the same name is not touched. */
 function mergePatch({ metadata: { uid } }: KubeObject, merge: JsonObject): PlannedPatch {
   const metadata = isPlainObject(merge['metadata']) ? merge['metadata'] : {}
@@ -69,10 +77,10 @@ function fulfil(body: KubeObject, wish: Wish): JsonObject {
   return edit(applyMergePatch(body as unknown as Json, wish.merge), wish)
 }
 
+/** What was merged is nobody else's: it can be edited as it is. */
 function edit(merged: Json, { fns }: Wish): JsonObject {
-  const body = cloneJson(merged)
-  for (const fn of fns) fn(body as unknown as KubeObject)
-  return body as JsonObject
+  for (const fn of fns) fn(merged as unknown as KubeObject)
+  return merged as JsonObject
 }
 
 function pick(source: object, isWanted: (key: string) => boolean): JsonObject {

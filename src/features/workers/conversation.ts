@@ -18,6 +18,7 @@ interface SpeakingArgs {
   readonly recorder?: Recorder
   readonly signal?: AbortSignal
   readonly stopped?: Stopped
+  readonly warnings?: unknown[]
 }
 
 type Message<T extends FromThread['type']> = Extract<FromThread, { readonly type: T }>
@@ -95,6 +96,7 @@ export class Conversation {
   #end(ending: Ending): void {
     this.#over.abort(noLongerNeeded)
     if (this.#args.patch !== undefined) addToPatch(this.#args.patch, ending.merge)
+    this.#args.warnings?.push(...ending.warnings.map(restore))
     if ('thrown' in ending) this.#reject(restore(ending.thrown))
     else this.#resolve(ending.result)
   }

@@ -41,6 +41,8 @@ export type Ending = {
   readonly call: number
   /** What the handler has put into its patch; also if it has thrown then. */
   readonly merge: JsonObject
+  /** What it has pushed to its warnings, likewise. */
+  readonly warnings: readonly Carried[]
 } & ({ readonly result: unknown } | { readonly thrown: Carried; readonly isSpent: boolean })
 
 export type FromThread =

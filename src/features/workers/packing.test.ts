@@ -3,7 +3,7 @@ import { createLiveView } from '../../util/live.ts'
 import { packArgs, packCarefully } from './packing.ts'
 import { unpackArgs } from './thread-args.ts'
 
-const standIns = { logger: 'l', patch: 'p', recorder: 'r', signal: 's', stopped: 'st' }
+const standIns = { logger: 'l', patch: 'p', recorder: 'r', signal: 's', stopped: 'st', warnings: [] }
 
 test('data crosses, what speaks has a stand-in, the rest stays', () => {
   const body = Object.freeze({ spec: Object.freeze({ size: 2n ** 60n }) })

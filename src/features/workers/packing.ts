@@ -15,7 +15,7 @@ export interface PackedArgs {
   readonly missing: readonly string[]
 }
 
-const standIns = ['logger', 'patch', 'recorder', 'signal', 'stopped'] as const
+const standIns = ['logger', 'patch', 'recorder', 'signal', 'stopped', 'warnings'] as const
 
 export type StandIn = (typeof standIns)[number]
 

@@ -4,7 +4,22 @@ import { deepFreeze } from '../../util/frozen.ts'
 import { homebound, type PackedArgs, type StandIn } from './packing.ts'
 
 /** As everywhere: what should be different belongs into the patch. */
-const frozen = ['annotations', 'body', 'diff', 'event', 'labels', 'meta', 'new', 'old', 'resource', 'spec', 'status']
+const frozen = [
+  'annotations',
+  'body',
+  'diff',
+  'event',
+  'headers',
+  'labels',
+  'meta',
+  'new',
+  'old',
+  'resource',
+  'spec',
+  'sslpeer',
+  'status',
+  'userinfo',
+]
 
 export function unpackArgs(packed: PackedArgs, standIns: Readonly<Record<StandIn, unknown>>): object {
   const args: Record<string, unknown> = { ...packed.values }

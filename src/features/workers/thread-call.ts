@@ -9,7 +9,7 @@ import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import { type Duration, toMs } from '../../util/duration.ts'
 import type { LogFields, Logger } from '../../util/log.ts'
 import { toText } from '../../util/log-text.ts'
-import { carry, carryField } from './carried-errors.ts'
+import { type Carried, carry, carryField } from './carried-errors.ts'
 import type { FromThread, ToThread } from './messages.ts'
 import type { StandIn } from './packing.ts'
 import { RemoteSignal } from './remote-signal.ts'
@@ -28,6 +28,7 @@ export class ThreadCall {
   readonly standIns: Readonly<Record<StandIn, unknown>>
   readonly #line: Line
   readonly #patch = createPatch<KubeObject>()
+  readonly #warnings: unknown[] = []
   readonly #signal: RemoteSignal
   readonly #stop: RemoteSignal
   #stopReason: DaemonStoppingReason | undefined
@@ -44,6 +45,7 @@ export class ThreadCall {
       recorder: this.#createRecorder(undefined),
       signal: this.#signal.signal,
       stopped: this.#createStopped(),
+      warnings: this.#warnings,
     }
   }
 
@@ -53,6 +55,10 @@ export class ThreadCall {
       this.#stopReason = message.why
       this.#stop.abort(message.reason)
     } else this.#waits[message.wait]?.(message.isSet)
+  }
+
+  get warnings(): readonly Carried[] {
+    return this.#warnings.map((one) => carry(one))
   }
 
   /** Throws where the patch holds what JSON cannot. */

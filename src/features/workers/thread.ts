@@ -76,7 +76,7 @@ class ThreadProgram implements Line {
   #tellResult(call: ThreadCall, result: unknown): void {
     const merge = readMerge(call)
     try {
-      this.post({ type: 'ended', call: call.id, merge, result })
+      this.post({ type: 'ended', call: call.id, merge, warnings: call.warnings, result })
     } catch (error) {
       throw new PermanentError(
         `Cannot carry what was returned in a worker to the operator: ${describeError(error)}; return plain data, or nothing`,
@@ -87,7 +87,8 @@ class ThreadProgram implements Line {
 
   #tellThrown(call: ThreadCall, error: unknown, { isSpent }: { readonly isSpent: boolean }): void {
     hideOurFrames(error)
-    this.post({ type: 'ended', call: call.id, merge: readMergeOf(call), thrown: carry(error), isSpent })
+    const { id, warnings } = call
+    this.post({ type: 'ended', call: id, merge: readMergeOf(call), warnings, thrown: carry(error), isSpent })
   }
 }
 

@@ -1,0 +1,191 @@
+/**
+ * One request to the API server, reviewed: which handlers it concerns, what they say, and the answer. Called for every
+ * AdmissionReview, by whatever server it came; enters by another door than events, and uses the same filters and calls.
+ */
+import { diffValues } from '../../core/causation/diff.ts'
+import type { Handler } from '../../core/handling/handler.ts'
+import { attempt, type InvokeOptions } from '../../core/handling/invoke.ts'
+import { describeError, type Outcome } from '../../core/handling/outcomes.ts'
+import type { ResourceHandlers } from '../../core/handling/registry.ts'
+import { checkResult, collectWish, type Wishes } from '../../core/handling/results.ts'
+import { type Situation, selectHandlers } from '../../core/handling/select.ts'
+import { objectArgs, type Subject } from '../../core/handling/subject.ts'
+import { planEdits } from '../../core/patching/compose.ts'
+import { createPatch, type Patch } from '../../core/patching/patch.ts'
+import type { WebhookRequestInfo } from '../../core/webhook-server.ts'
+import { WebhookError } from '../../errors.ts'
+import type { JsonObject, KubeObject } from '../../kube/objects.ts'
+import type { Resource } from '../../kube/resources.ts'
+import { type AdmissionRequest, readAdmissionReview, toAdmissionReview } from '../../kube/reviews.ts'
+import { formatResource } from '../../kube/selectors.ts'
+import { withAnySignal } from '../../util/any-signal.ts'
+import { deepFreeze } from '../../util/frozen.ts'
+import type { JsonPatchOperation } from '../../util/json-diff.ts'
+import type { Logger } from '../../util/log.ts'
+import { once } from '../../util/once.ts'
+import { toVerdict } from './verdict.ts'
+import { servicePath } from './webhooks.ts'
+
+export interface Reviewing extends Omit<InvokeOptions, 'logger'> {
+  /** Those that somebody reviews, as far as the cluster has them. */
+  readonly resources: () => readonly Resource[]
+  readonly handlersFor: (resource: Resource) => Pick<ResourceHandlers, 'admission'>
+  /** The object at hand, with all that handlers are given. */
+  readonly subjectOf: (resource: Resource, body: KubeObject, request: AdmissionRequest) => Subject
+  /** Aborted when the operator has no more time for answers. */
+  readonly signal: AbortSignal
+}
+
+/**
+ * Rejects with a `WebhookError` where the request is bad, with the error of a filter that cannot tell, and with the reason of the
+ * signal where nobody waits for the answer any more.
+ */
+export async function reviewAdmission(
+  reviewing: Reviewing,
+  review: unknown,
+  info: WebhookRequestInfo,
+): Promise<object> {
+  const request = readAdmissionReview(review)
+  const resource = findResource(reviewing.resources(), request)
+  const body = request.object ?? request.oldObject!
+  const subject = reviewing.subjectOf(resource, body, request)
+  const warnings: unknown[] = []
+  const args = admissionArgs(subject, request, info)
+  const situation = { resource, body, args: once(() => args({}, {})) }
+  const concerned = selectConcerned(reviewing.handlersFor(resource).admission, situation, { request, info })
+  const options = { ...reviewing, logger: subject.logger }
+  const signals = info.signal === undefined ? [reviewing.signal] : [reviewing.signal, info.signal]
+  const called = await withAnySignal(signals, (signal) =>
+    Promise.all(concerned.map((handler) => call(options, handler, { args, warnings, signal }))),
+  )
+  const { errors, ...wishes } = gather(called)
+  const { edits, problems } = tryEdits(body, wishes, subject.logger)
+  return toAdmissionReview(review, request, toVerdict({ errors: [...errors, ...problems], warnings, edits }))
+}
+
+function findResource(resources: readonly Resource[], { resource: asked }: AdmissionRequest): Resource {
+  const found = resources.find(
+    ({ group, version, plural }) => group === asked.group && version === asked.version && plural === asked.plural,
+  )
+  if (found !== undefined) return found
+  throw new WebhookError(404, `Cannot review ${formatResource(asked)}: the operator has no admission handlers for them`)
+}
+
+interface Asked {
+  readonly request: AdmissionRequest
+  readonly info: WebhookRequestInfo
+}
+
+/** Those that the path names, if it names any; of them, those whose filters match. An empty path names nobody, as in Kopf. */
+function selectConcerned(handlers: readonly Handler[], situation: Situation, { request, info }: Asked): Handler[] {
+  const { webhook } = info
+  const named = webhook === undefined ? handlers : findNamed(handlers, webhook)
+  if (webhook !== undefined && webhook !== '' && named.length === 0) {
+    const known = handlers.map(({ id }) => `"${id}"`).join(', ')
+    throw new WebhookError(
+      404,
+      `Cannot review ${formatResource(situation.resource)}: there is no admission handler "${webhook}" for them, only ${known}`,
+    )
+  }
+  return selectHandlers(
+    named.filter((handler) => isFor(handler, request)),
+    situation,
+  )
+}
+
+/** By the id, mostly; the path of a service has another form of it, which takes long to work out. */
+function findNamed(handlers: readonly Handler[], webhook: string): readonly Handler[] {
+  const found = handlers.filter(({ id }) => id === webhook)
+  return found.length > 0 ? found : handlers.filter(({ id }) => servicePath(id) === webhook)
+}
+
+/** Whether it is for this part of the object; and those that mutate have nothing to mutate when it is deleted, unless they insist. */
+function isFor({ kind, admission }: Handler, { subresource, operation }: AdmissionRequest): boolean {
+  if (admission?.subresource !== '*' && admission?.subresource !== subresource) return false
+  if (kind !== 'mutate' || operation !== 'DELETE') return true
+  return admission?.operations?.length === 1 && admission.operations[0] === 'DELETE'
+}
+
+function isMutating({ kind }: Handler): boolean {
+  return kind === 'mutate'
+}
+
+/** Puts together what is the same for all, and what is given. What is dear is only worked out for those who look at it. */
+type MakeArgs = (own: object, lazy: PropertyDescriptorMap) => object
+
+function admissionArgs(subject: Subject, request: AdmissionRequest, info: WebhookRequestInfo): MakeArgs {
+  const { operation, subresource, dryRun, userInfo, object, oldObject } = request
+  const { name = request.name, namespace = request.namespace } = subject.body.metadata ?? {}
+  const requested = {
+    // What is no object, such as the options of an `exec`, is known by the request alone.
+    name,
+    namespace,
+    operation,
+    subresource,
+    dryrun: dryRun,
+    userinfo: deepFreeze(userInfo),
+    headers: info.headers ?? {},
+    sslpeer: info.sslpeer,
+    new: object,
+  }
+  const diff = { get: once(() => diffValues(oldObject, object)), enumerable: true }
+  const old = { get: () => deepFreeze(oldObject), enumerable: true }
+  // Put into what is made anew for each: copies of so many fields are dear.
+  return (own, lazy) =>
+    Object.defineProperties(Object.assign(objectArgs(subject), requested, own), { old, diff, ...lazy })
+}
+
+interface CallArgs {
+  readonly args: MakeArgs
+  readonly warnings: unknown[]
+  readonly signal: () => AbortSignal
+}
+
+interface Called {
+  readonly handler: Handler
+  readonly patch: Patch<KubeObject>
+  readonly outcome: Outcome
+}
+
+async function call(options: InvokeOptions, handler: Handler, { args, warnings, signal }: CallArgs): Promise<Called> {
+  const patch = createPatch<KubeObject>()
+  const progress = { startedMs: options.clock.now(), retries: 0 }
+  const outcome = await attempt(options, handler, progress, {
+    args: (retryArgs) =>
+      args({ ...retryArgs, param: handler.param, patch, warnings }, { signal: { get: signal, enumerable: true } }),
+    // What is returned is stored nowhere: there is no object yet whose status could have it.
+    finish: () => void checkResult(handler, patch, undefined),
+  })
+  if (outcome.type === 'done' && !isMutating(handler) && !patch.isEmpty) {
+    options.logger.warn(
+      `Handler '${handler.id}' validates, and what it has put into its patch is left out: use on.mutate.`,
+    )
+  }
+  return { handler, patch, outcome }
+}
+
+/**
+ * All wishes in the order of registration, and all errors. The API server takes no patches of validating webhooks: with one, the
+ * answer would not count, and whoever asked would be told of the patch in place of what is wrong.
+ */
+function gather(called: readonly Called[]): Wishes & { readonly errors: readonly unknown[] } {
+  const wishes: Wishes = { merge: {} as JsonObject, fns: [] }
+  for (const one of called) if (isMutating(one.handler)) collectWish(wishes, one)
+  const errors = called.flatMap(({ outcome }) => (outcome.type === 'done' ? [] : [outcome.error]))
+  return { ...wishes, errors }
+}
+
+/** Functions of the user are in it: what goes wrong in them refuses the request, as if the handler itself had failed. */
+function tryEdits(body: KubeObject, wishes: Wishes, logger: Logger): Edits {
+  try {
+    return { edits: planEdits(body, wishes), problems: [] }
+  } catch (error) {
+    logger.error(describeError(error), { error })
+    return { edits: [], problems: [error] }
+  }
+}
+
+interface Edits {
+  readonly edits: readonly JsonPatchOperation[]
+  readonly problems: readonly unknown[]
+}
