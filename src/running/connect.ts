@@ -18,7 +18,8 @@ export interface ConnectionOptions {
 
 interface Connected {
   readonly transport: Transport
-  readonly defaultNamespace: string | undefined
+  /** Undefined for a transport that was given. */
+  readonly info: ConnectionInfo | undefined
   close(): Promise<void>
 }
 
@@ -34,7 +35,12 @@ export class Connection {
 
   /** Undefined before the connection is found, and where it does not say. */
   get defaultNamespace(): string | undefined {
-    return this.#connected?.defaultNamespace
+    return this.#connected?.info?.defaultNamespace
+  }
+
+  /** The one that was found. */
+  get info(): ConnectionInfo | undefined {
+    return this.#connected?.info
   }
 
   /** Once for all who ask; where it has failed, the next one tries again. */
@@ -59,10 +65,10 @@ export class Connection {
 }
 
 async function find({ transport, connection, login }: ConnectionOptions): Promise<Connected> {
-  if (transport !== undefined) return { transport, defaultNamespace: undefined, close: async () => {} }
+  if (transport !== undefined) return { transport, info: undefined, close: async () => {} }
   const found = connection ?? (await login?.()) ?? loginByDefault()
   const opened = createHttpsTransport(found)
-  return { transport: opened, defaultNamespace: found.defaultNamespace, close: () => opened.close() }
+  return { transport: opened, info: found, close: () => opened.close() }
 }
 
 function loginByDefault(): ConnectionInfo {

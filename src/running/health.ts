@@ -27,6 +27,8 @@ interface Stream {
 
 export class Health {
   phase: Facts['phase'] = 'starting'
+  /** Undefined where there are none. */
+  webhooks: Facts['webhooks']
   readonly #clock: Clock
   readonly #gauges: Gauges
   readonly #streams = new Set<Stream>()
@@ -63,6 +65,7 @@ export class Health {
     return judgeReadiness({
       nowMs: monotonicOf(this.#clock),
       phase: this.phase,
+      webhooks: this.webhooks,
       streams: [...this.#streams],
       credentials: this.#credentials,
       queue: { objects: queue?.size ?? 0, waiting: queue?.waiting ?? 0, waitingSinceMs: queue?.waitingSinceMs },

@@ -30,6 +30,8 @@ export interface OrchestrateOptions {
   readonly scope: Scope
   readonly tasks: TaskGroup
   readonly health: Health
+  /** Called each time it is known anew what the cluster serves. */
+  readonly onLooked: () => void
   /** Called once, when all objects that were there at the start and are indexed are in the indices. */
   readonly onIndexed: () => void
 }
@@ -98,6 +100,7 @@ export class Orchestra {
     }
     const { resources, unresolved } = resolveResources(registry, insights.resources, logger)
     for (const resource of resources) this.#serve(resource)
+    this.#options.onLooked()
     if (unresolved.length === 0) return
     if (isFirst) {
       logger.warn(`Unresolved resources cannot be served (try creating their CRDs): ${unresolved.join(', ')}`)
@@ -271,6 +274,14 @@ export class Orchestra {
       }
     }
     this.#unindex(({ body }) => body.metadata.namespace === name)
+  }
+
+  /** What is remembered of an object, by whichever version of its resource it is watched. */
+  memoryOf({ group, plural }: Resource, uid: string): Memory | undefined {
+    for (const { resource, memories } of this.#served.values()) {
+      if (resource.group === group && resource.plural === plural && memories.has(uid)) return memories.get(uid)
+    }
+    return undefined
   }
 
   /** Resolves when no indexing function is under way that was when this was asked. */

@@ -5,15 +5,16 @@ import { formatResource, type ResourceSelector, selectResources } from '../kube/
 import type { Logger } from '../util/log.ts'
 
 export interface Resolved {
+  /** Those whose objects are to be watched. */
   readonly resources: readonly Resource[]
-  /** Nothing in the cluster is meant by these, or too much. */
+  /** Nothing in the cluster is meant by these. */
   readonly unresolved: readonly ResourceSelector[]
 }
 
 export function resolveResources(registry: Registry, known: readonly Resource[], logger: Logger): Resolved {
   const resources = new Map<string, Resource>()
   const unresolved: ResourceSelector[] = []
-  for (const selector of registry.selectors()) {
+  for (const selector of registry.watchedSelectors) {
     const { selected, ambiguous, candidates } = selectResources(selector, known)
     if (ambiguous) {
       const names = candidates.map(formatResource).join(', ')
@@ -22,6 +23,10 @@ export function resolveResources(registry: Registry, known: readonly Resource[],
       unresolved.push(selector)
     }
     for (const resource of selected) resources.set(formatResource(resource), resource)
+  }
+  // Who is asked about resources does not mind which of several is meant, but cannot be asked about what is not there.
+  for (const selector of registry.askedSelectors) {
+    if (selectResources(selector, known).candidates.length === 0) unresolved.push(selector)
   }
   return { resources: [...resources.values()].filter((one) => canServe(registry, one, logger)), unresolved }
 }

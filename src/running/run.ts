@@ -4,6 +4,7 @@ import { setMaxListeners } from 'node:events'
 import { availableParallelism } from 'node:os'
 import type { Session } from '../client/calls.ts'
 import { createClient } from '../client/client.ts'
+import { readClusterSigns } from '../client/cluster-signs.ts'
 import type { Indices } from '../core/handling/args.ts'
 import { describeError } from '../core/handling/outcomes.ts'
 import { isSuspiciousName } from '../core/handling/register.ts'
@@ -13,21 +14,24 @@ import type { Endpoint } from '../features/health/endpoint.ts'
 import { createPostingSink } from '../features/posting/log-lines.ts'
 import { createPoster, type Poster } from '../features/posting/poster.ts'
 import { WorkerPool } from '../features/workers/pool.ts'
-import { type Clock, noLongerNeeded, systemClock } from '../util/clock.ts'
+import { type Clock, systemClock } from '../util/clock.ts'
 import { toMs } from '../util/duration.ts'
 import type { HealthAddress } from '../util/health-address.ts'
 import { createLogger, defaultLogSink, type Logger, type LogSink, toLogSink } from '../util/log.ts'
 import { TaskGroup } from '../util/tasks.ts'
 import { packageVersion } from '../util/version.ts'
+import { within } from '../util/within.ts'
 import { Activities } from './activities.ts'
+import { type Admission, checkAdmission } from './admission.ts'
 import { Connection } from './connect.ts'
 import { createRuntime } from './create-runtime.ts'
+import { createDoors, type Doors } from './doors.ts'
 import { Health } from './health.ts'
 import { readHealthAddress, serveHealth } from './health-endpoint.ts'
 import { Insights } from './insights.ts'
 import type { Memory } from './memories.ts'
 import { checkMemo } from './memos.ts'
-import { Orchestra } from './orchestrate.ts'
+import type { Orchestra } from './orchestrate.ts'
 import type { Blueprint, RunningOperator, RunOptions } from './run-options.ts'
 import type { Arrival, Runtime } from './runtime.ts'
 import { createOperatorSession } from './session.ts'
@@ -36,6 +40,10 @@ import { Watchdog } from './watchdog.ts'
 /** After the time for handlers is up: to write what they have come to. */
 const lastWritesMs = 1000
 const lastEventsMs = 2000
+/** To take back what the cluster was told of the webhooks: without it, they would be asked for in vain. */
+const withdrawalMs = 10_000
+/** For webhook servers that do not end when they are told to. */
+const lastReviewsMs = 10_000
 
 export async function startOperator(blueprint: Blueprint, options: RunOptions): Promise<RunningOperator> {
   checkMemo(blueprint.memo)
@@ -83,6 +91,7 @@ class Run implements RunningOperator {
   #queue: KeyedQueue<Memory, Arrival> | undefined
   #background: Background<Memory> | undefined
   #orchestra: Orchestra | undefined
+  #admission: Admission | undefined
   /** No handler of objects is called before the indices are complete; without any they are. */
   #isIndexed: boolean
   #stopping: Promise<void> | undefined
@@ -146,27 +155,18 @@ class Run implements RunningOperator {
     this.#logger.debug(`Starting kopf ${packageVersion()}.`)
     try {
       await this.#activities.run('startup', this.#until(this.#tasks.signal))
+      checkAdmission(registry, this.#blueprint.settings)
       await this.#serveHealth()
       await this.#connection.open()
       this.#health.loggedIn()
       const runtime = this.#createRuntime()
-      const orchestra = new Orchestra(runtime, {
-        registry,
-        insights: this.#insights,
-        scope: { namespaces: this.#options.clusterwide ? undefined : this.#options.namespaces },
-        tasks: this.#tasks,
-        health: this.#health,
-        onIndexed: () => {
-          this.#isIndexed = true
-          runtime.queue.recheckLimit()
-        },
-      })
+      const { orchestra, admission } = this.#createDoors(runtime)
       this.#orchestra = orchestra
+      this.#admission = admission
       this.#posting = this.#poster!.run(this.#end.signal)
       if (this.#clock === systemClock) this.#tasks.run((ending) => this.#watchdog.checkLoop(ending))
       this.#tasks.run(async (ending) => {
-        await orchestra.start(ending)
-        if (!ending.aborted) this.#health.phase = 'running'
+        await Promise.all([this.#startWatching(orchestra, ending), this.#startAdmission(admission, ending)])
         this.#settle.ready()
       })
     } catch (error) {
@@ -176,6 +176,18 @@ class Run implements RunningOperator {
     }
     signal?.addEventListener('abort', () => void this.stop(), { once: true, signal: this.#writes.signal })
     if (signal?.aborted) await this.stop()
+  }
+
+  async #startWatching(orchestra: Orchestra, ending: AbortSignal): Promise<void> {
+    await orchestra.start(ending)
+    if (!ending.aborted) this.#health.phase = 'running'
+  }
+
+  async #startAdmission(admission: Admission, ending: AbortSignal): Promise<void> {
+    if (!admission.isNeeded) return
+    this.#health.webhooks = 'starting'
+    await admission.start(ending)
+    if (!ending.aborted) this.#health.webhooks = 'serving'
   }
 
   get stopping(): AbortSignal {
@@ -204,15 +216,16 @@ class Run implements RunningOperator {
     this.#queue?.close()
     const streams = this.#tasks.stop()
     const daemons = this.#background?.stopAll()
-    await this.#within(toMs(queueing.exitTimeout), this.#untilIdle())
+    await within(this.#clock, toMs(queueing.exitTimeout), this.#untilIdle())
     this.#handlers.abort(new Error('The operator is stopping'))
-    await this.#within(lastWritesMs, this.#untilIdle())
+    await within(this.#clock, lastWritesMs, this.#untilIdle())
     const left = this.#background?.size ?? 0
     if (left > 0)
       this.#logger.info(`Waiting for ${left} ${left === 1 ? 'daemon or timer' : 'daemons and timers'} to end.`)
     await daemons
-    await this.#within(lastEventsMs, this.#poster?.drain())
+    await within(this.#clock, lastEventsMs, this.#poster?.drain())
     await streams
+    await this.#closeAdmission()
     this.#writes.abort()
     this.#workers.excuse()
     try {
@@ -224,6 +237,14 @@ class Run implements RunningOperator {
       await this.#posting
       await this.#connection.close()
       await this.#endpoint?.close()
+    }
+  }
+
+  async #closeAdmission(): Promise<void> {
+    await within(this.#clock, withdrawalMs, this.#admission?.withdraw(this.#end.signal))
+    await within(this.#clock, lastReviewsMs, this.#admission?.close())
+    if (this.#admission?.isServing) {
+      this.#logger.warn('The webhook server has not ended, although its signal is aborted: it is left alone.')
     }
   }
 
@@ -251,15 +272,6 @@ class Run implements RunningOperator {
       () => this.#settle.failed(error),
     )
     await this.#stopping
-  }
-
-  async #within(limitMs: number, work: Promise<void> | undefined): Promise<void> {
-    if (work === undefined) return
-    const done = new AbortController()
-    const timer = this.#clock.sleep(limitMs, done.signal).catch(() => {})
-    await Promise.race([work, timer])
-    done.abort(noLongerNeeded)
-    await timer
   }
 
   /** Whoever wants the operator stopped need not wait until it has started. */
@@ -313,6 +325,24 @@ class Run implements RunningOperator {
     this.#queue = runtime.queue
     this.#background = runtime.background
     return runtime
+  }
+
+  #createDoors(runtime: Runtime): Doors {
+    return createDoors(runtime, {
+      registry: this.#blueprint.registry,
+      insights: this.#insights,
+      watchdog: this.#watchdog,
+      health: this.#health,
+      tasks: this.#tasks,
+      scope: { namespaces: this.#options.clusterwide ? undefined : this.#options.namespaces },
+      namespace: this.#connection.defaultNamespace,
+      readSigns: () => readClusterSigns(this.#session, this.#connection.info, this.#end.signal),
+      onIndexed: () => {
+        this.#isIndexed = true
+        runtime.queue.recheckLimit()
+      },
+      onFailure: (error) => void this.#fail(error),
+    })
   }
 
   #warnOfNames(): void {

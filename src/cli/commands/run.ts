@@ -154,9 +154,9 @@ function access({ kubeconfig, context }: RunArguments, embedded: Embedded | unde
 }
 
 async function embed({ resources }: Operator, { port, kubeconfig, apply = [] }: RunArguments): Promise<Embedded> {
-  const { toCrd } = await import('../../kube/crd.ts')
+  const { toCrds } = await import('../../kube/crd.ts')
   const manifests = await Promise.all(apply.map(readManifest))
-  const definitions = resources.map((definition) => toCrd(definition as CustomResource<object>))
+  const definitions = toCrds(resources as readonly CustomResource<object>[])
   return startEmbedded({ port, kubeconfig, manifests: order(definitions, manifests) })
 }
 

@@ -1,5 +1,5 @@
 /**
- * Listens for those who ask how the operator is: a few pages by path, over HTTP. One of the two files that listen on a port.
+ * Listens for those who ask how the operator is: a few pages by path, over HTTP. One of the few files that listen on a port.
  * Whoever can reach it may ask: so nothing is told but the pages, and nobody can hold it up for long.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'

@@ -12,6 +12,8 @@ export interface Facts {
   /** `starting` until everything that is there has been seen once. */
   readonly phase: 'starting' | 'running' | 'stopping'
   readonly streams: readonly StreamFacts[]
+  /** `starting` until the server listens and the cluster knows where; undefined where there are no webhooks. */
+  readonly webhooks: 'starting' | 'serving' | undefined
   /** `refused` where the last answer of the API server was that it does not know us. */
   readonly credentials: 'awaited' | 'accepted' | 'refused'
   readonly queue: {
@@ -33,7 +35,10 @@ interface Verdict {
 
 export interface Readiness {
   readonly ready: boolean
-  readonly checks: Readonly<Record<'streams' | 'credentials' | 'queue' | 'loop', Verdict>>
+  readonly checks: Readonly<Record<'streams' | 'credentials' | 'queue' | 'loop', Verdict>> & {
+    /** Only where there are some. */
+    readonly webhooks?: Verdict
+  }
 }
 
 /** What takes longer does not pass by itself. */
@@ -42,12 +47,13 @@ const longestWaitMs = 60_000
 const longestLagMs = 1000
 
 export function judgeReadiness(facts: Facts): Readiness {
-  const { credentials } = facts
+  const { credentials, webhooks } = facts
   const checks = {
     streams: judgeStreams(facts),
     credentials: { ok: credentials === 'accepted', state: credentials },
     queue: judgeQueue(facts),
     loop: { ok: facts.lagMs <= longestLagMs, lagSeconds: toSeconds(facts.lagMs) },
+    ...(webhooks && { webhooks: { ok: webhooks === 'serving', state: webhooks } }),
   }
   return { ready: Object.values(checks).every(({ ok }) => ok), checks }
 }
