@@ -11,6 +11,8 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   kube: ['util'],
   client: ['kube', 'util'],
   server: ['kube', 'util'],
+  // What users hand over in `settings.admission.server`; of core it knows only that seam.
+  webhooks: ['core', 'client', 'kube', 'util'],
   core: ['client', 'kube', 'util'],
   features: ['core', 'client', 'kube', 'util'],
   running: ['features', 'core', 'client', 'kube', 'util'],
@@ -91,6 +93,13 @@ test('features do not know each other', () => {
   expect(offenders).toEqual([])
 })
 
+test('webhook servers know no more of core than one that a user writes', () => {
+  const known = sources
+    .filter(({ room }) => room === 'webhooks')
+    .flatMap(({ imports }) => imports.filter((target) => target.startsWith('core/')))
+  expect(new Set(known)).toEqual(new Set(['core/webhook-server.ts']))
+})
+
 test('the words of Kubernetes need no platform: kube imports no node module', () => {
   const offenders = sources.filter(
     ({ room, imports }) => room === 'kube' && imports.some((one) => one.startsWith('node:')),
@@ -125,7 +134,12 @@ function valueImports(text: string, imports: readonly string[]): string[] {
 
 test.each([
   ['timers', /\b(setTimeout|setInterval|setImmediate)\(/, ['util/clock.ts']],
-  ['the environment', /\bprocess\.env\b/, ['cli/environment.ts', 'client/kubeconfig.ts', 'client/service-account.ts']],
+  [
+    'the environment',
+    /\bprocess\.env\b/,
+    ['cli/environment.ts', 'client/kubeconfig.ts', 'client/service-account.ts', 'webhooks/program.ts'],
+  ],
+  ['other programs', /'node:child_process'/, ['cli/compile.ts', 'webhooks/program.ts']],
   ['the console', /\bconsole\./, []],
   [
     'standard output and error',
@@ -134,7 +148,16 @@ test.each([
   ],
   ['calling functions of the user', /\bhandler\.fn\b.*\)\(/, ['core/handling/invoke.ts']],
   ['threads', /\bnew Worker\(/, ['features/workers/worker-thread.ts']],
-  ['listening on a port', /\bcreateServer\b/, ['server/http.ts', 'features/health/endpoint.ts']],
+  [
+    'connections to others',
+    /\{[^}]*\b(request|connect)\b[^}]*\} from 'node:(https?|net|tls)'/,
+    ['client/transport.ts', 'client/peer-certificate.ts', 'server/webhooks/call.ts'],
+  ],
+  [
+    'listening on a port',
+    /\bcreateServer\b/,
+    ['server/http.ts', 'features/health/endpoint.ts', 'webhooks/listener.ts'],
+  ],
 ])('%s are used in one place only', (_, pattern, places) => {
   const users = sources.filter(({ text }) => pattern.test(text)).map(({ path }) => path)
   expect(users.filter((path) => !(places as readonly string[]).includes(path))).toEqual([])
@@ -144,5 +167,5 @@ test('there are no default exports and no re-exporting indexes but the entries',
   const defaults = sources.filter(({ text }) => /^export default/m.test(text)).map(({ path }) => path)
   const indexes = sources.filter(({ path }) => path.endsWith('index.ts')).map(({ path }) => path)
   expect(defaults).toEqual([])
-  expect(indexes.sort()).toEqual(['index.ts', 'server/index.ts'])
+  expect(indexes.sort()).toEqual(['index.ts', 'server/index.ts', 'webhooks/index.ts'])
 })

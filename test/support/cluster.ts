@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, inject } from 'vitest'
 import type { Body, Tree } from './answers.ts'
 import { Api, type Credentials } from './api.ts'
-import { type CrdOptions, crd, crdsPath, installCrd } from './crds.ts'
+import { type CrdOptions, crd, crdsPath, installCrd, unconverted } from './crds.ts'
 import { expectStatus } from './expectations.ts'
 
 interface Target {
@@ -78,7 +78,11 @@ export class Cluster {
 
   installAs(options: CrdOptions): Promise<Body> {
     const definition = crd(options)
-    this.defer(() => this.api.delete(`${crdsPath}/${(definition['metadata'] as Tree)['name']}`))
+    const path = `${crdsPath}/${(definition['metadata'] as Tree)['name']}`
+    this.defer(async () => {
+      if (options.spec?.['conversion'] !== undefined) await this.api.mergePatch(path, unconverted)
+      await this.api.delete(path)
+    })
     return installCrd(this.api, definition)
   }
 

@@ -49,6 +49,9 @@ export function crd(options: CrdOptions): Tree {
   }
 }
 
+/** Who converts may be gone already: then a definition could not go, and no namespace either, since all objects are listed for it. */
+export const unconverted: Tree = { spec: { conversion: { strategy: 'None', webhook: null } } }
+
 /** Creates the definition and waits until every served version of it answers. */
 export async function installCrd(api: Api, definition: Tree): Promise<Body> {
   const created = expectStatus(await api.post(crdsPath, definition), 201)
