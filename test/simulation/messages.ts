@@ -26,7 +26,7 @@ export interface Request extends TransportRequest {
 export function kindOf({ method, path }: TransportRequest): Request['kind'] {
   if (method !== 'GET') return 'write'
   if (path.includes('watch=')) return 'watch'
-  return /\/widgets(\?|$)/.test(path) ? 'list' : 'read'
+  return /\/(widgets|\w+webhookconfigurations)(\?|$)/.test(path) ? 'list' : 'read'
 }
 
 /** What an answer tells of; nothing where it is about something else. */

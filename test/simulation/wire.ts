@@ -172,9 +172,10 @@ export class Wire implements Transport {
     return { response: { ...response, body: once(body) }, object, shown: isShown ? objectsIn(request, body) : [] }
   }
 
-  /** P5, P7: a write names the uid it is meant for, and reaches no other. */
+  /** P5, P7: a write to an object that is handled names the uid it is meant for, and reaches no other. */
   #checkWrite({ path, body }: Request, code: number, answer: Buffer): WrittenObject | undefined {
     const { journal, onWrite } = this.#options
+    if (!path.includes('/widgets/')) return undefined
     const meant = uidOf(String(body))
     if (meant === undefined) journal.violate('P5', `a write says nothing of the uid it is for: ${path} ${String(body)}`)
     // Of what is gone, the rest may be told again as long as its end is not known.
