@@ -9,6 +9,7 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { WebhookNgrokTunnel, WebhookServer, WebhookServiceServer } from 'kopf/webhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { knobs } from '../src/core/settings-knobs.ts'
 import { SelectorMap } from '../src/core/settings-selectors.ts'
@@ -199,6 +200,33 @@ test('the codes of errors in the reference are those of the code', () => {
   const documented = rowsOf(join('docs', 'reference', 'errors.md')).map(([code]) => code!.replaceAll('`', ''))
   expect(documented.filter((code) => code.startsWith('KOPF_'))).toEqual(actual)
 })
+
+/** Servers list them to whoever gives them one that is not there. */
+function optionsOf(Server: new (options: never) => unknown): readonly string[] | undefined {
+  const message = String(catching(() => new Server({ none: 'such' } as never)))
+  return /there are (.*)$/.exec(message)?.[1]?.split(', ')
+}
+
+test('the options of webhook servers in the reference are those of the code', () => {
+  const actual = optionsOf(WebhookServer)
+  const documented = rowsOf(join('docs', 'reference', 'webhook-servers.md')).map(([name]) => name!.replaceAll('`', ''))
+  expect(documented.filter((name) => !name.startsWith('Webhook'))).toEqual(actual)
+})
+
+test('so are those of webhook servers in the cluster and elsewhere', () => {
+  const rows = rowsOf(join('docs', 'reference', 'webhook-servers-in-clusters.md'))
+  const documented = rows.map(([name]) => name!).filter((name) => /^`[a-z]\w+`$/.test(name))
+  const actual = [WebhookServiceServer, WebhookNgrokTunnel].flatMap((Server) => optionsOf(Server) ?? [])
+  expect(documented).toEqual(actual.map((name) => `\`${name}\``))
+})
+
+function catching(act: () => unknown): unknown {
+  try {
+    return act()
+  } catch (error) {
+    return error
+  }
+}
 
 function exists(path: string): boolean {
   try {

@@ -1,8 +1,9 @@
 /** Every example is run on the embedded server, with the objects of its folder, and keeps what its README promises. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type CustomResource, type Operator, type RunningOperator, type RunOptions, toCrd } from 'kopf'
+import type { CustomResource, Operator, RunningOperator, RunOptions } from 'kopf'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { toCrds } from '../src/kube/crd.ts'
 import { loadObjects } from '../src/server/load.ts'
 import { parseYaml } from '../src/util/yaml.ts'
 import { addressIn, ask } from './activities/support.ts'
@@ -16,7 +17,7 @@ const mergePatch = 'application/merge-patch+json'
 let lab: Lab
 
 beforeEach(async () => {
-  lab = new Lab({})
+  lab = new Lab({ hasSockets: true })
   await lab.open()
 })
 
@@ -26,10 +27,7 @@ afterEach(() => lab.stopAll())
 async function run(folder: string, options: RunOptions = {}): Promise<RunningOperator> {
   // Not by name: the compiler checks the examples as users do, not by the stricter rules of this house.
   const { default: operator } = (await import(`../examples/${folder}/operator.ts`)) as { default: Operator }
-  await loadObjects(
-    lab.server,
-    operator.resources.map((one) => toCrd(one as CustomResource<object>)),
-  )
+  await loadObjects(lab.server, toCrds(operator.resources as readonly CustomResource<object>[]))
   const text = readFileSync(join('examples', folder, 'object.yaml'), 'utf8')
   await loadObjects(lab.server, await parseYaml(text))
   return lab.start(operator, { namespaces: ['default'], ...options })
@@ -225,6 +223,40 @@ test('15: what is heavy runs elsewhere, and everything else goes on', async () =
   await lab.untilLogged('The largest of 5000 primes is 48611')
   const { status } = await until(`${examplesPath}/${example}`, ({ status }) => status?.['primes'])
   expect(status).toEqual({ primes: { largest: 48_611 } })
+})
+
+test('16: requests are completed, warned of, and refused', async () => {
+  const running = await run('16-admission')
+  const path = `${examplesPath}/${example}`
+  const set = (numbers: unknown) => lab.outside(patch(path, { spec: { numbers } }))
+  const denied = (handler: string, why: string) =>
+    `admission webhook "${handler}.auto.kopf.dev" denied the request: ${why}`
+  expect((await set(['7'])).headers['warning']).toEqual(['299 - "\\"7\\" is not a number but can be converted."'])
+  expect(await set([101])).toMatchObject({
+    status: 422,
+    body: { message: denied('checknumbers', 'Numbers must be within 0 and 100.') },
+  })
+  expect((await set(null)).body.spec).toEqual({ numbers: [1, 2, 3] })
+  const refusal = {
+    status: 403,
+    body: { message: denied('keepprotected', 'It is protected: take off the label first.') },
+  }
+  expect(await lab.outside(lab.call('DELETE', path))).toMatchObject(refusal)
+  await lab.stop(running)
+  expect((await lab.call('DELETE', path)).status).toBe(200)
+})
+
+test('17: an object is there in both versions', async () => {
+  await run('17-conversion')
+  const read = (version: string) =>
+    lab.outside(lab.call('GET', `${databasesPath.replace('/v1/', `/${version}/`)}/orders`))
+  expect((await read('v2')).body.spec).toEqual({ sizeInGb: 5 })
+  expect((await read('v1')).body.spec).toEqual({ size: '5Gi' })
+  const { body } = await lab.outside(patch(`${databasesPath}/orders`, { spec: { size: 'much' } }))
+  expect(body['message']).toBe(
+    'conversion webhook for example.com/v1, Kind=Database failed: Cannot convert Database "default/orders" ' +
+      'from example.com/v1 to example.com/v2: "much" is no number of Gi',
+  )
 })
 
 test('each example is short, has an object, says what one will see, and is run here', () => {
