@@ -31,10 +31,11 @@ export function createReview(runtime: Runtime, options: ReviewsOptions): Webhook
   const reviewing = toReviewing(runtime, options)
   const converting = toConverting(runtime, options)
   return async (review, info = {}) => {
+    const { looked, indexed } = options
     // Not for the indices: what is indexed may have to be converted first.
-    await options.looked.pass(info.signal)
+    if (!looked.isOpen) await looked.pass(info.signal)
     if (isConversionReview(review)) return reviewConversion(converting, review, info)
-    await options.indexed.pass(info.signal)
+    if (!indexed.isOpen) await indexed.pass(info.signal)
     return reviewAdmission(reviewing, review, info)
   }
 }

@@ -1,5 +1,5 @@
 import { getEventListeners } from 'node:events'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { withAnySignal } from './any-signal.ts'
 
 test('is aborted by any of them, for its reason', async () => {
@@ -66,4 +66,33 @@ test('is aborted where it is asked for too late', async () => {
   })
   await expect(working).rejects.toBe('before')
   expect(signal).toMatchObject({ aborted: true, reason: 'before' })
+})
+
+describe('what is dear to make', () => {
+  test('is not made for who does not ask', async () => {
+    let made = 0
+    const late = () => {
+      made += 1
+      return AbortSignal.abort('never heard of')
+    }
+    expect(await withAnySignal([], async () => 'given', late)).toBe('given')
+    expect(made).toBe(0)
+  })
+
+  test('counts for who asks, and nothing of it is left behind', async () => {
+    const [early, late] = [new AbortController(), new AbortController()]
+    let signal: AbortSignal | undefined
+    const working = withAnySignal(
+      [early.signal],
+      (make) => {
+        signal = make()
+        return new Promise(() => {})
+      },
+      () => late.signal,
+    )
+    late.abort('late')
+    await expect(working).rejects.toBe('late')
+    expect(signal).toMatchObject({ aborted: true, reason: 'late' })
+    expect([early, late].map((one) => getEventListeners(one.signal, 'abort').length)).toEqual([0, 0])
+  })
 })

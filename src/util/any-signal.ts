@@ -5,14 +5,17 @@
 
 /**
  * Calls it with what makes a signal that is aborted as soon as one of these is, for the same reason: it is dear, and made for those
- * who ask for it. Rejects with that reason then, whatever becomes of the work: it may never end.
+ * who ask for it. Rejects with that reason then, whatever becomes of the work: it may never end. What `late` gives counts only from
+ * when somebody has asked: that one is dear, too.
  */
 export function withAnySignal<T>(
   signals: readonly AbortSignal[],
   work: (signal: () => AbortSignal) => Promise<T>,
+  late: () => AbortSignal | undefined = () => undefined,
 ): Promise<T> {
-  const aborted = signals.find((source) => source.aborted)
+  const sources = [...signals]
   let any: AbortController | undefined
+  let isOver = false
   return new Promise<T>((resolve, reject) => {
     const stop = ({ target }: Pick<Event, 'target'>) => {
       const { reason } = target as AbortSignal
@@ -21,22 +24,33 @@ export function withAnySignal<T>(
       reject(reason)
     }
     const leave = () => {
-      for (const source of signals) source.removeEventListener('abort', stop)
+      isOver = true
+      for (const source of sources) source.removeEventListener('abort', stop)
     }
     const settle = (end: () => void) => {
       leave()
       end()
     }
-    for (const source of signals) source.addEventListener('abort', stop)
-    work(() => {
-      any ??= new AbortController()
-      const early = signals.find((source) => source.aborted)
-      if (early !== undefined) any.abort(early.reason)
+    const make = () => {
+      if (any !== undefined) return any.signal
+      any = new AbortController()
+      const more = late()
+      if (more !== undefined) sources.push(more)
+      if (!isOver) more?.addEventListener('abort', stop)
+      const early = firstAborted(sources)
+      if (early !== undefined) stop({ target: early })
       return any.signal
-    }).then(
+    }
+    for (const source of sources) source.addEventListener('abort', stop)
+    const early = firstAborted(sources)
+    work(make).then(
       (value) => settle(() => resolve(value)),
       (error: unknown) => settle(() => reject(error)),
     )
-    if (aborted !== undefined) stop({ target: aborted })
+    if (early !== undefined) stop({ target: early })
   })
+}
+
+function firstAborted(signals: readonly AbortSignal[]): AbortSignal | undefined {
+  return signals.find(({ aborted }) => aborted)
 }

@@ -4,7 +4,7 @@
  * request is its own answer. Neither headers nor bodies nor paths are logged: all of them may hold secrets.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { WebhookContext, WebhookFn } from '../core/webhook-server.ts'
+import type { SslPeer, WebhookContext, WebhookFn, WebhookRequestInfo } from '../core/webhook-server.ts'
 import { WebhookError } from '../errors.ts'
 import { Alarms } from '../util/alarms.ts'
 import { nextTurn } from '../util/clock.ts'
@@ -29,8 +29,10 @@ interface Answer {
 interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Aborted when nobody waits for the answer any more; the reason is what would be answered. */
-  readonly gone: AbortController
+  /** Why nobody waits for the answer any more; what would be answered. */
+  gone: WebhookError | undefined
+  /** Aborted for that reason. Made for those who ask for it: it is dear. */
+  leaving: AbortController | undefined
   /** How much of the body is kept. */
   bytes: number
   /** Nothing more is waited for; a listener of the signal would do, and take ten times as long to add. */
@@ -63,7 +65,7 @@ export class Reviews {
 
   /** Never rejects, and never throws. */
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const exchange: Exchange = { request, response, gone: new AbortController(), bytes: 0, end: () => {} }
+    const exchange: Exchange = { request, response, gone: undefined, leaving: undefined, bytes: 0, end: () => {} }
     this.#underWay.add(exchange)
     // Not where all is sent: nobody would hear of it, and making the reason is dear.
     response.once('close', () => response.writableFinished || giveUp(exchange, hungUp()))
@@ -92,18 +94,16 @@ export class Reviews {
   }
 
   async #answer(exchange: Exchange): Promise<string> {
-    const { request, gone } = exchange
+    const { request } = exchange
     const { fn, path } = this.#options
     const { webhook, timeoutMs } = parseTarget(request, path)
     if (this.#underWay.size > mostAtOnce) throw new WebhookError(503, 'too many requests at once')
     this.#deadlines.setAfter(exchange, timeoutMs)
     const body = await readBody(request, mostBytes, (count) => this.#keep(exchange, count))
     if (body.length > largeBytes) await this.#takeTurn()
-    const { signal } = gone
     // What is done for nobody must not be done at all.
-    signal.throwIfAborted()
-    const sslpeer = readSslPeer(request.socket)
-    return toJsonText(await fn(parseReview(body), { webhook, headers: toHeaders(request), sslpeer, signal }))
+    if (exchange.gone !== undefined) throw exchange.gone
+    return toJsonText(await fn(parseReview(body), new RequestInfo(exchange, webhook)))
   }
 
   #takeTurn(): Promise<void> {
@@ -114,7 +114,7 @@ export class Reviews {
   #keep(exchange: Exchange, count: number): void {
     if (this.#bytes + count > mostBytesAtOnce) throw new WebhookError(503, 'too much at once')
     // Who is gone is not counted any more.
-    if (exchange.gone.signal.aborted) return
+    if (exchange.gone !== undefined) return
     this.#bytes += count
     exchange.bytes += count
   }
@@ -131,10 +131,34 @@ export class Reviews {
   }
 }
 
+/** A class, so that there is one getter for all: with one of its own, each would live on until the heap is swept. */
+class RequestInfo implements WebhookRequestInfo {
+  readonly webhook: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly sslpeer: SslPeer | undefined
+  readonly #exchange: Exchange
+
+  constructor(exchange: Exchange, webhook: string) {
+    const { request } = exchange
+    this.webhook = webhook
+    this.headers = toHeaders(request)
+    this.sslpeer = readSslPeer(request.socket)
+    this.#exchange = exchange
+  }
+
+  get signal(): AbortSignal {
+    const exchange = this.#exchange
+    exchange.leaving ??= new AbortController()
+    if (exchange.gone !== undefined) exchange.leaving.abort(exchange.gone)
+    return exchange.leaving.signal
+  }
+}
+
 /** Whatever the function answers later goes nowhere. */
-function giveUp({ gone, end }: Exchange, error: WebhookError): void {
-  end(error)
-  gone.abort(error)
+function giveUp(exchange: Exchange, error: WebhookError): void {
+  exchange.gone ??= error
+  exchange.end(error)
+  exchange.leaving?.abort(error)
 }
 
 function late({ request }: Exchange): WebhookError {

@@ -51,12 +51,13 @@ export async function reviewAdmission(
   const subject = reviewing.subjectOf(resource, body, request)
   const warnings: unknown[] = []
   const args = admissionArgs(subject, request, info)
-  const situation = { resource, body, args: once(() => args({}, {})) }
+  const situation = { resource, body, args: once(() => args({})) }
   const concerned = selectConcerned(reviewing.handlersFor(resource).admission, situation, { request, info })
   const options = { ...reviewing, logger: subject.logger }
-  const signals = info.signal === undefined ? [reviewing.signal] : [reviewing.signal, info.signal]
-  const called = await withAnySignal(signals, (signal) =>
-    Promise.all(concerned.map((handler) => call(options, handler, { args, warnings, signal }))),
+  const called = await withAnySignal(
+    [reviewing.signal],
+    (signal) => Promise.all(concerned.map((handler) => call(options, handler, { args, warnings, signal }))),
+    () => info.signal,
   )
   const { errors, ...wishes } = gather(called)
   const { edits, problems } = tryEdits(body, wishes, subject.logger)
@@ -110,8 +111,30 @@ function isMutating({ kind }: Handler): boolean {
   return kind === 'mutate'
 }
 
-/** Puts together what is the same for all, and what is given. What is dear is only worked out for those who look at it. */
-type MakeArgs = (own: object, lazy: PropertyDescriptorMap) => object
+/** Puts together what is the same for all, and what is given. Filters have no signal. */
+type MakeArgs = (own: object, signal?: () => AbortSignal) => object
+
+/** What is dear is only worked out for those who look at it. */
+interface Dear {
+  readonly old: () => unknown
+  readonly diff: () => unknown
+  readonly signal: (() => AbortSignal) | undefined
+}
+
+const dear: unique symbol = Symbol('kopf.dear')
+
+/** One getter for all: with getters of their own, the arguments of each call would live on until the heap is swept. */
+const shown: PropertyDescriptorMap = Object.fromEntries(
+  (['old', 'diff', 'signal'] as const).map((name) => [
+    name,
+    {
+      enumerable: true,
+      get(this: { readonly [dear]: Dear }) {
+        return this[dear][name]?.()
+      },
+    },
+  ]),
+)
 
 function admissionArgs(subject: Subject, request: AdmissionRequest, info: WebhookRequestInfo): MakeArgs {
   const { operation, subresource, dryRun, userInfo, object, oldObject } = request
@@ -128,11 +151,13 @@ function admissionArgs(subject: Subject, request: AdmissionRequest, info: Webhoo
     sslpeer: info.sslpeer,
     new: object,
   }
-  const diff = { get: once(() => diffValues(oldObject, object)), enumerable: true }
-  const old = { get: () => deepFreeze(oldObject), enumerable: true }
+  const old = () => deepFreeze(oldObject)
+  const diff = once(() => diffValues(oldObject, object))
   // Put into what is made anew for each: copies of so many fields are dear.
-  return (own, lazy) =>
-    Object.defineProperties(Object.assign(objectArgs(subject), requested, own), { old, diff, ...lazy })
+  return (own, signal) => {
+    const args = Object.assign(objectArgs(subject), requested, own, { [dear]: { old, diff, signal } })
+    return Object.defineProperties(args, shown)
+  }
 }
 
 interface CallArgs {
@@ -151,8 +176,7 @@ async function call(options: InvokeOptions, handler: Handler, { args, warnings, 
   const patch = createPatch<KubeObject>()
   const progress = { startedMs: options.clock.now(), retries: 0 }
   const outcome = await attempt(options, handler, progress, {
-    args: (retryArgs) =>
-      args({ ...retryArgs, param: handler.param, patch, warnings }, { signal: { get: signal, enumerable: true } }),
+    args: (retryArgs) => args({ ...retryArgs, param: handler.param, patch, warnings }, signal),
     // What is returned is stored nowhere: there is no object yet whose status could have it.
     finish: () => void checkResult(handler, patch, undefined),
   })

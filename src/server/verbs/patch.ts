@@ -24,14 +24,18 @@ export async function patch(call: Call): Promise<Answer> {
   return writtenAnswer(call, 200, written instanceof Promise ? await written : written)
 }
 
-/** Hardly ever needed, and as dear as all the rest: only messages show it. */
-function textOnDemand(object: object): Parameters<typeof decodeTyped>[2] {
-  return {
-    get text() {
-      return goJson(object)
-    },
-    isStrict: true,
-    isPatched: true,
+/** Hardly ever needed, and as dear as all the rest: only messages show it. A class, for a getter of its own would outlive it. */
+class TextOnDemand {
+  readonly isStrict = true
+  readonly isPatched = true
+  readonly #object: object
+
+  constructor(object: object) {
+    this.#object = object
+  }
+
+  get text(): string {
+    return goJson(this.#object)
   }
 }
 
@@ -40,7 +44,7 @@ function patched(call: Call, { fieldValidation }: WriteOptions, current: KubeObj
   const isCustom = call.resource.isCustom === true
   const result = applyPatchBody(contentType, call.body, current, { isCustom, fieldValidation })
   try {
-    const { object, problems } = decodeTyped(call, result.object, textOnDemand(result.object))
+    const { object, problems } = decodeTyped(call, result.object, new TextOnDemand(result.object))
     const all = [...result.problems, ...problems]
     if (all.length > 0 && fieldValidation === 'Strict') throw rejectPatched(result.object as Json, decodeProblems(all))
     if (fieldValidation === 'Warn') call.warnings.push(...all)
