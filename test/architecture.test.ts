@@ -137,9 +137,9 @@ test.each([
   [
     'the environment',
     /\bprocess\.env\b/,
-    ['cli/environment.ts', 'client/kubeconfig.ts', 'client/service-account.ts', 'webhooks/program.ts'],
+    ['cli/environment.ts', 'client/kubeconfig.ts', 'client/proxy.ts', 'client/service-account.ts', 'util/program.ts'],
   ],
-  ['other programs', /'node:child_process'/, ['cli/compile.ts', 'webhooks/program.ts']],
+  ['other programs', /'node:child_process'/, ['cli/compile.ts', 'util/program.ts']],
   ['the console', /\bconsole\./, []],
   [
     'standard output and error',
@@ -151,7 +151,7 @@ test.each([
   [
     'connections to others',
     /\{[^}]*\b(request|connect)\b[^}]*\} from 'node:(https?|net|tls)'/,
-    ['client/transport.ts', 'client/peer-certificate.ts', 'server/webhooks/call.ts'],
+    ['client/transport.ts', 'client/tunnel.ts', 'client/peer-certificate.ts', 'server/webhooks/call.ts'],
   ],
   [
     'listening on a port',

@@ -377,11 +377,42 @@ describe('closing', () => {
   })
 })
 
-test.each([{ proxyUrl: 'http://me:hush@proxy:3128' }, { trustEnv: true }])(
-  'proxies are not supported yet: %j',
-  (options) => {
-    const make = () => createHttpsTransport(new ConnectionInfo({ server: 'https://x', ...options }))
-    expect(make).toThrow('Cannot connect through a proxy')
-    expect(make).not.toThrow('hush')
-  },
-)
+describe('retiring', () => {
+  test('closes at once where nothing is under way', async () => {
+    const { transport, open } = await counted((_, response) => response.end('{}'))
+    await read(await transport.send(get('/')))
+    expect(open.size).toBe(1)
+    await transport.retire()
+    await until(() => open.size === 0)
+    expect(await failureOf(transport.send(get('/')))).toMatchObject({ code: 'KOPF_CONNECTION_CLOSED' })
+  })
+
+  test('lets requests and streams come to their ends', async () => {
+    const held: Array<() => void> = []
+    const { transport, open } = await counted((_, response) => {
+      response.write('a')
+      held.push(() => response.end('b'))
+    })
+    const [watch, request] = await Promise.all([transport.send(get('/?watch=1')), transport.send(get('/'))])
+    const retired = transport.retire()
+    held[1]!()
+    expect(await read(request)).toBe('ab')
+    for (let turn = 0; turn < 20; turn += 1) await settle()
+    expect(open.size).toBeGreaterThan(0)
+    held[0]!()
+    expect(await read(watch)).toBe('ab')
+    await retired
+    await until(() => open.size === 0)
+  })
+
+  test('can be overtaken by closing', async () => {
+    const { transport, open } = await counted((_, response) => response.write('a'))
+    const watch = await transport.send(get('/?watch=1'))
+    const retired = transport.retire()
+    const broken = failureOf(read(watch))
+    await transport.close()
+    await retired
+    expect(await broken).toBeInstanceOf(Error)
+    await until(() => open.size === 0)
+  })
+})
