@@ -54,6 +54,11 @@ export class Health {
     this.#credentials = 'accepted'
   }
 
+  /** There are no credentials, and others are being asked for. */
+  loggedOut(): void {
+    if (this.#credentials !== 'refused') this.#credentials = 'awaited'
+  }
+
   /** The API server has answered, well or with this; where it has not answered at all, it says nothing of us. */
   answered(error?: unknown): void {
     if (isUnauthorized(error)) this.#credentials = 'refused'

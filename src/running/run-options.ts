@@ -8,6 +8,9 @@ import type { Clock } from '../util/clock.ts'
 import type { LogSink, PinoLike } from '../util/log.ts'
 import type { Transport } from '../util/transport.ts'
 
+/** What may come of a login: nothing where there is nothing to log in with. */
+export type LoginAnswer = ConnectionInfo | null | undefined
+
 export interface RunOptions {
   /** Only what is in these namespaces: names, globs, or expressions. */
   readonly namespaces?: readonly NamespacePattern[]
@@ -19,8 +22,11 @@ export interface RunOptions {
   readonly priority?: number
   /** Stops the operator when it is aborted. */
   readonly signal?: AbortSignal
-  /** How to reach the cluster; default: as the login handlers say, else the service account of the pod, or the kubeconfig. */
-  readonly connection?: ConnectionInfo
+  /**
+   * How to reach the cluster; default: as the login handlers say, else the service account of the pod, or the kubeconfig.
+   * A function is asked again whenever the credentials have expired or are not accepted any more.
+   */
+  readonly connection?: ConnectionInfo | (() => LoginAnswer | PromiseLike<LoginAnswer>)
   /** Instead of a connection: what takes the requests, such as the embedded server. */
   readonly transport?: Transport
   readonly clock?: Clock

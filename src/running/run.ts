@@ -29,12 +29,13 @@ import { createDoors, type Doors } from './doors.ts'
 import { Health } from './health.ts'
 import { readHealthAddress, serveHealth } from './health-endpoint.ts'
 import { Insights } from './insights.ts'
+import { createLogin } from './login.ts'
 import type { Memory } from './memories.ts'
 import { checkMemo } from './memos.ts'
 import type { Orchestra } from './orchestrate.ts'
 import type { Blueprint, RunningOperator, RunOptions } from './run-options.ts'
 import type { Arrival, Runtime } from './runtime.ts'
-import { createOperatorSession } from './session.ts'
+import { createOperatorSession, createSessionOpener } from './session.ts'
 import { Watchdog } from './watchdog.ts'
 
 /** After the time for handlers is up: to write what they have come to. */
@@ -95,6 +96,8 @@ class Run implements RunningOperator {
   /** No handler of objects is called before the indices are complete; without any they are. */
   #isIndexed: boolean
   #stopping: Promise<void> | undefined
+  /** Afterwards, credentials that are lost for good are the end of it; before, of whoever asked for them. */
+  #hasLoggedIn = false
   readonly #settle: Settle
 
   constructor(blueprint: Blueprint, options: RunOptions) {
@@ -124,18 +127,8 @@ class Run implements RunningOperator {
       workers: this.#workers,
       client: () => this.#clientIn(undefined, this.#end.signal),
     })
-    this.#connection = new Connection({
-      ...options,
-      ...(this.#activities.hasLogin && { login: () => this.#activities.login(this.#until(this.#end.signal)) }),
-    })
-    this.#session = createOperatorSession({
-      connection: this.#connection,
-      health: this.#health,
-      logger: this.#logger,
-      networking: blueprint.settings.networking,
-      clock: this.#clock,
-      signal: this.#end.signal,
-    })
+    this.#connection = this.#createConnection()
+    this.#session = createOperatorSession(this.#connection)
     // As many listen as there are handlers at work: that is no leak.
     setMaxListeners(0, this.#tasks.signal, this.#handlers.signal, this.#writes.signal, this.#end.signal)
     this.#isIndexed = blueprint.registry.indexTables.size === 0
@@ -159,6 +152,7 @@ class Run implements RunningOperator {
       await this.#serveHealth()
       await this.#connection.open()
       this.#health.loggedIn()
+      this.#hasLoggedIn = true
       const runtime = this.#createRuntime()
       const { orchestra, admission } = this.#createDoors(runtime)
       this.#orchestra = orchestra
@@ -284,6 +278,23 @@ class Run implements RunningOperator {
     const probes = this.#activities.probes(this.#end.signal)
     const sources = { probes, health: this.#health, logger: this.#logger }
     this.#endpoint = await serveHealth(this.#healthAddress, sources)
+  }
+
+  #createConnection(): Connection {
+    const { networking } = this.#blueprint.settings
+    const { signal } = this.#end
+    return new Connection({
+      transport: this.#options.transport,
+      login: createLogin(this.#options, this.#activities),
+      networking,
+      openSession: createSessionOpener({ networking, clock: this.#clock, signal, logger: this.#logger }),
+      health: this.#health,
+      clock: this.#clock,
+      logger: createLogger(this.#sink, 'kopf.activities.authentication'),
+      starting: this.#until(signal),
+      stopping: this.#tasks.signal,
+      onLost: (error) => this.#hasLoggedIn && void this.#fail(error),
+    })
   }
 
   #clientIn(namespace: string | undefined, signal: AbortSignal) {

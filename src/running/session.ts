@@ -1,24 +1,20 @@
-/** The one session of an operator: each call first waits for the connection, and tells afterwards what became of it. */
+/** The one session of an operator: each call first waits for the connection. */
 import type { Session } from '../client/calls.ts'
 import { createSession, type SessionOptions } from '../client/session.ts'
 import type { Logger } from '../util/log.ts'
+import type { Transport } from '../util/transport.ts'
 import { packageVersion } from '../util/version.ts'
 import type { Connection } from './connect.ts'
-import type { Health } from './health.ts'
 
-export interface OperatorSessionOptions extends Pick<SessionOptions, 'networking' | 'clock' | 'signal'> {
-  readonly connection: Connection
-  readonly health: Health
+export interface SessionOpenerOptions extends Pick<SessionOptions, 'networking' | 'clock' | 'signal'> {
   readonly logger: Logger
 }
 
-/** Whoever calls before there is a connection logs in, as startup handlers may. */
-export function createOperatorSession(options: OperatorSessionOptions): Session {
-  const { connection, health, logger, ...others } = options
-  let session: Session | undefined
-  const open = async () => {
-    const transport = await connection.open()
-    session ??= createSession({
+/** Makes the session of one transport. */
+export function createSessionOpener(options: SessionOpenerOptions): (transport: Transport) => Session {
+  const { logger, ...others } = options
+  return (transport) =>
+    createSession({
       ...others,
       transport,
       userAgent: `kopf/${packageVersion()}`,
@@ -27,21 +23,12 @@ export function createOperatorSession(options: OperatorSessionOptions): Session 
           `Request attempt ${attempt} failed; will retry in ${(delayMs / 1000).toFixed(1)} seconds: ${call.method} ${call.path} -> ${error.message}`,
         ),
     })
-    return session
-  }
-  const through = async <T>(ask: (session: Session) => Promise<T>): Promise<T> => {
-    const opened = await open()
-    try {
-      const answer = await ask(opened)
-      health.answered()
-      return answer
-    } catch (error) {
-      health.answered(error)
-      throw error
-    }
-  }
+}
+
+/** Whoever calls before there is a connection logs in, as startup handlers may. */
+export function createOperatorSession(connection: Connection): Session {
   return {
-    request: (call, signal) => through((opened) => opened.request(call, signal)),
-    stream: (call, signal) => through((opened) => opened.stream(call, signal)),
+    request: (call, signal) => connection.use((session) => session.request(call, signal), signal),
+    stream: (call, signal) => connection.use((session) => session.stream(call, signal), signal),
   }
 }

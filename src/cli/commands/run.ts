@@ -148,9 +148,16 @@ function access({ kubeconfig, context }: RunArguments, embedded: Embedded | unde
     ...(kubeconfig === undefined ? {} : { path: resolve(kubeconfig) }),
     ...(context === undefined ? {} : { context }),
   }
-  const connection = loginWithKubeconfig(options)
-  if (connection !== undefined) return { connection }
-  throw new LoginError(`Cannot use the context "${context}": there is no kubeconfig; name one with --kubeconfig`)
+  const missing = () =>
+    new LoginError(`Cannot use the context "${context}": there is no kubeconfig; name one with --kubeconfig`)
+  // Read anew each time: whatever it names, or the program that it asks, may have other credentials then.
+  return {
+    connection: () => {
+      const found = loginWithKubeconfig(options)
+      if (found === undefined) throw missing()
+      return found
+    },
+  }
 }
 
 async function embed({ resources }: Operator, { port, kubeconfig, apply = [] }: RunArguments): Promise<Embedded> {
