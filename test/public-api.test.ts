@@ -51,6 +51,7 @@ test('kopf exports these names', async () => {
       "isUnprocessable",
       "label",
       "lifecycles",
+      "loginViaClient",
       "loginWithKubeconfig",
       "loginWithServiceAccount",
       "none",

@@ -8,6 +8,7 @@ import { captureProgram, type Printed } from '../util/program.ts'
 import type { ConnectionInfoOptions } from './credentials.ts'
 import { Deadlines } from './deadline.ts'
 import type { ExecPlugin } from './exec-stanza.ts'
+import { hideSecrets } from './hide-secrets.ts'
 import { type Found, refusal, text } from './kubeconfig-entries.ts'
 
 /** Whoever waits for a person, or for a network that is not there, is not waited for. */
@@ -56,19 +57,9 @@ function describeEnd({ status }: Printed): string {
   return status === null ? 'a signal' : `status ${status}`
 }
 
-/** So much of the end of a complaint is shown. */
-const mostCharacters = 500
-
 function describeComplaint({ env }: ExecPlugin, { stdout, stderr }: Printed): string {
-  const secrets = [...Object.values(env), ...stdout.split(/[\s",:]+/)].filter((word) => word.length >= 6)
-  const shown = secrets
-    .reduce((rest, secret) => rest.replaceAll(secret, '(hidden)'), stderr)
-    // What follows such a word, and whatever is as long as a token.
-    .replaceAll(/(token|password|secret|key|bearer|authorization)(["'\s:=]+)[^\s"',]+/gi, '$1$2(hidden)')
-    .replaceAll(/[\w+/=~.-]{40,}/g, '(hidden)')
-    .replaceAll(/\s+/g, ' ')
-    .trim()
-  return shown === '' ? '' : `: ${shown.length > mostCharacters ? `…${shown.slice(-mostCharacters)}` : shown}`
+  const shown = hideSecrets(stderr, [...Object.values(env), ...stdout.split(/[\s",:]+/)])
+  return shown === '' ? '' : `: ${shown}`
 }
 
 function readAnswer(plugin: ExecPlugin, stdout: string): Fetched {

@@ -5,10 +5,9 @@
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { Socket } from 'node:net'
-import { systemClock } from '../util/clock.ts'
+import { noLongerNeeded, systemClock } from '../util/clock.ts'
 import { toBasic } from './auth-headers.ts'
 import { ConnectionError } from './connection-error.ts'
-import { Deadlines } from './deadline.ts'
 
 /** A proxy that is silent for so long is a failure. */
 const patienceMs = 30_000
@@ -21,15 +20,24 @@ export interface TunnelTarget {
 
 /** Rejects where the proxy cannot be reached or refuses, and when the signal is aborted. */
 export async function openTunnel(proxy: URL, target: TunnelTarget, signal: AbortSignal): Promise<Socket> {
-  const deadline = new Deadlines(systemClock, undefined).start(patienceMs, signal, () => silence(proxy))
+  const attempt = new AbortController()
+  const stop = () => attempt.abort(signal.reason)
+  const done = new AbortController()
+  signal.throwIfAborted()
+  signal.addEventListener('abort', stop, { once: true })
+  systemClock.sleep(patienceMs, done.signal).then(
+    () => attempt.abort(silence(proxy)),
+    () => {},
+  )
   try {
-    return await ask(proxy, target, deadline.signal)
+    return await ask(proxy, target, attempt.signal)
   } catch (error) {
     // Of a request that is broken off, Node tells that, and the reason only beside it.
-    deadline.signal.throwIfAborted()
+    attempt.signal.throwIfAborted()
     throw error
   } finally {
-    deadline.release()
+    done.abort(noLongerNeeded)
+    signal.removeEventListener('abort', stop)
   }
 }
 

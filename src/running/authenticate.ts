@@ -121,8 +121,8 @@ export class Authenticator {
     const delayMs = this.#backoff.next(firstPauseMs)
     logger.info(`${title} will be tried again in ${(delayMs / 1000).toFixed(1)} seconds.`)
     await clock.sleep(delayMs, stopping).catch(() => {})
-    // Those servers that have just started may have refused what they accept now.
-    this.#receiver.forgive()
+    // A server that has just started may have refused what it accepts now.
+    if (!stopping.aborted) this.#receiver.forgive()
   }
 
   /** Undefined where there is something to use now. */

@@ -5,17 +5,18 @@
  */
 import { ApiError, isUnauthorized } from '../client/api-error.ts'
 import type { Session } from '../client/calls.ts'
+import { ConnectionError } from '../client/connection-error.ts'
 import { ConnectionInfo } from '../client/credentials.ts'
 import { createHttpsTransport } from '../client/transport.ts'
 import { type Credential, pickOne, toCredential, toRenewed, Vault } from '../client/vault.ts'
 import { describeError } from '../core/handling/outcomes.ts'
 import { KopfError } from '../errors.ts'
 import { withAnySignal } from '../util/any-signal.ts'
-import { Gate } from '../util/gate.ts'
 import type { Transport } from '../util/transport.ts'
 import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import type { Health } from './health.ts'
 import { Lease } from './lease.ts'
+import { Trial } from './trial.ts'
 
 export interface ConnectionOptions extends AuthenticatorOptions {
   /** Instead of credentials: what takes the requests. */
@@ -45,8 +46,8 @@ export class Connection {
   #lookMs = 0
   /** What the server has last said of credentials that it did not accept; undefined once it has accepted others. */
   #refusal: ApiError | undefined
-  /** After that, one request goes first, to see whether new ones are any better. The gate is opened when it has its answer. */
-  #trial: { readonly lease: Lease; readonly gate: Gate } | undefined
+  /** Of new ones, after that. */
+  #trial: Trial | undefined
   #info: ConnectionInfo | undefined
   #isClosed = false
 
@@ -108,9 +109,9 @@ export class Connection {
       const lease = pickOne(this.#leases, Math.random)
       if (lease === undefined) await this.#logIn(signal)
       else if (this.#refusal === undefined) return lease
-      else if (this.#trial !== undefined) await this.#trial.gate.pass(signal)
+      else if (this.#trial?.isOver === false) await this.#trial.wait(signal)
       else {
-        this.#trial = { lease, gate: new Gate() }
+        this.#trial = new Trial(lease, this.#options.clock)
         return lease
       }
     }
@@ -135,12 +136,10 @@ export class Connection {
   }
 
   #hear(lease: Lease | undefined, error: unknown): void {
-    const trial = this.#trial?.lease === lease ? this.#trial : undefined
-    if (trial) this.#trial = undefined
     // What those that were let go are told says nothing of the present ones.
     if (lease === undefined || this.#leases.includes(lease)) this.#options.health.answered(error)
     if (lease !== undefined && this.#leases.includes(lease)) this.#judge(lease, error)
-    trial?.gate.open()
+    if (this.#trial?.lease === lease) this.#trial?.end()
   }
 
   #judge({ credential }: Lease, error: unknown): void {
@@ -150,6 +149,9 @@ export class Connection {
     } else if (error === undefined || error instanceof ApiError) {
       this.#refusal = undefined
       this.#authenticator.accepted()
+    } else if (error instanceof ConnectionError && error.problem === 'certificate') {
+      // The authority of the server may be another one by now, and its certificate in the file already.
+      this.#lookMs = 0
     }
   }
 

@@ -10,6 +10,10 @@ export class Gate {
     this.opened = new Promise((resolve) => (this.#letIn = resolve))
   }
 
+  get isOpen(): boolean {
+    return this.#isOpen
+  }
+
   open(): void {
     this.#isOpen = true
     this.#letIn()

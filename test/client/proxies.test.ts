@@ -35,7 +35,12 @@ async function startProxy({ password, tls, isSilent }: ProxyOptions = {}): Promi
     const authorization = request.headers['proxy-authorization']
     asked.push({ authority: request.url!, authorization })
     client.on('error', () => {})
-    if (isSilent) return
+    if (isSilent) {
+      open.add(client)
+      client.on('close', () => open.delete(client)).on('end', () => client.end())
+      client.resume()
+      return
+    }
     if (password !== undefined && authorization !== `Basic ${Buffer.from(password).toString('base64')}`) {
       client.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n')
       return
@@ -149,6 +154,7 @@ test('whoever goes does not wait for a proxy that says nothing, and leaves nothi
   leaving.abort(new Error('enough'))
   expect(await asking).toMatchObject({ message: 'enough' })
   await transport.close()
+  await vi.waitFor(() => expect(proxy.open.size).toBe(0))
 })
 
 test('the variables of the environment are used where they are trusted', async () => {
