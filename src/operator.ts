@@ -1,6 +1,5 @@
 /** The operator: a registry of handlers that can be started. The one way to write an operator of any size. */
 
-import type { ConnectionInfo } from './client/credentials.ts'
 import type {
   ActivityArgs,
   ActivityOptions,
@@ -24,7 +23,7 @@ import { createSettings, type PartialSettings, type Settings } from './core/sett
 import { KopfError } from './errors.ts'
 import type { ObjectOf, ResourceDefinition, ResourceLike } from './kube/resources.ts'
 import { startOperator } from './running/run.ts'
-import type { RunningOperator, RunOptions } from './running/run-options.ts'
+import type { LoginAnswer, RunningOperator, RunOptions } from './running/run-options.ts'
 import { untilSignal } from './util/signals.ts'
 
 export type { RunningOperator, RunOptions }
@@ -169,7 +168,7 @@ export interface On<M> {
   /** After everything else has ended. */
   readonly cleanup: RegisterActivity<M>
   /** How to reach the cluster; without any, the service account of the pod, or the kubeconfig. */
-  readonly login: RegisterActivity<M, ConnectionInfo | null | undefined>
+  readonly login: RegisterActivity<M, LoginAnswer>
   /** What the liveness endpoint tells, by id. */
   readonly probe: RegisterActivity<M>
   /** A new object, or one seen for the first time. */

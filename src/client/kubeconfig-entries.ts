@@ -3,7 +3,7 @@ import { delimiter, dirname, resolve } from 'node:path'
 import { KopfError } from '../errors.ts'
 import { getOwn, isPlainObject, type Json } from '../util/json.ts'
 
-export type Entry = { readonly [key: string]: Json }
+type Entry = { readonly [key: string]: Json }
 
 export interface Source {
   readonly path: string

@@ -64,6 +64,8 @@ class SocketTransport implements HttpsTransport {
   readonly #probed = new WeakSet<Socket>()
   /** Aborted with the end: for what is being connected. */
   readonly #end = new AbortController()
+  /** Those that wait for the head of their answer, on their first connection or on another one. */
+  #sending = 0
   /** Called when nothing is under way any more; undefined while more may come. */
   #onIdle: (() => void) | undefined
 
@@ -90,16 +92,22 @@ class SocketTransport implements HttpsTransport {
   async send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
     signal?.throwIfAborted()
     const pool = isWatch(request.path) ? this.#pools.watches : this.#pools.requests
+    this.#sending += 1
     try {
       return await this.#exchange(request, pool, signal)
     } catch (error) {
       if (signal?.aborted || !(error instanceof StaleConnection)) throw error
       return await this.#exchange(request, this.#pools.fresh, signal)
+    } finally {
+      this.#sending -= 1
+      this.#tellIfIdle()
     }
   }
 
   async retire(): Promise<void> {
-    if (this.#active.size > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve))
+    const idle = new Promise<void>((resolve) => (this.#onIdle = resolve))
+    this.#tellIfIdle()
+    await idle
     await this.close()
   }
 
@@ -111,6 +119,10 @@ class SocketTransport implements HttpsTransport {
       await Promise.all(sockets.map(closing))
     }
     for (const pool of this.#agents) pool.destroy()
+  }
+
+  #tellIfIdle(): void {
+    if (this.#sending === 0 && this.#active.size === 0) this.#onIdle?.()
   }
 
   get #agents(): readonly HttpAgent[] {
@@ -145,7 +157,7 @@ class SocketTransport implements HttpsTransport {
         signal?.removeEventListener('abort', abort)
         this.#active.delete(outgoing)
         if (incoming === undefined) reject(connectionClosed())
-        if (this.#active.size === 0) this.#onIdle?.()
+        this.#tellIfIdle()
       })
       outgoing.end(request.body)
     })

@@ -69,8 +69,8 @@ export class Authenticator {
   }
 
   /**
-   * `refusal` is what the server has said of the last ones, if that is why. Resolves when there are credentials to use. Rejects where there are none at first, and
-   * where trying on is of no use.
+   * `refusal` is what the server has said of the last credentials, if that is why. Resolves when there are others to use;
+   * rejects where there are none at first, and where trying on is of no use.
    */
   logIn(refusal: ApiError | undefined): Promise<void> {
     this.#loggingIn ??= this.#authenticate(refusal).finally(() => (this.#loggingIn = undefined))

@@ -1,63 +1,66 @@
 /**
- * The way to the cluster. Each request is made with the best credentials there are; where the server does not accept them,
- * with the next ones, and where there are none left, the logins are asked anew, once for all who wait meanwhile.
- * The state is in client/vault.ts; here are its effects: transports, logins, pauses.
+ * The way to the cluster, as a transport. Each request is sent with the best credentials there are; where the server does not
+ * accept them, the next ones are used from then on, and where there are none left, the logins are asked anew, once for all
+ * who wait meanwhile. The state is in client/vault.ts; here are its effects: connections, logins, pauses.
  */
-import { ApiError, isUnauthorized } from '../client/api-error.ts'
-import type { Session } from '../client/calls.ts'
-import { ConnectionError } from '../client/connection-error.ts'
+import { ApiError } from '../client/api-error.ts'
+import { toConnectionError } from '../client/connection-error.ts'
 import { ConnectionInfo } from '../client/credentials.ts'
-import { createHttpsTransport } from '../client/transport.ts'
+import { createHttpsTransport, type HttpsTransport } from '../client/transport.ts'
 import { type Credential, pickOne, toCredential, toRenewed, Vault } from '../client/vault.ts'
 import { describeError } from '../core/handling/outcomes.ts'
 import { KopfError } from '../errors.ts'
 import { withAnySignal } from '../util/any-signal.ts'
-import type { Transport } from '../util/transport.ts'
+import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
 import { Authenticator, type AuthenticatorOptions } from './authenticate.ts'
 import type { Health } from './health.ts'
-import { Lease } from './lease.ts'
 import { Trial } from './trial.ts'
 
 export interface ConnectionOptions extends AuthenticatorOptions {
   /** Instead of credentials: what takes the requests. */
   readonly transport: Transport | undefined
   readonly networking: { readonly trustEnv: boolean }
-  readonly openSession: (transport: Transport) => Session
   readonly health: Health
 }
 
-/** Files of credentials are looked at so often, and when a request was refused. */
+/** One set of credentials, and the connections that are made with it. */
+interface Lease {
+  readonly credential: Credential
+  readonly transport: HttpsTransport
+  isRetired: boolean
+}
+
+/** Files of credentials are looked at so often, and when the server has refused what was in them. */
 const lookAgainMs = 60_000
 
-/** A request that was refused with so many credentials has that as its answer. */
-const mostRefusals = 10
-
-export class Connection {
+export class Connection implements Transport {
   readonly #options: ConnectionOptions
   readonly #vault = new Vault()
   readonly #authenticator: Authenticator
-  /** Where a transport was given: nobody logs in. */
-  readonly #given: Session | undefined
   /** Those to choose from; none before the login, and after all were refused or are over. */
   #leases: readonly Lease[] = []
   /** All that may have connections, those that were let go included. */
   readonly #open = new Map<Credential, Lease>()
   /** When the next one may be over, or its files are to be looked at. */
   #lookMs = 0
-  /** What the server has last said of credentials that it did not accept; undefined once it has accepted others. */
+  /** Where that was the last thing we heard: that we are not known. */
   #refusal: ApiError | undefined
-  /** Of new ones, after that. */
+  /** Of new credentials, after that. */
   #trial: Trial | undefined
   #info: ConnectionInfo | undefined
   #isClosed = false
 
   constructor(options: ConnectionOptions) {
     this.#options = options
-    this.#given = options.transport && options.openSession(options.transport)
     this.#authenticator = new Authenticator(options, {
       take: (found) => this.#take(found),
       forgive: () => this.#vault.forgive(),
     })
+  }
+
+  /** Whether somebody can be asked for other credentials. */
+  get canLogIn(): boolean {
+    return this.#options.transport === undefined
   }
 
   /** Undefined before the connection is found, and where it does not say. */
@@ -70,31 +73,34 @@ export class Connection {
     return this.#info
   }
 
-  /** Logs in, where that has not been done. */
-  async open(): Promise<void> {
-    if (this.#given === undefined && this.#leases.length === 0) await this.#logIn(undefined)
+  /** Undefined where a request can be made at once; else resolves as soon as it can. */
+  ready(signal: AbortSignal | undefined): Promise<void> | undefined {
+    return this.#options.transport !== undefined || this.#pick() ? undefined : this.#wait(signal)
   }
 
-  /** Whoever asks before there are credentials waits for them. */
-  async use<T>(ask: (session: Session) => Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-    if (this.#given !== undefined) return this.#listen(ask(this.#given), undefined)
-    for (let refusals = 1; ; refusals += 1) {
-      const lease = this.#pick() ?? (await this.#wait(signal))
-      lease.enter()
-      try {
-        return await this.#listen(ask(lease.session), lease)
-      } catch (error) {
-        // Nothing was done: it is safe to ask again.
-        if (!isUnauthorized(error) || refusals >= mostRefusals) throw error
-      } finally {
-        lease.leave()
-      }
+  async send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
+    if (this.#options.transport !== undefined) {
+      const response = await this.#options.transport.send(request, signal)
+      this.#options.health.answered(response.status)
+      return response
+    }
+    const lease = this.#pick() ?? (await this.#claim(signal))
+    try {
+      const response = await lease.transport.send(request, signal)
+      this.#hear(lease, request, response)
+      return response
+    } catch (error) {
+      // The authority of the server may be another one by now, and its certificate in the file already.
+      if (toConnectionError(request, error).problem === 'certificate') this.#lookMs = 0
+      throw error
+    } finally {
+      this.#trial?.end(lease)
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    await Promise.all([...this.#open.values()].map((lease) => lease.close()))
+    await Promise.all([...this.#open.values()].map(({ transport }) => transport.close()))
   }
 
   /** For every request: a look at the clock, and no more while all is well. */
@@ -103,18 +109,22 @@ export class Connection {
     return this.#refusal ? undefined : pickOne(this.#leases, Math.random)
   }
 
-  async #wait(signal: AbortSignal | undefined): Promise<Lease> {
+  /** Until there are credentials, and nobody else is trying whether they are any good. */
+  async #wait(signal: AbortSignal | undefined): Promise<void> {
     for (;;) {
       signal?.throwIfAborted()
-      const lease = pickOne(this.#leases, Math.random)
-      if (lease === undefined) await this.#logIn(signal)
-      else if (this.#refusal === undefined) return lease
-      else if (this.#trial?.isOver === false) await this.#trial.wait(signal)
-      else {
-        this.#trial = new Trial(lease, this.#options.clock)
-        return lease
-      }
+      if (this.#leases.length === 0) await this.#logIn(signal)
+      else if (this.#refusal && this.#trial?.isOver === false) await this.#trial.wait(signal)
+      else return
     }
+  }
+
+  /** Whoever is the first after a refusal tries for all. */
+  async #claim(signal: AbortSignal | undefined): Promise<Lease> {
+    await this.#wait(signal)
+    const lease = pickOne(this.#leases, Math.random)!
+    if (this.#refusal) this.#trial = new Trial(lease, this.#options.clock)
+    return lease
   }
 
   async #logIn(signal: AbortSignal | undefined): Promise<void> {
@@ -123,36 +133,13 @@ export class Connection {
     await withAnySignal(signal === undefined ? [] : [signal], () => this.#authenticator.logIn(this.#refusal))
   }
 
-  /** What the server says of the credentials, in passing. */
-  async #listen<T>(asking: Promise<T>, lease: Lease | undefined): Promise<T> {
-    try {
-      const answer = await asking
-      this.#hear(lease, undefined)
-      return answer
-    } catch (error) {
-      this.#hear(lease, error)
-      throw error
-    }
-  }
-
-  #hear(lease: Lease | undefined, error: unknown): void {
-    // What those that were let go are told says nothing of the present ones.
-    if (lease === undefined || this.#leases.includes(lease)) this.#options.health.answered(error)
-    if (lease !== undefined && this.#leases.includes(lease)) this.#judge(lease, error)
-    if (this.#trial?.lease === lease) this.#trial?.end()
-  }
-
-  #judge({ credential }: Lease, error: unknown): void {
-    if (isUnauthorized(error)) {
-      this.#refusal = error
-      this.#refuse(credential)
-    } else if (error === undefined || error instanceof ApiError) {
-      this.#refusal = undefined
-      this.#authenticator.accepted()
-    } else if (error instanceof ConnectionError && error.problem === 'certificate') {
-      // The authority of the server may be another one by now, and its certificate in the file already.
-      this.#lookMs = 0
-    }
+  /** What those that were let go are told says nothing of the present ones. */
+  #hear(lease: Lease, { method, path }: TransportRequest, { status }: TransportResponse): void {
+    if (!this.#leases.includes(lease)) return
+    this.#options.health.answered(status)
+    this.#refusal = status === 401 ? new ApiError({ method, path, status, reason: 'Unauthorized' }) : undefined
+    if (this.#refusal) this.#refuse(lease.credential)
+    else this.#authenticator.accepted()
   }
 
   /** What was renewed in its files meanwhile is not the one that was refused. */
@@ -194,9 +181,7 @@ export class Connection {
   #put(credential: Credential): void {
     if (!this.#vault.canTake(credential, this.#options.clock.now())) return
     const transport = createHttpsTransport(this.#withSettings(credential.read))
-    const session = this.#options.openSession(transport)
-    const lease = new Lease(credential, transport, session, () => this.#open.delete(credential))
-    this.#open.set(credential, lease)
+    this.#open.set(credential, { credential, transport, isRetired: false })
     this.#vault.put(credential)
   }
 
@@ -217,8 +202,16 @@ export class Connection {
   /** Makes the leases those of the best credentials that are left, and lets the others go. */
   #arrange(): void {
     this.#leases = this.#vault.best.map((credential) => this.#open.get(credential)!)
-    for (const [credential, lease] of this.#open) if (!this.#vault.has(credential)) lease.retire()
-    this.#info = this.#leases[0]?.credential.given ?? this.#info
+    for (const lease of this.#open.values()) if (!this.#vault.has(lease.credential)) this.#retire(lease)
+    const [first] = this.#leases
+    if (first !== undefined) this.#info = this.#withSettings(first.credential.given)
     this.#lookMs = Math.min(this.#vault.expiresMs, this.#options.clock.now() + lookAgainMs)
+  }
+
+  /** What is under way goes on, streams too: the server has let them in. */
+  #retire(lease: Lease): void {
+    if (lease.isRetired) return
+    lease.isRetired = true
+    void lease.transport.retire().then(() => this.#open.delete(lease.credential))
   }
 }

@@ -1,5 +1,4 @@
 /** What is known of how the operator is: told by its parts as they come to know it, asked by whoever looks at /readyz. */
-import { ApiError, isUnauthorized } from '../client/api-error.ts'
 import type { WatchState } from '../core/watching/observer.ts'
 import { type Facts, judgeReadiness, type Readiness } from '../features/health/readiness.ts'
 import { type Clock, monotonicOf } from '../util/clock.ts'
@@ -59,10 +58,9 @@ export class Health {
     if (this.#credentials !== 'refused') this.#credentials = 'awaited'
   }
 
-  /** The API server has answered, well or with this; where it has not answered at all, it says nothing of us. */
-  answered(error?: unknown): void {
-    if (isUnauthorized(error)) this.#credentials = 'refused'
-    else if (error === undefined || error instanceof ApiError) this.#credentials = 'accepted'
+  /** The API server has answered with this status; where it has not answered at all, it says nothing of us. */
+  answered(status: number): void {
+    this.#credentials = status === 401 ? 'refused' : 'accepted'
   }
 
   readiness(): Readiness {

@@ -35,7 +35,7 @@ import { checkMemo } from './memos.ts'
 import type { Orchestra } from './orchestrate.ts'
 import type { Blueprint, RunningOperator, RunOptions } from './run-options.ts'
 import type { Arrival, Runtime } from './runtime.ts'
-import { createOperatorSession, createSessionOpener } from './session.ts'
+import { createOperatorSession } from './session.ts'
 import { Watchdog } from './watchdog.ts'
 
 /** After the time for handlers is up: to write what they have come to. */
@@ -128,7 +128,13 @@ class Run implements RunningOperator {
       client: () => this.#clientIn(undefined, this.#end.signal),
     })
     this.#connection = this.#createConnection()
-    this.#session = createOperatorSession(this.#connection)
+    this.#session = createOperatorSession({
+      connection: this.#connection,
+      logger: this.#logger,
+      networking: blueprint.settings.networking,
+      clock: this.#clock,
+      signal: this.#end.signal,
+    })
     // As many listen as there are handlers at work: that is no leak.
     setMaxListeners(0, this.#tasks.signal, this.#handlers.signal, this.#writes.signal, this.#end.signal)
     this.#isIndexed = blueprint.registry.indexTables.size === 0
@@ -150,7 +156,7 @@ class Run implements RunningOperator {
       await this.#activities.run('startup', this.#until(this.#tasks.signal))
       checkAdmission(registry, this.#blueprint.settings)
       await this.#serveHealth()
-      await this.#connection.open()
+      await this.#connection.ready(undefined)
       this.#health.loggedIn()
       this.#hasLoggedIn = true
       const runtime = this.#createRuntime()
@@ -281,17 +287,14 @@ class Run implements RunningOperator {
   }
 
   #createConnection(): Connection {
-    const { networking } = this.#blueprint.settings
-    const { signal } = this.#end
     return new Connection({
       transport: this.#options.transport,
       login: createLogin(this.#options, this.#activities),
-      networking,
-      openSession: createSessionOpener({ networking, clock: this.#clock, signal, logger: this.#logger }),
+      networking: this.#blueprint.settings.networking,
       health: this.#health,
       clock: this.#clock,
       logger: createLogger(this.#sink, 'kopf.activities.authentication'),
-      starting: this.#until(signal),
+      starting: this.#until(this.#end.signal),
       stopping: this.#tasks.signal,
       onLost: (error) => this.#hasLoggedIn && void this.#fail(error),
     })

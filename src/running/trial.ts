@@ -1,18 +1,18 @@
 /** After a refusal, one request goes first, to see whether the new credentials are any better; the others wait for its answer. */
 import { type Clock, noLongerNeeded } from '../util/clock.ts'
 import { Gate } from '../util/gate.ts'
-import type { Lease } from './lease.ts'
 
 /** One that gets no answer at all is not waited for any longer: then another one may try. */
 const patienceMs = 5000
 
 export class Trial {
-  readonly lease: Lease
   readonly #gate = new Gate()
   readonly #over = new AbortController()
 
-  constructor(lease: Lease, clock: Clock) {
-    this.lease = lease
+  readonly #lease: object
+
+  constructor(lease: object, clock: Clock) {
+    this.#lease = lease
     clock.sleep(patienceMs, this.#over.signal).then(
       () => this.#gate.open(),
       () => {},
@@ -23,7 +23,9 @@ export class Trial {
     return this.#gate.isOpen
   }
 
-  end(): void {
+  /** Something has become of a request with these credentials. */
+  end(lease: object): void {
+    if (lease !== this.#lease) return
     this.#over.abort(noLongerNeeded)
     this.#gate.open()
   }

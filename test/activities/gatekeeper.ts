@@ -26,7 +26,7 @@ export class Gatekeeper {
   readonly #server: Server
   readonly #transport: HttpsTransport
 
-  constructor(cluster: Cluster) {
+  constructor(cluster: Pick<Cluster, 'url' | 'caPem' | 'admin'>) {
     this.#transport = createHttpsTransport(connectionTo(cluster))
     this.#server = createServer((request, response) => void this.#serve(request, response).catch(() => {}))
     this.#server.on('connection', (socket) => {

@@ -86,7 +86,7 @@ test.each<LogFormat>(['plain', 'full', 'json'])('a whole life, with the log in %
   login('password', 8, () => new ConnectionInfo({ server, username: 'me', password: token('password') }))
   login('pod', 7, () => loginWithServiceAccount({ path: folder })!)
   login('program', 6, () => loginWithKubeconfig({ path })!)
-  kopf.on.create('configmaps', { labels: { canaries: 'yes' } }, async ({ logger, recorder, client, patch, name }) => {
+  kopf.on.create('configmaps', { labels: { canaries: format } }, async ({ logger, recorder, client, patch, name }) => {
     gate.good.clear()
     gate.good.add(token('last'))
     write('fail', '')
@@ -102,7 +102,7 @@ test.each<LogFormat>(['plain', 'full', 'json'])('a whole life, with the log in %
   await running.ready
   const health = format === 'plain' ? addressIn(said.map((line) => line.trim())) : undefined
   const name = `canaries-${format}`
-  const metadata = { name, labels: { canaries: 'yes' } }
+  const metadata = { name, labels: { canaries: format } }
   await cluster.api.post(cluster.core('configmaps'), { apiVersion: 'v1', kind: 'ConfigMap', metadata })
   await until(() => gate.seen.some(({ method, status }) => method === 'PATCH' && status === 200))
   if (health) said.push(...(await Promise.all(['/healthz', '/readyz'].map(async (at) => (await ask(health, at)).text))))
