@@ -39,8 +39,8 @@ interface Failure {
 /** The pause before the second login in a row; then twice as long each time, up to half a minute. */
 const firstPauseMs = 1000
 
-/** Credentials that were accepted for so long were good ones. */
-const settledMs = 60_000
+/** Where credentials are refused sooner after a second login than this, although they were accepted, there is a pause. */
+const settledMs = 10_000
 
 /** So many logins in a row may be of no use with a server that has never accepted anything. */
 const mostAtFirst = 2
@@ -50,9 +50,10 @@ export class Authenticator {
   readonly #receiver: Receiver
   readonly #backoff = new Backoff(Math.random)
   #loggingIn: Promise<void> | undefined
-  /** When it was last tried; undefined before the first success. */
-  #lastMs: number | undefined
-  /** How often in a row, without anything to show for it. */
+  #hasLoggedIn = false
+  /** When the last one but the first has succeeded. */
+  #againMs = Number.NEGATIVE_INFINITY
+  /** How many logins in a row have been of no use. */
   #inARow = 0
   #wasAccepted = false
   #isAccepted = false
@@ -79,16 +80,17 @@ export class Authenticator {
 
   async #authenticate(refusal: ApiError | undefined): Promise<void> {
     const { clock, logger } = this.#options
-    if (this.#isSettled(refusal)) this.#startAnew()
+    if (this.#isAccepted) this.#startAnew(refusal)
     if (!this.#wasAccepted && this.#inARow >= mostAtFirst) this.#giveUp(this.#ranOut(refusal))
-    const isFirst = this.#lastMs === undefined
+    const isFirst = !this.#hasLoggedIn
     const title = isFirst ? 'Initial authentication' : 'Re-authentication'
     for (;;) {
       if (!isFirst) await this.#pause(title)
       this.#isAccepted = false
       const failure = await this.#attempt(title, refusal)
       if (failure === undefined) {
-        this.#lastMs = clock.now()
+        this.#hasLoggedIn = true
+        if (!isFirst) this.#againMs = clock.now()
         return
       }
       logger.warn(`${title} has failed: ${failure.why}`)
@@ -101,12 +103,10 @@ export class Authenticator {
     throw error
   }
 
-  #isSettled(refusal: ApiError | undefined): boolean {
-    return this.#isAccepted && (refusal === undefined || this.#options.clock.now() - (this.#lastMs ?? 0) >= settledMs)
-  }
-
-  #startAnew(): void {
-    this.#inARow = 0
+  /** The last login was of use: pauses are short again, and there is none after credentials that have merely expired. */
+  #startAnew(refusal: ApiError | undefined): void {
+    const isSettled = refusal === undefined || this.#options.clock.now() - this.#againMs >= settledMs
+    this.#inARow = isSettled ? 0 : 1
     this.#backoff.reset()
   }
 
@@ -128,20 +128,17 @@ export class Authenticator {
   /** Undefined where there is something to use now. */
   async #attempt(title: string, refusal: ApiError | undefined): Promise<Failure | undefined> {
     const { login, logger, starting, stopping } = this.#options
-    const isQuiet = !login.isAsked && this.#lastMs === undefined
+    const isQuiet = !login.isAsked && !this.#hasLoggedIn
     if (!isQuiet) logger.info(`${title} has been initiated.`)
     try {
-      const { found, error, isFinal } = await login.ask(this.#lastMs === undefined ? starting : stopping)
+      const { found, error, isFinal } = await login.ask(this.#hasLoggedIn ? stopping : starting)
       if (this.#receiver.take(found)) {
         if (!isQuiet) logger.info(`${title} has finished.`)
         return undefined
       }
       if (found.size === 0) return { error, isFinal, why: 'no credentials were retrieved from the login handlers.' }
-      return {
-        error: isFinal ? error : this.#ranOut(refusal),
-        isFinal,
-        why: 'all that were retrieved have expired or were refused.',
-      }
+      const why = 'all that were retrieved have expired or were refused.'
+      return { error: this.#ranOut(refusal), isFinal: false, why }
     } catch (error) {
       return { error, isFinal: false, why: describeError(error) }
     }

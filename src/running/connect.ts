@@ -121,10 +121,14 @@ export class Connection implements Transport {
 
   /** Whoever is the first after a refusal tries for all. */
   async #claim(signal: AbortSignal | undefined): Promise<Lease> {
-    await this.#wait(signal)
-    const lease = pickOne(this.#leases, Math.random)!
-    if (this.#refusal) this.#trial = new Trial(lease, this.#options.clock)
-    return lease
+    for (;;) {
+      await this.#wait(signal)
+      // Of all who have waited, another one may be here first.
+      const lease = pickOne(this.#leases, Math.random)
+      if (lease === undefined || (this.#refusal && this.#trial?.isOver === false)) continue
+      if (this.#refusal) this.#trial = new Trial(lease, this.#options.clock)
+      return lease
+    }
   }
 
   async #logIn(signal: AbortSignal | undefined): Promise<void> {

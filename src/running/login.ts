@@ -1,11 +1,11 @@
 /** Whom to ask for credentials: what was given, else the login handlers, else the service account of the pod or the kubeconfig. */
-import type { ConnectionInfo } from '../client/credentials.ts'
+import { ConnectionInfo } from '../client/credentials.ts'
 import { loginWithKubeconfig } from '../client/kubeconfig.ts'
 import { loginWithServiceAccount } from '../client/service-account.ts'
 import { LoginError } from '../errors.ts'
 import type { LoginOutcome } from '../features/activities/login.ts'
 import type { Activities } from './activities.ts'
-import type { RunOptions } from './run-options.ts'
+import type { LoginAnswer, RunOptions } from './run-options.ts'
 
 export interface Login {
   /** Whose credentials they are, for messages: `the login handlers`. */
@@ -36,7 +36,12 @@ async function askByDefault(): Promise<LoginOutcome> {
   return toOutcome('default', found, nothing)
 }
 
-function toOutcome(id: string, found: ConnectionInfo | null | undefined, nothing: string): LoginOutcome {
-  const entries = found === undefined || found === null ? [] : ([[id, found]] as const)
-  return { found: new Map(entries), error: new LoginError(nothing), isFinal: false }
+function toOutcome(id: string, found: LoginAnswer, nothing: string): LoginOutcome {
+  const error = new LoginError(nothing)
+  if (found === undefined || found === null) return { found: new Map(), error, isFinal: false }
+  if (found instanceof ConnectionInfo) return { found: new Map([[id, found]]), error, isFinal: false }
+  // What it is instead is not shown: it may be a secret.
+  throw new LoginError(
+    'Cannot log in: `connection` is no ConnectionInfo; make one with new ConnectionInfo({ server, … })',
+  )
 }

@@ -20,8 +20,11 @@ interface Seen {
 export class Gatekeeper {
   /** The tokens that are good. */
   readonly good: Set<string> = new Set()
+  /** Every so manieth request is refused, whatever its token. */
+  everyNth: number = Number.POSITIVE_INFINITY
   readonly seen: Seen[] = []
   readonly open: Set<Socket> = new Set()
+  #count = 0
   readonly #streams = new Set<ServerResponse>()
   readonly #server: Server
   readonly #transport: HttpsTransport
@@ -65,12 +68,14 @@ export class Gatekeeper {
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { authorization = '', host, connection, ...headers } = request.headers
     const token = authorization.replace('Bearer ', '')
+    this.#count += 1
+    const number = this.#count
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks).toString()
     const note = (status: number) =>
       this.seen.push({ token, method: request.method!, path: request.url!, status, body }) && status
-    if (!this.good.has(token)) {
+    if (!this.good.has(token) || number % this.everyNth === 0) {
       response.writeHead(note(401), { 'content-type': 'application/json' })
       response.end(JSON.stringify({ kind: 'Status', status: 'Failure', reason: 'Unauthorized', code: 401 }))
       return

@@ -16,6 +16,8 @@ interface Proxy {
   readonly url: string
   /** What it was asked for: `host:port`, and with which authorization. */
   readonly asked: Array<{ readonly authority: string; readonly authorization: string | undefined }>
+  /** All headers that it has seen. */
+  readonly headers: IncomingMessage['headers'][]
   readonly open: Set<Socket>
 }
 
@@ -29,11 +31,13 @@ interface ProxyOptions {
 
 async function startProxy({ password, tls, isSilent }: ProxyOptions = {}): Promise<Proxy> {
   const asked: Proxy['asked'] = []
+  const headers: Proxy['headers'] = []
   const open = new Set<Socket>()
   const server = tls ? createSecureServer(tls) : createServer()
   server.on('connect', (request: IncomingMessage, client: Socket) => {
     const authorization = request.headers['proxy-authorization']
     asked.push({ authority: request.url!, authorization })
+    headers.push(request.headers)
     client.on('error', () => {})
     if (isSilent) {
       open.add(client)
@@ -63,7 +67,7 @@ async function startProxy({ password, tls, isSilent }: ProxyOptions = {}): Promi
     return new Promise((resolve) => server.close(resolve).closeAllConnections())
   })
   const { port } = server.address() as AddressInfo
-  return { url: `http${tls ? 's' : ''}://127.0.0.1:${port}`, asked, open }
+  return { url: `http${tls ? 's' : ''}://127.0.0.1:${port}`, asked, headers, open }
 }
 
 async function start(options: { readonly insecure?: boolean } = {}): Promise<RunningServer> {
@@ -93,6 +97,7 @@ describe.each([
       expect(await session.request(list)).toMatchObject({ kind: 'ConfigMapList' })
     }
     expect(proxy.asked).toEqual([{ authority: new URL(server.url).host, authorization: undefined }])
+    expect(JSON.stringify(proxy.headers)).not.toContain(server.token)
   })
 })
 

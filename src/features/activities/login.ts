@@ -11,7 +11,7 @@ export interface LoginOutcome {
   readonly found: ReadonlyMap<string, ConnectionInfo>
   /** What to say where nothing was found. */
   readonly error: LoginError
-  /** A handler has failed for good: asking again is of no use where no other has an answer. */
+  /** Nobody has an answer, and a handler has failed for good: asking again is of no use. */
   readonly isFinal: boolean
 }
 
@@ -21,7 +21,7 @@ export async function askLoginHandlers(handlers: readonly Handler[], options: Ac
   return {
     found: outcomes.results as ReadonlyMap<string, ConnectionInfo>,
     error: noCredentials(handlers, outcomes),
-    isFinal: outcomes.failures.size > 0,
+    isFinal: outcomes.failures.size > 0 && outcomes.results.size === 0,
   }
 }
 
