@@ -73,7 +73,7 @@ async function load(): Promise<{ readonly KubeConfig: new () => KubeConfig }> {
   try {
     return await import(library)
   } catch (cause) {
-    const isMissing = (cause as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND'
+    const isMissing = /MODULE_NOT_FOUND$/.test(String((cause as NodeJS.ErrnoException).code))
     const why = isMissing ? `it is not installed; run "npm install ${library}"` : 'it cannot be loaded'
     throw new LoginError(`Cannot log in via ${library}: ${why}, or use loginWithKubeconfig()`, { cause })
   }

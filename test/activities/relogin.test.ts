@@ -308,6 +308,37 @@ test('a connection that is given as a function is asked again', async () => {
   expect(count).toBe(2)
 })
 
+test('a function that fails is asked again while the operator runs, and ends it at the start', async () => {
+  const { kopf, seen } = watcher()
+  let count = 0
+  const connection = () => {
+    count += 1
+    if (count % 2 === 1) throw new Error('the program has failed')
+    gate.good.add(`token-${count}`)
+    return as(`token-${count}`)
+  }
+  const options = { namespaces: [cluster.namespace], connection }
+  await expect(stage.start(kopf, options)).rejects.toThrow('the program has failed')
+  await (await stage.start(kopf, options)).ready
+  gate.good.clear()
+  gate.endStreams()
+  const name = await create()
+  await until(() => seen.has(name))
+  expect(count).toBe(4)
+  expect(phrases()).toContain('Re-authentication has failed: the program has failed')
+})
+
+test.each([
+  ['nothing', () => undefined, 'the function `connection` has returned no ConnectionInfo'],
+  ['something else', () => ({ token: 'hush' }), '`connection` is no ConnectionInfo'],
+])('a function that returns %s is no connection', async (_, connection, message) => {
+  const { kopf } = watcher()
+  const error = await stage.start(kopf, { connection: connection as never }).catch((thrown: unknown) => thrown)
+  expect(error).toBeInstanceOf(LoginError)
+  expect(String(error)).toContain(message)
+  expect(String(error)).not.toContain('hush')
+})
+
 test('an operator that has lost its credentials can be stopped, and its clean-up does not hang', async () => {
   const { kopf, start } = watcher()
   gate.good.add('only')

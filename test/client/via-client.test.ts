@@ -1,7 +1,9 @@
 /** Logging in by way of the official client library: what it finds is what is used. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { LoginError, loginViaClient } from 'kopf'
 import { startServer } from 'kopf/server'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
@@ -88,4 +90,16 @@ test('where it fails, the error says so, without what is in the file', async () 
   expect(error).toBeInstanceOf(LoginError)
   expect(String(error)).toContain('Cannot log in via @kubernetes/client-node: it says "')
   expect(String(error)).not.toContain('hush')
+})
+
+test('where the library is not installed, the error says how to get it', async () => {
+  // A copy of the sources where nothing is installed.
+  for (const part of ['client', 'util', 'errors.ts']) cpSync(join('src', part), join(folder, part), { recursive: true })
+  const code = `import { loginViaClient } from './client/via-client.ts'
+    await loginViaClient().catch((error) => process.stdout.write(String(error)))`
+  writeFileSync(join(folder, 'main.mts'), code)
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }')
+  const args = ['--import', import.meta.resolve('tsx'), join(folder, 'main.mts')]
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder })
+  expect(stdout).toContain('it is not installed; run "npm install @kubernetes/client-node"')
 })
