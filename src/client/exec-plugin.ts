@@ -41,7 +41,8 @@ async function run(plugin: ExecPlugin): Promise<Printed> {
     })
   } catch (error) {
     deadline.signal.throwIfAborted()
-    throw failure(plugin, explainStart(plugin, (error as NodeJS.ErrnoException).code), error)
+    // Not as the cause: Node tells all arguments with it, and there may be secrets among them.
+    throw failure(plugin, explainStart(plugin, (error as NodeJS.ErrnoException).code))
   } finally {
     deadline.release()
   }
@@ -100,6 +101,6 @@ function toExpiration(plugin: ExecPlugin, timestamp: string | undefined): Date |
   return date
 }
 
-function failure({ found, command }: ExecPlugin, why: string, cause?: unknown): Error {
-  return refusal(found.path, `the program ${JSON.stringify(command)} (${found.title}) ${why}`, cause)
+function failure({ found, command }: ExecPlugin, why: string): Error {
+  return refusal(found.path, `the program ${JSON.stringify(command)} (${found.title}) ${why}`)
 }

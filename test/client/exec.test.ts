@@ -2,6 +2,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { inspect } from 'node:util'
 import { type ConnectionInfo, KopfError, loginWithKubeconfig } from 'kopf'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { failureOf } from './targets.ts'
@@ -126,7 +127,11 @@ describe('a program', () => {
   })
 
   test.each<[string, string, object]>([
-    ['is not there; install it, or put its folder into PATH', '', { command: 'kopf-no-such-program' }],
+    [
+      'is not there; install it, or put its folder into PATH',
+      '',
+      { command: 'kopf-no-such-program', args: ['--secret=hush'] },
+    ],
     [
       'is not there; get it from example.com',
       '',
@@ -160,7 +165,7 @@ describe('a program', () => {
     expect(error).toMatchObject({ code: 'KOPF_KUBECONFIG' })
     expect(String(error)).toContain(message)
     expect(String(error)).toContain(join(folder, 'config'))
-    expect(String(error)).not.toContain('hush')
+    expect(inspect(error, { depth: 10, showHidden: true })).not.toContain('hush')
   })
 
   test('may not be executed where it is no program', async () => {
