@@ -1,7 +1,6 @@
 /** `kopf run`: operators from files and modules, on a cluster or on the embedded server, until they are told to stop. */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { loginWithKubeconfig } from '../../client/kubeconfig.ts'
 import { LoginError } from '../../errors.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { CustomResource } from '../../kube/resources.ts'
@@ -148,14 +147,13 @@ function access({ kubeconfig, context }: RunArguments, embedded: Embedded | unde
     ...(kubeconfig === undefined ? {} : { path: resolve(kubeconfig) }),
     ...(context === undefined ? {} : { context }),
   }
-  const missing = () =>
-    new LoginError(`Cannot use the context "${context}": there is no kubeconfig; name one with --kubeconfig`)
   // Read anew each time: whatever it names, or the program that it asks, may have other credentials then.
   return {
-    connection: () => {
-      const found = loginWithKubeconfig(options)
-      if (found === undefined) throw missing()
-      return found
+    connection: async () => {
+      const { loginWithKubeconfig } = await import('../../client/kubeconfig.ts')
+      const found = await loginWithKubeconfig(options)
+      if (found !== undefined) return found
+      throw new LoginError(`Cannot use the context "${context}": there is no kubeconfig; name one with --kubeconfig`)
     },
   }
 }
