@@ -1,11 +1,12 @@
 /** A stream for each resource and namespace, and from each of them into the queue. Started by run.ts. */
-import { isForbidden } from '../client/api-error.ts'
+import { isForbidden, isNotFound } from '../client/api-error.ts'
 import { ABSENT, PRESENT } from '../core/handling/filters.ts'
 import type { Handler, ValuePattern } from '../core/handling/handler.ts'
 import { describeError } from '../core/handling/outcomes.ts'
 import type { Registry } from '../core/handling/registry.ts'
 import type { Settings } from '../core/settings.ts'
 import type { ReflectedEvent } from '../core/watching/events.ts'
+import type { KnownObjects } from '../core/watching/known-objects.ts'
 import type { WatchScope, WatchState } from '../core/watching/observer.ts'
 import { reflect } from '../core/watching/reflect.ts'
 import type { LabelPattern } from '../core/watching/scope.ts'
@@ -18,7 +19,8 @@ import { monotonicOf } from '../util/clock.ts'
 import { RecentMap } from '../util/recent-map.ts'
 import { noteState } from './idleness.ts'
 import { indexState, unindex } from './indexing.ts'
-import { allHandlers, createMemory, keyOf, type Memory, type Served } from './memories.ts'
+import { allHandlers, createMemory, isOnlyIndexed, keyOf, type Memory, type Served } from './memories.ts'
+import { Rewinding } from './rewinding.ts'
 import type { Arrival, Runtime } from './runtime.ts'
 
 /** What comes late comes within a minute or two: so many objects do not go out of sight in that time. */
@@ -29,9 +31,9 @@ export function toServed(registry: Registry, settings: Settings, resource: Resou
   const selectors = sharedSelectors(allHandlers(handlers).map(toLabelled), settings.watching, resource)
   const isNarrowedBySettings = Object.keys(sharedSelectors([], settings.watching, resource)).length > 0
   const hasIdling = handlers.background.some(({ background }) => background?.rhythm?.idleMs !== undefined)
-  const isOnlyIndexed = allHandlers(handlers).length === handlers.index.length
-  const kept = { memories: new Map(), unseen: new RecentMap<string, string>(mostUnseen) }
-  return { resource, handlers, selectors, isNarrowedBySettings, hasIdling, isOnlyIndexed, ...kept }
+  const kept = { memories: new Map(), unseen: new RecentMap<string, string>(mostUnseen), end: undefined }
+  const traits = { isNarrowedBySettings, hasIdling, isOnlyIndexed: isOnlyIndexed(handlers) }
+  return { resource, handlers, selectors, ...traits, ...kept }
 }
 
 function toLabelled({ labels }: Handler) {
@@ -49,10 +51,14 @@ export interface Stream {
   readonly served: Served
   /** Undefined for the whole cluster. */
   readonly namespace: string | undefined
+  /** Which objects an earlier stream of the same scope has left, if any. */
+  readonly known: KnownObjects
   /** Called each time all objects that are there have been brought. */
   readonly onListed: () => void
   /** The server refuses what we may not see. */
   readonly onForbidden: (error: Error) => void
+  /** The server does not know the resource. */
+  readonly onMissing: () => void
   /** Whether changes come, or not. */
   readonly onState: (state: WatchState) => void
 }
@@ -60,7 +66,8 @@ export interface Stream {
 /** Runs until the signal is aborted, whatever happens to the connection. */
 export function runStream(runtime: Runtime, stream: Stream, signal: AbortSignal): Promise<void> {
   const { session, clock, settings, random } = runtime
-  const { served, namespace } = stream
+  const { served, namespace, known } = stream
+  const rewinding = new Rewinding(served)
   const observer = {
     watchStateChanged: (state: WatchState, scope: WatchScope) => reportState(runtime, stream, state, scope),
     watchWarned: (message: string, scope: WatchScope) => runtime.logger.warn(`${message} (${describeScope(scope)})`),
@@ -75,8 +82,19 @@ export function runStream(runtime: Runtime, stream: Stream, signal: AbortSignal)
       watching: settings.watching,
       selectors: served.selectors,
       observer,
+      known,
     },
-    (event) => deliver(runtime, stream, event),
+    (event) => {
+      if (event.type !== 'listed') {
+        rewinding.note(event)
+        deliver(runtime, served, event)
+        return
+      }
+      for (const object of rewinding.end(event, runtime.logger)) {
+        deliver(runtime, served, { type: 'applied', event: null, object })
+      }
+      stream.onListed()
+    },
     signal,
   )
 }
@@ -87,6 +105,7 @@ function reportState({ logger }: Runtime, stream: Stream, state: WatchState, sco
   if (state.type !== 'broken') return
   const { error, delayMs, attempt } = state
   if (isForbidden(error)) stream.onForbidden(error)
+  if (isNotFound(error)) stream.onMissing()
   const message = `The watch-stream of ${describeScope(scope)} has failed and is taken up again in ${(delayMs / 1000).toFixed(1)} seconds: ${describeError(error)}`
   // A stream that breaks now and then is no news to anybody; one that stays broken is.
   if (attempt > 1 || isForbidden(error)) logger.warn(message)
@@ -97,12 +116,10 @@ export function describeScope({ resource, namespace }: WatchScope): string {
   return `${formatResource(resource)} ${namespace === undefined ? 'cluster-wide' : `in "${namespace}"`}`
 }
 
-function deliver(runtime: Runtime, { served, onListed }: Stream, event: ReflectedEvent): void {
-  if (event.type === 'listed') {
-    if (event.rewound) forgetVersions(runtime, served)
-    onListed()
-    return
-  }
+type ObjectEvent = Exclude<ReflectedEvent, { type: 'listed' }>
+
+/** Into the queue, and past it into the indices. Our own writes come back by this way; they are no news. */
+function deliver(runtime: Runtime, served: Served, event: ObjectEvent): void {
   const key = keyOf(event.object)
   const known = served.memories.get(key)
   if (served.isOnlyIndexed) {
@@ -127,7 +144,7 @@ function deliver(runtime: Runtime, { served, onListed }: Stream, event: Reflecte
 }
 
 /** Nobody else wants to know: the queue is not bothered, and the object itself is not kept. */
-function deliverToIndices(runtime: Runtime, served: Served, event: Exclude<ReflectedEvent, { type: 'listed' }>): void {
+function deliverToIndices(runtime: Runtime, served: Served, event: ObjectEvent): void {
   const key = keyOf(event.object)
   const known = served.memories.get(key)
   if (event.type === 'applied') {
@@ -162,19 +179,4 @@ function isEcho({ served, body, goodbye }: Memory, { object }: Extract<Reflected
   // Where versions say nothing, the echo does: all that was held back until it came is older (consistency.ts).
   if (!isComparable(resourceVersion)) return false
   return resourceVersion === body.metadata.resourceVersion || isOlder(resourceVersion, body.metadata.resourceVersion)
-}
-
-/** A cluster restored from a backup counts from a lower number again: what we know is then from a past that never was. */
-function forgetVersions({ logger }: Runtime, served: Served): void {
-  logger.warn(
-    `The versions of ${formatResource(served.resource)} have gone back, as after a restored backup: all objects are looked at anew.`,
-  )
-  served.unseen.clear()
-  for (const memory of served.memories.values()) {
-    const { resourceVersion: _, ...metadata } = memory.body.metadata
-    memory.body = { ...memory.body, metadata }
-    memory.expected = undefined
-    if (memory.indexed !== undefined) memory.indexed.version = undefined
-    if (memory.essence !== undefined) memory.essence = { ...memory.essence, version: undefined }
-  }
 }
