@@ -29,6 +29,8 @@ export class NamespaceObserver {
   readonly #names = new Set<string>()
   /** Kept from one watch to the next, so that what goes in between is missed. */
   readonly #known = new KnownObjects()
+  /** Whether they are watched, or would be if we were allowed to. */
+  isObserving = false
   #hasWarned = false
 
   constructor(runtime: Runtime, options: ObserveNamespacesOptions) {
@@ -39,6 +41,12 @@ export class NamespaceObserver {
   /** Undefined for all of them at once. */
   get names(): readonly string[] | undefined {
     return this.#options.patterns === undefined ? undefined : [...this.#names]
+  }
+
+  /** Where objects will be looked for, before it is known which there are: in the whole cluster, or in these. */
+  get scopes(): readonly (string | undefined)[] {
+    const { patterns } = this.#options
+    return patterns?.every(isExactNamespace) ? patterns.map((name) => name.trim()) : [undefined]
   }
 
   /** Resolves when those that are there are known, as far as we may know them. */
@@ -53,6 +61,7 @@ export class NamespaceObserver {
       )
       return
     }
+    this.isObserving = true
     await new Promise<void>((resolve) => {
       signal.addEventListener('abort', () => resolve(), { once: true })
       tasks.run(() => this.#observe(resolve, signal))

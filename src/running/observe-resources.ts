@@ -31,6 +31,8 @@ export class ResourceObserver {
   readonly #definitions: Definitions
   /** What has been said of how things are now; it is said again when it has been otherwise in between. */
   #told: ReadonlySet<string> = new Set()
+  /** Whether definitions are watched, or would be if we were allowed to. */
+  isObserving = false
 
   constructor(runtime: Runtime, options: ObserveResourcesOptions) {
     this.#runtime = runtime
@@ -54,11 +56,16 @@ export class ResourceObserver {
 
   /** Resolves when the cluster has been looked at once; rejects when it cannot be. */
   async start(signal: AbortSignal): Promise<void> {
-    const { registry, insights, tasks } = this.#options
-    await insights.refresh(signal)
+    await this.#options.insights.refresh(signal)
     this.#resolve()
+  }
+
+  /** After that; and when what is there is being watched, which is more urgent. */
+  observe(signal: AbortSignal): void {
+    const { registry, insights, tasks } = this.#options
     if (this.#runtime.settings.scanning.disabled || !concernsDefinitions(registry, insights.resources)) return
-    tasks.run(() => this.#observe(signal))
+    this.isObserving = true
+    tasks.run(() => this.#follow(signal))
   }
 
   /** The server says that it does not know a resource which it had told of. */
@@ -66,7 +73,7 @@ export class ResourceObserver {
     if (!this.#runtime.settings.scanning.disabled && canBeCustom(group)) this.#looks.retry(group)
   }
 
-  async #observe(signal: AbortSignal): Promise<void> {
+  async #follow(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#runtime
     for (let attempt = 0; !signal.aborted; attempt += 1) {
       await this.#definitions.follow(signal)

@@ -6,6 +6,8 @@
 import { describeError } from '../core/handling/outcomes.ts'
 import type { Registry } from '../core/handling/registry.ts'
 import { KopfError } from '../errors.ts'
+import { formatRules, type Need } from '../kube/access-rules.ts'
+import { definitionsResource, namespacesResource } from '../kube/backbone.ts'
 import type { NamespacePattern } from '../kube/namespaces.ts'
 import type { Resource } from '../kube/resources.ts'
 import { formatResource } from '../kube/selectors.ts'
@@ -16,6 +18,7 @@ import type { Insights } from './insights.ts'
 import type { Memory, Served } from './memories.ts'
 import { NamespaceObserver } from './observe-namespaces.ts'
 import { ResourceObserver } from './observe-resources.ts'
+import { type Needs, Permissions } from './permissions.ts'
 import { type Resolved, whyUnsuitable } from './resources.ts'
 import type { Runtime } from './runtime.ts'
 import { toServed } from './serve.ts'
@@ -66,7 +69,7 @@ export class Orchestra {
       health,
       onIndexed,
       onReady: () => this.#onReady(),
-      onAllForbidden: (error, { resource }) => this.#onFailure(forbidden(error, resource)),
+      onAllForbidden: (error, served) => this.#onFailure(forbidden(error, served)),
       onMissing: ({ resource }) => this.#resources.suspect(resource.group),
     })
   }
@@ -78,9 +81,27 @@ export class Orchestra {
       this.#onFailure = reject
       signal.addEventListener('abort', () => resolve(), { once: true })
     })
+    const permissions = new Permissions(this.#runtime, signal)
+    permissions.ask(this.#namespaces.scopes)
     await Promise.all([this.#namespaces.start(signal), this.#resources.start(signal)])
     this.#streams.started()
+    this.#resources.observe(signal)
+    this.#options.tasks.run(() => permissions.check(this.#needs()))
     return ready
+  }
+
+  #needs(): Needs {
+    const { settings } = this.#runtime
+    const everywhere: Need[] = []
+    const where: Need[] = []
+    for (const served of this.#served.values()) (served.resource.namespaced ? where : everywhere).push(needOf(served))
+    const seen = [
+      ...(this.#resources.isObserving ? [definitionsResource] : []),
+      ...(this.#namespaces.isObserving ? [namespacesResource] : []),
+    ]
+    for (const { group, plural } of seen) everywhere.push({ group, resource: plural, verbs: ['list', 'watch'] })
+    if (settings.posting.enabled && where.length > 0) where.push({ group: '', resource: 'events', verbs: ['create'] })
+    return { everywhere, where, namespaces: this.#namespaces.names }
   }
 
   /** What is served already stays so although its name has become ambiguous: half of the handling would be worse than either. */
@@ -199,11 +220,12 @@ export class Orchestra {
   }
 }
 
-function forbidden(error: Error, { group, plural }: Resource): KopfError {
-  return new KopfError(
-    'KOPF_FORBIDDEN',
-    `Cannot watch anything: ${describeError(error)}\nGrant the operator a role with the rule: ` +
-      `apiGroups: ["${group}"], resources: ["${plural}"], verbs: ["list", "watch", "patch"]`,
-    { cause: error },
-  )
+function needOf({ resource: { group, plural }, handlers: { change, background } }: Served): Need {
+  const isPatched = change.length + background.length > 0
+  return { group, resource: plural, verbs: ['list', 'watch', ...(isPatched ? ['patch'] : [])] }
+}
+
+function forbidden(error: Error, served: Served): KopfError {
+  const advice = `Grant the operator a role with the ${formatRules([needOf(served)])}`
+  return new KopfError('KOPF_FORBIDDEN', `Cannot watch anything: ${describeError(error)}\n${advice}`, { cause: error })
 }

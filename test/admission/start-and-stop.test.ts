@@ -240,7 +240,8 @@ test('a server that says nonsense later ends the operator, and the cluster is to
 
 test.skipIf(lab.isReal)('nothing is left behind: no timer, no watch', async () => {
   const running = await lab.start(reviewed(new Desk()))
-  expect(lab.server.openWatches).toBe(3)
+  // Two configurations, the objects, and the definitions.
+  expect(lab.server.openWatches).toBe(4)
   await lab.stop(running)
   await lab.elapse(0)
   expect((lab.clock as Loose).sleeping).toBe(0)
