@@ -12,6 +12,8 @@ export class Insights {
   readonly #groups: readonly string[] | undefined
   #resources: readonly Resource[] = []
   #failures: readonly DiscoveryFailure[] = []
+  /** Whether there is nothing in the cluster that is not among the resources. */
+  #hasAll = false
   /** Whose definition is gone, in any version: servers go on telling of it for a moment. As `plural.group`. */
   readonly #gone = new Set<string>()
 
@@ -43,6 +45,7 @@ export class Insights {
   async refresh(signal: AbortSignal): Promise<void> {
     const options = { ...(this.#groups && { groups: this.#groups }), signal }
     this.#take(await discover(this.#session(), options), () => true)
+    this.#hasAll = this.#groups === undefined
   }
 
   async refreshGroup(group: string, signal: AbortSignal): Promise<void> {
@@ -62,6 +65,7 @@ export class Insights {
 
   /** Forgets what only the client asked for: it is looked at anew when it does so again. */
   forgetGroup(group: string): void {
+    this.#hasAll = false
     this.#resources = this.#resources.filter((one) => one.group !== group)
   }
 
@@ -78,22 +82,29 @@ export class Insights {
     return this.#gone.size > 0 && this.#gone.has(`${plural}.${group}`)
   }
 
-  /** For the client: looks at everything once more before it says that there is no such thing. */
+  /**
+   * For the client: looks at everything before it says that there is no such thing, or what a name means that may stand for
+   * something in any group; but for the core group, which goes first.
+   */
   async resolve(like: ResourceLike): Promise<Resource> {
     const selector = toSelector(like)
     let found = selectResources(selector, this.#resources)
-    if (found.selected.length === 0) {
+    const isSure = selector.group !== undefined || this.#hasAll || found.selected.some(({ group }) => group === '')
+    if (found.selected.length === 0 || !isSure) {
       const { resources } = await discover(this.#session(), {})
       found = selectResources(selector, resources)
-      // What handlers may be for is taken in by those who act on it: nobody would tell them that it is here already.
-      this.#resources = mergeResources(
-        this.#resources,
-        resources.filter(({ group }) => !this.concerns(group)),
-      )
+      this.#takeAll(resources)
     }
     const [resource] = found.selected
     if (resource !== undefined && found.selected.length === 1) return resource
     throw new KopfError('KOPF_RESOURCE', describeMisfit(selector, found.candidates))
+  }
+
+  /** What handlers may be for is taken in by those who act on it: nobody would tell them that it is here already. */
+  #takeAll(resources: readonly Resource[]): void {
+    const others = resources.filter(({ group }) => !this.concerns(group))
+    this.#resources = mergeResources(this.#resources, others)
+    this.#hasAll = true
   }
 }
 

@@ -42,8 +42,9 @@ export class ResourceObserver {
     this.#definitions = new Definitions(runtime, {
       onSeen: ({ group, plural }, isChanged) => {
         insights.expect(group, plural)
-        if (!insights.concerns(group)) insights.forgetGroup(group)
-        else if (isChanged || !insights.has(group, plural)) this.#looks.begin(group)
+        if (!isChanged && insights.has(group, plural)) return
+        if (insights.concerns(group)) this.#looks.begin(group)
+        else insights.forgetGroup(group)
       },
       onGone: ({ group, plural }) => {
         insights.forget(group, plural)

@@ -8,6 +8,7 @@ export interface Recorded {
   readonly path: string
   readonly query: URLSearchParams
   readonly contentType: string
+  readonly accept: string
   readonly text: string
   /** The body as JSON; undefined where there is none. */
   readonly body: Tree | undefined
@@ -43,6 +44,7 @@ export class Recording implements Transport {
       path,
       query: new URLSearchParams(query),
       contentType: request.headers?.['content-type'] ?? '',
+      accept: request.headers?.['accept'] ?? '',
       text,
       body: text === '' ? undefined : JSON.parse(text),
     }
