@@ -4,6 +4,7 @@
  */
 import type { Clock } from '../util/clock.ts'
 import type { TaskGroup } from '../util/tasks.ts'
+import { Turns } from '../util/turns.ts'
 
 /**
  * `settled`: it is as it should be. `waiting`: what is expected is not there, and may never be.
@@ -21,6 +22,9 @@ export interface GroupLooksOptions {
 /** The first one also gathers what comes in one go. */
 const delaysMs = [100, 1000, 2000, 4000, 8000, 15_000, 30_000, 60_000, 120_000, 300_000]
 
+/** So many groups are looked at at once: an upgrade may touch hundreds. */
+const mostLooking = 5
+
 /** Two looks at least, for the servers that are behind. */
 const secondLook = 1
 
@@ -31,6 +35,7 @@ export class GroupLooks {
   readonly #options: GroupLooksOptions
   /** One for each group that is being looked at: aborted to begin again. */
   readonly #under = new Map<string, AbortController>()
+  readonly #turns = new Turns(mostLooking)
 
   constructor(options: GroupLooksOptions) {
     this.#options = options
@@ -66,12 +71,20 @@ export class GroupLooks {
   }
 
   async #look(group: string, first: number, signal: AbortSignal): Promise<void> {
-    const { clock, look } = this.#options
     for (let attempt = first; ; attempt += 1) {
-      await clock.sleep(delaysMs[Math.min(attempt, delaysMs.length - 1)]!, signal)
-      const sight = await look(group, signal)
+      await this.#options.clock.sleep(delaysMs[Math.min(attempt, delaysMs.length - 1)]!, signal)
+      const sight = await this.#lookInTurn(group, signal)
       if (sight === 'settled' && attempt >= secondLook) return
       if (sight === 'waiting' && attempt >= lastOfWaiting) return
+    }
+  }
+  async #lookInTurn(group: string, signal: AbortSignal): Promise<Sight> {
+    const end = await this.#turns.take()
+    try {
+      signal.throwIfAborted()
+      return await this.#options.look(group, signal)
+    } finally {
+      end()
     }
   }
 }

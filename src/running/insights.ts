@@ -41,8 +41,12 @@ export class Insights {
     return this.#resources.some((one) => one.group === group && one.plural === plural)
   }
 
-  /** Looks at all groups that handlers are for; and forgets about others, which are looked at when they are asked for. */
+  /**
+   * Looks at all groups that handlers are for; and forgets about others, which are looked at when they are asked for.
+   * It is for those who are not told of definitions: what discovery says is all they have.
+   */
   async refresh(signal: AbortSignal): Promise<void> {
+    this.#gone.clear()
     const options = { ...(this.#groups && { groups: this.#groups }), signal }
     this.#take(await discover(this.#session(), options), () => true)
     this.#hasAll = this.#groups === undefined

@@ -42,29 +42,30 @@ export class Permissions {
   async check({ everywhere, where, namespaces }: Needs): Promise<void> {
     const scopes = namespaces?.slice(0, mostNamespaces) ?? [undefined]
     const atLarge = await this.#reviews.get(undefined)
-    // A role in a namespace cannot allow what is needed in the whole cluster: so judged, too little is said, never too much.
-    const missing: Missing[] = [
-      { scope: undefined, needs: await this.#missingIn(atLarge === undefined ? scopes[0] : undefined, everywhere) },
-    ]
+    // What a role in a namespace allows of the cluster is allowed in vain: so judged, too little is said, never too much.
+    const rules = atLarge ?? (await this.#rulesIn(scopes[0]))
+    const missing: Missing[] = [{ scope: undefined, needs: await this.#missing(everywhere, rules, undefined) }]
     const isAllowedAtLarge = atLarge !== undefined && findMissing(where, atLarge.rules).length === 0
     for (const scope of isAllowedAtLarge ? [] : scopes) {
-      missing.push({ scope, needs: await this.#missingIn(scope, where) })
+      missing.push({ scope, needs: await this.#missing(where, await this.#rulesIn(scope), scope) })
     }
     this.#tell(missing)
   }
 
-  async #missingIn(scope: string | undefined, needs: readonly Need[]): Promise<readonly Need[]> {
-    const review = await this.#rulesIn(scope)
+  async #missing(
+    needs: readonly Need[],
+    review: ReviewedRules | undefined,
+    namespace: string | undefined,
+  ): Promise<readonly Need[]> {
     if (review === undefined) return []
     const missing = findMissing(needs, review.rules)
     if (!review.isIncomplete) return missing
     const denied: Need[] = []
     for (const { verbs, ...need } of missing) {
-      for (const verb of verbs) {
-        if (await this.#isDenied({ ...need, verb, namespace: scope })) denied.push({ ...need, verbs: [verb] })
-      }
+      const areDenied = await Promise.all(verbs.map((verb) => this.#isDenied({ ...need, verb, namespace })))
+      denied.push({ ...need, verbs: verbs.filter((_, position) => areDenied[position]) })
     }
-    return denied
+    return denied.filter(({ verbs }) => verbs.length > 0)
   }
 
   /** What cannot be found out counts as allowed: the server will say so if it is not. */

@@ -46,10 +46,18 @@ export function whyUnsuitable(registry: Registry, resource: Resource): string | 
     return `Non-watchable resources will not be served: ${formatResource(resource)}`
   }
   const { change, background } = registry.handlersFor(resource)
-  if (change.length + background.length > 0 && !verbs.includes('patch')) {
+  if (change.length + background.length > 0 && !verbs.includes('patch') && !isTerminating(resource)) {
     return `Non-patchable resources will not be served: ${formatResource(resource)}`
   }
   return undefined
+}
+
+/**
+ * The definition is being deleted: nothing can be made any more, and discovery says the same of changes. But they are let through,
+ * and have to be made: objects that wait for a finalizer keep the definition from going.
+ */
+function isTerminating({ group, verbs }: Resource): boolean {
+  return canBeCustom(group) && verbs.includes('deletecollection') && !verbs.includes('create')
 }
 
 /** Whether a definition that comes, changes or goes could make a difference to the handlers. */

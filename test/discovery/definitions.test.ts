@@ -170,6 +170,30 @@ describe('a kind that goes', () => {
   })
 })
 
+test('a kind that was told to go while the operator was away goes when it is back', async () => {
+  const kind = new Kind(lab, 'Rowan')
+  await kind.define()
+  const calls: string[] = []
+  const kopf = new Operator()
+  kopf.on.delete(kind.selector, ({ name }) => void calls.push(name))
+  const running = await lab.start(kopf)
+  await kind.create('waiting')
+  await lab.until(async () => {
+    const { body } = await lab.call('GET', kind.path('waiting'))
+    return body.metadata?.finalizers?.includes(finalizer) === true
+  })
+  await lab.stop(running)
+  await lab.call('DELETE', kind.definition)
+  await lab.until(async () => {
+    const { body } = await lab.call('GET', `/apis/${group}/v1`)
+    const { resources = [] } = body as unknown as { resources?: { name: string; verbs: string[] }[] }
+    return resources.some(({ name, verbs }) => name === kind.plural && !verbs.includes('create'))
+  })
+  await lab.start(kopf)
+  await lab.until(async () => (await lab.call('GET', kind.definition)).status === 404)
+  expect(calls).toEqual(['waiting'])
+})
+
 describe('a kind that is made anew', () => {
   test('with another scope is served there', async () => {
     const kind = new Kind(lab, 'Kale')

@@ -2,6 +2,7 @@
 import { Operator } from 'kopf'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { useLab } from '../support/lab.ts'
+import { refusal } from '../support/recording.ts'
 import { rule, Subject, watching } from '../support/rights.ts'
 
 const lab = useLab()
@@ -94,6 +95,42 @@ test('of an operator for the whole cluster, a role in one namespace is not enoug
       '{apiGroups: [""], resources: ["events"], verbs: ["create"]}]',
   )
   expect(transport.requests.filter(({ path }) => path.startsWith(reviews))).toHaveLength(1)
+})
+
+test('where the rules do not tell all, what is not among them is asked for one by one, and no more', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, () => {})
+  const transport = lab.record()
+  transport.meddle = async (request, send) => {
+    if (!request.path.endsWith('/selfsubjectrulesreviews')) return send()
+    const response = await send()
+    const status = { resourceRules: [], incomplete: true }
+    const body = (async function* () {
+      yield Buffer.from(JSON.stringify({ ...request.body, status }))
+    })()
+    return { ...response, body }
+  }
+  await lab.start(kopf, { transport })
+  await lab.elapse(1)
+  expect(told()).toEqual([])
+  const asked = transport.requests.filter(({ path }) => path.endsWith('/selfsubjectaccessreviews'))
+  expect(asked.map(({ body }) => (body!['spec'] as { resourceAttributes: object }).resourceAttributes)).toEqual([
+    ...watching.map((verb) => ({ group: 'apiextensions.k8s.io', resource: 'customresourcedefinitions', verb })),
+    ...['list', 'watch', 'patch'].map((verb) => ({ group, resource: 'widgets', verb, namespace: lab.namespace })),
+    { group: '', resource: 'events', verb: 'create', namespace: lab.namespace },
+  ])
+})
+
+test('who may not even ask goes on without a word', async () => {
+  const seen: string[] = []
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, ({ name }) => void seen.push(name))
+  const transport = lab.record()
+  transport.meddle = (request, send) => (request.path.startsWith(reviews) ? Promise.resolve(refusal(403)) : send())
+  await lab.start(kopf, { transport })
+  await lab.create('unasked')
+  await lab.until(() => seen.includes('unasked'))
+  expect(told()).toEqual([])
 })
 
 test('who may not see anything at all is told so, and ends', async () => {
