@@ -7,8 +7,8 @@ import { describeError } from '../core/handling/outcomes.ts'
 import type { ReflectedEvent } from '../core/watching/events.ts'
 import { KnownObjects } from '../core/watching/known-objects.ts'
 import type { WatchState } from '../core/watching/observer.ts'
-import { reflect } from '../core/watching/reflect.ts'
 import { definitionsResource } from '../kube/backbone.ts'
+import { observe } from './observe.ts'
 import type { Runtime } from './runtime.ts'
 
 /** A definition is named after what it defines: `databases.example.com`. */
@@ -34,7 +34,6 @@ export class Definitions {
   readonly #options: DefinitionsOptions
   /** By name. */
   readonly #definitions = new Map<string, Definition>()
-  /** Kept from one watch to the next, so that what goes in between is missed. */
   readonly #known = new KnownObjects()
 
   constructor(runtime: Runtime, options: DefinitionsOptions) {
@@ -48,28 +47,16 @@ export class Definitions {
   }
 
   /** Resolves when the signal is aborted, or when we may not see them. */
-  async follow(signal: AbortSignal): Promise<void> {
-    const { session, clock, random, settings, logger } = this.#runtime
-    const refused = new AbortController()
-    const stop = () => refused.abort()
-    signal.addEventListener('abort', stop, { once: true, signal: refused.signal })
-    const observer = {
-      watchStateChanged: (state: WatchState) => {
-        if (state.type !== 'broken') return
-        if (isForbidden(state.error)) refused.abort()
-        else if (state.attempt === 2) {
-          logger.warn(`Definitions of custom resources cannot be watched for now: ${describeError(state.error)}`)
-        }
-      },
-      watchWarned: (message: string) => logger.warn(message),
-    }
-    const { watching } = settings
-    const scope = { resource: definitionsResource, namespace: undefined, metadataOnly: true, known: this.#known }
-    await reflect(
-      { session, clock, random, watching, observer, ...scope },
-      (event) => this.#take(event),
-      refused.signal,
-    )
+  follow(signal: AbortSignal): Promise<void> {
+    const take = (event: ReflectedEvent) => this.#take(event)
+    const onState = (state: WatchState) => this.#report(state)
+    return observe(this.#runtime, { resource: definitionsResource, known: this.#known, take, onState }, signal)
+  }
+
+  #report(state: WatchState): void {
+    if (state.type !== 'broken' || state.attempt !== 2 || isForbidden(state.error)) return
+    const why = describeError(state.error)
+    this.#runtime.logger.warn(`Definitions of custom resources cannot be watched for now: ${why}`)
   }
 
   #take(event: ReflectedEvent): void {

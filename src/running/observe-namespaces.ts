@@ -4,12 +4,13 @@
  */
 import { isForbidden } from '../client/api-error.ts'
 import { describeError } from '../core/handling/outcomes.ts'
+import type { ReflectedEvent } from '../core/watching/events.ts'
 import { KnownObjects } from '../core/watching/known-objects.ts'
 import type { WatchState } from '../core/watching/observer.ts'
-import { reflect } from '../core/watching/reflect.ts'
 import { namespacesResource } from '../kube/backbone.ts'
 import { isExactNamespace, matchesNamespace, type NamespacePattern } from '../kube/namespaces.ts'
 import type { TaskGroup } from '../util/tasks.ts'
+import { observe, tryAgainAfter } from './observe.ts'
 import type { Runtime } from './runtime.ts'
 
 export interface ObserveNamespacesOptions {
@@ -20,14 +21,13 @@ export interface ObserveNamespacesOptions {
   readonly onGone: (name: string) => void
 }
 
-/** Where they may not be listed, it is tried again after so long. */
-const tryAgainMs = [1000, 2000, 4000, 8000, 15_000, 30_000, 60_000, 120_000]
+/** So many are named in a warning. */
+const mostNamed = 10
 
 export class NamespaceObserver {
   readonly #runtime: Runtime
   readonly #options: ObserveNamespacesOptions
   readonly #names = new Set<string>()
-  /** Kept from one watch to the next, so that what goes in between is missed. */
   readonly #known = new KnownObjects()
   /** Whether they are watched, or would be if we were allowed to. */
   isObserving = false
@@ -74,44 +74,37 @@ export class NamespaceObserver {
       await this.#follow(onListed, signal)
       if (signal.aborted) return
       onListed()
-      await clock.sleep(tryAgainMs[Math.min(attempt, tryAgainMs.length - 1)]!, signal)
+      await clock.sleep(tryAgainAfter(attempt), signal)
     }
   }
 
   /** Resolves when the signal is aborted, or when we may not see them. */
-  async #follow(onListed: () => void, signal: AbortSignal): Promise<void> {
-    const { session, clock, random, settings, logger } = this.#runtime
-    const { patterns = [] } = this.#options
-    const refused = new AbortController()
-    signal.addEventListener('abort', () => refused.abort(), { once: true, signal: refused.signal })
-    const observer = {
-      watchStateChanged: (state: WatchState) => {
-        if (state.type === 'watching') this.#hasWarned = false
-        if (state.type !== 'broken') return
-        if (isForbidden(state.error)) refused.abort()
-        if (isForbidden(state.error) || state.attempt > 1) this.#warn(state.error)
-        onListed()
-      },
-      watchWarned: (message: string) => logger.warn(message),
+  #follow(onListed: () => void, signal: AbortSignal): Promise<void> {
+    const take = (event: ReflectedEvent) => {
+      if (event.type === 'listed') onListed()
+      else this.#take(event)
     }
-    const { watching } = settings
-    const scope = { resource: namespacesResource, namespace: undefined, metadataOnly: true, known: this.#known }
-    await reflect(
-      { session, clock, random, watching, observer, ...scope },
-      (event) => {
-        if (event.type === 'listed') return onListed()
-        const { name = '' } = event.object.metadata
-        if (event.type === 'deleted') this.#drop(name)
-        else if (patterns.some((pattern) => matchesNamespace(pattern, name))) this.#add(name)
-      },
-      refused.signal,
-    )
+    const onState = (state: WatchState) => {
+      if (state.type === 'watching') this.#hasWarned = false
+      if (state.type !== 'broken') return
+      if (isForbidden(state.error) || state.attempt > 1) this.#warn(state.error)
+      onListed()
+    }
+    return observe(this.#runtime, { resource: namespacesResource, known: this.#known, take, onState }, signal)
+  }
+
+  #take({ type, object }: Exclude<ReflectedEvent, { type: 'listed' }>): void {
+    const { patterns = [] } = this.#options
+    const { name = '' } = object.metadata
+    if (type === 'deleted') this.#drop(name)
+    else if (patterns.some((pattern) => matchesNamespace(pattern, name))) this.#add(name)
   }
 
   #warn(error: unknown): void {
     if (this.#hasWarned) return
     this.#hasWarned = true
-    const names = [...this.#names].map((name) => `"${name}"`).join(', ') || 'none'
+    const { size } = this.#names
+    const names = size > mostNamed ? String(size) : [...this.#names].map((name) => `"${name}"`).join(', ') || 'none'
     const what = isForbidden(error)
       ? 'Not enough permissions to list namespaces'
       : 'Namespaces cannot be watched for now'

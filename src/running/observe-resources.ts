@@ -10,6 +10,7 @@ import type { TaskGroup } from '../util/tasks.ts'
 import { Definitions } from './definitions.ts'
 import { GroupLooks, type Sight } from './group-looks.ts'
 import type { Insights } from './insights.ts'
+import { tryAgainAfter } from './observe.ts'
 import { concernsDefinitions, isNeeded, type Resolved, resolveResources } from './resources.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -20,9 +21,6 @@ export interface ObserveResourcesOptions {
   /** Told each time the cluster has been looked at. */
   readonly onResolved: (resolved: Resolved) => void
 }
-
-/** Where definitions cannot be watched, it is looked for them, and for the right to watch them, after so long. */
-const lookAgainMs = [1000, 2000, 4000, 8000, 15_000, 30_000, 60_000, 120_000]
 
 export class ResourceObserver {
   readonly #runtime: Runtime
@@ -85,7 +83,7 @@ export class ResourceObserver {
             'Grant the operator list and watch on customresourcedefinitions.apiextensions.k8s.io, or set scanning.disabled',
         )
       }
-      await clock.sleep(lookAgainMs[Math.min(attempt, lookAgainMs.length - 1)]!, signal)
+      await clock.sleep(tryAgainAfter(attempt), signal)
       await this.#lookAgain(signal)
     }
   }

@@ -20,7 +20,7 @@ export interface StreamsOptions {
   readonly onReady: () => void
   /** Called when all objects that were there at the start and are indexed are in the indices; more than once. */
   readonly onIndexed: () => void
-  /** The server refuses all of them, this one last. */
+  /** The server refuses all of them, such as this one. */
   readonly onAllForbidden: (error: Error, served: Served) => void
   /** The server does not know the resource. */
   readonly onMissing: (served: Served) => void
@@ -41,9 +41,9 @@ export class Streams {
   readonly #options: StreamsOptions
   /** By resource and namespace, in text. */
   readonly #open = new Map<string, OpenStream>()
-  /** Those whose objects are still to come, and those of them that the server refuses. */
+  /** Those whose objects are still to come, and why the server refuses some of them. */
   readonly #awaited = new Set<OpenStream>()
-  readonly #refused = new Set<OpenStream>()
+  readonly #refused = new Map<OpenStream, Error>()
   /** Those whose first objects have to be in the indices before any handler is called; only of those opened at the start. */
   readonly #indexing = new Set<OpenStream>()
   readonly #openings = new Turns(mostOpening)
@@ -138,16 +138,18 @@ export class Streams {
         `${why}: grant the operator the right to list and watch them`,
       )
     }
-    if (!this.#awaited.has(stream)) return
-    this.#refused.add(stream)
-    // One resource that we may not see is a pity; all of them are a mistake somebody has to put right.
-    if (this.#refused.size === this.#open.size) this.#options.onAllForbidden(error, served)
+    if (this.#awaited.has(stream)) this.#refused.set(stream, error)
+    this.#check()
   }
 
   #check(): void {
     if (!this.#hasStarted) return
     if (this.#indexing.size === 0) this.#options.onIndexed()
     if (this.#awaited.size === 0) this.#options.onReady()
+    // One resource that we may not see is a pity; all of them are a mistake somebody has to put right.
+    const [refused] = this.#refused
+    if (refused === undefined || this.#refused.size < this.#open.size) return
+    this.#options.onAllForbidden(refused[1], refused[0].served)
   }
 }
 
