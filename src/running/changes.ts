@@ -18,6 +18,7 @@ import { untilIndexed } from './indexing.ts'
 import { writeLeftOver } from './late-writes.ts'
 import type { Memory, Unwritten } from './memories.ts'
 import { noteRun, pauseMsOf } from './pace.ts'
+import { isPutOff } from './pausing.ts'
 import type { Runtime } from './runtime.ts'
 import { checkStored, warnOfProgress } from './unkept.ts'
 import { View } from './view.ts'
@@ -50,7 +51,9 @@ export async function handleChanges(runtime: Runtime, memory: Memory, visit: Vis
     const beganMs = monotonicOf(runtime.clock)
     await writeLeftOver(runtime, memory)
     if (hasVanished(memory)) return
-    const step = takeUpUnwritten(memory, visit) ?? (await takeStep(runtime, memory, visit))
+    const late = takeUpUnwritten(memory, visit)
+    if (late === undefined && isPutOff(memory, visit)) return
+    const step = late ?? (await takeStep(runtime, memory, visit))
     const { body, requests } = await writeStep(runtime, memory, visit, step)
     if (body === undefined) {
       memory.vanishedAt = memory.body.metadata.resourceVersion
@@ -59,7 +62,7 @@ export async function handleChanges(runtime: Runtime, memory: Memory, visit: Vis
     if (step.hasCalled) noteRun(runtime, memory, beganMs)
     if (requests > 0 && step.handled !== undefined) checkStored(runtime, memory, body, step.handled)
     if (step.wakeAtMs !== undefined) runtime.alarms.set(memory, step.wakeAtMs)
-    if (runtime.stopping.aborted) return
+    if (runtime.stopping.aborted || runtime.pause.isPaused) return
     if (requests === 0 && step.late === undefined) {
       if (step.isOfInterest && step.wakeAtMs === undefined) {
         visit.logger.debug('Handling cycle is finished, waiting for new changes.')

@@ -26,6 +26,7 @@ type Given =
   | 'logger'
   | 'workers'
   | 'indices'
+  | 'pause'
   | 'signal'
   | 'writing'
   | 'stopping'

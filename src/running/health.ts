@@ -11,6 +11,7 @@ export interface Gauges {
     | { readonly size: number; readonly waiting: number; readonly waitingSinceMs: number | undefined }
     | undefined
   readonly lagMs: () => number
+  readonly isPaused: () => boolean
 }
 
 /** One stream, for as long as it is wanted. */
@@ -50,6 +51,11 @@ export class Health {
     }
   }
 
+  /** After a pause: streams have their time to come back. */
+  resumed(): void {
+    for (const stream of this.#streams) stream.downSinceMs = monotonicOf(this.#clock)
+  }
+
   loggedIn(): void {
     this.#credentials = 'accepted'
   }
@@ -65,6 +71,7 @@ export class Health {
     return judgeReadiness({
       nowMs: monotonicOf(this.#clock),
       phase: this.phase,
+      isPaused: this.#gauges.isPaused(),
       webhooks: this.webhooks,
       streams: [...this.#streams],
       credentials: this.#credentials,

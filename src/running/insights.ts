@@ -10,11 +10,14 @@ export class Insights {
   readonly #session: () => Session
   /** Undefined for all groups. */
   readonly #groups: readonly string[] | undefined
+  readonly #ownGroups: () => readonly string[]
   #resources: readonly Resource[] = []
   #hasAll = false
 
-  constructor(session: () => Session, selectors: readonly ResourceSelector[]) {
+  /** `ownGroups`: those that the operator itself needs, whatever its handlers are for. */
+  constructor(session: () => Session, selectors: readonly ResourceSelector[], ownGroups: () => readonly string[]) {
     this.#session = session
+    this.#ownGroups = ownGroups
     const groups = selectors.map(({ group }) => group)
     this.#groups = groups.includes(undefined) ? undefined : [...new Set(groups as string[])]
   }
@@ -26,7 +29,7 @@ export class Insights {
   /** Looks at the groups that handlers are for. */
   async refresh(signal: AbortSignal): Promise<readonly DiscoveryFailure[]> {
     const { resources, failures } = await discover(this.#session(), {
-      ...(this.#groups && { groups: this.#groups }),
+      ...(this.#groups && { groups: [...this.#groups, ...this.#ownGroups()] }),
       signal,
     })
     this.#resources = resources

@@ -47,6 +47,8 @@ export interface Memory {
   /** It was there when we began to watch, and has not been handled to the end since. */
   isInitial: boolean
   isGone: boolean
+  /** The operator was paused since the object was last seen: what it knows may be of the past. */
+  isUnwatched: boolean
   /** It was said to be gone, and what follows from that is not done yet. */
   goodbye: { readonly object: KubeObject; readonly missed: boolean } | undefined
   /** The state for which the server said that the object is not there: nothing is begun until something else comes. */
@@ -97,6 +99,7 @@ export function createMemory(
     body,
     isInitial,
     isGone: false,
+    isUnwatched: false,
     goodbye: undefined,
     vanishedAt: undefined,
     memo: undefined,

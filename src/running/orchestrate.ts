@@ -32,6 +32,8 @@ export interface OrchestrateOptions {
   readonly health: Health
   /** Called each time it is known anew what the cluster serves. */
   readonly onLooked: () => void
+  /** Called each time the namespaces that are served are others. */
+  readonly onNamespaces: () => void
   /** Called once, when all objects that were there at the start and are indexed are in the indices. */
   readonly onIndexed: () => void
 }
@@ -249,6 +251,7 @@ export class Orchestra {
     if (this.#namespaces.has(name)) return
     this.#namespaces.add(name)
     for (const served of this.#served.values()) this.#open(served)
+    this.#options.onNamespaces()
   }
 
   #dropNamespace(name: string): void {
@@ -261,6 +264,7 @@ export class Orchestra {
       this.#noteIndexed(key)
     }
     this.#leaveNamespace(name)
+    this.#options.onNamespaces()
     this.#checkReady()
   }
 
@@ -274,6 +278,16 @@ export class Orchestra {
       }
     }
     this.#unindex(({ body }) => body.metadata.namespace === name)
+  }
+
+  /** Those served; undefined for the whole cluster. */
+  get namespaces(): ReadonlySet<string> | undefined {
+    return this.#options.scope.namespaces === undefined ? undefined : this.#namespaces
+  }
+
+  /** What is remembered of all objects. */
+  *memories(): Iterable<Memory> {
+    for (const { memories } of this.#served.values()) yield* memories.values()
   }
 
   /** What is remembered of an object, by whichever version of its resource it is watched. */

@@ -13,10 +13,17 @@ export interface RunOptions {
   readonly namespaces?: readonly NamespacePattern[]
   /** The whole cluster; so it is where no namespaces are given. */
   readonly clusterwide?: boolean
-  /** Take no notice of other operators. */
+  /** Take no notice of other operators. Goes into `settings.peering.standalone`. */
   readonly standalone?: boolean
-  /** Among operators of the same peering. Default: 0. */
+  /** Among operators of the same peering: the highest one runs. Goes into `settings.peering.priority`. Default: 0. */
   readonly priority?: number
+  /**
+   * The name of the peering, which is mandatory then: without it, the operator is paused. Goes into `settings.peering.name`
+   * and `.mandatory`. Default: the one of the name "default", if there is any.
+   */
+  readonly peering?: string
+  /** What others of the peering know it by. Default: `POD_ID` of the environment, else a name made of user, host and time. */
+  readonly identity?: string
   /** Stops the operator when it is aborted. */
   readonly signal?: AbortSignal
   /** How to reach the cluster; default: as the login handlers say, else the service account of the pod, or the kubeconfig. */

@@ -14,6 +14,7 @@ import type { Endpoint } from '../features/health/endpoint.ts'
 import { createPostingSink } from '../features/posting/log-lines.ts'
 import { createPoster, type Poster } from '../features/posting/poster.ts'
 import { WorkerPool } from '../features/workers/pool.ts'
+import { peeringGroups } from '../kube/peerings.ts'
 import { type Clock, systemClock } from '../util/clock.ts'
 import { toMs } from '../util/duration.ts'
 import type { HealthAddress } from '../util/health-address.ts'
@@ -31,7 +32,8 @@ import { readHealthAddress, serveHealth } from './health-endpoint.ts'
 import { Insights } from './insights.ts'
 import type { Memory } from './memories.ts'
 import { checkMemo } from './memos.ts'
-import type { Orchestra } from './orchestrate.ts'
+import { Pause } from './pause.ts'
+import { applyPeering } from './peerings.ts'
 import type { Blueprint, RunningOperator, RunOptions } from './run-options.ts'
 import type { Arrival, Runtime } from './runtime.ts'
 import { createOperatorSession } from './session.ts'
@@ -40,6 +42,8 @@ import { Watchdog } from './watchdog.ts'
 /** After the time for handlers is up: to write what they have come to. */
 const lastWritesMs = 1000
 const lastEventsMs = 2000
+/** To tell others of the peering that they can go on; who is not told finds out. */
+const goodbyeMs = 5000
 /** To take back what the cluster was told of the webhooks: without it, they would be asked for in vain. */
 const withdrawalMs = 10_000
 /** For webhook servers that do not end when they are told to. */
@@ -84,14 +88,14 @@ class Run implements RunningOperator {
   readonly #insights: Insights
   readonly #indices: Indices
   readonly #workers: WorkerPool
+  readonly #pause = new Pause()
   #poster: Poster | undefined
   /** Ends with the signal of the end; never rejects. */
   #posting: Promise<void> | undefined
   #endpoint: Endpoint | undefined
   #queue: KeyedQueue<Memory, Arrival> | undefined
   #background: Background<Memory> | undefined
-  #orchestra: Orchestra | undefined
-  #admission: Admission | undefined
+  #doors: Doors | undefined
   /** No handler of objects is called before the indices are complete; without any they are. */
   #isIndexed: boolean
   #stopping: Promise<void> | undefined
@@ -105,10 +109,18 @@ class Run implements RunningOperator {
     this.#logger = createLogger(this.#sink, 'kopf.operator')
     this.#tasks = new TaskGroup((error) => void this.#fail(error))
     this.#watchdog = new Watchdog(this.#clock, this.#end.signal)
-    this.#health = new Health(this.#clock, { queue: () => this.#queue, lagMs: () => this.#watchdog.lagMs })
+    this.#health = new Health(this.#clock, {
+      queue: () => this.#queue,
+      lagMs: () => this.#watchdog.lagMs,
+      isPaused: () => this.#pause.isPaused,
+    })
     const { livenessEndpoint } = options
     this.#healthAddress = livenessEndpoint === undefined ? undefined : readHealthAddress(livenessEndpoint)
-    this.#insights = new Insights(() => this.#session, blueprint.registry.selectors())
+    this.#insights = new Insights(
+      () => this.#session,
+      blueprint.registry.selectors(),
+      () => (blueprint.settings.peering.standalone ? [] : peeringGroups),
+    )
     this.#indices = blueprint.registry.indices
     this.#workers = new WorkerPool({
       clock: this.#clock,
@@ -154,19 +166,19 @@ class Run implements RunningOperator {
     this.#warnOfNames()
     this.#logger.debug(`Starting kopf ${packageVersion()}.`)
     try {
+      applyPeering(this.#blueprint.settings.peering, this.#options)
       await this.#activities.run('startup', this.#until(this.#tasks.signal))
       checkAdmission(registry, this.#blueprint.settings)
       await this.#serveHealth()
       await this.#connection.open()
       this.#health.loggedIn()
       const runtime = this.#createRuntime()
-      const { orchestra, admission } = this.#createDoors(runtime)
-      this.#orchestra = orchestra
-      this.#admission = admission
+      const doors = this.#createDoors(runtime)
+      this.#doors = doors
       this.#posting = this.#poster!.run(this.#end.signal)
       if (this.#clock === systemClock) this.#tasks.run((ending) => this.#watchdog.checkLoop(ending))
       this.#tasks.run(async (ending) => {
-        await Promise.all([this.#startWatching(orchestra, ending), this.#startAdmission(admission, ending)])
+        await Promise.all([this.#startWatching(doors, ending), this.#startAdmission(doors.admission, ending)])
         this.#settle.ready()
       })
     } catch (error) {
@@ -178,8 +190,11 @@ class Run implements RunningOperator {
     if (signal?.aborted) await this.stop()
   }
 
-  async #startWatching(orchestra: Orchestra, ending: AbortSignal): Promise<void> {
-    await orchestra.start(ending)
+  /** One that has to stand back is as ready as it can be; when it goes on, it may still fail. */
+  async #startWatching({ orchestra, peerings }: Doors, ending: AbortSignal): Promise<void> {
+    const started = orchestra.start(ending)
+    this.#tasks.run(() => started)
+    await Promise.race([started, peerings.stoodBack])
     if (!ending.aborted) this.#health.phase = 'running'
   }
 
@@ -223,6 +238,7 @@ class Run implements RunningOperator {
     if (left > 0)
       this.#logger.info(`Waiting for ${left} ${left === 1 ? 'daemon or timer' : 'daemons and timers'} to end.`)
     await daemons
+    await within(this.#clock, goodbyeMs, this.#doors?.peerings.leave())
     await within(this.#clock, lastEventsMs, this.#poster?.drain())
     await streams
     await this.#closeAdmission()
@@ -232,7 +248,7 @@ class Run implements RunningOperator {
       await this.#activities.run('cleanup', new AbortController().signal)
     } finally {
       await this.#closeWorkers()
-      this.#orchestra?.clearIndices()
+      this.#doors?.orchestra.clearIndices()
       this.#end.abort()
       await this.#posting
       await this.#connection.close()
@@ -241,9 +257,9 @@ class Run implements RunningOperator {
   }
 
   async #closeAdmission(): Promise<void> {
-    await within(this.#clock, withdrawalMs, this.#admission?.withdraw(this.#end.signal))
-    await within(this.#clock, lastReviewsMs, this.#admission?.close())
-    if (this.#admission?.isServing) {
+    await within(this.#clock, withdrawalMs, this.#doors?.admission.withdraw(this.#end.signal))
+    await within(this.#clock, lastReviewsMs, this.#doors?.admission.close())
+    if (this.#doors?.admission.isServing) {
       this.#logger.warn('The webhook server has not ended, although its signal is aborted: it is left alone.')
     }
   }
@@ -255,7 +271,7 @@ class Run implements RunningOperator {
 
   /** No function of the user is under way on any object. */
   async #untilIdle(): Promise<void> {
-    await Promise.all([this.#queue?.idle(), this.#orchestra?.indexed()])
+    await Promise.all([this.#queue?.idle(), this.#doors?.orchestra.indexed()])
   }
 
   /** The error is what it ends with, whatever else goes wrong on the way out. */
@@ -315,6 +331,7 @@ class Run implements RunningOperator {
       watchdog: this.#watchdog,
       workers: this.#workers,
       indices: this.#indices,
+      pause: this.#pause,
       signal: this.#handlers.signal,
       writing: this.#writes.signal,
       stopping: this.#tasks.signal,
@@ -336,6 +353,7 @@ class Run implements RunningOperator {
       tasks: this.#tasks,
       scope: { namespaces: this.#options.clusterwide ? undefined : this.#options.namespaces },
       namespace: this.#connection.defaultNamespace,
+      identity: this.#options.identity,
       readSigns: () => readClusterSigns(this.#session, this.#connection.info, this.#end.signal),
       onIndexed: () => {
         this.#isIndexed = true

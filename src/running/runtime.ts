@@ -17,6 +17,7 @@ import type { Alarms } from '../util/alarms.ts'
 import type { Clock } from '../util/clock.ts'
 import { createLogger, type Logger, type LogSink } from '../util/log.ts'
 import type { Memory } from './memories.ts'
+import type { Pause } from './pause.ts'
 
 /** What waits for an object: a state of it, its end, or that it is time to look again. */
 export type Arrival =
@@ -42,6 +43,8 @@ export interface Runtime {
   readonly queue: KeyedQueue<Memory, Arrival>
   readonly alarms: Alarms<Memory>
   readonly background: Background<Memory>
+  /** Whether it stands back for another operator: nothing new is begun meanwhile. */
+  readonly pause: Pause
   /** Aborted when the operator begins to stop: nothing new is begun then. */
   readonly stopping: AbortSignal
   /** Aborted when handlers have no more time. */

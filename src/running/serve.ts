@@ -6,6 +6,7 @@ import { describeError } from '../core/handling/outcomes.ts'
 import type { Registry } from '../core/handling/registry.ts'
 import type { Settings } from '../core/settings.ts'
 import type { ReflectedEvent } from '../core/watching/events.ts'
+import { KnownObjects } from '../core/watching/known-objects.ts'
 import type { WatchScope, WatchState } from '../core/watching/observer.ts'
 import { reflect } from '../core/watching/reflect.ts'
 import type { LabelPattern } from '../core/watching/scope.ts'
@@ -19,6 +20,7 @@ import { RecentMap } from '../util/recent-map.ts'
 import { noteState } from './idleness.ts'
 import { indexState, unindex } from './indexing.ts'
 import { allHandlers, createMemory, keyOf, type Memory, type Served } from './memories.ts'
+import { takeBack } from './pausing.ts'
 import type { Arrival, Runtime } from './runtime.ts'
 
 /** What comes late comes within a minute or two: so many objects do not go out of sight in that time. */
@@ -57,28 +59,27 @@ export interface Stream {
   readonly onState: (state: WatchState) => void
 }
 
-/** Runs until the signal is aborted, whatever happens to the connection. */
+/** Runs until the signal is aborted, whatever happens to the connection; but not while the operator is paused. */
 export function runStream(runtime: Runtime, stream: Stream, signal: AbortSignal): Promise<void> {
-  const { session, clock, settings, random } = runtime
+  const { session, clock, settings, random, pause } = runtime
   const { served, namespace } = stream
   const observer = {
     watchStateChanged: (state: WatchState, scope: WatchScope) => reportState(runtime, stream, state, scope),
     watchWarned: (message: string, scope: WatchScope) => runtime.logger.warn(`${message} (${describeScope(scope)})`),
   }
-  return reflect(
-    {
-      session,
-      clock,
-      random,
-      resource: served.resource,
-      namespace,
-      watching: settings.watching,
-      selectors: served.selectors,
-      observer,
-    },
-    (event) => deliver(runtime, stream, event),
-    signal,
-  )
+  const options = {
+    session,
+    clock,
+    random,
+    resource: served.resource,
+    namespace,
+    watching: settings.watching,
+    selectors: served.selectors,
+    observer,
+    // What goes during a pause is found out by the list after it.
+    known: new KnownObjects(),
+  }
+  return pause.whileActive((active) => reflect(options, (event) => deliver(runtime, stream, event), active), signal)
 }
 
 function reportState({ logger }: Runtime, stream: Stream, state: WatchState, scope: WatchScope): void {
@@ -118,12 +119,16 @@ function deliver(runtime: Runtime, { served, onListed }: Stream, event: Reflecte
   }
   const isListed = event.event === null
   const memory = known ?? remember(runtime, served, { object: event.object, isInitial: isListed })
+  const isBack = memory.isUnwatched
+  if (isBack) takeBack(memory, event.object)
   noteState(runtime, memory, event.object)
   indexState(runtime, memory, event.object)
-  if (known !== undefined && isEcho(known, event)) return
+  if (known !== undefined && !isBack && isEcho(known, event)) return
   const isSpied = served.handlers.event.length > 0
   const arrival: Arrival = { type: 'seen', event: event.event, object: event.object, isSpied }
   runtime.queue.put(memory, arrival, isListed ? 'backlog' : 'now')
+  // Also where nothing has changed: somebody is to be started, or tried, again.
+  if (isBack) runtime.queue.put(memory, { type: 'wake' }, 'backlog')
 }
 
 /** Nobody else wants to know: the queue is not bothered, and the object itself is not kept. */

@@ -95,6 +95,20 @@ export class KeyedQueue<K, E> {
     this.#hire()
   }
 
+  /** Drops such events of keys that no worker has taken on yet. */
+  discard(isDispensable: (event: E) => boolean): void {
+    for (const key of [...this.#urgent, ...this.#backlog]) {
+      const events = this.#waiting.get(key)!.filter((event) => !isDispensable(event))
+      this.#waiting.set(key, events)
+      if (events.length > 0) continue
+      this.#waiting.delete(key)
+      this.#urgent.delete(key)
+      this.#backlog.delete(key)
+      this.#since.delete(key)
+    }
+    this.#settle()
+  }
+
   /** Nothing more is taken on; what waits is dropped, what is being worked on goes on. */
   close(): void {
     this.#isClosed = true

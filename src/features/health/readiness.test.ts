@@ -5,6 +5,7 @@ const nowMs = 1_000_000
 const healthy: Facts = {
   nowMs,
   phase: 'running',
+  isPaused: false,
   streams: [
     { scope: 'widgets in "a"', downSinceMs: undefined },
     { scope: 'widgets in "b"', downSinceMs: undefined },
@@ -24,6 +25,8 @@ test.each<[string, Partial<Facts>, string[]]>([
   ['it is stopping', { phase: 'stopping', streams: [] }, ['streams']],
   ['a stream is down', { streams: down(59_999) }, []],
   ['a stream is down for a minute', { streams: down(60_000) }, ['streams']],
+  ['it is paused, and watches nothing', { isPaused: true, streams: down(1e6) }, []],
+  ['it was paused before it could begin', { phase: 'starting', isPaused: true }, ['streams']],
   ['not logged in yet', { phase: 'starting', credentials: 'awaited' }, ['streams', 'credentials']],
   ['the credentials are refused', { credentials: 'refused' }, ['credentials']],
   ['webhooks are served', { webhooks: 'serving' }, []],

@@ -11,6 +11,8 @@ export interface Facts {
   readonly nowMs: number
   /** `starting` until everything that is there has been seen once. */
   readonly phase: 'starting' | 'running' | 'stopping'
+  /** It stands back for another operator: it is as ready as it can be then. */
+  readonly isPaused: boolean
   readonly streams: readonly StreamFacts[]
   /** `starting` until the server listens and the cluster knows where; undefined where there are no webhooks. */
   readonly webhooks: 'starting' | 'serving' | undefined
@@ -58,18 +60,18 @@ export function judgeReadiness(facts: Facts): Readiness {
   return { ready: Object.values(checks).every(({ ok }) => ok), checks }
 }
 
-function judgeStreams({ phase, streams, nowMs }: Facts): Verdict {
+function judgeStreams({ phase, isPaused, streams, nowMs }: Facts): Verdict {
   const down = streams
     .filter(({ downSinceMs }) => downSinceMs !== undefined)
     .map(({ scope, downSinceMs }) => ({ scope, downMs: nowMs - downSinceMs! }))
   const isDown = down.some(({ downMs }) => downMs >= longestDownMs)
-  const state = phase !== 'running' ? phase : isDown ? 'down' : 'watching'
+  const state = phase !== 'running' ? phase : isPaused ? 'paused' : isDown ? 'down' : 'watching'
   return {
-    ok: state === 'watching',
+    ok: state === 'watching' || state === 'paused',
     state,
     total: streams.length,
     watching: streams.length - down.length,
-    down: down.map(({ scope, downMs }) => ({ scope, downSeconds: toSeconds(downMs) })),
+    down: (isPaused ? [] : down).map(({ scope, downMs }) => ({ scope, downSeconds: toSeconds(downMs) })),
   }
 }
 

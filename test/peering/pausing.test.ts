@@ -1,0 +1,282 @@
+/** Standing back for another operator: what stops, what goes on, and what is made up for afterwards. */
+import { Operator, TemporaryError } from 'kopf'
+import { describe, expect, test } from 'vitest'
+import { addressIn, ask } from '../activities/support.ts'
+import { finalizer, settle, untilHandled } from '../support/handled.ts'
+import { gate } from '../support/recording.ts'
+import { usePeeringLab } from './support.ts'
+
+const peering = usePeeringLab('kopf.dev')
+const { lab } = peering
+
+function createOperator(): Operator {
+  return new Operator({ settings: { peering: { name: peering.name } } })
+}
+
+const stronger = { priority: 100, lifetime: 3600 }
+
+async function pause(): Promise<void> {
+  await peering.sign('them', stronger)
+  await peering.untilPaused()
+}
+
+async function resume(): Promise<void> {
+  await peering.sign('them', null)
+  await peering.untilResumed()
+}
+
+test('while paused, nothing is listed or watched, and nobody is called', async () => {
+  await peering.create()
+  const kopf = createOperator()
+  const called: string[] = []
+  kopf.on.event(lab.widgets, ({ name }) => void called.push(`event ${name}`))
+  kopf.on.create(lab.widgets, ({ name }) => void called.push(`create ${name}`))
+  await lab.create('before', { spec: {} })
+  const recording = lab.record()
+  await lab.start(kopf, { identity: 'me', transport: recording })
+  await untilHandled(lab, 'before')
+  await pause()
+  called.length = 0
+  recording.requests.length = 0
+  await lab.create('meanwhile', { spec: {} })
+  await lab.patch('before', { spec: { size: 2 } })
+  await settle(lab)
+  expect(called).toEqual([])
+  expect(recording.requests.filter(({ path }) => path.includes('widgets'))).toEqual([])
+  await resume()
+  await untilHandled(lab, 'meanwhile')
+  expect(called).toContain('create meanwhile')
+})
+
+test('one that starts paused opens no stream at all, and is ready', async () => {
+  await peering.create()
+  await peering.sign('them', stronger)
+  const kopf = createOperator()
+  const called: string[] = []
+  kopf.on.create(lab.widgets, ({ name }) => void called.push(name))
+  await lab.create('one', { spec: {} })
+  const recording = lab.record()
+  await lab.start(kopf, { identity: 'me', transport: recording })
+  await settle(lab)
+  expect(recording.requests.filter(({ path }) => path.includes('widgets'))).toEqual([])
+  await resume()
+  await untilHandled(lab, 'one')
+  expect(called).toEqual(['one'])
+})
+
+test('what is deleted during the pause is noticed after it', async () => {
+  await peering.create()
+  const kopf = createOperator()
+  const events: Array<string | null> = []
+  kopf.on.event(lab.widgets, ({ event, name }) => void events.push(`${event.type} ${name}`))
+  await lab.create('one', { spec: {} })
+  await lab.start(kopf, { identity: 'me' })
+  await lab.until(() => events.length === 1)
+  await pause()
+  await lab.delete('one')
+  await settle(lab)
+  expect(events).toEqual(['null one'])
+  await resume()
+  await lab.until(() => events.length === 2)
+  expect(events).toEqual(['null one', 'DELETED one'])
+})
+
+test('afterwards nothing is handled twice, and nobody is resumed again', async () => {
+  await peering.create()
+  const kopf = createOperator()
+  const called: string[] = []
+  kopf.on.resume(lab.widgets, { id: 'resume' }, ({ name }) => void called.push(`resume ${name}`))
+  kopf.on.create(lab.widgets, { id: 'create' }, ({ name }) => void called.push(`create ${name}`))
+  kopf.on.update(lab.widgets, { id: 'update' }, ({ name }) => void called.push(`update ${name}`))
+  await lab.create('same', { spec: {} })
+  await lab.create('changed', { spec: {} })
+  await lab.start(kopf, { identity: 'me' })
+  await untilHandled(lab, 'same')
+  await untilHandled(lab, 'changed')
+  await pause()
+  called.length = 0
+  const { metadata } = await lab.get('same')
+  await lab.patch('changed', { spec: { size: 2 } })
+  await resume()
+  await lab.until(() => called.length > 0)
+  await untilHandled(lab, 'changed')
+  await settle(lab)
+  expect(called).toEqual(['update changed'])
+  expect((await lab.get('same')).metadata.resourceVersion).toBe(metadata.resourceVersion)
+})
+
+test('a handler that runs when the pause begins comes to its end, and what came of it is written', async () => {
+  await peering.create()
+  const kopf = createOperator()
+  const [begun, ending] = [gate(), gate()]
+  kopf.on.create(lab.widgets, { id: 'slow' }, async () => {
+    begun.open()
+    await ending.opened
+    return { done: true }
+  })
+  await lab.start(kopf, { identity: 'me' })
+  await lab.create('one', { spec: {} })
+  await begun.opened
+  await pause()
+  ending.open()
+  const { status } = await untilHandled(lab, 'one')
+  expect(status).toEqual({ slow: { done: true } })
+})
+
+test('a retry that falls due during the pause waits until after it', async () => {
+  await peering.create()
+  const kopf = createOperator()
+  const retries: number[] = []
+  kopf.on.create(lab.widgets, ({ retry }) => {
+    retries.push(retry)
+    if (retry === 0) throw new TemporaryError('not yet', { delay: 0.2 })
+  })
+  await lab.start(kopf, { identity: 'me' })
+  await lab.create('one', { spec: {} })
+  await lab.until(() => retries.length === 1)
+  await pause()
+  retries.splice(1)
+  await settle(lab)
+  expect(retries).toEqual([0])
+  await resume()
+  await untilHandled(lab, 'one')
+  expect(retries).toEqual([0, 1])
+})
+
+test('what another has finished during the pause is not tried again after it', async () => {
+  await peering.create()
+  const kopf = createOperator()
+  let calls = 0
+  kopf.on.create(lab.widgets, { id: 'make' }, () => {
+    calls += 1
+    throw new TemporaryError('not yet', { delay: lab.isReal ? 2 : 600 })
+  })
+  await lab.start(kopf, { identity: 'me' })
+  await lab.create('one', { spec: {} })
+  const { metadata } = await lab.untilObject(
+    'one',
+    ({ metadata }) => metadata.annotations?.['kopf.zalando.org/make'] !== undefined,
+  )
+  await pause()
+  const handled = JSON.stringify({ spec: {} })
+  const annotations = { 'kopf.zalando.org/make': null, 'kopf.zalando.org/last-handled-configuration': handled }
+  expect(metadata.annotations?.['kopf.zalando.org/make']).toContain('"success":false')
+  await lab.patch('one', { metadata: { annotations } })
+  await resume()
+  await lab.elapse(lab.isReal ? 3 : 3000)
+  expect(calls).toBe(1)
+})
+
+describe('beside the objects', () => {
+  test('timers do not tick while paused, and do again afterwards', async () => {
+    await peering.create()
+    const kopf = createOperator()
+    let ticks = 0
+    kopf.timer(lab.widgets, { interval: 0.2 }, () => {
+      ticks += 1
+    })
+    await lab.create('one', { spec: {} })
+    await lab.start(kopf, { identity: 'me' })
+    await lab.until(() => ticks >= 2)
+    await pause()
+    const before = ticks
+    await lab.elapse(lab.isReal ? 1 : 100)
+    expect(ticks).toBe(before)
+    await resume()
+    await lab.until(() => ticks >= before + 2)
+  })
+
+  test('daemons are told why, ended, and started again; but not one that has ended by itself', async () => {
+    await peering.create()
+    const kopf = createOperator()
+    const seen: string[] = []
+    kopf.daemon(lab.widgets, { id: 'beside' }, async ({ stopped }) => {
+      seen.push('starts')
+      await stopped.wait()
+      seen.push(`stops: ${stopped.reason}`)
+    })
+    kopf.daemon(lab.widgets, { id: 'once' }, () => void seen.push('once'))
+    await lab.create('one', { spec: {} })
+    await lab.start(kopf, { identity: 'me' })
+    await lab.until(() => seen.length === 2)
+    await pause()
+    await lab.until(() => seen.length === 3)
+    await settle(lab)
+    expect(seen.toSorted()).toEqual(['once', 'starts', 'stops: operator-pausing'])
+    expect((await lab.get('one')).metadata.finalizers).toEqual([finalizer])
+    await resume()
+    await lab.until(() => seen.length === 4)
+    await settle(lab)
+    expect(seen.slice(3)).toEqual(['starts'])
+  })
+
+  test('a daemon that takes its time to end is not started beside itself', async () => {
+    await peering.create()
+    const kopf = createOperator()
+    const ending = gate()
+    let [running, most, starts] = [0, 0, 0]
+    kopf.daemon(lab.widgets, async ({ stopped }) => {
+      starts += 1
+      running += 1
+      most = Math.max(most, running)
+      await stopped.wait()
+      if (starts === 1) await ending.opened
+      running -= 1
+    })
+    await lab.create('one', { spec: {} })
+    await lab.start(kopf, { identity: 'me' })
+    await lab.until(() => starts === 1)
+    await pause()
+    await resume()
+    await settle(lab)
+    expect(starts).toBe(1)
+    ending.open()
+    await lab.until(() => starts === 2)
+    expect(most).toBe(1)
+  })
+
+  test('an index stays as it was, and is complete again when handlers are called after the pause', async () => {
+    await peering.create()
+    const kopf = createOperator()
+    const names = kopf.index(lab.widgets, ({ name }) => [['all', name]] as const)
+    const found: string[][] = []
+    kopf.on.create(lab.widgets, () => void found.push([...names.get('all')].sort()))
+    await lab.create('one', { spec: {} })
+    await lab.start(kopf, { identity: 'me' })
+    await untilHandled(lab, 'one')
+    await pause()
+    await lab.create('two', { spec: {} })
+    await lab.delete('one')
+    await settle(lab)
+    expect([...names.get('all')]).toEqual(['one'])
+    await resume()
+    await untilHandled(lab, 'two')
+    await lab.until(() => names.get('all').length === 1)
+    expect([...names.get('all')]).toEqual(['two'])
+  })
+
+  test('it says that it is paused when it is asked, and that it is ready', async () => {
+    await peering.create()
+    const kopf = createOperator()
+    kopf.on.event(lab.widgets, () => {})
+    await lab.start(kopf, { identity: 'me', livenessEndpoint: 'http://127.0.0.1:0/healthz' })
+    const address = addressIn(lab.logs)
+    const streams = async () => (await ask(address, '/readyz')).body as { ready: boolean; checks: { streams: object } }
+    expect((await streams()).checks.streams).toMatchObject({ ok: true, state: 'watching' })
+    await pause()
+    if (!lab.isReal) await lab.elapse(300)
+    expect(await streams()).toMatchObject({ ready: true, checks: { streams: { ok: true, state: 'paused', down: [] } } })
+    await resume()
+    await lab.until(async () => ((await streams()).checks.streams as { state: string }).state === 'watching')
+  })
+
+  test('it can be stopped while it is paused', async () => {
+    await peering.create()
+    const kopf = createOperator()
+    kopf.on.event(lab.widgets, () => {})
+    const running = await lab.start(kopf, { identity: 'me' })
+    await pause()
+    await lab.stop(running)
+    expect(Object.keys(await peering.records())).toEqual(['them'])
+  })
+})
