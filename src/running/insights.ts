@@ -10,14 +10,11 @@ export class Insights {
   readonly #session: () => Session
   /** Undefined for all groups. */
   readonly #groups: readonly string[] | undefined
-  readonly #ownGroups: () => readonly string[]
   #resources: readonly Resource[] = []
   #hasAll = false
 
-  /** `ownGroups`: those that the operator itself needs, whatever its handlers are for. */
-  constructor(session: () => Session, selectors: readonly ResourceSelector[], ownGroups: () => readonly string[]) {
+  constructor(session: () => Session, selectors: readonly ResourceSelector[]) {
     this.#session = session
-    this.#ownGroups = ownGroups
     const groups = selectors.map(({ group }) => group)
     this.#groups = groups.includes(undefined) ? undefined : [...new Set(groups as string[])]
   }
@@ -29,7 +26,7 @@ export class Insights {
   /** Looks at the groups that handlers are for. */
   async refresh(signal: AbortSignal): Promise<readonly DiscoveryFailure[]> {
     const { resources, failures } = await discover(this.#session(), {
-      ...(this.#groups && { groups: [...this.#groups, ...this.#ownGroups()] }),
+      ...(this.#groups && { groups: this.#groups }),
       signal,
     })
     this.#resources = resources

@@ -5,9 +5,10 @@
 import { createIdentity } from '../client/identity.ts'
 import type { PeeringSettings } from '../core/settings-groups.ts'
 import { Peering } from '../features/peering/peering.ts'
-import { pluralOfPeerings, selectPeerings } from '../kube/peerings.ts'
+import { EVERYTHING } from '../kube/everything.ts'
+import { peeringGroups, pluralOfPeerings, selectPeerings } from '../kube/peerings.ts'
 import type { Resource } from '../kube/resources.ts'
-import { formatResource } from '../kube/selectors.ts'
+import { formatResource, type ResourceSelector, toSelector } from '../kube/selectors.ts'
 import { Gate } from '../util/gate.ts'
 import { once } from '../util/once.ts'
 import { TaskGroup } from '../util/tasks.ts'
@@ -31,6 +32,11 @@ export function applyPeering(settings: PeeringSettings, options: RunOptions): vo
   if (peering !== undefined) Object.assign(settings, { name: peering, mandatory: true })
   if (standalone !== undefined) settings.standalone = standalone
   if (priority !== undefined) settings.priority = priority
+}
+
+/** What has to be looked for in the cluster beside the resources of handlers. */
+export function peeringSelectors({ standalone }: PeeringSettings): ResourceSelector[] {
+  return standalone ? [] : peeringGroups.map((group) => toSelector([group, EVERYTHING]))
 }
 
 interface Place {

@@ -14,7 +14,6 @@ import type { Endpoint } from '../features/health/endpoint.ts'
 import { createPostingSink } from '../features/posting/log-lines.ts'
 import { createPoster, type Poster } from '../features/posting/poster.ts'
 import { WorkerPool } from '../features/workers/pool.ts'
-import { peeringGroups } from '../kube/peerings.ts'
 import { type Clock, systemClock } from '../util/clock.ts'
 import { toMs } from '../util/duration.ts'
 import type { HealthAddress } from '../util/health-address.ts'
@@ -33,7 +32,7 @@ import { Insights } from './insights.ts'
 import type { Memory } from './memories.ts'
 import { checkMemo } from './memos.ts'
 import { Pause } from './pause.ts'
-import { applyPeering } from './peerings.ts'
+import { applyPeering, peeringSelectors } from './peerings.ts'
 import type { Blueprint, RunningOperator, RunOptions } from './run-options.ts'
 import type { Arrival, Runtime } from './runtime.ts'
 import { createOperatorSession } from './session.ts'
@@ -116,11 +115,9 @@ class Run implements RunningOperator {
     })
     const { livenessEndpoint } = options
     this.#healthAddress = livenessEndpoint === undefined ? undefined : readHealthAddress(livenessEndpoint)
-    this.#insights = new Insights(
-      () => this.#session,
-      blueprint.registry.selectors(),
-      () => (blueprint.settings.peering.standalone ? [] : peeringGroups),
-    )
+    applyPeering(blueprint.settings.peering, options)
+    const selectors = [...blueprint.registry.selectors(), ...peeringSelectors(blueprint.settings.peering)]
+    this.#insights = new Insights(() => this.#session, selectors)
     this.#indices = blueprint.registry.indices
     this.#workers = new WorkerPool({
       clock: this.#clock,
@@ -166,7 +163,6 @@ class Run implements RunningOperator {
     this.#warnOfNames()
     this.#logger.debug(`Starting kopf ${packageVersion()}.`)
     try {
-      applyPeering(this.#blueprint.settings.peering, this.#options)
       await this.#activities.run('startup', this.#until(this.#tasks.signal))
       checkAdmission(registry, this.#blueprint.settings)
       await this.#serveHealth()

@@ -134,9 +134,9 @@ export function usePeeringLab(...groups: Group[]): PeeringLab {
   return peering
 }
 
-/** What was asked of peerings: each as `GET watch` or `PATCH {…}`. */
-export function peeringRequests({ requests }: Recording): string[] {
+/** What was asked of the peerings of a group: each as `GET watch`, `GET` or `PATCH`. */
+export function peeringRequests({ requests }: Recording, group: Group = 'kopf.dev'): string[] {
   return requests
-    .filter(({ path }) => /kopfpeerings(\/|$)/.test(path))
+    .filter(({ path }) => path.startsWith(`/apis/${group}/`) && /kopfpeerings(\/|$)/.test(path))
     .map(({ method, query }) => `${method}${query.get('watch') === 'true' ? ' watch' : ''}`)
 }
