@@ -3,6 +3,8 @@
 import { Command, CommanderError } from 'commander'
 import { KopfError } from '../errors.ts'
 import { packageVersion } from '../util/version.ts'
+import { addFreezeCommand } from './commands/freeze.ts'
+import { addResumeCommand } from './commands/resume.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addServerCommand } from './commands/server.ts'
 
@@ -15,6 +17,8 @@ function createProgram(): Command {
     .showHelpAfterError('(see --help)')
     .exitOverride()
   addRunCommand(program)
+  addFreezeCommand(program)
+  addResumeCommand(program)
   addServerCommand(program)
   return program
 }

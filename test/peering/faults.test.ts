@@ -78,10 +78,12 @@ test('when the watch breaks, a pause lasts; and its end is noticed when the watc
   await peering.create()
   await peering.sign('them', strong)
   const cut = gate()
-  let isBroken = false
+  let [isBroken, hasBeenCut] = [false, false]
   const transport = meddling(isRead, async (send) => {
     if (isBroken) return refusal(503)
     const response = await send()
+    if (hasBeenCut) return response
+    hasBeenCut = true
     return { ...response, body: cutBy(response.body, cut.opened) }
   })
   await lab.start(createOperator(), { identity: 'me', transport })

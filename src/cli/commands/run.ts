@@ -1,8 +1,5 @@
 /** `kopf run`: operators from files and modules, on a cluster or on the embedded server, until they are told to stop. */
-import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { loginWithKubeconfig } from '../../client/kubeconfig.ts'
-import { LoginError } from '../../errors.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { CustomResource } from '../../kube/resources.ts'
 import type { Operator, RunOptions } from '../../operator.ts'
@@ -16,23 +13,22 @@ import { collect, type Embedded, type Manifest, portOption, readManifest, startE
 import { legacyNamespace, readEnvironment, type Variable } from '../environment.ts'
 import { toRunError } from '../failures.ts'
 import { addLoggingOptions, type LoggingArguments, loggingVariables, startLogging } from '../logging-options.ts'
+import { type LoginArguments, loginByOptions } from '../login.ts'
+import { developerPriority, readInteger } from '../peering-options.ts'
 
-interface RunArguments extends LoggingArguments {
+interface RunArguments extends LoggingArguments, LoginArguments {
   readonly module?: readonly string[]
   readonly namespace?: readonly string[]
   readonly allNamespaces?: boolean
   readonly standalone?: boolean
   readonly dev?: boolean
+  readonly peering?: string
+  readonly priority?: string
   readonly liveness?: string
-  readonly kubeconfig?: string
-  readonly context?: string
   readonly embedded?: boolean
   readonly apply?: readonly string[]
   readonly port: number
 }
-
-/** Above everything that runs in a cluster: whoever tries something out wants to see it happen. */
-const developerPriority = 666
 
 const variables: readonly Variable[] = [
   { name: 'MODULES', type: 'list', option: 'module' },
@@ -40,6 +36,8 @@ const variables: readonly Variable[] = [
   { name: 'CLUSTERWIDE', type: 'flag', option: 'allNamespaces' },
   { name: 'STANDALONE', type: 'flag', option: 'standalone' },
   { name: 'DEV', type: 'flag', option: 'dev' },
+  { name: 'PEERING', type: 'text', option: 'peering' },
+  { name: 'PRIORITY', type: 'text', option: 'priority' },
   { name: 'LIVENESS_ENDPOINT', type: 'text', option: 'liveness' },
   ...loggingVariables,
 ]
@@ -53,8 +51,10 @@ export function addRunCommand(program: Command): void {
     .option('-m, --module <name>', 'load this module too: what import takes; can be repeated', collect)
     .option('-n, --namespace <pattern>', 'serve this namespace, or those that match; can be repeated', collect)
     .option('-A, --all-namespaces', 'serve all namespaces, and what is in none')
-    .option('--standalone', 'do not look for other operators of the same kind')
-    .option('--dev', 'for development: take precedence over other operators of the same peering')
+    .option('-P, --peering <name>', 'work only while no operator of this peering has precedence, and not without it')
+    .option('-p, --priority <number>', 'the precedence among the operators of a peering (default: 0)')
+    .option('--dev', `for development, the same as --priority ${developerPriority}: others of the peering are paused`)
+    .option('--standalone', 'take no notice of any peering and of other operators')
     .option('-L, --liveness <url>', 'tell of its health here, such as http://0.0.0.0:8080/healthz, and at /readyz')
     .option('--kubeconfig <file>', 'use this kubeconfig; with --embedded, write it there')
     .option('--context <name>', 'use this context of the kubeconfig')
@@ -66,7 +66,7 @@ export function addRunCommand(program: Command): void {
       'after',
       '\nExamples:\n  $ kopf run operator.ts --namespace default\n  $ kopf run operator.ts --embedded --apply objects.yaml' +
         '\n\nIn the environment: KOPF_RUN_NAMESPACES, KOPF_RUN_MODULES (with spaces between), KOPF_RUN_CLUSTERWIDE,\n' +
-        'KOPF_RUN_STANDALONE, KOPF_RUN_DEV, KOPF_RUN_LIVENESS_ENDPOINT, KOPF_RUN_LOG_FORMAT and so on.',
+        'KOPF_RUN_PEERING, KOPF_RUN_PRIORITY, KOPF_RUN_DEV, KOPF_RUN_STANDALONE, KOPF_RUN_LIVENESS_ENDPOINT,\nKOPF_RUN_LOG_FORMAT and so on.',
     )
     .action(async (files: readonly string[]) => {
       readEnvironment(command, variables)
@@ -77,6 +77,7 @@ export function addRunCommand(program: Command): void {
 async function run(command: Command, files: readonly string[], args: RunArguments): Promise<void> {
   const modules = args.module ?? []
   const scope = readScope(command, args)
+  const peering = readPeering(command, args)
   checkUsage(command, [...files, ...modules], args)
   const logging = startLogging(command, args)
   const stopped = untilSignal({
@@ -98,8 +99,7 @@ async function run(command: Command, files: readonly string[], args: RunArgument
   const options: RunOptions = {
     ...scope,
     ...access(args, embedded),
-    ...(args.standalone === undefined ? {} : { standalone: args.standalone }),
-    ...(args.dev ? { priority: developerPriority } : {}),
+    ...peering,
     ...(args.liveness === undefined ? {} : { livenessEndpoint: args.liveness }),
     logging,
     loadWorkerModule: (url) => workerModules.load(url),
@@ -116,6 +116,19 @@ function readScope(
   if (namespaces.length === 0) return { clusterwide: true }
   if (allNamespaces) command.error("error: options '--namespace' and '--all-namespaces' cannot be used together.")
   return { namespaces: [...new Set(namespaces)] }
+}
+
+function readPeering(
+  command: Command,
+  { peering, priority, dev, standalone }: RunArguments,
+): Pick<RunOptions, 'peering' | 'priority' | 'standalone'> {
+  const asked = priority === undefined ? undefined : readInteger(command, '-p, --priority <number>', priority)
+  const chosen = dev ? developerPriority : asked
+  return {
+    ...(peering === undefined ? {} : { peering }),
+    ...(chosen === undefined ? {} : { priority: chosen }),
+    ...(standalone === undefined ? {} : { standalone }),
+  }
 }
 
 function checkUsage(command: Command, targets: readonly string[], args: RunArguments): void {
@@ -141,16 +154,10 @@ function warnOfScope({ namespaces }: RunOptions, { allNamespaces, embedded }: Ru
   )
 }
 
-function access({ kubeconfig, context }: RunArguments, embedded: Embedded | undefined): RunOptions {
+function access(args: RunArguments, embedded: Embedded | undefined): RunOptions {
   if (embedded) return { transport: embedded.server.api }
-  if (kubeconfig === undefined && context === undefined) return {}
-  const options = {
-    ...(kubeconfig === undefined ? {} : { path: resolve(kubeconfig) }),
-    ...(context === undefined ? {} : { context }),
-  }
-  const connection = loginWithKubeconfig(options)
-  if (connection !== undefined) return { connection }
-  throw new LoginError(`Cannot use the context "${context}": there is no kubeconfig; name one with --kubeconfig`)
+  const connection = loginByOptions(args)
+  return connection === undefined ? {} : { connection }
 }
 
 async function embed({ resources }: Operator, { port, kubeconfig, apply = [] }: RunArguments): Promise<Embedded> {
