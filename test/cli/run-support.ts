@@ -1,4 +1,4 @@
-/** The command `kopf run` as a child process, in a folder of its own with the files of a user in it. */
+/** The command `kopf run`, or another one, as a child process, in a folder of its own with the files of a user in it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -56,9 +56,14 @@ export class RunCommand {
   readonly #child: ChildProcess
   readonly #waiting = new Set<() => void>()
 
-  constructor(folder: Folder, args: readonly string[], variables: Readonly<Record<string, string>> = {}) {
+  constructor(
+    folder: Folder,
+    args: readonly string[],
+    variables: Readonly<Record<string, string>> = {},
+    command: string = 'run',
+  ) {
     const { KUBECONFIG: _, ...inherited } = process.env
-    this.#child = spawn(process.execPath, [...folder.command, 'run', ...args], {
+    this.#child = spawn(process.execPath, [...folder.command, command, ...args], {
       cwd: folder.path,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...inherited, HOME: folder.path, TMPDIR: folder.temporary, ...variables },
