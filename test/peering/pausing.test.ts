@@ -167,6 +167,81 @@ test('what another has finished during the pause is not tried again after it', a
   expect(calls).toBe(1)
 })
 
+test('what another has finished is no attempt of ours when there is more to do', async () => {
+  await peering.create()
+  const kopf = createOperator()
+  const calls: string[] = []
+  const make = ({ retry, reason }: { retry: number; reason: string }) => {
+    calls.push(`${reason} ${retry}`)
+    if (reason === 'create') throw new TemporaryError('not yet', { delay: 600 })
+  }
+  kopf.on.create(lab.widgets, { id: 'make' }, make)
+  kopf.on.update(lab.widgets, { id: 'make' }, make)
+  await lab.start(kopf, { identity: 'me' })
+  await lab.create('one', { spec: {} })
+  await lab.untilObject('one', ({ metadata }) => metadata.annotations?.['kopf.zalando.org/make'] !== undefined)
+  await pause()
+  const handled = JSON.stringify({ spec: {} })
+  const annotations = { 'kopf.zalando.org/make': null, 'kopf.zalando.org/last-handled-configuration': handled }
+  await lab.patch('one', { spec: { size: 2 }, metadata: { annotations } })
+  await resume()
+  await lab.until(() => calls.length === 2)
+  expect(calls).toEqual(['create 0', 'update 0'])
+})
+
+test('what waits for a worker when the pause begins is left until after it', async () => {
+  await peering.create()
+  const kopf = createOperator()
+  kopf.settings.queueing.workerLimit = 1
+  const ending = gate()
+  const called: string[] = []
+  kopf.on.create(lab.widgets, async ({ name }) => {
+    called.push(name)
+    await ending.opened
+  })
+  await lab.start(kopf, { identity: 'me' })
+  await lab.create('first', { spec: {} })
+  await lab.until(() => called.length === 1)
+  await lab.create('second', { spec: {} })
+  await settle(lab)
+  await pause()
+  ending.open()
+  await untilHandled(lab, 'first')
+  await settle(lab)
+  expect(called).toEqual(['first'])
+  await resume()
+  await untilHandled(lab, 'second')
+  expect(called).toEqual(['first', 'second'])
+})
+
+test('a handling that is only half way when the pause begins is gone on with after it', async () => {
+  await peering.create()
+  const kopf = createOperator()
+  let calls = 0
+  kopf.on.create(lab.widgets, () => {
+    calls += 1
+  })
+  // Somebody has to be there at the end, so the finalizer goes on first.
+  kopf.on.delete(lab.widgets, () => {})
+  const recording = lab.record()
+  let isFirst = true
+  recording.meddle = async ({ method, path }, send) => {
+    if (method === 'PATCH' && path.includes('/widgets/') && isFirst) {
+      isFirst = false
+      await pause()
+    }
+    return send()
+  }
+  await lab.start(kopf, { identity: 'me', transport: recording })
+  await lab.create('one', { spec: {} })
+  await lab.untilObject('one', ({ metadata }) => metadata.finalizers !== undefined)
+  await settle(lab)
+  expect(calls).toBe(0)
+  await resume()
+  await untilHandled(lab, 'one')
+  expect(calls).toBe(1)
+})
+
 describe('beside the objects', () => {
   test('timers do not tick while paused, and do again afterwards', async () => {
     await peering.create()
@@ -235,6 +310,32 @@ describe('beside the objects', () => {
     expect(most).toBe(1)
   })
 
+  test('no daemon is started by what came before the pause and is finished in it', async () => {
+    await peering.create()
+    const kopf = createOperator()
+    const ending = gate()
+    let [starts, isLooking, hasLooked] = [0, false, false]
+    kopf.on.event(lab.widgets, async () => {
+      isLooking = true
+      await ending.opened
+      hasLooked = true
+    })
+    kopf.daemon(lab.widgets, async ({ stopped }) => {
+      starts += 1
+      await stopped.wait()
+    })
+    await lab.start(kopf, { identity: 'me' })
+    await lab.create('one', { metadata: { finalizers: [finalizer] } })
+    await lab.until(() => isLooking)
+    await pause()
+    ending.open()
+    await lab.until(() => hasLooked)
+    await settle(lab)
+    expect(starts).toBe(0)
+    await resume()
+    await lab.until(() => starts === 1)
+  })
+
   test('an index stays as it was, and is complete again when handlers are called after the pause', async () => {
     await peering.create()
     const kopf = createOperator()
@@ -255,19 +356,30 @@ describe('beside the objects', () => {
     expect([...names.get('all')]).toEqual(['two'])
   })
 
-  test('it says that it is paused when it is asked, and that it is ready', async () => {
+  test('it says that it is paused when it is asked, that it is ready, and gives its streams time to come back', async () => {
     await peering.create()
+    await peering.sign('them', stronger)
     const kopf = createOperator()
     kopf.on.event(lab.widgets, () => {})
-    await lab.start(kopf, { identity: 'me', livenessEndpoint: 'http://127.0.0.1:0/healthz' })
+    const recording = lab.record()
+    const late = gate()
+    recording.meddle = async ({ path }, send) => {
+      if (path.endsWith('/widgets')) await late.opened
+      return send()
+    }
+    const options = { identity: 'me', transport: recording, livenessEndpoint: 'http://127.0.0.1:0/healthz' }
+    await lab.start(kopf, options)
     const address = addressIn(lab.logs)
-    const streams = async () => (await ask(address, '/readyz')).body as { ready: boolean; checks: { streams: object } }
-    expect((await streams()).checks.streams).toMatchObject({ ok: true, state: 'watching' })
-    await pause()
-    if (!lab.isReal) await lab.elapse(300)
-    expect(await streams()).toMatchObject({ ready: true, checks: { streams: { ok: true, state: 'paused', down: [] } } })
+    const readiness = async () => (await ask(address, '/readyz')).body
+    const isSaying = (state: object) => ({ ready: true, checks: { streams: { ok: true, ...state } } })
+    await lab.elapse(lab.isReal ? 0.1 : 300)
+    expect(await readiness()).toMatchObject(isSaying({ state: 'paused', watching: 0, down: [] }))
     await resume()
-    await lab.until(async () => ((await streams()).checks.streams as { state: string }).state === 'watching')
+    expect(await readiness()).toMatchObject(isSaying({ state: 'watching', watching: 0 }))
+    late.open()
+    await lab.until(
+      async () => ((await readiness()) as { checks: { streams: { watching: number } } }).checks.streams.watching === 1,
+    )
   })
 
   test('it can be stopped while it is paused', async () => {

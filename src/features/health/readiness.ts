@@ -70,7 +70,7 @@ function judgeStreams({ phase, isPaused, streams, nowMs }: Facts): Verdict {
     ok: state === 'watching' || state === 'paused',
     state,
     total: streams.length,
-    watching: streams.length - down.length,
+    watching: isPaused ? 0 : streams.length - down.length,
     down: (isPaused ? [] : down).map(({ scope, downMs }) => ({ scope, downSeconds: toSeconds(downMs) })),
   }
 }
