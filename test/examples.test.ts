@@ -259,6 +259,26 @@ test('17: an object is there in both versions', async () => {
   )
 })
 
+test('18: of two operators one stands back, and goes on when the other is gone', async () => {
+  await run('18-peering', { identity: 'deployed' })
+  await lab.untilLogged('Looking after')
+  const path = '/apis/kopf.dev/v1/namespaces/default/kopfpeerings/default'
+  const lastseen = new Date(lab.clock.now()).toISOString()
+  await patch(path, { status: { other: { priority: 666, lifetime: 60, lastseen } } })
+  await lab.untilLogged('Not looking after')
+  await until(path, ({ status }) => status['other'] === undefined)
+  const said = () => lab.logs.flatMap((line) => /Looking|Not looking|Pausing|Resuming/.exec(line)?.[0] ?? [])
+  await lab.until(() => said().length === 5)
+  expect(said()).toEqual(['Looking', 'Pausing', 'Not looking', 'Resuming', 'Looking'])
+  expect(linesOf(example)).toContain(`Not looking after ${example} any more: operator-pausing`)
+})
+
+test('the definitions of the example are those of the package', async () => {
+  const definitions = await parseYaml(readFileSync('peering.yaml', 'utf8'))
+  const shown = await parseYaml(readFileSync(join('examples', '18-peering', 'object.yaml'), 'utf8'))
+  expect(shown).toEqual(expect.arrayContaining(definitions))
+})
+
 test('each example is short, has an object, says what one will see, and is run here', () => {
   const folders = readdirSync('examples').filter((name) => /^\d/.test(name) && name !== '00-embedded-server')
   const own = readFileSync(join('test', 'examples.test.ts'), 'utf8')
