@@ -2,6 +2,7 @@
 import { Operator, TemporaryError } from 'kopf'
 import { describe, expect, test } from 'vitest'
 import { addressIn, ask } from '../activities/support.ts'
+import { Door } from '../admission/support.ts'
 import { finalizer, settle, untilHandled } from '../support/handled.ts'
 import { gate } from '../support/recording.ts'
 import { usePeeringLab } from './support.ts'
@@ -380,6 +381,25 @@ describe('beside the objects', () => {
     await lab.until(
       async () => ((await readiness()) as { checks: { streams: { watching: number } } }).checks.streams.watching === 1,
     )
+  })
+
+  test('requests to webhooks are answered all the same, also before the indices could be filled', async () => {
+    await peering.create()
+    await peering.sign('them', stronger)
+    const kopf = createOperator()
+    const names = kopf.index(lab.widgets, ({ name }) => [['all', name]] as const)
+    kopf.on.validate(
+      lab.widgets,
+      { id: 'check' },
+      ({ warnings }) => void warnings.push(`of ${names.get('all').length}`),
+    )
+    const door = new Door(lab, kopf)
+    await lab.create('one', { spec: {} })
+    await lab.start(kopf, { identity: 'me' })
+    expect(await door.ask()).toMatchObject({ allowed: true, warnings: ['of 0'] })
+    await resume()
+    await lab.until(() => names.get('all').length === 1)
+    expect(await door.ask()).toMatchObject({ allowed: true, warnings: ['of 1'] })
   })
 
   test('it can be stopped while it is paused', async () => {

@@ -57,6 +57,26 @@ describe('the queue', () => {
     expect(log).toEqual(['a: 1 2', 'b: 1', 'c: 1'])
   })
 
+  test('discards what nobody works on yet, but for what has to stay', async () => {
+    const { queue, log, finish } = setUp({ limit: () => 1, now: () => 7 })
+    queue.put('a', 'old')
+    queue.put('a', 'new')
+    queue.put('b', 'old')
+    queue.put('b', 'end')
+    queue.put('c', 'old')
+    queue.put('d', 'old', 'backlog')
+    queue.discard((event) => event !== 'end')
+    expect(queue.size).toBe(2)
+    expect(queue.waiting).toBe(1)
+    await finish('a')
+    await finish('a')
+    await finish('b')
+    expect(log).toEqual(['a: old', 'a: new', 'b: end'])
+    await queue.idle()
+    queue.put('c', 'again')
+    expect(log.at(-1)).toBe('c: again')
+  })
+
   test('can be closed while the limit is 0', async () => {
     const { queue } = setUp({ limit: () => 0 })
     queue.put('a', '1')
