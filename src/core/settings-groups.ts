@@ -50,11 +50,11 @@ export interface PeeringSettings {
   priority: number
   /** How long others believe our last sign of life. Default: 60. */
   lifetime: Duration
-  /** Whether to refuse to run without the peering object. Default: false. */
+  /** Whether to be paused as long as there is no peering object. Default: false. */
   mandatory: boolean
   /** Whether to run without peering even if the object is there. Default: false. */
   standalone: boolean
-  /** Whether the peering object is a cluster-wide one; follows the scope of the operator. Default: false. */
+  /** Whether the peering object is a cluster-wide one; set at each start, as the scope of the operator is. Default: false. */
   clusterwide: boolean
   /** The opposite of `clusterwide`: setting one sets the other. */
   namespaced: boolean

@@ -250,8 +250,9 @@ export class Orchestra {
   #addNamespace(name: string): void {
     if (this.#namespaces.has(name)) return
     this.#namespaces.add(name)
-    for (const served of this.#served.values()) this.#open(served)
+    // First: whether anything may be watched there is for the peering to say.
     this.#options.onNamespaces()
+    for (const served of this.#served.values()) this.#open(served)
   }
 
   #dropNamespace(name: string): void {
@@ -281,7 +282,7 @@ export class Orchestra {
   }
 
   /** Those served; undefined for the whole cluster. */
-  get namespaces(): ReadonlySet<string> | undefined {
+  get namespaces(): Iterable<string> | undefined {
     return this.#options.scope.namespaces === undefined ? undefined : this.#namespaces
   }
 

@@ -19,7 +19,7 @@ import type { Runtime } from './runtime.ts'
 export interface PeeringsOptions {
   readonly insights: Insights
   /** Those served; undefined for the whole cluster. */
-  readonly namespaces: () => ReadonlySet<string> | undefined
+  readonly namespaces: () => Iterable<string> | undefined
   /** Where nobody has given it a name, it makes one for itself. */
   readonly identity: string | undefined
   readonly onFailure: (error: unknown) => void
