@@ -171,6 +171,18 @@ test('whoever takes out our record again and again is not fought', async () => {
   expect(signs.length).toBeLessThanOrEqual(2)
 })
 
+test('a record that cannot be removed is not tried again and again', async () => {
+  await peering.create()
+  await peering.sign('dead', { priority: 100, lastseen: '2020-01-01T00:00:00+00:00' })
+  const recording = lab.record()
+  recording.meddle = ({ text }, send) => (text.includes('"dead":null') ? send('{}') : send())
+  await lab.start(createOperator(), { identity: 'me', transport: recording })
+  await lab.create('one')
+  await lab.until(() => hasSeen('one'))
+  await lab.elapse(lab.isReal ? 1 : 120)
+  expect(recording.writes('kopfpeerings').filter(({ text }) => text.includes('"dead":null'))).toHaveLength(1)
+})
+
 test('a goodbye that nobody takes does not keep the operator from ending', async () => {
   await peering.create()
   let isDown = false

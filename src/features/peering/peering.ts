@@ -19,7 +19,7 @@ import type { Clock } from '../../util/clock.ts'
 import { toMs } from '../../util/duration.ts'
 import type { Logger } from '../../util/log.ts'
 import { Announcer } from './announcer.ts'
-import { type Judgement, judge, readPeers } from './peers.ts'
+import { describePeers, type Judgement, judge, readPeers } from './peers.ts'
 
 export interface PeeringOptions {
   readonly session: Session
@@ -59,9 +59,11 @@ export class Peering {
   #isBlind = false
   /** A sign of ours may be there. */
   #hasSigned = false
-  /** Those whose records are to be taken out. */
+  /** Those whose records are to be taken out; and those of which that was done, in text: some server may not let them go. */
   #dead: Judgement['dead'] = []
-  #alarms!: Alarms<'life' | 'deadline'>
+  #buried = ''
+  /** When the next sign is due, and when one in our way runs out. */
+  readonly #alarms: Alarms<'life' | 'deadline'>
   #wake: () => void = () => {}
   #isAwake = false
   #isDue = false
@@ -69,6 +71,7 @@ export class Peering {
   constructor(options: PeeringOptions) {
     this.#options = options
     this.#announcer = new Announcer(options)
+    this.#alarms = new Alarms(options.clock, () => this.#stir(true))
   }
 
   /** Until the signal is aborted and others were told that we are gone. */
@@ -78,10 +81,10 @@ export class Peering {
     const selectors = { fieldSelector: `metadata.name=${name}` }
     const observer = { watchStateChanged: (state: WatchState) => this.#follow(state), watchWarned: () => {} }
     const scope = { resource, namespace, selectors, observer }
-    this.#alarms = new Alarms<'life' | 'deadline'>(clock, () => this.#stir(true), signal)
     signal.addEventListener('abort', () => this.#stir(false), { once: true })
     const watch = reflect({ session, clock, random, watching, ...scope }, (event) => this.#see(event), signal)
     await Promise.all([watch, this.#keepAlive(signal)])
+    this.#rest()
     await this.#leave()
   }
 
@@ -112,8 +115,7 @@ export class Peering {
   #vanish(): void {
     this.#seen = null
     this.#hasSigned = false
-    this.#alarms.cancel('life')
-    this.#alarms.cancel('deadline')
+    this.#rest()
     this.#announcer.isMissing()
     this.#decideWithoutPeers()
   }
@@ -136,7 +138,7 @@ export class Peering {
     if (judgement.untilMs !== undefined) this.#alarms.set('deadline', judgement.untilMs)
     this.#announcer.judged(judgement, peers)
     onDecision(judgement.untilMs !== undefined)
-    this.#dead = judgement.dead
+    this.#dead = describePeers(judgement.dead) === this.#buried ? [] : judgement.dead
     if (this.#dead.length > 0) this.#stir(false)
   }
 
@@ -196,9 +198,11 @@ export class Peering {
     const { resourceVersion } = this.#seen?.metadata ?? {}
     if (resourceVersion === undefined) return
     const patch = { metadata: { resourceVersion }, ...toRemoval(dead.map(({ identity }) => identity)) }
+    this.#buried = describePeers(dead)
     try {
       this.#take(await this.#patch(patch))
     } catch (error) {
+      this.#buried = ''
       if (!isConflict(error) && !isNotFound(error)) this.#announcer.cannotSign(error)
     }
   }
@@ -218,6 +222,11 @@ export class Peering {
     const path = objectPath(resource, { name: settings.name, namespace })
     const answer = await session.request({ method: 'PATCH', path, contentType: mergePatch, body, backoffsMs })
     return answer as unknown as KubeObject
+  }
+
+  #rest(): void {
+    this.#alarms.cancel('life')
+    this.#alarms.cancel('deadline')
   }
 
   /** `isDue`: to give a sign of life, and not only to clean up or to end. */
