@@ -95,15 +95,14 @@ export class KeyedQueue<K, E> {
     this.#hire()
   }
 
-  /** Drops such events of keys that no worker has taken on yet. */
+  /** Drops such events that wait; what is being worked on goes on. */
   discard(isDispensable: (event: E) => boolean): void {
-    for (const key of [...this.#urgent, ...this.#backlog]) {
-      const events = this.#waiting.get(key)!.filter((event) => !isDispensable(event))
-      this.#waiting.set(key, events)
-      if (events.length > 0) continue
+    for (const [key, events] of this.#waiting) {
+      const kept = events.filter((event) => !isDispensable(event))
+      events.splice(0, events.length, ...kept)
+      // Where a worker is on the key, it will find that there is nothing more.
+      if (kept.length > 0 || !(this.#urgent.delete(key) || this.#backlog.delete(key))) continue
       this.#waiting.delete(key)
-      this.#urgent.delete(key)
-      this.#backlog.delete(key)
       this.#since.delete(key)
     }
     this.#settle()
