@@ -153,6 +153,7 @@ async function takeStep(runtime: Runtime, memory: Memory, visit: Visit): Promise
     if (view.deleting && view.blocked && !isHeld(memory)) release(runtime, visit)
     return {}
   }
+  if (runtime.pause.isPaused) return {}
   const pauseMs = pauseMsOf(runtime, memory, view.reason)
   if (pauseMs > 0) return { wakeAtMs: runtime.clock.now() + pauseMs }
   return { ...(await callHandlers(runtime, memory, visit, view)), isOfInterest: true }
@@ -239,7 +240,7 @@ function createCycle(
   visit: Visit,
   { view, cause }: { readonly view: View; readonly cause: Cause },
 ): Cycle {
-  const { settings, clock, lifecycle, random, signal, stopping } = runtime
+  const { settings, clock, lifecycle, random, signal, stopping, pause } = runtime
   return new Cycle({
     cause,
     body: view.body,
@@ -254,6 +255,7 @@ function createCycle(
     watch: runtime.watchOf(memory),
     signal,
     stopping,
+    isPaused: () => pause.isPaused,
     remembered: memory.progress,
     isOutdated: () => memory.body !== view.body,
     flush: (cycle) => flush(runtime, memory, visit, cycle),

@@ -3,7 +3,7 @@ import { Operator, TemporaryError } from 'kopf'
 import { describe, expect, test } from 'vitest'
 import { addressIn, ask } from '../activities/support.ts'
 import { Door } from '../admission/support.ts'
-import { finalizer, settle, untilHandled } from '../support/handled.ts'
+import { finalizer, progressOf, settle, untilHandled } from '../support/handled.ts'
 import { gate } from '../support/recording.ts'
 import { usePeeringLab } from './support.ts'
 
@@ -122,6 +122,33 @@ test('a handler that runs when the pause begins comes to its end, and what came 
   ending.open()
   const { status } = await untilHandled(lab, 'one')
   expect(status).toEqual({ slow: { done: true } })
+})
+
+test('a handler whose turn would come next is left to others, who find what was done before it', async () => {
+  await peering.create()
+  const kopf = createOperator()
+  const [begun, ending] = [gate(), gate()]
+  let calls = 0
+  kopf.on.create(lab.widgets, { id: 'first' }, async () => {
+    begun.open()
+    await ending.opened
+  })
+  kopf.on.create(lab.widgets, { id: 'second' }, () => {
+    calls += 1
+  })
+  await lab.start(kopf, { identity: 'me' })
+  await lab.create('one', { spec: {} })
+  await begun.opened
+  await pause()
+  ending.open()
+  const body = await lab.untilObject('one', (one) => progressOf(one, 'first') !== undefined)
+  expect(progressOf(body, 'first')).toMatchObject({ success: true })
+  expect(progressOf(body, 'second')).toMatchObject({ success: false, retries: 0 })
+  await settle(lab)
+  expect(calls).toBe(0)
+  await resume()
+  await untilHandled(lab, 'one')
+  expect(calls).toBe(1)
 })
 
 test('a retry that falls due during the pause waits until after it', async () => {

@@ -33,6 +33,8 @@ export interface CycleOptions extends AgendaOptions {
   readonly signal: AbortSignal
   /** Aborted when no further handler is to be called: what is not done then is for the next process. */
   readonly stopping: AbortSignal
+  /** Whether that is so for a while: another operator may go on with it. */
+  readonly isPaused: () => boolean
   /** Something was written since the cycle began, by whomever of ours. */
   readonly isOutdated: () => boolean
   /** Writes what there is so far, because the handler that is running now takes its time. */
@@ -106,8 +108,8 @@ export class Cycle implements Wishes {
 
   /** What is not done then is for the next process; or for the next cycle, which sees what this one has written already. */
   get #isCutShort(): boolean {
-    const { stopping, isOutdated } = this.#options
-    return stopping.aborted || this.#hasFlushed || isOutdated()
+    const { stopping, isPaused, isOutdated } = this.#options
+    return stopping.aborted || isPaused() || this.#hasFlushed || isOutdated()
   }
 
   store(body: KubeObject, patch: JsonObject): void {

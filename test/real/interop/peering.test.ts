@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { OperatorProcess } from '../../../tools/kopf/operator-process.ts'
+import type { Tree } from '../../support/answers.ts'
 import { PeeringPlane, PeeringWorld } from './peering-world.ts'
 import { type Language, resultOf, useKopf } from './support.ts'
 
@@ -37,6 +38,9 @@ async function untilHandledBy(
   const body = await world.widgets.until(name, operator, (one) => resultOf(one, 'handle') !== undefined)
   expect(resultOf(body, 'handle')).toEqual({ by })
 }
+
+const byPriority = (records: Tree) =>
+  (Object.values(records) as Array<{ priority: number }>).toSorted((a, b) => a.priority - b.priority)
 
 /** A moment for what is on its way; then nothing more may come. */
 async function expectStandstill(world: PeeringWorld, operator: OperatorProcess, language: Language): Promise<void> {
@@ -73,7 +77,7 @@ describe.each([
       if (low !== high) await expectStandstill(world, weak, low)
       await untilHandledBy(world, 'two', strong, high)
       expect(weak.output).not.toContain('handled two')
-      expect(Object.values(await world.records())).toEqual([
+      expect(byPriority(await world.records())).toEqual([
         expect.objectContaining({ priority: 10, lifetime: 60, lastseen: expect.stringMatching(/\+00:00$/) }),
         expect.objectContaining({ priority: 100, lifetime: 60, lastseen: expect.stringMatching(/\+00:00$/) }),
       ])
