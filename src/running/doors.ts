@@ -46,9 +46,7 @@ export function createDoors(runtime: Runtime, options: DoorsOptions): Doors {
   const admission = new Admission(runtime, { ...options, review })
   const peerings = new Peerings(runtime, { ...options, namespaces: () => orchestra.namespaces })
   runtime.pause.onChange(() => {
-    const { isPaused, reasons } = runtime.pause
-    runtime.logger.debug(isPaused ? `All watching is paused: ${reasons.join(', ')}.` : 'Watching goes on.')
-    if (isPaused) leaveObjects(runtime, orchestra.memories())
+    if (runtime.pause.isPaused) leaveObjects(runtime, orchestra.memories())
     else options.health.resumed()
   })
   // Requests are answered all the same, with the indices as they are: nobody knows when these will be complete.

@@ -107,8 +107,9 @@ export class Peering {
     } else if (event.type === 'deleted') {
       this.#vanish()
     } else {
-      this.#isListed ||= event.event === null
-      this.#take(event.object)
+      const isListed = event.event === null
+      this.#isListed ||= isListed
+      this.#take(event.object, isListed)
     }
   }
 
@@ -120,13 +121,19 @@ export class Peering {
     this.#decideWithoutPeers()
   }
 
-  /** By the watch, or as the answer to a write of ours. */
-  #take(object: KubeObject): void {
-    const isNew = this.#seen?.metadata.uid !== object.metadata.uid
-    if (!isNew && isOlder(object.metadata.resourceVersion, this.#seen?.metadata.resourceVersion)) return
+  /** A list tells the truth whatever was seen before: the cluster may be one that was restored from a backup. */
+  #take(object: KubeObject, isListed: boolean): void {
+    const { uid, resourceVersion } = object.metadata
+    const isNew = this.#seen?.metadata.uid !== uid
+    if (!isNew && !isListed && isOlder(resourceVersion, this.#seen?.metadata.resourceVersion)) return
     this.#seen = object
     this.#judge()
     if (isNew) this.#stir(true)
+  }
+
+  /** It may be about an object that is no more; and who sees nothing else is not to go by what it sees once a minute. */
+  #takeAnswer(object: KubeObject): void {
+    if (this.#seen?.metadata.uid === object.metadata.uid) this.#take(object, false)
   }
 
   #judge(): void {
@@ -175,7 +182,7 @@ export class Peering {
       const patch = toSignOfLife({ identity, priority: settings.priority, lifetime }, clock.now())
       const answer = await this.#patch(patch)
       this.#announcer.signed('ok')
-      if (!this.#isBlind && this.#seen !== null) this.#take(answer)
+      this.#takeAnswer(answer)
     } catch (error) {
       if (isNotFound(error)) this.#announcer.signed('not found')
       else this.#announcer.cannotSign(error)
@@ -200,7 +207,7 @@ export class Peering {
     const patch = { metadata: { resourceVersion }, ...toRemoval(dead.map(({ identity }) => identity)) }
     this.#buried = describePeers(dead)
     try {
-      this.#take(await this.#patch(patch))
+      this.#takeAnswer(await this.#patch(patch))
     } catch (error) {
       this.#buried = ''
       if (!isConflict(error) && !isNotFound(error)) this.#announcer.cannotSign(error)
