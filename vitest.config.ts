@@ -29,7 +29,9 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'real',
-          include: ['test/{conformance,handlers,daemons,timers,indexing,activities,admission,real}/**/*.test.ts'],
+          include: [
+            'test/{conformance,handlers,daemons,timers,indexing,activities,admission,election,real}/**/*.test.ts',
+          ],
           env: { KOPF_TEST_CLUSTER: 'real' },
           globalSetup: ['test/support/real-cluster.setup.ts'],
           fileParallelism: false,

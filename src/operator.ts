@@ -193,7 +193,7 @@ export interface On<M> {
 }
 
 export interface OperatorOptions<M extends object> {
-  /** For messages. */
+  /** For messages, and of the Lease where `settings.election` does not name one. */
   readonly name?: string
   /** Makes the memo: every object gets a copy of it as `memo`, one level deep, or what its method `clone` returns. */
   readonly memo?: () => M & { clone?(): M }
@@ -293,6 +293,7 @@ export class Operator<M extends object = Record<string, unknown>> {
   /** Starts it in the background: `await using running = await operator.start()`. */
   start(options: RunOptions = {}): Promise<RunningOperator> {
     const blueprint = {
+      name: this.name,
       registry: this.#registry,
       settings: this.settings,
       lifecycle: this.#lifecycle,

@@ -138,7 +138,8 @@ class SocketTransport implements HttpsTransport {
         this.#active.delete(outgoing)
         if (incoming === undefined) reject(closed())
       })
-      outgoing.end(request.body)
+      if (request.check === undefined) outgoing.end(request.body)
+      else endChecked(outgoing, request.body, request.check)
     })
   }
 
@@ -170,6 +171,23 @@ class SocketTransport implements HttpsTransport {
     this.#probed.add(socket)
     socket.setKeepAlive(true, probeAfterMs)
   }
+}
+
+/** Not before there is a connection: between being asked for and being sent, the event loop may be blocked for any time. */
+function endChecked(outgoing: ClientRequest, body: TransportRequest['body'], check: () => void): void {
+  const end = () => {
+    try {
+      check()
+      outgoing.end(body)
+    } catch (error) {
+      outgoing.destroy(error as Error)
+    }
+  }
+  outgoing.on('socket', (socket: Socket & { readonly secureConnecting?: boolean }) => {
+    if (socket.secureConnecting) socket.once('secureConnect', end)
+    else if (socket.connecting) socket.once('connect', end)
+    else end()
+  })
 }
 
 /** An agent names its connections by all that they were made with, certificates included, for every request anew. */

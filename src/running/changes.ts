@@ -13,6 +13,7 @@ import { KopfError } from '../errors.ts'
 import { allowDeletion, blockDeletion, isDeletionOngoing } from '../kube/finalizers.ts'
 import { monotonicOf } from '../util/clock.ts'
 import { isHeld, tendBackground, weighBackground } from './background.ts'
+import { confirm } from './confirm.ts'
 import { describeBody } from './describe.ts'
 import { untilIndexed } from './indexing.ts'
 import { writeLeftOver } from './late-writes.ts'
@@ -166,6 +167,8 @@ async function callHandlers(runtime: Runtime, memory: Memory, visit: Visit, view
     visit.logger.debug('Deletion, but we are done with it, and we do not care.')
     return {}
   }
+  const found = isHandlerReason(reason) && reason !== 'resume' ? await confirm(runtime, memory) : 'same'
+  if (found !== 'same') return found === 'gone' ? {} : takeStep(runtime, memory, visit)
   report(runtime, visit, view)
   const cause: Cause = {
     reason: isHandlerReason(reason) ? reason : 'update',

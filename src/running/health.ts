@@ -33,10 +33,18 @@ export class Health {
   readonly #gauges: Gauges
   readonly #streams = new Set<Stream>()
   #credentials: Facts['credentials'] = 'awaited'
+  #election: Facts['election']
+  /** Since when anything can be taken on, where that is not since the start. */
+  #leadsSinceMs = -Infinity
 
   constructor(clock: Clock, gauges: Gauges) {
     this.#clock = clock
     this.#gauges = gauges
+  }
+
+  set election(state: NonNullable<Facts['election']>) {
+    this.#election = state
+    this.#leadsSinceMs = state === 'leading' ? monotonicOf(this.#clock) : this.#leadsSinceMs
   }
 
   follow(scope: string): Pulse {
@@ -62,13 +70,19 @@ export class Health {
 
   readiness(): Readiness {
     const queue = this.#gauges.queue()
+    const waitingSinceMs = queue?.waitingSinceMs
     return judgeReadiness({
       nowMs: monotonicOf(this.#clock),
       phase: this.phase,
       webhooks: this.webhooks,
+      election: this.#election,
       streams: [...this.#streams],
       credentials: this.#credentials,
-      queue: { objects: queue?.size ?? 0, waiting: queue?.waiting ?? 0, waitingSinceMs: queue?.waitingSinceMs },
+      queue: {
+        objects: queue?.size ?? 0,
+        waiting: queue?.waiting ?? 0,
+        waitingSinceMs: waitingSinceMs === undefined ? undefined : Math.max(waitingSinceMs, this.#leadsSinceMs),
+      },
       lagMs: this.#gauges.lagMs(),
     })
   }

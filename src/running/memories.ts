@@ -46,6 +46,8 @@ export interface Memory {
   body: KubeObject
   /** It was there when we began to watch, and has not been handled to the end since. */
   isInitial: boolean
+  /** It was seen by a stand-by, or may be as old: before it is handled, the server is asked how it is. See confirm.ts. */
+  isUnconfirmed: boolean
   isGone: boolean
   /** It was said to be gone, and what follows from that is not done yet. */
   goodbye: { readonly object: KubeObject; readonly missed: boolean } | undefined
@@ -90,12 +92,13 @@ export function allHandlers({ index, event, change, background }: ResourceHandle
 export function createMemory(
   served: Served,
   body: KubeObject,
-  { isInitial, nowMs }: { readonly isInitial: boolean; readonly nowMs: number },
+  { isInitial, isUnconfirmed, nowMs }: Pick<Memory, 'isInitial' | 'isUnconfirmed'> & { readonly nowMs: number },
 ): Memory {
   return {
     served,
     body,
     isInitial,
+    isUnconfirmed,
     isGone: false,
     goodbye: undefined,
     vanishedAt: undefined,

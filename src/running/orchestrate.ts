@@ -17,7 +17,7 @@ import type { Insights } from './insights.ts'
 import type { Memory, Served } from './memories.ts'
 import { resolveResources } from './resources.ts'
 import type { Runtime } from './runtime.ts'
-import { describeScope, runStream, toServed } from './serve.ts'
+import { describeScope, leaveToOthers, runStream, toServed } from './serve.ts'
 
 interface Scope {
   /** Undefined for the whole cluster. */
@@ -270,7 +270,8 @@ export class Orchestra {
       if (isOnlyIndexed) continue
       for (const memory of memories.values()) {
         if (memory.body.metadata.namespace !== name) continue
-        this.#runtime.queue.put(memory, { type: 'deleted', object: memory.body, missed: true })
+        if (this.#runtime.standing.isStandingBy) leaveToOthers(this.#runtime, memory)
+        else this.#runtime.queue.put(memory, { type: 'deleted', object: memory.body, missed: true })
       }
     }
     this.#unindex(({ body }) => body.metadata.namespace === name)

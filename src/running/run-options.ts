@@ -17,6 +17,8 @@ export interface RunOptions {
   readonly standalone?: boolean
   /** Among operators of the same peering. Default: 0. */
   readonly priority?: number
+  /** Who it is among others; default: $POD_ID or made up. */
+  readonly identity?: string
   /** Stops the operator when it is aborted. */
   readonly signal?: AbortSignal
   /** How to reach the cluster; default: as the login handlers say, else the service account of the pod, or the kubeconfig. */
@@ -36,6 +38,7 @@ export interface RunOptions {
 
 /** What the operator itself brings along. */
 export interface Blueprint {
+  readonly name: string | undefined
   readonly registry: Registry
   readonly settings: Settings
   readonly lifecycle: Lifecycle
@@ -43,9 +46,9 @@ export interface Blueprint {
 }
 
 export interface RunningOperator extends AsyncDisposable {
-  /** Resolves when all objects that are there have been seen. */
+  /** Resolves when all objects that are there have been seen; also on a stand-by, which handles none of them yet. */
   readonly ready: Promise<void>
-  /** Resolves when it has been stopped; rejects when it has failed. */
+  /** Resolves when it has been stopped; rejects when it has failed, or leads no more (`KOPF_LEADERSHIP`). */
   readonly done: Promise<void>
   /** Aborted when it begins to stop, for whatever reason. */
   readonly stopping: AbortSignal

@@ -2,7 +2,7 @@
 
 import { setMaxListeners } from 'node:events'
 import { availableParallelism } from 'node:os'
-import type { Session } from '../client/calls.ts'
+import type { ApiCall, Session } from '../client/calls.ts'
 import { createClient } from '../client/client.ts'
 import { readClusterSigns } from '../client/cluster-signs.ts'
 import type { Indices } from '../core/handling/args.ts'
@@ -29,6 +29,7 @@ import { createDoors, type Doors } from './doors.ts'
 import { Health } from './health.ts'
 import { readHealthAddress, serveHealth } from './health-endpoint.ts'
 import { Insights } from './insights.ts'
+import { Leadership } from './leadership.ts'
 import type { Memory } from './memories.ts'
 import { checkMemo } from './memos.ts'
 import type { Orchestra } from './orchestrate.ts'
@@ -80,7 +81,10 @@ class Run implements RunningOperator {
   readonly #connection: Connection
   readonly #health: Health
   readonly #healthAddress: HealthAddress | undefined
+  readonly #leadership: Leadership
+  /** For what the leader does, and for what every replica does: see leadership.ts. */
   readonly #session: Session
+  readonly #commonSession: Session
   readonly #insights: Insights
   readonly #indices: Indices
   readonly #workers: WorkerPool
@@ -122,22 +126,30 @@ class Run implements RunningOperator {
       watchdog: this.#watchdog,
       indices: this.#indices,
       workers: this.#workers,
-      client: () => this.#clientIn(undefined, this.#end.signal),
+      client: () => this.#clientIn(undefined, this.#end.signal, this.#commonSession),
     })
     this.#connection = new Connection({
       ...options,
       ...(this.#activities.hasLogin && { login: () => this.#activities.login(this.#until(this.#end.signal)) }),
     })
-    this.#session = createOperatorSession({
-      connection: this.#connection,
-      health: this.#health,
-      logger: this.#logger,
-      networking: blueprint.settings.networking,
+    this.#leadership = new Leadership({
+      ...blueprint,
+      identity: options.identity,
+      session: () => this.#commonSession,
       clock: this.#clock,
-      signal: this.#end.signal,
+      logger: this.#logger,
+      health: this.#health,
+      onLeading: () => this.#queue?.recheckLimit(),
+      onFailure: (error) => {
+        if (this.#leadership.fallen.aborted) this.#handlers.abort(error)
+        void this.#fail(error)
+      },
     })
+    this.#session = this.#openSession((call) => this.#leadership.guardOf(call))
+    this.#commonSession = this.#openSession((call) => this.#leadership.commonGuardOf(call))
     // As many listen as there are handlers at work: that is no leak.
-    setMaxListeners(0, this.#tasks.signal, this.#handlers.signal, this.#writes.signal, this.#end.signal)
+    const signals = [this.#tasks.signal, this.#handlers.signal, this.#writes.signal, this.#end.signal]
+    setMaxListeners(0, ...signals, this.#leadership.fallen)
     this.#isIndexed = blueprint.registry.indexTables.size === 0
     const settle: Partial<Settle> = {}
     this.ready = new Promise((resolve, reject) => Object.assign(settle, { ready: resolve, unready: reject }))
@@ -159,6 +171,7 @@ class Run implements RunningOperator {
       await this.#serveHealth()
       await this.#connection.open()
       this.#health.loggedIn()
+      this.#leadership.start(this.#connection.defaultNamespace)
       const runtime = this.#createRuntime()
       const { orchestra, admission } = this.#createDoors(runtime)
       this.#orchestra = orchestra
@@ -179,6 +192,7 @@ class Run implements RunningOperator {
   }
 
   async #startWatching(orchestra: Orchestra, ending: AbortSignal): Promise<void> {
+    await this.#leadership.looked(ending)
     await orchestra.start(ending)
     if (!ending.aborted) this.#health.phase = 'running'
   }
@@ -216,17 +230,20 @@ class Run implements RunningOperator {
     this.#queue?.close()
     const streams = this.#tasks.stop()
     const daemons = this.#background?.stopAll()
-    await within(this.#clock, toMs(queueing.exitTimeout), this.#untilIdle())
+    const { fallen } = this.#leadership
+    await within(this.#clock, fallen.aborted ? 0 : toMs(queueing.exitTimeout), this.#untilIdle())
     this.#handlers.abort(new Error('The operator is stopping'))
     await within(this.#clock, lastWritesMs, this.#untilIdle())
     const left = this.#background?.size ?? 0
     if (left > 0)
       this.#logger.info(`Waiting for ${left} ${left === 1 ? 'daemon or timer' : 'daemons and timers'} to end.`)
-    await daemons
-    await within(this.#clock, lastEventsMs, this.#poster?.drain())
+    // Who leads no more has no time to wait for anybody: the next one begins soon.
+    await (fallen.aborted ? within(this.#clock, lastWritesMs, daemons) : daemons)
+    await within(this.#clock, fallen.aborted ? 0 : lastEventsMs, this.#poster?.drain())
     await streams
     await this.#closeAdmission()
     this.#writes.abort()
+    await this.#leadership.end({ isIdle: (this.#queue?.size ?? 0) + (this.#background?.size ?? 0) === 0 })
     this.#workers.excuse()
     try {
       await this.#activities.run('cleanup', new AbortController().signal)
@@ -241,7 +258,8 @@ class Run implements RunningOperator {
   }
 
   async #closeAdmission(): Promise<void> {
-    await within(this.#clock, withdrawalMs, this.#admission?.withdraw(this.#end.signal))
+    const last = this.#leadership.isLeading ? this.#admission?.withdraw(this.#end.signal) : this.#admission?.leave()
+    await within(this.#clock, withdrawalMs, last)
     await within(this.#clock, lastReviewsMs, this.#admission?.close())
     if (this.#admission?.isServing) {
       this.#logger.warn('The webhook server has not ended, although its signal is aborted: it is left alone.')
@@ -286,9 +304,22 @@ class Run implements RunningOperator {
     this.#endpoint = await serveHealth(this.#healthAddress, sources)
   }
 
-  #clientIn(namespace: string | undefined, signal: AbortSignal) {
+  #openSession(guardOf: (call: ApiCall) => (() => void) | undefined): Session {
+    return createOperatorSession({
+      connection: this.#connection,
+      health: this.#health,
+      logger: this.#logger,
+      networking: this.#blueprint.settings.networking,
+      clock: this.#clock,
+      signal: this.#end.signal,
+      guardOf,
+      fallen: this.#leadership.fallen,
+    })
+  }
+
+  #clientIn(namespace: string | undefined, signal: AbortSignal, session = this.#session) {
     return createClient({
-      session: this.#session,
+      session,
       resolve: (like) => this.#insights.resolve(like),
       namespace,
       signal,
@@ -318,7 +349,8 @@ class Run implements RunningOperator {
       signal: this.#handlers.signal,
       writing: this.#writes.signal,
       stopping: this.#tasks.signal,
-      isIndexed: () => this.#isIndexed,
+      standing: this.#leadership,
+      mayWork: () => this.#isIndexed && this.#leadership.isLeading,
       clientIn: (namespace) => this.#clientIn(namespace, this.#writes.signal),
     })
     this.#poster = poster

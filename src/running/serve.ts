@@ -24,6 +24,8 @@ import type { Arrival, Runtime } from './runtime.ts'
 /** What comes late comes within a minute or two: so many objects do not go out of sight in that time. */
 const mostUnseen = 1000
 
+type ObjectEvent = Exclude<ReflectedEvent, { type: 'listed' }>
+
 export function toServed(registry: Registry, settings: Settings, resource: Resource): Served {
   const handlers = registry.handlersFor(resource)
   const selectors = sharedSelectors(allHandlers(handlers).map(toLabelled), settings.watching, resource)
@@ -109,15 +111,19 @@ function deliver(runtime: Runtime, { served, onListed }: Stream, event: Reflecte
     deliverToIndices(runtime, served, event)
     return
   }
+  if (runtime.standing.isStandingBy) {
+    deliverToStandBy(runtime, served, event)
+    return
+  }
   if (known === undefined && isOlder(event.object.metadata.resourceVersion, served.unseen.get(key))) return
   if (event.type === 'deleted') {
     if (known !== undefined) unindex(runtime, known)
-    const memory = known ?? remember(runtime, served, { object: event.object, isInitial: false })
+    const memory = known ?? remember(runtime, served, event, { isInitial: false })
     runtime.queue.put(memory, { type: 'deleted', object: event.object, missed: event.missed })
     return
   }
   const isListed = event.event === null
-  const memory = known ?? remember(runtime, served, { object: event.object, isInitial: isListed })
+  const memory = known ?? remember(runtime, served, event, { isInitial: isListed })
   noteState(runtime, memory, event.object)
   indexState(runtime, memory, event.object)
   if (known !== undefined && isEcho(known, event)) return
@@ -127,11 +133,12 @@ function deliver(runtime: Runtime, { served, onListed }: Stream, event: Reflecte
 }
 
 /** Nobody else wants to know: the queue is not bothered, and the object itself is not kept. */
-function deliverToIndices(runtime: Runtime, served: Served, event: Exclude<ReflectedEvent, { type: 'listed' }>): void {
+function deliverToIndices(runtime: Runtime, served: Served, event: ObjectEvent): void {
   const key = keyOf(event.object)
   const known = served.memories.get(key)
   if (event.type === 'applied') {
-    const memory = known ?? remember(runtime, served, { object: toIdentity(event.object), isInitial: false })
+    const identity = { ...event, object: toIdentity(event.object) }
+    const memory = known ?? remember(runtime, served, identity, { isInitial: false })
     indexState(runtime, memory, event.object)
   } else if (known !== undefined) {
     unindex(runtime, known)
@@ -144,12 +151,40 @@ function toIdentity({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   return { apiVersion, kind, metadata: { name, namespace, uid, creationTimestamp } as KubeObject['metadata'] }
 }
 
+/**
+ * Another replica handles it. Of what it sees, a stand-by keeps what it would find at a start: what is there, each as it is last,
+ * and nothing of what is gone. That is how it begins when its turn comes, without a list.
+ */
+function deliverToStandBy(runtime: Runtime, served: Served, event: ObjectEvent): void {
+  const known = served.memories.get(keyOf(event.object))
+  if (event.type === 'deleted') {
+    if (known !== undefined) leaveToOthers(runtime, known)
+    return
+  }
+  const memory = known ?? remember(runtime, served, event, { isInitial: true })
+  noteState(runtime, memory, event.object)
+  indexState(runtime, memory, event.object)
+  memory.body = event.object
+  runtime.queue.put(memory, { type: 'seen', event: null, object: event.object, isSpied: false }, 'backlog')
+}
+
+/** A stand-by has nothing to do with the end of an object but to forget it. */
+export function leaveToOthers(runtime: Runtime, memory: Memory): void {
+  unindex(runtime, memory)
+  runtime.queue.drop(memory)
+  memory.served.memories.delete(keyOf(memory.body))
+}
+
 function remember(
-  { clock }: Runtime,
+  { clock, standing }: Runtime,
   served: Served,
-  { object, isInitial }: { readonly object: KubeObject; readonly isInitial: boolean },
+  event: ObjectEvent,
+  { isInitial }: { readonly isInitial: boolean },
 ): Memory {
-  const memory = createMemory(served, object, { isInitial, nowMs: monotonicOf(clock) })
+  const { object } = event
+  const isListed = event.type === 'applied' && event.event === null
+  const isUnconfirmed = standing.isStandingBy || (standing.tookOverAt !== undefined && !isListed)
+  const memory = createMemory(served, object, { isInitial, isUnconfirmed, nowMs: monotonicOf(clock) })
   served.memories.set(keyOf(object), memory)
   return memory
 }

@@ -1,20 +1,23 @@
-/** The one session of an operator: each call first waits for the connection, and tells afterwards what became of it. */
+/** The sessions of an operator: each call first waits for the connection, and tells afterwards what became of it. */
 import type { Session } from '../client/calls.ts'
 import { createSession, type SessionOptions } from '../client/session.ts'
+import { withAnySignal } from '../util/any-signal.ts'
 import type { Logger } from '../util/log.ts'
 import { packageVersion } from '../util/version.ts'
 import type { Connection } from './connect.ts'
 import type { Health } from './health.ts'
 
-export interface OperatorSessionOptions extends Pick<SessionOptions, 'networking' | 'clock' | 'signal'> {
+export interface OperatorSessionOptions extends Pick<SessionOptions, 'networking' | 'clock' | 'signal' | 'guardOf'> {
   readonly connection: Connection
   readonly health: Health
   readonly logger: Logger
+  /** Aborted when nothing more may be written: what is under way then is broken off. */
+  readonly fallen: AbortSignal
 }
 
 /** Whoever calls before there is a connection logs in, as startup handlers may. */
 export function createOperatorSession(options: OperatorSessionOptions): Session {
-  const { connection, health, logger, ...others } = options
+  const { connection, health, logger, fallen, ...others } = options
   let session: Session | undefined
   const open = async () => {
     const transport = await connection.open()
@@ -40,8 +43,14 @@ export function createOperatorSession(options: OperatorSessionOptions): Session 
       throw error
     }
   }
+  /** Where nobody has a say there is nothing to break off. */
+  const request: Session['request'] = (call, signal) => {
+    if (options.guardOf?.(call) === undefined) return through((opened) => opened.request(call, signal))
+    const signals = signal === undefined ? [fallen] : [signal, fallen]
+    return withAnySignal(signals, (any) => through((opened) => opened.request(call, any())))
+  }
   return {
-    request: (call, signal) => through((opened) => opened.request(call, signal)),
+    request,
     stream: (call, signal) => through((opened) => opened.stream(call, signal)),
   }
 }

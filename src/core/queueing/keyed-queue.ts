@@ -95,6 +95,13 @@ export class KeyedQueue<K, E> {
     this.#hire()
   }
 
+  /** What waits for this key is of no interest any more; what is being worked on goes on. */
+  drop(key: K): void {
+    if (this.#urgent.delete(key) || this.#backlog.delete(key)) this.#waiting.delete(key)
+    this.#since.delete(key)
+    this.#settle()
+  }
+
   /** Nothing more is taken on; what waits is dropped, what is being worked on goes on. */
   close(): void {
     this.#isClosed = true

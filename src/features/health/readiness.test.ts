@@ -10,6 +10,7 @@ const healthy: Facts = {
     { scope: 'widgets in "b"', downSinceMs: undefined },
   ],
   webhooks: undefined,
+  election: undefined,
   credentials: 'accepted',
   queue: { objects: 5, waiting: 0, waitingSinceMs: undefined },
   lagMs: 3,

@@ -14,6 +14,8 @@ export interface Facts {
   readonly streams: readonly StreamFacts[]
   /** `starting` until the server listens and the cluster knows where; undefined where there are no webhooks. */
   readonly webhooks: 'starting' | 'serving' | undefined
+  /** Undefined where there is none; `awaited` until it is known who leads. */
+  readonly election: 'awaited' | 'standing-by' | 'leading' | 'lost' | undefined
   /** `refused` where the last answer of the API server was that it does not know us. */
   readonly credentials: 'awaited' | 'accepted' | 'refused'
   readonly queue: {
@@ -38,6 +40,8 @@ export interface Readiness {
   readonly checks: Readonly<Record<'streams' | 'credentials' | 'queue' | 'loop', Verdict>> & {
     /** Only where there are some. */
     readonly webhooks?: Verdict
+    /** Only where there is one. */
+    readonly election?: Verdict
   }
 }
 
@@ -47,13 +51,14 @@ const longestWaitMs = 60_000
 const longestLagMs = 1000
 
 export function judgeReadiness(facts: Facts): Readiness {
-  const { credentials, webhooks } = facts
+  const { credentials, webhooks, election } = facts
   const checks = {
     streams: judgeStreams(facts),
     credentials: { ok: credentials === 'accepted', state: credentials },
     queue: judgeQueue(facts),
     loop: { ok: facts.lagMs <= longestLagMs, lagSeconds: toSeconds(facts.lagMs) },
     ...(webhooks && { webhooks: { ok: webhooks === 'serving', state: webhooks } }),
+    ...(election && { election: { ok: election === 'leading' || election === 'standing-by', state: election } }),
   }
   return { ready: Object.values(checks).every(({ ok }) => ok), checks }
 }
@@ -73,8 +78,10 @@ function judgeStreams({ phase, streams, nowMs }: Facts): Verdict {
   }
 }
 
-function judgeQueue({ queue, nowMs }: Facts): Verdict {
-  const { objects, waiting, waitingSinceMs = nowMs } = queue
+/** On a stand-by all that there is waits for its turn: that is nothing to wonder at. */
+function judgeQueue({ queue, election, nowMs }: Facts): Verdict {
+  const { objects, waiting } = queue
+  const waitingSinceMs = election === 'standing-by' ? nowMs : (queue.waitingSinceMs ?? nowMs)
   const waitedMs = nowMs - waitingSinceMs
   return { ok: waitedMs <= longestWaitMs, objects, waiting, longestWaitSeconds: toSeconds(waitedMs) }
 }

@@ -1,0 +1,112 @@
+/**
+ * Our own writes to the Lease, and until when they make us the leader. The time is counted from before a write is sent, by the
+ * clock that nobody sets: whoever sees it begins to count later, and counts for longer.
+ */
+import type { KubeObject } from '../../kube/objects.ts'
+import { type Clock, monotonicOf } from '../../util/clock.ts'
+import { isAmong } from './judge.ts'
+import type { LeaseObject } from './lease-object.ts'
+import { type LeaseRecord, readRecord, toMicroTime } from './record.ts'
+
+export interface ClaimOptions {
+  readonly clock: Clock
+  readonly identity: string
+  readonly leaseDurationMs: number
+  readonly renewDeadlineMs: number
+}
+
+export type Recalled =
+  | { readonly type: 'ours'; readonly isNews: boolean }
+  | { readonly type: 'taken'; readonly holder: string }
+
+/** More than can be under way at once; what is older has been answered by now, or never will be. */
+const mostAttempts = 8
+
+export class Claim {
+  readonly #lease: LeaseObject
+  readonly #options: ClaimOptions
+  /** The last that was answered, and those after it whose answers never came: each may be what is there now. */
+  #attempts: readonly LeaseRecord[] = []
+  #known: KubeObject | undefined
+  #record: LeaseRecord | undefined
+  #leadsUntilMs: number | undefined
+
+  constructor(lease: LeaseObject, options: ClaimOptions) {
+    this.#lease = lease
+    this.#options = options
+  }
+
+  /** By the monotonic clock; undefined before we have ever led, and in the past for good once that is over. */
+  get leadsUntilMs(): number | undefined {
+    return this.#leadsUntilMs
+  }
+
+  get attempts(): readonly LeaseRecord[] {
+    return this.#attempts
+  }
+
+  /** Of the Lease as we wrote it last. */
+  get version(): string | undefined {
+    return this.#known?.metadata.resourceVersion
+  }
+
+  /** Over what was seen; undefined where it is to be made. Leads when it resolves. */
+  async acquire(seen: KubeObject | undefined, transitions: number, signal: AbortSignal): Promise<void> {
+    const acquireTime = this.#now()
+    const { identity: holder, leaseDurationMs: durationMs } = this.#options
+    this.#known = seen
+    await this.#lead({ holder, durationMs, acquireTime, renewTime: acquireTime, transitions }, signal)
+  }
+
+  renew(signal: AbortSignal): Promise<void> {
+    return this.#lead({ ...this.#record!, renewTime: this.#now() }, signal)
+  }
+
+  /** After we were outrun: what is there now. Where it is still our own word, or nothing, the next write is over that. */
+  async recall(signal: AbortSignal): Promise<Recalled> {
+    const there = await this.#lease.read(this.#limitMs(), signal)
+    const record = there && readRecord(there)
+    if (record !== undefined && !isAmong(this.#attempts, record)) return { type: 'taken', holder: record.holder }
+    const isNews = there?.metadata.resourceVersion !== this.version
+    this.#known = there
+    return { type: 'ours', isNews }
+  }
+
+  /** As client-go does it: free for everybody at once, and nobody has to believe it for longer than a second. */
+  async release(signal: AbortSignal): Promise<void> {
+    const time = this.#now()
+    const record = { ...this.#record!, holder: '', durationMs: 1000, acquireTime: time, renewTime: time }
+    await this.#write(record, signal)
+  }
+
+  giveUp(): void {
+    this.#leadsUntilMs = -Infinity
+  }
+
+  async #lead(record: LeaseRecord, signal: AbortSignal): Promise<void> {
+    const sentMs = monotonicOf(this.#options.clock)
+    this.#record = record
+    await this.#write(record, signal)
+    this.#attempts = [record]
+    this.#leadsUntilMs = sentMs + this.#options.renewDeadlineMs
+  }
+
+  async #write(record: LeaseRecord, signal: AbortSignal): Promise<void> {
+    this.#attempts = [...this.#attempts, record].slice(-mostAttempts)
+    const limitMs = this.#limitMs()
+    this.#known = await (this.#known === undefined
+      ? this.#lease.create(record, limitMs, signal)
+      : this.#lease.replace(this.#known, record, limitMs, signal))
+  }
+
+  /** There is time for a second attempt after one that hangs, and none goes on when it is too late. */
+  #limitMs(): number {
+    const { clock, renewDeadlineMs } = this.#options
+    const leftMs = this.#leadsUntilMs === undefined ? Infinity : this.#leadsUntilMs - monotonicOf(clock)
+    return Math.max(1, Math.min(renewDeadlineMs / 2, leftMs))
+  }
+
+  #now(): string {
+    return toMicroTime(this.#options.clock.now())
+  }
+}

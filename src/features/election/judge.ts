@@ -1,0 +1,58 @@
+/**
+ * What a stand-by does about the Lease, from what it has seen of it and when, by its own clock that nobody sets. Pure: the whole
+ * of who may take it, and when, is here. What is written is safe beyond that, as every write names the version that was seen.
+ */
+import { isSameRecord, type LeaseRecord } from './record.ts'
+
+/** What was seen last. */
+export interface Sight {
+  readonly isThere: boolean
+  /** As it was when it was there last; undefined where it never was. */
+  readonly record: LeaseRecord | undefined
+  /** Since when we have known it so. */
+  readonly sinceMs: number
+}
+
+export interface Situation {
+  /** Undefined until somebody has looked. */
+  readonly sight: Sight | undefined
+  readonly nowMs: number
+  /** What we wrote ourselves and have no answer to: if it is there, it is ours. */
+  readonly attempts: readonly LeaseRecord[]
+  /** For a holder that does not say how long it is to be believed. */
+  readonly leaseDurationMs: number
+}
+
+export type Decision =
+  | { readonly type: 'look' }
+  /** Until something is seen, or this moment comes. */
+  | { readonly type: 'wait'; readonly untilMs: number; readonly holder: string }
+  | { readonly type: 'create' }
+  | { readonly type: 'take' }
+
+/**
+ * A Lease that was deleted under its holder binds us as long as one that is there: the holder does not know yet, and will put
+ * it back. Only to one who has never seen it does its absence mean that it is free.
+ */
+export function decide({ sight, nowMs, attempts, leaseDurationMs }: Situation): Decision {
+  if (sight === undefined) return { type: 'look' }
+  const { record, isThere, sinceMs } = sight
+  const freely: Decision = { type: isThere ? 'take' : 'create' }
+  if (record === undefined || record.holder === '' || isAmong(attempts, record)) return freely
+  const untilMs = sinceMs + (record.durationMs ?? leaseDurationMs)
+  return nowMs < untilMs ? { type: 'wait', untilMs, holder: record.holder } : freely
+}
+
+/** By all that it says, not by the name in it: two processes may have been given the same. */
+export function isAmong(records: readonly LeaseRecord[], record: LeaseRecord): boolean {
+  return records.some((one) => isSameRecord(one, record))
+}
+
+/** What is seen now, after what was seen before: only a change of what the record says begins its time anew. */
+export function look(before: Sight | undefined, record: LeaseRecord | undefined, nowMs: number): Sight {
+  if (record === undefined) {
+    return { isThere: false, record: before?.record, sinceMs: before?.sinceMs ?? nowMs }
+  }
+  const isSame = before?.record !== undefined && isSameRecord(before.record, record)
+  return { isThere: true, record, sinceMs: isSame ? before.sinceMs : nowMs }
+}
