@@ -385,3 +385,29 @@ test.each([{ proxyUrl: 'http://me:hush@proxy:3128' }, { trustEnv: true }])(
     expect(make).not.toThrow('hush')
   },
 )
+
+describe('what is checked at the last moment', () => {
+  const tooLate = new Error('too late')
+
+  test('is not sent when the connection comes too late, nor on one that was kept', async () => {
+    let received = 0
+    const { transport } = await counted((_, response) => {
+      received += 1
+      response.end('{}')
+    })
+    let isLate = false
+    const check = () => {
+      if (isLate) throw tooLate
+    }
+    const sending = transport.send({ method: 'POST', path: '/', body: '{}', check })
+    // As if the event loop had been blocked from here until the connection is there.
+    isLate = true
+    await expect(sending).rejects.toBe(tooLate)
+    isLate = false
+    expect(await read(await transport.send({ method: 'POST', path: '/', body: '{}', check }))).toBe('{}')
+    isLate = true
+    // A connection that was kept is no excuse.
+    await expect(transport.send({ method: 'POST', path: '/', body: '{}', check })).rejects.toBe(tooLate)
+    expect(received).toBe(1)
+  })
+})

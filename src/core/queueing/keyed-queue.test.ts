@@ -130,6 +130,18 @@ describe('the queue', () => {
     expect(log).toEqual(['a: 1'])
   })
 
+  test('drops what waits for a key, and not what is being worked on', async () => {
+    const { queue, log, finish } = setUp({ limit: () => 1 })
+    for (const key of ['a', 'b', 'c']) queue.put(key, '1', key === 'c' ? 'backlog' : 'now')
+    for (const key of ['a', 'b', 'c', 'never seen']) queue.drop(key)
+    expect([queue.size, queue.waiting, queue.waitingSinceMs]).toEqual([1, 0, undefined])
+    queue.put('a', '2')
+    await finish('a')
+    await finish('a')
+    await queue.idle()
+    expect(log).toEqual(['a: 1', 'a: 2'])
+  })
+
   test('tells how many keys wait for a worker, and since when the first of them', async () => {
     let nowMs = 0
     const { queue, finish } = setUp({ limit: () => 1, now: () => nowMs })

@@ -4,9 +4,8 @@
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import { type Clock, monotonicOf } from '../../util/clock.ts'
-import { isAmong } from './judge.ts'
 import type { LeaseObject } from './lease-object.ts'
-import { type LeaseRecord, readRecord, toMicroTime } from './record.ts'
+import { isSameRecord, type LeaseRecord, readRecord, toMicroTime } from './record.ts'
 
 export interface ClaimOptions {
   readonly clock: Clock
@@ -19,6 +18,11 @@ export type Recalled =
   | { readonly type: 'ours'; readonly isNews: boolean }
   | { readonly type: 'taken'; readonly holder: string }
 
+interface Attempt {
+  readonly record: LeaseRecord
+  readonly sentMs: number
+}
+
 /** More than can be under way at once; what is older has been answered by now, or never will be. */
 const mostAttempts = 8
 
@@ -26,7 +30,7 @@ export class Claim {
   readonly #lease: LeaseObject
   readonly #options: ClaimOptions
   /** The last that was answered, and those after it whose answers never came: each may be what is there now. */
-  #attempts: readonly LeaseRecord[] = []
+  #attempts: readonly Attempt[] = []
   #known: KubeObject | undefined
   #record: LeaseRecord | undefined
   #leadsUntilMs: number | undefined
@@ -42,7 +46,7 @@ export class Claim {
   }
 
   get attempts(): readonly LeaseRecord[] {
-    return this.#attempts
+    return this.#attempts.map(({ record }) => record)
   }
 
   /** Of the Lease as we wrote it last. */
@@ -66,7 +70,10 @@ export class Claim {
   async recall(signal: AbortSignal): Promise<Recalled> {
     const there = await this.#lease.read(this.#limitMs(), signal)
     const record = there && readRecord(there)
-    if (record !== undefined && !isAmong(this.#attempts, record)) return { type: 'taken', holder: record.holder }
+    const ours = record && this.#attempts.find((one) => isSameRecord(one.record, record))
+    if (record !== undefined && ours === undefined) return { type: 'taken', holder: record.holder }
+    // Whether we got the answer or not: since it was sent, others have it before them.
+    if (ours !== undefined) this.#prolong(ours)
     const isNews = there?.metadata.resourceVersion !== this.version
     this.#known = there
     return { type: 'ours', isNews }
@@ -84,26 +91,34 @@ export class Claim {
   }
 
   async #lead(record: LeaseRecord, signal: AbortSignal): Promise<void> {
-    const sentMs = monotonicOf(this.#options.clock)
     this.#record = record
-    await this.#write(record, signal)
-    this.#attempts = [record]
-    this.#leadsUntilMs = sentMs + this.#options.renewDeadlineMs
+    const attempt = await this.#write(record, signal)
+    this.#attempts = [attempt]
+    this.#leadsUntilMs = attempt.sentMs + this.#options.renewDeadlineMs
   }
 
-  async #write(record: LeaseRecord, signal: AbortSignal): Promise<void> {
-    this.#attempts = [...this.#attempts, record].slice(-mostAttempts)
+  async #write(record: LeaseRecord, signal: AbortSignal): Promise<Attempt> {
+    const attempt = { record, sentMs: monotonicOf(this.#options.clock) }
+    this.#attempts = [...this.#attempts, attempt].slice(-mostAttempts)
     const limitMs = this.#limitMs()
     this.#known = await (this.#known === undefined
       ? this.#lease.create(record, limitMs, signal)
       : this.#lease.replace(this.#known, record, limitMs, signal))
+    return attempt
+  }
+
+  /** Only for one who leads: what is over does not begin anew. */
+  #prolong({ sentMs }: Attempt): void {
+    const { clock, renewDeadlineMs } = this.#options
+    if (this.#leadsUntilMs === undefined || monotonicOf(clock) >= this.#leadsUntilMs) return
+    this.#leadsUntilMs = Math.max(this.#leadsUntilMs, sentMs + renewDeadlineMs)
   }
 
   /** There is time for a second attempt after one that hangs, and none goes on when it is too late. */
   #limitMs(): number {
     const { clock, renewDeadlineMs } = this.#options
-    const leftMs = this.#leadsUntilMs === undefined ? Infinity : this.#leadsUntilMs - monotonicOf(clock)
-    return Math.max(1, Math.min(renewDeadlineMs / 2, leftMs))
+    const leftMs = (this.#leadsUntilMs ?? -Infinity) - monotonicOf(clock)
+    return leftMs > 0 ? Math.min(renewDeadlineMs / 2, leftMs) : renewDeadlineMs / 2
   }
 
   #now(): string {

@@ -51,14 +51,14 @@ export class Elector {
 
   /** After it has ended: others need not wait. Whoever leads no more has nothing to release. */
   async release(signal: AbortSignal): Promise<void> {
+    // Before anything is sent: the next one may lead before we have the answer.
+    this.#claim.giveUp()
     try {
       await this.#claim.release(signal)
     } catch (error) {
       // The last renewal may have been done although it was not waited for.
       if (!isOutrun(error) || (await this.#claim.recall(signal)).type === 'taken') throw error
       await this.#claim.release(signal)
-    } finally {
-      this.#claim.giveUp()
     }
   }
 

@@ -60,7 +60,7 @@ export class StandBy {
     const { key, session, clock, random, watching } = this.#options
     const taken = new AbortController()
     const stop = () => taken.abort(noLongerNeeded)
-    signal.addEventListener('abort', stop, { once: true })
+    signal.addEventListener('abort', stop, { once: true, signal: taken.signal })
     if (signal.aborted) stop()
     taken.signal.addEventListener('abort', () => this.#news.ring(), { once: true })
     const observer = { watchStateChanged: (state: WatchState) => this.#follow(state), watchWarned: () => {} }
@@ -93,14 +93,15 @@ export class StandBy {
   }
 
   #decide(): Decision {
-    const { clock, leaseDurationMs } = this.#options
-    return decide({ sight: this.#sight, nowMs: monotonicOf(clock), attempts: this.#claim.attempts, leaseDurationMs })
+    const { clock, leaseDurationMs, retryPeriodMs } = this.#options
+    const nowMs = monotonicOf(clock)
+    return decide({ sight: this.#sight, nowMs, attempts: this.#claim.attempts, leaseDurationMs, retryPeriodMs })
   }
 
   async #wait({ untilMs, holder }: Extract<Decision, { type: 'wait' }>): Promise<void> {
     const { clock, onWaiting } = this.#options
     this.#failures = 0
-    if (holder !== this.#holder) onWaiting(holder)
+    if (holder !== undefined && holder !== this.#holder) onWaiting(holder)
     this.#holder = holder
     await this.#news.wait(clock, Math.max(0, untilMs - monotonicOf(clock)))
   }
