@@ -137,7 +137,13 @@ test.each([
   [
     'the environment',
     /\bprocess\.env\b/,
-    ['cli/environment.ts', 'client/kubeconfig.ts', 'client/service-account.ts', 'webhooks/program.ts'],
+    [
+      'cli/environment.ts',
+      'client/kubeconfig.ts',
+      'client/service-account.ts',
+      'running/identity.ts',
+      'webhooks/program.ts',
+    ],
   ],
   ['other programs', /'node:child_process'/, ['cli/compile.ts', 'webhooks/program.ts']],
   ['the console', /\bconsole\./, []],

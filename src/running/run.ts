@@ -2,7 +2,6 @@
 
 import { setMaxListeners } from 'node:events'
 import { availableParallelism } from 'node:os'
-import type { ApiCall, Session } from '../client/calls.ts'
 import { createClient } from '../client/client.ts'
 import { readClusterSigns } from '../client/cluster-signs.ts'
 import type { Indices } from '../core/handling/args.ts'
@@ -35,7 +34,7 @@ import { checkMemo } from './memos.ts'
 import type { Orchestra } from './orchestrate.ts'
 import type { Blueprint, RunningOperator, RunOptions } from './run-options.ts'
 import type { Arrival, Runtime } from './runtime.ts'
-import { createOperatorSession } from './session.ts'
+import { createOperatorSessions, type OperatorSessions } from './session.ts'
 import { Watchdog } from './watchdog.ts'
 
 /** After the time for handlers is up: to write what they have come to. */
@@ -82,9 +81,7 @@ class Run implements RunningOperator {
   readonly #health: Health
   readonly #healthAddress: HealthAddress | undefined
   readonly #leadership: Leadership
-  /** For what the leader does, and for what every replica does: see leadership.ts. */
-  readonly #session: Session
-  readonly #commonSession: Session
+  readonly #sessions: OperatorSessions
   readonly #insights: Insights
   readonly #indices: Indices
   readonly #workers: WorkerPool
@@ -112,7 +109,7 @@ class Run implements RunningOperator {
     this.#health = new Health(this.#clock, { queue: () => this.#queue, lagMs: () => this.#watchdog.lagMs })
     const { livenessEndpoint } = options
     this.#healthAddress = livenessEndpoint === undefined ? undefined : readHealthAddress(livenessEndpoint)
-    this.#insights = new Insights(() => this.#session, blueprint.registry.selectors())
+    this.#insights = new Insights(() => this.#sessions.leading, blueprint.registry.selectors())
     this.#indices = blueprint.registry.indices
     this.#workers = new WorkerPool({
       clock: this.#clock,
@@ -126,7 +123,7 @@ class Run implements RunningOperator {
       watchdog: this.#watchdog,
       indices: this.#indices,
       workers: this.#workers,
-      client: () => this.#clientIn(undefined, this.#end.signal, this.#commonSession),
+      client: () => this.#clientIn(undefined, this.#end.signal, this.#sessions.common),
     })
     this.#connection = new Connection({
       ...options,
@@ -135,7 +132,7 @@ class Run implements RunningOperator {
     this.#leadership = new Leadership({
       ...blueprint,
       identity: options.identity,
-      session: () => this.#commonSession,
+      session: () => this.#sessions.common,
       clock: this.#clock,
       logger: this.#logger,
       health: this.#health,
@@ -145,8 +142,14 @@ class Run implements RunningOperator {
         void this.#fail(error)
       },
     })
-    this.#session = this.#openSession((call) => this.#leadership.guardOf(call))
-    this.#commonSession = this.#openSession((call) => this.#leadership.commonGuardOf(call))
+    this.#sessions = createOperatorSessions(this.#leadership, {
+      connection: this.#connection,
+      health: this.#health,
+      logger: this.#logger,
+      networking: blueprint.settings.networking,
+      clock: this.#clock,
+      signal: this.#end.signal,
+    })
     // As many listen as there are handlers at work: that is no leak.
     const signals = [this.#tasks.signal, this.#handlers.signal, this.#writes.signal, this.#end.signal]
     setMaxListeners(0, ...signals, this.#leadership.fallen)
@@ -304,20 +307,7 @@ class Run implements RunningOperator {
     this.#endpoint = await serveHealth(this.#healthAddress, sources)
   }
 
-  #openSession(guardOf: (call: ApiCall) => (() => void) | undefined): Session {
-    return createOperatorSession({
-      connection: this.#connection,
-      health: this.#health,
-      logger: this.#logger,
-      networking: this.#blueprint.settings.networking,
-      clock: this.#clock,
-      signal: this.#end.signal,
-      guardOf,
-      fallen: this.#leadership.fallen,
-    })
-  }
-
-  #clientIn(namespace: string | undefined, signal: AbortSignal, session = this.#session) {
+  #clientIn(namespace: string | undefined, signal: AbortSignal, session = this.#sessions.leading) {
     return createClient({
       session,
       resolve: (like) => this.#insights.resolve(like),
@@ -329,7 +319,7 @@ class Run implements RunningOperator {
   #createRuntime(): Runtime {
     const { settings, lifecycle } = this.#blueprint
     const poster = createPoster({
-      session: this.#session,
+      session: this.#sessions.leading,
       clock: this.#clock,
       settings: settings.posting,
       logger: this.#logger,
@@ -338,7 +328,7 @@ class Run implements RunningOperator {
     const runtime = createRuntime({
       blueprint: this.#blueprint,
       lifecycle: this.#options.lifecycle ?? lifecycle,
-      session: this.#session,
+      session: this.#sessions.leading,
       clock: this.#clock,
       sink: createPostingSink(this.#sink, { poster, settings: settings.posting }),
       logger: this.#logger,
@@ -368,7 +358,7 @@ class Run implements RunningOperator {
       tasks: this.#tasks,
       scope: { namespaces: this.#options.clusterwide ? undefined : this.#options.namespaces },
       namespace: this.#connection.defaultNamespace,
-      readSigns: () => readClusterSigns(this.#session, this.#connection.info, this.#end.signal),
+      readSigns: () => readClusterSigns(this.#sessions.leading, this.#connection.info, this.#end.signal),
       onIndexed: () => {
         this.#isIndexed = true
         runtime.queue.recheckLimit()

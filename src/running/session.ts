@@ -6,8 +6,9 @@ import type { Logger } from '../util/log.ts'
 import { packageVersion } from '../util/version.ts'
 import type { Connection } from './connect.ts'
 import type { Health } from './health.ts'
+import type { Leadership } from './leadership.ts'
 
-export interface OperatorSessionOptions extends Pick<SessionOptions, 'networking' | 'clock' | 'signal' | 'guardOf'> {
+interface OperatorSessionOptions extends Pick<SessionOptions, 'networking' | 'clock' | 'signal' | 'guardOf'> {
   readonly connection: Connection
   readonly health: Health
   readonly logger: Logger
@@ -15,8 +16,27 @@ export interface OperatorSessionOptions extends Pick<SessionOptions, 'networking
   readonly fallen: AbortSignal
 }
 
+export interface OperatorSessions {
+  /** For what only the leader does: handlers, and what is written for them. */
+  readonly leading: Session
+  /** For what every replica does. */
+  readonly common: Session
+}
+
+/** Without an election they are the same but for their names: see leadership.ts. */
+export function createOperatorSessions(
+  leadership: Pick<Leadership, 'guardOf' | 'commonGuardOf' | 'fallen'>,
+  options: Omit<OperatorSessionOptions, 'guardOf' | 'fallen'>,
+): OperatorSessions {
+  const { fallen } = leadership
+  return {
+    leading: createOperatorSession({ ...options, fallen, guardOf: (call) => leadership.guardOf(call) }),
+    common: createOperatorSession({ ...options, fallen, guardOf: (call) => leadership.commonGuardOf(call) }),
+  }
+}
+
 /** Whoever calls before there is a connection logs in, as startup handlers may. */
-export function createOperatorSession(options: OperatorSessionOptions): Session {
+function createOperatorSession(options: OperatorSessionOptions): Session {
   const { connection, health, logger, fallen, ...others } = options
   let session: Session | undefined
   const open = async () => {
