@@ -97,6 +97,26 @@ test('after the event loop was blocked beyond the deadline nothing is written, b
   expect(replicas.calls).toEqual(['a creates one', 'b creates one'])
 })
 
+test('what is under way when the Lease is lost is broken off, and not tried again', async () => {
+  const replicas = new Replicas(lab)
+  const failures: unknown[] = []
+  const running = await replicas.start('a', (kopf) => {
+    kopf.on.create(lab.widgets, { id: 'c' }, async ({ client }) => {
+      await client
+        .create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'stuck' } })
+        .catch((error: unknown) => failures.push(error))
+    })
+  })
+  replicas.wires['a']!.meddle = (request, send) => {
+    if (isLeaseWrite(request)) return Promise.resolve(refusal(500))
+    return request.path.endsWith('/configmaps') ? new Promise(() => {}) : send()
+  }
+  await lab.create('one', { spec: { size: 1 } })
+  expect(await untilOver(running)).toMatchObject({ code: 'KOPF_LEADERSHIP' })
+  expect(failures).toMatchObject([{ code: 'KOPF_LEADERSHIP' }])
+  expect(replicas.writes('a')).toEqual([`POST /api/v1/namespaces/${lab.namespace}/configmaps`])
+})
+
 test('a client from a startup handler cannot write either, and reads go on', async () => {
   const replicas = new Replicas(lab)
   const { renewDeadline } = electionIn(lab)

@@ -5,6 +5,7 @@ import { startServer } from 'kopf/server'
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
 import { createHttpsTransport, type HttpsTransport } from '../../src/client/transport.ts'
 import { Folder, RunCommand, stopCommands } from '../cli/run-support.ts'
+import { lastHandled } from '../support/handled.ts'
 
 const isReal = process.env['KOPF_TEST_CLUSTER'] === 'real'
 const namespace = 'default'
@@ -68,6 +69,12 @@ async function make(prefix: string): Promise<string> {
   return name
 }
 
+/** Not only called for, but known to be: who is killed in between leaves it to the next one. */
+async function untilHandled(name: string): Promise<void> {
+  const isHandled = async () => JSON.stringify(await call('GET', `${configMaps}/${name}`)).includes(lastHandled)
+  await expect.poll(isHandled, { timeout: 20_000 }).toBe(true)
+}
+
 function run(id: string): RunCommand {
   const args = ['operator.ts', '--verbose', '-n', namespace, '--kubeconfig', kubeconfig, '--log-format=plain']
   return new RunCommand(folder, args, { POD_ID: id })
@@ -90,6 +97,7 @@ test('SIGTERM hands over at once, SIGKILL when the Lease has run out', { timeout
   expect(one.stderr).toContain('The Lease is released')
   const second = await make('second')
   await next.until(new RegExp(`handles ${second}`))
+  await untilHandled(second)
   next.send('SIGKILL')
   const killedMs = performance.now()
   const last = next === two ? three : two

@@ -3,7 +3,7 @@ import { Operator, type RunningOperator, type RunOptions } from 'kopf'
 import type { Body, Lab } from '../support/lab.ts'
 import type { Recording } from '../support/recording.ts'
 
-export const leaseName = 'widgets-operator'
+const leaseName = 'widgets-operator'
 
 /** Short on the real cluster, where time passes; as users have it elsewhere. */
 export function electionIn(lab: Lab): { leaseDuration: number; renewDeadline: number; retryPeriod: number } {

@@ -51,7 +51,7 @@ export function decide({ sight, nowMs, attempts, leaseDurationMs, retryPeriodMs 
 }
 
 /** By all that it says, not by the name in it: two processes may have been given the same. */
-export function isAmong(records: readonly LeaseRecord[], record: LeaseRecord): boolean {
+function isAmong(records: readonly LeaseRecord[], record: LeaseRecord): boolean {
   return records.some((one) => isSameRecord(one, record))
 }
 
