@@ -121,11 +121,13 @@ class RetryingSession implements Session {
     }
   }
 
-  #toRequest({ method, path, query, body, contentType, accept }: ApiCall): TransportRequest {
+  #toRequest({ method, path, query, body, contentType, accept, isUrgent }: ApiCall): TransportRequest {
     const headers = { accept: accept ?? 'application/json', 'user-agent': this.#options.userAgent }
     const target = path + toQuery(query)
-    if (body === undefined) return { method, path: target, headers }
+    const urgency = isUrgent ? { isUrgent } : undefined
+    if (body === undefined) return { method, path: target, headers, ...urgency }
     return {
+      ...urgency,
       method,
       path: target,
       headers: { ...headers, 'content-type': contentType ?? 'application/json' },

@@ -46,8 +46,8 @@ function refuseProxies({ proxyUrl, trustEnv }: ConnectionInfoOptions): void {
 
 interface Pools {
   readonly requests: HttpAgent
-  /** Unbounded: streams last, and must neither wait for requests nor starve them. */
-  readonly watches: HttpAgent
+  /** Streams last, and must neither wait for requests nor starve them; and for what must not wait for anybody. */
+  readonly unbounded: HttpAgent
   /** Never reuses a connection: for what failed because of an old one. */
   readonly fresh: HttpAgent
 }
@@ -75,7 +75,7 @@ class SocketTransport implements HttpsTransport {
       toOneServer(this.#isSecure ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions))
     this.#pools = {
       requests: create({ keepAlive: true, keepAliveMsecs: probeAfterMs, maxSockets, scheduling: 'lifo' }),
-      watches: create({ keepAlive: true, keepAliveMsecs: probeAfterMs, scheduling: 'lifo' }),
+      unbounded: create({ keepAlive: true, keepAliveMsecs: probeAfterMs, scheduling: 'lifo' }),
       fresh: create({ keepAlive: false, maxSockets }),
     }
   }
@@ -86,7 +86,7 @@ class SocketTransport implements HttpsTransport {
 
   async send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
     signal?.throwIfAborted()
-    const pool = isWatch(request.path) ? this.#pools.watches : this.#pools.requests
+    const pool = request.isUrgent || isWatch(request.path) ? this.#pools.unbounded : this.#pools.requests
     try {
       return await this.#exchange(request, pool, signal)
     } catch (error) {
@@ -106,8 +106,8 @@ class SocketTransport implements HttpsTransport {
   }
 
   get #agents(): readonly HttpAgent[] {
-    const { requests, watches, fresh } = this.#pools
-    return [requests, watches, fresh]
+    const { requests, unbounded, fresh } = this.#pools
+    return [requests, unbounded, fresh]
   }
 
   #sockets(): Socket[] {

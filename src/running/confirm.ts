@@ -11,11 +11,12 @@ import type { Runtime } from './runtime.ts'
 
 /** Where there is a newer state, it is the one at hand then. One request for an object at most, and none in calm times. */
 export async function confirm(runtime: Runtime, memory: Memory): Promise<'same' | 'newer' | 'gone'> {
-  const { standing, session, writing: signal } = runtime
+  const { session, writing: signal } = runtime
+  const { tookOverAt } = runtime.standing
   const known = memory.body.metadata.resourceVersion
-  if (!memory.isUnconfirmed || isOlder(standing.tookOverAt, known)) return 'same'
+  if (tookOverAt === undefined || memory.isConfirmed || isOlder(tookOverAt, known)) return 'same'
   const fresh = await readObject({ session, resource: memory.served.resource, signal }, memory.body)
-  memory.isUnconfirmed = false
+  memory.isConfirmed = true
   if (fresh === undefined) {
     memory.vanishedAt = known
     return 'gone'

@@ -46,8 +46,8 @@ export interface Memory {
   body: KubeObject
   /** It was there when we began to watch, and has not been handled to the end since. */
   isInitial: boolean
-  /** It was seen by a stand-by, or may be as old: before it is handled, the server is asked how it is. See confirm.ts. */
-  isUnconfirmed: boolean
+  /** The server was asked how it is since we lead: what another leader has written before is known. See confirm.ts. */
+  isConfirmed: boolean
   isGone: boolean
   /** It was said to be gone, and what follows from that is not done yet. */
   goodbye: { readonly object: KubeObject; readonly missed: boolean } | undefined
@@ -92,13 +92,13 @@ export function allHandlers({ index, event, change, background }: ResourceHandle
 export function createMemory(
   served: Served,
   body: KubeObject,
-  { isInitial, isUnconfirmed, nowMs }: Pick<Memory, 'isInitial' | 'isUnconfirmed'> & { readonly nowMs: number },
+  { isInitial, nowMs }: { readonly isInitial: boolean; readonly nowMs: number },
 ): Memory {
   return {
     served,
     body,
     isInitial,
-    isUnconfirmed,
+    isConfirmed: false,
     isGone: false,
     goodbye: undefined,
     vanishedAt: undefined,

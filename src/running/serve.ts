@@ -118,12 +118,12 @@ function deliver(runtime: Runtime, { served, onListed }: Stream, event: Reflecte
   if (known === undefined && isOlder(event.object.metadata.resourceVersion, served.unseen.get(key))) return
   if (event.type === 'deleted') {
     if (known !== undefined) unindex(runtime, known)
-    const memory = known ?? remember(runtime, served, event, { isInitial: false })
+    const memory = known ?? remember(runtime, served, { object: event.object, isInitial: false })
     runtime.queue.put(memory, { type: 'deleted', object: event.object, missed: event.missed })
     return
   }
   const isListed = event.event === null
-  const memory = known ?? remember(runtime, served, event, { isInitial: isListed })
+  const memory = known ?? remember(runtime, served, { object: event.object, isInitial: isListed })
   noteState(runtime, memory, event.object)
   indexState(runtime, memory, event.object)
   if (known !== undefined && isEcho(known, event)) return
@@ -137,8 +137,7 @@ function deliverToIndices(runtime: Runtime, served: Served, event: ObjectEvent):
   const key = keyOf(event.object)
   const known = served.memories.get(key)
   if (event.type === 'applied') {
-    const identity = { ...event, object: toIdentity(event.object) }
-    const memory = known ?? remember(runtime, served, identity, { isInitial: false })
+    const memory = known ?? remember(runtime, served, { object: toIdentity(event.object), isInitial: false })
     indexState(runtime, memory, event.object)
   } else if (known !== undefined) {
     unindex(runtime, known)
@@ -161,7 +160,7 @@ function deliverToStandBy(runtime: Runtime, served: Served, event: ObjectEvent):
     if (known !== undefined) leaveToOthers(runtime, known)
     return
   }
-  const memory = known ?? remember(runtime, served, event, { isInitial: true })
+  const memory = known ?? remember(runtime, served, { object: event.object, isInitial: true })
   noteState(runtime, memory, event.object)
   indexState(runtime, memory, event.object)
   memory.body = event.object
@@ -176,15 +175,11 @@ export function leaveToOthers(runtime: Runtime, memory: Memory): void {
 }
 
 function remember(
-  { clock, standing }: Runtime,
+  { clock }: Runtime,
   served: Served,
-  event: ObjectEvent,
-  { isInitial }: { readonly isInitial: boolean },
+  { object, isInitial }: { readonly object: KubeObject; readonly isInitial: boolean },
 ): Memory {
-  const { object } = event
-  const isListed = event.type === 'applied' && event.event === null
-  const isUnconfirmed = standing.isStandingBy || (standing.tookOverAt !== undefined && !isListed)
-  const memory = createMemory(served, object, { isInitial, isUnconfirmed, nowMs: monotonicOf(clock) })
+  const memory = createMemory(served, object, { isInitial, nowMs: monotonicOf(clock) })
   served.memories.set(keyOf(object), memory)
   return memory
 }

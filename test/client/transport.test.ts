@@ -57,20 +57,24 @@ describe('connections', () => {
     expect(seen()).toBe(1)
   })
 
-  test('are 16 at most for ordinary requests, and the rest wait', async () => {
+  test('are 16 at most for ordinary requests, and the rest wait, but for what is urgent', async () => {
     const held: Array<() => void> = []
     const { transport, open } = await counted((_, response) => held.push(() => response.end('{}')))
     const answers = Array.from({ length: 40 }, () => transport.send(get('/')).then(read))
     await until(() => held.length === 16)
+    const urgent = transport.send({ ...get('/'), isUrgent: true }).then(read)
+    await until(() => held.length === 17)
+    held.pop()!()
+    expect(await urgent).toBe('{}')
     for (let turn = 0; turn < 20; turn += 1) await settle()
     expect(held).toHaveLength(16)
-    expect(open.size).toBe(16)
+    expect(open.size).toBe(17)
     for (let answered = 0; answered < 40; answered += 1) {
       await until(() => held.length > 0)
       held.shift()!()
     }
     expect(await Promise.all(answers)).toHaveLength(40)
-    expect(open.size).toBe(16)
+    expect(open.size).toBe(17)
   })
 
   test('of watches are not counted among them', async () => {

@@ -61,7 +61,10 @@ export class LeaseObject {
     return this.#send('PUT', body, withinMs, signal)
   }
 
-  /** One attempt each: the elector knows better than anybody below when the next one is due. */
+  /**
+   * One attempt each: the elector knows better than anybody below when the next one is due. And not behind the requests of all
+   * handlers: a leader that has much to do would cease to be one.
+   */
   async #send(
     method: 'GET' | 'POST' | 'PUT',
     body: object | undefined,
@@ -69,7 +72,7 @@ export class LeaseObject {
     signal: AbortSignal,
   ): Promise<KubeObject> {
     const path = method === 'POST' ? collectionPath(leases, this.#key.namespace) : objectPath(leases, this.#key)
-    const call = { method, path, withinMs, backoffsMs: [], ...(body !== undefined && { body }) }
+    const call = { method, path, withinMs, isUrgent: true, backoffsMs: [], ...(body !== undefined && { body }) }
     return (await this.#session.request(call, signal)) as unknown as KubeObject
   }
 }
