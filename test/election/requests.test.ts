@@ -90,6 +90,27 @@ test('the answer to the first write may be lost: it leads all the same', async (
   expect((await leaseIn(lab)).spec).toMatchObject({ holderIdentity: 'a' })
 })
 
+test('a server that refuses everything about the Lease is asked again at the pace of renewals', async () => {
+  const replicas = new Replicas(lab)
+  const { retryPeriod } = electionIn(lab)
+  const wire = lab.record()
+  let isIll = true
+  wire.meddle = async (request, send) => {
+    const isAboutLease = request.path.includes('/leases') && request.query.get('watch') !== 'true'
+    return isAboutLease && isIll ? refusal(500) : send()
+  }
+  const starting = replicas.start('a', undefined, { transport: wire })
+  await lab.elapse(retryPeriod * 11)
+  const asked = wire.requests.filter(({ path, query }) => path.includes('/leases') && query.get('watch') !== 'true')
+  expect(asked.length).toBeGreaterThan(6)
+  expect(asked.length).toBeLessThanOrEqual(22)
+  isIll = false
+  await starting
+  await lab.create('one', { spec: { size: 1 } })
+  await untilHandled(lab, 'one')
+  expect(replicas.calls).toEqual(['a creates one'])
+})
+
 test('replicas whose clocks are hours apart, and set now and then, agree on who leads', async () => {
   const replicas = new Replicas(lab)
   const [early, late] = [new JumpingClock(lab.clock), new JumpingClock(lab.clock)]

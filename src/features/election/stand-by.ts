@@ -118,19 +118,29 @@ export class StandBy {
       return true
     } catch (error) {
       if (isForbidden(error) && this.#holder === undefined) throw forbidden(this.#options.key, error)
-      if (!signal.aborted) await this.#recover(error, signal).catch(() => {})
+      if (!signal.aborted) await this.#recover(error, signal)
       return false
     }
   }
 
-  /** Whoever was outrun looks who it was; anything else may pass by itself. */
+  /** Whoever was outrun looks at once who it was; anything else may pass by itself, and is given time. */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     const { clock, random, retryPeriodMs, logger, key } = this.#options
     this.#failures += 1
-    if (isOutrun(error)) this.#see(await this.#lease.read(retryPeriodMs, signal))
-    else logger.warn(`Cannot take the Lease ${key.namespace}/${key.name}: ${describeError(error)}; it is tried again`)
-    if (isOutrun(error) && this.#failures === 1) return
-    await clock.sleep(retryPeriodMs * (1 + jitter * random()), signal)
+    const hasLooked = isOutrun(error) && (await this.#look(signal))
+    if (hasLooked && this.#failures === 1) return
+    if (!signal.aborted)
+      logger.warn(`Cannot take the Lease ${key.namespace}/${key.name}: ${describeError(error)}; it is tried again`)
+    await clock.sleep(retryPeriodMs * (1 + jitter * random()), signal).catch(() => {})
+  }
+
+  async #look(signal: AbortSignal): Promise<boolean> {
+    try {
+      this.#see(await this.#lease.read(this.#options.retryPeriodMs, signal))
+      return true
+    } catch {
+      return false
+    }
   }
 
   #follow(state: WatchState): void {
