@@ -1,6 +1,5 @@
 /** Replicas as processes of their own, by `kopf run`: stopped, killed, and cut off from their Lease. */
-import { rmSync } from 'node:fs'
-import { type ConnectionInfo, loginWithKubeconfig } from 'kopf'
+import { loginWithKubeconfig } from 'kopf'
 import { startServer } from 'kopf/server'
 import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
 import { createHttpsTransport, type HttpsTransport } from '../../src/client/transport.ts'
@@ -26,7 +25,7 @@ beforeAll(async () => {
     folder.write({ 'dev.kubeconfig': server.kubeconfig })
     kubeconfig = `${folder.path}/dev.kubeconfig`
   }
-  transport = createHttpsTransport(loginWithKubeconfig({ path: kubeconfig }) as ConnectionInfo)
+  transport = createHttpsTransport(loginWithKubeconfig({ path: kubeconfig })!)
   closing.push(() => transport.close())
   folder.write({ 'operator.ts': operator })
 })
@@ -37,7 +36,6 @@ afterEach(async () => {
 afterAll(async () => {
   for (const close of closing.reverse()) await close()
   folder.remove()
-  rmSync(folder.path, { recursive: true, force: true })
 })
 
 const operator = `
