@@ -16,6 +16,7 @@ export { ConnectionInfo, type ConnectionInfoOptions } from './client/credentials
 export { type KubeconfigLoginOptions, loginWithKubeconfig } from './client/kubeconfig.ts'
 export { loginWithServiceAccount } from './client/service-account.ts'
 export type { Diff, DiffItem, DiffOperation, Reason } from './core/causation/causes.ts'
+export type { ExplainedChange, Explanation, HandlerVerdict, StoredProgress } from './core/explaining/explanation.ts'
 export type {
   ActivityArgs,
   AdmissionArgs,

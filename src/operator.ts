@@ -1,10 +1,13 @@
 /** The operator: a registry of handlers that can be started. The one way to write an operator of any size. */
 
 import type { ConnectionInfo } from './client/credentials.ts'
+import { explainObject } from './core/explaining/explain.ts'
+import type { Explanation } from './core/explaining/explanation.ts'
 import type {
   ActivityArgs,
   ActivityOptions,
   ArgsOf,
+  Body,
   ChangeArgs,
   ConvertArgs,
   Converted,
@@ -22,9 +25,12 @@ import { createHandler } from './core/handling/register.ts'
 import { Registry } from './core/handling/registry.ts'
 import { createSettings, type PartialSettings, type Settings } from './core/settings.ts'
 import { KopfError } from './errors.ts'
-import type { ObjectOf, ResourceDefinition, ResourceLike } from './kube/resources.ts'
+import type { KubeObject } from './kube/objects.ts'
+import type { ObjectOf, Resource, ResourceDefinition, ResourceLike } from './kube/resources.ts'
+import { copyMemo } from './running/memos.ts'
 import { startOperator } from './running/run.ts'
 import type { RunningOperator, RunOptions } from './running/run-options.ts'
+import { systemClock } from './util/clock.ts'
 import { untilSignal } from './util/signals.ts'
 
 export type { RunningOperator, RunOptions }
@@ -299,6 +305,18 @@ export class Operator<M extends object = Record<string, unknown>> {
       memo: this.#memo(),
     }
     return startOperator(blueprint, options)
+  }
+
+  /** What is stored on an object, and why each handler is called for it or is not. Calls filters, and no handler. */
+  explain(resource: Resource, body: Body<Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>>): Explanation {
+    return explainObject({
+      registry: this.#registry,
+      settings: this.settings,
+      resource,
+      body: body as KubeObject,
+      memo: () => copyMemo(this.#memo()),
+      nowMs: systemClock.now(),
+    })
   }
 
   /** Runs it until the process is told to stop, or it fails. */

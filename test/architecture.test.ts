@@ -22,7 +22,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Inside core, from the bottom up. */
-const core = ['watching', 'queueing', 'causation', 'patching', 'persistence', 'settings', 'handling']
+const core = ['watching', 'queueing', 'causation', 'patching', 'persistence', 'settings', 'handling', 'explaining']
 
 interface Source {
   readonly path: string
