@@ -144,7 +144,7 @@ test.each([
   [
     'standard output and error',
     /\bprocess\.(stdout|stderr)\b/,
-    ['cli/main.ts', 'cli/commands/run.ts', 'cli/commands/server.ts', 'util/log.ts'],
+    ['cli/main.ts', 'cli/terminal.ts', 'cli/commands/run.ts', 'cli/commands/server.ts', 'util/log.ts'],
   ],
   ['calling functions of the user', /\bhandler\.fn\b.*\)\(/, ['core/handling/invoke.ts']],
   ['threads', /\bnew Worker\(/, ['features/workers/worker-thread.ts']],

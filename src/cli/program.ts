@@ -1,0 +1,35 @@
+/** The tree of commands: what `kopf` can do, how it is said, and how it is told to people. Does nothing by itself. */
+import { Command } from 'commander'
+import { packageVersion } from '../util/version.ts'
+import { addRunCommand } from './commands/run.ts'
+import { addServerCommand } from './commands/server.ts'
+import { addExamples } from './help.ts'
+
+const advice = '(see --help)\n'
+
+export function createProgram(): Command {
+  const program = new Command('kopf')
+    .description('Kubernetes operators in a few lines of TypeScript')
+    .version(packageVersion(), '--version', 'print the version and exit')
+    .helpOption('-h, --help', 'print this help and exit')
+    .addHelpCommand(helpCommand())
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureOutput({ outputError: (text, write) => write(text.includes('Did you mean') ? text : `${text}${advice}`) })
+    .exitOverride()
+  addExamples(program, [
+    'kopf run operator.ts --namespace production',
+    'kopf help run',
+  ])
+  program.commandsGroup('Operators:')
+  addRunCommand(program)
+  program.commandsGroup('Tools:')
+  addServerCommand(program)
+  return program
+}
+
+function helpCommand(): Command {
+  return new Command('help')
+    .argument('[command]', 'the command')
+    .description('print the help of a command')
+    .helpGroup('Tools:')
+}
