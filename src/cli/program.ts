@@ -1,6 +1,7 @@
 /** The tree of commands: what `kopf` can do, how it is said, and how it is told to people. Does nothing by itself. */
 import { Command } from 'commander'
 import { packageVersion } from '../util/version.ts'
+import { addExplainCommand } from './commands/explain.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addServerCommand } from './commands/server.ts'
 import { addExamples } from './help.ts'
@@ -18,10 +19,13 @@ export function createProgram(): Command {
     .exitOverride()
   addExamples(program, [
     'kopf run operator.ts --namespace production',
+    'kopf explain kopfexamples kopf-example-1 --file operator.ts',
     'kopf help run',
   ])
   program.commandsGroup('Operators:')
   addRunCommand(program)
+  program.commandsGroup('Objects:')
+  addExplainCommand(program)
   program.commandsGroup('Tools:')
   addServerCommand(program)
   return program
