@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { packageVersion } from '../util/version.ts'
 import { addExplainCommand } from './commands/explain.ts'
+import { addReleaseCommand } from './commands/release.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addServerCommand } from './commands/server.ts'
 import { addExamples } from './help.ts'
@@ -26,6 +27,7 @@ export function createProgram(): Command {
   addRunCommand(program)
   program.commandsGroup('Objects:')
   addExplainCommand(program)
+  addReleaseCommand(program)
   program.commandsGroup('Tools:')
   addServerCommand(program)
   return program
