@@ -1,6 +1,7 @@
 /** The tree of commands: what `kopf` can do, how it is said, and how it is told to people. Does nothing by itself. */
 import { Command } from 'commander'
 import { packageVersion } from '../util/version.ts'
+import { addCompletionCommand } from './commands/completion.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addReleaseCommand } from './commands/release.ts'
 import { addRunCommand } from './commands/run.ts'
@@ -30,6 +31,7 @@ export function createProgram(): Command {
   addReleaseCommand(program)
   program.commandsGroup('Tools:')
   addServerCommand(program)
+  addCompletionCommand(program)
   return program
 }
 
