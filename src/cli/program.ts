@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { packageVersion } from '../util/version.ts'
 import { addCompletionCommand } from './commands/completion.ts'
+import { addDevCommand } from './commands/dev.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addReleaseCommand } from './commands/release.ts'
 import { addRunCommand } from './commands/run.ts'
@@ -20,12 +21,14 @@ export function createProgram(): Command {
     .configureOutput({ outputError: (text, write) => write(text.includes('Did you mean') ? text : `${text}${advice}`) })
     .exitOverride()
   addExamples(program, [
+    'kopf dev operator.ts --apply objects.yaml',
     'kopf run operator.ts --namespace production',
     'kopf explain kopfexamples kopf-example-1 --file operator.ts',
     'kopf help run',
   ])
   program.commandsGroup('Operators:')
   addRunCommand(program)
+  addDevCommand(program)
   program.commandsGroup('Objects:')
   addExplainCommand(program)
   addReleaseCommand(program)
