@@ -1,6 +1,7 @@
 /** `kopf explain` as people meet it: on a server that an operator has worked on, with its file and without. */
 import { type RunningServer, startServer } from 'kopf/server'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { crd, crdsPath } from '../support/crds.ts'
 import { ask } from '../support/in-process.ts'
 import { Folder, KopfCommand, stopCommands } from './run-support.ts'
 
@@ -21,6 +22,10 @@ beforeAll(async () => {
   server = await startServer()
   folder = new Folder()
   folder.write({ 'operator.ts': operator, 'dev.kubeconfig': server.kubeconfig })
+  for (const group of ['one.example.com', 'two.example.com']) {
+    const { status } = await ask(server.api, 'POST', crdsPath, { body: crd({ group, kind: 'Widget' }) })
+    expect(status).toBe(201)
+  }
   const started = '2026-01-31T12:00:00.000000+00:00'
   const record = { started, delayed: '2099-01-01T00:00:00.000000+00:00', purpose: 'create', retries: 3 }
   const slow = JSON.stringify({ ...record, success: false, failure: false, message: 'not \u001b[31myet' })
@@ -96,6 +101,11 @@ describe('what cannot be explained', { timeout: 60_000 }, () => {
       'a resource that is not there',
       ['configmapz', 'one'],
       'kopf: Cannot find the resource configmapz: the cluster does not serve it; did you mean "configmaps"?\n',
+    ],
+    [
+      'a resource that may be one of two',
+      ['widgets', 'one'],
+      'kopf: Cannot tell which resource is meant by widgets: there are widgets.v1.one.example.com, widgets.v1.two.example.com; name one of them\n',
     ],
     [
       'a file with another name',

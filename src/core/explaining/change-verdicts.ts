@@ -13,7 +13,7 @@ import { isDue, isFinished, type Progress } from '../handling/progress.ts'
 import { isHandlerReason, type Situation, whyNot } from '../handling/select.ts'
 import { formatTimestamp } from '../persistence/timestamps.ts'
 import type { HandlerVerdict } from './explanation.ts'
-import { clearFilter, type Sight, situationOf } from './sight.ts'
+import { askFilters, type Sight, situationOf } from './sight.ts'
 
 type Verdict = Omit<HandlerVerdict, 'id' | 'kind'>
 
@@ -25,7 +25,7 @@ export function judgeChanges(sight: Sight, notes: string[]): ReadonlyMap<Handler
     ...comparison,
   }
   // One filter that fails keeps an operator from all handlers of the object; here the others can be told of.
-  const owned = handlers.change.filter((handler) => clearFilter(handler, sight).error === undefined)
+  const owned = handlers.change.filter((handler) => askFilters(handler, sight).error === undefined)
   const agenda = sight.isOfInterest ? prepare(sight, { cause, owned }, notes) : undefined
   return new Map(handlers.change.map((handler) => [handler, judge(sight, handler, agenda)]))
 }
@@ -55,7 +55,7 @@ function prepare(
 }
 
 function judge(sight: Sight, handler: Handler, agenda: Agenda | undefined): Verdict {
-  const { error } = clearFilter(handler, sight)
+  const { error } = askFilters(handler, sight)
   if (error !== undefined) return { verdict: 'unclear', why: error }
   const why = whyNot(handler, situationOf(sight, { ...sight.detected, ...sight.comparison }))
   const progress = agenda?.ledger.isActive(handler.id) ? agenda.ledger.get(handler.id) : undefined

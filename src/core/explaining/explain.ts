@@ -15,7 +15,7 @@ import type { Settings } from '../settings.ts'
 import { detectFor } from './change-verdicts.ts'
 import type { Explanation } from './explanation.ts'
 import { findRecords, ownPrefixes } from './records.ts'
-import { clearFilter, type Sight } from './sight.ts'
+import { askFilters, type Sight } from './sight.ts'
 import { describeStorage } from './storages.ts'
 import { judgeHandlers } from './verdicts.ts'
 
@@ -84,7 +84,7 @@ function look({ registry, settings, resource, body, nowMs, memo }: ExplainOption
     comparison,
   }
   const sight = { ...base, detected: detectFor(base, false) }
-  return { ...sight, isOfInterest: handlers.change.some((handler) => clearFilter(handler, sight).matches) }
+  return { ...sight, isOfInterest: handlers.change.some((handler) => askFilters(handler, sight).matches) }
 }
 
 /** As an operator gives them, but for what needs one that runs: that is missed by whoever asks for it. */

@@ -47,7 +47,7 @@ export function situationOf(
 type Filtered = Pick<Sight, 'resource' | 'body' | 'deleting' | 'args' | 'comparison' | 'detected'>
 
 /** Whether the filters of a handler of changes match, whatever has happened; with the error of one that has failed. */
-export function clearFilter(handler: Handler, sight: Filtered): { readonly matches: boolean; readonly error?: string } {
+export function askFilters(handler: Handler, sight: Filtered): { readonly matches: boolean; readonly error?: string } {
   return attempt(() => {
     const situation = situationOf(sight, { ...sight.detected, ...sight.comparison })
     whyNot(handler, situation)
@@ -56,7 +56,7 @@ export function clearFilter(handler: Handler, sight: Filtered): { readonly match
 }
 
 /** The same for those that see the object without any cause. */
-export function clearObjectFilter(
+export function askObjectFilters(
   handler: Handler,
   { resource, body, args }: Pick<Sight, 'resource' | 'body' | 'args'>,
 ): { readonly matches: boolean; readonly why?: string; readonly error?: string } {

@@ -3,7 +3,7 @@ import type { Handler } from '../handling/handler.ts'
 import { kindOf, type Room } from '../handling/kinds.ts'
 import { judgeChanges } from './change-verdicts.ts'
 import type { HandlerVerdict } from './explanation.ts'
-import { clearFilter, clearObjectFilter, type Sight } from './sight.ts'
+import { askFilters, askObjectFilters, type Sight } from './sight.ts'
 
 type Verdict = Omit<HandlerVerdict, 'id' | 'kind'>
 
@@ -38,7 +38,7 @@ export function judgeHandlers(sight: Sight, notes: string[]): HandlerVerdict[] {
 
 function judgeOther(sight: Sight, handler: Handler): Verdict {
   const room = kindOf(handler)?.room
-  const { why, error } = clearObjectFilter(handler, sight)
+  const { why, error } = askObjectFilters(handler, sight)
   if (error !== undefined) return { verdict: 'unclear', why: error }
   if (why !== undefined) return { verdict: 'no', why }
   const judge = room === undefined ? undefined : others[room]
@@ -56,8 +56,8 @@ function noteFinalizer(sight: Sight, notes: string[]): void {
   const { handlers, deleting, blocked, settings } = sight
   if (handlers.change.length + handlers.background.length === 0) return
   const isNeeded =
-    handlers.change.some((handler) => handler.needsFinalizer && clearFilter(handler, sight).matches) ||
-    handlers.background.some((handler) => handler.needsFinalizer && clearObjectFilter(handler, sight).matches)
+    handlers.change.some((handler) => handler.needsFinalizer && askFilters(handler, sight).matches) ||
+    handlers.background.some((handler) => handler.needsFinalizer && askObjectFilters(handler, sight).matches)
   const { finalizer } = settings.persistence
   if (isNeeded && !blocked && !deleting) notes.push(`The finalizer "${finalizer}" is put on first`)
   if (!isNeeded && blocked) notes.push(`The finalizer "${finalizer}" is taken off: no handler needs it for this object`)
