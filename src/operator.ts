@@ -274,6 +274,11 @@ export class Operator<M extends object = Record<string, unknown>> {
     return this.#registry
   }
 
+  /** A memo as the operator itself has it; objects get copies. */
+  createMemo(): M {
+    return this.#memo()
+  }
+
   /** Adds the handlers of another operator, or what a plugin does. */
   // biome-ignore lint/suspicious/noExplicitAny: an operator with any memo can be merged; its handlers get ours.
   use(other: Operator<any> | Plugin<M>): this {
@@ -296,7 +301,7 @@ export class Operator<M extends object = Record<string, unknown>> {
       registry: this.#registry,
       settings: this.settings,
       lifecycle: this.#lifecycle,
-      memo: this.#memo(),
+      memo: this.createMemo(),
     }
     return startOperator(blueprint, options)
   }

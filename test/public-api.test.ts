@@ -77,6 +77,17 @@ test('kopf/server exports these names', async () => {
   `)
 })
 
+test('kopf/testing exports these names', async () => {
+  expect(Object.keys(await import('kopf/testing')).sort()).toMatchInlineSnapshot(`
+    [
+      "KopfRunner",
+      "SkippingClock",
+      "runHandler",
+      "startCluster",
+    ]
+  `)
+})
+
 test('kopf/webhooks exports these names', async () => {
   expect(Object.keys(await import('kopf/webhooks')).sort()).toMatchInlineSnapshot(`
     [

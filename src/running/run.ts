@@ -9,12 +9,13 @@ import type { Indices } from '../core/handling/args.ts'
 import { describeError } from '../core/handling/outcomes.ts'
 import { isSuspiciousName } from '../core/handling/register.ts'
 import type { KeyedQueue } from '../core/queueing/keyed-queue.ts'
+import { KopfError } from '../errors.ts'
 import type { Background } from '../features/daemons/background.ts'
 import type { Endpoint } from '../features/health/endpoint.ts'
 import { createPostingSink } from '../features/posting/log-lines.ts'
 import { createPoster, type Poster } from '../features/posting/poster.ts'
 import { WorkerPool } from '../features/workers/pool.ts'
-import { type Clock, systemClock } from '../util/clock.ts'
+import { type Clock, type Occupation, systemClock } from '../util/clock.ts'
 import { toMs } from '../util/duration.ts'
 import type { HealthAddress } from '../util/health-address.ts'
 import { createLogger, defaultLogSink, type Logger, type LogSink, toLogSink } from '../util/log.ts'
@@ -48,8 +49,21 @@ const lastReviewsMs = 10_000
 export async function startOperator(blueprint: Blueprint, options: RunOptions): Promise<RunningOperator> {
   checkMemo(blueprint.memo)
   const run = new Run(blueprint, options)
+  tellClock(run, options.clock)
   await run.start()
   return run
+}
+
+/** A clock that skips time must know that somebody waits for the start, and for the end. */
+function tellClock({ ready, done, stopping }: RunningOperator, clock: Clock | undefined): void {
+  if (clock?.attend === undefined) return
+  const attend = (occupation: Occupation, passage: Promise<void>) => {
+    const over = clock.attend!(occupation)
+    passage.then(over, over)
+  }
+  attend('run', done)
+  attend('passage', ready)
+  stopping.addEventListener('abort', () => attend('passage', done), { once: true })
 }
 
 /** The ends of `ready` and `done`. */
@@ -167,7 +181,7 @@ class Run implements RunningOperator {
       if (this.#clock === systemClock) this.#tasks.run((ending) => this.#watchdog.checkLoop(ending))
       this.#tasks.run(async (ending) => {
         await Promise.all([this.#startWatching(orchestra, ending), this.#startAdmission(admission, ending)])
-        this.#settle.ready()
+        if (!ending.aborted) this.#settle.ready()
       })
     } catch (error) {
       // Told to the caller, who waits for it.
@@ -195,6 +209,8 @@ class Run implements RunningOperator {
   }
 
   stop(): Promise<void> {
+    // Of one that is ready, this is no news.
+    this.#settle.unready(new KopfError('KOPF_STOPPED', 'Cannot become ready: the operator was stopped before it was'))
     this.#stopping ??= this.#close().then(
       () => this.#settle.done(),
       (error: unknown) => {

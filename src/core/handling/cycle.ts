@@ -141,7 +141,7 @@ export class Cycle implements Wishes {
     )
     const call = attempt(this.#invoke, handler, progress, {
       args: (retryArgs) =>
-        join(this.#options.args(), this.#causeArgs(cause, handler), retryArgs, children.args, {
+        join(this.#options.args(), causeArgs(cause, handler), retryArgs, children.args, {
           param: handler.param,
           signal: this.#options.signal,
           patch,
@@ -156,18 +156,6 @@ export class Cycle implements Wishes {
     const { clock } = this.#options
     this.#agenda.end(handler, withOutcome(progress, outcome, { nowMs: clock.now(), seen: undefined, subrefs }))
     if (outcome.type !== 'retry') this.#unwrittenSinceMs ??= monotonicOf(clock)
-  }
-
-  /** Field handlers are told of their field alone. Frozen like the body: what is stored as handled is this very essence. */
-  #causeArgs({ reason, old, new: current, diff }: Cause, { field }: Handler): object {
-    for (const value of [old, current, diff]) deepFreeze(value)
-    if (field === undefined) return { reason, old, new: current, diff }
-    return {
-      reason,
-      old: resolveField(old, field) ?? undefined,
-      new: resolveField(current, field) ?? undefined,
-      diff: reduceDiff(diff, field),
-    }
   }
 
   /** `told`: what the parent was told; with `seen`, that was only the rest of a change. */
@@ -206,5 +194,17 @@ export class Cycle implements Wishes {
       await flush(this)
     }
     return call
+  }
+}
+
+/** Field handlers are told of their field alone. Frozen like the body: what is stored as handled is this very essence. */
+export function causeArgs({ reason, old, new: current, diff }: Cause, { field }: Pick<Handler, 'field'>): object {
+  for (const value of [old, current, diff]) deepFreeze(value)
+  if (field === undefined) return { reason, old, new: current, diff }
+  return {
+    reason,
+    old: resolveField(old, field) ?? undefined,
+    new: resolveField(current, field) ?? undefined,
+    diff: reduceDiff(diff, field),
   }
 }
