@@ -6,22 +6,48 @@ import type { CustomResource } from '../kube/resources.ts'
 import type { Site } from './site.ts'
 import { waitFor } from './waiting.ts'
 
+const definitions = ['apiextensions.k8s.io', 'v1', 'customresourcedefinitions'] as const
+
 /** Those that were not there before. Resolves when they are served. */
 export async function install(
   site: Site,
   resources: readonly CustomResource<object>[],
 ): Promise<readonly KubeObject[]> {
   const installed: KubeObject[] = []
-  for (const crd of toCrds(resources)) {
-    try {
-      await site.client.create(crd)
-      installed.push(crd)
-    } catch (error) {
-      if (!isAlreadyExists(error)) throw error
-    }
-  }
+  for (const crd of toCrds(resources)) if (await isNew(site, crd)) installed.push(crd)
   for (const resource of resources) await untilServed(site, resource)
   return installed
+}
+
+/** Whether it was put there now. One that is on its way out, of a test before this one, is waited for. */
+async function isNew(site: Site, crd: KubeObject): Promise<boolean> {
+  const name = crd.metadata.name!
+  const { found } = await waitFor(
+    site,
+    {},
+    {
+      look: async () => {
+        try {
+          await site.client.create(crd)
+          return { found: false }
+        } catch (error) {
+          if (!isAlreadyExists(error)) throw error
+          return (await isTerminating(site, name)) ? undefined : { found: true }
+        }
+      },
+      complain: () => `the definition ${name} of an earlier test does not go: objects of it may be held by finalizers`,
+    },
+  )
+  return !found
+}
+
+async function isTerminating(site: Site, name: string): Promise<boolean> {
+  try {
+    return (await site.client.get(definitions, name)).metadata.deletionTimestamp !== undefined
+  } catch (error) {
+    ignoreGone(error)
+    return true
+  }
 }
 
 function untilServed(site: Site, resource: CustomResource<object>): Promise<boolean> {
@@ -57,11 +83,9 @@ export async function releaseObjects(site: Site, resources: readonly CustomResou
   }
 }
 
-export async function uninstall(site: Site, definitions: readonly KubeObject[]): Promise<void> {
-  for (const { metadata } of definitions) {
-    await site.client
-      .delete(['apiextensions.k8s.io', 'v1', 'customresourcedefinitions'], metadata.name!)
-      .catch((error) => ignoreGone(error))
+export async function uninstall(site: Site, installed: readonly KubeObject[]): Promise<void> {
+  for (const { metadata } of installed) {
+    await site.client.delete(definitions, metadata.name!).catch((error) => ignoreGone(error))
   }
 }
 
