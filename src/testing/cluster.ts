@@ -168,12 +168,12 @@ export class Cluster implements RunOptions, AsyncDisposable {
     options: WaitOptions & Where = {},
   ): Promise<ObjectOf<R>> {
     let last: ObjectOf<R> | undefined
+    const find = this.#finder(resource, name, options)
     return await waitFor(this.#site, options, {
       look: async () => {
-        last = await this.#find(resource, name, options)
+        last = await find()
         return last !== undefined && predicate(last) ? last : undefined
       },
-      hasNews: this.#news(),
       complain: () =>
         `"${name}" has not become what was waited for: ${String(predicate)}\n${describeObject(last, name)}\n${this.#lastLogs()}`,
     })
@@ -182,12 +182,12 @@ export class Cluster implements RunOptions, AsyncDisposable {
   /** When there is no such object any more; time passes meanwhile. */
   async untilGone(resource: ResourceLike, name: string, options: WaitOptions & Where = {}): Promise<void> {
     let last: object | undefined
+    const find = this.#finder(resource, name, options)
     await waitFor(this.#site, options, {
       look: async () => {
-        last = await this.#find(resource, name, options)
+        last = await find()
         return last === undefined ? true : undefined
       },
-      hasNews: this.#news(),
       complain: () => `"${name}" is still there:\n${describeObject(last, name)}\n${this.#lastLogs()}`,
     })
   }
@@ -205,6 +205,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
         version = current
         return clock.now() - sinceMs >= quietMs ? true : undefined
       },
+      untilMs: () => sinceMs + quietMs,
       complain: () =>
         `something happens all the time, and never nothing for ${quietMs / 1000} seconds\n${this.#lastLogs()}`,
     })
@@ -244,14 +245,15 @@ export class Cluster implements RunOptions, AsyncDisposable {
     if (left > 0) throw stillRunning(left)
   }
 
-  /** Where nobody can tell whether something is new, there may always be something. */
-  #news(): () => boolean {
+  /** Asks again only where something may be new: as long as the test itself asks, nothing is ever quiet. */
+  #finder<R extends ResourceLike>(resource: R, name: string, where: Where): () => Promise<ObjectOf<R> | undefined> {
     let seen: string | undefined
-    return () => {
+    let found: ObjectOf<R> | undefined
+    return async () => {
       const { version } = this.#site
-      if (version !== undefined && version === seen) return false
+      if (version === undefined || version !== seen) found = await this.#find(resource, name, where)
       seen = version
-      return true
+      return found
     }
   }
 

@@ -17,8 +17,8 @@ const atLeastMs = 1000
 export interface Wait<T> {
   /** What it has come to; undefined as long as it is not so. */
   readonly look: () => Promise<T | undefined>
-  /** Whether there may be something new since the last look. */
-  readonly hasNews?: () => boolean
+  /** Time is to be looked at then, whoever sleeps for longer. */
+  readonly untilMs?: () => number
   /** What was waited for in vain, and what is the case instead. */
   readonly complain: () => string
 }
@@ -30,12 +30,12 @@ export function waitFor<T>(site: Site, options: WaitOptions, wait: Wait<T>): Pro
     const endMs = site.clock.now() + timeoutMs
     const beganMs = monotonicMs()
     for (;;) {
-      const found = (wait.hasNews?.() ?? true) ? await wait.look() : undefined
+      const found = await wait.look()
       if (found !== undefined) return found
       const tookMs = monotonicMs() - beganMs
       const isOver = site.clock.now() >= endMs && tookMs >= Math.min(atLeastMs, patienceMs)
       if (isOver || tookMs >= patienceMs) throw inVain(wait.complain(), isOver ? timeoutMs : undefined, tookMs)
-      await site.pass(endMs)
+      await site.pass(Math.min(endMs, wait.untilMs?.() ?? endMs))
     }
   })
 }
