@@ -47,6 +47,7 @@ const withdrawalMs = 10_000
 const lastReviewsMs = 10_000
 
 export async function startOperator(blueprint: Blueprint, options: RunOptions): Promise<RunningOperator> {
+  options.signal?.throwIfAborted()
   checkMemo(blueprint.memo)
   const run = new Run(blueprint, options)
   tellClock(run, options.clock)
@@ -188,7 +189,10 @@ class Run implements RunningOperator {
       await this.#endWith(error)
       throw error
     }
-    signal?.addEventListener('abort', () => void this.stop(), { once: true, signal: this.#writes.signal })
+    signal?.addEventListener('abort', () => void this.stop().catch(() => {}), {
+      once: true,
+      signal: this.#writes.signal,
+    })
     if (signal?.aborted) await this.stop()
   }
 

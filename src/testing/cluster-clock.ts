@@ -2,7 +2,7 @@
  * The clocks of test clusters. In the embedded one time is skipped while somebody waits for it: the test, for something to
  * happen, or an operator that starts or stops. Otherwise it passes as anywhere, so that nothing is ever slower than in reality.
  */
-import { type Clock, type Occupation, systemClock } from '../util/clock.ts'
+import { type Clock, noLongerNeeded, type Occupation, systemClock } from '../util/clock.ts'
 import { type Duration, toMs } from '../util/duration.ts'
 import { SkippingClock } from './skipping-clock.ts'
 
@@ -28,7 +28,8 @@ export interface EmbeddedClockOptions {
 export class EmbeddedClock extends SkippingClock implements ClusterClock {
   readonly #options: EmbeddedClockOptions
   #waiting = 0
-  #isFlowing = false
+  /** Aborted to end it; undefined where time stands still. */
+  #flowing: AbortController | undefined
 
   constructor(options: EmbeddedClockOptions) {
     super(systemClock.now())
@@ -37,8 +38,14 @@ export class EmbeddedClock extends SkippingClock implements ClusterClock {
 
   override attend(occupation: Occupation): () => void {
     const over = super.attend(occupation)
-    void this.#flow()
-    return over
+    if (occupation === 'run' && this.#flowing === undefined) {
+      this.#flowing = new AbortController()
+      void this.#flow(this.#flowing.signal)
+    }
+    return () => {
+      over()
+      if (this.occupied('run') === 0) this.#rest()
+    }
   }
 
   override isBusy(): boolean {
@@ -61,14 +68,17 @@ export class EmbeddedClock extends SkippingClock implements ClusterClock {
   }
 
   /** For as long as there is an operator. */
-  async #flow(): Promise<void> {
-    if (this.#isFlowing) return
-    this.#isFlowing = true
-    while (this.occupied('run') > 0) {
-      await systemClock.sleep(tickMs)
+  async #flow(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await systemClock.sleep(tickMs, signal).catch(() => {})
       if (this.#waiting === 0) this.#tick()
     }
-    this.#isFlowing = false
+  }
+
+  /** With the last operator goes the last timer. */
+  #rest(): void {
+    this.#flowing?.abort(noLongerNeeded)
+    this.#flowing = undefined
   }
 
   #tick(): void {
