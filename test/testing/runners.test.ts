@@ -27,3 +27,16 @@ test('vitest runs it', { timeout: 120_000 }, async () => {
   expect(output).toContain('2 passed')
   expect(code).toBe(0)
 })
+
+test('KopfRunner finds the command of the package', { timeout: 120_000 }, async () => {
+  project.write('main.ts', "export { kopf as default } from './operator.ts'\n")
+  project.write(
+    'runner.mjs',
+    `import { KopfRunner } from 'kopf/testing'
+    const runner = new KopfRunner(['run', 'main.ts', '--embedded'])
+    await runner.until('is ready at https://')
+    await runner.stop()
+    console.log(runner.exitCode, runner.error)`,
+  )
+  expect(await project.run(process.execPath, ['runner.mjs'])).toEqual({ code: 0, output: '0 undefined\n' })
+})
