@@ -12,38 +12,18 @@ import type {
   WriteOptions,
 } from '../client/client-options.ts'
 import type { ConnectionInfo } from '../client/credentials.ts'
-import type { Body } from '../core/handling/args.ts'
 import type { KubeObject, ObjectMeta } from '../kube/objects.ts'
 import type { CustomResource, ObjectOf, OpenObject, ResourceLike } from '../kube/resources.ts'
 import type { RunOptions } from '../operator.ts'
-import { type Duration, toMs } from '../util/duration.ts'
+import { toMs } from '../util/duration.ts'
+import { isDeepEqual } from '../util/equality.ts'
 import { createLogSink, type LogSink } from '../util/log.ts'
 import type { Transport } from '../util/transport.ts'
 import type { ClusterClock } from './cluster-clock.ts'
+import type { NewObject, SettledOptions, Where } from './cluster-options.ts'
 import { describeLogs, describeObject, stillRunning } from './complaints.ts'
 import type { ClusterFaults, ClusterRequests, Site } from './site.ts'
 import { type WaitOptions, waitFor } from './waiting.ts'
-
-/** An object to be created, in few words; the rest is known from the resource. */
-export type NewObject<T> = Partial<Body<Omit<T, 'apiVersion' | 'kind' | 'metadata'>>> & {
-  readonly name?: string
-  /** That of the cluster unless told. */
-  readonly namespace?: string
-  readonly labels?: Readonly<Record<string, string>>
-  readonly annotations?: Readonly<Record<string, string>>
-  /** Whatever else is to be in it. */
-  readonly metadata?: ObjectMeta
-}
-
-interface Where {
-  /** That of the cluster unless told. */
-  readonly namespace?: string
-}
-
-export interface SettledOptions extends WaitOptions {
-  /** How long nothing must have happened, by the clock of the cluster. Default: 5 seconds. */
-  readonly quiet?: Duration
-}
 
 /** What the start has put there. */
 interface ClusterContents {
@@ -116,10 +96,11 @@ export class Cluster implements RunOptions, AsyncDisposable {
     const present = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
     const body = { ...rest, metadata: { ...metadata, ...present } } as unknown as Partial<ObjectOf<R>>
     const created = (await this.client.create(resource, body)) as OpenObject
-    if (rest['status'] === undefined || created['status'] !== undefined) return created as ObjectOf<R>
+    const { status } = rest
+    if (status === undefined || isDeepEqual(created.status, status)) return created as ObjectOf<R>
     const { name: given = '', namespace: place } = created.metadata
     const options = { subresource: 'status', ...(place === undefined ? {} : { namespace: place }) }
-    return await this.client.patch(resource, given, { status: rest['status'] }, options)
+    return await this.client.patch(resource, given, { status }, options)
   }
 
   get<const R extends ResourceLike>(resource: R, name: string, options?: GetOptions): Promise<ObjectOf<R>> {
@@ -225,8 +206,13 @@ export class Cluster implements RunOptions, AsyncDisposable {
     return this.#site.kubeconfig()
   }
 
-  /** Stops what is still running, takes back what was put into a real cluster, and complains of operators left behind. */
+  /** As at the end of `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  /** Stops what is still running, takes back what was put into a real cluster, and complains of operators left behind. */
+  async stop(): Promise<void> {
     const left = this.clock.occupied('run')
     this.#closing.abort()
     try {

@@ -8,7 +8,8 @@ import type { JsonObject } from '../kube/objects.ts'
 import type { ObjectOf, ResourceLike } from '../kube/resources.ts'
 import type { Duration } from '../util/duration.ts'
 import type { LogLevel } from '../util/log.ts'
-import type { Cluster, NewObject } from './cluster.ts'
+import type { Cluster } from './cluster.ts'
+import type { NewObject } from './cluster-options.ts'
 
 /** Which handler is called, and what for; all but the id has a default. */
 export interface Situated<R extends ResourceLike, M> {

@@ -8,7 +8,7 @@ export class KnownResources {
   readonly #defined: readonly Resource[]
 
   constructor(definitions: readonly CustomResource<object>[]) {
-    this.#defined = definitions.filter(({ kind }) => kind !== undefined).map(fromDefinition)
+    this.#defined = definitions.map(fromDefinition)
   }
 
   describe(selector: ResourceSelector): Resource {

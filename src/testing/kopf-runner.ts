@@ -50,6 +50,7 @@ export class KopfRunner implements AsyncDisposable {
   readonly #child: ChildProcess
   readonly #ended: Promise<void>
   readonly #waiting = new Set<() => void>()
+  #isStopping = false
 
   constructor(args: readonly string[], options: KopfRunnerOptions = {}) {
     const { timeout = '30s', reraise = true, cwd, env } = options
@@ -82,6 +83,7 @@ export class KopfRunner implements AsyncDisposable {
 
   /** Tells it to stop, and waits for its end. Rejects with `error` where it has failed, unless `reraise` is false. */
   async stop(): Promise<void> {
+    this.#isStopping = true
     this.#child.kill('SIGTERM')
     if (!(await this.#within(() => this.exitCode !== undefined))) {
       this.#child.kill('SIGKILL')
@@ -115,7 +117,7 @@ export class KopfRunner implements AsyncDisposable {
         resolve()
       }
       child.once('error', (error) => end(null, `it cannot be started: ${error.message}`, error))
-      child.once('close', (code, signal) => end(code, whyFailed(code, signal)))
+      child.once('close', (code, signal) => end(code, this.#whyFailed(code, signal)))
     })
   }
 
@@ -144,9 +146,10 @@ export class KopfRunner implements AsyncDisposable {
     const shown = said === '' ? 'It has said nothing.' : `It has said:\n${said}`
     return new KopfError('KOPF_RUNNER', `Cannot run "kopf ${this.#args.join(' ')}": ${why}. ${shown}`, { cause })
   }
-}
 
-function whyFailed(code: number | null, signal: NodeJS.Signals | null): string | undefined {
-  if (code === 0) return undefined
-  return code === null ? `it was ended by ${signal}` : `it ended with the exit code ${code}`
+  #whyFailed(code: number | null, signal: NodeJS.Signals | null): string | undefined {
+    // Before it knows the signal, it ends as any process does: that is what was asked for.
+    if (code === 0 || (this.#isStopping && signal === 'SIGTERM')) return undefined
+    return code === null ? `it was ended by ${signal}` : `it ended with the exit code ${code}`
+  }
 }

@@ -12,7 +12,7 @@ import { createTestClient } from './site.ts'
 export function createLazyClient(definitions: readonly CustomResource<object>[], namespace: string): Client {
   const start = once(async () => {
     const server = new ApiServer()
-    await loadObjects(server, toCrds(definitions.filter(({ kind }) => kind !== undefined)))
+    await loadObjects(server, toCrds(definitions))
     return server
   })
   const transport = { send: async (...args: Parameters<ApiServer['send']>) => (await start()).send(...args) }

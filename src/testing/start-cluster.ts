@@ -10,7 +10,7 @@ import type { Site } from './site.ts'
 
 export interface StartClusterOptions {
   /** Custom resources whose definitions (CRDs) are to be there: what `defineResource` returns. */
-  readonly resources?: readonly CustomResource<never>[] | readonly CustomResource<object>[]
+  readonly resources?: readonly CustomResource<object>[]
   /** Objects to be there at the start, in this order; CRDs too. */
   readonly objects?: readonly { readonly apiVersion: string; readonly kind: string; readonly metadata: object }[]
   /** `real`: time passes as it does, for handlers that have timers of their own. Default: `skipping`. */
@@ -32,14 +32,13 @@ export interface StartClusterOptions {
  */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
   const { resources = [], objects = [], real = false, clock = 'skipping' } = options
-  const custom = resources as readonly CustomResource<object>[]
   const site = real === false ? openEmbedded({ isSkipping: clock === 'skipping' }) : await openReal(real)
   let definitions: readonly KubeObject[] = []
-  const tidy = () => (real === false ? Promise.resolve() : takeBack(site, custom, definitions))
+  const tidy = () => (real === false ? Promise.resolve() : takeBack(site, resources, definitions))
   try {
-    definitions = await install(site, custom)
+    definitions = await install(site, resources)
     for (const object of objects) await site.client.create(object)
-    return new Cluster(site, { resources: custom, tidy })
+    return new Cluster(site, { resources, tidy })
   } catch (error) {
     await tidy().catch(() => {})
     await site.close()

@@ -91,6 +91,13 @@ test('objects are created, read, changed and listed by the types of the resource
   await cluster.untilGone(Database, 'orders')
 })
 
+test('a status that the server makes itself is put on afterwards', async () => {
+  await using cluster = await startCluster({ real })
+  const containers = [{ name: 'main', image: 'none' }]
+  const pod = await cluster.create('pods', { name: 'web', spec: { containers }, status: { phase: 'Running' } })
+  expect(pod.status).toMatchObject({ phase: 'Running' })
+})
+
 test('what the definition does not allow is refused', async () => {
   await using cluster = await startCluster({ resources: [Database], real })
   await expect(cluster.create(Database, { name: 'orders', spec: { ...spec, size: 0 } })).rejects.toMatchObject({
@@ -168,7 +175,7 @@ test('an operator that is left behind is stopped, and complained of', async () =
   })
   const cluster = await startCluster({ resources: [Database], real })
   const running = await kopf.start(cluster)
-  await expect(cluster[Symbol.asyncDispose]()).rejects.toThrow(
+  await expect(cluster.stop()).rejects.toThrow(
     'Cannot close the cluster in good order: an operator was still running on it, and had to be stopped; start operators with',
   )
   await running.done

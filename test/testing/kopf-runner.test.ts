@@ -62,6 +62,12 @@ test('is stopped at the end of its scope', async () => {
   expect(left.exitCode).toBe(0)
 })
 
+test('can be stopped before it has begun: that is no failure', async () => {
+  const runner = start(['run', 'operator.ts', '--embedded'])
+  await runner.stop()
+  expect([runner.exitCode, runner.error]).toEqual([null, undefined])
+})
+
 test('says why the command has failed, when it is stopped', async () => {
   const runner = start(['run', 'nothing.ts'])
   await expect(runner.until('And here we are!')).rejects.toThrow(
