@@ -12,7 +12,7 @@ import type { Cluster } from './cluster.ts'
 import type { NewObject } from './cluster-options.ts'
 
 /** Which handler is called, and what for; all but the id has a default. */
-export interface Situated<R extends ResourceLike, M> {
+interface Situated<R extends ResourceLike, M> {
   /** Of the handler, without its field too; of a sub-handler, such as `users/alice`: then its parent is called. */
   readonly id: string
   /** Whose handler it is, where several have the id. With it, everything else is typed. */
