@@ -27,20 +27,17 @@ export function captureEvents(events: RecordedEvent[], objects: readonly object[
   }
 }
 
-/** Told to stop when it has waited for so long; what it waits for takes no time. */
+/** Told to stop when it has waited for so long, or by the signal; what it waits for takes no time. */
 export class CountedStop implements Stopped {
+  /** Follows the other without listening to it: that may be of a whole program. */
+  readonly signal: AbortSignal
   readonly #limitMs: number
   readonly #controller = new AbortController()
   #waitedMs = 0
 
   constructor(limit: Duration, signal: AbortSignal) {
     this.#limitMs = toMs(limit, '`stopAfter`')
-    if (signal.aborted) this.#controller.abort()
-    else signal.addEventListener('abort', () => this.#controller.abort(), { once: true, signal: this.signal })
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal
+    this.signal = AbortSignal.any([signal, this.#controller.signal])
   }
 
   get reason(): DaemonStoppingReason | undefined {

@@ -41,7 +41,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
   readonly signal: AbortSignal
   readonly transport?: Transport
   readonly connection?: ConnectionInfo
-  readonly namespaces?: readonly string[]
+  readonly namespaces?: NonNullable<RunOptions['namespaces']>
   readonly logging: LogSink
   /** What operators have logged, debug messages too: `[default/orders] Handler 'create' succeeded.` */
   readonly logs: string[] = []
@@ -61,7 +61,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
     this.signal = this.#closing.signal
     if (transport !== undefined) this.transport = transport
     if (connection !== undefined) this.connection = connection
-    if (namespaces !== undefined) this.namespaces = namespaces as readonly string[]
+    if (namespaces !== undefined) this.namespaces = namespaces
     this.namespace = site.namespace
     this.client = site.client
     this.logging = createLogSink({
@@ -92,7 +92,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
    */
   async create<const R extends ResourceLike>(resource: R, object: NewObject<ObjectOf<R>>): Promise<ObjectOf<R>> {
     const { name, namespace, labels, annotations, metadata, ...rest } = object as NewObject<OpenObject>
-    const named = { ...metadata, name, namespace, labels, annotations }
+    const named = { name, namespace, labels, annotations }
     const present = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
     const body = { ...rest, metadata: { ...metadata, ...present } } as unknown as Partial<ObjectOf<R>>
     const created = (await this.client.create(resource, body)) as OpenObject

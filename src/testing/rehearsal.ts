@@ -5,7 +5,7 @@
 import { causeArgs } from '../core/handling/cycle.ts'
 import type { Handler } from '../core/handling/handler.ts'
 import { attempt, type InvokeOptions } from '../core/handling/invoke.ts'
-import { kindOf } from '../core/handling/kinds.ts'
+import { kindOf, type Room } from '../core/handling/kinds.ts'
 import { ChildrenRetry, type Outcome } from '../core/handling/outcomes.ts'
 import { checkResult, collectWish, type Wishes } from '../core/handling/results.ts'
 import { type Situation, selectHandlers, whyNot } from '../core/handling/select.ts'
@@ -31,6 +31,19 @@ export interface RehearsalOptions {
 
 /** Nobody watches over the calls: the test has a time limit of its own. */
 const watch: InvokeOptions['watch'] = { begin: () => ({ returned: () => {}, settled: () => {} }) }
+
+const retryArgs = ['retry', 'started', 'runtime']
+
+/** What belongs to one call, by room. */
+const ownArgs: Readonly<Record<Room, readonly string[]>> = {
+  change: [...retryArgs, 'patch', 'subhandler', 'execute'],
+  background: [...retryArgs, 'patch'],
+  admission: [...retryArgs, 'patch'],
+  event: ['patch'],
+  index: retryArgs,
+  activity: retryArgs,
+  conversion: [],
+}
 
 export class Rehearsal {
   readonly wishes: Wishes = { merge: {}, fns: [] }
@@ -58,7 +71,7 @@ export class Rehearsal {
       handler,
       { startedMs, retries },
       {
-        args: (retryArgs) => this.#argsOf(handler, { ...retryArgs, ...children.args, patch, param: handler.param }),
+        args: (retryArgs) => this.#argsOf(handler, { ...retryArgs, ...children.args, patch }),
         finish: async (result) => {
           await children.finish()
           return checkOf(handler)(handler, patch, result)
@@ -70,10 +83,13 @@ export class Rehearsal {
     return outcome
   }
 
-  #argsOf(handler: Handler, own: object): object {
+  /** No more than handlers of its room are called with. */
+  #argsOf(handler: Handler, own: Readonly<Record<string, unknown>>): object {
     const { args, cause } = this.#given
-    const isChange = kindOf(handler)?.room === 'change' && cause !== undefined
-    return join(args(), isChange ? causeArgs(cause, handler) : {}, handler.conversion ?? {}, own)
+    const room = kindOf(handler)?.room ?? 'change'
+    const given = Object.fromEntries(ownArgs[room].map((name) => [name, own[name]]))
+    const told = room === 'change' && cause !== undefined ? causeArgs(cause, handler) : {}
+    return join(args(), told, given, handler.conversion ?? {}, { param: handler.param })
   }
 
   /** As in an operator: the parent is called again for as long as any of them is not finished. */

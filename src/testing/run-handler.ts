@@ -138,12 +138,12 @@ class HandlerTrial {
   }
 
   #argsOfRoom(scene: Scene): object {
-    const { event = 'ADDED', stopAfter = 0 } = this.#options
+    const { event = 'ADDED', stopAfter = this.#handler.background?.rhythm ? Infinity : 0 } = this.#options
     switch (kindOf(this.#handler)?.room) {
       case 'event':
         return { event: { type: event, object: scene.body } }
       case 'background':
-        return { stopped: new CountedStop(this.#handler.background?.rhythm ? '1h' : stopAfter, this.#signal) }
+        return { stopped: new CountedStop(stopAfter, this.#signal) }
       case 'admission':
         return this.#admissionArgs(scene)
       default:

@@ -9,6 +9,7 @@ import {
   TemporaryError,
 } from 'kopf'
 import { runHandler, startCluster } from 'kopf/testing'
+import { WebhookServer } from 'kopf/webhooks'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 
@@ -284,6 +285,33 @@ describe('every kind of handler', () => {
       'Cannot run the sub-handler "users/carol": "users" has not declared it; called were "users/alice", "users/bob", "users"',
     )
   })
+})
+
+test('handlers are given no more than in an operator', async () => {
+  const kopf = new Operator()
+  const names: string[][] = []
+  const look = (args: object) => void names.push(Object.keys(args).sort())
+  kopf.on.event(Database, look)
+  kopf.index(Database, look)
+  kopf.on.create(Database, look)
+  kopf.on.validate(Database, look)
+  kopf.timer(Database, { interval: 1 }, look)
+  kopf.on.probe(look)
+  for (const { id, kind } of kopf.registry.handlers) {
+    await runHandler(kopf, { resource: Database, id, kind: kind as 'event', spec })
+  }
+  const rehearsed = names.splice(0)
+  kopf.on.startup(({ settings }) => {
+    settings.admission.server = new WebhookServer({ addr: '127.0.0.1', host: '127.0.0.1' })
+    settings.admission.managed = 'testing.kopf.dev'
+  })
+  await using cluster = await startCluster({ resources: [Database] })
+  await using running = await kopf.start(cluster)
+  await running.ready
+  await cluster.create(Database, { name: 'orders', spec })
+  await cluster.settled()
+  // Probes are only asked when somebody looks.
+  for (const one of rehearsed.slice(0, -1)) expect(names).toContainEqual(one)
 })
 
 test('events are kept, not posted', async () => {
