@@ -38,7 +38,7 @@ function start(args: readonly string[], { env, ...options }: KopfRunnerOptions =
 
 const object = resolve('examples/01-minimal/object.yaml')
 
-test('runs an operator until it is stopped', async () => {
+test('runs an operator until it is stopped', { timeout: 60_000 }, async () => {
   await using runner = start(['run', 'operator.ts', '--embedded', '--apply', object])
   await runner.until('And here we are! value')
   await runner.until(/Creation is processed: \d succeeded/)
@@ -50,16 +50,6 @@ test('runs an operator until it is stopped', async () => {
   expect(runner.stderr).toContain('And here we are!')
   expect(runner.output).toContain(runner.stdout.slice(0, 50))
   expect(process.listeners('exit').filter(({ name }) => name === 'kill')).toEqual([])
-})
-
-test('is stopped at the end of its scope', async () => {
-  let left: KopfRunner
-  {
-    await using runner = start(['run', 'operator.ts', '--embedded', '--apply', object])
-    await runner.until('And here we are!')
-    left = runner
-  }
-  expect(left.exitCode).toBe(0)
 })
 
 test('can be stopped before it has begun: that is no failure', async () => {
@@ -85,14 +75,19 @@ test('keeps the failure to itself where it is told to', async () => {
   expect([runner.exitCode, runner.stderr]).toEqual([2, expect.stringContaining('--no-such-option')])
 })
 
-test('passes the environment on', async () => {
-  await using runner = start(['run', 'operator.ts', '--embedded'], { env: { FAIL: 'yes' } })
-  await runner.until('no way')
+test('passes the environment on, and is stopped at the end of its scope', async () => {
+  let left: KopfRunner
+  {
+    await using runner = start(['run', 'operator.ts', '--embedded'], { env: { FAIL: 'yes' } })
+    await runner.until('no way')
+    left = runner
+  }
+  expect(left.exitCode).toBe(0)
 })
 
-test('does not wait for ever: neither for a text, nor for the end', async () => {
+test('does not wait for ever: neither for a text, nor for the end', { timeout: 60_000 }, async () => {
   const runner = start(['run', 'operator.ts', '--embedded', '--apply', object], { env: { HANG: 'yes' }, timeout: '1s' })
-  await vi.waitFor(() => expect(runner.output).toContain('And here we are!'), 25_000)
+  await vi.waitFor(() => expect(runner.output).toContain('And here we are!'), 50_000)
   await expect(runner.until('Never')).rejects.toThrow('it has not said "Never" in 1 s')
   await expect(runner.stop()).rejects.toThrow('it was killed, since it has not stopped in 1 s')
   expect(runner.exitCode).toBeNull()
