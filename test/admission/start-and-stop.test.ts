@@ -120,7 +120,7 @@ test('one that is stopped before its server is up ends, and has written nothing'
   const { starting } = begin(kopf, { transport: wire, signal: controller.signal })
   await lab.untilLogged(`Watching widgets.v1.${lab.group}`)
   controller.abort()
-  await starting
+  await expect(starting).rejects.toMatchObject({ code: 'KOPF_STOPPED' })
   await lab.stopAll()
   expect(events).toEqual(['told to end'])
   expect(tellings(wire)).toEqual([])
