@@ -33,7 +33,7 @@ afterEach(() => folder.remove())
 
 function start(args: readonly string[], { env, ...options }: KopfRunnerOptions = {}): KopfRunner {
   const inherited = { NODE_OPTIONS: flags.join(' '), KUBECONFIG: undefined, HOME: folder.path }
-  return new KopfRunner(args, { cwd: folder.path, env: { ...inherited, ...env }, ...options })
+  return new KopfRunner(args, { cwd: folder.path, env: { ...inherited, ...env }, timeout: '50s', ...options })
 }
 
 const object = resolve('examples/01-minimal/object.yaml')
@@ -75,7 +75,7 @@ test('keeps the failure to itself where it is told to', async () => {
   expect([runner.exitCode, runner.stderr]).toEqual([2, expect.stringContaining('--no-such-option')])
 })
 
-test('passes the environment on, and is stopped at the end of its scope', async () => {
+test('passes the environment on, and is stopped at the end of its scope', { timeout: 60_000 }, async () => {
   let left: KopfRunner
   {
     await using runner = start(['run', 'operator.ts', '--embedded'], { env: { FAIL: 'yes' } })

@@ -157,6 +157,26 @@ test('with the clock of this machine nothing is skipped', async () => {
   await cluster.clock.advance('10ms')
 })
 
+test('a handler that does not come back from the real world is not waited for beyond all patience', async () => {
+  const kopf = new Operator()
+  const { promise, resolve } = withResolvers()
+  kopf.on.create('configmaps', () => promise)
+  await using cluster = await startCluster()
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  const waiting = cluster.until('configmaps', name, ({ data }) => data?.done === 'yes', { patience: '600ms' })
+  await expect(waiting).rejects.toThrow('seconds of real time (raise `patience` if handlers wait for something real)')
+  resolve()
+})
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = () => {}
+  const promise = new Promise<void>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}
+
 test('patience with the real world has an end, and is told apart from time', async () => {
   await using cluster = await startCluster()
   const waiting = cluster.until('configmaps', name, () => true, { patience: '50ms' })
