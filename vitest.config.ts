@@ -29,7 +29,10 @@ const config: ViteUserConfig = defineConfig({
         extends: true,
         test: {
           name: 'real',
-          include: ['test/{conformance,handlers,daemons,timers,indexing,activities,admission,real}/**/*.test.ts'],
+          include: [
+            'test/{conformance,handlers,daemons,timers,indexing,activities,admission,discovery,scope,peering,election,embedding,real}/**/*.test.ts',
+            'test/testing/cluster.test.ts',
+          ],
           env: { KOPF_TEST_CLUSTER: 'real' },
           globalSetup: ['test/support/real-cluster.setup.ts'],
           fileParallelism: false,

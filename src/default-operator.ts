@@ -12,8 +12,10 @@ export function getDefaultOperator(): Operator {
   return place[shared]
 }
 
-export function setDefaultOperator(operator: Operator): void {
-  place[shared] = operator
+/** Without one, a new operator is made when it is next asked for. */
+export function setDefaultOperator(operator: Operator | undefined): void {
+  if (operator === undefined) delete place[shared]
+  else place[shared] = operator
 }
 
 /** Registers on the operator that is the default one at that moment. */

@@ -12,10 +12,12 @@ export {
 } from './client/api-error.ts'
 export type { Client } from './client/client.ts'
 export { ConnectionError } from './client/connection-error.ts'
-export { ConnectionInfo, type ConnectionInfoOptions } from './client/credentials.ts'
+export { ConnectionInfo, type ConnectionInfoOptions, type Impersonation } from './client/credentials.ts'
 export { type KubeconfigLoginOptions, loginWithKubeconfig } from './client/kubeconfig.ts'
-export { loginWithServiceAccount } from './client/service-account.ts'
+export { loginWithServiceAccount, type ServiceAccountLoginOptions } from './client/service-account.ts'
+export { loginViaClient } from './client/via-client.ts'
 export type { Diff, DiffItem, DiffOperation, Reason } from './core/causation/causes.ts'
+export type { ExplainedChange, Explanation, HandlerVerdict, StoredProgress } from './core/explaining/explanation.ts'
 export type {
   ActivityArgs,
   AdmissionArgs,

@@ -1,10 +1,12 @@
 /** The operator: a registry of handlers that can be started. The one way to write an operator of any size. */
 
-import type { ConnectionInfo } from './client/credentials.ts'
+import { explainObject } from './core/explaining/explain.ts'
+import type { Explanation } from './core/explaining/explanation.ts'
 import type {
   ActivityArgs,
   ActivityOptions,
   ArgsOf,
+  Body,
   ChangeArgs,
   ConvertArgs,
   Converted,
@@ -22,9 +24,12 @@ import { createHandler } from './core/handling/register.ts'
 import { Registry } from './core/handling/registry.ts'
 import { createSettings, type PartialSettings, type Settings } from './core/settings.ts'
 import { KopfError } from './errors.ts'
-import type { ObjectOf, ResourceDefinition, ResourceLike } from './kube/resources.ts'
+import type { KubeObject } from './kube/objects.ts'
+import type { ObjectOf, Resource, ResourceDefinition, ResourceLike } from './kube/resources.ts'
+import { copyMemo } from './running/memos.ts'
 import { startOperator } from './running/run.ts'
-import type { RunningOperator, RunOptions } from './running/run-options.ts'
+import type { LoginAnswer, RunningOperator, RunOptions } from './running/run-options.ts'
+import { systemClock } from './util/clock.ts'
 import { untilSignal } from './util/signals.ts'
 
 export type { RunningOperator, RunOptions }
@@ -169,7 +174,7 @@ export interface On<M> {
   /** After everything else has ended. */
   readonly cleanup: RegisterActivity<M>
   /** How to reach the cluster; without any, the service account of the pod, or the kubeconfig. */
-  readonly login: RegisterActivity<M, ConnectionInfo | null | undefined>
+  readonly login: RegisterActivity<M, LoginAnswer>
   /** What the liveness endpoint tells, by id. */
   readonly probe: RegisterActivity<M>
   /** A new object, or one seen for the first time. */
@@ -193,7 +198,7 @@ export interface On<M> {
 }
 
 export interface OperatorOptions<M extends object> {
-  /** For messages. */
+  /** For messages, and of the Lease where `settings.election` does not name one. */
   readonly name?: string
   /** Makes the memo: every object gets a copy of it as `memo`, one level deep, or what its method `clone` returns. */
   readonly memo?: () => M & { clone?(): M }
@@ -274,6 +279,11 @@ export class Operator<M extends object = Record<string, unknown>> {
     return this.#registry
   }
 
+  /** A memo as the operator itself has it; objects get copies. */
+  createMemo(): M {
+    return this.#memo()
+  }
+
   /** Adds the handlers of another operator, or what a plugin does. */
   // biome-ignore lint/suspicious/noExplicitAny: an operator with any memo can be merged; its handlers get ours.
   use(other: Operator<any> | Plugin<M>): this {
@@ -293,12 +303,25 @@ export class Operator<M extends object = Record<string, unknown>> {
   /** Starts it in the background: `await using running = await operator.start()`. */
   start(options: RunOptions = {}): Promise<RunningOperator> {
     const blueprint = {
+      name: this.name,
       registry: this.#registry,
       settings: this.settings,
       lifecycle: this.#lifecycle,
-      memo: this.#memo(),
+      memo: this.createMemo(),
     }
     return startOperator(blueprint, options)
+  }
+
+  /** What is stored on an object, and why each handler is called for it or is not. Calls filters, and no handler. */
+  explain(resource: Resource, body: Body<Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>>): Explanation {
+    return explainObject({
+      registry: this.#registry,
+      settings: this.settings,
+      resource,
+      body: body as KubeObject,
+      memo: () => copyMemo(this.#memo()),
+      nowMs: systemClock.now(),
+    })
   }
 
   /** Runs it until the process is told to stop, or it fails. */

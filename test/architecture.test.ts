@@ -19,10 +19,12 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   // The front door and what stands in it.
   '': ['running', 'core', 'client', 'kube', 'util'],
   cli: ['', 'server', 'client', 'kube', 'util'],
+  // Operators from outside, and their handlers one by one: of `running` only what finds resources, and no feature by itself.
+  testing: ['', 'running', 'server', 'core', 'client', 'kube', 'util'],
 }
 
 /** Inside core, from the bottom up. */
-const core = ['watching', 'queueing', 'causation', 'patching', 'persistence', 'settings', 'handling']
+const core = ['watching', 'queueing', 'causation', 'patching', 'persistence', 'settings', 'handling', 'explaining']
 
 interface Source {
   readonly path: string
@@ -100,6 +102,17 @@ test('webhook servers know no more of core than one that a user writes', () => {
   expect(new Set(known)).toEqual(new Set(['core/webhook-server.ts']))
 })
 
+test('nobody needs the testing kit, and it looks into no more of a run than what the cluster serves', () => {
+  const users = sources.filter(
+    ({ room, imports }) => room !== 'testing' && imports.some((one) => roomOf(one) === 'testing'),
+  )
+  expect(users.map(({ path }) => path)).toEqual([])
+  const known = sources
+    .filter(({ room }) => room === 'testing')
+    .flatMap(({ imports }) => imports.filter((target) => target.startsWith('running/')))
+  expect(new Set(known)).toEqual(new Set(['running/insights.ts']))
+})
+
 test('the words of Kubernetes need no platform: kube imports no node module', () => {
   const offenders = sources.filter(
     ({ room, imports }) => room === 'kube' && imports.some((one) => one.startsWith('node:')),
@@ -137,21 +150,46 @@ test.each([
   [
     'the environment',
     /\bprocess\.env\b/,
-    ['cli/environment.ts', 'client/kubeconfig.ts', 'client/service-account.ts', 'webhooks/program.ts'],
+    [
+      'cli/environment.ts',
+      'client/identity.ts',
+      'client/kubeconfig.ts',
+      'client/proxy.ts',
+      'client/service-account.ts',
+      'testing/kopf-runner.ts',
+      'util/program.ts',
+    ],
   ],
-  ['other programs', /'node:child_process'/, ['cli/compile.ts', 'webhooks/program.ts']],
+  ['other programs', /'node:child_process'/, ['cli/compile.ts', 'testing/kopf-runner.ts', 'util/program.ts']],
+  [
+    'ending the process',
+    /\bprocess\.(exit|abort|kill|reallyExit)\b/,
+    ['cli/main.ts', 'cli/ending.ts', 'cli/commands/dev.ts', 'cli/compile-process.ts', 'util/signals.ts'],
+  ],
+  [
+    'what listens to the process',
+    /\bprocess\.(on|once|addListener)\(/,
+    [
+      'util/signals.ts',
+      'cli/compile.ts',
+      'cli/compile-process.ts',
+      'cli/dev/rebuild.ts',
+      'testing/kopf-runner.ts',
+      'util/program.ts',
+    ],
+  ],
   ['the console', /\bconsole\./, []],
   [
     'standard output and error',
     /\bprocess\.(stdout|stderr)\b/,
-    ['cli/main.ts', 'cli/commands/run.ts', 'cli/commands/server.ts', 'util/log.ts'],
+    ['cli/main.ts', 'cli/terminal.ts', 'cli/commands/run.ts', 'cli/commands/server.ts', 'util/log.ts'],
   ],
   ['calling functions of the user', /\bhandler\.fn\b.*\)\(/, ['core/handling/invoke.ts']],
   ['threads', /\bnew Worker\(/, ['features/workers/worker-thread.ts']],
   [
     'connections to others',
     /\{[^}]*\b(request|connect)\b[^}]*\} from 'node:(https?|net|tls)'/,
-    ['client/transport.ts', 'client/peer-certificate.ts', 'server/webhooks/call.ts'],
+    ['client/transport.ts', 'client/tunnel.ts', 'client/peer-certificate.ts', 'server/webhooks/call.ts'],
   ],
   [
     'listening on a port',
@@ -167,5 +205,5 @@ test('there are no default exports and no re-exporting indexes but the entries',
   const defaults = sources.filter(({ text }) => /^export default/m.test(text)).map(({ path }) => path)
   const indexes = sources.filter(({ path }) => path.endsWith('index.ts')).map(({ path }) => path)
   expect(defaults).toEqual([])
-  expect(indexes.sort()).toEqual(['index.ts', 'server/index.ts', 'webhooks/index.ts'])
+  expect(indexes.sort()).toEqual(['index.ts', 'server/index.ts', 'testing/index.ts', 'webhooks/index.ts'])
 })

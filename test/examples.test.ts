@@ -1,6 +1,8 @@
 /** Every example is run on the embedded server, with the objects of its folder, and keeps what its README promises. */
+import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import type { CustomResource, Operator, RunningOperator, RunOptions } from 'kopf'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { toCrds } from '../src/kube/crd.ts'
@@ -257,6 +259,40 @@ test('17: an object is there in both versions', async () => {
     'conversion webhook for example.com/v1, Kind=Database failed: Cannot convert Database "default/orders" ' +
       'from example.com/v1 to example.com/v2: "much" is no number of Gi',
   )
+})
+
+test('18: of two operators one stands back, and goes on when the other is gone', async () => {
+  await run('18-peering', { identity: 'deployed' })
+  await lab.untilLogged('Looking after')
+  const path = '/apis/kopf.dev/v1/namespaces/default/kopfpeerings/default'
+  const lastseen = new Date(lab.clock.now()).toISOString()
+  await patch(path, { status: { other: { priority: 666, lifetime: 60, lastseen } } })
+  await lab.untilLogged('Not looking after')
+  await until(path, ({ status }) => status['other'] === undefined)
+  const said = () => lab.logs.flatMap((line) => /Looking|Not looking|Pausing|Resuming/.exec(line)?.[0] ?? [])
+  await lab.until(() => said().length === 5)
+  expect(said()).toEqual(['Looking', 'Pausing', 'Not looking', 'Resuming', 'Looking'])
+  expect(linesOf(example)).toContain(`Not looking after ${example} any more: operator-pausing`)
+})
+
+test('the definitions of the example are those of the package', async () => {
+  const definitions = await parseYaml(readFileSync('peering.yaml', 'utf8'))
+  const shown = await parseYaml(readFileSync(join('examples', '18-peering', 'object.yaml'), 'utf8'))
+  expect(shown).toEqual(expect.arrayContaining(definitions))
+})
+
+test('19: a database becomes ready, and its tests pass', async () => {
+  await run('19-testing')
+  const { status } = await until(`${databasesPath}/orders`, ({ status }) => status?.['phase'] === 'Ready')
+  expect(status).toMatchObject({ url: 'postgres://orders', checks: 1 })
+  const flags = ['--import', 'tsx', '--conditions=source', '--test', '--test-reporter=spec']
+  const { NODE_OPTIONS: _, ...env } = process.env
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, 'examples/19-testing/operator.test.ts'], {
+    env,
+  })
+  const readme = readFileSync('examples/19-testing/README.md', 'utf8')
+  for (const [line] of readme.matchAll(/^✔ .*$/gm)) expect(stdout).toContain(line)
+  expect(stdout).toMatch(/pass 4\n.*fail 0/)
 })
 
 test('each example is short, has an object, says what one will see, and is run here', () => {

@@ -51,6 +51,7 @@ test('kopf exports these names', async () => {
       "isUnprocessable",
       "label",
       "lifecycles",
+      "loginViaClient",
       "loginWithKubeconfig",
       "loginWithServiceAccount",
       "none",
@@ -73,6 +74,17 @@ test('kopf/server exports these names', async () => {
       "ApiServer",
       "startServer",
       "toKubeconfig",
+    ]
+  `)
+})
+
+test('kopf/testing exports these names', async () => {
+  expect(Object.keys(await import('kopf/testing')).sort()).toMatchInlineSnapshot(`
+    [
+      "KopfRunner",
+      "SkippingClock",
+      "runHandler",
+      "startCluster",
     ]
   `)
 })

@@ -10,7 +10,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { KopfError } from '../errors.ts'
-import type { CompileAnswer, CompileRequest } from './compile-process.ts'
+import type { BundleRequest } from './bundling.ts'
+import type { CompileAnswer } from './compile-process.ts'
 import { explainFileProblem } from './file-problems.ts'
 
 export interface Compiled extends AsyncDisposable {
@@ -48,7 +49,7 @@ export function compileModule(path: string, folder: string): Promise<CompiledMod
   return build({ targets: [path], folder, shape: 'module' })
 }
 
-async function build(request: Omit<CompileRequest, 'output'>): Promise<CompiledModule> {
+async function build(request: Omit<BundleRequest, 'output'>): Promise<CompiledModule> {
   const output = await createOutput()
   const remove = () => rmSync(output, { recursive: true, force: true })
   // Also where a file ends the process while it is loaded.
@@ -66,7 +67,8 @@ async function build(request: Omit<CompileRequest, 'output'>): Promise<CompiledM
   }
 }
 
-async function createOutput(): Promise<string> {
+/** Removed by whoever asks for it. */
+export async function createOutput(): Promise<string> {
   try {
     // Its real path, or the places in source maps would be wrong where the folder is a link.
     return await realpath(await mkdtemp(join(tmpdir(), 'kopf-run-')))
@@ -77,7 +79,7 @@ async function createOutput(): Promise<string> {
 }
 
 /** With the flags of this process, so that packages are found as here; but nobody debugs it, and it says nothing. */
-async function buildElsewhere(request: CompileRequest): Promise<void> {
+async function buildElsewhere(request: BundleRequest): Promise<void> {
   // The ending is that of this file: the sources are run as they are in development.
   const program = fileURLToPath(import.meta.url).replace(/compile(\.[jt]s)$/, 'compile-process$1')
   const child = fork(program, {

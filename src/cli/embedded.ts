@@ -1,17 +1,9 @@
 /** The embedded API server for a command: started, filled from files, introduced to people. For `server` and `run`. */
-import { readFile } from 'node:fs/promises'
 import { InvalidArgumentError, Option } from 'commander'
 import { KopfError } from '../errors.ts'
 import type { RunningServer } from '../server/start.ts'
-import { parseYaml, YamlError } from '../util/yaml.ts'
-import { explainFileProblem } from './file-problems.ts'
 import { writeKubeconfig } from './kubeconfig-file.ts'
-
-/** Objects, and the file they come from, for messages. */
-export interface Manifest {
-  readonly file?: string
-  readonly objects: readonly unknown[]
-}
+import type { Manifest } from './manifests.ts'
 
 export interface EmbeddedOptions {
   readonly port: number
@@ -25,6 +17,8 @@ export interface Embedded extends AsyncDisposable {
   readonly server: RunningServer
   /** Where it is, what is in it, how to use it. */
   readonly greeting: string
+  /** The path of the file, as a shell takes it. */
+  readonly kubeconfig: string
 }
 
 export function portOption(): Option {
@@ -38,15 +32,6 @@ export function portOption(): Option {
 
 export function collect(value: string, values: readonly string[] = []): readonly string[] {
   return [...values, value]
-}
-
-export async function readManifest(file: string): Promise<Manifest> {
-  try {
-    return { file, objects: await parseYaml(await readFile(file, 'utf8')) }
-  } catch (error) {
-    const why = error instanceof YamlError ? error.message : explainFileProblem(error)
-    throw new KopfError('KOPF_FILE', `Cannot read "${file}": ${why}`, { cause: error })
-  }
 }
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
@@ -68,7 +53,8 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
       await written[Symbol.asyncDispose]()
       await server.stop()
     }
-    return { server, greeting: greet(server, written.path, loaded), [Symbol.asyncDispose]: stop }
+    const quoted = quote(written.path)
+    return { server, kubeconfig: quoted, greeting: greet(server, quoted, loaded), [Symbol.asyncDispose]: stop }
   } catch (error) {
     await server.stop()
     throw error
@@ -81,8 +67,11 @@ function rethrowFrom(file: string | undefined, error: unknown): never {
   throw new KopfError(error.code, `${file}: ${error.message}`, { cause: error })
 }
 
-function greet({ url }: RunningServer, path: string, loaded: readonly string[]): string {
-  const quoted = /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+function quote(path: string): string {
+  return /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
+}
+
+function greet({ url }: RunningServer, quoted: string, loaded: readonly string[]): string {
   const created = loaded.length === 0 ? [] : ['Created at the start:', ...loaded.map((name) => `  ${name}`), '']
   const lines = [
     `The embedded Kubernetes API server is ready at ${url}`,

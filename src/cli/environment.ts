@@ -2,7 +2,7 @@
  * Options from environment variables, by the rule of Kopf: `KOPF_<COMMAND>_<NAME>`, lists with spaces between. What is on
  * the command line wins. The only file of the commands that reads the environment.
  */
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 
 type VariableType = 'text' | 'flag' | 'list'
 
@@ -19,17 +19,35 @@ const flags: Readonly<Record<string, boolean>> = {
   ...Object.fromEntries(['0', 'false', 'f', 'no', 'n', 'off', ''].map((word) => [word, false])),
 }
 
+/** `KOPF_RUN_LOG_FORMAT` */
+export function variableName(command: Command, { name }: Variable): string {
+  return `KOPF_${command.name().toUpperCase()}_${name}`
+}
+
 /** Fills in the options that the command line does not have. */
 export function readEnvironment(command: Command, variables: readonly Variable[]): void {
-  for (const { name, type, option } of variables) {
-    const variable = `KOPF_${command.name().toUpperCase()}_${name}`
+  for (const each of variables) {
+    const { type, option } = each
+    const variable = variableName(command, each)
     const text = process.env[variable]
     const source = command.getOptionValueSource(option)
     if (text === undefined || (source !== undefined && source !== 'default')) continue
-    const value = readers[type](text.trim(), (expected) =>
-      command.error(`error: environment variable ${variable} is ${JSON.stringify(text)}. Expected ${expected}.`),
-    )
-    if (value !== undefined) command.setOptionValueWithSource(option, value, 'env')
+    const refuse = (why: string) =>
+      command.error(`error: environment variable ${variable} is ${JSON.stringify(text)}. ${why}`)
+    const value = readers[type](text.trim(), (expected) => refuse(`Expected ${expected}.`))
+    if (value !== undefined) command.setOptionValueWithSource(option, checked(command, option, value, refuse), 'env')
+  }
+}
+
+/** As the option itself would take it. */
+function checked(command: Command, option: string, value: unknown, refuse: (why: string) => never): unknown {
+  const { parseArg } = command.options.find((one) => one.attributeName() === option) ?? {}
+  if (typeof value !== 'string' || parseArg === undefined) return value
+  try {
+    return parseArg(value, undefined)
+  } catch (error) {
+    if (!(error instanceof InvalidArgumentError)) throw error
+    return refuse(error.message)
   }
 }
 

@@ -3,9 +3,9 @@ import { ApiError } from '../client/api-error.ts'
 import { ConnectionError } from '../client/connection-error.ts'
 import { KopfError } from '../errors.ts'
 
-/** Adds to an error what only the command knows; anything that nobody expects stays as it is. */
+/** Adds to an error what only the command knows of its deepest cause; anything that nobody expects stays as it is. */
 export function toRunError(error: unknown): unknown {
-  const advice = causesOf(error).map(adviceFor).find(Boolean)
+  const advice = causesOf(error).reverse().map(adviceFor).find(Boolean)
   if (advice === undefined || !(error instanceof KopfError)) return error
   return new KopfError(error.code, `${error.message}\n${advice}`, { cause: error })
 }
@@ -26,6 +26,7 @@ function adviceFor(error: unknown): string | undefined {
   return undefined
 }
 
+/** The error first, then what it came of. */
 function causesOf(error: unknown): unknown[] {
   const chain: unknown[] = []
   for (let one = error; one !== undefined && one !== null && chain.length < 10; one = (one as Error).cause)

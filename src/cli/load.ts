@@ -2,12 +2,13 @@
  * From files and modules to one operator: `commands/run.ts` says which, compile.ts makes them what Node can import. An
  * operator is what a file exports by default, else what was registered on the default one. Never starts anything.
  */
-import { stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { readdir, stat } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { getDefaultOperator } from '../default-operator.ts'
 import { KopfError } from '../errors.ts'
 import { isOperator, type Operator } from '../operator.ts'
+import { suggestName } from '../util/suggestions.ts'
 import { type Compiled, compile } from './compile.ts'
 import { explainFileProblem } from './file-problems.ts'
 import { isMissingKopf, nothingRegistered, toLoadError } from './load-problems.ts'
@@ -26,7 +27,7 @@ export interface Loaded extends AsyncDisposable {
 
 type Module = Readonly<Record<string, unknown>>
 
-interface Target {
+export interface Target {
   /** As the user named it. */
   readonly name: string
   /** An absolute path, or the name of a package. */
@@ -35,22 +36,33 @@ interface Target {
 }
 
 /** Files are loaded in their order, then modules; what they register is put together into the first operator. */
-export async function loadOperator({ files, modules, folder }: LoadOptions): Promise<Loaded> {
-  // Before anything is loaded: traces then tell of the user's files.
-  process.setSourceMapsEnabled(true)
-  const targets = [...files.map((name) => toFile(name, folder)), ...modules.map((name) => toModule(name, folder))]
-  for (const { name, address, isFile } of targets) if (isFile) await checkFile(name, address)
-  const { imports, ...disposable } = await prepare(targets, folder)
+export async function loadOperator(options: LoadOptions): Promise<Loaded> {
+  const targets = await findTargets(options)
+  const { imports, ...disposable } = await prepare(targets, options.folder)
   try {
-    const loaded: Module[] = []
-    for (const [index, { name }] of targets.entries()) {
-      loaded.push(await imports[index]!().catch((error) => Promise.reject(toLoadError(error, name))))
-    }
-    return { operator: merge(targets, loaded), ...disposable }
+    return { operator: await importOperator(targets, imports), ...disposable }
   } catch (error) {
     await disposable[Symbol.asyncDispose]()
     throw error
   }
+}
+
+/** What was named, each of them there. */
+export async function findTargets({ files, modules, folder }: LoadOptions): Promise<readonly Target[]> {
+  // Before anything is loaded: traces then tell of the user's files.
+  process.setSourceMapsEnabled(true)
+  const targets = [...files.map((name) => toFile(name, folder)), ...modules.map((name) => toModule(name, folder))]
+  for (const { name, address, isFile } of targets) if (isFile) await checkFile(name, address)
+  return targets
+}
+
+/** One after the other, and what they have registered as one operator. */
+export async function importOperator(targets: readonly Target[], imports: Compiled['imports']): Promise<Operator> {
+  const loaded: Module[] = []
+  for (const [index, { name }] of targets.entries()) {
+    loaded.push(await imports[index]!().catch((error) => Promise.reject(toLoadError(error, name))))
+  }
+  return merge(targets, loaded)
 }
 
 function toFile(name: string, folder: string): Target {
@@ -63,9 +75,11 @@ function toModule(name: string, folder: string): Target {
 }
 
 async function checkFile(name: string, path: string): Promise<void> {
-  const found = await stat(path).catch((error) => {
-    const why = `${explainFileProblem(error)}; check its name, or the folder you are in`
-    throw new KopfError('KOPF_FILE', `Cannot load "${name}": ${why}`, { cause: error })
+  const found = await stat(path).catch(async (error) => {
+    const meant = suggestName(basename(path), await programsIn(dirname(path)))
+    const advice =
+      meant === undefined ? 'check its name, or the folder you are in' : `did you mean "${join(dirname(name), meant)}"?`
+    throw new KopfError('KOPF_FILE', `Cannot load "${name}": ${explainFileProblem(error)}; ${advice}`, { cause: error })
   })
   if (!found.isFile()) throw new KopfError('KOPF_FILE', `Cannot load "${name}": it is no file; name a file in it`)
   if (isProgram(path)) return
@@ -73,6 +87,10 @@ async function checkFile(name: string, path: string): Promise<void> {
     'KOPF_FILE',
     `Cannot load "${name}": expected a file that ends in .ts or .js, or .mts, .cts, .mjs …`,
   )
+}
+
+async function programsIn(folder: string): Promise<string[]> {
+  return (await readdir(folder).catch(() => [])).filter(isProgram)
 }
 
 /** Plain JavaScript is imported as it is; the rest in one bundle, so that what they share is loaded once. */

@@ -2,12 +2,13 @@
 import { type Command, Option } from 'commander'
 import { configureLogging, type LogFormat, type LogSink } from '../util/log.ts'
 import type { Variable } from './environment.ts'
+import { choiceOption } from './help.ts'
 
 export interface LoggingArguments {
   readonly verbose?: boolean
   readonly debug?: boolean
   readonly quiet?: boolean
-  readonly logFormat: string
+  readonly logFormat: LogFormat
   readonly logRefkey?: string
   readonly logPrefix?: boolean
 }
@@ -25,24 +26,20 @@ export const loggingVariables: readonly Variable[] = [
 
 export function addLoggingOptions(command: Command): Command {
   return command
+    .optionsGroup('Logs:')
     .option('-v, --verbose', 'log what the operator does in detail')
     .option('-d, --debug', "as --verbose, with the framework's inner workings")
     .option('-q, --quiet', 'log only warnings and errors')
-    .addOption(new Option('--log-format <format>', 'full, plain or json').default('full'))
+    .addOption(choiceOption('--log-format <format>', 'how lines look', formats).default('full'))
     .option('--log-refkey <key>', 'the key of the object in JSON logs (default: object)')
     .addOption(new Option('--log-prefix', 'begin lines with [namespace/name] (default: on, except for json)'))
     .addOption(new Option('--no-log-prefix', 'leave that prefix out').default(undefined))
 }
 
-export function startLogging(command: Command, options: LoggingArguments): LogSink {
+export function startLogging(options: LoggingArguments): LogSink {
   const { verbose = false, debug = false, quiet = false, logRefkey: refkey, logPrefix: prefix } = options
-  const format = formats.find((one) => one === options.logFormat.toLowerCase())
-  if (format === undefined) {
-    const expected = 'Expected full, plain or json.'
-    command.error(`error: option '--log-format <format>' argument '${options.logFormat}' is invalid. ${expected}`)
-  }
   return configureLogging({
-    format,
+    format: options.logFormat,
     verbose,
     debug,
     quiet,

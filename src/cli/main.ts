@@ -1,23 +1,8 @@
 #!/usr/bin/env node
 /** The command `kopf`. Exit codes: 0 when it was stopped or done, 1 for a failure, 2 for wrong usage. */
-import { Command, CommanderError } from 'commander'
+import { CommanderError } from 'commander'
 import { KopfError } from '../errors.ts'
-import { packageVersion } from '../util/version.ts'
-import { addRunCommand } from './commands/run.ts'
-import { addServerCommand } from './commands/server.ts'
-
-function createProgram(): Command {
-  const program = new Command('kopf')
-    .description('Kubernetes operators in a few lines of TypeScript')
-    .version(packageVersion(), '--version', 'print the version and exit')
-    .helpOption('-h, --help', 'print this help and exit')
-    .helpCommand(false)
-    .showHelpAfterError('(see --help)')
-    .exitOverride()
-  addRunCommand(program)
-  addServerCommand(program)
-  return program
-}
+import { createProgram } from './program.ts'
 
 async function main(args: readonly string[]): Promise<number> {
   const program = createProgram()

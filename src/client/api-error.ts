@@ -5,12 +5,15 @@
 import { brand, KopfError } from '../errors.ts'
 import { isPlainObject, type Json } from '../util/json.ts'
 import { parseJsonText } from '../util/json-text.ts'
-import type { ApiCall } from './calls.ts'
 
 /** Beyond this, text that is no `Status` is cut: it may be a page for people, or a blob. */
 const maxTextLength = 256
 
-export type Subject = Pick<ApiCall, 'method' | 'path'>
+/** What the request was. */
+export interface Subject {
+  readonly method: string
+  readonly path: string
+}
 
 export interface ApiErrorFields extends Subject {
   /** The status of HTTP. */

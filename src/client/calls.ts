@@ -14,6 +14,10 @@ export interface ApiCall {
   readonly accept?: string
   /** How long a stream may take to begin, in milliseconds, instead of what `networking` says. */
   readonly beginWithinMs?: number
+  /** How long an answer may take, in milliseconds, instead of `networking.requestTimeout`. */
+  readonly withinMs?: number
+  /** Not to wait for others: it gets a connection of its own where all are busy. */
+  readonly isUrgent?: boolean
   /** The waits between attempts, instead of `networking.errorBackoffs`; none for a single attempt. */
   readonly backoffsMs?: readonly number[]
 }

@@ -110,6 +110,14 @@ export function toTimeout({ method, path }: Subject, what: string, limitMs: numb
   return new ConnectionError(`Cannot ${method} ${path}: ${why}`, 'timeout')
 }
 
+/** Whoever had the connection has let it go. */
+export function connectionClosed(): KopfError {
+  return new KopfError(
+    'KOPF_CONNECTION_CLOSED',
+    'Cannot send a request: the connection to the API server has been closed',
+  )
+}
+
 function guess(code: string): readonly [ConnectionProblem, Explain?] {
   if (/^(ERR_SSL|ERR_TLS)/.test(code)) return ['protocol']
   if (code.startsWith('HPE_'))

@@ -1,7 +1,9 @@
 import { inspect } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
+import { toAuthHeaders, toAuthorization } from './auth-headers.ts'
+import { readCredentialFiles } from './credential-files.ts'
 import { ConnectionInfo, type ConnectionInfoOptions } from './credentials.ts'
-import { toAuthorization, toTlsOptions } from './tls.ts'
+import { toTlsOptions } from './tls.ts'
 
 const server = 'https://10.0.0.1:6443'
 
@@ -63,6 +65,13 @@ describe('connection info', () => {
     ['`server` is "10.0.0.1"; expected an address', { server: '10.0.0.1' }],
     ['`server` is "ftp://x"; expected an address', { server: 'ftp://x' }],
     ['`server` has credentials in it', { server: 'https://me:hush@x' }],
+    ['both `tokenPath` and `username` are given', { tokenPath: 'a', username: 'b' }],
+    ['`proxyUrl` is that of a SOCKS proxy, which is not supported', { proxyUrl: 'socks5://me:hush@proxy' }],
+    ['`proxyUrl` is no such address', { proxyUrl: 'hush' }],
+    ['`expiration` is no date', { expiration: '2030-01-01' }],
+    ['`expiration` is no date', { expiration: new Date('hush') }],
+    ['`impersonate` has no `user`', { impersonate: { groups: ['a'] } }],
+    ['`impersonate` has line breaks', { impersonate: { user: 'a', groups: ['hush\nb'] } }],
   ])('says so where %s', (message, options) => {
     const make = () => new ConnectionInfo({ server, ...options } as ConnectionInfoOptions)
     expect(make).toThrow(`Cannot use the connection info: `)
@@ -82,6 +91,27 @@ test.each<[object, string | undefined]>([
   expect(toAuthorization({ server, ...options })).toBe(expected)
 })
 
+test.each<[object, object]>([
+  [{}, {}],
+  [{ token: 'abc' }, { authorization: 'Bearer abc' }],
+  [{ impersonate: { user: 'jane' } }, { 'impersonate-user': 'jane' }],
+  [
+    {
+      token: 'abc',
+      impersonate: { user: 'jane', uid: '7', groups: ['a', 'b'], extra: { 'acme.com/Why%é': ['x', 'y'] } },
+    },
+    {
+      authorization: 'Bearer abc',
+      'impersonate-user': 'jane',
+      'impersonate-uid': '7',
+      'impersonate-group': ['a', 'b'],
+      'impersonate-extra-acme.com%2Fwhy%25%C3%A9': ['x', 'y'],
+    },
+  ],
+])('the headers of %j', (options, expected) => {
+  expect(toAuthHeaders({ server, ...options })).toEqual(expected)
+})
+
 const brokenPair = {
   certificateData: '-----BEGIN CERTIFICATE-----\nhush\n-----END CERTIFICATE-----',
   privateKeyData: '-----BEGIN PRIVATE KEY-----\nhush\n-----END PRIVATE KEY-----',
@@ -94,8 +124,9 @@ describe('certificates', () => {
     ['is not PEM', { caPath: 'package.json' }],
     ['cannot be read, or they do not belong together', brokenPair],
   ])('that cannot be used: %s', (message, options) => {
-    expect(() => toTlsOptions({ server, ...options })).toThrow(message)
-    expect(() => toTlsOptions({ server, ...options })).not.toThrow('hush')
+    const use = () => toTlsOptions(readCredentialFiles(new ConnectionInfo({ server, ...options })).reveal())
+    expect(use).toThrow(message)
+    expect(use).not.toThrow('hush')
   })
 
   test('are required of the server unless told otherwise', () => {

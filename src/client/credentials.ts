@@ -3,7 +3,8 @@
  * by users' login handlers; read by transport.ts. What it prints never holds a secret.
  */
 import { type InspectOptions, inspect } from 'node:util'
-import { brand, KopfError } from '../errors.ts'
+import { brand } from '../errors.ts'
+import { checkConnection } from './connection-checks.ts'
 
 export interface ConnectionInfoOptions {
   /** The address of the API server: `https://10.0.0.1:6443`. May have a path, as behind some proxies. */
@@ -20,19 +21,32 @@ export interface ConnectionInfoOptions {
   /** The scheme of the `Authorization` header; `Bearer` by default. */
   readonly scheme?: string | undefined
   readonly token?: string | undefined
-  /** Our own certificate and its key: files, or PEM, or base64 of PEM. */
+  /** A file with the token, which counts before `token`; it is read again while it is in use, for tokens are renewed there. */
+  readonly tokenPath?: string | undefined
+  /** Our own certificate and its key: files, or PEM, or base64 of PEM. Files are read again, too, as is that of `caPath`. */
   readonly certificatePath?: string | undefined
   readonly certificateData?: string | undefined
   readonly privateKeyPath?: string | undefined
   readonly privateKeyData?: string | undefined
   /** For objects whose namespace nobody has told. */
   readonly defaultNamespace?: string | undefined
+  /** Whom to act as, where our own credentials allow it. */
+  readonly impersonate?: Impersonation | undefined
+  /** An HTTP proxy on the way to the server: `http://proxy.example.com:3128`; may have a username and a password in it. */
   readonly proxyUrl?: string | undefined
+  /** Whether `HTTPS_PROXY` and `NO_PROXY` of the environment count; as `settings.networking.trustEnv` says by default. */
   readonly trustEnv?: boolean | undefined
   /** Of several credentials, those with the highest are used; 0 by default. */
   readonly priority?: number | undefined
-  /** When they are not valid any more. */
+  /** When they are not valid any more: others are asked for before a request is made after that. */
   readonly expiration?: Date | undefined
+}
+
+export interface Impersonation {
+  readonly user: string
+  readonly uid?: string | undefined
+  readonly groups?: readonly string[] | undefined
+  readonly extra?: Readonly<Record<string, readonly string[]>> | undefined
 }
 
 const shown = [
@@ -42,9 +56,11 @@ const shown = [
   'tlsServerName',
   'username',
   'scheme',
+  'tokenPath',
   'certificatePath',
   'privateKeyPath',
   'defaultNamespace',
+  'impersonate',
   'trustEnv',
   'priority',
   'expiration',
@@ -73,9 +89,7 @@ export class ConnectionInfo {
   readonly #options: ConnectionInfoOptions
 
   constructor(options: ConnectionInfoOptions) {
-    checkServer(options.server)
-    checkPairs(options)
-    checkHeader(options)
+    checkConnection(options)
     this.#options = { ...options }
   }
 
@@ -120,45 +134,3 @@ Object.defineProperty(ConnectionInfo.prototype, inspect.custom, {
     return `ConnectionInfo ${inspect(this.toJSON(), options)}`
   },
 })
-
-function refuse(why: string, cause?: unknown): never {
-  throw new KopfError('KOPF_CONNECTION_INFO', `Cannot use the connection info: ${why}`, { cause })
-}
-
-function checkServer(server: unknown): void {
-  if (typeof server !== 'string') refuse('`server` is missing; expected an address such as "https://10.0.0.1:6443"')
-  const url = URL.canParse(server) ? new URL(server) : undefined
-  if (url?.username || url?.password) refuse('`server` has credentials in it; put them into `username` and `password`')
-  if (url?.protocol !== 'https:' && url?.protocol !== 'http:') {
-    refuse(`\`server\` is ${JSON.stringify(server)}; expected an address such as "https://10.0.0.1:6443"`)
-  }
-}
-
-const eitherOr = [
-  ['caPath', 'caData'],
-  ['certificatePath', 'certificateData'],
-  ['privateKeyPath', 'privateKeyData'],
-  ['token', 'username'],
-] as const
-
-function checkPairs(options: ConnectionInfoOptions): void {
-  for (const [one, other] of eitherOr) {
-    if (options[one] !== undefined && options[other] !== undefined) {
-      refuse(`both \`${one}\` and \`${other}\` are given; give one of them`)
-    }
-  }
-  const hasCertificate = (options.certificatePath ?? options.certificateData) !== undefined
-  const hasKey = (options.privateKeyPath ?? options.privateKeyData) !== undefined
-  if (hasCertificate !== hasKey) {
-    refuse(`the client certificate has no ${hasCertificate ? 'private key' : 'certificate'}; give both or none`)
-  }
-}
-
-/** Node refuses such a header only when the first request is sent. */
-function checkHeader({ token, scheme }: ConnectionInfoOptions): void {
-  for (const [name, value] of Object.entries({ token, scheme })) {
-    if (value !== undefined && !/^[\x21-\x7e]+$/.test(value)) {
-      refuse(`\`${name}\` is empty or has spaces, line breaks or other characters that cannot be sent`)
-    }
-  }
-}

@@ -1,15 +1,16 @@
 /**
  * What the server serves, as `Resource` values. Asked in the way that takes one request per root (`/api`, `/apis`); a
- * server that does not know it answers in the old way, and is then asked for each version. Called by running/observe.ts.
+ * server that does not know it answers in the old way, and is then asked for each version. One group alone is asked for in
+ * the old way always: that is little, where the other way brings everything. Called by running/insights.ts.
  */
 import { KopfError } from '../errors.ts'
 import { formatGroupVersion, type JsonObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources.ts'
 import { getOwn, isPlainObject } from '../util/json.ts'
 import { isNotFound } from './api-error.ts'
-import type { Session } from './calls.ts'
+import type { ApiCall, Session } from './calls.ts'
 import { fromAggregated, fromResourceList } from './discovery-documents.ts'
-import { groupVersionPath } from './requests.ts'
+import { groupPath, groupVersionPath } from './requests.ts'
 
 export interface DiscoverOptions {
   /** Only these groups; the core group is `''`. All by default. */
@@ -51,13 +52,20 @@ export async function discover(session: Session, options: DiscoverOptions = {}):
   return merge(parts)
 }
 
+/** One group; without resources where there is no such group any more. */
+export async function discoverGroup(session: Session, group: string, signal: AbortSignal): Promise<Discovered> {
+  if (group === '') return discover(session, { groups: [group], signal })
+  const document = await getOrEmpty(session, groupPath(group), signal)
+  return discoverVersions(session, groupVersions({ groups: [document] }), signal)
+}
+
 function isIn(root: '/api' | '/apis'): (group: string) => boolean {
   return (group) => (group === '') === (root === '/api')
 }
 
 async function discoverRoot(session: Session, root: '/api' | '/apis', options: DiscoverOptions): Promise<Discovered> {
   const { groups, signal } = options
-  const document = await getOrEmpty(session, root, signal, accept)
+  const document = await getOrEmpty(session, root, signal, { accept })
   const isWanted = ({ group }: { readonly group: string }) => groups?.includes(group) ?? true
   if (document['kind'] === 'APIGroupDiscoveryList') {
     const versions = fromAggregated(document).filter(isWanted)
@@ -67,13 +75,24 @@ async function discoverRoot(session: Session, root: '/api' | '/apis', options: D
     }
   }
   const versions = (root === '/api' ? coreVersions(document) : groupVersions(document)).filter(isWanted)
+  return discoverVersions(session, versions, signal)
+}
+
+async function discoverVersions(
+  session: Session,
+  versions: readonly Version[],
+  signal?: AbortSignal,
+): Promise<Discovered> {
   return merge(await Promise.all(versions.map((version) => discoverVersion(session, version, signal))))
 }
 
-/** What is gone since it was announced has no resources; what cannot be asked is reported, and holds up nobody else. */
+/**
+ * What is gone since it was announced has no resources; what cannot be asked is reported, and holds up nobody else: one
+ * attempt, and those who need it come back later.
+ */
 async function discoverVersion(session: Session, version: Version, signal?: AbortSignal): Promise<Discovered> {
   try {
-    const document = await getOrEmpty(session, groupVersionPath(version), signal)
+    const document = await getOrEmpty(session, groupVersionPath(version), signal, { backoffsMs: [] })
     return { resources: fromResourceList(document, version), failures: [] }
   } catch (error) {
     signal?.throwIfAborted()
@@ -82,9 +101,14 @@ async function discoverVersion(session: Session, version: Version, signal?: Abor
   }
 }
 
-async function getOrEmpty(session: Session, path: string, signal?: AbortSignal, accept?: string): Promise<JsonObject> {
+async function getOrEmpty(
+  session: Session,
+  path: string,
+  signal?: AbortSignal,
+  how: Pick<ApiCall, 'accept' | 'backoffsMs'> = {},
+): Promise<JsonObject> {
   try {
-    return await session.request({ method: 'GET', path, ...(accept === undefined ? {} : { accept }) }, signal)
+    return await session.request({ method: 'GET', path, ...how }, signal)
   } catch (error) {
     if (isNotFound(error)) return {}
     throw error

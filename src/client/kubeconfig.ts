@@ -1,14 +1,30 @@
 /**
  * The login by kubeconfig: the files of `KUBECONFIG` or `~/.kube/config`, read anew at each call, merged as kubectl does.
- * One of the two files of this room that may read the environment. Messages name files and entries, never contents.
+ * One of the few files that may read the environment. Messages name files and entries, never contents.
  */
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { delimiter, dirname, join, resolve } from 'node:path'
-import { KopfError } from '../errors.ts'
-import { getOwn, isPlainObject, type Json } from '../util/json.ts'
+import { delimiter, join } from 'node:path'
+import { getOwn, isPlainObject } from '../util/json.ts'
 import { parseYamlSync } from '../util/yaml.ts'
-import { ConnectionInfo } from './credentials.ts'
+import { ConnectionInfo, type ConnectionInfoOptions, type Impersonation } from './credentials.ts'
+import { runExecPlugin } from './exec-plugin.ts'
+import { readExecPlugin } from './exec-stanza.ts'
+import {
+  beside,
+  type Found,
+  findCurrentContext,
+  findEntry,
+  flag,
+  need,
+  part,
+  pem,
+  refusal,
+  refuseField,
+  type Source,
+  text,
+  texts,
+} from './kubeconfig-entries.ts'
 
 export interface KubeconfigLoginOptions {
   /** One file instead of those of `KUBECONFIG` and `~/.kube/config`. It must exist. */
@@ -17,39 +33,31 @@ export interface KubeconfigLoginOptions {
   readonly context?: string
 }
 
-type Entry = { readonly [key: string]: Json }
-
-interface Source {
-  readonly path: string
-  readonly config: Entry
-}
-
-interface Found {
-  /** The file it was found in: relative paths in it start there. */
-  readonly path: string
-  /** What it is, for messages: `user "admin"`. */
-  readonly title: string
-  readonly entry: Entry
-}
+/** As in Kopf: below that of a service account. */
+const priority = 10
 
 /**
- * Credentials of the current context of the kubeconfig; undefined where there is no such file.
+ * Credentials of the current context of the kubeconfig; undefined where there is no such file. A promise only where a program
+ * has to be asked for them (`exec`): a login handler may return it as it is.
  *
  * @example
  * ```ts
  * kopf.on.login(() => loginWithKubeconfig({ context: 'dev' }))
  * ```
  */
-export function loginWithKubeconfig({ path, context }: KubeconfigLoginOptions = {}): ConnectionInfo | undefined {
+export function loginWithKubeconfig({
+  path,
+  context,
+}: KubeconfigLoginOptions = {}): ConnectionInfo | Promise<ConnectionInfo> | undefined {
   const sources = readSources(path)
   if (sources.length === 0) return undefined
-  const name = context ?? firstText(sources, 'current-context')
+  const name = context ?? findCurrentContext(sources)
   if (name === undefined)
     throw refusal(sources[0]!.path, 'there is no current-context; set one with "kubectl config use-context"')
-  const chosen = find(sources, 'context', name)
-  const cluster = find(sources, 'cluster', need(chosen, 'cluster'))
+  const chosen = findEntry(sources, 'context', name)
+  const cluster = findEntry(sources, 'cluster', need(chosen, 'cluster'))
   const userName = text(chosen, 'user')
-  const user = userName === undefined ? undefined : find(sources, 'user', userName)
+  const user = userName === undefined ? undefined : findEntry(sources, 'user', userName)
   return toConnection(chosen, cluster, user)
 }
 
@@ -95,40 +103,28 @@ function missing(path: string): never {
   throw refusal(path, 'there is no such file')
 }
 
-function firstText(sources: readonly Source[], key: string): string | undefined {
-  for (const { config } of sources) {
-    const value = getOwn(config, key)
-    if (typeof value === 'string' && value !== '') return value
-  }
-  return undefined
-}
-
-/** The first file that has it wins. */
-function find(sources: readonly Source[], kind: 'context' | 'cluster' | 'user', name: string): Found {
-  for (const { path, config } of sources) {
-    const entries = getOwn(config, `${kind}s`)
-    const found = Array.isArray(entries) ? entries.find((one) => isPlainObject(one) && one['name'] === name) : undefined
-    if (found === undefined) continue
-    const entry = getOwn(found as Entry, kind) ?? {}
-    const title = `${kind} ${JSON.stringify(name)}`
-    if (!isPlainObject(entry)) throw refusal(path, `the ${title} is not a mapping`)
-    return { path, title, entry }
-  }
-  const paths = sources.map(({ path }) => path).join(delimiter)
-  throw refusal(paths, `there is no ${kind} ${JSON.stringify(name)} in it`)
-}
-
-function toConnection(context: Found, cluster: Found, user: Found | undefined): ConnectionInfo {
-  const options = {
+function toConnection(
+  context: Found,
+  cluster: Found,
+  user: Found | undefined,
+): ConnectionInfo | Promise<ConnectionInfo> {
+  const options: ConnectionInfoOptions = {
     ...clusterOptions(cluster),
     ...(user && userOptions(user)),
     defaultNamespace: text(context, 'namespace'),
+    priority,
   }
-  try {
-    return new ConnectionInfo(options)
-  } catch (error) {
-    throw refusal((user ?? cluster).path, `${context.title} does not work: ${(error as Error).message}`, error)
+  const make = (fetched: Partial<ConnectionInfoOptions> = {}) => {
+    try {
+      return new ConnectionInfo({ ...options, ...fetched })
+    } catch (error) {
+      throw refusal((user ?? cluster).path, `${context.title} does not work: ${(error as Error).message}`, error)
+    }
   }
+  const exec = user && part(user, 'exec')
+  // As in kubectl, a program is not asked for what is there already.
+  if (exec === undefined || options.token !== undefined || options.username !== undefined) return make()
+  return runExecPlugin(readExecPlugin(exec, cluster)).then(make)
 }
 
 function clusterOptions(cluster: Found) {
@@ -142,69 +138,42 @@ function clusterOptions(cluster: Found) {
 }
 
 function userOptions(user: Found) {
-  for (const unsupported of ['exec', 'as']) {
-    if (getOwn(user.entry, unsupported) === undefined) continue
-    const what = unsupported === 'exec' ? 'gets its credentials from a program (exec)' : 'acts as somebody else (as)'
-    throw refusal(
-      user.path,
-      `the ${user.title} ${what}, which is not supported yet; use a token or a client certificate`,
-    )
-  }
   return {
     ...pem(user, 'client-certificate', 'certificatePath', 'certificateData'),
     ...pem(user, 'client-key', 'privateKeyPath', 'privateKeyData'),
     username: text(user, 'username'),
     password: text(user, 'password'),
-    token: tokenOf(user),
+    ...tokenOptions(user),
+    impersonate: impersonationOf(user),
   }
 }
 
 /** As in kubectl, a token file counts before a token: it is the one that is renewed. */
-function tokenOf(user: Found): string | undefined {
+function tokenOptions(user: Found): Pick<ConnectionInfoOptions, 'token' | 'tokenPath'> {
   const file = text(user, 'tokenFile')
-  if (file !== undefined) {
-    const path = beside(user, file)
-    return (readText(path) ?? missing(path)).trim()
+  if (file === undefined) return { token: text(user, 'token') ?? providedToken(user) }
+  const tokenPath = beside(user, file)
+  return { tokenPath, token: (readText(tokenPath) ?? missing(tokenPath)).trim() }
+}
+
+/** What an older tool has left there. Asking for a new one takes that tool: kubectl cannot do so any more either. */
+function providedToken(user: Found): string | undefined {
+  const provider = part(user, 'auth-provider')
+  if (provider === undefined) return undefined
+  const config = part(provider, 'config')
+  const token = config && (text(config, 'access-token') ?? text(config, 'id-token'))
+  if (token !== undefined) return token
+  const name = JSON.stringify(text(provider, 'name') ?? '')
+  return refuseField(user, 'auth-provider', `(${name}) has no token in it; use a program instead ("exec")`)
+}
+
+function impersonationOf(user: Found): Impersonation | undefined {
+  const name = text(user, 'as')
+  const [uid, groups, extra] = [text(user, 'as-uid'), texts(user, 'as-groups'), part(user, 'as-user-extra')]
+  if (name === undefined) {
+    if (uid === undefined && groups.length === 0 && extra === undefined) return undefined
+    return refuseField(user, 'as', 'is missing, although there are other "as-…" fields; say who to act as')
   }
-  const provider = getOwn(user.entry, 'auth-provider')
-  const config = isPlainObject(provider) ? getOwn(provider, 'config') : undefined
-  const access = isPlainObject(config) ? getOwn(config, 'access-token') : undefined
-  return text(user, 'token') ?? (typeof access === 'string' && access !== '' ? access : undefined)
-}
-
-/** Data before a file, as in kubectl. */
-function pem<P extends string, D extends string>(found: Found, key: string, pathName: P, dataName: D) {
-  const data = text(found, `${key}-data`)
-  const file = text(found, key)
-  if (data !== undefined) return { [dataName]: data } as { [K in D]: string }
-  return (file === undefined ? {} : { [pathName]: beside(found, file) }) as { [K in P]?: string }
-}
-
-/** Relative paths start at the file they are written in. */
-function beside({ path }: Found, file: string): string {
-  return resolve(dirname(path), file)
-}
-
-function need(found: Found, key: string): string {
-  return text(found, key) ?? refuseField(found, key, 'is missing')
-}
-
-/** Undefined where it is absent or empty, which kubectl does not tell apart. */
-function text(found: Found, key: string): string | undefined {
-  const value = getOwn(found.entry, key)
-  if (value === undefined || value === null || value === '') return undefined
-  return typeof value === 'string' ? value : refuseField(found, key, 'is not text; put it into quotes')
-}
-
-function flag(found: Found, key: string): boolean {
-  const value = getOwn(found.entry, key) ?? false
-  return typeof value === 'boolean' ? value : refuseField(found, key, 'is neither true nor false')
-}
-
-function refuseField({ path, title }: Found, key: string, why: string): never {
-  throw refusal(path, `"${key}" of the ${title} ${why}`)
-}
-
-function refusal(path: string, why: string, cause?: unknown): KopfError {
-  return new KopfError('KOPF_KUBECONFIG', `Cannot log in with the kubeconfig "${path}": ${why}`, { cause })
+  const keys = Object.keys(extra?.entry ?? {}).filter((key) => getOwn(extra!.entry, key) !== null)
+  return { user: name, uid, groups, extra: Object.fromEntries(keys.map((key) => [key, texts(extra!, key)])) }
 }

@@ -2,10 +2,16 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { loginWithKubeconfig } from './kubeconfig.ts'
+import type { ConnectionInfo } from './credentials.ts'
+import * as kubeconfig from './kubeconfig.ts'
 import { loginWithServiceAccount } from './service-account.ts'
 
+/** Where no program is to be asked, the answer is there at once. */
+const loginWithKubeconfig = (options?: kubeconfig.KubeconfigLoginOptions) =>
+  kubeconfig.loginWithKubeconfig(options) as ConnectionInfo | undefined
+
 const server = 'https://10.0.0.1:6443'
+const execV1 = 'client.authentication.k8s.io/v1'
 let folder: string
 
 beforeEach(() => {
@@ -77,6 +83,12 @@ describe('a kubeconfig', () => {
       { cluster: { 'certificate-authority': 'a', 'certificate-authority-data': 'b' } },
       { caData: 'b' },
     ],
+    [
+      'impersonation',
+      { user: { as: 'jane', 'as-uid': '1', 'as-groups': ['a', 'b'], 'as-user-extra': { Reason: ['x', 'y'] } } },
+      { impersonate: { user: 'jane', uid: '1', groups: ['a', 'b'], extra: { Reason: ['x', 'y'] } } },
+    ],
+    ['token rather than a program', { user: { token: 'abc', exec: { command: 'false' } } }, { token: 'abc' }],
     ['auth provider', { user: { 'auth-provider': { config: { 'access-token': 'abc' } } } }, { token: 'abc' }],
     ['insecure', { cluster: { 'insecure-skip-tls-verify': true } }, { insecure: true }],
     ['tls-server-name', { cluster: { 'tls-server-name': 'x' } }, { tlsServerName: 'x' }],
@@ -103,6 +115,8 @@ describe('a kubeconfig', () => {
       certificatePath: join(folder, 'c.crt'),
       privateKeyPath: '/abs/k',
       token: 'from-file',
+      tokenPath: join(folder, 'sub', 'token'),
+      priority: 10,
     })
   })
 
@@ -146,9 +160,33 @@ describe('a kubeconfig', () => {
       '"insecure-skip-tls-verify" of the cluster "k" is neither',
       config({ cluster: { 'insecure-skip-tls-verify': 'no' } }),
     ],
+    ['"apiVersion" of the "exec" of the user "u" is missing', config({ user: { exec: { command: 'hush' } } })],
     [
-      'the user "u" gets its credentials from a program (exec), which is not supported yet',
-      config({ user: { exec: { command: 'hush' } } }),
+      '"apiVersion" of the "exec" of the user "u" is "client.authentication.k8s.io/v1alpha1"; expected',
+      config({ user: { exec: { command: 'hush', apiVersion: 'client.authentication.k8s.io/v1alpha1' } } }),
+    ],
+    [
+      '"interactiveMode" of the "exec" of the user "u" is "Always", and there is nobody to talk to',
+      config({ user: { exec: { command: 'hush', apiVersion: execV1, interactiveMode: 'Always' } } }),
+    ],
+    [
+      '"args" of the "exec" of the user "u" is not a list',
+      config({ user: { exec: { command: 'x', apiVersion: execV1, args: 'hush' } } }),
+    ],
+    [
+      '"env" of the "exec" of the user "u" is not a list',
+      config({ user: { exec: { command: 'x', apiVersion: execV1, env: { a: 'hush' } } } }),
+    ],
+    ['"exec" of the user "u" is not a mapping', config({ user: { exec: 'hush' } })],
+    ['"as" of the user "u" is missing, although', config({ user: { 'as-groups': ['hush'] } })],
+    ['"as-groups" of the user "u" is not a list of texts', config({ user: { as: 'me', 'as-groups': 'hush' } })],
+    [
+      '"auth-provider" of the user "u" ("gcp") has no token in it',
+      config({ user: { 'auth-provider': { name: 'gcp' } } }),
+    ],
+    [
+      'context "c" does not work: Cannot use the connection info: `proxyUrl` is that of a SOCKS proxy',
+      config({ cluster: { 'proxy-url': 'socks5://me:hush@p' } }),
     ],
     [
       'context "c" does not work: Cannot use the connection info: both',
@@ -180,6 +218,8 @@ describe('a service account', () => {
     expect(loginWithServiceAccount({ path: folder })?.reveal()).toEqual({
       server: 'https://kubernetes.default.svc',
       token: 'abc',
+      tokenPath: join(folder, 'token'),
+      priority: 20,
     })
     const caPath = write('ca.crt', 'x')
     write('namespace', 'ns')
@@ -188,8 +228,10 @@ describe('a service account', () => {
     expect(loginWithServiceAccount({ path: folder })?.reveal()).toEqual({
       server: 'https://[fd00::1]:6443',
       token: 'abc',
+      tokenPath: join(folder, 'token'),
       caPath,
       defaultNamespace: 'ns',
+      priority: 20,
     })
   })
 

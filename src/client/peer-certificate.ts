@@ -4,8 +4,11 @@
  */
 import type { X509Certificate } from 'node:crypto'
 import { connect } from 'node:tls'
+import { readCredentialFiles } from './credential-files.ts'
 import type { ConnectionInfo } from './credentials.ts'
+import { findProxy } from './proxy.ts'
 import { toTlsOptions } from './tls.ts'
+import { openTunnel } from './tunnel.ts'
 
 /** Silence for so long in the middle of a handshake is a failure. */
 const patienceMs = 10_000
@@ -16,11 +19,13 @@ export async function readPeerCertificate(
   signal: AbortSignal,
 ): Promise<X509Certificate | undefined> {
   signal.throwIfAborted()
-  const options = connection.reveal()
+  const options = readCredentialFiles(connection).reveal()
   const url = new URL(options.server)
   if (url.protocol !== 'https:') return undefined
-  const host = url.hostname.replace(/^\[|\]$/g, '')
-  const socket = connect({ ...toTlsOptions(options), host, port: Number(url.port || 443), timeout: patienceMs })
+  const target = { host: url.hostname.replace(/^\[|\]$/g, ''), port: Number(url.port || 443) }
+  const proxy = findProxy(options)
+  const way = proxy && { socket: await openTunnel(proxy, target, signal) }
+  const socket = connect({ ...toTlsOptions(options), ...target, ...way, timeout: patienceMs })
   const interrupt = () => socket.destroy(signal.reason)
   signal.addEventListener('abort', interrupt, { once: true })
   try {

@@ -39,6 +39,11 @@ export function groupVersionPath({ group, version }: { readonly group: string; r
   return group === '' ? `/api/${encoded}` : `/apis/${toSegment(group, 'group')}/${encoded}`
 }
 
+/** `/apis/apps`; the core group has none. */
+export function groupPath(group: string): string {
+  return `/apis/${toSegment(group, 'group')}`
+}
+
 /** With the question mark; empty where there is nothing to say. */
 export function toQuery(query: ApiCall['query'] = {}): string {
   const pairs = Object.entries(query)

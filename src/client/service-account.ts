@@ -1,6 +1,6 @@
 /**
- * The login from inside a pod, by the files that Kubernetes mounts into it, read anew at each call: tokens are renewed.
- * One of the two files of this room that may read the environment.
+ * The login from inside a pod, by the files that Kubernetes mounts into it. The token is renewed there, and so is the
+ * authority's certificate: whoever connects reads them again. One of the few files that may read the environment.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,6 +8,9 @@ import { KopfError } from '../errors.ts'
 import { ConnectionInfo } from './credentials.ts'
 
 const mountedAt = '/var/run/secrets/kubernetes.io/serviceaccount'
+
+/** As in Kopf: above that of a kubeconfig. */
+const priority = 20
 
 export interface ServiceAccountLoginOptions {
   /** The folder of the token; where Kubernetes mounts it by default. */
@@ -33,8 +36,10 @@ export function loginWithServiceAccount({
   return new ConnectionInfo({
     server: serverAddress(),
     token,
+    tokenPath: join(path, 'token'),
     ...(hasAuthority ? { caPath: join(path, 'ca.crt') } : {}),
     ...(namespace ? { defaultNamespace: namespace } : {}),
+    priority,
   })
 }
 

@@ -41,6 +41,11 @@ export interface SessionOptions {
   readonly signal?: AbortSignal
   /** Told of each attempt that failed and will be repeated. */
   readonly onRetry?: (retry: Retry) => void
+  /**
+   * Who has a say in whether a call is made, if anybody. Asked right before an attempt is sent, and again as its first byte goes
+   * out: where it throws, nothing is sent.
+   */
+  readonly guardOf?: ((call: ApiCall) => (() => void) | undefined) | undefined
   /** Between 0 and 1; spreads the retries of many. */
   readonly random?: () => number
 }
@@ -97,25 +102,32 @@ class RetryingSession implements Session {
 
   /** The answer, or what went wrong; rejects only with the signal's reason, or where the call cannot be made at all. */
   async #attempt(call: ApiCall, signal: AbortSignal | undefined): Promise<JsonObject | ApiError | ConnectionError> {
-    const request = this.#toRequest(call)
-    const deadline = this.#startDeadline(call, this.#options.networking.requestTimeout, signal, 'an answer')
+    const { guardOf, networking } = this.#options
+    const check = guardOf?.(call)
+    const request = { ...this.#toRequest(call), ...(check && { check }) }
+    const limit = call.withinMs === undefined ? networking.requestTimeout : call.withinMs / 1000
+    check?.()
+    const deadline = this.#startDeadline(call, limit, signal, 'an answer')
     try {
       const response = await this.#options.transport.send(request, deadline.signal)
       if (!isSuccess(response)) return await this.#refusal(call, response, deadline)
       return parseAnswer(call, response, await readText(response, deadline))
     } catch (error) {
       signal?.throwIfAborted()
+      check?.()
       return toConnectionError(call, error)
     } finally {
       deadline.release()
     }
   }
 
-  #toRequest({ method, path, query, body, contentType, accept }: ApiCall): TransportRequest {
+  #toRequest({ method, path, query, body, contentType, accept, isUrgent }: ApiCall): TransportRequest {
     const headers = { accept: accept ?? 'application/json', 'user-agent': this.#options.userAgent }
     const target = path + toQuery(query)
-    if (body === undefined) return { method, path: target, headers }
+    const urgency = isUrgent ? { isUrgent } : undefined
+    if (body === undefined) return { method, path: target, headers, ...urgency }
     return {
+      ...urgency,
       method,
       path: target,
       headers: { ...headers, 'content-type': contentType ?? 'application/json' },

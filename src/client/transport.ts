@@ -11,12 +11,18 @@ import {
   request as requestHttp,
 } from 'node:http'
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https'
-import type { Socket } from 'node:net'
-import { KopfError } from '../errors.ts'
+import { isIP, type Socket } from 'node:net'
+import { connect } from 'node:tls'
 import { nextTurn } from '../util/clock.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
+import { type AuthHeaders, toAuthHeaders } from './auth-headers.ts'
+import { connectionClosed } from './connection-error.ts'
+import { readCredentialFiles } from './credential-files.ts'
 import type { ConnectionInfo, ConnectionInfoOptions } from './credentials.ts'
-import { toAuthorization, toTlsOptions } from './tls.ts'
+import { findProxy } from './proxy.ts'
+import { ResponseBody } from './response-body.ts'
+import { type TlsOptions, toTlsOptions } from './tls.ts'
+import { openTunnel } from './tunnel.ts'
 
 /** Connections for ordinary requests; more requests than this wait for one to be free. */
 const maxSockets = 16
@@ -25,29 +31,20 @@ const maxSockets = 16
 const probeAfterMs = 30_000
 
 export type HttpsTransport = Transport & {
+  /** No more requests come: closes by itself as soon as those that are under way, streams too, have ended. Resolves then. */
+  retire(): Promise<void>
   /** Breaks off whatever is under way; resolves when every connection is closed. */
   close(): Promise<void>
 }
 
 export function createHttpsTransport(connection: ConnectionInfo): HttpsTransport {
-  const options = connection.reveal()
-  refuseProxies(options)
-  return new SocketTransport(options)
-}
-
-function refuseProxies({ proxyUrl, trustEnv }: ConnectionInfoOptions): void {
-  if (proxyUrl === undefined && trustEnv !== true) return
-  const option = proxyUrl === undefined ? 'trustEnv' : 'proxyUrl (proxy-url of the kubeconfig)'
-  throw new KopfError(
-    'KOPF_CONNECTION_INFO',
-    `Cannot connect through a proxy: ${option} is not supported yet; use an address that can be reached directly`,
-  )
+  return new SocketTransport(readCredentialFiles(connection).reveal())
 }
 
 interface Pools {
   readonly requests: HttpAgent
-  /** Unbounded: streams last, and must neither wait for requests nor starve them. */
-  readonly watches: HttpAgent
+  /** Streams last, and must neither wait for requests nor starve them; and for what must not wait for anybody. */
+  readonly unbounded: HttpAgent
   /** Never reuses a connection: for what failed because of an old one. */
   readonly fresh: HttpAgent
 }
@@ -56,48 +53,67 @@ class SocketTransport implements HttpsTransport {
   readonly #url: URL
   /** The path of the server's address, without the slash at its end. */
   readonly #root: string
-  readonly #headers: Readonly<Record<string, string>>
-  readonly #tls: object
+  readonly #headers: AuthHeaders
+  /** Undefined for plain HTTP. */
+  readonly #tls: TlsOptions | undefined
+  readonly #proxy: URL | undefined
   readonly #pools: Pools
   /** From being sent until its connection is free again or closed. */
   readonly #active = new Set<ClientRequest>()
   /** Those that probe already. */
   readonly #probed = new WeakSet<Socket>()
-  #isClosed = false
+  /** Aborted with the end: for what is being connected. */
+  readonly #end = new AbortController()
+  /** Those that wait for the head of their answer, on their first connection or on another one. */
+  #sending = 0
+  /** Called when nothing is under way any more; undefined while more may come. */
+  #onIdle: (() => void) | undefined
 
   constructor(options: ConnectionInfoOptions) {
     this.#url = new URL(options.server)
     this.#root = this.#url.pathname.replace(/\/+$/, '')
-    this.#tls = this.#isSecure ? toTlsOptions(options) : {}
-    const authorization = toAuthorization(options)
-    this.#headers = authorization === undefined ? {} : { authorization }
+    this.#tls = this.#url.protocol === 'https:' ? toTlsOptions(options) : undefined
+    this.#headers = toAuthHeaders(options)
+    this.#proxy = findProxy(options)
     const create = (agentOptions: AgentOptions) =>
-      toOneServer(this.#isSecure ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions))
+      this.#toOneServer(this.#tls ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions))
     this.#pools = {
       requests: create({ keepAlive: true, keepAliveMsecs: probeAfterMs, maxSockets, scheduling: 'lifo' }),
-      watches: create({ keepAlive: true, keepAliveMsecs: probeAfterMs, scheduling: 'lifo' }),
+      unbounded: create({ keepAlive: true, keepAliveMsecs: probeAfterMs, scheduling: 'lifo' }),
       fresh: create({ keepAlive: false, maxSockets }),
     }
   }
 
-  get #isSecure(): boolean {
-    return this.#url.protocol === 'https:'
+  /** The brackets of an IPv6 address belong to the URL alone. */
+  get #host(): string {
+    return this.#url.hostname.replace(/^\[|\]$/g, '')
   }
 
   async send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
     signal?.throwIfAborted()
-    const pool = isWatch(request.path) ? this.#pools.watches : this.#pools.requests
+    const pool = request.isUrgent || isWatch(request.path) ? this.#pools.unbounded : this.#pools.requests
+    this.#sending += 1
     try {
       return await this.#exchange(request, pool, signal)
     } catch (error) {
       if (signal?.aborted || !(error instanceof StaleConnection)) throw error
       return await this.#exchange(request, this.#pools.fresh, signal)
+    } finally {
+      this.#sending -= 1
+      this.#tellIfIdle()
     }
   }
 
+  async retire(): Promise<void> {
+    const idle = new Promise<void>((resolve) => (this.#onIdle = resolve))
+    this.#tellIfIdle()
+    await idle
+    await this.close()
+  }
+
   async close(): Promise<void> {
-    this.#isClosed = true
-    for (const request of this.#active) request.destroy(closed())
+    this.#end.abort(connectionClosed())
+    for (const request of this.#active) request.destroy(connectionClosed())
     // In rounds: for each connection that is gone, an agent opens another one where requests have waited for it.
     for (let sockets = this.#sockets(); sockets.length > 0; sockets = this.#sockets()) {
       await Promise.all(sockets.map(closing))
@@ -105,9 +121,13 @@ class SocketTransport implements HttpsTransport {
     for (const pool of this.#agents) pool.destroy()
   }
 
+  #tellIfIdle(): void {
+    if (this.#sending === 0 && this.#active.size === 0) this.#onIdle?.()
+  }
+
   get #agents(): readonly HttpAgent[] {
-    const { requests, watches, fresh } = this.#pools
-    return [requests, watches, fresh]
+    const { requests, unbounded, fresh } = this.#pools
+    return [requests, unbounded, fresh]
   }
 
   #sockets(): Socket[] {
@@ -117,7 +137,7 @@ class SocketTransport implements HttpsTransport {
   }
 
   #exchange(request: TransportRequest, pool: HttpAgent, signal: AbortSignal | undefined): Promise<TransportResponse> {
-    if (this.#isClosed) return Promise.reject(closed())
+    if (this.#end.signal.aborted) return Promise.reject(connectionClosed())
     return new Promise((resolve, reject) => {
       const outgoing = this.#open(request, pool)
       let incoming: IncomingMessage | undefined
@@ -129,25 +149,26 @@ class SocketTransport implements HttpsTransport {
       signal?.addEventListener('abort', abort, { once: true })
       outgoing.on('response', (response) => {
         incoming = response
-        resolve({ status: response.statusCode!, headers: headersOf(response), body: new Body(response) })
+        resolve({ status: response.statusCode!, headers: headersOf(response), body: new ResponseBody(response) })
       })
       // After the answer has begun this settles nothing: a server may answer before it has read all of a body.
       outgoing.on('error', (error) => reject(isStale(request, outgoing, error) ? new StaleConnection(error) : error))
       outgoing.on('close', () => {
         signal?.removeEventListener('abort', abort)
         this.#active.delete(outgoing)
-        if (incoming === undefined) reject(closed())
+        if (incoming === undefined) reject(connectionClosed())
+        this.#tellIfIdle()
       })
-      outgoing.end(request.body)
+      if (request.check === undefined) outgoing.end(request.body)
+      else endChecked(outgoing, request.body, request.check)
     })
   }
 
   #open({ method, path, headers, body }: TransportRequest, agent: HttpAgent): ClientRequest {
-    const outgoing = (this.#isSecure ? requestHttps : requestHttp)({
+    const outgoing = (this.#tls ? requestHttps : requestHttp)({
       ...this.#tls,
       agent,
-      // The brackets of an IPv6 address belong to the URL alone.
-      hostname: this.#url.hostname.replace(/^\[|\]$/g, ''),
+      hostname: this.#host,
       port: this.#url.port,
       method,
       path: this.#root + path,
@@ -170,12 +191,47 @@ class SocketTransport implements HttpsTransport {
     this.#probed.add(socket)
     socket.setKeepAlive(true, probeAfterMs)
   }
+
+  #toOneServer<A extends HttpAgent>(agent: A): A {
+    // An agent names its connections by all that they were made with, certificates included, for every request anew.
+    agent.getName = () => 'the API server'
+    const proxy = this.#proxy
+    if (proxy) Object.assign(agent, { createConnection: this.#connectThrough(proxy) })
+    return agent
+  }
+
+  #connectThrough(proxy: URL): (options: unknown, done: (error: Error | null, socket?: Socket) => void) => void {
+    const target = { host: this.#host, port: Number(this.#url.port || (this.#tls ? 443 : 80)) }
+    return (_, done) => {
+      openTunnel(proxy, target, this.#end.signal).then(
+        (socket) => done(null, this.#tls ? encrypt(socket, target.host, this.#tls) : socket),
+        (error: Error) => done(error),
+      )
+    }
+  }
 }
 
-/** An agent names its connections by all that they were made with, certificates included, for every request anew. */
-function toOneServer<A extends HttpAgent>(agent: A): A {
-  agent.getName = () => 'the API server'
-  return agent
+/** Not before there is a connection: between being asked for and being sent, the event loop may be blocked for any time. */
+function endChecked(outgoing: ClientRequest, body: TransportRequest['body'], check: () => void): void {
+  const end = () => {
+    try {
+      check()
+      outgoing.end(body)
+    } catch (error) {
+      outgoing.destroy(error as Error)
+    }
+  }
+  outgoing.on('socket', (socket: Socket & { readonly secureConnecting?: boolean }) => {
+    if (socket.secureConnecting) socket.once('secureConnect', end)
+    else if (socket.connecting) socket.once('connect', end)
+    else end()
+  })
+}
+
+/** An address is no name that a server could be asked for. */
+function encrypt(socket: Socket, host: string, tls: TlsOptions): Socket {
+  const name = isIP(host) === 0 ? { servername: host } : {}
+  return connect({ host, ...name, ...tls, socket, ALPNProtocols: ['http/1.1'] })
 }
 
 /** The server closed a kept connection at the moment we used it. */
@@ -200,83 +256,6 @@ function isStale(
   return method !== 'POST' && outgoing.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
 }
 
-/** So many pieces may wait to be read before the server is made to wait. */
-const mostPieces = 16
-
-interface Reader {
-  resolve(result: IteratorResult<Uint8Array, undefined>): void
-  reject(error: unknown): void
-}
-
-/**
- * The body as it comes; closes the connection where it is not read to its end, begun or not. Much cheaper than the
- * iterator of Node's streams, which counts with three of them for every object handled.
- */
-class Body implements AsyncIterableIterator<Uint8Array, undefined> {
-  readonly #response: IncomingMessage
-  readonly #pieces: Uint8Array[] = []
-  /** Waits for the next piece; only while there is none. */
-  #reader: Reader | undefined
-  #end: { readonly error?: unknown } | undefined
-
-  constructor(response: IncomingMessage) {
-    this.#response = response
-    response.on('data', (piece: Uint8Array) => this.#take(piece))
-    response.on('end', () => this.#finish({}))
-    response.on('error', (error) => this.#finish({ error }))
-    // An error has a stack, which is dear: only where it is one.
-    response.on('close', () => this.#end ?? this.#finish({ error: closed() }))
-  }
-
-  next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    const value = this.#pieces.shift()
-    if (value !== undefined) {
-      if (this.#pieces.length === 0 && this.#response.isPaused()) this.#response.resume()
-      return Promise.resolve({ done: false, value })
-    }
-    return new Promise((resolve, reject) => {
-      this.#reader = { resolve, reject }
-      this.#settle()
-    })
-  }
-
-  async return(): Promise<IteratorResult<Uint8Array, undefined>> {
-    this.#pieces.length = 0
-    this.#finish({})
-    this.#response.destroy()
-    return { done: true, value: undefined }
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this
-  }
-
-  #take(piece: Uint8Array): void {
-    const reader = this.#reader
-    this.#reader = undefined
-    if (reader !== undefined) {
-      reader.resolve({ done: false, value: piece })
-      return
-    }
-    this.#pieces.push(piece)
-    if (this.#pieces.length >= mostPieces) this.#response.pause()
-  }
-
-  /** The first end counts: a connection is also closed after all has come. */
-  #finish(end: { readonly error?: unknown }): void {
-    this.#end ??= end
-    this.#settle()
-  }
-
-  #settle(): void {
-    const reader = this.#reader
-    if (reader === undefined || this.#end === undefined) return
-    this.#reader = undefined
-    if ('error' in this.#end) reader.reject(this.#end.error)
-    else reader.resolve({ done: true, value: undefined })
-  }
-}
-
 function isWatch(path: string): boolean {
   return /[?&]watch=(true|1)(&|$)/.test(path)
 }
@@ -292,11 +271,4 @@ function closing(socket: Socket): Promise<void> {
     socket.once('close', () => resolve())
     socket.destroy()
   })
-}
-
-function closed(): KopfError {
-  return new KopfError(
-    'KOPF_CONNECTION_CLOSED',
-    'Cannot send a request: the connection to the API server has been closed',
-  )
 }

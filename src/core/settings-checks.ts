@@ -94,6 +94,15 @@ export const configurationName: Check<string> = check(
     /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$/.test(value),
 )
 
+/** What objects and namespaces can be called. */
+export const objectName: Check<string> = check(
+  'the name of an object, such as "my-operator": lower case letters, digits, "-" and ".", at most 253 characters',
+  (value): value is string =>
+    typeof value === 'string' &&
+    value.length <= 253 &&
+    /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/.test(value),
+)
+
 /** Kubernetes refuses finalizers that are not qualified names, with every write that carries one. */
 export const finalizerName: Check<string> = check(
   'a name such as "example.com/my-finalizer"',

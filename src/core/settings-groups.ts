@@ -50,14 +50,30 @@ export interface PeeringSettings {
   priority: number
   /** How long others believe our last sign of life. Default: 60. */
   lifetime: Duration
-  /** Whether to refuse to run without the peering object. Default: false. */
+  /** Whether to be paused as long as there is no peering object. Default: false. */
   mandatory: boolean
   /** Whether to run without peering even if the object is there. Default: false. */
   standalone: boolean
-  /** Whether the peering object is a cluster-wide one; follows the scope of the operator. Default: false. */
+  /** Whether the peering object is a cluster-wide one; set at each start, as the scope of the operator is. Default: false. */
   clusterwide: boolean
   /** The opposite of `clusterwide`: setting one sets the other. */
   namespaced: boolean
+}
+
+/** Several replicas of one operator, of which one works and the others stand by: by a Lease. */
+export interface ElectionSettings {
+  /** Whether a leader is elected; else every replica works. Default: false. */
+  enabled: boolean
+  /** The name of the Lease; null for the name of the operator. Default: null. */
+  name: string | null
+  /** The namespace of the Lease; null for the one where the operator runs. Default: null. */
+  namespace: string | null
+  /** How long stand-bys believe the last sign of life of a leader that is gone without a word. Default: "15s". */
+  leaseDuration: Duration
+  /** How long a leader goes on without a renewal: shorter, so that it has stopped before others begin. Default: "10s". */
+  renewDeadline: Duration
+  /** How often the leader renews the Lease, and the pause between attempts. Default: "2s". */
+  retryPeriod: Duration
 }
 
 /** How events of objects are queued and worked on. */

@@ -11,6 +11,7 @@ import {
   finalizerName,
   flag,
   integer,
+  objectName,
   objectWith,
   oneOf,
   orNull,
@@ -22,6 +23,7 @@ import type { NetworkingSettings, WatchingSettings } from './settings-cluster.ts
 import type {
   AdmissionSettings,
   BackgroundSettings,
+  ElectionSettings,
   ExecutionSettings,
   PeeringSettings,
   PersistenceSettings,
@@ -37,6 +39,7 @@ export interface Settings {
   readonly process: ProcessSettings
   readonly posting: PostingSettings
   readonly peering: PeeringSettings
+  readonly election: ElectionSettings
   readonly watching: WatchingSettings
   readonly queueing: QueueingSettings
   readonly scanning: ScanningSettings
@@ -88,6 +91,14 @@ export const knobs: Knobs = {
     standalone: knob(flag, false),
     clusterwide: knob(flag, false),
     namespaced: knob(flag, true),
+  },
+  election: {
+    enabled: knob(flag, false),
+    name: knob(orNull(objectName), null),
+    namespace: knob(orNull(objectName), null),
+    leaseDuration: knob(duration, '15s'),
+    renewDeadline: knob(duration, '10s'),
+    retryPeriod: knob(duration, '2s'),
   },
   watching: {
     serverTimeout: knob(orNull(duration), null),

@@ -1,10 +1,9 @@
 /** The operator's own handlers, with all that they are given: who runs when is for run.ts to say. */
 import type { Client } from '../client/client.ts'
-import type { ConnectionInfo } from '../client/credentials.ts'
 import type { Indices } from '../core/handling/args.ts'
 import type { ActivityKind } from '../core/handling/kinds.ts'
 import { type Workers, workersKey } from '../core/handling/workers.ts'
-import { createRefusingClient, login } from '../features/activities/login.ts'
+import { askLoginHandlers, createRefusingClient, type LoginOutcome } from '../features/activities/login.ts'
 import { Probes } from '../features/activities/probes.ts'
 import { type ActivityOptions, requireActivities } from '../features/activities/run.ts'
 import type { Clock } from '../util/clock.ts'
@@ -47,8 +46,8 @@ export class Activities {
     return this.#handlers('login').length > 0
   }
 
-  login(signal: AbortSignal): Promise<ConnectionInfo> {
-    return login(this.#handlers('login'), this.#optionsOf('login', signal, createRefusingClient()), Math.random)
+  login(signal: AbortSignal): Promise<LoginOutcome> {
+    return askLoginHandlers(this.#handlers('login'), this.#optionsOf('login', signal, createRefusingClient()))
   }
 
   probes(signal: AbortSignal): Probes {

@@ -100,6 +100,11 @@ export class Admission {
     await this.#configurations.withdraw(signal)
   }
 
+  /** Where others answer: the cluster goes on asking. */
+  async leave(): Promise<void> {
+    await this.#tasks.stop()
+  }
+
   /** After that: nobody is left without an answer. */
   async close(): Promise<void> {
     await this.#serving.stop()

@@ -13,11 +13,13 @@ import { KopfError } from '../errors.ts'
 import { allowDeletion, blockDeletion, isDeletionOngoing } from '../kube/finalizers.ts'
 import { monotonicOf } from '../util/clock.ts'
 import { isHeld, tendBackground, weighBackground } from './background.ts'
+import { confirm } from './confirm.ts'
 import { describeBody } from './describe.ts'
 import { untilIndexed } from './indexing.ts'
 import { writeLeftOver } from './late-writes.ts'
 import type { Memory, Unwritten } from './memories.ts'
 import { noteRun, pauseMsOf } from './pace.ts'
+import { isPutOff } from './pausing.ts'
 import type { Runtime } from './runtime.ts'
 import { checkStored, warnOfProgress } from './unkept.ts'
 import { View } from './view.ts'
@@ -50,7 +52,9 @@ export async function handleChanges(runtime: Runtime, memory: Memory, visit: Vis
     const beganMs = monotonicOf(runtime.clock)
     await writeLeftOver(runtime, memory)
     if (hasVanished(memory)) return
-    const step = takeUpUnwritten(memory, visit) ?? (await takeStep(runtime, memory, visit))
+    const late = takeUpUnwritten(memory, visit)
+    if (late === undefined && isPutOff(memory, visit)) return
+    const step = late ?? (await takeStep(runtime, memory, visit))
     const { body, requests } = await writeStep(runtime, memory, visit, step)
     if (body === undefined) {
       memory.vanishedAt = memory.body.metadata.resourceVersion
@@ -59,7 +63,7 @@ export async function handleChanges(runtime: Runtime, memory: Memory, visit: Vis
     if (step.hasCalled) noteRun(runtime, memory, beganMs)
     if (requests > 0 && step.handled !== undefined) checkStored(runtime, memory, body, step.handled)
     if (step.wakeAtMs !== undefined) runtime.alarms.set(memory, step.wakeAtMs)
-    if (runtime.stopping.aborted) return
+    if (runtime.stopping.aborted || runtime.pause.isPaused) return
     if (requests === 0 && step.late === undefined) {
       if (step.isOfInterest && step.wakeAtMs === undefined) {
         visit.logger.debug('Handling cycle is finished, waiting for new changes.')
@@ -150,6 +154,7 @@ async function takeStep(runtime: Runtime, memory: Memory, visit: Visit): Promise
     if (view.deleting && view.blocked && !isHeld(memory)) release(runtime, visit)
     return {}
   }
+  if (runtime.pause.isPaused) return {}
   const pauseMs = pauseMsOf(runtime, memory, view.reason)
   if (pauseMs > 0) return { wakeAtMs: runtime.clock.now() + pauseMs }
   return { ...(await callHandlers(runtime, memory, visit, view)), isOfInterest: true }
@@ -166,6 +171,8 @@ async function callHandlers(runtime: Runtime, memory: Memory, visit: Visit, view
     visit.logger.debug('Deletion, but we are done with it, and we do not care.')
     return {}
   }
+  const found = isHandlerReason(reason) && reason !== 'resume' ? await confirm(runtime, memory) : 'same'
+  if (found !== 'same') return found === 'gone' ? {} : takeStep(runtime, memory, visit)
   report(runtime, visit, view)
   const cause: Cause = {
     reason: isHandlerReason(reason) ? reason : 'update',
@@ -236,7 +243,7 @@ function createCycle(
   visit: Visit,
   { view, cause }: { readonly view: View; readonly cause: Cause },
 ): Cycle {
-  const { settings, clock, lifecycle, random, signal, stopping } = runtime
+  const { settings, clock, lifecycle, random, signal, stopping, pause } = runtime
   return new Cycle({
     cause,
     body: view.body,
@@ -251,6 +258,7 @@ function createCycle(
     watch: runtime.watchOf(memory),
     signal,
     stopping,
+    isPaused: () => pause.isPaused,
     remembered: memory.progress,
     isOutdated: () => memory.body !== view.body,
     flush: (cycle) => flush(runtime, memory, visit, cycle),

@@ -26,22 +26,24 @@ type Given =
   | 'logger'
   | 'workers'
   | 'indices'
+  | 'pause'
   | 'signal'
   | 'writing'
   | 'stopping'
+  | 'standing'
 
 export interface RuntimeParts extends Pick<Runtime, Given> {
   readonly blueprint: Blueprint
   readonly poster: Poster
   readonly watchdog: Watchdog
-  /** No handler of objects is called before. */
-  readonly isIndexed: () => boolean
+  /** Whether handlers of objects may be called: the indices are complete, and this replica leads. */
+  readonly mayWork: () => boolean
   readonly clientIn: (namespace: string | undefined) => Client
 }
 
 const mostWaitingEvents = 1024
 
-export function createRuntime({ blueprint, poster, watchdog, isIndexed, clientIn, ...given }: RuntimeParts): Runtime {
+export function createRuntime({ blueprint, poster, watchdog, mayWork, clientIn, ...given }: RuntimeParts): Runtime {
   const { registry, settings, memo } = blueprint
   const { clock, stopping } = given
   const background = once(() => createBackground(runtime, watchdog))
@@ -51,7 +53,7 @@ export function createRuntime({ blueprint, poster, watchdog, isIndexed, clientIn
     random: Math.random,
     watchOf: (memory) => watchdog.watchOf(() => runtime.queue.excuse(memory)),
     queue: new KeyedQueue<Memory, Arrival>((memory, arrivals) => processObject(runtime, memory, arrivals), {
-      limit: () => (isIndexed() ? (settings.queueing.workerLimit ?? Infinity) : 0),
+      limit: () => (mayWork() ? (settings.queueing.workerLimit ?? Infinity) : 0),
       capacity: mostWaitingEvents,
       isDispensable: ({ type }) => type === 'seen',
       supersedes,

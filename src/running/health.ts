@@ -1,5 +1,4 @@
 /** What is known of how the operator is: told by its parts as they come to know it, asked by whoever looks at /readyz. */
-import { ApiError, isUnauthorized } from '../client/api-error.ts'
 import type { WatchState } from '../core/watching/observer.ts'
 import { type Facts, judgeReadiness, type Readiness } from '../features/health/readiness.ts'
 import { type Clock, monotonicOf } from '../util/clock.ts'
@@ -11,6 +10,7 @@ export interface Gauges {
     | { readonly size: number; readonly waiting: number; readonly waitingSinceMs: number | undefined }
     | undefined
   readonly lagMs: () => number
+  readonly isPaused: () => boolean
 }
 
 /** One stream, for as long as it is wanted. */
@@ -33,10 +33,18 @@ export class Health {
   readonly #gauges: Gauges
   readonly #streams = new Set<Stream>()
   #credentials: Facts['credentials'] = 'awaited'
+  #election: Facts['election']
+  /** Since when anything can be taken on, where that is not since the start. */
+  #leadsSinceMs = -Infinity
 
   constructor(clock: Clock, gauges: Gauges) {
     this.#clock = clock
     this.#gauges = gauges
+  }
+
+  set election(state: NonNullable<Facts['election']>) {
+    this.#election = state
+    this.#leadsSinceMs = state === 'leading' ? monotonicOf(this.#clock) : this.#leadsSinceMs
   }
 
   follow(scope: string): Pulse {
@@ -50,25 +58,41 @@ export class Health {
     }
   }
 
+  /** After a pause: streams have their time to come back. */
+  resumed(): void {
+    for (const stream of this.#streams) stream.downSinceMs = monotonicOf(this.#clock)
+  }
+
   loggedIn(): void {
     this.#credentials = 'accepted'
   }
 
-  /** The API server has answered, well or with this; where it has not answered at all, it says nothing of us. */
-  answered(error?: unknown): void {
-    if (isUnauthorized(error)) this.#credentials = 'refused'
-    else if (error === undefined || error instanceof ApiError) this.#credentials = 'accepted'
+  /** There are no credentials, and others are being asked for. */
+  loggedOut(): void {
+    if (this.#credentials !== 'refused') this.#credentials = 'awaited'
+  }
+
+  /** The API server has answered with this status; where it has not answered at all, it says nothing of us. */
+  answered(status: number): void {
+    this.#credentials = status === 401 ? 'refused' : 'accepted'
   }
 
   readiness(): Readiness {
     const queue = this.#gauges.queue()
+    const waitingSinceMs = queue?.waitingSinceMs
     return judgeReadiness({
       nowMs: monotonicOf(this.#clock),
       phase: this.phase,
+      isPaused: this.#gauges.isPaused(),
       webhooks: this.webhooks,
+      election: this.#election,
       streams: [...this.#streams],
       credentials: this.#credentials,
-      queue: { objects: queue?.size ?? 0, waiting: queue?.waiting ?? 0, waitingSinceMs: queue?.waitingSinceMs },
+      queue: {
+        objects: queue?.size ?? 0,
+        waiting: queue?.waiting ?? 0,
+        waitingSinceMs: waitingSinceMs === undefined ? undefined : Math.max(waitingSinceMs, this.#leadsSinceMs),
+      },
       lagMs: this.#gauges.lagMs(),
     })
   }

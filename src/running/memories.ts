@@ -14,7 +14,8 @@ import type { RecentMap } from '../util/recent-map.ts'
 
 /** A resource that handlers are registered for, in all the namespaces served. */
 export interface Served {
-  readonly resource: Resource
+  /** As it was described last: group, version, plural, kind and scope are always the same. */
+  resource: Resource
   readonly handlers: ResourceHandlers
   /** What the server was asked to leave out, and whether that is more than what no handler is for. */
   readonly selectors: WatchSelectors
@@ -27,6 +28,8 @@ export interface Served {
   readonly memories: Map<string, Memory>
   /** Those that live out of our sight, by uid: the version they had when we looked last. Only the latest of them. */
   readonly unseen: RecentMap<string, string>
+  /** Set when it is served no more: the cluster has it no longer, and no object of it; or no handler is for it. */
+  end: 'gone' | 'unwanted' | undefined
 }
 
 export interface Unwritten {
@@ -41,12 +44,17 @@ export interface Unwritten {
 }
 
 export interface Memory {
-  readonly served: Served
+  /** Another one when the resource is served in another version from now on. */
+  served: Served
   /** The newest state we know: from the watch, or from the answer to our own write. Never goes back. */
   body: KubeObject
   /** It was there when we began to watch, and has not been handled to the end since. */
   isInitial: boolean
+  /** The server was asked how it is since we lead: what another leader has written before is known. See confirm.ts. */
+  isConfirmed: boolean
   isGone: boolean
+  /** The operator was paused since the object was last seen: what it knows may be of the past. */
+  isUnwatched: boolean
   /** It was said to be gone, and what follows from that is not done yet. */
   goodbye: { readonly object: KubeObject; readonly missed: boolean } | undefined
   /** The state for which the server said that the object is not there: nothing is begun until something else comes. */
@@ -87,6 +95,11 @@ export function allHandlers({ index, event, change, background }: ResourceHandle
   return [...index, ...event, ...change, ...background]
 }
 
+/** There is nobody but indexing functions. */
+export function isOnlyIndexed(handlers: ResourceHandlers): boolean {
+  return allHandlers(handlers).length === handlers.index.length
+}
+
 export function createMemory(
   served: Served,
   body: KubeObject,
@@ -96,7 +109,9 @@ export function createMemory(
     served,
     body,
     isInitial,
+    isConfirmed: false,
     isGone: false,
+    isUnwatched: false,
     goodbye: undefined,
     vanishedAt: undefined,
     memo: undefined,

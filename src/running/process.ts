@@ -87,7 +87,9 @@ async function sayGoodbye(
   visit: Visit,
   { object, missed }: NonNullable<Memory['goodbye']>,
 ): Promise<void> {
-  const alive = await findAlive(runtime, memory)
+  const { end } = memory.served
+  if (end === 'unwanted') return abandon(runtime, memory)
+  const alive = end === undefined ? await findAlive(runtime, memory) : undefined
   if (alive !== undefined) return loseSight(runtime, memory, visit, alive)
   leaveBackground(runtime, memory, 'resource-deleted')
   memory.isGone = true
@@ -98,6 +100,12 @@ async function sayGoodbye(
   if (runtime.sink.minimumLevel === 'debug' && isOfInterest(runtime, memory, visit.logger)) {
     visit.logger.debug('Deleted, really deleted, and we are notified.')
   }
+}
+
+/** Nobody is for the whole resource any more, in this version of it: nothing is said of its objects, nor done about them. */
+function abandon(runtime: Runtime, memory: Memory): void {
+  leaveBackground(runtime, memory, 'filters-mismatch')
+  memory.isGone = true
 }
 
 /** It lives, and is none of our business any more; as long as it stays so. */

@@ -1,24 +1,32 @@
-/** Which resources of the cluster the handlers are for; and, where there are none, what to say about it. */
+/** Which resources of the cluster the handlers are for; and, where there are none, what to say about it. Pure. */
 import type { Registry } from '../core/handling/registry.ts'
+import { canBeCustom } from '../kube/groups.ts'
 import type { Resource } from '../kube/resources.ts'
 import { formatResource, type ResourceSelector, selectResources } from '../kube/selectors.ts'
-import type { Logger } from '../util/log.ts'
 
 export interface Resolved {
   /** Those whose objects are to be watched. */
   readonly resources: readonly Resource[]
+  /** Those of which one was meant, and several were found: none of them is to be watched that is not already. */
+  readonly contested: readonly Resource[]
   /** Nothing in the cluster is meant by these. */
   readonly unresolved: readonly ResourceSelector[]
+  /** What somebody should know, by what it is about. */
+  readonly warnings: ReadonlyMap<string, string>
 }
 
-export function resolveResources(registry: Registry, known: readonly Resource[], logger: Logger): Resolved {
+export function resolveResources(registry: Registry, known: readonly Resource[]): Resolved {
   const resources = new Map<string, Resource>()
+  const contested: Resource[] = []
   const unresolved: ResourceSelector[] = []
+  const warnings = new Map<string, string>()
   for (const selector of registry.watchedSelectors) {
     const { selected, ambiguous, candidates } = selectResources(selector, known)
     if (ambiguous) {
       const names = candidates.map(formatResource).join(', ')
-      logger.warn(`Ambiguous resources will not be served (try specifying API groups): ${selector}: ${names}`)
+      const words = `Ambiguous resources will not be served (try specifying API groups): ${selector}: ${names}`
+      warnings.set(`ambiguous ${selector}: ${names}`, words)
+      contested.push(...candidates)
     } else if (selected.length === 0) {
       unresolved.push(selector)
     }
@@ -28,18 +36,43 @@ export function resolveResources(registry: Registry, known: readonly Resource[],
   for (const selector of registry.askedSelectors) {
     if (selectResources(selector, known).candidates.length === 0) unresolved.push(selector)
   }
-  return { resources: [...resources.values()].filter((one) => canServe(registry, one, logger)), unresolved }
+  return { resources: [...resources.values()], contested, unresolved, warnings }
 }
 
-function canServe(registry: Registry, resource: Resource, logger: Logger): boolean {
+/** Why a resource cannot be served although handlers are for it; undefined where it can. */
+export function whyUnsuitable(registry: Registry, resource: Resource): string | undefined {
   const { verbs } = resource
   if (!verbs.includes('list') || !verbs.includes('watch')) {
-    logger.warn(`Non-watchable resources will not be served: ${formatResource(resource)}`)
-    return false
+    return `Non-watchable resources will not be served: ${formatResource(resource)}`
   }
-  if (registry.handlersFor(resource).change.length > 0 && !verbs.includes('patch')) {
-    logger.warn(`Non-patchable resources will not be served: ${formatResource(resource)}`)
-    return false
+  const { change, background } = registry.handlersFor(resource)
+  if (change.length + background.length > 0 && !verbs.includes('patch') && !isTerminating(resource)) {
+    return `Non-patchable resources will not be served: ${formatResource(resource)}`
   }
-  return true
+  return undefined
+}
+
+/**
+ * The definition is being deleted: nothing can be made any more, and discovery says the same of changes. But they are let through,
+ * and have to be made: objects that wait for a finalizer keep the definition from going.
+ */
+function isTerminating({ group, verbs }: Resource): boolean {
+  return canBeCustom(group) && verbs.includes('deletecollection') && !verbs.includes('create')
+}
+
+/** Whether a definition that comes, changes or goes could make a difference to the handlers. */
+export function concernsDefinitions(registry: Registry, known: readonly Resource[]): boolean {
+  return registry.selectors().some((selector) => {
+    if (selector.group !== undefined) return canBeCustom(selector.group)
+    // The core group goes first, whatever else has the name.
+    return !selector.isSpecific || !selectResources(selector, known).selected.some(({ group }) => group === '')
+  })
+}
+
+/** Whether something in the group could be meant by a handler that has not got what it is for. */
+export function isNeeded(group: string, registry: Registry, { unresolved }: Resolved): boolean {
+  return registry.selectors().some((selector) => {
+    if (selector.group !== undefined) return selector.group === group
+    return !selector.isSpecific || unresolved.some((one) => String(one) === String(selector))
+  })
 }

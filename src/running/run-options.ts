@@ -8,19 +8,32 @@ import type { Clock } from '../util/clock.ts'
 import type { LogSink, PinoLike } from '../util/log.ts'
 import type { Transport } from '../util/transport.ts'
 
+/** What may come of a login: nothing where there is nothing to log in with. */
+export type LoginAnswer = ConnectionInfo | null | undefined
+
 export interface RunOptions {
   /** Only what is in these namespaces: names, globs, or expressions. */
   readonly namespaces?: readonly NamespacePattern[]
   /** The whole cluster; so it is where no namespaces are given. */
   readonly clusterwide?: boolean
-  /** Take no notice of other operators. */
+  /** Take no notice of other operators. Goes into `settings.peering.standalone`. */
   readonly standalone?: boolean
-  /** Among operators of the same peering. Default: 0. */
+  /** Among operators of the same peering: the highest one runs. Goes into `settings.peering.priority`. Default: 0. */
   readonly priority?: number
+  /**
+   * The name of the peering, which is mandatory then: without it, the operator is paused. Goes into `settings.peering.name`
+   * and `.mandatory`. Default: the one of the name "default", if there is any.
+   */
+  readonly peering?: string
+  /** What other operators, and other replicas, know it by. Default: `POD_ID` of the environment, else a name made of user, host and time. */
+  readonly identity?: string
   /** Stops the operator when it is aborted. */
   readonly signal?: AbortSignal
-  /** How to reach the cluster; default: as the login handlers say, else the service account of the pod, or the kubeconfig. */
-  readonly connection?: ConnectionInfo
+  /**
+   * How to reach the cluster; default: as the login handlers say, else the service account of the pod, or the kubeconfig.
+   * A function is asked again whenever the credentials have expired or are not accepted any more.
+   */
+  readonly connection?: ConnectionInfo | (() => LoginAnswer | PromiseLike<LoginAnswer>)
   /** Instead of a connection: what takes the requests, such as the embedded server. */
   readonly transport?: Transport
   readonly clock?: Clock
@@ -36,6 +49,7 @@ export interface RunOptions {
 
 /** What the operator itself brings along. */
 export interface Blueprint {
+  readonly name: string | undefined
   readonly registry: Registry
   readonly settings: Settings
   readonly lifecycle: Lifecycle
@@ -43,9 +57,9 @@ export interface Blueprint {
 }
 
 export interface RunningOperator extends AsyncDisposable {
-  /** Resolves when all objects that are there have been seen. */
+  /** Resolves when all objects that are there have been seen; also on a stand-by, which handles none of them yet. */
   readonly ready: Promise<void>
-  /** Resolves when it has been stopped; rejects when it has failed. */
+  /** Resolves when it has been stopped; rejects when it has failed, or leads no more (`KOPF_LEADERSHIP`). */
   readonly done: Promise<void>
   /** Aborted when it begins to stop, for whatever reason. */
   readonly stopping: AbortSignal

@@ -16,7 +16,9 @@ import type { Resource } from '../kube/resources.ts'
 import type { Alarms } from '../util/alarms.ts'
 import type { Clock } from '../util/clock.ts'
 import { createLogger, type Logger, type LogSink } from '../util/log.ts'
+import type { Standing } from './leadership.ts'
 import type { Memory } from './memories.ts'
+import type { Pause } from './pause.ts'
 
 /** What waits for an object: a state of it, its end, or that it is time to look again. */
 export type Arrival =
@@ -42,6 +44,10 @@ export interface Runtime {
   readonly queue: KeyedQueue<Memory, Arrival>
   readonly alarms: Alarms<Memory>
   readonly background: Background<Memory>
+  /** Whether it stands back for another operator: nothing new is begun meanwhile. */
+  readonly pause: Pause
+  /** Among the replicas of one operator. */
+  readonly standing: Standing
   /** Aborted when the operator begins to stop: nothing new is begun then. */
   readonly stopping: AbortSignal
   /** Aborted when handlers have no more time. */

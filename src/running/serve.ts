@@ -1,11 +1,12 @@
 /** A stream for each resource and namespace, and from each of them into the queue. Started by run.ts. */
-import { isForbidden } from '../client/api-error.ts'
+import { isForbidden, isNotFound } from '../client/api-error.ts'
 import { ABSENT, PRESENT } from '../core/handling/filters.ts'
 import type { Handler, ValuePattern } from '../core/handling/handler.ts'
 import { describeError } from '../core/handling/outcomes.ts'
 import type { Registry } from '../core/handling/registry.ts'
 import type { Settings } from '../core/settings.ts'
 import type { ReflectedEvent } from '../core/watching/events.ts'
+import type { KnownObjects } from '../core/watching/known-objects.ts'
 import type { WatchScope, WatchState } from '../core/watching/observer.ts'
 import { reflect } from '../core/watching/reflect.ts'
 import type { LabelPattern } from '../core/watching/scope.ts'
@@ -18,20 +19,24 @@ import { monotonicOf } from '../util/clock.ts'
 import { RecentMap } from '../util/recent-map.ts'
 import { noteState } from './idleness.ts'
 import { indexState, unindex } from './indexing.ts'
-import { allHandlers, createMemory, keyOf, type Memory, type Served } from './memories.ts'
+import { allHandlers, createMemory, isOnlyIndexed, keyOf, type Memory, type Served } from './memories.ts'
+import { takeBack } from './pausing.ts'
+import { Rewinding } from './rewinding.ts'
 import type { Arrival, Runtime } from './runtime.ts'
 
 /** What comes late comes within a minute or two: so many objects do not go out of sight in that time. */
 const mostUnseen = 1000
+
+type ObjectEvent = Exclude<ReflectedEvent, { type: 'listed' }>
 
 export function toServed(registry: Registry, settings: Settings, resource: Resource): Served {
   const handlers = registry.handlersFor(resource)
   const selectors = sharedSelectors(allHandlers(handlers).map(toLabelled), settings.watching, resource)
   const isNarrowedBySettings = Object.keys(sharedSelectors([], settings.watching, resource)).length > 0
   const hasIdling = handlers.background.some(({ background }) => background?.rhythm?.idleMs !== undefined)
-  const isOnlyIndexed = allHandlers(handlers).length === handlers.index.length
-  const kept = { memories: new Map(), unseen: new RecentMap<string, string>(mostUnseen) }
-  return { resource, handlers, selectors, isNarrowedBySettings, hasIdling, isOnlyIndexed, ...kept }
+  const kept = { memories: new Map(), unseen: new RecentMap<string, string>(mostUnseen), end: undefined }
+  const traits = { isNarrowedBySettings, hasIdling, isOnlyIndexed: isOnlyIndexed(handlers) }
+  return { resource, handlers, selectors, ...traits, ...kept }
 }
 
 function toLabelled({ labels }: Handler) {
@@ -49,10 +54,14 @@ export interface Stream {
   readonly served: Served
   /** Undefined for the whole cluster. */
   readonly namespace: string | undefined
+  /** Which objects an earlier stream of the same scope has left, if any. */
+  readonly known: KnownObjects
   /** Called each time all objects that are there have been brought. */
   readonly onListed: () => void
   /** The server refuses what we may not see. */
   readonly onForbidden: (error: Error) => void
+  /** The server does not know the resource. */
+  readonly onMissing: () => void
   /** Whether changes come, or not. */
   readonly onState: (state: WatchState) => void
 }
@@ -60,25 +69,36 @@ export interface Stream {
 /** Runs until the signal is aborted, whatever happens to the connection. */
 export function runStream(runtime: Runtime, stream: Stream, signal: AbortSignal): Promise<void> {
   const { session, clock, settings, random } = runtime
-  const { served, namespace } = stream
+  const { served, namespace, known } = stream
+  const rewinding = new Rewinding(served)
   const observer = {
     watchStateChanged: (state: WatchState, scope: WatchScope) => reportState(runtime, stream, state, scope),
     watchWarned: (message: string, scope: WatchScope) => runtime.logger.warn(`${message} (${describeScope(scope)})`),
   }
-  return reflect(
-    {
-      session,
-      clock,
-      random,
-      resource: served.resource,
-      namespace,
-      watching: settings.watching,
-      selectors: served.selectors,
-      observer,
-    },
-    (event) => deliver(runtime, stream, event),
-    signal,
-  )
+  const options = {
+    session,
+    clock,
+    random,
+    resource: served.resource,
+    namespace,
+    watching: settings.watching,
+    selectors: served.selectors,
+    observer,
+    // What goes during a pause is found out by the list after it.
+    known,
+  }
+  const take = (event: ReflectedEvent) => {
+    if (event.type !== 'listed') {
+      rewinding.note(event)
+      deliver(runtime, served, event)
+      return
+    }
+    for (const object of rewinding.end(event, runtime.logger)) {
+      deliver(runtime, served, { type: 'applied', event: null, object })
+    }
+    stream.onListed()
+  }
+  return reflect(options, take, signal)
 }
 
 function reportState({ logger }: Runtime, stream: Stream, state: WatchState, scope: WatchScope): void {
@@ -87,6 +107,7 @@ function reportState({ logger }: Runtime, stream: Stream, state: WatchState, sco
   if (state.type !== 'broken') return
   const { error, delayMs, attempt } = state
   if (isForbidden(error)) stream.onForbidden(error)
+  if (isNotFound(error)) stream.onMissing()
   const message = `The watch-stream of ${describeScope(scope)} has failed and is taken up again in ${(delayMs / 1000).toFixed(1)} seconds: ${describeError(error)}`
   // A stream that breaks now and then is no news to anybody; one that stays broken is.
   if (attempt > 1 || isForbidden(error)) logger.warn(message)
@@ -97,16 +118,16 @@ export function describeScope({ resource, namespace }: WatchScope): string {
   return `${formatResource(resource)} ${namespace === undefined ? 'cluster-wide' : `in "${namespace}"`}`
 }
 
-function deliver(runtime: Runtime, { served, onListed }: Stream, event: ReflectedEvent): void {
-  if (event.type === 'listed') {
-    if (event.rewound) forgetVersions(runtime, served)
-    onListed()
-    return
-  }
+/** Into the queue, and past it into the indices. Our own writes come back by this way; they are no news. */
+function deliver(runtime: Runtime, served: Served, event: ObjectEvent): void {
   const key = keyOf(event.object)
   const known = served.memories.get(key)
   if (served.isOnlyIndexed) {
     deliverToIndices(runtime, served, event)
+    return
+  }
+  if (runtime.standing.isStandingBy) {
+    deliverToStandBy(runtime, served, event)
     return
   }
   if (known === undefined && isOlder(event.object.metadata.resourceVersion, served.unseen.get(key))) return
@@ -118,16 +139,20 @@ function deliver(runtime: Runtime, { served, onListed }: Stream, event: Reflecte
   }
   const isListed = event.event === null
   const memory = known ?? remember(runtime, served, { object: event.object, isInitial: isListed })
+  const isBack = memory.isUnwatched
+  if (isBack) takeBack(memory, event.object)
   noteState(runtime, memory, event.object)
   indexState(runtime, memory, event.object)
-  if (known !== undefined && isEcho(known, event)) return
+  if (known !== undefined && !isBack && isEcho(known, event)) return
   const isSpied = served.handlers.event.length > 0
   const arrival: Arrival = { type: 'seen', event: event.event, object: event.object, isSpied }
   runtime.queue.put(memory, arrival, isListed ? 'backlog' : 'now')
+  // Also where nothing has changed: somebody is to be started, or tried, again.
+  if (isBack) runtime.queue.put(memory, { type: 'wake' }, 'backlog')
 }
 
 /** Nobody else wants to know: the queue is not bothered, and the object itself is not kept. */
-function deliverToIndices(runtime: Runtime, served: Served, event: Exclude<ReflectedEvent, { type: 'listed' }>): void {
+function deliverToIndices(runtime: Runtime, served: Served, event: ObjectEvent): void {
   const key = keyOf(event.object)
   const known = served.memories.get(key)
   if (event.type === 'applied') {
@@ -142,6 +167,30 @@ function deliverToIndices(runtime: Runtime, served: Served, event: Exclude<Refle
 function toIdentity({ apiVersion, kind, metadata }: KubeObject): KubeObject {
   const { name, namespace, uid, creationTimestamp } = metadata
   return { apiVersion, kind, metadata: { name, namespace, uid, creationTimestamp } as KubeObject['metadata'] }
+}
+
+/**
+ * Another replica handles it. Of what it sees, a stand-by keeps what it would find at a start: what is there, each as it is last,
+ * and nothing of what is gone. That is how it begins when its turn comes, without a list.
+ */
+function deliverToStandBy(runtime: Runtime, served: Served, event: ObjectEvent): void {
+  const known = served.memories.get(keyOf(event.object))
+  if (event.type === 'deleted') {
+    if (known !== undefined) leaveToOthers(runtime, known)
+    return
+  }
+  const memory = known ?? remember(runtime, served, { object: event.object, isInitial: true })
+  noteState(runtime, memory, event.object)
+  indexState(runtime, memory, event.object)
+  memory.body = event.object
+  runtime.queue.put(memory, { type: 'seen', event: null, object: event.object, isSpied: false }, 'backlog')
+}
+
+/** A stand-by has nothing to do with the end of an object but to forget it. */
+export function leaveToOthers(runtime: Runtime, memory: Memory): void {
+  unindex(runtime, memory)
+  runtime.queue.drop(memory)
+  memory.served.memories.delete(keyOf(memory.body))
 }
 
 function remember(
@@ -162,19 +211,4 @@ function isEcho({ served, body, goodbye }: Memory, { object }: Extract<Reflected
   // Where versions say nothing, the echo does: all that was held back until it came is older (consistency.ts).
   if (!isComparable(resourceVersion)) return false
   return resourceVersion === body.metadata.resourceVersion || isOlder(resourceVersion, body.metadata.resourceVersion)
-}
-
-/** A cluster restored from a backup counts from a lower number again: what we know is then from a past that never was. */
-function forgetVersions({ logger }: Runtime, served: Served): void {
-  logger.warn(
-    `The versions of ${formatResource(served.resource)} have gone back, as after a restored backup: all objects are looked at anew.`,
-  )
-  served.unseen.clear()
-  for (const memory of served.memories.values()) {
-    const { resourceVersion: _, ...metadata } = memory.body.metadata
-    memory.body = { ...memory.body, metadata }
-    memory.expected = undefined
-    if (memory.indexed !== undefined) memory.indexed.version = undefined
-    if (memory.essence !== undefined) memory.essence = { ...memory.essence, version: undefined }
-  }
 }

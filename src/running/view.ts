@@ -1,8 +1,8 @@
 /** What there is to see of one object: its essence now and as last handled, and what follows. Worked out when asked for. */
 import type { Diff, Essence, Reason } from '../core/causation/causes.ts'
 import { type Detected, detectReason } from '../core/causation/detect.ts'
-import { diffEssences } from '../core/causation/diff.ts'
 import type { Cause } from '../core/handling/cause.ts'
+import { type Comparison, compareWithHandled } from '../core/handling/compare.ts'
 import type { Situation } from '../core/handling/select.ts'
 import { objectArgs } from '../core/handling/subject.ts'
 import { isDeletionBlocked, isDeletionOngoing } from '../kube/finalizers.ts'
@@ -24,16 +24,17 @@ export class View implements Situation {
   readonly objectArgs: () => object
   /** What filters get. */
   readonly args: () => object
-  readonly #essences: () => { readonly old: Essence | undefined; readonly new: Essence; readonly diff: Diff }
+  readonly #essences: () => Comparison
   readonly #detected: () => Detected
 
   constructor(runtime: Runtime, memory: Memory, logger: Logger) {
-    const { served, body } = memory
+    const { served, body, unstored } = memory
+    const { extraFields } = served.handlers
     this.resource = served.resource
     this.body = body
     this.deleting = isDeletionOngoing(body)
     this.blocked = isDeletionBlocked(body, runtime.settings.persistence.finalizer)
-    this.#essences = once(() => compare(runtime, memory, body))
+    this.#essences = once(() => compareWithHandled(runtime.settings, { body, extraFields, unstored }))
     this.#detected = once(() => this.#detect(memory.isInitial))
     this.objectArgs = once(() => objectArgs(subjectOf(runtime, memory, logger)))
     this.args = this.#argsOf(() => this)
@@ -79,14 +80,4 @@ export class View implements Situation {
     const { old, diff } = deleting ? { old: undefined, diff: [] } : this.#essences()
     return detectReason({ deleting, blocked, old, diff, initial: isInitial })
   }
-}
-
-function compare({ settings }: Runtime, { served, unstored }: Memory, body: KubeObject) {
-  const { diffbaseStorage, progressStorage } = settings.persistence
-  const clear = (essence: Essence) => progressStorage.clear({ essence })
-  const { extraFields } = served.handlers
-  const stored = unstored ?? diffbaseStorage.fetch({ body })
-  const old = stored === undefined ? undefined : clear(stored)
-  const current = clear(diffbaseStorage.build({ body, extraFields }))
-  return { old, new: current, diff: diffEssences(old, current) }
 }

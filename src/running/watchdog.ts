@@ -61,9 +61,11 @@ export class Watchdog {
     const startedMs = monotonicMs()
     this.#running.add(call)
     this.#alarms.setAfter(call, endlessMs)
+    const over = this.#clock.attend?.('call')
     return {
       returned: () => warnIfBlocked(call, startedMs),
       settled: () => {
+        over?.()
         this.#running.delete(call)
         this.#alarms.cancel(call)
       },

@@ -1,5 +1,8 @@
 /** Telling the time and waiting: the only file that may call the timers of the platform. */
 
+/** What an operator is at: it runs; it starts or stops, and is waited for; it has called a function of the user. */
+export type Occupation = 'run' | 'passage' | 'call'
+
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
@@ -7,6 +10,8 @@ export interface Clock {
   sleep(delayMs: number, signal?: AbortSignal): Promise<void>
   /** Milliseconds from an arbitrary moment that are never set back or forward. Default: as `now`. */
   monotonic?(): number
+  /** For clocks that skip time: told what goes on, and by calling what is returned, that it is over. */
+  attend?(occupation: Occupation): () => void
 }
 
 /**

@@ -10,6 +10,10 @@ export interface TransportRequest {
   /** Names in lower case. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
+  /** Not to wait until others are done. */
+  readonly isUrgent?: boolean
+  /** Throws where it is too late for it. Whoever has to wait for a connection asks once more before the first byte is sent. */
+  readonly check?: () => void
 }
 
 export interface TransportResponse {

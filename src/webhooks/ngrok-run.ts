@@ -2,8 +2,8 @@
 import { Deadlines } from '../client/deadline.ts'
 import type { WebhookContext } from '../core/webhook-server.ts'
 import { KopfError } from '../errors.ts'
+import { runProgram } from '../util/program.ts'
 import { complaintOf, tunnelUrlOf } from './ngrok-log.ts'
-import { runProgram } from './program.ts'
 
 export interface NgrokOptions {
   /** Where the tunnel ends: `http://127.0.0.1:8080`. */

@@ -45,7 +45,10 @@ export const askLab = (lab: Lab, path: string = '/healthz', options: http.Reques
   ask(addressIn(lab.logs), path, options)
 
 /** Credentials for the whole of the cluster under test. */
-export function connectionTo({ url, caPem, admin }: Cluster, options: { priority?: number } = {}): ConnectionInfo {
+export function connectionTo(
+  { url, caPem, admin }: Pick<Cluster, 'url' | 'caPem' | 'admin'>,
+  options: { priority?: number } = {},
+): ConnectionInfo {
   const { token, certPem, keyPem } = admin
   return new ConnectionInfo({
     server: url,

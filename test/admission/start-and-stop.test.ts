@@ -120,7 +120,7 @@ test('one that is stopped before its server is up ends, and has written nothing'
   const { starting } = begin(kopf, { transport: wire, signal: controller.signal })
   await lab.untilLogged(`Watching widgets.v1.${lab.group}`)
   controller.abort()
-  await starting
+  await expect(starting).rejects.toMatchObject({ code: 'KOPF_STOPPED' })
   await lab.stopAll()
   expect(events).toEqual(['told to end'])
   expect(tellings(wire)).toEqual([])
@@ -240,7 +240,8 @@ test('a server that says nonsense later ends the operator, and the cluster is to
 
 test.skipIf(lab.isReal)('nothing is left behind: no timer, no watch', async () => {
   const running = await lab.start(reviewed(new Desk()))
-  expect(lab.server.openWatches).toBe(3)
+  // Two configurations, the objects, and the definitions.
+  expect(lab.server.openWatches).toBe(4)
   await lab.stop(running)
   await lab.elapse(0)
   expect((lab.clock as Loose).sleeping).toBe(0)

@@ -1,4 +1,4 @@
-/** The command `kopf run` as a child process, in a folder of its own with the files of a user in it. */
+/** The command `kopf` as a child process, in a folder of its own with the files of a user in it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -41,7 +41,7 @@ export class Folder {
   }
 }
 
-const running = new Set<RunCommand>()
+const running = new Set<KopfCommand>()
 
 /** After each test: whatever still runs is told to stop, and waited for. */
 export async function stopCommands(): Promise<void> {
@@ -49,7 +49,7 @@ export async function stopCommands(): Promise<void> {
   await Promise.all([...running].map(({ exit }) => exit))
 }
 
-export class RunCommand {
+export class KopfCommand {
   stdout = ''
   stderr = ''
   readonly exit: Promise<number | string>
@@ -58,7 +58,7 @@ export class RunCommand {
 
   constructor(folder: Folder, args: readonly string[], variables: Readonly<Record<string, string>> = {}) {
     const { KUBECONFIG: _, ...inherited } = process.env
-    this.#child = spawn(process.execPath, [...folder.command, 'run', ...args], {
+    this.#child = spawn(process.execPath, [...folder.command, ...args], {
       cwd: folder.path,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...inherited, HOME: folder.path, TMPDIR: folder.temporary, ...variables },
@@ -91,5 +91,12 @@ export class RunCommand {
 
   send(signal: NodeJS.Signals): void {
     this.#child.kill(signal)
+  }
+}
+
+/** `kopf run` */
+export class RunCommand extends KopfCommand {
+  constructor(folder: Folder, args: readonly string[], variables: Readonly<Record<string, string>> = {}) {
+    super(folder, ['run', ...args], variables)
   }
 }

@@ -404,3 +404,47 @@ test('a stream may have a limit of its own for its beginning', async () => {
   await clock.advance(2000)
   expect(await outcome).toMatch(/the head of an answer .*\b2 ?s/)
 })
+
+describe('a guard', () => {
+  const tooLate = new Error('too late')
+
+  /** Lets so many attempts pass. */
+  function guarded(passes: number) {
+    let asked = 0
+    return () => () => {
+      asked += 1
+      if (asked > passes) throw tooLate
+    }
+  }
+
+  test('is asked before a call is made: nothing is sent then', async () => {
+    const { transport, server } = await startTarget('in process')
+    const session = sessionOn(transport, { guardOf: guarded(0) })
+    expect(await failureOf(session.request(creation('a')))).toBe(tooLate)
+    expect(server.api.requests.last({ method: 'POST' })).toEqual([])
+  })
+
+  test('is asked again before each further attempt', async () => {
+    const { transport, server } = await startTarget('in process')
+    server.api.faults.add({ effect: refused(503) })
+    const clock = new ManualClock()
+    const session = sessionOn(transport, { clock, guardOf: guarded(1) })
+    const failure = failureOf(session.request(creation('a')))
+    for (let second = 0; second < 20; second += 1) await clock.advance(1000)
+    expect(await failure).toBe(tooLate)
+    expect(server.api.requests.last({ method: 'POST' })).toHaveLength(1)
+  })
+
+  test('is asked once more when the connection is there: it may have taken a while', async () => {
+    const { transport, server } = await startTarget('over HTTPS')
+    const session = sessionOn(transport, { guardOf: guarded(1) })
+    expect(await failureOf(session.request(creation('a')))).toBe(tooLate)
+    expect(server.api.requests.last({ method: 'POST' })).toEqual([])
+  })
+
+  test('has no say in calls that are not its business', async () => {
+    const { transport } = await startTarget('in process')
+    const session = sessionOn(transport, { guardOf: ({ method }) => (method === 'GET' ? undefined : guarded(0)()) })
+    expect(await failureOf(session.request(reading))).toMatchObject({ status: 404 })
+  })
+})

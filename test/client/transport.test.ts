@@ -57,20 +57,24 @@ describe('connections', () => {
     expect(seen()).toBe(1)
   })
 
-  test('are 16 at most for ordinary requests, and the rest wait', async () => {
+  test('are 16 at most for ordinary requests, and the rest wait, but for what is urgent', async () => {
     const held: Array<() => void> = []
     const { transport, open } = await counted((_, response) => held.push(() => response.end('{}')))
     const answers = Array.from({ length: 40 }, () => transport.send(get('/')).then(read))
     await until(() => held.length === 16)
+    const urgent = transport.send({ ...get('/'), isUrgent: true }).then(read)
+    await until(() => held.length === 17)
+    held.pop()!()
+    expect(await urgent).toBe('{}')
     for (let turn = 0; turn < 20; turn += 1) await settle()
     expect(held).toHaveLength(16)
-    expect(open.size).toBe(16)
+    expect(open.size).toBe(17)
     for (let answered = 0; answered < 40; answered += 1) {
       await until(() => held.length > 0)
       held.shift()!()
     }
     expect(await Promise.all(answers)).toHaveLength(40)
-    expect(open.size).toBe(16)
+    expect(open.size).toBe(17)
   })
 
   test('of watches are not counted among them', async () => {
@@ -377,11 +381,68 @@ describe('closing', () => {
   })
 })
 
-test.each([{ proxyUrl: 'http://me:hush@proxy:3128' }, { trustEnv: true }])(
-  'proxies are not supported yet: %j',
-  (options) => {
-    const make = () => createHttpsTransport(new ConnectionInfo({ server: 'https://x', ...options }))
-    expect(make).toThrow('Cannot connect through a proxy')
-    expect(make).not.toThrow('hush')
-  },
-)
+describe('retiring', () => {
+  test('closes at once where nothing is under way', async () => {
+    const { transport, open } = await counted((_, response) => response.end('{}'))
+    await read(await transport.send(get('/')))
+    expect(open.size).toBe(1)
+    await transport.retire()
+    await until(() => open.size === 0)
+    expect(await failureOf(transport.send(get('/')))).toMatchObject({ code: 'KOPF_CONNECTION_CLOSED' })
+  })
+
+  test('lets requests and streams come to their ends', async () => {
+    const held: Array<() => void> = []
+    const { transport, open } = await counted((_, response) => {
+      response.write('a')
+      held.push(() => response.end('b'))
+    })
+    const [watch, request] = await Promise.all([transport.send(get('/?watch=1')), transport.send(get('/'))])
+    const retired = transport.retire()
+    held[1]!()
+    expect(await read(request)).toBe('ab')
+    for (let turn = 0; turn < 20; turn += 1) await settle()
+    expect(open.size).toBeGreaterThan(0)
+    held[0]!()
+    expect(await read(watch)).toBe('ab')
+    await retired
+    await until(() => open.size === 0)
+  })
+
+  test('can be overtaken by closing', async () => {
+    const { transport, open } = await counted((_, response) => response.write('a'))
+    const watch = await transport.send(get('/?watch=1'))
+    const retired = transport.retire()
+    const broken = failureOf(read(watch))
+    await transport.close()
+    await retired
+    expect(await broken).toBeInstanceOf(Error)
+    await until(() => open.size === 0)
+  })
+})
+
+describe('what is checked at the last moment', () => {
+  const tooLate = new Error('too late')
+
+  test('is not sent when the connection comes too late, nor on one that was kept', async () => {
+    let received = 0
+    const { transport } = await counted((_, response) => {
+      received += 1
+      response.end('{}')
+    })
+    let isLate = false
+    const check = () => {
+      if (isLate) throw tooLate
+    }
+    const sending = transport.send({ method: 'POST', path: '/', body: '{}', check })
+    // As if the event loop had been blocked from here until the connection is there.
+    isLate = true
+    await expect(sending).rejects.toBe(tooLate)
+    isLate = false
+    expect(await read(await transport.send({ method: 'POST', path: '/', body: '{}', check }))).toBe('{}')
+    isLate = true
+    // A connection that was kept is no excuse.
+    await expect(transport.send({ method: 'POST', path: '/', body: '{}', check })).rejects.toBe(tooLate)
+    expect(received).toBe(1)
+  })
+})

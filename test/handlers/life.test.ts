@@ -1,8 +1,8 @@
 /** How an operator starts and stops. */
 import { Operator, PermanentError, type RunningOperator, TemporaryError } from 'kopf'
 import { expect, test } from 'vitest'
+import type { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { progressOf, settle, untilHandled, useCleanLab } from '../support/handled.ts'
-import type { SkippingClock } from '../support/skipping-clock.ts'
 
 const lab = useCleanLab()
 

@@ -9,13 +9,13 @@ import type { WebhookClientConfig } from 'kopf/webhooks'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { ConnectionInfo } from '../../src/client/credentials.ts'
 import { createHttpsTransport, type HttpsTransport } from '../../src/client/transport.ts'
-import { systemClock } from '../../src/util/clock.ts'
+import { SkippingClock } from '../../src/testing/skipping-clock.ts'
+import { nextTurn, systemClock } from '../../src/util/clock.ts'
 import type { Transport } from '../../src/util/transport.ts'
 import { parseYamlSync } from '../../src/util/yaml.ts'
 import type { Tree } from '../support/answers.ts'
 import { useCluster } from '../support/cluster.ts'
 import { expectStatus } from '../support/expectations.ts'
-import { SkippingClock, turn } from '../support/skipping-clock.ts'
 import { certificatesIn, hourMs, minuteMs, Replica } from '../webhooks/replicas.ts'
 
 const cluster = useCluster()
@@ -85,7 +85,7 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   const endMs = Date.now() + 20_000
   while (!(await isSo())) {
     if (Date.now() > endMs) throw new Error(`Never came true: ${isSo}`)
-    await turn()
+    await nextTurn()
   }
 }
 

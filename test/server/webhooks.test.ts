@@ -1,7 +1,7 @@
 /** What is special about webhooks on the embedded server: conditions that it cannot evaluate, clocks that are set. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { useLab } from '../support/lab.ts'
-import { SkippingClock } from '../support/skipping-clock.ts'
 import { reviewed, WebhookServer } from '../support/webhook-server.ts'
 
 const lab = useLab()

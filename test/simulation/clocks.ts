@@ -1,7 +1,8 @@
 /** Time of a process that can be killed: it shares the clock of the world, and stands still for ever after its end. */
 
+import type { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import type { Clock } from '../../src/util/clock.ts'
-import { type SkippingClock, turn } from '../support/skipping-clock.ts'
+import { nextTurn } from '../../src/util/clock.ts'
 
 export class MortalClock implements Clock {
   readonly #world: Clock
@@ -40,7 +41,7 @@ export function forever(): Promise<never> {
 /** Everything that waits for nothing but its turn has had it. */
 async function settleTurns(clock: SkippingClock): Promise<void> {
   for (let calm = 0, seen = clock.changes; calm < 4; calm += 1) {
-    await turn()
+    await nextTurn()
     if (clock.changes === seen) continue
     seen = clock.changes
     calm = 0

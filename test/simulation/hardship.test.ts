@@ -1,10 +1,11 @@
 /** Daemons and timers when much comes at once: many due at the same moment, a clock that jumps, a blocked process, the end. */
 import { Operator } from 'kopf'
 import { expect, test } from 'vitest'
+import type { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import type { Clock } from '../../src/util/clock.ts'
+import { nextTurn } from '../../src/util/clock.ts'
 import { useCleanLab } from '../support/handled.ts'
 import { gate } from '../support/recording.ts'
-import { type SkippingClock, turn } from '../support/skipping-clock.ts'
 
 const lab = useCleanLab()
 
@@ -31,7 +32,7 @@ test('hundreds that are due after a pause are called once each, and others get t
   suspend(600)
   let isOver = false
   const counting = (async () => {
-    for (; !isOver; turns += 1) await turn()
+    for (; !isOver; turns += 1) await nextTurn()
   })()
   await lab.until(() => called.length >= names.length)
   await lab.elapse(30)

@@ -1,5 +1,5 @@
 /** A watch on its way to the operator: cut in the middle of characters, fallen silent, noisy, as the weather is. */
-import type { SkippingClock } from '../support/skipping-clock.ts'
+import type { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import type { Random } from './random.ts'
 import type { Weather } from './weather.ts'
 

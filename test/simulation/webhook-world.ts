@@ -4,12 +4,12 @@
  */
 import { Operator, type RunningOperator } from 'kopf'
 import { ApiServer } from 'kopf/server'
+import { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { createLogSink } from '../../src/util/log.ts'
 import { Desk } from '../admission/configured.ts'
 import type { Tree } from '../support/answers.ts'
 import { crd, crdsPath } from '../support/crds.ts'
 import { ask } from '../support/in-process.ts'
-import { SkippingClock } from '../support/skipping-clock.ts'
 import { MortalClock, pass } from './clocks.ts'
 import { Journal } from './journal.ts'
 import { Random } from './random.ts'

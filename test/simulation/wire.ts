@@ -3,8 +3,8 @@
  * the process is killed. Sees all that is sent, and checks what can only be seen here: whom a write was meant for.
  */
 import type { ApiServer } from 'kopf/server'
+import type { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../../src/util/transport.ts'
-import type { SkippingClock } from '../support/skipping-clock.ts'
 import { forever } from './clocks.ts'
 import type { Journal } from './journal.ts'
 import {

@@ -4,10 +4,10 @@
  */
 import type { RunningOperator } from 'kopf'
 import { ApiServer } from 'kopf/server'
+import { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { createLogSink } from '../../src/util/log.ts'
 import { crd, crdsPath } from '../support/crds.ts'
 import { ask } from '../support/in-process.ts'
-import { SkippingClock } from '../support/skipping-clock.ts'
 import { Background } from './background.ts'
 import { MortalClock, pass } from './clocks.ts'
 import { Driver, type Twin } from './driver.ts'

@@ -7,6 +7,8 @@ import { ConnectionInfo, type OpenObject, type Operator, type RunningOperator, t
 import { ApiServer } from 'kopf/server'
 import { afterAll, afterEach, beforeAll, inject } from 'vitest'
 import { createHttpsTransport, type HttpsTransport } from '../../src/client/transport.ts'
+import { calm, SkippingClock } from '../../src/testing/skipping-clock.ts'
+import { stirring } from '../../src/testing/stirring.ts'
 import type { Clock } from '../../src/util/clock.ts'
 import { systemClock } from '../../src/util/clock.ts'
 import { createLogSink } from '../../src/util/log.ts'
@@ -17,7 +19,6 @@ import { type CrdOptions, crd, crdsPath, unconverted } from './crds.ts'
 import { ask } from './in-process.ts'
 import type { RealCluster } from './real-cluster.setup.ts'
 import { Recording } from './recording.ts'
-import { calm, SkippingClock, stirring } from './skipping-clock.ts'
 
 /** An object as the API answers it. */
 export type Body = OpenObject

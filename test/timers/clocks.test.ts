@@ -1,9 +1,9 @@
 /** The time of day is set, or the process is suspended: timers go by how much time has passed, and never in bursts. */
 import { Operator } from 'kopf'
 import { expect, test } from 'vitest'
+import type { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { useCleanLab } from '../support/handled.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
-import type { SkippingClock } from '../support/skipping-clock.ts'
 
 const lab = useCleanLab()
 

@@ -2,10 +2,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { Operator } from 'kopf'
 import { beforeAll, expect, test } from 'vitest'
+import type { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { createLogSink } from '../../src/util/log.ts'
 import { ask } from '../support/in-process.ts'
 import { useLab } from '../support/lab.ts'
-import type { SkippingClock } from '../support/skipping-clock.ts'
 
 const lab = useLab()
 

@@ -1,9 +1,9 @@
 /** The end of timers: objects that are deleted, and operators that stop, whatever a timer is doing at that moment. */
 import { Operator, type RunningOperator } from 'kopf'
 import { expect, test } from 'vitest'
+import { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { finalizer, settle, useCleanLab } from '../support/handled.ts'
 import { cutBy, gate, refusal } from '../support/recording.ts'
-import { SkippingClock } from '../support/skipping-clock.ts'
 
 const lab = useCleanLab()
 

@@ -1,9 +1,9 @@
 /** Timers with filters: looked at again with every tick, so that they start and stop without any event. */
 import { Operator } from 'kopf'
 import { expect, test } from 'vitest'
+import { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { finalizer, settle, useCleanLab } from '../support/handled.ts'
 import { gate } from '../support/recording.ts'
-import { SkippingClock } from '../support/skipping-clock.ts'
 
 const lab = useCleanLab()
 

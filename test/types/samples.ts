@@ -7,6 +7,7 @@ import {
   type Body,
   ConnectionInfo,
   defineResource,
+  loginViaClient,
   loginWithKubeconfig,
   loginWithServiceAccount,
   type Memo,
@@ -88,6 +89,10 @@ kopf.on.startup(({ settings, logger, memo }) => {
 })
 
 kopf.on.login({ retries: 3 }, () => loginWithServiceAccount() ?? loginWithKubeconfig({ context: 'dev' }))
+kopf.on.login({ id: 'other' }, () => loginWithKubeconfig() ?? loginWithServiceAccount())
+kopf.on.login({ id: 'client' }, loginViaClient)
+kopf.on.login({ id: 'awaited' }, async () => (await loginWithKubeconfig()) ?? (await loginViaClient()))
+void (() => kopf.start({ connection: () => loginWithKubeconfig({ path: 'config' }) }))
 kopf.on.login({ id: 'vault' }, async ({ memo }) =>
   memo.pings > 0 ? new ConnectionInfo({ server: 'https://a' }) : null,
 )

@@ -1,5 +1,7 @@
 /** Watching against answers written out by hand, byte by byte: what no well-behaved server would send is sent here. */
+
 import { describe, expect, test } from 'vitest'
+import { toConnectionError } from '../../src/client/connection-error.ts'
 import { KnownObjects } from '../../src/core/watching/known-objects.ts'
 import { reflect } from '../../src/core/watching/reflect.ts'
 import {
@@ -442,6 +444,26 @@ describe('a server that is behind', () => {
     expect(session.queries[2]).toContain('resourceVersionMatch=NotOlderThan&resourceVersion=9'.slice(0, 35))
     expect(session.queries[2]).toContain('resourceVersion=9')
     expect(session.queries[8]).not.toContain('resourceVersion=')
+    await reflected.stop()
+  })
+
+  const first = { chunks: [line('ADDED', map('one', { version: 8 })), bookmark(9, true)], ending: 'end' } as const
+  const silence = { chunks: [], ending: 'hang' } as const
+
+  test('may take a watch from our version and be silent: after an outage, it is asked for what there is', async () => {
+    const away = toConnectionError({ method: 'GET', path: '/' }, new Error('nothing listens'))
+    const { session, reflected } = started([first, { error: away }, silence, silence])
+    await reflected.advance(80)
+    expect(session.queries[2]).toContain('resourceVersion=9')
+    expect(session.queries[3]).toContain('sendInitialEvents=true')
+    await reflected.stop()
+  })
+
+  test('or is just silent, where nothing was wrong: then it is gone on from where it was', async () => {
+    const { session, reflected } = started([first, silence, silence, silence])
+    await reflected.advance(160)
+    expect(session.queries.slice(1)).toHaveLength(3)
+    for (const query of session.queries.slice(1)) expect(query).toContain('resourceVersion=9')
     await reflected.stop()
   })
 })

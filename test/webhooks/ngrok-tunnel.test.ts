@@ -2,9 +2,9 @@
 import { fileURLToPath } from 'node:url'
 import { type WebhookContext, WebhookNgrokTunnel, type WebhookNgrokTunnelOptions } from 'kopf/webhooks'
 import { afterEach, describe, expect, test } from 'vitest'
-import { systemClock } from '../../src/util/clock.ts'
+import { SkippingClock } from '../../src/testing/skipping-clock.ts'
+import { nextTurn, systemClock } from '../../src/util/clock.ts'
 import { createLogger, createLogSink } from '../../src/util/log.ts'
-import { SkippingClock, turn } from '../support/skipping-clock.ts'
 
 const binary = fileURLToPath(new URL('./ngrok-stand-in.mjs', import.meta.url))
 const token = '2canary_token'
@@ -54,7 +54,7 @@ async function until(isSo: () => boolean): Promise<void> {
   const endMs = Date.now() + 20_000
   while (!isSo()) {
     if (Date.now() > endMs) throw new Error(`Never came true: ${isSo}`)
-    await turn()
+    await nextTurn()
   }
 }
 

@@ -17,13 +17,13 @@ import { createClient } from '../../src/client/client.ts'
 import { discover } from '../../src/client/discovery.ts'
 import { createSession } from '../../src/client/session.ts'
 import type { Resource } from '../../src/kube/resources.ts'
-import { type Clock, systemClock } from '../../src/util/clock.ts'
+import { SkippingClock } from '../../src/testing/skipping-clock.ts'
+import { type Clock, nextTurn, systemClock } from '../../src/util/clock.ts'
 import { createLogger, createLogSink } from '../../src/util/log.ts'
 import type { Transport } from '../../src/util/transport.ts'
 import type { Tree } from '../support/answers.ts'
 import { ask } from '../support/in-process.ts'
 import { Recording } from '../support/recording.ts'
-import { SkippingClock, turn } from '../support/skipping-clock.ts'
 
 export const minuteMs: number = 60_000
 export const hourMs: number = 60 * minuteMs
@@ -189,7 +189,7 @@ export class World {
   /** Until nothing happens any more without time passing. Keys are made in other threads, which no clock sees. */
   async settle(): Promise<void> {
     for (let calm = 0; calm < 4; calm += 1) {
-      await turn()
+      await nextTurn()
       if (!this.replicas.every(({ isIdle }) => isIdle)) calm = 0
     }
   }

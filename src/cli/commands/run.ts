@@ -1,45 +1,39 @@
 /** `kopf run`: operators from files and modules, on a cluster or on the embedded server, until they are told to stop. */
-import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { loginWithKubeconfig } from '../../client/kubeconfig.ts'
-import { LoginError } from '../../errors.ts'
-import type { KubeObject } from '../../kube/objects.ts'
 import type { CustomResource } from '../../kube/resources.ts'
 import type { Operator, RunOptions } from '../../operator.ts'
-import { ringAfter } from '../../util/clock.ts'
-import { toMs } from '../../util/duration.ts'
 import { parseHealthAddress } from '../../util/health-address.ts'
-import { createLogger, type LogSink } from '../../util/log.ts'
 import { once } from '../../util/once.ts'
-import { untilSignal } from '../../util/signals.ts'
-import { collect, type Embedded, type Manifest, portOption, readManifest, startEmbedded } from '../embedded.ts'
-import { legacyNamespace, readEnvironment, type Variable } from '../environment.ts'
+import { type ClusterArguments, loginByOptions } from '../cluster-options.ts'
+import { collect, type Embedded, portOption, startEmbedded } from '../embedded.ts'
+import { endAfter, untilStopped } from '../ending.ts'
+import { readEnvironment, type Variable } from '../environment.ts'
 import { toRunError } from '../failures.ts'
+import { addEnvironment, addExamples } from '../help.ts'
 import { addLoggingOptions, type LoggingArguments, loggingVariables, startLogging } from '../logging-options.ts'
+import { orderManifests, readManifest } from '../manifests.ts'
+import { developerPriority, readInteger } from '../peering-options.ts'
+import { addScopeOptions, readScope, type ScopeArguments, scopeVariables, warnOfScope } from '../scope-options.ts'
 
-interface RunArguments extends LoggingArguments {
+interface RunArguments extends LoggingArguments, ScopeArguments, ClusterArguments {
   readonly module?: readonly string[]
-  readonly namespace?: readonly string[]
-  readonly allNamespaces?: boolean
   readonly standalone?: boolean
   readonly dev?: boolean
+  readonly peering?: string
+  readonly priority?: string
   readonly liveness?: string
-  readonly kubeconfig?: string
-  readonly context?: string
   readonly embedded?: boolean
   readonly apply?: readonly string[]
   readonly port: number
 }
 
-/** Above everything that runs in a cluster: whoever tries something out wants to see it happen. */
-const developerPriority = 666
-
 const variables: readonly Variable[] = [
   { name: 'MODULES', type: 'list', option: 'module' },
-  { name: 'NAMESPACES', type: 'list', option: 'namespace' },
-  { name: 'CLUSTERWIDE', type: 'flag', option: 'allNamespaces' },
+  ...scopeVariables,
   { name: 'STANDALONE', type: 'flag', option: 'standalone' },
   { name: 'DEV', type: 'flag', option: 'dev' },
+  { name: 'PEERING', type: 'text', option: 'peering' },
+  { name: 'PRIORITY', type: 'text', option: 'priority' },
   { name: 'LIVENESS_ENDPOINT', type: 'text', option: 'liveness' },
   ...loggingVariables,
 ]
@@ -50,38 +44,43 @@ export function addRunCommand(program: Command): void {
     .summary('run an operator')
     .description('Runs the operator of these files and modules until it is stopped by SIGINT or SIGTERM.')
     .argument('[files...]', 'TypeScript or JavaScript; their default export is an operator')
+    .optionsGroup('Operator:')
     .option('-m, --module <name>', 'load this module too: what import takes; can be repeated', collect)
-    .option('-n, --namespace <pattern>', 'serve this namespace, or those that match; can be repeated', collect)
-    .option('-A, --all-namespaces', 'serve all namespaces, and what is in none')
-    .option('--standalone', 'do not look for other operators of the same kind')
-    .option('--dev', 'for development: take precedence over other operators of the same peering')
+  addScopeOptions(command)
+    .optionsGroup('Other operators:')
+    .option('-P, --peering <name>', 'work only while no operator of this peering has precedence, and not without it')
+    .option('-p, --priority <number>', 'the precedence among the operators of a peering (default: 0)')
+    .option('--dev', `for development, the same as --priority ${developerPriority}: others of the peering are paused`)
+    .option('--standalone', 'take no notice of any peering and of other operators')
+    .optionsGroup('Health:')
     .option('-L, --liveness <url>', 'tell of its health here, such as http://0.0.0.0:8080/healthz, and at /readyz')
+    .optionsGroup('Cluster:')
     .option('--kubeconfig <file>', 'use this kubeconfig; with --embedded, write it there')
     .option('--context <name>', 'use this context of the kubeconfig')
+    .optionsGroup('Without a cluster:')
     .option('--embedded', 'run on an embedded API server in this process, with no cluster at all')
     .option('--apply <file>', 'with --embedded: create the objects of this YAML or JSON file; can be repeated', collect)
     .addOption(portOption())
   addLoggingOptions(command)
-    .addHelpText(
-      'after',
-      '\nExamples:\n  $ kopf run operator.ts --namespace default\n  $ kopf run operator.ts --embedded --apply objects.yaml' +
-        '\n\nIn the environment: KOPF_RUN_NAMESPACES, KOPF_RUN_MODULES (with spaces between), KOPF_RUN_CLUSTERWIDE,\n' +
-        'KOPF_RUN_STANDALONE, KOPF_RUN_DEV, KOPF_RUN_LIVENESS_ENDPOINT, KOPF_RUN_LOG_FORMAT and so on.',
-    )
-    .action(async (files: readonly string[]) => {
-      readEnvironment(command, variables)
-      await run(command, files, command.opts<RunArguments>())
-    })
+  addExamples(command, [
+    'kopf run operator.ts --namespace default',
+    'kopf run operator.ts backups.ts -n team-a -n "team-b-*"',
+    'kopf run operator.ts --embedded --apply objects.yaml',
+  ])
+  addEnvironment(command, variables, ['What is on the command line wins.'])
+  command.action(async (files: readonly string[]) => {
+    readEnvironment(command, variables)
+    await run(command, files, command.opts<RunArguments>())
+  })
 }
 
 async function run(command: Command, files: readonly string[], args: RunArguments): Promise<void> {
   const modules = args.module ?? []
   const scope = readScope(command, args)
+  const peering = readPeering(command, args)
   checkUsage(command, [...files, ...modules], args)
-  const logging = startLogging(command, args)
-  const stopped = untilSignal({
-    onSecond: (signal) => endNow(`${signal} has come for the second time: the process ends at once`),
-  })
+  const logging = startLogging(args)
+  const stopped = untilStopped()
   // Only now: help and wrong usage need none of it.
   const [{ loadOperator }, { WorkerModules }] = await Promise.all([
     import('../load.ts'),
@@ -98,24 +97,26 @@ async function run(command: Command, files: readonly string[], args: RunArgument
   const options: RunOptions = {
     ...scope,
     ...access(args, embedded),
-    ...(args.standalone === undefined ? {} : { standalone: args.standalone }),
-    ...(args.dev ? { priority: developerPriority } : {}),
+    ...peering,
     ...(args.liveness === undefined ? {} : { livenessEndpoint: args.liveness }),
     logging,
     loadWorkerModule: (url) => workerModules.load(url),
   }
-  warnOfScope(options, args, logging)
+  if (!args.embedded) warnOfScope(options, args, logging)
   await operate(loaded.operator, options, stopped)
 }
 
-function readScope(
+function readPeering(
   command: Command,
-  { namespace = [], allNamespaces }: RunArguments,
-): Pick<RunOptions, 'namespaces' | 'clusterwide'> {
-  const namespaces = [...namespace, ...(legacyNamespace() ?? '').split(' ')].filter((one) => one !== '')
-  if (namespaces.length === 0) return { clusterwide: true }
-  if (allNamespaces) command.error("error: options '--namespace' and '--all-namespaces' cannot be used together.")
-  return { namespaces: [...new Set(namespaces)] }
+  { peering, priority, dev, standalone }: RunArguments,
+): Pick<RunOptions, 'peering' | 'priority' | 'standalone'> {
+  const asked = priority === undefined ? undefined : readInteger(command, '-p, --priority <number>', priority)
+  const chosen = dev ? developerPriority : asked
+  return {
+    ...(peering === undefined ? {} : { peering }),
+    ...(chosen === undefined ? {} : { priority: chosen }),
+    ...(standalone === undefined ? {} : { standalone }),
+  }
 }
 
 function checkUsage(command: Command, targets: readonly string[], args: RunArguments): void {
@@ -133,48 +134,17 @@ function checkUsage(command: Command, targets: readonly string[], args: RunArgum
   command.error(`error: option '${misplaced}' cannot be used ${args.embedded ? 'with' : 'without'} '--embedded'.`)
 }
 
-/** In the embedded server the cluster holds nothing but what we put there: there is nobody to disturb. */
-function warnOfScope({ namespaces }: RunOptions, { allNamespaces, embedded }: RunArguments, sink: LogSink): void {
-  if (namespaces !== undefined || allNamespaces || embedded) return
-  createLogger(sink, 'kopf.cli').warn(
-    'Serving the whole cluster, as no namespace was named: say so with --all-namespaces, or choose with --namespace',
-  )
-}
-
-function access({ kubeconfig, context }: RunArguments, embedded: Embedded | undefined): RunOptions {
+function access(args: RunArguments, embedded: Embedded | undefined): RunOptions {
   if (embedded) return { transport: embedded.server.api }
-  if (kubeconfig === undefined && context === undefined) return {}
-  const options = {
-    ...(kubeconfig === undefined ? {} : { path: resolve(kubeconfig) }),
-    ...(context === undefined ? {} : { context }),
-  }
-  const connection = loginWithKubeconfig(options)
-  if (connection !== undefined) return { connection }
-  throw new LoginError(`Cannot use the context "${context}": there is no kubeconfig; name one with --kubeconfig`)
+  const connection = loginByOptions(args)
+  return connection === undefined ? {} : { connection }
 }
 
 async function embed({ resources }: Operator, { port, kubeconfig, apply = [] }: RunArguments): Promise<Embedded> {
   const { toCrds } = await import('../../kube/crd.ts')
   const manifests = await Promise.all(apply.map(readManifest))
   const definitions = toCrds(resources as readonly CustomResource<object>[])
-  return startEmbedded({ port, kubeconfig, manifests: order(definitions, manifests) })
-}
-
-/** Definitions first, whatever file they are in; one in a file counts more than that of the operator. */
-function order(definitions: readonly KubeObject[], manifests: readonly Manifest[]): Manifest[] {
-  const pick = (isWanted: (object: unknown) => boolean) =>
-    manifests.map(({ objects, ...manifest }) => ({ ...manifest, objects: objects.filter(isWanted) }))
-  const given = new Set(manifests.flatMap(({ objects }) => objects.filter(isDefinition).map(nameOf)))
-  const own = definitions.filter((definition) => !given.has(nameOf(definition)))
-  return [{ objects: own }, ...pick(isDefinition), ...pick((object) => !isDefinition(object))]
-}
-
-function isDefinition(object: unknown): boolean {
-  return (object as KubeObject | undefined)?.kind === 'CustomResourceDefinition'
-}
-
-function nameOf(object: unknown): string | undefined {
-  return (object as KubeObject).metadata?.name
+  return startEmbedded({ port, kubeconfig, manifests: orderManifests(definitions, manifests) })
 }
 
 async function operate(operator: Operator, options: RunOptions, stopped: Promise<unknown>): Promise<void> {
@@ -196,18 +166,4 @@ async function operate(operator: Operator, options: RunOptions, stopped: Promise
     if (starting.signal.aborted && (error as Error)?.name === 'AbortError') return
     throw toRunError(error)
   }
-}
-
-/** A clean-up that never ends would keep a broken operator from being replaced. */
-function endAfter({ settings }: Operator): void {
-  const { ultimateExitingTimeout: limit } = settings.process
-  if (limit === null) return
-  const limitMs = toMs(limit, 'process.ultimateExitingTimeout')
-  const seconds = limitMs / 1000
-  ringAfter(limitMs, () => endNow(`stopping has taken more than ${seconds} seconds: the process ends unfinished`))
-}
-
-function endNow(why: string): never {
-  process.stderr.write(`kopf: ${why}\n`)
-  process.exit(1)
 }

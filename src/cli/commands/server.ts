@@ -1,7 +1,9 @@
 /** `kopf server`: the embedded API server alone, until it is told to stop. */
 import type { Command } from 'commander'
 import { untilSignal } from '../../util/signals.ts'
-import { collect, portOption, readManifest, startEmbedded } from '../embedded.ts'
+import { collect, portOption, startEmbedded } from '../embedded.ts'
+import { addExamples } from '../help.ts'
+import { readManifest } from '../manifests.ts'
 
 interface ServerOptions {
   readonly port: number
@@ -11,7 +13,7 @@ interface ServerOptions {
 }
 
 export function addServerCommand(program: Command): void {
-  program
+  const command = program
     .command('server')
     .summary('run a Kubernetes API server, with nothing but Node')
     .description(
@@ -30,11 +32,10 @@ export function addServerCommand(program: Command): void {
       collect,
     )
     .option('--open', 'plain HTTP without credentials: everybody on this machine may do everything')
-    .addHelpText(
-      'after',
-      '\nExample:\n  $ kopf server --kubeconfig dev.kubeconfig\n  $ kubectl --kubeconfig dev.kubeconfig get namespaces',
-    )
-    .action(async (options: ServerOptions) => run(options))
+  addExamples(command, [
+    'kopf server --kubeconfig dev.kubeconfig',
+    'kubectl --kubeconfig dev.kubeconfig get namespaces',
+  ]).action(async (options: ServerOptions) => run(options))
 }
 
 async function run({ port, kubeconfig, filename = [], open = false }: ServerOptions): Promise<void> {

@@ -24,7 +24,8 @@ export function dropSystemAnnotations(annotations: Annotations): JsonObject {
   return filterKeys(annotations, isWanted) as JsonObject
 }
 
-function findOwnedPrefixes(annotations: Annotations): Set<string> {
+/** Of operators built on Kopf or on this. */
+export function findOwnedPrefixes(annotations: Annotations): Set<string> {
   const prefixes = new Set<string>()
   for (const key of Object.keys(annotations)) {
     const prefix = prefixOf(key)

@@ -33,6 +33,8 @@ export interface CycleOptions extends AgendaOptions {
   readonly signal: AbortSignal
   /** Aborted when no further handler is to be called: what is not done then is for the next process. */
   readonly stopping: AbortSignal
+  /** Whether that is so for a while: another operator may go on with it. */
+  readonly isPaused: () => boolean
   /** Something was written since the cycle began, by whomever of ours. */
   readonly isOutdated: () => boolean
   /** Writes what there is so far, because the handler that is running now takes its time. */
@@ -106,8 +108,8 @@ export class Cycle implements Wishes {
 
   /** What is not done then is for the next process; or for the next cycle, which sees what this one has written already. */
   get #isCutShort(): boolean {
-    const { stopping, isOutdated } = this.#options
-    return stopping.aborted || this.#hasFlushed || isOutdated()
+    const { stopping, isPaused, isOutdated } = this.#options
+    return stopping.aborted || isPaused() || this.#hasFlushed || isOutdated()
   }
 
   store(body: KubeObject, patch: JsonObject): void {
@@ -141,7 +143,7 @@ export class Cycle implements Wishes {
     )
     const call = attempt(this.#invoke, handler, progress, {
       args: (retryArgs) =>
-        join(this.#options.args(), this.#causeArgs(cause, handler), retryArgs, children.args, {
+        join(this.#options.args(), causeArgs(cause, handler), retryArgs, children.args, {
           param: handler.param,
           signal: this.#options.signal,
           patch,
@@ -156,18 +158,6 @@ export class Cycle implements Wishes {
     const { clock } = this.#options
     this.#agenda.end(handler, withOutcome(progress, outcome, { nowMs: clock.now(), seen: undefined, subrefs }))
     if (outcome.type !== 'retry') this.#unwrittenSinceMs ??= monotonicOf(clock)
-  }
-
-  /** Field handlers are told of their field alone. Frozen like the body: what is stored as handled is this very essence. */
-  #causeArgs({ reason, old, new: current, diff }: Cause, { field }: Handler): object {
-    for (const value of [old, current, diff]) deepFreeze(value)
-    if (field === undefined) return { reason, old, new: current, diff }
-    return {
-      reason,
-      old: resolveField(old, field) ?? undefined,
-      new: resolveField(current, field) ?? undefined,
-      diff: reduceDiff(diff, field),
-    }
   }
 
   /** `told`: what the parent was told; with `seen`, that was only the rest of a change. */
@@ -206,5 +196,17 @@ export class Cycle implements Wishes {
       await flush(this)
     }
     return call
+  }
+}
+
+/** Field handlers are told of their field alone. Frozen like the body: what is stored as handled is this very essence. */
+export function causeArgs({ reason, old, new: current, diff }: Cause, { field }: Pick<Handler, 'field'>): object {
+  for (const value of [old, current, diff]) deepFreeze(value)
+  if (field === undefined) return { reason, old, new: current, diff }
+  return {
+    reason,
+    old: resolveField(old, field) ?? undefined,
+    new: resolveField(current, field) ?? undefined,
+    diff: reduceDiff(diff, field),
   }
 }

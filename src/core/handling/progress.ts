@@ -1,7 +1,8 @@
 /** How far one handler has come with one object: what is stored of it, and what follows from an outcome. Pure. */
+
+import { formatTimestamp, parseTimestamp } from '../../util/timestamps.ts'
 import type { HandlerReason } from '../causation/causes.ts'
 import type { ProgressRecord } from '../persistence/progress-storage.ts'
-import { formatTimestamp, parseTimestamp } from '../persistence/timestamps.ts'
 import { describeError } from './describe-error.ts'
 import type { Outcome } from './outcomes.ts'
 

@@ -73,7 +73,8 @@ function makesContainer(edit: JsonPatchOperation): boolean {
   return edit.op === 'add' && isPlainObject(edit.value)
 }
 
-function fulfil(body: KubeObject, wish: Wish): JsonObject {
+/** The object as it would be. */
+export function fulfil(body: KubeObject, wish: Wish): JsonObject {
   return edit(applyMergePatch(body as unknown as Json, wish.merge), wish)
 }
 

@@ -57,6 +57,25 @@ describe('the queue', () => {
     expect(log).toEqual(['a: 1 2', 'b: 1', 'c: 1'])
   })
 
+  test('discards what waits, but for what has to stay', async () => {
+    const { queue, log, finish } = setUp({ limit: () => 1, now: () => 7 })
+    queue.put('a', 'old')
+    queue.put('a', 'new')
+    queue.put('b', 'old')
+    queue.put('b', 'end')
+    queue.put('c', 'old')
+    queue.put('d', 'old', 'backlog')
+    queue.discard((event) => event !== 'end')
+    expect(queue.size).toBe(2)
+    expect(queue.waiting).toBe(1)
+    await finish('a')
+    await finish('b')
+    expect(log).toEqual(['a: old', 'b: end'])
+    await queue.idle()
+    queue.put('c', 'again')
+    expect(log.at(-1)).toBe('c: again')
+  })
+
   test('can be closed while the limit is 0', async () => {
     const { queue } = setUp({ limit: () => 0 })
     queue.put('a', '1')
@@ -128,6 +147,18 @@ describe('the queue', () => {
     await finish('a')
     expect(isIdle).toBe(true)
     expect(log).toEqual(['a: 1'])
+  })
+
+  test('drops what waits for a key, and not what is being worked on', async () => {
+    const { queue, log, finish } = setUp({ limit: () => 1 })
+    for (const key of ['a', 'b', 'c']) queue.put(key, '1', key === 'c' ? 'backlog' : 'now')
+    for (const key of ['a', 'b', 'c', 'never seen']) queue.drop(key)
+    expect([queue.size, queue.waiting, queue.waitingSinceMs]).toEqual([1, 0, undefined])
+    queue.put('a', '2')
+    await finish('a')
+    await finish('a')
+    await queue.idle()
+    expect(log).toEqual(['a: 1', 'a: 2'])
   })
 
   test('tells how many keys wait for a worker, and since when the first of them', async () => {

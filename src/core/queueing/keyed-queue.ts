@@ -95,6 +95,26 @@ export class KeyedQueue<K, E> {
     this.#hire()
   }
 
+  /** Drops such events that wait; what is being worked on goes on. */
+  discard(isDispensable: (event: E) => boolean): void {
+    for (const [key, events] of this.#waiting) {
+      const kept = events.filter((event) => !isDispensable(event))
+      events.splice(0, events.length, ...kept)
+      // Where a worker is on the key, it will find that there is nothing more.
+      if (kept.length > 0 || !(this.#urgent.delete(key) || this.#backlog.delete(key))) continue
+      this.#waiting.delete(key)
+      this.#since.delete(key)
+    }
+    this.#settle()
+  }
+
+  /** What waits for this key is of no interest any more; what is being worked on goes on. */
+  drop(key: K): void {
+    if (this.#urgent.delete(key) || this.#backlog.delete(key)) this.#waiting.delete(key)
+    this.#since.delete(key)
+    this.#settle()
+  }
+
   /** Nothing more is taken on; what waits is dropped, what is being worked on goes on. */
   close(): void {
     this.#isClosed = true

@@ -15,8 +15,8 @@ export type ReflectedEvent =
    * there is only its name, uid and last version: whoever needs more has to remember it.
    */
   | { readonly type: 'deleted'; readonly object: KubeObject; readonly missed: boolean }
-  /** A list is complete. `rewound`: it is older than what had been seen before, as after a restored backup. */
-  | { readonly type: 'listed'; readonly rewound: boolean }
+  /** A list is complete, as of this version. `rewound`: that is older than what had been seen, as after a restored backup. */
+  | { readonly type: 'listed'; readonly version: string; readonly rewound: boolean }
 
 export type WatchLine =
   | { readonly type: 'ADDED'; readonly object: KubeObject }

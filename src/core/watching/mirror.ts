@@ -58,7 +58,7 @@ export class Mirror {
     this.#isListing = false
     this.#version = version
     this.#highest = version
-    this.#deliver({ type: 'listed', rewound })
+    this.#deliver({ type: 'listed', version, rewound })
   }
 
   /** A list may be older than what is known, after a rewinding; a change may not: that one comes late, or twice. */

@@ -10,6 +10,8 @@ export interface ListOptions {
   readonly resource: Resource
   readonly path: string
   readonly query: NonNullable<ApiCall['query']>
+  /** Another form than the whole objects. */
+  readonly accept?: string
   /** How many at once; null for all. */
   readonly chunkSize: number | null
   take(object: KubeObject): void
@@ -18,7 +20,7 @@ export interface ListOptions {
 
 /** The version of the list. Rejects with 410 where it took so long that the server has forgotten where it was. */
 export async function readPages(options: ListOptions, signal: AbortSignal): Promise<string> {
-  const { session, path, query, chunkSize } = options
+  const { session, path, query, chunkSize, accept } = options
   let version = ''
   let token: string | undefined
   do {
@@ -26,7 +28,12 @@ export async function readPages(options: ListOptions, signal: AbortSignal): Prom
     const { resourceVersion, resourceVersionMatch, ...rest } = query
     const from = token === undefined ? { resourceVersion, resourceVersionMatch } : { continue: token }
     const page = await session.request(
-      { method: 'GET', path, query: { ...rest, ...from, limit: chunkSize ?? undefined } },
+      {
+        method: 'GET',
+        path,
+        query: { ...rest, ...from, limit: chunkSize ?? undefined },
+        ...(accept === undefined ? {} : { accept }),
+      },
       signal,
     )
     takePage(page, options)

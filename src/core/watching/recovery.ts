@@ -3,6 +3,7 @@
  * Remembers how often what went wrong; asked by reflect.ts after each attempt. Makes no requests and does not wait.
  */
 import { ApiError } from '../../client/api-error.ts'
+import { ConnectionError } from '../../client/connection-error.ts'
 import { Backoff } from './backoff.ts'
 import type { Mirror } from './mirror.ts'
 import {
@@ -57,6 +58,8 @@ export class Recovery {
   #unfinished = 0
   #expiredLists = 0
   #hasExpired = false
+  /** The server was away, and has not shown since that it is what it was: it may have been restored from a backup. */
+  #isDoubtful = false
 
   constructor(mirror: Mirror, random: () => number) {
     this.#mirror = mirror
@@ -80,6 +83,7 @@ export class Recovery {
   /** A list is complete. */
   listed(): void {
     this.isGuarded = true
+    this.#isDoubtful = false
     this.#lagging = 0
     this.#unfinished = 0
     this.#expiredLists = 0
@@ -113,6 +117,7 @@ export class Recovery {
     this.#failures = 0
     this.#malformed = 0
     this.#hasExpired = false
+    this.#isDoubtful = false
   }
 
   #afterClosing(attempt: Attempt, firstDelayMs: number): Remedy {
@@ -144,8 +149,14 @@ export class Recovery {
   }
 
   #afterFailedWatch({ hasBegun }: Attempt, error: unknown): void {
-    if (isProblem(error, 'malformed')) {
+    if (error instanceof ConnectionError) {
+      this.#isDoubtful = true
+    } else if (isProblem(error, 'malformed')) {
       this.#malformed += 1
+    } else if (isProblem(error, 'silent')) {
+      // Servers take watches from versions that they have not come to, and are silent: not even bookmarks come then.
+      if (hasBegun && this.#isDoubtful) this.#mirror.expire()
+      this.#isDoubtful = false
     } else if (isTooLargeVersion(error) && !isProblem(error, 'lagging')) {
       this.#lagging += 1
       if (this.#lagging <= patience) return

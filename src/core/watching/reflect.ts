@@ -12,6 +12,7 @@ import { type Clock, monotonicOf } from '../../util/clock.ts'
 import { type Duration, toMs } from '../../util/duration.ts'
 import { parseWatchLine, type ReflectedEvent } from './events.ts'
 import { KnownObjects } from './known-objects.ts'
+import { metadataForms, metadataKind } from './metadata-only.ts'
 import { Mirror } from './mirror.ts'
 import type { WatchObserver, WatchScope, WatchState } from './observer.ts'
 import { readPages } from './pages.ts'
@@ -41,6 +42,8 @@ export interface ReflectOptions {
   readonly namespace: string | undefined
   readonly watching: ReflectSettings
   readonly selectors?: WatchSelectors
+  /** Of the objects only their metadata is asked for, where nobody needs more: some are large. */
+  readonly metadataOnly?: boolean
   readonly observer: WatchObserver
   /** What an earlier call for the same scope has left: so that what went while nobody watched is found out, too. */
   readonly known?: KnownObjects
@@ -72,6 +75,8 @@ class Reflection {
   readonly #options: ReflectOptions
   readonly #signal: AbortSignal
   readonly #scope: WatchScope
+  /** As its objects come. */
+  readonly #resource: Resource
   readonly #path: string
   readonly #random: () => number
   readonly #mirror: Mirror
@@ -83,13 +88,14 @@ class Reflection {
   #warnings = 0
 
   constructor(options: ReflectOptions, deliver: (event: ReflectedEvent) => void, signal: AbortSignal) {
-    const { resource, namespace, known = new KnownObjects(), random = Math.random } = options
+    const { resource, namespace, known = new KnownObjects(), random = Math.random, metadataOnly } = options
     this.#options = options
     this.#signal = signal
     this.#scope = { resource, namespace }
+    this.#resource = metadataOnly ? { ...resource, kind: metadataKind } : resource
     this.#path = collectionPath(resource, namespace)
     this.#random = random
-    this.#mirror = new Mirror(resource, known, (event) => {
+    this.#mirror = new Mirror(this.#resource, known, (event) => {
       try {
         deliver(event)
       } catch (error) {
@@ -147,13 +153,14 @@ class Reflection {
   }
 
   async #list(): Promise<void> {
-    const { session, resource, watching, selectors } = this.#options
+    const { session, watching, selectors, metadataOnly } = this.#options
     this.#beginList()
     const version = await readPages(
       {
         session,
-        resource,
+        resource: this.#resource,
         path: this.#path,
+        ...(metadataOnly && { accept: metadataForms.list }),
         query: listQuery({ notOlderThan: this.#guard }, selectors),
         chunkSize: this.#recovery.needsWholeList ? null : watching.chunkSize,
         take: (object) => this.#mirror.apply('ADDED', object),
@@ -192,7 +199,7 @@ class Reflection {
   }
 
   #takeLine(text: string, attempt: Attempt): void {
-    const line = parseWatchLine(text, this.#options.resource)
+    const line = parseWatchLine(text, this.#resource)
     if (line.type === 'ADDED' || line.type === 'MODIFIED') {
       this.#mirror.apply(line.type, line.object)
     } else if (line.type === 'DELETED') {
@@ -234,10 +241,11 @@ class Reflection {
   }
 
   #watchCall(): ApiCall {
-    const { watching, selectors } = this.#options
+    const { watching, selectors, metadataOnly } = this.#options
     const timeoutSeconds = timeoutSecondsOf(watching.serverTimeout, this.#random)
     const from = { version: this.#mirror.version, notOlderThan: this.#guard, timeoutSeconds }
-    const call: ApiCall = { method: 'GET', path: this.#path, query: watchQuery(from, selectors) }
+    const whole: ApiCall = { method: 'GET', path: this.#path, query: watchQuery(from, selectors) }
+    const call = metadataOnly ? { ...whole, accept: metadataForms.watch } : whole
     const limit = watching.connectTimeout ?? null
     return limit === null ? call : { ...call, beginWithinMs: toMs(limit, 'watching.connectTimeout') }
   }

@@ -1,4 +1,4 @@
-/** Credentials by the login handlers of the operator: all are asked, and of their answers one is used. Called by connect.ts. */
+/** Credentials by the login handlers of the operator: all are asked. Called by running/login.ts. */
 import { type Client, createClient } from '../../client/client.ts'
 import { ConnectionInfo } from '../../client/credentials.ts'
 import type { Handler } from '../../core/handling/handler.ts'
@@ -6,32 +6,23 @@ import { describeError, nameError } from '../../core/handling/outcomes.ts'
 import { LoginError, PermanentError } from '../../errors.ts'
 import { type ActivityOptions, type ActivityOutcomes, runActivities } from './run.ts'
 
-/** Rejects with a `LoginError` where nobody has an answer; one who has failed is only logged where another has one. */
-export async function login(
-  handlers: readonly Handler[],
-  options: ActivityOptions,
-  random: () => number,
-): Promise<ConnectionInfo> {
-  const { logger } = options
-  logger.info('Initial authentication has been initiated.')
-  const outcomes = await runActivities(handlers, { ...options, finish: checkAnswer })
-  const chosen = chooseConnection([...outcomes.results.values()] as ConnectionInfo[], random)
-  if (chosen === undefined) {
-    logger.warn('Initial authentication has failed: no credentials were retrieved from the login handlers.')
-    throw noCredentials(handlers, outcomes)
-  }
-  logger.info('Initial authentication has finished.')
-  return chosen
+export interface LoginOutcome {
+  /** By the id of the handler. */
+  readonly found: ReadonlyMap<string, ConnectionInfo>
+  /** What to say where nothing was found. */
+  readonly error: LoginError
+  /** Nobody has an answer, and a handler has failed for good: asking again is of no use. */
+  readonly isFinal: boolean
 }
 
-/** The one with the highest priority; by chance among equals. */
-export function chooseConnection(
-  connections: readonly ConnectionInfo[],
-  random: () => number,
-): ConnectionInfo | undefined {
-  const highest = Math.max(...connections.map(({ priority }) => priority))
-  const best = connections.filter(({ priority }) => priority === highest)
-  return best[Math.floor(random() * best.length)]
+/** Rejects only with the reason of the signal. */
+export async function askLoginHandlers(handlers: readonly Handler[], options: ActivityOptions): Promise<LoginOutcome> {
+  const outcomes = await runActivities(handlers, { ...options, finish: checkAnswer })
+  return {
+    found: outcomes.results as ReadonlyMap<string, ConnectionInfo>,
+    error: noCredentials(handlers, outcomes),
+    isFinal: outcomes.failures.size > 0 && outcomes.results.size === 0,
+  }
 }
 
 /** What came instead is not shown: it may be a secret. */

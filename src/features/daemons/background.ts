@@ -38,7 +38,7 @@ export class Background<O> {
 
   /** One that is still there is never started twice, be it on its way out. */
   start(tasks: Tasks<O>, handler: Handler): void {
-    if (this.#host.stopping.aborted || isAround(tasks, handler)) return
+    if (this.#host.stopping.aborted || this.#host.isPaused() || isAround(tasks, handler)) return
     const task = new Task(handler, tasks, new Stopper(this.#waits))
     tasks.running.push(task)
     this.#all.add(task)
@@ -51,6 +51,11 @@ export class Background<O> {
     this.#alarms.cancel(task)
     if (!task.isRunning) this.#end(task)
     else task.ending ??= this.#terminate(task)
+  }
+
+  /** The operator stands back: all are asked to end. Whoever looks at the objects again may start them anew. */
+  pauseAll(): void {
+    for (const task of [...this.#all]) this.stop(task, 'operator-pausing')
   }
 
   /** The operator stops: resolves when all have ended, or were given the time they have. */

@@ -11,9 +11,13 @@ export interface Facts {
   readonly nowMs: number
   /** `starting` until everything that is there has been seen once. */
   readonly phase: 'starting' | 'running' | 'stopping'
+  /** It stands back for another operator: it is as ready as it can be then. */
+  readonly isPaused: boolean
   readonly streams: readonly StreamFacts[]
   /** `starting` until the server listens and the cluster knows where; undefined where there are no webhooks. */
   readonly webhooks: 'starting' | 'serving' | undefined
+  /** Undefined where there is none; `awaited` until it is known who leads. */
+  readonly election: 'awaited' | 'standing-by' | 'leading' | 'lost' | undefined
   /** `refused` where the last answer of the API server was that it does not know us. */
   readonly credentials: 'awaited' | 'accepted' | 'refused'
   readonly queue: {
@@ -38,6 +42,8 @@ export interface Readiness {
   readonly checks: Readonly<Record<'streams' | 'credentials' | 'queue' | 'loop', Verdict>> & {
     /** Only where there are some. */
     readonly webhooks?: Verdict
+    /** Only where there is one. */
+    readonly election?: Verdict
   }
 }
 
@@ -47,34 +53,37 @@ const longestWaitMs = 60_000
 const longestLagMs = 1000
 
 export function judgeReadiness(facts: Facts): Readiness {
-  const { credentials, webhooks } = facts
+  const { credentials, webhooks, election } = facts
   const checks = {
     streams: judgeStreams(facts),
     credentials: { ok: credentials === 'accepted', state: credentials },
     queue: judgeQueue(facts),
     loop: { ok: facts.lagMs <= longestLagMs, lagSeconds: toSeconds(facts.lagMs) },
     ...(webhooks && { webhooks: { ok: webhooks === 'serving', state: webhooks } }),
+    ...(election && { election: { ok: election === 'leading' || election === 'standing-by', state: election } }),
   }
   return { ready: Object.values(checks).every(({ ok }) => ok), checks }
 }
 
-function judgeStreams({ phase, streams, nowMs }: Facts): Verdict {
+function judgeStreams({ phase, isPaused, streams, nowMs }: Facts): Verdict {
   const down = streams
     .filter(({ downSinceMs }) => downSinceMs !== undefined)
     .map(({ scope, downSinceMs }) => ({ scope, downMs: nowMs - downSinceMs! }))
   const isDown = down.some(({ downMs }) => downMs >= longestDownMs)
-  const state = phase !== 'running' ? phase : isDown ? 'down' : 'watching'
+  const state = phase !== 'running' ? phase : isPaused ? 'paused' : isDown ? 'down' : 'watching'
   return {
-    ok: state === 'watching',
+    ok: state === 'watching' || state === 'paused',
     state,
     total: streams.length,
-    watching: streams.length - down.length,
-    down: down.map(({ scope, downMs }) => ({ scope, downSeconds: toSeconds(downMs) })),
+    watching: isPaused ? 0 : streams.length - down.length,
+    down: (isPaused ? [] : down).map(({ scope, downMs }) => ({ scope, downSeconds: toSeconds(downMs) })),
   }
 }
 
-function judgeQueue({ queue, nowMs }: Facts): Verdict {
-  const { objects, waiting, waitingSinceMs = nowMs } = queue
+/** On a stand-by all that there is waits for its turn: that is nothing to wonder at. */
+function judgeQueue({ queue, election, nowMs }: Facts): Verdict {
+  const { objects, waiting } = queue
+  const waitingSinceMs = election === 'standing-by' ? nowMs : (queue.waitingSinceMs ?? nowMs)
   const waitedMs = nowMs - waitingSinceMs
   return { ok: waitedMs <= longestWaitMs, objects, waiting, longestWaitSeconds: toSeconds(waitedMs) }
 }

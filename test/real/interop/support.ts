@@ -17,9 +17,14 @@ export type Language = 'python' | 'ours'
 export interface OperatorOptions {
   /** Of the file, without its ending. */
   readonly name: string
-  readonly namespace: string
+  /** Undefined for the whole cluster. */
+  readonly namespace: string | undefined
   readonly kubeconfig: string
   readonly env: Readonly<Record<string, string>>
+  /** Whether it takes notice of other operators. */
+  readonly hasPeers?: boolean
+  /** Further options of `kopf run`. */
+  readonly options?: readonly string[]
 }
 
 const extensions: Readonly<Record<Language, string>> = { python: 'py', ours: 'ts' }
@@ -31,8 +36,8 @@ export function useKopf(): void {
 
 export async function startOperator(language: Language, options: OperatorOptions): Promise<OperatorProcess> {
   const file = fileURLToPath(new URL(`operators/${options.name}.${extensions[language]}`, import.meta.url))
-  const { namespace, kubeconfig, env } = options
-  const run = { file, namespace, kubeconfig, env, options: ['--verbose'] }
+  const { namespace, kubeconfig, env, hasPeers = false } = options
+  const run = { file, namespace, kubeconfig, env, hasPeers, options: ['--verbose', ...(options.options ?? [])] }
   return new OperatorProcess(language === 'python' ? await kopfRun(run) : oursRun(run))
 }
 

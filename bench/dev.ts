@@ -1,0 +1,61 @@
+/**
+ * `kopf dev`: from the save of a file to the first call of a handler of the new operator, and the memory of the process
+ * over many saves. Run by `npm run bench:dev`, which builds first: it measures what users run.
+ */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { loadAverage, median, quantile, rssBytes } from './measure.ts'
+
+const saves = Number(process.argv[2] ?? 100)
+const folder = mkdtempSync(join(tmpdir(), 'kopf-bench-dev-'))
+
+const save = (number: number): void =>
+  writeFileSync(join(folder, 'number.ts'), `export const number: number = ${number}\n`)
+
+writeFileSync(
+  join(folder, 'operator.ts'),
+  `import { Operator } from 'kopf'
+import { number } from './number.ts'
+const kopf = new Operator()
+kopf.on.resume('configmaps', () => console.log('called', number, Date.now()))
+export default kopf
+`,
+)
+writeFileSync(join(folder, 'objects.yaml'), '{apiVersion: v1, kind: ConfigMap, metadata: {name: one}}')
+save(0)
+
+const command = [resolve('dist/cli/main.js'), 'dev', 'operator.ts', '--apply', 'objects.yaml', '-n', 'default']
+const child = spawn(process.execPath, command, { cwd: folder, stdio: ['ignore', 'pipe', 'inherit'] })
+let output = ''
+let wake = (): void => {}
+child.stdout.setEncoding('utf8').on('data', (text: string) => {
+  output += text
+  wake()
+})
+
+async function until(isThere: () => boolean): Promise<void> {
+  while (!isThere()) await new Promise<void>((resolve) => (wake = resolve))
+}
+
+const memory = (): string => `${Math.round(rssBytes([child.pid!]) / 1e6)} MB`
+
+await until(() => output.includes('started in'))
+console.log(`at the start: ${memory()}, load ${loadAverage()}`)
+const tookMs: number[] = []
+for (let number = 1; number <= saves; number += 1) {
+  output = ''
+  const savedMs = Date.now()
+  save(number)
+  const called = new RegExp(`called ${number} (\\d+)`)
+  await until(() => called.test(output) && output.includes('reloaded in'))
+  tookMs.push(Number(called.exec(output)![1]) - savedMs)
+  if (number % Math.ceil(saves / 5) === 0) console.log(`after ${number} saves: ${memory()}`)
+}
+console.log(
+  `from save to handling: median ${median(tookMs)} ms, 95 % ${quantile(tookMs, 0.95)} ms, ` +
+    `most ${Math.max(...tookMs)} ms; load ${loadAverage()}`,
+)
+child.kill('SIGTERM')
+child.once('close', () => rmSync(folder, { recursive: true, force: true }))

@@ -1,0 +1,17 @@
+import { Operator } from 'kopf'
+
+const kopf = new Operator()
+
+/** The peering "default" is used where there is one. This is how soon others notice when this operator is killed. */
+kopf.on.startup(({ settings }) => {
+  settings.peering.lifetime = '30s'
+})
+
+/** Stopped while another operator has precedence, and started again afterwards. */
+kopf.daemon('kopfexamples', async ({ name, stopped, logger }) => {
+  logger.info(`Looking after ${name}`)
+  await stopped.wait()
+  logger.info(`Not looking after ${name} any more: ${stopped.reason}`)
+})
+
+export default kopf

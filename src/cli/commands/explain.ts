@@ -1,0 +1,67 @@
+/** `kopf explain`: what is stored on an object, and why each handler is called for it or is not. Changes nothing. */
+import type { Command } from 'commander'
+import type { KubeObject } from '../../kube/objects.ts'
+import type { Resource } from '../../kube/resources.ts'
+import type { Operator } from '../../operator.ts'
+import { systemClock } from '../../util/clock.ts'
+import { toJsonText } from '../../util/json-text.ts'
+import type { Cluster } from '../cluster.ts'
+import { addClusterOptions, type ClusterArguments } from '../cluster-options.ts'
+import { addExamples, choiceOption } from '../help.ts'
+import { addOperatorOptions, loadNamed, type OperatorArguments } from '../operator-options.ts'
+import { renderExplanation } from '../render-explanation.ts'
+import { print } from '../terminal.ts'
+
+interface ExplainArguments extends OperatorArguments, ClusterArguments {
+  readonly namespace?: string
+  readonly output?: string
+}
+
+export function addExplainCommand(program: Command): void {
+  const command = program
+    .command('explain')
+    .summary('show what is stored on an object, and why handlers are called or not')
+    .description(
+      'Shows what an operator has stored on an object: its finalizer, the progress of its handlers, the state that was ' +
+        'handled last and what has changed since. With the file of the operator it also says of each handler whether it ' +
+        'would be called now, and if not, why. Changes nothing, and starts nothing.',
+    )
+    .argument('<resource>', 'a plural, singular, kind or short name, such as kopfexamples or kopfexamples.kopf.dev')
+    .argument('<name>', 'the name of the object')
+    .optionsGroup('Object:')
+    .option('-n, --namespace <name>', 'the namespace of the object (default: that of the kubeconfig)')
+  addOperatorOptions(command)
+  addClusterOptions(command)
+    .optionsGroup('Options:')
+    .addOption(choiceOption('-o, --output <format>', 'for people or for programs', ['text', 'json']).default('text'))
+  addExamples(command, [
+    'kopf explain kopfexamples kopf-example-1',
+    'kopf explain databases.example.com orders -n production --file operator.ts',
+    'kopf explain pods web-1 -o json',
+  ]).action(async (resource: string, name: string) => explain(resource, name, command.opts<ExplainArguments>()))
+}
+
+async function explain(wanted: string, name: string, args: ExplainArguments): Promise<void> {
+  const { Cluster, toCommandError } = await import('../cluster.ts')
+  await using loaded = await loadNamed(args)
+  await using cluster = await Cluster.open(args)
+  const resource = await chooseVersion(loaded.operator, await cluster.find(wanted), cluster)
+  const namespace = args.namespace ?? cluster.namespace
+  const body = await cluster.client.get(resource, name, { namespace }).catch((error) => {
+    throw toCommandError(error, { verb: 'explain', resource, name, namespace, needs: ['get'] })
+  })
+  const explanation = loaded.operator.explain(resource, body as KubeObject)
+  print(args.output === 'json' ? toJsonText(explanation) : renderExplanation(explanation, describe(loaded, args)))
+}
+
+/** The handlers may be for another version than the one that the cluster prefers. */
+async function chooseVersion({ registry }: Operator, found: Resource, cluster: Cluster): Promise<Resource> {
+  const all = await cluster.resources()
+  const versions = all.filter(({ group, plural }) => group === found.group && plural === found.plural)
+  const isHandled = (one: Resource) => registry.handlers.some(({ selector }) => selector?.matches(one))
+  return isHandled(found) ? found : (versions.find(isHandled) ?? found)
+}
+
+function describe({ isNamed }: { readonly isNamed: boolean }, { file = [], module = [] }: ExplainArguments) {
+  return { nowMs: systemClock.now(), operator: isNamed ? [...file, ...module].join(', ') : undefined }
+}

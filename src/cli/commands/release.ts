@@ -1,0 +1,132 @@
+/** `kopf release`: takes our finalizer off objects whose operator is gone, and nothing else. */
+import type { Command } from 'commander'
+import { KopfError } from '../../errors.ts'
+import type { Resource } from '../../kube/resources.ts'
+import { addClusterOptions, type ClusterArguments } from '../cluster-options.ts'
+import { addExamples } from '../help.ts'
+import { addOperatorOptions, loadNamed, type OperatorArguments } from '../operator-options.ts'
+import type { Held, Released } from '../releasing.ts'
+import { confirm, isInteractive, print, printable, remark } from '../terminal.ts'
+
+interface ReleaseArguments extends OperatorArguments, ClusterArguments {
+  readonly namespace?: string
+  readonly allNamespaces?: boolean
+  readonly all?: boolean
+  readonly finalizer?: string
+  readonly yes?: boolean
+  readonly dryRun?: boolean
+}
+
+/** Whoever releases thousands does not read thousands of names. */
+const mostShown = 20
+
+export function addReleaseCommand(program: Command): void {
+  const command = program
+    .command('release')
+    .summary('take our finalizer off objects, so that they can be deleted')
+    .description(
+      'Takes the finalizer of an operator off an object, or off all that have it: for operators that are gone and will ' +
+        'not come back to clean up. Finalizers of others stay. Objects that are being deleted and wait for nobody else ' +
+        'are gone then. An operator that runs puts its finalizer on again.',
+    )
+    .argument('<resource>', 'a plural, singular, kind or short name, such as kopfexamples or kopfexamples.kopf.dev')
+    .argument('[name]', 'the name of the object')
+    .optionsGroup('Objects:')
+    .option('--all', 'all objects that have the finalizer, instead of one by its name')
+    .option('-n, --namespace <name>', 'the namespace of the object or objects (default: that of the kubeconfig)')
+    .option('-A, --all-namespaces', 'with --all: in all namespaces')
+    .option('--finalizer <name>', "the finalizer (default: that of the operator's settings, or Kopf's)")
+  addOperatorOptions(command)
+  addClusterOptions(command)
+    .optionsGroup('Options:')
+    .option('-y, --yes', 'do not ask')
+    .option('--dry-run', 'only say what would be done')
+  addExamples(command, [
+    'kopf release kopfexamples kopf-example-1',
+    'kopf release databases.example.com --all -n staging --dry-run',
+    'kopf release kopfexamples --all -A --file operator.ts --yes',
+  ]).action(async (resource: string, name: string | undefined) => {
+    const args = command.opts<ReleaseArguments>()
+    checkUsage(command, name, args)
+    await release(resource, name, args)
+  })
+}
+
+function checkUsage(command: Command, name: string | undefined, args: ReleaseArguments): void {
+  const { all, allNamespaces, namespace, yes, dryRun } = args
+  const refuse = (why: string) => command.error(`error: ${why}`)
+  if (name === undefined && !all) refuse('nothing to release. Name an object, or all of them with --all.')
+  if (name !== undefined && all) refuse("a name and option '--all' cannot be used together.")
+  if (allNamespaces && !all) refuse("option '--all-namespaces' cannot be used without '--all'.")
+  if (allNamespaces && namespace !== undefined) {
+    refuse("options '--namespace' and '--all-namespaces' cannot be used together.")
+  }
+  if (all && !yes && !dryRun && !isInteractive()) {
+    refuse("option '--all' needs '--yes' where there is no terminal to ask at. See first with '--dry-run'.")
+  }
+}
+
+async function release(wanted: string, name: string | undefined, args: ReleaseArguments): Promise<void> {
+  const [{ Cluster, toCommandError }, { findHeld, releaseAll }] = await Promise.all([
+    import('../cluster.ts'),
+    import('../releasing.ts'),
+  ])
+  await using loaded = await loadNamed(args)
+  const finalizer = args.finalizer ?? loaded.operator.settings.persistence.finalizer
+  await using cluster = await Cluster.open(args)
+  const resource = await cluster.find(wanted)
+  const namespace = args.allNamespaces ? undefined : (args.namespace ?? cluster.namespace)
+  const deed = { verb: 'release', resource, name, namespace, needs: [name === undefined ? 'list' : 'get', 'patch'] }
+  const query = { finalizer, resource, name, namespace: resource.namespaced ? namespace : undefined }
+  const held = await findHeld(cluster.session, query).catch((error) => Promise.reject(toCommandError(error, deed)))
+  if (held.length === 0) return print(nothing(resource, name, finalizer))
+  if (!(await isWanted(held, finalizer, args))) return
+  const released = await releaseAll(cluster.session, held, query, ({ name, namespace }, error) =>
+    remark(printable(messageOf(toCommandError(error, { ...deed, name, namespace })))),
+  )
+  print(summarize(released))
+  if (released.failed === 0) return
+  throw new KopfError('KOPF_RELEASE', `Cannot release ${count(released.failed)}: the reasons are above`)
+}
+
+function nothing({ plural }: Resource, name: string | undefined, finalizer: string): string {
+  const who = name === undefined ? `None of these ${plural} has` : `${plural} "${name}" does not have`
+  return `${who} the finalizer "${finalizer}": there is nothing to release.`
+}
+
+/** Tells what will be done; whether it is to be, is asked where somebody can answer. */
+async function isWanted(held: readonly Held[], finalizer: string, args: ReleaseArguments): Promise<boolean> {
+  const lines = held
+    .slice(0, mostShown)
+    .map((one) => `  ${printable(nameOf(one))}${one.isDeleting ? ' (being deleted)' : ''}`)
+  if (held.length > mostShown) lines.push(`  … and ${held.length - mostShown} more`)
+  const kept = held.filter(({ isDeleting }) => !isDeleting).length
+  remark(`The finalizer "${printable(finalizer)}" is to be taken off ${count(held.length)}:\n${lines.join('\n')}`)
+  if (kept > 0) remark(`Not being deleted: ${kept} of ${held.length}. An operator that runs puts it on again.`)
+  if (args.dryRun) {
+    print('Nothing was changed: this was a dry run.')
+    return false
+  }
+  if (args.yes || !isInteractive()) return true
+  if (await confirm(`Release ${count(held.length)}?`)) return true
+  print('Nothing was changed.')
+  return false
+}
+
+function summarize({ released, gone }: Released): string {
+  const parts = [`Released ${count(released)}`]
+  if (gone > 0) parts.push(`${count(gone)} had gone or had been released meanwhile`)
+  return `${parts.join('; ')}.`
+}
+
+function count(number: number): string {
+  return `${number} ${number === 1 ? 'object' : 'objects'}`
+}
+
+function nameOf({ namespace, name }: Held): string {
+  return namespace === undefined ? name : `${namespace}/${name}`
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,51 @@
+/** The completion script of bash, from version 3.2 on, which is that of macOS. */
+import type { CompletedCommand, CompletedOption, CompletionModel, Expected } from './model.ts'
+
+export function toBash({ commands, options }: CompletionModel): string {
+  const names = commands.map(({ name }) => name)
+  return `# Completion of kopf for bash. Install it: kopf completion bash > ~/.local/share/bash-completion/completions/kopf
+_kopf_words() { COMPREPLY+=($(compgen -W "$1" -- "$word")); }
+_kopf_files() { local IFS=$'\\n'; compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -f -- "$word")); }
+_kopf() {
+  local word="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" command="" each
+  COMPREPLY=()
+  for each in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    case "$each" in -*) ;; *) command="$each"; break ;; esac
+  done
+  case "$command" in
+${commands.map(toCase).join('\n')}
+    "")
+      ${words([...names, ...flagsOf(options)])}
+      ;;
+  esac
+}
+complete -F _kopf kopf
+`
+}
+
+function toCase({ name, options, positional }: CompletedCommand): string {
+  const values = options.filter(({ value }) => value !== undefined)
+  return `    ${name})
+      case "$previous" in
+${values.map((option) => `        ${option.flags.join('|')}) ${offer(option.value!)}; return ;;`).join('\n')}
+      esac
+      case "$word" in
+        -*) ${words(flagsOf(options))} ;;
+        *) ${offer(positional)} ;;
+      esac
+      ;;`
+}
+
+function flagsOf(options: readonly CompletedOption[]): string[] {
+  return options.flatMap(({ flags }) => flags)
+}
+
+function offer(expected: Expected): string {
+  if (expected === 'file') return '_kopf_files'
+  return expected === 'anything' || expected.length === 0 ? ':' : words(expected)
+}
+
+/** Words are those of our own tree: letters, digits and dashes. */
+function words(list: readonly string[]): string {
+  return `_kopf_words "${list.join(' ')}"`
+}

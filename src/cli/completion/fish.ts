@@ -1,0 +1,41 @@
+/** The completion script of fish. */
+import type { CompletedCommand, CompletedOption, CompletionModel, Expected } from './model.ts'
+
+export function toFish({ commands, options }: CompletionModel): string {
+  const names = commands.map(({ name }) => name).join(' ')
+  const atStart = `not __fish_seen_subcommand_from ${names}`
+  return [
+    '# Completion of kopf for fish. Install it: kopf completion fish > ~/.config/fish/completions/kopf.fish',
+    'complete -c kopf -f',
+    ...commands.map(({ name, description }) => line(atStart, `-a ${name} -d ${quote(description)}`)),
+    ...options.map((option) => line(atStart, toFlags(option))),
+    ...commands.flatMap(toLines),
+    '',
+  ].join('\n')
+}
+
+function toLines({ name, options, positional }: CompletedCommand): string[] {
+  const inside = `__fish_seen_subcommand_from ${name}`
+  const words = offer(positional)
+  return [...(words === '' ? [] : [line(inside, words)]), ...options.map((option) => line(inside, toFlags(option)))]
+}
+
+function toFlags({ flags, description, value }: CompletedOption): string {
+  const names = flags.map((flag) => (flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`))
+  // -x: a value that is no file; without it, files are offered beside the words.
+  const rest = value === undefined ? [] : [value === 'file' ? '-r' : '-x', offer(value)]
+  return [...names, ...rest, `-d ${quote(description)}`].filter((part) => part !== '').join(' ')
+}
+
+function offer(expected: Expected): string {
+  if (expected === 'file') return '-F'
+  return expected === 'anything' || expected.length === 0 ? '' : `-a ${quote(expected.join(' '))}`
+}
+
+function line(condition: string, rest: string): string {
+  return `complete -c kopf -n ${quote(condition)} ${rest}`
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}

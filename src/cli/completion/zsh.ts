@@ -1,0 +1,54 @@
+/** The completion script of zsh. */
+import type { CompletedCommand, CompletedOption, CompletionModel, Expected } from './model.ts'
+
+export function toZsh({ commands, options }: CompletionModel): string {
+  return `#compdef kopf
+# Completion of kopf for zsh. Install it in a folder of fpath: kopf completion zsh > ~/.zfunc/_kopf
+_kopf() {
+  local context state line
+  typeset -A opt_args
+  _arguments -C ${options.flatMap(toSpecs).join(' ')} '1: :->command' '*:: :->arguments'
+  case "$state" in
+    command)
+      local -a commands
+      commands=(${commands.map(({ name, description }) => quote(`${name}:${description}`)).join(' ')})
+      _describe command commands
+      ;;
+    arguments)
+      case "$line[1]" in
+${commands.map(toCase).join('\n')}
+      esac
+      ;;
+  esac
+}
+if [ "$funcstack[1]" = _kopf ]; then _kopf "$@"; else compdef _kopf kopf; fi
+`
+}
+
+function toCase({ name, options, positional }: CompletedCommand): string {
+  const specs = [...options.flatMap(toSpecs), ...positionals(positional)]
+  return `        ${name})
+          _arguments ${specs.join(' \\\n            ')}
+          ;;`
+}
+
+function positionals(expected: Expected): string[] {
+  return expected.length === 0 ? [] : [quote(`*: :${action(expected)}`)]
+}
+
+/** `'(-q --quiet)'{-q,--quiet}'[only warnings]'`; what can be repeated begins with a star and excludes nothing. */
+function toSpecs({ flags, description, value, isRepeatable }: CompletedOption): string[] {
+  const text = description.replaceAll(/[[\]:\\]/g, '\\$&')
+  const rest = `[${text}]${value === undefined ? '' : `: :${action(value)}`}`
+  const before = isRepeatable ? '*' : flags.length > 1 ? `(${flags.join(' ')})` : ''
+  return flags.map((flag) => quote(`${before}${flag}${rest}`))
+}
+
+function action(expected: Expected): string {
+  if (expected === 'file') return '_files'
+  return expected === 'anything' ? ' ' : `(${expected.join(' ')})`
+}
+
+function quote(text: string): string {
+  return `'${text.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,52 @@
+/** What commands say of themselves beside commander's own words: examples, environment variables, choices. */
+import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
+import { suggestName } from '../util/suggestions.ts'
+import { type Variable, variableName } from './environment.ts'
+
+export function addExamples(command: Command, examples: readonly string[]): Command {
+  const lines = examples.map((example) => `  $ ${example}`)
+  return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
+}
+
+/** Each variable and the option it stands for, in two columns as wide as the terminal allows. */
+export function addEnvironment(command: Command, variables: readonly Variable[], remarks: readonly string[]): Command {
+  return command.addHelpText('after', ({ error }) => {
+    const help = command.createHelp()
+    const output = command.configureOutput()
+    const width = (error ? output.getErrHelpWidth?.() : output.getOutHelpWidth?.()) ?? 80
+    help.prepareContext({ helpWidth: width })
+    const terms = variables.map((variable) => [variableName(command, variable), describe(command, variable)] as const)
+    const termWidth = Math.max(...terms.map(([term]) => term.length))
+    const items = terms.map(([term, description]) => help.formatItem(term, termWidth, description, help))
+    return ['', 'Environment:', ...items, ...remarks.map((one) => help.boxWrap(`  ${one}`, width))].join('\n')
+  })
+}
+
+function describe(command: Command, { option, type }: Variable): string {
+  const { long } = command.options.find((one) => one.attributeName() === option && !one.negate)!
+  const hints = {
+    flag: `true or false for ${long}`,
+    list: `as ${long}, with spaces between several`,
+    text: `as ${long}`,
+  }
+  return hints[type]
+}
+
+/** One of a few words, in any case; a word that is nearly one of them is asked about. */
+export function choiceOption(flags: string, description: string, choices: readonly string[]): Option {
+  return new Option(flags, description).choices(choices).argParser((text) => choose(text, choices))
+}
+
+export function choiceArgument(name: string, description: string, choices: readonly string[]): Argument {
+  return new Argument(name, description).choices(choices).argParser((text) => choose(text, choices))
+}
+
+function choose(text: string, choices: readonly string[]): string {
+  return choices.find((one) => one === text.toLowerCase()) ?? refuse(text, choices)
+}
+
+function refuse(text: string, choices: readonly string[]): never {
+  const meant = suggestName(text, choices)
+  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
+  throw new InvalidArgumentError(`Expected one of ${choices.join(', ')}.${hint}`)
+}

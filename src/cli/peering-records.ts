@@ -1,0 +1,110 @@
+/**
+ * A record in peerings, written by a command in the place of an operator: in all namespaces that are meant, and in both groups
+ * where both are there. For `kopf freeze` and `kopf resume`.
+ */
+import { isForbidden, isNotFound } from '../client/api-error.ts'
+import type { Session } from '../client/calls.ts'
+import { discover } from '../client/discovery.ts'
+import { collectionPath, objectPath } from '../client/requests.ts'
+import { createSession } from '../client/session.ts'
+import { createHttpsTransport } from '../client/transport.ts'
+import { KopfError } from '../errors.ts'
+import { isExactNamespace, matchesNamespace } from '../kube/namespaces.ts'
+import { formatGroupVersion, type JsonObject, type KubeObject } from '../kube/objects.ts'
+import { peeringGroups, pluralOfPeerings, selectPeerings } from '../kube/peerings.ts'
+import type { Resource } from '../kube/resources.ts'
+import { systemClock } from '../util/clock.ts'
+import type { Logger } from '../util/log.ts'
+import { packageVersion } from '../util/version.ts'
+import { type ClusterArguments, login } from './cluster-options.ts'
+
+export interface PeeringTarget extends ClusterArguments {
+  /** Of the peering. */
+  readonly name: string
+  /** Patterns; undefined for the peering of the whole cluster. */
+  readonly namespaces: readonly string[] | undefined
+}
+
+interface Place {
+  readonly resource: Resource
+  readonly namespace: string | undefined
+}
+
+/** Somebody is waiting: what does not pass within a few seconds is told. */
+const networking = { requestTimeout: 30, connectTimeout: 10, errorBackoffs: [1, 1, 2], enforceRetryAfter: false }
+
+/** Says of each peering that it is `done`, with these words; a peering that is not there is no failure, as in Kopf. */
+export async function writeRecords(
+  target: PeeringTarget,
+  patch: JsonObject,
+  { logger, done }: { readonly logger: Logger; readonly done: string },
+): Promise<void> {
+  const transport = createHttpsTransport(await login(target))
+  try {
+    const userAgent = `kopf/${packageVersion()}`
+    const session = createSession({ transport, networking, clock: systemClock, userAgent })
+    for (const place of await findPlaces(session, target)) {
+      const where = place.namespace === undefined ? 'cluster-wide' : `in "${place.namespace}"`
+      const isThere = await write(session, target.name, place, patch)
+      if (isThere) logger.info(`The peering "${target.name}" ${where}: ${done}.`)
+      else
+        logger.warn(`There is no peering "${target.name}" ${where}, nothing was done: ${creation(target.name, place)}`)
+    }
+  } finally {
+    await transport.close()
+  }
+}
+
+async function findPlaces(session: Session, { namespaces }: PeeringTarget): Promise<Place[]> {
+  const isClusterwide = namespaces === undefined
+  const { resources } = await discover(session, { groups: peeringGroups })
+  const found = selectPeerings(resources, isClusterwide)
+  if (found.length === 0) {
+    const plural = pluralOfPeerings(isClusterwide)
+    throw new KopfError(
+      'KOPF_PEERING',
+      `Cannot find the resource ${plural}.kopf.dev: the cluster does not serve it; install what is needed for peerings: ` +
+        'kubectl apply -f node_modules/kopf/peering.yaml',
+    )
+  }
+  const names = isClusterwide ? [undefined] : await findNamespaces(session, namespaces)
+  return found.flatMap((resource) => names.map((namespace) => ({ resource, namespace })))
+}
+
+async function findNamespaces(session: Session, patterns: readonly string[]): Promise<string[]> {
+  if (patterns.every((pattern) => isExactNamespace(pattern))) return [...patterns]
+  const path = collectionPath({ group: '', version: 'v1', plural: 'namespaces', namespaced: false })
+  const { items } = await session.request({ method: 'GET', path })
+  const names = (items as unknown as KubeObject[]).map(({ metadata }) => metadata.name!)
+  const found = names.filter((name) => patterns.some((pattern) => matchesNamespace(pattern, name)))
+  if (found.length > 0) return found
+  throw new KopfError('KOPF_PEERING', `Cannot find any namespace that is meant by ${patterns.join(' ')}`)
+}
+
+/** Whether the peering is there. */
+async function write(
+  session: Session,
+  name: string,
+  { resource, namespace }: Place,
+  body: JsonObject,
+): Promise<boolean> {
+  const path = objectPath(resource, { name, namespace })
+  try {
+    await session.request({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body })
+    return true
+  } catch (error) {
+    if (isNotFound(error)) return false
+    if (!isForbidden(error)) throw error
+    const rule = `apiGroups: ["${resource.group}"], resources: ["${resource.plural}"], verbs: ["patch"]`
+    throw new KopfError('KOPF_FORBIDDEN', `${error.message}\nGrant the user a role with the rule: ${rule}`, {
+      cause: error,
+    })
+  }
+}
+
+function creation(name: string, { resource, namespace }: Place): string {
+  const { group, version, kind } = resource
+  const metadata = { name, ...(namespace === undefined ? {} : { namespace }) }
+  const object = JSON.stringify({ apiVersion: formatGroupVersion(group, version), kind, metadata })
+  return `echo '${object}' | kubectl apply -f -`
+}

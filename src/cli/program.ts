@@ -1,0 +1,50 @@
+/** The tree of commands: what `kopf` can do, how it is said, and how it is told to people. Does nothing by itself. */
+import { Command } from 'commander'
+import { packageVersion } from '../util/version.ts'
+import { addCompletionCommand } from './commands/completion.ts'
+import { addDevCommand } from './commands/dev.ts'
+import { addExplainCommand } from './commands/explain.ts'
+import { addFreezeCommand } from './commands/freeze.ts'
+import { addReleaseCommand } from './commands/release.ts'
+import { addResumeCommand } from './commands/resume.ts'
+import { addRunCommand } from './commands/run.ts'
+import { addServerCommand } from './commands/server.ts'
+import { addExamples } from './help.ts'
+
+const advice = '(see --help)\n'
+
+export function createProgram(): Command {
+  const program = new Command('kopf')
+    .description('Kubernetes operators in a few lines of TypeScript')
+    .version(packageVersion(), '--version', 'print the version and exit')
+    .helpOption('-h, --help', 'print this help and exit')
+    .addHelpCommand(helpCommand())
+    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureOutput({ outputError: (text, write) => write(text.includes('Did you mean') ? text : `${text}${advice}`) })
+    .exitOverride()
+  addExamples(program, [
+    'kopf dev operator.ts --apply objects.yaml',
+    'kopf run operator.ts --namespace production',
+    'kopf explain kopfexamples kopf-example-1 --file operator.ts',
+    'kopf help run',
+  ])
+  program.commandsGroup('Operators:')
+  addRunCommand(program)
+  addDevCommand(program)
+  addFreezeCommand(program)
+  addResumeCommand(program)
+  program.commandsGroup('Objects:')
+  addExplainCommand(program)
+  addReleaseCommand(program)
+  program.commandsGroup('Tools:')
+  addServerCommand(program)
+  addCompletionCommand(program)
+  return program
+}
+
+function helpCommand(): Command {
+  return new Command('help')
+    .argument('[command]', 'the command')
+    .description('print the help of a command')
+    .helpGroup('Tools:')
+}

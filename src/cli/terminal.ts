@@ -1,0 +1,58 @@
+/** The terminal of commands that talk with people: what they print, what they ask, which keys are pressed. */
+import { createInterface } from 'node:readline/promises'
+
+export function print(text: string): void {
+  process.stdout.write(`${text}\n`)
+}
+
+/** Beside the result, for people: whoever reads the output in a script does not get it. */
+export function remark(text: string): void {
+  process.stderr.write(`${text}\n`)
+}
+
+/** Whether somebody is there to answer. */
+export function isInteractive(): boolean {
+  return process.stdin.isTTY === true && process.stderr.isTTY === true
+}
+
+/** Anything but yes is no. */
+export async function confirm(question: string): Promise<boolean> {
+  const dialogue = createInterface({ input: process.stdin, output: process.stderr })
+  const ended = new AbortController()
+  dialogue.once('close', () => ended.abort())
+  try {
+    const answer = await dialogue.question(`${question} [y/N] `, { signal: ended.signal })
+    return /^y(es)?$/i.test(answer.trim())
+  } catch {
+    // Ctrl-C or Ctrl-D in place of an answer.
+    process.stderr.write('\n')
+    return false
+  } finally {
+    dialogue.close()
+  }
+}
+
+/** Calls back with each key; Ctrl-C is one of them then. Does nothing where there is no terminal. */
+export function readKeys(onKey: (key: string) => void): Disposable {
+  const { stdin } = process
+  if (!stdin.isTTY) return { [Symbol.dispose]() {} }
+  const take = (keys: Buffer): void => {
+    for (const key of keys.toString('utf8')) onKey(key)
+  }
+  stdin.setRawMode(true)
+  stdin.on('data', take)
+  return {
+    [Symbol.dispose]() {
+      stdin.off('data', take)
+      stdin.setRawMode(false)
+      stdin.pause()
+    },
+  }
+}
+
+/** What comes from a cluster may have anything in it, also what moves the cursor. */
+export function printable(text: string): string {
+  return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
+    character === '\n' ? '⏎' : `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`,
+  )
+}

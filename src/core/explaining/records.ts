@@ -1,0 +1,125 @@
+/**
+ * The records of handlers on an object: those of the handlers that are known, and what others have left there, which can be
+ * told only by its shape. Pure; called by explain.ts.
+ */
+import type { KubeObject } from '../../kube/objects.ts'
+import { isPlainObject } from '../../util/json.ts'
+import { resolvePath } from '../../util/paths.ts'
+import { findOwnedPrefixes } from '../causation/annotations.ts'
+import { fromRecord, isFinished } from '../handling/progress.ts'
+import { type ProgressRecord, readRecord } from '../persistence/progress-record.ts'
+import type { ProgressStorage } from '../persistence/progress-storage.ts'
+import { parseStored } from '../persistence/stored-annotations.ts'
+import type { Explanation, StoredProgress } from './explanation.ts'
+import { placesOf, prefixesOf, recordFieldsOf } from './storages.ts'
+
+export interface Records {
+  readonly progress: readonly StoredProgress[]
+  readonly annotations: Explanation['annotations']
+}
+
+export interface RecordsQuery {
+  readonly body: KubeObject
+  readonly storage: ProgressStorage
+  /** All prefixes that are ours. */
+  readonly prefixes: readonly string[]
+  /** Of the handlers that are known. */
+  readonly ids: readonly string[]
+  readonly nowMs: number
+}
+
+export function findRecords(query: RecordsQuery): Records {
+  const { body, prefixes } = query
+  const known = findKnown(query)
+  const isTaken = new Set(known.flatMap(({ places }) => places))
+  const strange = [...findInAnnotations(query), ...findInStatus(query)].filter(({ places }) => !isTaken.has(places[0]!))
+  for (const { places } of strange) isTaken.add(places[0]!)
+  const annotations = body.metadata.annotations ?? {}
+  const groups = ownedPrefixes(body, prefixes).map((prefix) => ({
+    prefix,
+    isOurs: prefixes.includes(prefix),
+    names: namesUnder(annotations, prefix).filter((name) => !isTaken.has(`${prefix}/${name}`)),
+  }))
+  return { progress: [...known, ...strange], annotations: groups.filter(({ names }) => names.length > 0) }
+}
+
+/** The handlers in their order, each with its sub-handlers behind it. */
+function findKnown({ body, storage, ids, nowMs }: RecordsQuery): StoredProgress[] {
+  const found = new Map<string, StoredProgress>()
+  const look = (id: string): void => {
+    if (found.has(id)) return
+    // Storages written by users may well say null.
+    const record = storage.fetch({ key: id, body }) ?? undefined
+    if (record === undefined) return
+    found.set(id, toStored(id, placesOf(storage, id, body), record, nowMs))
+    for (const child of record.subrefs ?? []) look(child)
+  }
+  for (const id of ids) look(id)
+  return [...found.values()]
+}
+
+/** One that is stored under two names, a newer and an older one, is one. */
+function findInAnnotations({ body, prefixes, nowMs }: RecordsQuery): StoredProgress[] {
+  const annotations = body.metadata.annotations ?? {}
+  const seen = new Set<string>()
+  return ownedPrefixes(body, prefixes).flatMap((prefix) =>
+    namesUnder(annotations, prefix).flatMap((name) => {
+      const text = annotations[`${prefix}/${name}`]!
+      const record = toRecord(parseStored(text))
+      if (record === undefined || seen.has(`${prefix}/${text}`)) return []
+      seen.add(`${prefix}/${text}`)
+      return [toStored(name, [`${prefix}/${name}`], record, nowMs)]
+    }),
+  )
+}
+
+function findInStatus({ body, storage, nowMs }: RecordsQuery): StoredProgress[] {
+  return recordFieldsOf(storage).flatMap((field) => {
+    const records = resolvePath(body, field)
+    if (!isPlainObject(records)) return []
+    return Object.entries(records).flatMap(([id, value]) => {
+      const record = toRecord(value)
+      return record === undefined ? [] : [toStored(id, [[...field, id].join('.')], record, nowMs)]
+    })
+  })
+}
+
+/** Kopf has always written one of these; what has none of them is something else. */
+function toRecord(value: unknown): ProgressRecord | undefined {
+  const record = readRecord(value)
+  const isRecord = record?.started !== undefined || record?.retries !== undefined || record?.purpose !== undefined
+  return isRecord ? record : undefined
+}
+
+function ownedPrefixes({ metadata }: KubeObject, ours: readonly string[]): string[] {
+  return [...new Set([...ours, ...findOwnedPrefixes(metadata.annotations ?? {})])]
+}
+
+function namesUnder(annotations: Readonly<Record<string, string>>, prefix: string): string[] {
+  const keys = Object.keys(annotations).filter((key) => key.startsWith(`${prefix}/`))
+  return keys.map((key) => key.slice(prefix.length + 1))
+}
+
+function toStored(id: string, places: readonly string[], record: ProgressRecord, nowMs: number): StoredProgress {
+  const progress = fromRecord(record, nowMs)
+  const waits = progress.delayedMs !== undefined && progress.delayedMs > nowMs
+  const open = waits ? 'waiting' : 'due'
+  const { started, stopped, delayed, message } = record
+  return {
+    id,
+    places,
+    state: isFinished(progress) ? (progress.success ? 'succeeded' : 'failed') : open,
+    ...(progress.purpose && { purpose: progress.purpose }),
+    retries: progress.retries,
+    ...(started && { started }),
+    ...(stopped && { stopped }),
+    ...(delayed && { delayed }),
+    ...(message && { message }),
+    subhandlers: progress.subrefs,
+  }
+}
+
+/** Of both storages, each once. */
+export function ownPrefixes(...storages: readonly object[]): string[] {
+  return [...new Set(storages.flatMap(prefixesOf))]
+}

@@ -1,0 +1,120 @@
+/**
+ * The life of one replica as far as the Lease is concerned: it stands by, it leads, and it leads no more; never twice. Made and
+ * ended by running/leadership.ts, which says what follows from it. Writes nothing but the Lease.
+ */
+import { describeError } from '../../core/handling/outcomes.ts'
+import { KopfError } from '../../errors.ts'
+import { monotonicOf } from '../../util/clock.ts'
+import { Claim, type ClaimOptions } from './claim.ts'
+import { isOutrun, LeaseObject } from './lease-object.ts'
+import { StandBy, type StandByOptions } from './stand-by.ts'
+import { lost } from './words.ts'
+
+export interface ElectorOptions extends StandByOptions, ClaimOptions {
+  /** Told once; with the version that the Lease has since. */
+  readonly onLeading: (version: string | undefined) => void
+}
+
+/** Once for what was changed or deleted meanwhile, and once more for what happens in between; then the next turn. */
+const mostRecalls = 2
+
+export class Elector {
+  readonly #options: ElectorOptions
+  readonly #claim: Claim
+  readonly #standBy: StandBy
+  #lastError: unknown
+
+  constructor(options: ElectorOptions) {
+    const lease = new LeaseObject(options.session, options.key)
+    this.#options = options
+    this.#claim = new Claim(lease, options)
+    this.#standBy = new StandBy(lease, this.#claim, options)
+  }
+
+  /** By the monotonic clock; undefined before we have ever led, and in the past for good once that is over. */
+  get leadsUntilMs(): number | undefined {
+    return this.#claim.leadsUntilMs
+  }
+
+  /** Until the signal is aborted; rejects with KOPF_LEADERSHIP when we lead no more. */
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#standBy.run(signal)
+    if (this.#claim.leadsUntilMs === undefined) return
+    this.#options.onLeading(this.#claim.version)
+    try {
+      await this.#lead(signal)
+    } catch (error) {
+      this.#claim.giveUp()
+      throw error
+    }
+  }
+
+  /** After it has ended: others need not wait. Whoever leads no more has nothing to release. */
+  async release(signal: AbortSignal): Promise<void> {
+    // Before anything is sent: the next one may lead before we have the answer.
+    this.#claim.giveUp()
+    try {
+      await this.#claim.release(signal)
+    } catch (error) {
+      // The last renewal may have been done although it was not waited for.
+      if (!isOutrun(error) || (await this.#claim.recall(signal)).type === 'taken') throw error
+      await this.#claim.release(signal)
+    }
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    const { clock, retryPeriodMs } = this.#options
+    let sentMs = monotonicOf(clock)
+    while (!signal.aborted) {
+      const dueMs = Math.min(sentMs + retryPeriodMs, this.#claim.leadsUntilMs!)
+      await clock.sleep(Math.max(0, dueMs - monotonicOf(clock)), signal).catch(() => {})
+      if (signal.aborted) return
+      this.#checkTime()
+      sentMs = monotonicOf(clock)
+      await this.#renew(signal)
+    }
+  }
+
+  async #renew(signal: AbortSignal): Promise<void> {
+    const { logger, key } = this.#options
+    try {
+      await this.#renewOver(signal)
+      this.#lastError = undefined
+    } catch (error) {
+      if (signal.aborted) return
+      const isOver = error instanceof KopfError && error.code === 'KOPF_LEADERSHIP'
+      if (!isOver) this.#lastError = error
+      this.#checkTime()
+      if (isOver) throw error
+      logger.warn(`Cannot renew the Lease ${key.namespace}/${key.name} yet: ${describeError(error)}`)
+    }
+  }
+
+  /** Where somebody was faster, it is seen at once who it was: a word of our own, or of one who only labels it, is no loss. */
+  async #renewOver(signal: AbortSignal): Promise<void> {
+    for (let left = mostRecalls; ; left -= 1) {
+      try {
+        return await this.#claim.renew(signal)
+      } catch (error) {
+        if (!isOutrun(error) || left === 0) throw error
+        const found = await this.#claim.recall(signal)
+        if (found.type === 'taken') throw lost(this.#options.key, describeLoss(found.holder, this.#options.identity))
+        // Nobody was faster: the server has another reason, and asking it again at once is no help.
+        if (!found.isNews) throw error
+      }
+    }
+  }
+
+  #checkTime(): void {
+    const { clock, key, renewDeadlineMs } = this.#options
+    if (monotonicOf(clock) < this.#claim.leadsUntilMs!) return
+    const why = this.#lastError === undefined ? '' : ` (${describeError(this.#lastError)})`
+    throw lost(key, `could not be renewed for ${renewDeadlineMs / 1000} seconds${why}`, this.#lastError)
+  }
+}
+
+function describeLoss(holder: string, identity: string): string {
+  if (holder === '') return 'was released by somebody else'
+  if (holder === identity) return `was taken by another process that calls itself "${identity}" too`
+  return `was taken by "${holder}"`
+}

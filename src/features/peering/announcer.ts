@@ -1,0 +1,126 @@
+/** What is said of a peering, and when: in Kopf's words where it has some, so that whoever looks for them finds them. */
+import { isForbidden } from '../../client/api-error.ts'
+import { describeError } from '../../core/handling/outcomes.ts'
+import type { PeeringSettings } from '../../core/settings-groups.ts'
+import type { Resource } from '../../kube/resources.ts'
+import { formatResource } from '../../kube/selectors.ts'
+import type { Logger } from '../../util/log.ts'
+import { describePeers, type Judgement, type Peer } from './peers.ts'
+
+export interface AnnouncerOptions {
+  readonly logger: Logger
+  readonly settings: PeeringSettings
+  readonly resource: Resource
+  readonly namespace: string | undefined
+}
+
+export class Announcer {
+  readonly #options: AnnouncerOptions
+  /** `waiting`: paused although nobody is in the way; undefined as long as nothing is known. */
+  #state: 'active' | 'paused' | 'waiting' | undefined
+  /** The identities that the last warning was about. */
+  #warnedOf = ''
+  /** What was warned of, and has not been better since. */
+  readonly #troubles = new Set<string>()
+
+  constructor(options: AnnouncerOptions) {
+    this.#options = options
+    if (options.settings.mandatory) this.#state = 'waiting'
+  }
+
+  judged({ superiors, rivals }: Judgement, peers: readonly Peer[]): void {
+    const { logger } = this.#options
+    for (const topic of ['missing', 'look']) this.#troubles.delete(topic)
+    const isNew = this.#state !== 'paused'
+    if (superiors.length > 0) {
+      if (isNew) logger.info(`Pausing operations in favour of ${describePeers(superiors)}.`)
+      this.#state = 'paused'
+    } else if (rivals.length > 0) {
+      this.#warnOfRivals(rivals)
+      if (isNew) logger.warn(`Pausing all operators, including self: ${describePeers(peers)}`)
+      this.#state = 'paused'
+    } else {
+      this.#resume()
+    }
+    if (rivals.length === 0) this.#warnedOf = ''
+  }
+
+  /** Nobody is to be seen there. */
+  unpeered(isPaused: boolean): void {
+    if (isPaused) this.#state = 'waiting'
+    else this.#resume()
+  }
+
+  signed(result: 'ok' | 'not found'): void {
+    const { logger, settings } = this.#options
+    this.#troubles.delete('sign')
+    if (settings.stealth && result === 'ok') return
+    logger.debug(`Keep-alive in '${settings.name}' ${this.#where}: ${result}.`)
+  }
+
+  isMissing(): void {
+    const { logger, settings, resource } = this.#options
+    const words = `There is no peering "${settings.name}" ${this.#where} (${formatResource(resource)})`
+    if (!settings.mandatory) logger.debug(`${words}: the operator runs without one.`)
+    else this.#warn('missing', `${words}: the operator is paused until somebody creates it: ${this.#command}`)
+  }
+
+  cannotLook(error: unknown): void {
+    const { name, mandatory } = this.#options.settings
+    const effect = mandatory ? 'is paused' : 'takes no notice of other operators'
+    const words = `Cannot look at the peering "${name}", so that the operator ${effect} until it can`
+    this.#warn('look', `${words}: ${this.#explain(error)}`)
+  }
+
+  cannotSign(error: unknown): void {
+    const { name } = this.#options.settings
+    this.#warn(
+      'sign',
+      `Cannot tell the others in the peering "${name}" that the operator runs: ${this.#explain(error)}`,
+    )
+  }
+
+  #resume(): void {
+    if (this.#state === 'paused' || this.#state === 'waiting') {
+      this.#options.logger.info(
+        'Resuming operations after the pause. Conflicting operators with the same priority are gone.',
+      )
+    }
+    this.#state = 'active'
+  }
+
+  /** Again only when there are others: each sign of life of each of them would make a line. */
+  #warnOfRivals(rivals: readonly Peer[]): void {
+    const identities = JSON.stringify(rivals.map(({ identity }) => identity).sort())
+    if (identities === this.#warnedOf) return
+    this.#warnedOf = identities
+    this.#options.logger.warn(`Possibly conflicting operators with the same priority: ${describePeers(rivals)}.`)
+  }
+
+  #explain(error: unknown): string {
+    if (!isForbidden(error)) return `${describeError(error)}; it is tried again`
+    const { resource, namespace } = this.#options
+    return (
+      `${describeError(error)}\nGrant the operator a ${namespace === undefined ? 'cluster role' : 'role'} with the rule: ` +
+      `apiGroups: ["${resource.group}"], resources: ["${resource.plural}"], verbs: ["list", "watch", "patch"]`
+    )
+  }
+
+  #warn(topic: string, message: string): void {
+    if (!this.#troubles.has(topic)) this.#options.logger.warn(message)
+    this.#troubles.add(topic)
+  }
+
+  get #where(): string {
+    const { namespace } = this.#options
+    return namespace === undefined ? 'cluster-wide' : `in '${namespace}'`
+  }
+
+  get #command(): string {
+    const { resource, namespace, settings } = this.#options
+    const { group, version, kind } = resource
+    const metadata = { name: settings.name, ...(namespace === undefined ? {} : { namespace }) }
+    const object = JSON.stringify({ apiVersion: `${group}/${version}`, kind, metadata })
+    return `echo '${object}' | kubectl apply -f -`
+  }
+}

@@ -1,0 +1,29 @@
+/**
+ * What standing back means for the objects: another operator may be at work on them meanwhile. What a worker has begun is
+ * finished; nothing else is begun before the object is seen again. Called by doors.ts and serve.ts.
+ */
+import type { KubeObject } from '../kube/objects.ts'
+import type { Memory } from './memories.ts'
+import type { Runtime } from './runtime.ts'
+import type { Visit } from './visit.ts'
+
+/** In the turn in which the streams have ended: whatever is woken later finds the objects left alone. */
+export function leaveObjects({ queue, background }: Runtime, memories: Iterable<Memory>): void {
+  for (const memory of memories) memory.isUnwatched = true
+  // The list that comes after the pause has all but the ends, of which nobody tells twice.
+  queue.discard(({ type }) => type !== 'deleted')
+  background.pauseAll()
+}
+
+/** The object is in sight again. What was to be written is out of date where somebody else has written meanwhile. */
+export function takeBack(memory: Memory, { metadata }: KubeObject): void {
+  memory.isUnwatched = false
+  if (metadata.resourceVersion === memory.body.metadata.resourceVersion) return
+  memory.unwritten = undefined
+  memory.progress = undefined
+}
+
+/** Whether there is nothing to finish, and what it was woken for has to wait. */
+export function isPutOff({ isUnwatched }: Memory, { hasNews, merge, fns }: Visit): boolean {
+  return isUnwatched && !hasNews && fns.length === 0 && Object.keys(merge).length === 0
+}

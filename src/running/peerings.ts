@@ -1,0 +1,167 @@
+/**
+ * The peerings of an operator: in which places it takes part in one, as these come and go, and that it is paused while any of them
+ * says so. Made by run.ts; what happens in each of them is in features/peering.
+ */
+import type { PeeringSettings } from '../core/settings-groups.ts'
+import { Peering } from '../features/peering/peering.ts'
+import { EVERYTHING } from '../kube/everything.ts'
+import { peeringGroups, pluralOfPeerings, selectPeerings } from '../kube/peerings.ts'
+import type { Resource } from '../kube/resources.ts'
+import { formatResource, type ResourceSelector, toSelector } from '../kube/selectors.ts'
+import { Gate } from '../util/gate.ts'
+import { TaskGroup } from '../util/tasks.ts'
+import type { Insights } from './insights.ts'
+import type { RunOptions } from './run-options.ts'
+import type { Runtime } from './runtime.ts'
+
+export interface PeeringsOptions {
+  readonly insights: Insights
+  /** Those served; undefined for the whole cluster. */
+  readonly namespaces: () => Iterable<string> | undefined
+  readonly identity: () => Promise<string>
+  readonly onFailure: (error: unknown) => void
+}
+
+/** Before the start-up handlers, which have the last word. */
+export function applyPeering(settings: PeeringSettings, options: RunOptions): void {
+  const { namespaces, clusterwide, peering, standalone, priority } = options
+  settings.clusterwide = clusterwide === true || namespaces === undefined
+  if (peering !== undefined) Object.assign(settings, { name: peering, mandatory: true })
+  if (standalone !== undefined) settings.standalone = standalone
+  if (priority !== undefined) settings.priority = priority
+}
+
+/** What has to be looked for in the cluster beside the resources of handlers. */
+export function peeringSelectors({ standalone }: PeeringSettings): ResourceSelector[] {
+  return standalone ? [] : peeringGroups.map((group) => toSelector([group, EVERYTHING]))
+}
+
+interface Place {
+  readonly resource: Resource
+  /** Undefined for the whole cluster. */
+  readonly namespace: string | undefined
+}
+
+const unknown = 'the peerings are not known yet'
+const missing = 'the peering is mandatory, and its resource is missing'
+
+export class Peerings {
+  readonly #runtime: Runtime
+  readonly #options: PeeringsOptions
+  /** Those we take part in, by the reason they pause us for; aborted to leave one. */
+  readonly #joined = new Map<string, AbortController>()
+  /** They end after all else: others must not begin before we are done. */
+  readonly #tasks: TaskGroup
+  readonly #stoodBack = new Gate()
+  readonly #isStandalone: boolean
+  #hasLooked = false
+
+  constructor(runtime: Runtime, options: PeeringsOptions) {
+    this.#runtime = runtime
+    this.#options = options
+    this.#tasks = new TaskGroup(options.onFailure)
+    this.#isStandalone = runtime.settings.peering.standalone
+    // Nothing is watched until it is known who else is there: otherwise two could handle the same at the start.
+    if (!this.#isStandalone) runtime.pause.hold(unknown)
+  }
+
+  /** Resolves when the operator has to stand back for the first time: it may be so for long. */
+  get stoodBack(): Promise<void> {
+    return this.#stoodBack.opened
+  }
+
+  /** It is known what the cluster serves, or known anew. */
+  look(): void {
+    this.#hasLooked = true
+    if (this.#isStandalone) return
+    const { insights } = this.#options
+    const { pause, settings, standing } = this.#runtime
+    // Replicas agree among themselves who of them works: only that one has to do with other operators.
+    if (standing.isStandingBy) {
+      pause.release(unknown)
+      return
+    }
+    const resources = selectPeerings(insights.resources, settings.peering.clusterwide)
+    const places = new Map(resources.flatMap((resource) => this.#placesOf(resource)))
+    for (const reason of this.#joined.keys()) if (!places.has(reason)) this.#leave(reason)
+    for (const [reason, place] of places) if (!this.#joined.has(reason)) this.#join(reason, place)
+    this.#noteMissing(resources.length === 0)
+    pause.release(unknown)
+  }
+
+  /** The namespaces are others, or this replica is the leader now. */
+  lookAgain(): void {
+    if (this.#hasLooked) this.look()
+  }
+
+  /** The others are told that we are gone. */
+  async leave(): Promise<void> {
+    await this.#tasks.stop()
+  }
+
+  #placesOf(resource: Resource): Array<[string, Place]> {
+    const namespaces = resource.namespaced ? [...(this.#options.namespaces() ?? [])] : [undefined]
+    const { name } = this.#runtime.settings.peering
+    return namespaces.map((namespace) => [
+      `${name}@${namespace ?? 'cluster'} (${formatResource(resource)})`,
+      { resource, namespace },
+    ])
+  }
+
+  #join(reason: string, { resource, namespace }: Place): void {
+    const { session, clock, random, logger, settings, pause } = this.#runtime
+    const end = new AbortController()
+    this.#joined.set(reason, end)
+    // Until it has been looked at.
+    pause.hold(reason)
+    const onDecision = (hasToStandBack: boolean) => {
+      if (end.signal.aborted) return
+      if (hasToStandBack) {
+        pause.hold(reason)
+        this.#stoodBack.open()
+      } else {
+        pause.release(reason)
+      }
+    }
+    this.#tasks.run(async (signal) => {
+      const identity = await this.#options.identity()
+      const peering = new Peering({
+        session,
+        clock,
+        random,
+        logger,
+        watching: settings.watching,
+        settings: settings.peering,
+        resource,
+        namespace,
+        identity,
+        isSharded: () => settings.watching.shardSelectors.size > 0,
+        onDecision,
+      })
+      await peering.run(AbortSignal.any([signal, end.signal]))
+    })
+  }
+
+  #leave(reason: string): void {
+    this.#joined.get(reason)?.abort()
+    this.#joined.delete(reason)
+    this.#runtime.pause.release(reason)
+  }
+
+  #noteMissing(isMissing: boolean): void {
+    const { pause, settings, logger } = this.#runtime
+    if (!isMissing || !settings.peering.mandatory) {
+      pause.release(missing)
+      return
+    }
+    if (!pause.reasons.includes(missing)) {
+      const plural = pluralOfPeerings(settings.peering.clusterwide)
+      logger.warn(
+        `The peering "${settings.peering.name}" is mandatory, and the cluster does not serve ${plural}.kopf.dev: the operator is ` +
+          'paused until their CustomResourceDefinition is installed, and the peering is created',
+      )
+    }
+    pause.hold(missing)
+    this.#stoodBack.open()
+  }
+}

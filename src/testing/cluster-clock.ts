@@ -1,0 +1,123 @@
+/**
+ * The clocks of test clusters. In the embedded one time is skipped while somebody waits for it: the test, for something to
+ * happen, or an operator that starts or stops. Otherwise it passes as anywhere, so that nothing is ever slower than in reality.
+ */
+import { type Clock, noLongerNeeded, type Occupation, systemClock } from '../util/clock.ts'
+import { type Duration, toMs } from '../util/duration.ts'
+import { SkippingClock } from './skipping-clock.ts'
+
+/** The clock that operators on the cluster live by. */
+export interface ClusterClock extends Clock {
+  /** Lets so much time pass, with all that happens in it. On a real cluster that takes as long. */
+  advance(duration: Duration): Promise<void>
+  /** How many are at it now. */
+  occupied(occupation: Occupation): number
+}
+
+const tickMs = 10
+/** What starts or stops may have to do with the real world: time is skipped for it only when nothing else moves for so long. */
+const passageQuietMs = 50
+
+export interface EmbeddedClockOptions {
+  /** Something real is under way, whose end is to be waited for. */
+  readonly isOccupied: () => boolean
+  /** How long a function of the user is waited for, in real time, before time is skipped beside it. */
+  readonly patienceMs: () => number
+}
+
+export class EmbeddedClock extends SkippingClock implements ClusterClock {
+  readonly #options: EmbeddedClockOptions
+  #waiting = 0
+  /** Aborted to end it; undefined where time stands still. */
+  #flowing: AbortController | undefined
+
+  constructor(options: EmbeddedClockOptions) {
+    super(systemClock.now())
+    this.#options = options
+  }
+
+  override attend(occupation: Occupation): () => void {
+    const over = super.attend(occupation)
+    if (occupation === 'run' && this.#flowing === undefined) {
+      this.#flowing = new AbortController()
+      void this.#flow(this.#flowing.signal)
+    }
+    return () => {
+      over()
+      if (this.occupied('run') === 0) this.#rest()
+    }
+  }
+
+  override isBusy(): boolean {
+    const { isOccupied, patienceMs } = this.#options
+    return isOccupied() || (this.occupied('call') > 0 && this.quietMs < patienceMs())
+  }
+
+  override advance(duration: Duration): Promise<void> {
+    return this.waited(() => super.advance(duration))
+  }
+
+  /** While the test waits for it, whoever waits lets time pass. */
+  async waited<T>(work: () => Promise<T>): Promise<T> {
+    this.#waiting += 1
+    try {
+      return await work()
+    } finally {
+      this.#waiting -= 1
+    }
+  }
+
+  /** For as long as there is an operator. */
+  async #flow(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      await systemClock.sleep(tickMs, signal).catch(() => {})
+      if (this.#waiting === 0) this.#tick()
+    }
+  }
+
+  /** With the last operator goes the last timer. */
+  #rest(): void {
+    this.#flowing?.abort(noLongerNeeded)
+    this.#flowing = undefined
+  }
+
+  #tick(): void {
+    const isAwaited = this.occupied('passage') > 0 && this.quietMs >= passageQuietMs && !this.isBusy()
+    if (isAwaited && this.skip()) return
+    const endMs = this.now() + tickMs
+    while (this.skip(endMs));
+    this.set(endMs)
+  }
+}
+
+/** Time as it is. */
+export class RealClock implements ClusterClock {
+  readonly #occupied: Record<Occupation, number> = { run: 0, passage: 0, call: 0 }
+
+  now(): number {
+    return systemClock.now()
+  }
+
+  monotonic(): number {
+    return systemClock.monotonic!()
+  }
+
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    return systemClock.sleep(delayMs, signal)
+  }
+
+  attend(occupation: Occupation): () => void {
+    this.#occupied[occupation] += 1
+    return () => {
+      this.#occupied[occupation] -= 1
+    }
+  }
+
+  occupied(occupation: Occupation): number {
+    return this.#occupied[occupation]
+  }
+
+  advance(duration: Duration): Promise<void> {
+    return systemClock.sleep(toMs(duration, 'the time to pass'))
+  }
+}

@@ -1,0 +1,160 @@
+/** The embedded API server in this process, without a socket, on a clock that skips time. */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ApiServer } from '../server/api-server.ts'
+import { type RunningServer, startServer } from '../server/start.ts'
+import { systemClock } from '../util/clock.ts'
+import type { Transport } from '../util/transport.ts'
+import { EmbeddedClock, RealClock } from './cluster-clock.ts'
+import { type ClusterFaults, type ClusterRequests, createTestClient, type Site } from './site.ts'
+import { stirring } from './stirring.ts'
+
+/** Whom the server takes operators for. */
+const operator = { username: 'operator', groups: ['system:masters', 'system:authenticated'] }
+
+/** Functions of the user are waited for in real time; but under faults they may wait for this clock, to try again. */
+const patienceMs = 500
+const faultyPatienceMs = 25
+
+const hourMs = 3_600_000
+/** Less than any test runner gives a test: what was waited for in vain is to be told. */
+const waitAtMostMs = 4000
+const pollMs = 5
+
+export function openEmbedded({ isSkipping }: { readonly isSkipping: boolean }): Site {
+  let isFaulty = false
+  const timing = isSkipping
+    ? skipTime({ isOccupied: () => server.webhookCalls > 0, isFaulty: () => isFaulty })
+    : takeTime()
+  const server = new ApiServer({ clock: timing.clock })
+  const token = randomBytes(16).toString('hex')
+  server.addToken(token, operator)
+  const faults: ClusterFaults = {
+    add(options) {
+      isFaulty = true
+      return server.faults.add({ ...options, on: { user: operator.username, ...options.on } })
+    },
+    clear() {
+      isFaulty = false
+      server.faults.clear()
+    },
+  }
+  const door = new Door(server)
+  const transport = timing.through(server)
+  return {
+    ...timing,
+    access: { transport: withToken(transport, token) },
+    namespace: 'default',
+    client: createTestClient(transport, timing.clock, 'default'),
+    faults,
+    requests: new Requests(server),
+    get version() {
+      return server.version
+    },
+    kubeconfig: () => door.open(),
+    async close() {
+      await door.close()
+      server.close()
+    },
+  }
+}
+
+interface Timing extends Pick<Site, 'clock' | 'timeoutMs' | 'patienceMs' | 'waited' | 'pass'> {
+  /** The way to the server, by which the clock sees what goes on. */
+  through(transport: Transport): Transport
+}
+
+interface SkipOptions {
+  readonly isOccupied: () => boolean
+  readonly isFaulty: () => boolean
+}
+
+function skipTime({ isOccupied, isFaulty }: SkipOptions): Timing {
+  const clock = new EmbeddedClock({ isOccupied, patienceMs: () => (isFaulty() ? faultyPatienceMs : patienceMs) })
+  return {
+    clock,
+    timeoutMs: hourMs,
+    patienceMs: waitAtMostMs,
+    waited: (work) => clock.waited(work),
+    async pass(limitMs) {
+      if (await clock.pass(limitMs)) return
+      clock.set(limitMs)
+      await systemClock.sleep(1)
+    },
+    through: (transport) => stirring(transport, clock),
+  }
+}
+
+function takeTime(): Timing {
+  return {
+    clock: new RealClock(),
+    timeoutMs: waitAtMostMs,
+    patienceMs: Infinity,
+    waited: (work) => work(),
+    pass: () => systemClock.sleep(pollMs),
+    through: (transport) => transport,
+  }
+}
+
+/** In the name of operators, so that faults and records can tell them from the test. */
+function withToken(transport: Transport, token: string): Transport {
+  return {
+    send: (request, signal) =>
+      transport.send({ ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } }, signal),
+  }
+}
+
+class Requests implements ClusterRequests {
+  readonly #server: ApiServer
+
+  constructor(server: ApiServer) {
+    this.#server = server
+  }
+
+  last: ClusterRequests['last'] = (filter = {}) => this.#server.requests.last({ user: operator.username, ...filter })
+
+  counts(): Readonly<Record<string, number>> {
+    const counts: Record<string, number> = {}
+    for (const { verb, resource, subresource, path } of this.last()) {
+      const subject = subresource === '' ? resource : `${resource}/${subresource}`
+      const key = `${verb} ${subject || path.split('?')[0]}`
+      counts[key] = (counts[key] ?? 0) + 1
+    }
+    return counts
+  }
+
+  clear(): void {
+    this.#server.requests.clear()
+  }
+}
+
+/** A port of this machine, for whoever is not in this process: opened when it is first asked for. */
+class Door {
+  readonly #server: ApiServer
+  #opened: Promise<{ readonly running: RunningServer; readonly folder: string }> | undefined
+
+  constructor(server: ApiServer) {
+    this.#server = server
+  }
+
+  async open(): Promise<string> {
+    this.#opened ??= this.#open()
+    return join((await this.#opened).folder, 'kubeconfig')
+  }
+
+  async close(): Promise<void> {
+    const opened = await this.#opened
+    if (opened === undefined) return
+    await rm(opened.folder, { recursive: true, force: true })
+    await opened.running.stop()
+  }
+
+  async #open() {
+    const running = await startServer({ api: this.#server })
+    const folder = await mkdtemp(join(tmpdir(), 'kopf-testing-'))
+    await writeFile(join(folder, 'kubeconfig'), running.kubeconfig, { mode: 0o600 })
+    return { running, folder }
+  }
+}

@@ -1,0 +1,11 @@
+/** `kopf/testing`: operators and their handlers under test, with no cluster and no waiting. Not for production. */
+export type { Cluster } from './cluster.ts'
+export type { ClusterClock } from './cluster-clock.ts'
+export type { NewObject, SettledOptions } from './cluster-options.ts'
+export type { HandlerOutcome, HandlerRun, LoggedLine, RecordedEvent, RunHandlerOptions } from './handler-run.ts'
+export { KopfRunner, type KopfRunnerOptions } from './kopf-runner.ts'
+export { runHandler } from './run-handler.ts'
+export type { ClusterFaults, ClusterRequests } from './site.ts'
+export { SkippingClock } from './skipping-clock.ts'
+export { type StartClusterOptions, startCluster } from './start-cluster.ts'
+export type { WaitOptions } from './waiting.ts'

@@ -1,0 +1,63 @@
+/** A real cluster: a namespace of its own for each test cluster, and time as it is. */
+import { randomBytes } from 'node:crypto'
+import type { ConnectionInfo } from '../client/credentials.ts'
+import { loginWithKubeconfig } from '../client/kubeconfig.ts'
+import { loginWithServiceAccount } from '../client/service-account.ts'
+import { createHttpsTransport } from '../client/transport.ts'
+import { KopfError, LoginError } from '../errors.ts'
+import { systemClock } from '../util/clock.ts'
+import { RealClock } from './cluster-clock.ts'
+import { createTestClient, type Site } from './site.ts'
+
+const pollMs = 50
+const waitAtMostMs = 60_000
+
+export async function openReal(given: ConnectionInfo | true): Promise<Site> {
+  const connection = given === true ? await login() : given
+  const transport = createHttpsTransport(connection)
+  const clock = new RealClock()
+  const namespace = `kopf-test-${randomBytes(4).toString('hex')}`
+  const client = createTestClient(transport, clock, namespace)
+  const site: Site = {
+    clock,
+    access: { connection, namespaces: [namespace] },
+    namespace,
+    client,
+    get faults() {
+      return refuse('faults')
+    },
+    get requests() {
+      return refuse('requests')
+    },
+    version: undefined,
+    timeoutMs: waitAtMostMs,
+    patienceMs: Infinity,
+    waited: (work) => work(),
+    pass: () => systemClock.sleep(pollMs),
+    kubeconfig: async () => refuse('kubeconfig()'),
+    async close() {
+      await client.delete('namespaces', namespace)
+      await transport.close()
+    },
+  }
+  try {
+    await client.create('namespaces', { metadata: { name: namespace } })
+    return site
+  } catch (error) {
+    await transport.close()
+    throw error
+  }
+}
+
+async function login(): Promise<ConnectionInfo> {
+  const found = loginWithServiceAccount() ?? (await loginWithKubeconfig())
+  if (found !== undefined) return found
+  throw new LoginError('Cannot test on a real cluster: there is neither a kubeconfig nor the service account of a pod')
+}
+
+function refuse(what: string): never {
+  throw new KopfError(
+    'KOPF_CLUSTER_REAL',
+    `Cannot use cluster.${what} on a real cluster: only the embedded one can do that; leave such tests out where \`real\` is set`,
+  )
+}

@@ -1,0 +1,131 @@
+/**
+ * One call of one handler, and of the sub-handlers it declares. The filters, the arguments, the call and what follows from it
+ * are those of an operator that runs; what would be written, logged and posted is kept instead.
+ */
+import { causeArgs } from '../core/handling/cycle.ts'
+import type { Handler } from '../core/handling/handler.ts'
+import { attempt, type InvokeOptions } from '../core/handling/invoke.ts'
+import { kindOf, type Room } from '../core/handling/kinds.ts'
+import { ChildrenRetry, type Outcome } from '../core/handling/outcomes.ts'
+import { checkResult, collectWish, type Wishes } from '../core/handling/results.ts'
+import { type Situation, selectHandlers, whyNot } from '../core/handling/select.ts'
+import { Subhandling } from '../core/handling/subhandling.ts'
+import { createPatch } from '../core/patching/patch.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import type { Clock } from '../util/clock.ts'
+import { join } from '../util/join.ts'
+import type { Logger } from '../util/log.ts'
+import type { AnyOptions, Scene } from './scene.ts'
+
+export interface RehearsalOptions {
+  readonly options: AnyOptions
+  /** What all handlers get of what is at hand. */
+  readonly args: () => object
+  /** Undefined for the operator's own handlers: there is nothing to filter. */
+  readonly situation: Situation | undefined
+  readonly cause: Scene['cause'] | undefined
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly defaultBackoffMs: number
+}
+
+/** Nobody watches over the calls: the test has a time limit of its own. */
+const watch: InvokeOptions['watch'] = { begin: () => ({ returned: () => {}, settled: () => {} }) }
+
+const retryArgs = ['retry', 'started', 'runtime']
+
+/** What belongs to one call, by room. */
+const ownArgs: Readonly<Record<Room, readonly string[]>> = {
+  change: [...retryArgs, 'patch', 'subhandler', 'execute'],
+  background: [...retryArgs, 'patch'],
+  admission: [...retryArgs, 'patch'],
+  event: ['patch'],
+  index: retryArgs,
+  activity: retryArgs,
+  conversion: [],
+}
+
+export class Rehearsal {
+  readonly wishes: Wishes = { merge: {}, fns: [] }
+  /** By id. */
+  readonly outcomes: Map<string, Outcome> = new Map()
+  readonly #given: RehearsalOptions
+
+  constructor(given: RehearsalOptions) {
+    this.#given = given
+  }
+
+  /** A sentence on why it is not called; undefined where it is. */
+  whyNot(handler: Handler): string | undefined {
+    const { situation, options } = this.#given
+    return whyNotReviewed(handler, options) ?? (situation && whyNot(handler, situation))
+  }
+
+  async call(handler: Handler, retries: number = 0): Promise<Outcome> {
+    const { clock, logger, defaultBackoffMs, options } = this.#given
+    const patch = createPatch<KubeObject>()
+    const children = new Subhandling(handler, (declared) => this.#callAll(declared))
+    const startedMs = options.started?.getTime() ?? clock.now()
+    const outcome = await attempt(
+      { clock, logger, watch, defaultBackoffMs },
+      handler,
+      { startedMs, retries },
+      {
+        args: (retryArgs) => this.#argsOf(handler, { ...retryArgs, ...children.args, patch }),
+        finish: async (result) => {
+          await children.finish()
+          return checkOf(handler)(handler, patch, result)
+        },
+      },
+    )
+    this.outcomes.set(handler.id, outcome)
+    if (keepsWishes(handler, outcome)) collectWish(this.wishes, { handler, patch, outcome })
+    return outcome
+  }
+
+  /** No more than handlers of its room are called with. */
+  #argsOf(handler: Handler, own: Readonly<Record<string, unknown>>): object {
+    const { args, cause } = this.#given
+    const room = kindOf(handler)?.room ?? 'change'
+    const given = Object.fromEntries(ownArgs[room].map((name) => [name, own[name]]))
+    const told = room === 'change' && cause !== undefined ? causeArgs(cause, handler) : {}
+    return join(args(), told, given, handler.conversion ?? {}, { param: handler.param })
+  }
+
+  /** As in an operator: the parent is called again for as long as any of them is not finished. */
+  async #callAll(children: readonly Handler[]): Promise<void> {
+    const delays: number[] = []
+    for (const child of selectHandlers(children, this.#given.situation!)) {
+      const outcome = await this.call(child)
+      if (outcome.type === 'retry') delays.push(outcome.delayMs)
+    }
+    if (delays.length > 0) throw new ChildrenRetry(Math.min(...delays))
+  }
+}
+
+/** What the API server does not ask of it, by the configuration that is made of its options. */
+function whyNotReviewed({ admission }: Handler, { operation, subresource, old }: AnyOptions): string | undefined {
+  if (admission === undefined) return undefined
+  const asked = operation ?? (old === undefined ? 'CREATE' : 'UPDATE')
+  if (admission.operations !== undefined && !admission.operations.includes(asked)) {
+    return `It is for ${admission.operations.join(' and ')}, and this is ${asked}`
+  }
+  if (admission.subresource === '*' || admission.subresource === subresource) return undefined
+  return `It is for ${admission.subresource ?? 'the object itself'}, and this is for ${subresource ?? 'the object itself'}`
+}
+
+type Check = typeof checkResult
+
+/** What goes to the status must be JSON; what is indexed, or is the operator's own, may be anything. */
+function checkOf(handler: Handler): Check {
+  const room = kindOf(handler)?.room
+  if (room === 'admission') return (one, patch) => checkResult(one, patch, undefined)
+  return room === 'index' || room === 'activity' || room === 'conversion' ? (_, __, result) => result : checkResult
+}
+
+function keepsWishes(handler: Handler, outcome: Outcome): boolean {
+  const room = kindOf(handler)?.room
+  if (room === 'index' || room === 'activity' || room === 'conversion') return false
+  if (handler.admission !== undefined) return handler.kind === 'mutate'
+  return !(room === 'event' && outcome.type === 'done' && outcome.ignoredError !== undefined)
+}

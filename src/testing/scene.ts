@@ -1,0 +1,100 @@
+/** The object that a handler is tried on, and what has happened to it: made of what the test says, and of defaults. */
+import { randomUUID } from 'node:crypto'
+import type { HandlerReason } from '../core/causation/causes.ts'
+import { diffEssences } from '../core/causation/diff.ts'
+import type { Cause } from '../core/handling/cause.ts'
+import type { Handler } from '../core/handling/handler.ts'
+import type { Settings } from '../core/settings.ts'
+import { KopfError } from '../errors.ts'
+import { isDeletionOngoing } from '../kube/finalizers.ts'
+import { formatGroupVersion, type KubeObject } from '../kube/objects.ts'
+import type { Resource } from '../kube/resources.ts'
+import { cloneJson } from '../util/equality.ts'
+import type { RunHandlerOptions } from './handler-run.ts'
+
+export type AnyOptions = RunHandlerOptions<string, object>
+
+/** What of the options is not a stanza of the object. */
+const notStanzas: ReadonlySet<string> = new Set([
+  ...['id', 'resource', 'kind', 'body', 'old', 'reason', 'retry', 'started', 'memo', 'event', 'stopAfter'],
+  ...['operation', 'subresource', 'dryrun', 'userinfo', 'headers', 'sslpeer', 'signal', 'cluster'],
+  ...['name', 'namespace', 'labels', 'annotations', 'metadata'],
+])
+
+export interface Scene {
+  readonly body: KubeObject
+  /** Undefined where there was nothing before. */
+  readonly oldBody: KubeObject | undefined
+  readonly cause: Cause
+  readonly deleting: boolean
+}
+
+interface Setting {
+  readonly handler: Handler
+  readonly resource: Resource
+  readonly settings: Settings
+  /** Fields that handlers look at, wherever they are. */
+  readonly extraFields: readonly (readonly string[])[]
+}
+
+export function setScene(options: AnyOptions, { handler, resource, settings, extraFields }: Setting): Scene {
+  const reason = options.reason ?? reasonOf(handler, options)
+  const body = bodyOf(options, { resource, reason, finalizer: settings.persistence.finalizer })
+  const oldBody = options.old === undefined ? undefined : ({ ...body, ...cloneJson(options.old) } as KubeObject)
+  const essenceOf = (state: KubeObject) => {
+    const { diffbaseStorage, progressStorage } = settings.persistence
+    return progressStorage.clear({ essence: diffbaseStorage.build({ body: state, extraFields }) })
+  }
+  const now = essenceOf(body)
+  // What is resumed, or deleted, was handled before as it is.
+  const before = oldBody ?? (reason === 'create' ? undefined : body)
+  const old = before === undefined ? undefined : essenceOf(before)
+  const cause = { reason, initial: reason === 'resume', old, new: now, diff: diffEssences(old, now) }
+  return { body, oldBody, cause, deleting: isDeletionOngoing(body) }
+}
+
+function reasonOf({ kind, id, reasons, initial }: Handler, { old }: AnyOptions): HandlerReason {
+  if (initial) return 'resume'
+  const [only] = reasons ?? []
+  if (only === 'update' && old === undefined) {
+    throw new KopfError(
+      'KOPF_TEST_HANDLER',
+      `Cannot run the ${kind} handler "${id}": nothing has changed; say what was different before, such as old: { spec: { … } }`,
+    )
+  }
+  return only ?? (old === undefined ? 'create' : 'update')
+}
+
+interface Casting {
+  readonly resource: Resource
+  readonly reason: HandlerReason
+  readonly finalizer: string
+}
+
+function bodyOf(options: AnyOptions, { resource, reason, finalizer }: Casting): KubeObject {
+  const { name = 'example', namespace = 'default', labels, annotations } = options
+  const stanzas = Object.fromEntries(Object.entries(options).filter(([key]) => !notStanzas.has(key)))
+  const given = cloneJson((options.body ?? {}) as Partial<KubeObject>)
+  const now = new Date().toISOString().replace(/\.\d+Z$/, 'Z')
+  const metadata = {
+    name,
+    ...(resource.namespaced ? { namespace } : {}),
+    uid: randomUUID(),
+    resourceVersion: '1',
+    generation: 1,
+    creationTimestamp: now,
+    ...(reason === 'delete' ? { deletionTimestamp: now, finalizers: [finalizer] } : {}),
+    ...given.metadata,
+    ...options.metadata,
+    ...(labels === undefined ? {} : { labels: { ...labels } }),
+    ...(annotations === undefined ? {} : { annotations: { ...annotations } }),
+  }
+  const { kind, group, version } = resource
+  return {
+    apiVersion: formatGroupVersion(group, version),
+    kind,
+    ...given,
+    ...cloneJson(stanzas),
+    metadata,
+  } as KubeObject
+}

@@ -1,0 +1,60 @@
+/** Where a test cluster is: what is different between the embedded server and a real cluster. */
+
+import type { Client } from '../client/client.ts'
+import { createClient } from '../client/client.ts'
+import type { ConnectionInfo } from '../client/credentials.ts'
+import { createSession } from '../client/session.ts'
+import { createSettings } from '../core/settings.ts'
+import type { RunOptions } from '../operator.ts'
+import { Insights } from '../running/insights.ts'
+import type { Fault, FaultOptions } from '../server/faults.ts'
+import type { RequestFilter, RequestRecord } from '../server/request-log.ts'
+import type { Clock } from '../util/clock.ts'
+import type { Transport } from '../util/transport.ts'
+import { packageVersion } from '../util/version.ts'
+import type { ClusterClock } from './cluster-clock.ts'
+
+/** What goes wrong on purpose, for operators only: what the test itself asks for is answered. */
+export interface ClusterFaults {
+  add(options: FaultOptions): Fault
+  clear(): void
+}
+
+/** What operators have asked the cluster for. */
+export interface ClusterRequests {
+  /** The last requests, oldest first, that are as the filter says in all it names. */
+  last(filter?: RequestFilter): readonly RequestRecord[]
+  /** How many there were since the beginning or the last `clear`, by verb and resource: `{ 'patch widgets.example.com': 2 }`. */
+  counts(): Readonly<Record<string, number>>
+  clear(): void
+}
+
+export interface Site {
+  readonly clock: ClusterClock
+  /** What operators are started with to be here. */
+  readonly access: Pick<RunOptions, 'transport' | 'namespaces'> & { readonly connection?: ConnectionInfo }
+  readonly namespace: string
+  readonly client: Client
+  readonly faults: ClusterFaults
+  readonly requests: ClusterRequests
+  /** Changes with everything that is written; undefined where nobody can tell. */
+  readonly version: string | undefined
+  /** How long a test waits unless told: by the clock of the cluster, and by that of this machine. */
+  readonly timeoutMs: number
+  readonly patienceMs: number
+  /** Time passes for it while the work lasts. */
+  waited<T>(work: () => Promise<T>): Promise<T>
+  /** Lets something happen, and time pass, but not beyond the limit. */
+  pass(limitMs: number): Promise<void>
+  /** A file by which other programs find the cluster. */
+  kubeconfig(): Promise<string>
+  close(): Promise<void>
+}
+
+/** The client of the test itself. */
+export function createTestClient(transport: Transport, clock: Clock, namespace: string): Client {
+  const { networking } = createSettings()
+  const session = createSession({ transport, networking, clock, userAgent: `kopf-testing/${packageVersion()}` })
+  const insights = new Insights(() => session, [])
+  return createClient({ session, resolve: (like) => insights.resolve(like), namespace })
+}

@@ -1,0 +1,158 @@
+/**
+ * A clock for tests without waiting: it stands still until somebody lets time pass, and then goes from one who sleeps to the
+ * next, at once. Whoever uses it for more than sleeping tells it what goes on, so that nothing is skipped that is under way.
+ */
+import { type Clock, monotonicMs, nextTurn, type Occupation, systemClock } from '../util/clock.ts'
+import { type Duration, toMs } from '../util/duration.ts'
+
+interface Sleeper {
+  readonly untilMs: number
+  wake(): void
+}
+
+/** How many turns without anything happening are calm: an answer in process takes a few, a daemon is given ten to end. */
+const calmTurns = 12
+
+/** How long a function of the user is waited for in real time before time is skipped beside it: it may wait for this clock. */
+const patienceMs = 500
+
+/**
+ * Time for tests: `now` and `sleep` as of any clock, and `advance` to let it pass.
+ *
+ * @example
+ * ```ts
+ * const clock = new SkippingClock()
+ * const slept = clock.sleep(60_000)
+ * await clock.advance('1m') // takes no time
+ * await slept
+ * ```
+ */
+export class SkippingClock implements Clock {
+  /** How many are at it, by what they do. */
+  readonly #occupied: Record<Occupation, number> = { run: 0, passage: 0, call: 0 }
+  readonly #sleepers = new Set<Sleeper>()
+  #nowMs: number
+  /** Grows with whatever happens, so that one can tell whether something has. */
+  #changes = 0
+  /** By the clock of this machine. */
+  #changedMs = 0
+
+  constructor(nowMs: number = Date.UTC(2030, 0, 1)) {
+    this.#nowMs = nowMs
+  }
+
+  now(): number {
+    return this.#nowMs
+  }
+
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (signal?.aborted) {
+        reject(signal.reason)
+        return
+      }
+      const leave = (): void => {
+        this.stir()
+        this.#sleepers.delete(sleeper)
+        signal?.removeEventListener('abort', interrupt)
+      }
+      const interrupt = (): void => {
+        leave()
+        reject(signal?.reason)
+      }
+      const wake = (): void => {
+        leave()
+        resolve()
+      }
+      const sleeper: Sleeper = { untilMs: this.#nowMs + Math.max(0, delayMs), wake }
+      this.stir()
+      this.#sleepers.add(sleeper)
+      signal?.addEventListener('abort', interrupt, { once: true })
+    })
+  }
+
+  /** Told by operators what they are at. */
+  attend(occupation: Occupation): () => void {
+    this.#occupied[occupation] += 1
+    this.stir()
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      this.#occupied[occupation] -= 1
+      this.stir()
+    }
+  }
+
+  /** How many are at it now. */
+  occupied(occupation: Occupation): number {
+    return this.#occupied[occupation]
+  }
+
+  get sleeping(): number {
+    return this.#sleepers.size
+  }
+
+  get changes(): number {
+    return this.#changes
+  }
+
+  /** Something has happened that is none of the clock's business: whoever waits for calm waits on. */
+  stir(): void {
+    this.#changes += 1
+    this.#changedMs = monotonicMs()
+  }
+
+  /** Lets so much time pass, with all that happens in it. */
+  async advance(duration: Duration): Promise<void> {
+    const endMs = this.#nowMs + toMs(duration, 'the time to pass')
+    while (await this.pass(endMs));
+    this.set(endMs)
+    await calm(this)
+  }
+
+  /** Lets everything happen that can; where nothing does, goes to the earliest awakening. False where there is none until then. */
+  async pass(limitMs: number = Infinity): Promise<boolean> {
+    const { changes } = this
+    await calm(this)
+    if (this.#changes !== changes) return true
+    if (!this.isBusy()) return this.skip(limitMs)
+    await systemClock.sleep(1)
+    return true
+  }
+
+  /** Something is under way that takes real time. */
+  isBusy(): boolean {
+    return this.#occupied.call > 0 && this.quietMs < patienceMs
+  }
+
+  /** For how long, by the clock of this machine, nothing has happened. */
+  get quietMs(): number {
+    return monotonicMs() - this.#changedMs
+  }
+
+  /** To the earliest awakening, unless that is later than the limit; whether there was one. */
+  skip(limitMs: number = Infinity): boolean {
+    let next: Sleeper | undefined
+    for (const sleeper of this.#sleepers) if (next === undefined || sleeper.untilMs < next.untilMs) next = sleeper
+    if (next === undefined || next.untilMs > limitMs) return false
+    this.#nowMs = Math.max(this.#nowMs, next.untilMs)
+    next.wake()
+    return true
+  }
+
+  /** To a moment, waking nobody before it is reached by `skip`. */
+  set(nowMs: number): void {
+    this.#nowMs = Math.max(this.#nowMs, nowMs)
+  }
+}
+
+/** Everything that waits for nothing but its turn has had it. */
+export async function calm(clock: SkippingClock): Promise<void> {
+  for (let turns = 0, seen = clock.changes; turns < calmTurns; turns += 1) {
+    await nextTurn()
+    if (clock.changes === seen) continue
+    seen = clock.changes
+    turns = 0
+  }
+}

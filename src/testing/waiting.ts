@@ -1,0 +1,63 @@
+/** Waiting for something to become so on a cluster, with limits, and saying what was waited for when it does not. */
+import { KopfError } from '../errors.ts'
+import { monotonicMs } from '../util/clock.ts'
+import { type Duration, toMs } from '../util/duration.ts'
+import type { Site } from './site.ts'
+
+export interface WaitOptions {
+  /** By the clock of the cluster. Default: an hour, which takes no time where it is skipped; a minute on a real cluster. */
+  readonly timeout?: Duration
+  /**
+   * By the clock of this machine, where time is skipped: handlers may wait for the real world. Default: 4 seconds; five times as
+   * long where no handler is busy, for slow machines.
+   */
+  readonly patience?: Duration
+}
+
+/** What is under way in the real world is given this long, however fast time is skipped meanwhile. */
+const atLeastMs = 1000
+
+/** Where no handler is busy, there is nothing to lose patience with but a slow machine. */
+const slowness = 5
+
+export interface Wait<T> {
+  /** What it has come to; undefined as long as it is not so. */
+  readonly look: () => Promise<T | undefined>
+  /** Time is to be looked at then, whoever sleeps for longer. */
+  readonly untilMs?: () => number
+  /** What was waited for in vain, and what is the case instead. */
+  readonly complain: () => string
+}
+
+/** Lets things happen, and time pass, until it is so. */
+export function waitFor<T>(site: Site, options: WaitOptions, wait: Wait<T>): Promise<T> {
+  return site.waited(async () => {
+    const { timeoutMs, patienceMs } = limitsOf(site, options)
+    const endMs = site.clock.now() + timeoutMs
+    const beganMs = monotonicMs()
+    for (;;) {
+      const found = await wait.look()
+      if (found !== undefined) return found
+      const tookMs = monotonicMs() - beganMs
+      const isOver = site.clock.now() >= endMs && tookMs >= Math.min(atLeastMs, patienceMs)
+      const isEnough = tookMs >= patienceMs * (site.clock.occupied('call') > 0 ? 1 : slowness)
+      if (isOver || isEnough) throw inVain(wait.complain(), isOver ? timeoutMs : undefined, tookMs)
+      await site.pass(Math.min(endMs, wait.untilMs?.() ?? endMs))
+    }
+  })
+}
+
+function limitsOf(site: Site, { timeout, patience }: WaitOptions) {
+  return {
+    timeoutMs: timeout === undefined ? site.timeoutMs : toMs(timeout, '`timeout`'),
+    patienceMs: patience === undefined ? site.patienceMs : toMs(patience, '`patience`'),
+  }
+}
+
+function inVain(complaint: string, timeoutMs: number | undefined, tookMs: number): KopfError {
+  const limit =
+    timeoutMs === undefined
+      ? `${(tookMs / 1000).toFixed(1)} seconds of real time (raise \`patience\` if handlers wait for something real)`
+      : `${timeoutMs / 1000} seconds of the cluster's time`
+  return new KopfError('KOPF_CLUSTER_WAIT', `Cannot wait any longer, after ${limit}: ${complaint}`)
+}

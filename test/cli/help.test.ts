@@ -1,0 +1,135 @@
+/** What the command says of itself, and of what it was not meant to be told. */
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { describe, expect, test } from 'vitest'
+import { createProgram } from '../../src/cli/program.ts'
+import { packageVersion } from '../../src/util/version.ts'
+
+interface Said {
+  readonly out: string
+  readonly error: string
+  readonly exitCode: number
+}
+
+/** In this process, as in a terminal of so many columns. */
+async function say(args: readonly string[], columns: number = 80): Promise<Said> {
+  let out = ''
+  let error = ''
+  const program = createProgram()
+  for (const command of [program, ...program.commands] as Command[]) {
+    command.configureOutput({
+      writeOut: (text) => {
+        out += text
+      },
+      writeErr: (text) => {
+        error += text
+      },
+      getOutHelpWidth: () => columns,
+      getErrHelpWidth: () => columns,
+    })
+  }
+  const exitCode = await program.parseAsync(args, { from: 'user' }).then(
+    () => 0,
+    (failure: { exitCode: number }) => failure.exitCode,
+  )
+  return { out, error, exitCode }
+}
+
+const commands = createProgram().commands.map((command) => command.name())
+
+describe('help', () => {
+  test('names all commands, in groups, with examples', async () => {
+    const { out, exitCode } = await say(['--help'])
+    expect(exitCode).toBe(0)
+    for (const name of commands) expect(out).toMatch(new RegExp(`^  ${name} +\\S`, 'm'))
+    for (const heading of ['Operators:', 'Objects:', 'Tools:', 'Examples:']) expect(out).toContain(`\n${heading}\n`)
+  })
+
+  test.each(commands)('of %s fits into 80 and 120 columns', async (name) => {
+    for (const columns of [80, 120]) {
+      const { out, exitCode } = await say([name, '--help'], columns)
+      expect(exitCode).toBe(0)
+      expect(out.split('\n').filter((line) => line.length > columns)).toEqual([])
+      expect(out).toContain(`Usage: kopf ${name}`)
+    }
+  })
+
+  test('of a command is the same, asked for in either way', async () => {
+    expect((await say(['help', 'run'])).out).toBe((await say(['run', '--help'])).out)
+  })
+
+  test('of run has all variables of the environment', async () => {
+    const { out } = await say(['run', '--help'])
+    for (const name of [
+      ...['MODULES', 'NAMESPACES', 'CLUSTERWIDE', 'STANDALONE', 'DEV', 'LIVENESS_ENDPOINT'],
+      ...['VERBOSE', 'DEBUG', 'QUIET', 'LOG_FORMAT', 'LOG_REFKEY', 'LOG_PREFIX'],
+    ]) {
+      expect(out).toMatch(new RegExp(`^  KOPF_RUN_${name} +(as|true or false for) --`, 'm'))
+    }
+  })
+
+  test('the version', async () => {
+    expect(await say(['--version'])).toEqual({ out: `${packageVersion()}\n`, error: '', exitCode: 0 })
+  })
+})
+
+describe('a slip of the pen', () => {
+  test.each<[string[], string]>([
+    [['rnu'], "error: unknown command 'rnu'\n(Did you mean run?)\n"],
+    [['explian', 'a', 'b'], "error: unknown command 'explian'\n(Did you mean explain?)\n"],
+    [['run', 'a.ts', '--namespce', 'x'], "error: unknown option '--namespce'\n(Did you mean --namespace?)\n"],
+    [['dev', 'a.ts', '--aply', 'x'], "error: unknown option '--aply'\n(Did you mean --apply?)\n"],
+    [['--vresion'], "error: unknown option '--vresion'\n(Did you mean --version?)\n"],
+    [
+      ['run', 'a.ts', '--log-format', 'jsn'],
+      "error: option '--log-format <format>' argument 'jsn' is invalid. Expected one of full, plain, json. Did you mean json?\n",
+    ],
+    [
+      ['completion', 'zs'],
+      "error: command-argument value 'zs' is invalid for argument 'shell'. Expected one of bash, zsh, fish. Did you mean zsh?\n",
+    ],
+    [['explain', 'pods'], "error: missing required argument 'name'\n(see --help)\n"],
+    [['release'], "error: missing required argument 'resource'\n(see --help)\n"],
+    [['dev'], "error: missing required argument 'files'\n(see --help)\n"],
+    [
+      ['dev', 'a.ts', '--context', 'x'],
+      "error: option '--context' cannot be used without '--cluster'.\n(see --help)\n",
+    ],
+    [['dev', 'a.ts', '--crds'], "error: option '--crds' cannot be used without '--cluster'.\n(see --help)\n"],
+    [
+      ['dev', 'a.ts', '--cluster', '--port', '1'],
+      "error: option '--port' cannot be used with '--cluster'.\n(see --help)\n",
+    ],
+    [['release', 'pods'], 'error: nothing to release. Name an object, or all of them with --all.\n(see --help)\n'],
+    [['release', 'pods', 'a', '--all'], "error: a name and option '--all' cannot be used together.\n(see --help)\n"],
+    [
+      ['release', 'pods', 'a', '-A'],
+      "error: option '--all-namespaces' cannot be used without '--all'.\n(see --help)\n",
+    ],
+    [
+      ['release', 'pods', '--all', '-A', '-n', 'x'],
+      "error: options '--namespace' and '--all-namespaces' cannot be used together.\n(see --help)\n",
+    ],
+  ])('%j', async (args, error) => {
+    const said = await say(args)
+    expect({ ...said, exitCode: said.exitCode === 0 ? 0 : 2 }).toEqual({ out: '', error, exitCode: 2 })
+  })
+})
+
+describe('docs/reference/cli.md', () => {
+  const page = readFileSync('docs/reference/cli.md', 'utf8')
+
+  test.each(commands)('has all options of %s', (name) => {
+    const section = page.split(/^## /m).find((one) => one.startsWith(`kopf ${name}\n`))!
+    const command = createProgram().commands.find((one) => one.name() === name)!
+    const isAbout = (long: string | undefined) => !/^--(no-)?(log-|verbose|debug|quiet)/.test(long!) || name === 'run'
+    for (const { long } of command.options.filter((one) => isAbout(one.long))) expect(section).toContain(long)
+  })
+
+  test('has all variables of run', async () => {
+    const { out } = await say(['run', '--help'])
+    const variables = out.match(/^ {2}KOPF_RUN_\w+/gm)!.map((line) => line.trim())
+    expect(variables.length).toBeGreaterThan(10)
+    for (const variable of variables) expect(page).toContain(`\`${variable}\``)
+  })
+})

@@ -1,0 +1,20 @@
+/** What is left in a process whose operators have stopped: nothing. It ends by itself. */
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+interface Left {
+  readonly listeners: unknown
+  readonly resources: readonly string[]
+}
+
+test('a program ends by itself after its operators have stopped, and they leave nothing behind', async () => {
+  const flags = ['--import', 'tsx', '--import', './test/support/tsx-in-threads.mjs', '--conditions=source']
+  const program = 'test/embedding/programs/stop.ts'
+  // Not killed by us: what keeps it alive would make this fail.
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, program], { timeout: 60_000 })
+  const { before, after, rejections } = JSON.parse(stdout) as { before: Left; after: Left; rejections: unknown[] }
+  expect(after.listeners).toEqual(before.listeners)
+  expect(after.resources).toEqual(before.resources)
+  expect(rejections).toEqual([])
+}, 90_000)

@@ -1,0 +1,183 @@
+/** The testing kit as its users have it, the same words on the embedded cluster and on a real one. */
+import { defineResource, Operator, PermanentError, TemporaryError } from 'kopf'
+import { startCluster } from 'kopf/testing'
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { isReal, realOrNot } from './support.ts'
+
+const Database = defineResource({
+  group: 'testing.example.com',
+  version: 'v1',
+  kind: 'Database',
+  spec: z.object({
+    engine: z.enum(['postgres', 'mysql']),
+    size: z.number().int().min(1),
+    users: z.array(z.string()).default([]),
+  }),
+  status: z.object({ phase: z.string(), url: z.string(), ticks: z.number() }),
+})
+const spec = { engine: 'postgres' as const, size: 1, users: [] }
+const real = realOrNot()
+/** What takes no time where it is skipped. */
+const pause = isReal ? '200ms' : '10m'
+
+test('a created database becomes ready', async () => {
+  const kopf = new Operator()
+  kopf.on.create(Database, ({ name, spec, patch, retry }) => {
+    if (retry < 3) throw new TemporaryError('The database is still booting', { delay: pause })
+    patch.status.phase = 'Ready'
+    patch.status.url = `${spec.engine}://${name}`
+  })
+  await using cluster = await startCluster({ resources: [Database], real })
+  await using _operator = await kopf.start(cluster)
+  await cluster.create(Database, { name: 'orders', spec: { engine: 'postgres', size: 1, users: [] } })
+  const { status } = await cluster.until(Database, 'orders', ({ status }) => status?.phase === 'Ready')
+  expect(status?.url).toBe('postgres://orders')
+})
+
+test('timers and daemons go on as time passes', async () => {
+  const kopf = new Operator({ memo: () => ({ pings: 0 }) })
+  kopf.timer(Database, { interval: pause }, ({ status, patch }) => {
+    patch.status.ticks = (status.ticks ?? 0) + 1
+  })
+  kopf.daemon(Database, async ({ stopped, memo, patch }) => {
+    while (!stopped.isSet() && memo.pings < 5) {
+      memo.pings += 1
+      await stopped.wait(pause)
+    }
+    patch.status.phase = `Pinged ${memo.pings} times`
+  })
+  await using cluster = await startCluster({ resources: [Database], real })
+  await using _operator = await kopf.start(cluster)
+  await cluster.create(Database, { name: 'orders', spec })
+  await cluster.until(Database, 'orders', ({ status }) => status?.ticks === 5)
+  await cluster.until(Database, 'orders', ({ status }) => status?.phase === 'Pinged 5 times')
+})
+
+test('a deleted object is gone when the handlers are done with it', async () => {
+  const kopf = new Operator()
+  const dropped: string[] = []
+  kopf.on.delete(Database, ({ name, retry }) => {
+    if (retry < 2) throw new TemporaryError('Not yet', { delay: pause })
+    dropped.push(name)
+  })
+  await using cluster = await startCluster({ resources: [Database], real })
+  await using _operator = await kopf.start(cluster)
+  await cluster.create(Database, { name: 'orders', spec })
+  await cluster.until(Database, 'orders', ({ metadata }) => metadata.finalizers?.length === 1)
+  await cluster.delete(Database, 'orders')
+  await cluster.untilGone(Database, 'orders')
+  expect(dropped).toEqual(['orders'])
+})
+
+test('objects are created, read, changed and listed by the types of the resource', async () => {
+  await using cluster = await startCluster({ resources: [Database], real })
+  const created = await cluster.create(Database, {
+    name: 'orders',
+    labels: { tier: 'gold' },
+    annotations: { note: 'x' },
+    spec,
+    status: { phase: 'New', url: '-', ticks: 0 },
+  })
+  expect(created.metadata).toMatchObject({ name: 'orders', labels: { tier: 'gold' }, namespace: cluster.namespace })
+  expect(created.status?.phase).toBe('New')
+  const patched = await cluster.patch(Database, 'orders', { spec: { size: 2 } })
+  expect(patched.spec.size).toBe(2)
+  const replaced = await cluster.replace(Database, { ...patched, spec: { ...spec, size: 3 } })
+  expect(replaced.spec.size).toBe(3)
+  expect((await cluster.get(Database, 'orders')).spec).toEqual({ ...spec, size: 3 })
+  expect((await cluster.list(Database, { labelSelector: { tier: 'gold' } })).map(({ spec }) => spec.size)).toEqual([3])
+  await cluster.delete(Database, 'orders')
+  await cluster.untilGone(Database, 'orders')
+})
+
+test('a status that the server makes itself is put on afterwards', async () => {
+  await using cluster = await startCluster({ real })
+  const containers = [{ name: 'main', image: 'none' }]
+  const pod = await cluster.create('pods', { name: 'web', spec: { containers }, status: { phase: 'Running' } })
+  expect(pod.status).toMatchObject({ phase: 'Running' })
+})
+
+test('what the definition does not allow is refused', async () => {
+  await using cluster = await startCluster({ resources: [Database], real })
+  await expect(cluster.create(Database, { name: 'orders', spec: { ...spec, size: 0 } })).rejects.toMatchObject({
+    status: 422,
+  })
+})
+
+test('events of an object are those of no other', async () => {
+  const kopf = new Operator()
+  kopf.on.create(Database, ({ name, recorder }) => recorder.info('Created', `Hello, ${name}`))
+  await using cluster = await startCluster({ resources: [Database], real })
+  await using _operator = await kopf.start(cluster)
+  const orders = await cluster.create(Database, { name: 'orders', spec })
+  await cluster.create(Database, { name: 'others', spec })
+  await cluster.settled({ quiet: '2s' })
+  const said = (await cluster.events(orders)).filter(({ reason }) => reason === 'Created')
+  expect(said.map(({ type, message }) => [type, message])).toEqual([['Normal', 'Hello, orders']])
+})
+
+test('objects of the start are there when the operator comes', async () => {
+  const kopf = new Operator()
+  kopf.on.create(Database, ({ patch }) => {
+    patch.status.phase = 'Seen'
+  })
+  const object = { apiVersion: 'testing.example.com/v1', kind: 'Database', metadata: { name: 'orders' }, spec }
+  await using cluster = await startCluster({ resources: [Database], objects: [object], real })
+  await using _operator = await kopf.start(cluster)
+  await cluster.until(Database, 'orders', ({ status }) => status?.phase === 'Seen')
+})
+
+test('what is waited for in vain is told, with what there is instead, and the log', async () => {
+  const kopf = new Operator()
+  kopf.on.create(Database, () => {
+    throw new PermanentError('The cloud refused')
+  })
+  await using cluster = await startCluster({ resources: [Database], real })
+  await using _operator = await kopf.start(cluster)
+  await cluster.create(Database, { name: 'orders', spec })
+  const waiting = cluster.until(Database, 'orders', ({ status }) => status?.phase === 'Ready', { timeout: '2s' })
+  const error = await waiting.then(
+    () => undefined,
+    (error: Error) => error,
+  )
+  expect(error).toMatchObject({ code: 'KOPF_CLUSTER_WAIT' })
+  expect(error?.message).toContain(
+    `Cannot wait any longer, after 2 seconds of the cluster's time: "orders" has not become what was waited for: ({ status }) =>`,
+  )
+  expect(error?.message).toContain('"engine": "postgres"')
+  expect(error?.message).toContain("orders] Handler 'create' failed permanently: The cloud refused")
+  await expect(cluster.until(Database, 'nobody', () => true, { timeout: '100ms' })).rejects.toThrow(
+    'There is no "nobody".',
+  )
+  await expect(cluster.untilGone(Database, 'orders', { timeout: '100ms' })).rejects.toThrow('"orders" is still there')
+})
+
+test('clusters side by side do not see each other', async () => {
+  const seen: string[] = []
+  const kopf = new Operator()
+  kopf.on.create(Database, ({ name }) => void seen.push(name))
+  await using one = await startCluster({ resources: [Database], real })
+  await using other = await startCluster({ resources: [Database], real })
+  await using _operator = await kopf.start(one)
+  await other.create(Database, { name: 'elsewhere', spec })
+  await one.create(Database, { name: 'here', spec })
+  await one.settled({ quiet: '1s' })
+  expect(seen).toEqual(['here'])
+})
+
+test('an operator that is left behind is stopped, and complained of', async () => {
+  const kopf = new Operator()
+  let isClean = false
+  kopf.on.event(Database, () => {})
+  kopf.on.cleanup(() => {
+    isClean = true
+  })
+  const cluster = await startCluster({ resources: [Database], real })
+  const running = await kopf.start(cluster)
+  await expect(cluster.stop()).rejects.toThrow(
+    'Cannot close the cluster in good order: an operator was still running on it, and had to be stopped; start operators with',
+  )
+  await running.done
+  expect(isClean).toBe(true)
+})

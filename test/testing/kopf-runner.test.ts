@@ -1,0 +1,94 @@
+/** The command in the background: what it says, and how it ends. */
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { KopfRunner, type KopfRunnerOptions } from 'kopf/testing'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { Folder } from '../cli/run-support.ts'
+
+/** The sources as they are, which Node cannot run by itself; users have the package as it is built. */
+const flags = [
+  `--import ${import.meta.resolve('tsx')}`,
+  `--import ${pathToFileURL(resolve('test/support/tsx-in-threads.mjs')).href}`,
+  '--conditions=source',
+]
+const operator = `
+import { Operator } from 'kopf'
+const kopf = new Operator()
+kopf.on.startup(() => { if (process.env.FAIL) throw new Error('no way') }, )
+kopf.on.create('kopfexamples', ({ spec, logger }) => logger.info(\`And here we are! \${spec.field}\`))
+kopf.on.cleanup(async () => { if (process.env.HANG) await new Promise(() => setInterval(() => {}, 1000)) })
+export default kopf
+`
+
+let folder: Folder
+
+beforeEach(() => {
+  folder = new Folder()
+  folder.write({
+    'operator.ts': operator.replace("from 'kopf'", `from '${pathToFileURL(resolve('src/index.ts')).href}'`),
+  })
+})
+
+afterEach(() => folder.remove())
+
+function start(args: readonly string[], { env, ...options }: KopfRunnerOptions = {}): KopfRunner {
+  const inherited = { NODE_OPTIONS: flags.join(' '), KUBECONFIG: undefined, HOME: folder.path }
+  return new KopfRunner(args, { cwd: folder.path, env: { ...inherited, ...env }, timeout: '50s', ...options })
+}
+
+const object = resolve('examples/01-minimal/object.yaml')
+
+test('runs an operator until it is stopped', { timeout: 60_000 }, async () => {
+  await using runner = start(['run', 'operator.ts', '--embedded', '--apply', object])
+  await runner.until('And here we are! value')
+  await runner.until(/Creation is processed: \d succeeded/)
+  expect(runner.exitCode).toBeUndefined()
+  await runner.stop()
+  expect(runner.exitCode).toBe(0)
+  expect(runner.error).toBeUndefined()
+  expect(runner.stdout).toContain('The embedded Kubernetes API server is ready')
+  expect(runner.stderr).toContain('And here we are!')
+  expect(runner.output).toContain(runner.stdout.slice(0, 50))
+  expect(process.listeners('exit').filter(({ name }) => name === 'kill')).toEqual([])
+})
+
+test('can be stopped before it has begun: that is no failure', async () => {
+  const runner = start(['run', 'operator.ts', '--embedded'])
+  await runner.stop()
+  expect([runner.exitCode, runner.error]).toEqual([null, undefined])
+})
+
+test('says why the command has failed, when it is stopped', async () => {
+  const runner = start(['run', 'nothing.ts'])
+  await expect(runner.until('And here we are!')).rejects.toThrow(
+    'Cannot run "kopf run nothing.ts": it ended with the exit code 1, and has not said "And here we are!". It has said:\nkopf: ',
+  )
+  await expect(runner.stop()).rejects.toThrow('it ended with the exit code 1. It has said:\nkopf: ')
+  expect(runner.exitCode).toBe(1)
+  expect(runner.error).toMatchObject({ code: 'KOPF_RUNNER' })
+})
+
+test('keeps the failure to itself where it is told to', async () => {
+  const runner = start(['run', '--no-such-option'], { reraise: false })
+  await expect(runner.until('never')).rejects.toThrow('exit code 2')
+  await runner.stop()
+  expect([runner.exitCode, runner.stderr]).toEqual([2, expect.stringContaining('--no-such-option')])
+})
+
+test('passes the environment on, and is stopped at the end of its scope', { timeout: 60_000 }, async () => {
+  let left: KopfRunner
+  {
+    await using runner = start(['run', 'operator.ts', '--embedded'], { env: { FAIL: 'yes' } })
+    await runner.until('no way')
+    left = runner
+  }
+  expect(left.exitCode).toBe(0)
+})
+
+test('does not wait for ever: neither for a text, nor for the end', { timeout: 60_000 }, async () => {
+  const runner = start(['run', 'operator.ts', '--embedded', '--apply', object], { env: { HANG: 'yes' }, timeout: '1s' })
+  await vi.waitFor(() => expect(runner.output).toContain('And here we are!'), 50_000)
+  await expect(runner.until('Never')).rejects.toThrow('it has not said "Never" in 1 s')
+  await expect(runner.stop()).rejects.toThrow('it was killed, since it has not stopped in 1 s')
+  expect(runner.exitCode).toBeNull()
+})

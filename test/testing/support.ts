@@ -1,0 +1,17 @@
+/** The switch between the two clusters, as users have it in their own tests. */
+import { ConnectionInfo } from 'kopf'
+import { inject } from 'vitest'
+
+export const isReal: boolean = process.env['KOPF_TEST_CLUSTER'] === 'real'
+
+/** For `startCluster({ real })`. */
+export function realOrNot(): ConnectionInfo | false {
+  if (!isReal) return false
+  const { url, caPem, admin } = inject('realCluster')
+  return new ConnectionInfo({
+    server: url,
+    caData: caPem,
+    certificateData: admin.certPem,
+    privateKeyData: admin.keyPem,
+  })
+}

@@ -1,0 +1,192 @@
+/** The clock of the embedded cluster: what is skipped, when, and what is not. */
+import { execFile } from 'node:child_process'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { Operator, TemporaryError } from 'kopf'
+import { startCluster } from 'kopf/testing'
+import { expect, test, vi } from 'vitest'
+import { systemClock } from '../../src/util/clock.ts'
+
+const name = 'settings'
+
+test('time is skipped while the test waits for an object, and not a moment longer', async () => {
+  const kopf = new Operator()
+  kopf.timer('configmaps', { interval: '1h' }, ({ body, patch }) => {
+    patch.data.ticks = String(Number(body['data']?.ticks ?? 0) + 1)
+  })
+  await using cluster = await startCluster()
+  await using _operator = await kopf.start(cluster)
+  const beganMs = cluster.clock.now()
+  await cluster.create('configmaps', { name })
+  await cluster.until('configmaps', name, ({ data }) => data?.ticks === '10', { timeout: '12h' })
+  const tookMs = cluster.clock.now() - beganMs
+  expect(tookMs).toBeGreaterThanOrEqual(9 * 3_600_000)
+  expect(tookMs).toBeLessThan(9 * 3_600_000 + 120_000)
+  await systemClock.sleep(100)
+  expect((await cluster.get('configmaps', name)).data).toEqual({ ticks: '10' })
+})
+
+test('where nobody waits, time passes as it does', async () => {
+  const kopf = new Operator()
+  const ticks = { count: 0 }
+  kopf.timer('configmaps', { interval: '50ms' }, () => {
+    ticks.count += 1
+  })
+  await using cluster = await startCluster()
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  await vi.waitFor(() => expect(ticks.count).toBeGreaterThanOrEqual(3), 10_000)
+  expect(ticks.count).toBeLessThan(10)
+})
+
+test('what is waited for may have nothing to do with the object', async () => {
+  const kopf = new Operator()
+  let ticks = 0
+  kopf.timer('configmaps', { interval: '1m' }, () => {
+    ticks += 1
+  })
+  await using cluster = await startCluster()
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  await cluster.until('configmaps', name, () => ticks === 3)
+})
+
+test('so much time can be let pass', async () => {
+  const kopf = new Operator()
+  let ticks = 0
+  kopf.timer('configmaps', { interval: '1m' }, () => {
+    ticks += 1
+  })
+  await using cluster = await startCluster()
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  await cluster.settled()
+  expect(ticks).toBe(1)
+  await cluster.clock.advance('10m')
+  expect(ticks).toBe(11)
+})
+
+test('a handler that waits for something real is waited for', async () => {
+  const kopf = new Operator()
+  const seen: string[] = []
+  kopf.on.create('configmaps', async ({ patch }) => {
+    await sleep(300)
+    await promisify(execFile)(process.execPath, ['--version'])
+    patch.data.done = 'yes'
+  })
+  kopf.timer('configmaps', { interval: '1m' }, () => void seen.push('tick'))
+  await using cluster = await startCluster()
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  await cluster.until('configmaps', name, ({ data }) => data?.done === 'yes')
+  expect(seen.length).toBeLessThanOrEqual(1)
+  expect(cluster.logs.join('\n')).not.toContain('has not come back')
+})
+
+test('start-up handlers that are tried again cost no time, nor do daemons that do not end', async () => {
+  const kopf = new Operator()
+  kopf.on.startup(({ retry }) => {
+    if (retry < 5) throw new TemporaryError('Not yet', { delay: '10m' })
+  })
+  kopf.daemon('configmaps', { cancellationTimeout: '10m' }, () => new Promise(() => {}))
+  const beganMs = Date.now()
+  await using cluster = await startCluster()
+  const running = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  await cluster.settled()
+  await running.stop()
+  expect(Date.now() - beganMs).toBeLessThan(10_000)
+})
+
+test('a watch that goes silent, and a server that refuses, cost no time either', async () => {
+  const kopf = new Operator()
+  kopf.on.create('configmaps', async ({ client, patch }) => {
+    await client.create('secrets', { metadata: { name } })
+    patch.data.done = 'yes'
+  })
+  await using cluster = await startCluster()
+  cluster.faults.add({ on: { resource: 'configmaps', verb: 'list' }, effect: { type: 'error', status: 503 }, times: 2 })
+  await using running = await kopf.start(cluster)
+  await running.ready
+  const silence = cluster.faults.add({
+    on: { resource: 'configmaps', verb: 'watch' },
+    effect: { type: 'silence' },
+    times: 1,
+  })
+  const refusal = cluster.faults.add({ on: { resource: 'secrets' }, effect: { type: 'error', status: 503 }, times: 3 })
+  await cluster.create('configmaps', { name })
+  await cluster.until('configmaps', name, ({ data }) => data?.done === 'yes')
+  expect([silence.hits, refusal.hits]).toEqual([1, 3])
+})
+
+test('faults are for operators: the test itself is served', async () => {
+  await using cluster = await startCluster()
+  cluster.faults.add({ effect: { type: 'error', status: 500 } })
+  await cluster.create('configmaps', { name })
+  const { metadata } = await cluster.get('configmaps', name)
+  expect(metadata.name).toBe(name)
+  cluster.faults.clear()
+})
+
+test('what operators have asked for is on record, without what the test has', async () => {
+  const kopf = new Operator()
+  kopf.on.create('configmaps', () => {})
+  await using cluster = await startCluster()
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  await cluster.settled()
+  const { 'patch configmaps': patches, 'create configmaps': creations } = cluster.requests.counts()
+  expect([patches, creations]).toEqual([1, undefined])
+  expect(cluster.requests.last({ verb: 'patch' })).toMatchObject([{ name, namespace: 'default', status: 200 }])
+  cluster.requests.clear()
+  expect(cluster.requests.last()).toEqual([])
+})
+
+test('with the clock of this machine nothing is skipped', async () => {
+  const kopf = new Operator()
+  kopf.on.create('configmaps', ({ patch, retry }) => {
+    if (retry < 2) throw new TemporaryError('Not yet', { delay: '100ms' })
+    patch.data.done = 'yes'
+  })
+  await using cluster = await startCluster({ clock: 'real' })
+  await using _operator = await kopf.start(cluster)
+  const beganMs = Date.now()
+  await cluster.create('configmaps', { name })
+  await cluster.until('configmaps', name, ({ data }) => data?.done === 'yes')
+  expect(Date.now() - beganMs).toBeGreaterThanOrEqual(200)
+  await cluster.clock.advance('10ms')
+})
+
+test('a handler that does not come back from the real world is not waited for beyond all patience', async () => {
+  const kopf = new Operator()
+  const { promise, resolve } = withResolvers()
+  kopf.on.create('configmaps', () => promise)
+  await using cluster = await startCluster()
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  const waiting = cluster.until('configmaps', name, ({ data }) => data?.done === 'yes', { patience: '600ms' })
+  await expect(waiting).rejects.toThrow('seconds of real time (raise `patience` if handlers wait for something real)')
+  resolve()
+})
+
+function withResolvers(): { promise: Promise<void>; resolve: () => void } {
+  let resolve = () => {}
+  const promise = new Promise<void>((settle) => {
+    resolve = settle
+  })
+  return { promise, resolve }
+}
+
+test('patience with the real world has an end, and is told apart from time', async () => {
+  await using cluster = await startCluster()
+  const waiting = cluster.until('configmaps', name, () => true, { patience: '50ms' })
+  await expect(waiting).rejects.toThrow(
+    /^Cannot wait any longer, after [\d.]+ seconds of (real time \(raise `patience`|the cluster's time)/,
+  )
+  await expect(cluster.until('configmaps', name, () => true, { timeout: '1s' })).rejects.toThrow(
+    "Cannot wait any longer, after 1 seconds of the cluster's time",
+  )
+  await expect(cluster.until('configmaps', name, () => true, { timeout: '1s' })).rejects.toThrow(
+    'No operator has logged anything: is one started on this cluster?',
+  )
+})

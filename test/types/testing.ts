@@ -1,0 +1,80 @@
+/** Compiled, never run: what tests are given of the types of a resource, and which mistakes in them are told at once. */
+import { defineResource, Operator, resource } from 'kopf'
+import { KopfRunner, runHandler, SkippingClock, startCluster } from 'kopf/testing'
+import type { Pod as PodObject } from 'kubernetes-types/core/v1.js'
+import { z } from 'zod'
+
+type Same<A, B> = (<X>() => X extends A ? 1 : 2) extends <X>() => X extends B ? 1 : 2 ? true : false
+function holds<_ extends true>(): void {}
+
+const Database = defineResource({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'Database',
+  spec: z.object({ engine: z.enum(['postgres', 'mysql']), size: z.number(), users: z.array(z.string()).default([]) }),
+  status: z.object({ phase: z.string(), url: z.string() }),
+})
+const Pod = resource<PodObject>('v1', 'pods')
+const kopf = new Operator({ memo: () => ({ pings: 0 }) })
+const spec = { engine: 'postgres', size: 1, users: [] } as const
+
+export async function clusters(): Promise<void> {
+  await using cluster = await startCluster({ resources: [Database], real: process.env['CLUSTER'] === 'real' })
+  await using _operator = await kopf.start(cluster)
+  await using _other = await kopf.start({ ...cluster, namespaces: ['default'] })
+  await cluster.create(Database, { name: 'orders', spec: { engine: 'postgres', size: 1, users: [] } })
+  const { status } = await cluster.until(Database, 'orders', ({ status }) => status?.phase === 'Ready')
+  holds<Same<typeof status, { phase: string; url: string } | undefined>>()
+  const pod = await cluster.create(Pod, { name: 'web', spec: { containers: [{ name: 'c', image: 'i' }] } })
+  holds<Same<typeof pod, PodObject>>()
+  const open = await cluster.get('configmaps', 'settings')
+  open['data'].anything
+  const [first] = await cluster.list(Database)
+  first?.spec.users.push('alice')
+  await cluster.events(pod.metadata === undefined ? { metadata: {} } : { metadata: { name: 'web' } })
+  await cluster.clock.advance('10m')
+  cluster.faults.add({ on: { verb: 'patch' }, effect: { type: 'error', status: 503 } }).remove()
+  // @ts-expect-error: no such engine
+  await cluster.create(Database, { name: 'orders', spec: { engine: 'oracle', size: 1, users: [] } })
+  // @ts-expect-error: a number
+  await cluster.until(Database, 'orders', ({ spec }) => spec.size === 'large')
+  // @ts-expect-error: no such field
+  await cluster.until(Database, 'orders', ({ status }) => status?.colour)
+}
+
+export async function handlers(): Promise<void> {
+  const { outcome, object, memo, patch } = await runHandler(kopf, { resource: Database, id: 'create', name: 'x', spec })
+  holds<Same<typeof memo, { pings: number }>>()
+  holds<Same<typeof object.spec.engine, 'postgres' | 'mysql'>>()
+  if (outcome.type === 'retry') outcome.delay.toFixed()
+  if (outcome.type === 'skipped') outcome.reason.trim()
+  patch['status']
+  await runHandler(kopf, { id: 'startup', kind: 'startup' })
+  await runHandler(kopf, {
+    resource: Database,
+    id: 'update',
+    spec,
+    old: { spec: { ...spec, size: 2 } },
+    memo: { pings: 1 },
+  })
+  await runHandler(kopf, { id: 'create', resource: 'kopfexamples', spec: { anything: 'goes' } })
+  // @ts-expect-error: not the memo of this operator
+  await runHandler(kopf, { resource: Database, id: 'create', spec, memo: { pongs: 1 } })
+  // @ts-expect-error: a number
+  await runHandler(kopf, { resource: Database, id: 'create', spec: { ...spec, size: 'large' } })
+  // @ts-expect-error: no such kind
+  await runHandler(kopf, { resource: Database, id: 'create', spec, kind: 'created' })
+}
+
+export async function others(): Promise<void> {
+  await using runner = new KopfRunner(['run', 'operator.ts'], {
+    timeout: '10s',
+    reraise: false,
+    cwd: '.',
+    env: { A: 'b' },
+  })
+  await runner.until(/ready/)
+  const code: number | null | undefined = runner.exitCode
+  const clock = new SkippingClock()
+  await clock.advance(code ?? 1)
+}
