@@ -224,8 +224,8 @@ describe('an object that is deleted and made again under the same name', () => {
     const cut = gate()
     const goOn = gate()
     let isFirst = true
-    wire.meddle = async ({ query }, send) => {
-      if (query.get('watch') !== 'true') return send()
+    wire.meddle = async ({ path, query }, send) => {
+      if (path !== lab.path() || query.get('watch') !== 'true') return send()
       if (!isFirst) {
         await goOn.opened
         return query.get('sendInitialEvents') === 'true' ? send() : refusal(410)

@@ -228,8 +228,8 @@ test('an object that has left while nobody watched is released when that is foun
   const transport = lab.record()
   const [cut, goOn] = [gate(), gate()]
   let isFirst = true
-  transport.meddle = async ({ query }, send) => {
-    if (query.get('watch') !== 'true') return send()
+  transport.meddle = async ({ path, query }, send) => {
+    if (path !== lab.path() || query.get('watch') !== 'true') return send()
     if (isFirst) {
       isFirst = false
       const response = await send()

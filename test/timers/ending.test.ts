@@ -214,8 +214,8 @@ test('an object that was made anew while nobody watched gets a timer of its own'
   const wire = lab.record()
   const [cut, goOn] = [gate(), gate()]
   let isFirst = true
-  wire.meddle = async ({ query }, send) => {
-    if (query.get('watch') !== 'true') return send()
+  wire.meddle = async ({ path, query }, send) => {
+    if (path !== lab.path() || query.get('watch') !== 'true') return send()
     if (isFirst) {
       isFirst = false
       const response = await send()
