@@ -792,6 +792,9 @@ describe('a definition that changes', () => {
       const message = `request to convert CR from an invalid group/version: ${world.group}/v1`
       expectFailure(answer, 500, '', message)
     })
+    // What cannot be listed keeps its definition, and every namespace of the cluster, from going.
+    expectStatus(await cluster.api.mergePatch(world.name, { spec: { versions: both } }), 200)
+    await eventually(async () => expectStatus(await cluster.api.delete(world.path2('/old')), 200))
   })
 
   test('is converted without a webhook from then on', async () => {
