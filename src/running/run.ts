@@ -1,11 +1,7 @@
 /** The life of an operator: the order in which it starts, and the reverse, in which it stops. */
 
 import { setMaxListeners } from 'node:events'
-import { availableParallelism } from 'node:os'
-import { createClient } from '../client/client.ts'
 import { readClusterSigns } from '../client/cluster-signs.ts'
-import { createIdentity } from '../client/identity.ts'
-import type { Indices } from '../core/handling/args.ts'
 import { describeError } from '../core/handling/outcomes.ts'
 import { isSuspiciousName } from '../core/handling/register.ts'
 import type { KeyedQueue } from '../core/queueing/keyed-queue.ts'
@@ -14,33 +10,21 @@ import type { Background } from '../features/daemons/background.ts'
 import type { Endpoint } from '../features/health/endpoint.ts'
 import { createPostingSink } from '../features/posting/log-lines.ts'
 import { createPoster, type Poster } from '../features/posting/poster.ts'
-import { WorkerPool } from '../features/workers/pool.ts'
 import { type Clock, type Occupation, systemClock } from '../util/clock.ts'
 import { toMs } from '../util/duration.ts'
 import type { HealthAddress } from '../util/health-address.ts'
-import { createLogger, defaultLogSink, type Logger, type LogSink, toLogSink } from '../util/log.ts'
-import { once } from '../util/once.ts'
 import { TaskGroup } from '../util/tasks.ts'
 import { packageVersion } from '../util/version.ts'
 import { within } from '../util/within.ts'
-import { Activities } from './activities.ts'
 import { type Admission, checkAdmission } from './admission.ts'
-import { Connection } from './connect.ts'
 import { createRuntime } from './create-runtime.ts'
 import { createDoors, type Doors } from './doors.ts'
-import { Health } from './health.ts'
+import { Ground } from './ground.ts'
 import { readHealthAddress, serveHealth } from './health-endpoint.ts'
-import { Insights } from './insights.ts'
-import { Leadership } from './leadership.ts'
-import { createLogin } from './login.ts'
 import type { Memory } from './memories.ts'
 import { checkMemo } from './memos.ts'
-import { Pause } from './pause.ts'
-import { applyPeering, peeringSelectors } from './peerings.ts'
 import type { Blueprint, RunningOperator, RunOptions } from './run-options.ts'
 import type { Arrival, Runtime } from './runtime.ts'
-import { createOperatorSessions, type OperatorSessions } from './session.ts'
-import { Watchdog } from './watchdog.ts'
 
 /** After the time for handlers is up: to write what they have come to. */
 const lastWritesMs = 1000
@@ -86,9 +70,6 @@ class Run implements RunningOperator {
   readonly done: Promise<void>
   readonly #blueprint: Blueprint
   readonly #options: RunOptions
-  readonly #clock: Clock
-  readonly #sink: LogSink
-  readonly #logger: Logger
   /** Streams and other background work: ends first. */
   readonly #tasks: TaskGroup
   /** Ends when handlers have no more time, and then the writes of what they came to. */
@@ -96,19 +77,8 @@ class Run implements RunningOperator {
   readonly #writes = new AbortController()
   /** Ends last of all: clean-up handlers may still ask the cluster for something. */
   readonly #end = new AbortController()
-  readonly #watchdog: Watchdog
-  readonly #activities: Activities
-  readonly #connection: Connection
-  readonly #health: Health
+  readonly #ground: Ground
   readonly #healthAddress: HealthAddress | undefined
-  /** Among other operators, and other replicas: made when it is first needed. */
-  readonly #identity: () => Promise<string>
-  readonly #leadership: Leadership
-  readonly #sessions: OperatorSessions
-  readonly #insights: Insights
-  readonly #indices: Indices
-  readonly #workers: WorkerPool
-  readonly #pause = new Pause()
   #poster: Poster | undefined
   /** Ends with the signal of the end; never rejects. */
   #posting: Promise<void> | undefined
@@ -126,49 +96,29 @@ class Run implements RunningOperator {
   constructor(blueprint: Blueprint, options: RunOptions) {
     this.#blueprint = blueprint
     this.#options = options
-    this.#clock = options.clock ?? systemClock
-    this.#sink = toLogSink(options.logging ?? defaultLogSink())
-    this.#logger = createLogger(this.#sink, 'kopf.operator')
     this.#tasks = new TaskGroup((error) => void this.#fail(error))
-    this.#watchdog = new Watchdog(this.#clock, this.#end.signal)
-    this.#health = new Health(this.#clock, {
-      queue: () => this.#queue,
-      lagMs: () => this.#watchdog.lagMs,
-      isPaused: () => this.#pause.isPaused,
-    })
     const { livenessEndpoint } = options
     this.#healthAddress = livenessEndpoint === undefined ? undefined : readHealthAddress(livenessEndpoint)
-    applyPeering(blueprint.settings.peering, options)
-    const selectors = [...blueprint.registry.selectors(), ...peeringSelectors(blueprint.settings.peering)]
-    this.#insights = new Insights(() => this.#sessions.leading, selectors)
-    this.#indices = blueprint.registry.indices
-    this.#workers = new WorkerPool({
-      clock: this.#clock,
-      limit: () => blueprint.settings.execution.maxWorkers ?? availableParallelism(),
-      load: options.loadWorkerModule,
-    })
-    this.#activities = new Activities({
+    this.#ground = new Ground({
       blueprint,
-      clock: this.#clock,
-      sink: this.#sink,
-      watchdog: this.#watchdog,
-      indices: this.#indices,
-      workers: this.#workers,
-      client: () => this.#clientIn(undefined, this.#end.signal, this.#sessions.common),
-    })
-    this.#connection = this.#createConnection()
-    this.#identity = once(async () => options.identity ?? createIdentity(this.#clock.now(), Math.random))
-    this.#leadership = this.#createLeadership()
-    this.#sessions = createOperatorSessions(this.#leadership, {
-      connection: this.#connection,
-      logger: this.#logger,
-      networking: blueprint.settings.networking,
-      clock: this.#clock,
-      signal: this.#end.signal,
+      options,
+      stopping: this.#tasks.signal,
+      over: this.#end.signal,
+      queue: () => this.#queue,
+      onLeading: () => {
+        // First: whether anything may be handled is for the peering to say.
+        this.#doors?.peerings.lookAgain()
+        this.#queue?.recheckLimit()
+      },
+      onUnled: (error) => {
+        if (this.#ground.leadership.fallen.aborted) this.#handlers.abort(error)
+        void this.#fail(error)
+      },
+      onLockedOut: (error) => this.#hasLoggedIn && void this.#fail(error),
     })
     // As many listen as there are handlers at work: that is no leak.
     const signals = [this.#tasks.signal, this.#handlers.signal, this.#writes.signal, this.#end.signal]
-    setMaxListeners(0, ...signals, this.#leadership.fallen)
+    setMaxListeners(0, ...signals, this.#ground.leadership.fallen)
     this.#isIndexed = blueprint.registry.indexTables.size === 0
     const settle: Partial<Settle> = {}
     this.ready = new Promise((resolve, reject) => Object.assign(settle, { ready: resolve, unready: reject }))
@@ -183,20 +133,20 @@ class Run implements RunningOperator {
     const { registry } = this.#blueprint
     const { signal } = this.#options
     this.#warnOfNames()
-    this.#logger.debug(`Starting kopf ${packageVersion()}.`)
+    this.#ground.logger.debug(`Starting kopf ${packageVersion()}.`)
     try {
-      await this.#activities.run('startup', this.#until(this.#tasks.signal))
+      await this.#ground.activities.run('startup', this.#ground.until(this.#tasks.signal))
       checkAdmission(registry, this.#blueprint.settings)
       await this.#serveHealth()
-      await this.#connection.ready(undefined)
-      this.#health.loggedIn()
+      await this.#ground.connection.ready(undefined)
+      this.#ground.health.loggedIn()
       this.#hasLoggedIn = true
-      await this.#leadership.start(this.#connection.defaultNamespace)
+      await this.#ground.leadership.start(this.#ground.connection.defaultNamespace)
       const runtime = this.#createRuntime()
       const doors = this.#createDoors(runtime)
       this.#doors = doors
       this.#posting = this.#poster!.run(this.#end.signal)
-      if (this.#clock === systemClock) this.#tasks.run((ending) => this.#watchdog.checkLoop(ending))
+      if (this.#ground.clock === systemClock) this.#tasks.run((ending) => this.#ground.watchdog.checkLoop(ending))
       this.#tasks.run(async (ending) => {
         await Promise.all([this.#startWatching(doors, ending), this.#startAdmission(doors.admission, ending)])
         if (!ending.aborted) this.#settle.ready()
@@ -215,18 +165,18 @@ class Run implements RunningOperator {
 
   /** One that has to stand back is as ready as it can be; when it goes on, it may still fail. */
   async #startWatching({ orchestra, peerings }: Doors, ending: AbortSignal): Promise<void> {
-    await this.#leadership.looked(ending)
+    await this.#ground.leadership.looked(ending)
     const started = orchestra.start(ending)
     this.#tasks.run(() => started)
     await Promise.race([started, peerings.stoodBack])
-    if (!ending.aborted) this.#health.phase = 'running'
+    if (!ending.aborted) this.#ground.health.phase = 'running'
   }
 
   async #startAdmission(admission: Admission, ending: AbortSignal): Promise<void> {
     if (!admission.isNeeded) return
-    this.#health.webhooks = 'starting'
+    this.#ground.health.webhooks = 'starting'
     await admission.start(ending)
-    if (!ending.aborted) this.#health.webhooks = 'serving'
+    if (!ending.aborted) this.#ground.health.webhooks = 'serving'
   }
 
   get stopping(): AbortSignal {
@@ -253,51 +203,51 @@ class Run implements RunningOperator {
   /** Watching stops, daemons end and handlers finish, what they came to is written, the last events are posted; then the clean-up. */
   async #close(): Promise<void> {
     const { queueing } = this.#blueprint.settings
-    this.#health.phase = 'stopping'
+    this.#ground.health.phase = 'stopping'
     this.#queue?.close()
     const streams = this.#tasks.stop()
     const daemons = this.#background?.stopAll()
-    const { fallen } = this.#leadership
-    await within(this.#clock, fallen.aborted ? 0 : toMs(queueing.exitTimeout), this.#untilIdle())
+    const { fallen } = this.#ground.leadership
+    await within(this.#ground.clock, fallen.aborted ? 0 : toMs(queueing.exitTimeout), this.#untilIdle())
     this.#handlers.abort(new Error('The operator is stopping'))
-    await within(this.#clock, lastWritesMs, this.#untilIdle())
+    await within(this.#ground.clock, lastWritesMs, this.#untilIdle())
     const left = this.#background?.size ?? 0
     if (left > 0)
-      this.#logger.info(`Waiting for ${left} ${left === 1 ? 'daemon or timer' : 'daemons and timers'} to end.`)
+      this.#ground.logger.info(`Waiting for ${left} ${left === 1 ? 'daemon or timer' : 'daemons and timers'} to end.`)
     // Who leads no more has no time to wait for anybody: the next one begins soon.
-    await (fallen.aborted ? within(this.#clock, lastWritesMs, daemons) : daemons)
-    await within(this.#clock, fallen.aborted ? 0 : goodbyeMs, this.#doors?.peerings.leave())
-    await within(this.#clock, fallen.aborted ? 0 : lastEventsMs, this.#poster?.drain())
+    await (fallen.aborted ? within(this.#ground.clock, lastWritesMs, daemons) : daemons)
+    await within(this.#ground.clock, fallen.aborted ? 0 : goodbyeMs, this.#doors?.peerings.leave())
+    await within(this.#ground.clock, fallen.aborted ? 0 : lastEventsMs, this.#poster?.drain())
     await streams
     await this.#closeAdmission()
     this.#writes.abort()
-    await this.#leadership.end({ isIdle: (this.#queue?.size ?? 0) + (this.#background?.size ?? 0) === 0 })
-    this.#workers.excuse()
+    await this.#ground.leadership.end({ isIdle: (this.#queue?.size ?? 0) + (this.#background?.size ?? 0) === 0 })
+    this.#ground.workers.excuse()
     try {
-      await this.#activities.run('cleanup', new AbortController().signal)
+      await this.#ground.activities.run('cleanup', new AbortController().signal)
     } finally {
       await this.#closeWorkers()
       this.#doors?.orchestra.clearIndices()
       this.#end.abort()
       await this.#posting
-      await this.#connection.close()
+      await this.#ground.connection.close()
       await this.#endpoint?.close()
     }
   }
 
   async #closeAdmission(): Promise<void> {
     const admission = this.#doors?.admission
-    const last = this.#leadership.isLeading ? admission?.withdraw(this.#end.signal) : admission?.leave()
-    await within(this.#clock, withdrawalMs, last)
-    await within(this.#clock, lastReviewsMs, admission?.close())
+    const last = this.#ground.leadership.isLeading ? admission?.withdraw(this.#end.signal) : admission?.leave()
+    await within(this.#ground.clock, withdrawalMs, last)
+    await within(this.#ground.clock, lastReviewsMs, admission?.close())
     if (admission?.isServing) {
-      this.#logger.warn('The webhook server has not ended, although its signal is aborted: it is left alone.')
+      this.#ground.logger.warn('The webhook server has not ended, although its signal is aborted: it is left alone.')
     }
   }
 
   async #closeWorkers(): Promise<void> {
-    const busy = await this.#workers.close()
-    if (busy > 0) this.#logger.warn(`Worker threads that had not come to an end were terminated: ${busy}.`)
+    const busy = await this.#ground.workers.close()
+    if (busy > 0) this.#ground.logger.warn(`Worker threads that had not come to an end were terminated: ${busy}.`)
   }
 
   /** No function of the user is under way on any object. */
@@ -308,7 +258,7 @@ class Run implements RunningOperator {
   /** The error is what it ends with, whatever else goes wrong on the way out. */
   async #fail(error: unknown): Promise<void> {
     if (this.#stopping !== undefined) return
-    this.#logger.error(`The operator has failed: ${describeError(error)}`)
+    this.#ground.logger.error(`The operator has failed: ${describeError(error)}`)
     await this.#endWith(error)
   }
 
@@ -321,88 +271,40 @@ class Run implements RunningOperator {
     await this.#stopping
   }
 
-  /** Whoever wants the operator stopped need not wait until it has started. */
-  #until(signal: AbortSignal): AbortSignal {
-    return AbortSignal.any([signal, ...(this.#options.signal ? [this.#options.signal] : [])])
-  }
-
   async #serveHealth(): Promise<void> {
     if (this.#healthAddress === undefined) return
-    const probes = this.#activities.probes(this.#end.signal)
-    const sources = { probes, health: this.#health, logger: this.#logger }
+    const probes = this.#ground.activities.probes(this.#end.signal)
+    const sources = { probes, health: this.#ground.health, logger: this.#ground.logger }
     this.#endpoint = await serveHealth(this.#healthAddress, sources)
-  }
-
-  #createConnection(): Connection {
-    return new Connection({
-      transport: this.#options.transport,
-      login: createLogin(this.#options, this.#activities),
-      networking: this.#blueprint.settings.networking,
-      health: this.#health,
-      clock: this.#clock,
-      logger: createLogger(this.#sink, 'kopf.activities.authentication'),
-      starting: this.#until(this.#end.signal),
-      stopping: this.#tasks.signal,
-      onLost: (error) => this.#hasLoggedIn && void this.#fail(error),
-    })
-  }
-
-  #createLeadership(): Leadership {
-    return new Leadership({
-      ...this.#blueprint,
-      identity: this.#identity,
-      session: () => this.#sessions.common,
-      clock: this.#clock,
-      logger: this.#logger,
-      health: this.#health,
-      onLeading: () => {
-        // First: whether anything may be handled is for the peering to say.
-        this.#doors?.peerings.lookAgain()
-        this.#queue?.recheckLimit()
-      },
-      onFailure: (error) => {
-        if (this.#leadership.fallen.aborted) this.#handlers.abort(error)
-        void this.#fail(error)
-      },
-    })
-  }
-
-  #clientIn(namespace: string | undefined, signal: AbortSignal, session = this.#sessions.leading) {
-    return createClient({
-      session,
-      resolve: (like) => this.#insights.resolve(like),
-      namespace,
-      signal,
-    })
   }
 
   #createRuntime(): Runtime {
     const { settings, lifecycle } = this.#blueprint
     const poster = createPoster({
-      session: this.#sessions.leading,
-      clock: this.#clock,
+      session: this.#ground.sessions.leading,
+      clock: this.#ground.clock,
       settings: settings.posting,
-      logger: this.#logger,
-      defaultNamespace: () => this.#connection.defaultNamespace,
+      logger: this.#ground.logger,
+      defaultNamespace: () => this.#ground.connection.defaultNamespace,
     })
     const runtime = createRuntime({
       blueprint: this.#blueprint,
       lifecycle: this.#options.lifecycle ?? lifecycle,
-      session: this.#sessions.leading,
-      clock: this.#clock,
-      sink: createPostingSink(this.#sink, { poster, settings: settings.posting }),
-      logger: this.#logger,
+      session: this.#ground.sessions.leading,
+      clock: this.#ground.clock,
+      sink: createPostingSink(this.#ground.sink, { poster, settings: settings.posting }),
+      logger: this.#ground.logger,
       poster,
-      watchdog: this.#watchdog,
-      workers: this.#workers,
-      indices: this.#indices,
-      pause: this.#pause,
+      watchdog: this.#ground.watchdog,
+      workers: this.#ground.workers,
+      indices: this.#ground.indices,
+      pause: this.#ground.pause,
       signal: this.#handlers.signal,
       writing: this.#writes.signal,
       stopping: this.#tasks.signal,
-      standing: this.#leadership,
-      mayWork: () => this.#isIndexed && this.#leadership.isLeading,
-      clientIn: (namespace) => this.#clientIn(namespace, this.#writes.signal),
+      standing: this.#ground.leadership,
+      mayWork: () => this.#isIndexed && this.#ground.leadership.isLeading,
+      clientIn: (namespace) => this.#ground.clientIn(namespace, this.#writes.signal),
     })
     this.#poster = poster
     this.#queue = runtime.queue
@@ -413,14 +315,14 @@ class Run implements RunningOperator {
   #createDoors(runtime: Runtime): Doors {
     return createDoors(runtime, {
       registry: this.#blueprint.registry,
-      insights: this.#insights,
-      watchdog: this.#watchdog,
-      health: this.#health,
+      insights: this.#ground.insights,
+      watchdog: this.#ground.watchdog,
+      health: this.#ground.health,
       tasks: this.#tasks,
       scope: { namespaces: this.#options.clusterwide ? undefined : this.#options.namespaces },
-      namespace: this.#connection.defaultNamespace,
-      identity: this.#identity,
-      readSigns: () => readClusterSigns(this.#sessions.leading, this.#connection.info, this.#end.signal),
+      namespace: this.#ground.connection.defaultNamespace,
+      identity: this.#ground.identity,
+      readSigns: () => readClusterSigns(this.#ground.sessions.leading, this.#ground.connection.info, this.#end.signal),
       onIndexed: () => {
         this.#isIndexed = true
         runtime.queue.recheckLimit()
@@ -431,7 +333,7 @@ class Run implements RunningOperator {
 
   #warnOfNames(): void {
     for (const handler of this.#blueprint.registry.handlers.filter(isSuspiciousName)) {
-      this.#logger.warn(
+      this.#ground.logger.warn(
         `The id "${handler.id}" of a ${handler.kind} handler looks like a name made by a minifier: it is stored on objects ` +
           'and must not change from build to build; set it with the option "id"',
       )
