@@ -145,9 +145,9 @@ export class Keeper {
 
   async #keep(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
-    const end = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+    signal.addEventListener('abort', () => this.#stir(), { once: true })
     while (!signal.aborted) {
-      if (!this.#isAwake) await Promise.race([end, new Promise<void>((resolve) => (this.#wake = resolve))])
+      if (!this.#isAwake) await new Promise<void>((resolve) => (this.#wake = resolve))
       this.#isAwake = false
       try {
         await clock.sleep(settleMs, signal)
