@@ -23,6 +23,7 @@ const config: ViteUserConfig = defineConfig({
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
           exclude: ['test/real/**'],
           env: { KOPF_TEST_CLUSTER: 'embedded' },
+          globalSetup: ['test/support/command.setup.ts'],
         },
       },
       {
@@ -34,7 +35,7 @@ const config: ViteUserConfig = defineConfig({
             'test/testing/cluster.test.ts',
           ],
           env: { KOPF_TEST_CLUSTER: 'real' },
-          globalSetup: ['test/support/real-cluster.setup.ts'],
+          globalSetup: ['test/support/command.setup.ts', 'test/support/real-cluster.setup.ts'],
           fileParallelism: false,
         },
       },

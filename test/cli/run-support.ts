@@ -4,9 +4,10 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { inject } from 'vitest'
 
-/** Absolute: the command runs in the user's folder, where none of them is. */
-const sources: readonly string[] = [
+/** As it is written, where that matters. Absolute: the command runs in the user's folder, where none of them is. */
+export const fromSources: readonly string[] = [
   ...['--import', import.meta.resolve('tsx')],
   ...['--import', pathToFileURL(resolve('test/support/tsx-in-threads.mjs')).href],
   ...['--conditions=source', resolve('src/cli/main.ts')],
@@ -19,7 +20,7 @@ export class Folder {
   /** What Node is told to run the command. */
   readonly command: readonly string[]
 
-  constructor(command: readonly string[] = sources) {
+  constructor(command: readonly string[] = [inject('command')]) {
     this.command = command
     mkdirSync(this.temporary)
   }

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { type Build, buildPackage } from '../support/build.ts'
-import { Folder, RunCommand, stopCommands } from './run-support.ts'
+import { Folder, fromSources, RunCommand, stopCommands } from './run-support.ts'
 
 const objects = resolve('examples/01-minimal/object.yaml')
 
@@ -50,7 +50,7 @@ async function stop(one: RunCommand): Promise<void> {
 }
 
 describe.each([
-  ['from sources', () => new Folder()],
+  ['from sources', () => new Folder(fromSources)],
   ['as it is published', () => new Folder([join(build.folder, 'dist', 'cli', 'main.js')])],
 ])('%s', { timeout: 60_000 }, (_, createFolder) => {
   test('a module is compiled as the operator is, and its errors tell of its own lines', async () => {

@@ -1,20 +1,21 @@
 /** `kopf run` as people meet it: operators from files and modules, on the embedded server, until they are stopped. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { startServer } from 'kopf/server'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { toKubeconfig } from '../../src/server/kubeconfig.ts'
 import { Api } from '../support/api.ts'
 import { Folder, RunCommand, stopCommands } from './run-support.ts'
 
-const minimal = resolve('examples/01-minimal/operator.ts')
+const minimal = 'minimal.ts'
 const objects = resolve('examples/01-minimal/object.yaml')
 const object = '/apis/kopf.dev/v1/namespaces/default/kopfexamples/kopf-example-1'
 
 let folder: Folder
 beforeEach(() => {
   folder = new Folder()
+  folder.write({ [minimal]: readFileSync('examples/01-minimal/operator.ts', 'utf8') })
 })
 afterEach(async () => {
   await stopCommands()
@@ -28,7 +29,7 @@ const operatorOf = (word: string, more = '') =>
 
 /** As installed in the project: another file than the command's own. */
 function ownCopy(): Record<string, string> {
-  const ours = pathToFileURL(resolve('src/index.ts')).href
+  const ours = pathToFileURL(resolve(dirname(inject('command')), '..', 'index.js')).href
   return {
     'node_modules/kopf/package.json': JSON.stringify({ name: 'kopf', type: 'module', exports: './index.js' }),
     'node_modules/kopf/index.js': `console.log('its own copy')\nexport * from ${JSON.stringify(ours)}\n`,

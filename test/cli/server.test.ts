@@ -4,13 +4,13 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, wri
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, inject, test } from 'vitest'
 import { Api } from '../support/api.ts'
 import { crd } from '../support/crds.ts'
 import { expectStatus } from '../support/expectations.ts'
 import { configMap } from '../support/objects.ts'
 
-const command = ['--import', 'tsx', '--conditions=source', 'src/cli/main.ts']
+const command = [inject('command')]
 const patienceMs = 20_000
 
 let folder: string

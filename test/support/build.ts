@@ -1,6 +1,6 @@
 /** The package as it is published, built into a folder of its own: inside the project, where its dependencies are found. */
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdirSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -10,8 +10,8 @@ export interface Build extends Disposable {
 }
 
 export async function buildPackage(): Promise<Build> {
-  const folder = resolve('.vitest', `build-${process.pid}`)
-  mkdirSync(folder, { recursive: true })
+  mkdirSync('.vitest', { recursive: true })
+  const folder = mkdtempSync(resolve('.vitest', 'build-'))
   copyFileSync('package.json', join(folder, 'package.json'))
   const compiler = join('node_modules', '.bin', 'tsc')
   await promisify(execFile)(compiler, ['-p', 'tsconfig.build.json', '--outDir', join(folder, 'dist')])
