@@ -15,6 +15,13 @@ test('a program ends by itself after its operators have stopped, and they leave 
   const { stdout } = await promisify(execFile)(process.execPath, [...flags, program], { timeout: 60_000 })
   const { before, after, rejections } = JSON.parse(stdout) as { before: Left; after: Left; rejections: unknown[] }
   expect(after.listeners).toEqual(before.listeners)
-  expect(after.resources).toEqual(before.resources)
+  expect(without(after.resources, before.resources)).toEqual([])
   expect(rejections).toEqual([])
 }, 90_000)
+
+/** What was there before may have gone by itself meanwhile: the loader of TypeScript connects to its cache when it starts. */
+function without(all: readonly string[], others: readonly string[]): string[] {
+  const left = [...all]
+  for (const one of others) if (left.includes(one)) left.splice(left.indexOf(one), 1)
+  return left
+}
