@@ -14,7 +14,9 @@ export async function install(
   resources: readonly CustomResource<object>[],
 ): Promise<readonly KubeObject[]> {
   const installed: KubeObject[] = []
-  for (const crd of toCrds(resources)) if (await isNew(site, crd)) installed.push(crd)
+  const crds = toCrds(resources)
+  for (const crd of crds) if (await isNew(site, crd)) installed.push(crd)
+  for (const crd of crds) await untilEstablished(site, crd.metadata.name!)
   for (const resource of resources) await untilServed(site, resource)
   return installed
 }
@@ -48,6 +50,25 @@ async function isTerminating(site: Site, name: string): Promise<boolean> {
     ignoreGone(error)
     return true
   }
+}
+
+/** Before that, what answers may be what is left of an earlier definition of the same name, and gone with the next request. */
+function untilEstablished(site: Site, name: string): Promise<boolean> {
+  return waitFor(
+    site,
+    {},
+    {
+      look: async () => {
+        const { status } = (await site.client.get(definitions, name)) as { status?: DefinitionStatus }
+        return status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') || undefined
+      },
+      complain: () => `the cluster does not accept the definition ${name}: its conditions say why`,
+    },
+  )
+}
+
+interface DefinitionStatus {
+  readonly conditions?: readonly { readonly type: string; readonly status: string }[]
 }
 
 function untilServed(site: Site, resource: CustomResource<object>): Promise<boolean> {
