@@ -100,6 +100,11 @@ export function expired(message: string): StatusError {
   return new StatusError(410, 'Expired', message)
 }
 
+/** The real server means 400 here and says 500. */
+export function noVersion(resourceVersion: string): StatusError {
+  return new StatusError(500, '', `strconv.ParseUint: parsing ${quote(resourceVersion)}: invalid syntax`)
+}
+
 export function entityTooLarge(message: string): StatusError {
   return new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: ${message}`)
 }

@@ -19,6 +19,8 @@ export interface ApiOptions {
   readonly url: string
   readonly caPem?: string
   readonly credentials: Credentials
+  /** Whether bodies and events say who owns which field; most suites are not about that. */
+  readonly keepsManagedFields?: boolean
 }
 
 export type WatchQuery = Exclude<RequestOptions['query'], string | undefined>
@@ -75,12 +77,18 @@ export class Api {
     const chunks: Buffer[] = []
     for await (const chunk of response) chunks.push(chunk as Buffer)
     const text = Buffer.concat(chunks).toString('utf8')
-    return { status: response.statusCode ?? 0, headers: response.headers, text, body: parseBody(response, text) }
+    const body = this.#read(parseBody(response, text))
+    return { status: response.statusCode ?? 0, headers: response.headers, text, body }
   }
 
   /** Begins a watch; the answer's head has come when this resolves, so later changes cannot be missed. */
   async watch(path: string, query: WatchQuery = {}, options: RequestOptions = {}): Promise<Watch> {
-    return new Watch(await this.#send('GET', path, { ...options, query: { watch: true, ...query } }))
+    const response = await this.#send('GET', path, { ...options, query: { watch: true, ...query } })
+    return new Watch(response, (value) => this.#read(value))
+  }
+
+  #read(value: unknown): Answer['body'] {
+    return this.#options.keepsManagedFields ? (value as Answer['body']) : withoutManagedFields(value)
   }
 
   close(): void {
@@ -134,7 +142,7 @@ function toQuery(query: RequestOptions['query']): string {
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
 
-function parseBody(response: http.IncomingMessage, text: string): Answer['body'] {
+function parseBody(response: http.IncomingMessage, text: string): unknown {
   const isJson = response.headers['content-type']?.startsWith('application/json') ?? false
-  return isJson && text !== '' ? withoutManagedFields(JSON.parse(text)) : (text as unknown as Answer['body'])
+  return isJson && text !== '' ? JSON.parse(text) : text
 }

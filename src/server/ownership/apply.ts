@@ -33,7 +33,7 @@ export interface Application {
 /** The object as it should be, defaults and all the rest yet to come, with its `managedFields`. Throws a StatusError. */
 export function applyConfiguration(ownership: Ownership, application: Application): KubeObject {
   checkConfiguration(ownership, application)
-  const { object, managers } = applyAgreed(ownership, application)
+  const { object, managers } = withContext('', () => applyAgreed(ownership, application))
   const metadata = { ...object.metadata }
   const entries = writeManagers(managers)
   if (entries === undefined) delete metadata.managedFields
@@ -44,7 +44,7 @@ export function applyConfiguration(ownership: Ownership, application: Applicatio
 function checkConfiguration({ type }: Ownership, { config }: Application): void {
   const { managedFields } = (config['metadata'] ?? {}) as JsonObject
   if (Array.isArray(managedFields)) throw badRequest('metadata.managedFields must be nil')
-  withContext(`failed to create typed patch object (${describe(config)})`, () => checkFields(type, config))
+  withContext(`failed to create typed patch object (${describe(config)}): `, () => checkFields(type, config))
 }
 
 /** What kubectl has applied by itself before is its own, whatever it was called then. */
@@ -106,19 +106,24 @@ function withoutManagedFields(object: KubeObject): KubeObject {
 /** As the real server names an object in messages: `default/web; apps/v1, Kind=Deployment`. */
 export function describe(config: JsonObject): string {
   const { namespace = '', name = '' } = (config['metadata'] ?? {}) as JsonObject
-  return `${String(namespace)}/${String(name)}; ${describeType(config)}`
+  return `${textOf(namespace)}/${textOf(name)}; ${describeType(config)}`
 }
 
 export function describeType({ apiVersion, kind }: JsonObject): string {
-  const version = String(apiVersion)
-  return `${version.includes('/') ? version : `/${version}`}, Kind=${String(kind)}`
+  const version = textOf(apiVersion)
+  return `${version.includes('/') ? version : `/${version}`}, Kind=${textOf(kind)}`
 }
 
-function withContext(context: string, check: () => void): void {
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** What does not fit its type is a mistake of its own for the real server. */
+function withContext<T>(context: string, work: () => T): T {
   try {
-    check()
+    return work()
   } catch (error) {
     if (!(error instanceof FieldTypeError)) throw error
-    throw new StatusError(500, '', `${context}: ${error.message}`)
+    throw new StatusError(500, '', context + error.message)
   }
 }

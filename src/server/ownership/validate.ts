@@ -22,6 +22,40 @@ export function checkFields(
   throw new FieldTypeError(lines.length === 1 ? lines[0] : ['errors:', ...lines.map((line) => `  ${line}`)].join('\n'))
 }
 
+/** The same as a question, for all that is written: duplicates are allowed, and nobody is told what is wrong. */
+export function fitsType(type: FieldType, value: Json): boolean {
+  if (value === null) return true
+  const form = formOf(type, value)
+  if (form === 'scalar') return isScalar(type.scalar!, value)
+  if (form === 'list') return Array.isArray(value) && fitsList(type.list!, value)
+  const map = asMap(value)
+  if (map === undefined) return false
+  const { fields, element } = type.map!
+  for (const key of Object.keys(map)) {
+    const child = fields.get(key) ?? element
+    if (child === undefined || !fitsType(child, map[key]!)) return false
+  }
+  return true
+}
+
+function fitsList(type: ListType, list: readonly Json[]): boolean {
+  return list.every((item) => (type.isAtomic || hasElement(type, item)) && fitsType(type.element, item))
+}
+
+function hasElement(type: ListType, item: Json): boolean {
+  try {
+    elementOfItem(type, item)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isScalar(scalar: NonNullable<FieldType['scalar']>, value: Json): boolean {
+  const kind = typeof value === 'bigint' ? 'number' : typeof value
+  return kind === scalar || (scalar === 'any' && kind !== 'object')
+}
+
 function validate(type: FieldType, value: Json, allowDuplicates: boolean): Problem[] {
   switch (formOf(type, value)) {
     case 'map':
@@ -44,9 +78,7 @@ function at(element: string, problems: Problem[]): Problem[] {
 }
 
 function validateScalar(scalar: NonNullable<FieldType['scalar']>, value: Json): Problem[] {
-  if (value === null) return []
-  const kind = typeof value === 'bigint' ? 'number' : typeof value
-  if (kind === scalar || (scalar === 'any' && kind !== 'object')) return []
+  if (value === null || isScalar(scalar, value)) return []
   if (scalar === 'number') return problem(`expected numeric (int or float), got ${goTypeOf(value)}`)
   if (scalar === 'string') return problem(`expected string, got &value.valueUnstructured{Value:${goValueOf(value)}}`)
   return problem(`expected ${scalar === 'any' ? 'any scalar' : scalar}, got ${printed(value)}`)

@@ -1,16 +1,17 @@
 /** PATCH with a configuration: server-side apply, to an object or its status. Creates the object where there is none. */
-import type { JsonObject, KubeObject } from '../../kube/objects.ts'
+import type { JsonObject, KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import { cloneJson } from '../../util/equality.ts'
+import { parseGoTime } from '../../util/go-time.ts'
 import { admitCreation } from '../admission.ts'
 import { type Configuration, parseConfiguration } from '../apply-body.ts'
 import type { Answer, Call } from '../call.ts'
 import { decodeTyped } from '../decode.ts'
 import { decodeMetadata } from '../metadata.ts'
-import { parseWriteOptions, type WriteOptions } from '../options.ts'
+import { parseVersion, parseWriteOptions, type WriteOptions } from '../options.ts'
 import { applyConfiguration, describe, describeType } from '../ownership/apply.ts'
 import type { Ownership } from '../ownership/track.ts'
 import { writtenAnswer } from '../representation.ts'
-import { badRequest, conflict, StatusError } from '../status.ts'
+import { badRequest, conflict, noVersion, StatusError } from '../status.ts'
 import { keyOf } from '../storage/stored.ts'
 import type { Part } from './change.ts'
 import { createObject } from './creation.ts'
@@ -47,7 +48,8 @@ async function createApplied(call: Call, configuration: Configuration, options: 
     const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`
     throw conflict(resource, path.name, why)
   }
-  const { resourceVersion: _, ...metadata } = object.metadata
+  const { resourceVersion = '', ...metadata } = object.metadata
+  if (parseVersion(resourceVersion) === undefined) throw noVersion(resourceVersion)
   const fresh = { ...object, metadata }
   admitCreation(call, fresh)
   const { dryRun } = options
@@ -106,14 +108,33 @@ function decoded(call: Call, wished: KubeObject, config: JsonObject): KubeObject
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 400) throw error
     const why = /^\S+ in version "[^"]*" cannot be handled as a \S+: (.*)$/s.exec(error.message)?.[1] ?? error.message
-    throw new StatusError(500, '', `failed to convert new object (${describe(config)}) to proper version: ${why}`)
+    const context = `unable to convert unstructured object to ${describeType(config)}`
+    const what = `failed to convert new object (${describe(config)}) to proper version`
+    throw new StatusError(500, '', `${what}: ${context}: ${why}`)
   }
 }
 
 /** A custom resource is what its types say; nothing more is made of it, not even of null. */
 function defaulted({ resource }: Call, wished: KubeObject): KubeObject {
-  const { metadata } = decodeMetadata(wished.metadata, resource)
+  const { metadata } = decodeMetadata(withoutNonsense(wished.metadata), resource)
   const object = cloneJson({ ...wished, metadata } as unknown as JsonObject) as unknown as KubeObject
   resource.strategy.fillDefaults?.(object)
   return object
+}
+
+/** Times are the server's: what is none does not count. */
+function withoutNonsense(metadata: ObjectMeta): ObjectMeta {
+  const result = { ...metadata }
+  for (const key of ['creationTimestamp', 'deletionTimestamp'] as const) {
+    if (!isTime(result[key])) delete result[key]
+  }
+  return result
+}
+
+function isTime(value: unknown): boolean {
+  try {
+    return typeof value === 'string' && parseGoTime(value) !== undefined
+  } catch {
+    return false
+  }
 }

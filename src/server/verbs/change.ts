@@ -12,7 +12,7 @@ import { parseVersion } from '../options.ts'
 import { keepTimes } from '../ownership/times.ts'
 import { presentObject } from '../present.ts'
 import type { ServedResource } from '../resource.ts'
-import { conflict, internalError, invalidObject, StatusError } from '../status.ts'
+import { conflict, internalError, invalidObject, noVersion, type StatusError } from '../status.ts'
 import { parseStored, type Stored } from '../storage/stored.ts'
 import { ownUpdate } from './owning.ts'
 import {
@@ -166,10 +166,7 @@ export function checkIdentity(resource: ServedResource, current: Stored, uid: st
 function checkVersion(resource: ServedResource, object: KubeObject, old: KubeObject): void {
   const { resourceVersion } = object.metadata
   const version = parseVersion(resourceVersion ?? '')
-  if (version === undefined) {
-    // The real server means 400 here and says 500.
-    throw new StatusError(500, '', `strconv.ParseUint: parsing "${resourceVersion}": invalid syntax`)
-  }
+  if (version === undefined) throw noVersion(resourceVersion ?? '')
   if (version === 0) {
     if (resource.strategy.allowsUnconditionalUpdate) return
     const error = invalid('metadata.resourceVersion', 0, 'must be specified for an update')

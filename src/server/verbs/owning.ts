@@ -29,11 +29,13 @@ function programName(userAgent: string): string {
 }
 
 /** What the server gives a new object itself is not there yet, whatever the client has sent. */
-export function ownCreation(parts: Parts, { fields }: ServedResource, object: KubeObject, manager: string): void {
+export function ownCreation(parts: Parts, resource: ServedResource, object: KubeObject, manager: string): void {
+  const { fields, isCustom = false } = resource
   if (fields === undefined) return
   delete object.metadata.deletionTimestamp
   delete object.metadata.deletionGracePeriodSeconds
-  trackWrite(fields.ownership(''), { old: fields.blank(), object, manager, now: timestamp(parts) })
+  const write = { old: fields.blank(), object, manager, now: timestamp(parts) }
+  trackWrite(fields.ownership(''), write, { isUnchecked: isCustom })
 }
 
 export interface Change {
@@ -48,8 +50,9 @@ export function ownUpdate(
   { current, old, object }: Change,
   { manager, subresource }: { readonly manager: string; readonly subresource: string },
 ): void {
-  const { fields } = resource
+  const { fields, isCustom = false } = resource
   if (fields === undefined) return
   const write = { old, object, manager, now: timestamp(parts) }
-  trackWrite(fields.ownership(subresource), write, { isForeign: current.rules !== resource })
+  const isForeign = current.rules !== resource
+  trackWrite(fields.ownership(subresource), write, { isForeign, isUnchecked: isCustom })
 }

@@ -30,11 +30,12 @@ beforeAll(async () => {
   const { url, caPem, admin } = inject('realCluster')
   embeddedServer = await startServer()
   servers = {
-    real: new Api({ url, caPem, credentials: admin }),
+    real: new Api({ url, caPem, credentials: admin, keepsManagedFields: true }),
     embedded: new Api({
       url: embeddedServer.url,
       caPem: embeddedServer.ca!,
       credentials: { token: embeddedServer.token! },
+      keepsManagedFields: true,
     }),
   }
   for (const api of [servers.real, servers.embedded]) {
