@@ -18,6 +18,9 @@ export async function create(call: Call): Promise<Answer> {
   matchNamespace(call, object)
   dropDuplicateOwners(object, call.warnings)
   admitCreation(call, object)
+  // Only here: whoever creates by an update can create what is already on its way out, in the real server too.
+  delete object.metadata.deletionTimestamp
+  delete object.metadata.deletionGracePeriodSeconds
   ownCreation(call, call.resource, object, managerOf(call))
   const reviewer = createReviewer(call, () => ({
     operation: 'CREATE',

@@ -28,12 +28,9 @@ function programName(userAgent: string): string {
   return kept
 }
 
-/** What the server gives a new object itself is not there yet, whatever the client has sent. */
 export function ownCreation(parts: Parts, resource: ServedResource, object: KubeObject, manager: string): void {
   const { fields, isCustom = false } = resource
   if (fields === undefined) return
-  delete object.metadata.deletionTimestamp
-  delete object.metadata.deletionGracePeriodSeconds
   const write = { old: fields.blank(), object, manager, now: timestamp(parts) }
   trackWrite(fields.ownership(''), write, { isUnchecked: isCustom })
 }

@@ -76,8 +76,7 @@ async function finish(call: Call, wish: Wish, dryRun: boolean): Promise<Written 
 
 /** What the server gives an object is not there yet when mutating webhooks see it, whatever the client has sent. */
 function withoutSystemFields(given: KubeObject): KubeObject {
-  const { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, selfLink, ...metadata } =
-    given.metadata
+  const { uid, creationTimestamp, selfLink, ...metadata } = given.metadata
   return { ...given, metadata }
 }
 

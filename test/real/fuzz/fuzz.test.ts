@@ -14,6 +14,7 @@ import type { Command } from './commands.ts'
 import { findDifference, type Servers } from './compare.ts'
 import { definitions } from './definitions.ts'
 import { keptCases } from './kept-cases.ts'
+import { ownershipCases } from './ownership-cases.ts'
 import { describeDifference } from './report.ts'
 
 const seed = Number(process.env['KOPF_FUZZ_SEED'] ?? 1363)
@@ -55,7 +56,7 @@ async function expectSameAnswers(commands: readonly Command[]): Promise<void> {
 }
 
 describe('both servers answer the same to what once made a difference', () => {
-  test.each(keptCases)('$name', ({ commands }) => expectSameAnswers(commands))
+  test.each([...keptCases, ...ownershipCases])('$name', ({ commands }) => expectSameAnswers(commands))
 })
 
 /** Looks for the shortest sequence that makes a difference, and fails with it. */

@@ -8,7 +8,7 @@ export interface KeptCase {
   readonly commands: readonly Command[]
 }
 
-function create(resource: ResourceName, metadata: Tree, rest: Tree = {}): Command {
+export function create(resource: ResourceName, metadata: Tree, rest: Tree = {}): Command {
   return { method: 'POST', resource, body: { ...types[resource], metadata, ...rest } }
 }
 
