@@ -2,7 +2,7 @@
  * What is the same for the metadata of all kinds: how it is read, and which values it may have (apimachinery's
  * `ValidateObjectMeta` and `ValidateObjectMetaUpdate`). The errors come in the order of the real server.
  */
-import { type ObjectMeta, type OwnerReference, parseGroupVersion } from '../kube/objects.ts'
+import { type Json, type JsonObject, type ObjectMeta, type OwnerReference, parseGroupVersion } from '../kube/objects.ts'
 import { type FieldError, forbidden, formatValue, invalid, quote, required, tooLong } from './field-errors.ts'
 import { type DecodedMetadata, DecodingError, readMetadata } from './metadata-decoding.ts'
 import { labelNameProblems, labelValueProblems, qualifiedNameProblems } from './names.ts'
@@ -182,7 +182,8 @@ export function finalizerWarnings(meta: ObjectMeta, old?: ObjectMeta): string[] 
   })
 }
 
-function managedFieldsErrors({ managedFields = [] }: ObjectMeta): FieldError[] {
+function managedFieldsErrors({ managedFields }: ObjectMeta): readonly FieldError[] {
+  if (managedFields === undefined || managedFields.every(isOwnEntry)) return noErrors
   return managedFields.flatMap(({ operation, fieldsType, manager, subresource }, index) => {
     const field = `metadata.managedFields[${index}]`
     const errors: FieldError[] = []
@@ -196,6 +197,18 @@ function managedFieldsErrors({ managedFields = [] }: ObjectMeta): FieldError[] {
     if (Buffer.byteLength(String(subresource ?? '')) > 256) errors.push(tooLong(`${field}.subresource`, 256))
     return errors
   })
+}
+
+const noErrors: readonly FieldError[] = []
+
+/** As this server writes them, and so nearly all: nothing has to be said. */
+function isOwnEntry({ operation, fieldsType, manager, subresource }: JsonObject): boolean {
+  if ((operation !== 'Apply' && operation !== 'Update') || fieldsType !== 'FieldsV1') return false
+  return isShort(manager) && isShort(subresource)
+}
+
+function isShort(text: Json | undefined): boolean {
+  return text === undefined || (typeof text === 'string' && text.length <= 42)
 }
 
 /** What may not change, besides what has to hold anyway. The new metadata must have its resourceVersion by now. */

@@ -219,7 +219,7 @@ describe('merge patches', () => {
 describe('objects that cannot be decoded after the patch', () => {
   test('are shown in the answer, as Go would print them', () => {
     const error = badRequest('Widget in version "v1" cannot be handled as a Widget: json: no')
-    const shown = toPatchError({ b: '<', a: 1 }, error) as StatusError
+    const shown = toPatchError(() => ({ b: '<', a: 1 }), error) as StatusError
     expect(shown.toStatus()).toEqual({
       kind: 'Status',
       apiVersion: 'v1',
@@ -243,7 +243,7 @@ describe('objects that cannot be decoded after the patch', () => {
 
   test('leave all other errors as they are', () => {
     for (const error of [badRequest('x'), conflict({ group: '', plural: 'pods' }, 'a', 'b'), new Error('bug')]) {
-      expect(toPatchError({}, error)).toBe(error)
+      expect(toPatchError(() => ({}), error)).toBe(error)
     }
   })
 })

@@ -178,10 +178,10 @@ export function rejectPatched(patched: Json, why: string): StatusError {
  * What the real server answers where the patched object cannot be decoded: the same reason as for a body, but as a 422.
  * `error` is what decoding threw; anything but a refusal to decode is handed back as it is.
  */
-export function toPatchError(patched: Json, error: unknown): unknown {
+export function toPatchError(patched: () => Json, error: unknown): unknown {
   if (!(error instanceof StatusError) || error.code !== 400) return error
   const why =
     /^\S+ in version "[^"]*" cannot be handled as a \S+: (.*)$/s.exec(error.message)?.[1] ??
     /^the object provided is unrecognized \(must be of type \S+\): (.*) \(.*\)$/s.exec(error.message)?.[1]
-  return why === undefined ? error : rejectPatched(patched, why)
+  return why === undefined ? error : rejectPatched(patched(), why)
 }

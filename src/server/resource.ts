@@ -105,8 +105,8 @@ export interface Converter {
 export interface OwnedFields {
   /** For requests to the resource itself, '', or to one of its subresources. */
   ownership(subresource: string): Ownership
-  /** An object with nothing in it, as the real server begins with when one is created. */
-  blank(): KubeObject
+  /** An object with nothing in it, as the real server begins with when one is created. Nobody changes it. */
+  readonly blank: KubeObject
 }
 
 /** One resource in one version, as discovery shows it. */

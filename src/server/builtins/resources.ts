@@ -82,6 +82,7 @@ function serve(types: Types, { group, version, types: prefix }: GroupEntry, entr
   const plural = entry.plural ?? `${singular}s`
   const type = `${prefix}.${kind}`
   const apiVersion = formatGroupVersion(group, version)
+  let blank: KubeObject | undefined
   return {
     group,
     version,
@@ -105,7 +106,10 @@ function serve(types: Types, { group, version, types: prefix }: GroupEntry, entr
         type: () => builtinFieldTypes.named(type),
         resets: (subresource) => (entry.hasStatus ? resetFields(kind, subresource) : undefined),
       }),
-      blank: () => ({ ...encodeStruct(types, type, {}), apiVersion, kind }) as KubeObject,
+      get blank(): KubeObject {
+        blank ??= { ...encodeStruct(types, type, {}), apiVersion, kind } as KubeObject
+        return blank
+      },
     },
     columns: builtinColumns(group, plural),
     ...(entry.warning !== undefined && { warning: entry.warning }),

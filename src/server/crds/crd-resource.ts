@@ -112,7 +112,7 @@ export const crdDefinitionResource: ServedResource = {
       type: () => builtinFieldTypes.named('apiextensions.v1.CustomResourceDefinition'),
       resets: (subresource) => toFieldSet([subresource === 'status' ? 'f:spec' : 'f:status']),
     }),
-    blank: () => ({ ...decodeCrd({ ...type, metadata: {} }).object, status: emptyStatus() }),
+    blank: { ...decodeCrd({ ...type, metadata: {} }).object, status: emptyStatus() },
   },
   columns: [nameColumn, createdAtColumn],
 }

@@ -96,7 +96,7 @@ function createResource(
     }),
     fields: {
       ownership: ownershipOf(crd, compiled),
-      blank: () => ({ apiVersion: formatGroupVersion(spec.group, version.name), kind: names.kind, metadata: {} }),
+      blank: { apiVersion: formatGroupVersion(spec.group, version.name), kind: names.kind, metadata: {} },
     },
     columns: compileColumns(version.additionalPrinterColumns ?? []),
     ...(warning === undefined ? {} : { warning }),

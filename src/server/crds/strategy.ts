@@ -115,12 +115,13 @@ export function coerce(
   body: KubeObject,
   { schema, kind, version }: Pick<CustomStrategyOptions, 'schema' | 'kind' | 'version'>,
 ): { object: KubeObject; dropped: string[] } {
-  const object = cloneJson(asJson(body))
+  const { metadata, ...rest } = asJson(body)
+  const object = cloneJson(rest) as JsonObject
+  // In its place, for who looks at where fields stand; but out of reach of what the schema may say about it.
+  if (metadata !== undefined) object['metadata'] = {}
   const dropped = pruneObject(object, schema)
-  const metadata = object['metadata']
   dropNulls(object, schema)
-  // Where the schema mentions metadata, a null in it could have gone.
-  if (metadata !== undefined) object['metadata'] = metadata
+  if (metadata !== undefined) object['metadata'] = { ...(metadata as JsonObject) }
   const coerced = coerceEmbedded(object, schema, '')
   if ('error' in coerced) {
     const reason = formatFieldError(coerced.error)

@@ -30,15 +30,22 @@ export interface Application {
   readonly empty: KubeObject
 }
 
-/** The object as it should be, defaults and all the rest yet to come, with its `managedFields`. Throws a StatusError. */
-export function applyConfiguration(ownership: Ownership, application: Application): KubeObject {
+export interface AppliedConfiguration {
+  /** The object as it should be, with its `managedFields`. */
+  readonly object: KubeObject
+  /** Nothing is different but for them; else the object is as good as a body, with defaults and all the rest yet to come. */
+  readonly isAsBefore: boolean
+}
+
+/** Throws a StatusError. */
+export function applyConfiguration(ownership: Ownership, application: Application): AppliedConfiguration {
   checkConfiguration(ownership, application)
-  const { object, managers } = withContext('', () => applyAgreed(ownership, application))
+  const { object, managers, isAsBefore } = withContext('', () => applyAgreed(ownership, application))
   const metadata = { ...object.metadata }
   const entries = writeManagers(managers)
   if (entries === undefined) delete metadata.managedFields
   else metadata.managedFields = entries
-  return refreshLastApplied({ ...object, metadata }, application)
+  return { object: refreshLastApplied({ ...object, metadata }, application), isAsBefore }
 }
 
 function checkConfiguration({ type }: Ownership, { config }: Application): void {
@@ -58,8 +65,7 @@ function applyAgreed(ownership: Ownership, application: Application): Applied {
   return attempt(ownership, application, true) as Applied
 }
 
-interface Applied {
-  readonly object: KubeObject
+interface Applied extends AppliedConfiguration {
   readonly managers: readonly Manager[]
 }
 
@@ -84,11 +90,11 @@ function attempt(
   const settled = settle(ownership, managers, { old: live, object, comparison, self })
   if (settled.conflicts.length > 0 && !force) return { conflicts: toConflicts(settled.conflicts) }
   // Who only agrees with what is there has not done anything at any time.
-  const isNothing = isDeepEqual(live, object)
+  const isAsBefore = isDeepEqual(live, object)
   const owned = difference(fields, unownedFields)
-  const applier = { ...self, fields: owned, time: isNothing ? self.time : now }
+  const applier = { ...self, fields: owned, time: isAsBefore ? self.time : now }
   const others = settled.managers.filter((manager) => manager !== self)
-  return { object: isNothing ? live : object, managers: isEmpty(owned) ? others : [...others, applier] }
+  return { object, managers: isEmpty(owned) ? others : [...others, applier], isAsBefore }
 }
 
 /** Where nobody was noted down so far, all that is there is somebody's from before. */

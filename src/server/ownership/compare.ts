@@ -7,7 +7,9 @@ import { isDeepEqual } from '../../util/equality.ts'
 import type { Json } from '../../util/json.ts'
 import { type FieldSet, FieldSetBuilder, isEmpty, type Place, recursiveDifference, toFieldSet } from './field-set.ts'
 import type { FieldType, ListType, MapType } from './field-types.ts'
+import { fitsType } from './validate.ts'
 import { asList, asMap, elementOfItem, FieldTypeError, type Form, formOf } from './values.ts'
+import { fieldsOfWhole } from './whole-fields.ts'
 
 export interface Comparison {
   readonly added: FieldSet
@@ -79,46 +81,33 @@ class Comparer {
   /** One value, at an element of a place; undefined for what is not there. */
   #compare(type: FieldType, old: Value, value: Value, around: Place | undefined, element: string): void {
     if (old === value) return
-    const form = formOf(type, value === undefined ? old : value)
-    const oldForm = old === undefined || value === undefined ? form : formOf(type, old)
+    if (old === undefined) return this.#added.addAll(around, element, fieldsOfWhole(type, value!))
+    if (value === undefined) return this.#removed.addAll(around, element, fieldsOfWhole(type, old))
+    const form = formOf(type, value)
+    const oldForm = formOf(type, old)
     // What has changed its form is compared by both: fields go, and something else comes.
     if (oldForm !== form) this.#compareAs(oldForm, type, old, value, around, element)
-    const isLeaf = this.#compareAs(form, type, old, value, around, element)
-    if (isLeaf) return
-    if (old === undefined) this.#added.add(around, element)
-    else if (value === undefined) this.#removed.add(around, element)
+    this.#compareAs(form, type, old, value, around, element)
   }
 
-  /** True where it was compared as a whole. */
-  #compareAs(
-    form: Form,
-    type: FieldType,
-    old: Value,
-    value: Value,
-    around: Place | undefined,
-    element: string,
-  ): boolean {
+  #compareAs(form: Form, type: FieldType, old: Json, value: Json, around: Place | undefined, element: string): void {
     if (form === 'map') {
       const [left, right] = [asMap(old), asMap(value)]
       if (!type.map!.isAtomic && (hasFields(left) || hasFields(right))) {
         this.#fields(type.map!, left ?? nothing, right ?? nothing, { around, element })
-        return false
+        return
       }
     } else if (form === 'list') {
       const [left, right] = [asList(old), asList(value)]
       if (!type.list!.isAtomic && (left?.length || right?.length)) {
-        this.#items(type.list!, left ?? [], right ?? [], { around, element })
-        return false
+        // Mostly nothing has changed, and what the items are called does not matter.
+        if (!isDeepEqual(old, value)) this.#items(type.list!, left ?? [], right ?? [], { around, element })
+        return
       }
     }
-    this.#leaf(old, value, around, element)
-    return true
-  }
-
-  #leaf(old: Value, value: Value, around: Place | undefined, element: string): void {
-    if (old === undefined) this.#added.add(around, element)
-    else if (value === undefined) this.#removed.add(around, element)
-    else if (!isDeepEqual(old, value)) this.#modified.add(around, element)
+    if (isDeepEqual(old, value)) return
+    if (!fitsType(type, value)) throw new FieldTypeError('a value does not fit its type')
+    this.#modified.add(around, element)
   }
 
   #fields(type: MapType, old: Fields, object: Fields, place: Place | undefined, skipped?: ReadonlySet<string>): void {

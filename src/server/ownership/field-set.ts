@@ -33,39 +33,70 @@ function isMember(node: FieldSet): boolean {
 export class FieldSetBuilder {
   #root: Growing | undefined
 
+  /** Nodes of its own making; others are in order, and somebody else's. */
+  readonly #made = new Set<FieldSet>()
+
   get isEmpty(): boolean {
     return this.#root === undefined
   }
 
   add(around: Place | undefined, element: string): void {
-    this.#root ??= {}
-    const node = around === undefined ? this.#root : descend(this.#root, around)
+    const node = this.#nodeAt(around)
     const present = node[element]
     if (present === undefined) node[element] = leaf
-    else if (!isMember(present)) (present as Growing)['.'] = leaf
+    else if (!isMember(present)) this.#nodeAt({ around, element })['.'] = leaf
+  }
+
+  /** The same with all that is in a set below it, where nothing was before. */
+  addAll(around: Place | undefined, element: string, below: FieldSet): void {
+    this.#nodeAt(around)[element] = below
   }
 
   done(): FieldSet {
-    return this.#root === undefined ? noFields : inOrder(this.#root)
+    return this.#root === undefined ? noFields : this.#sorted(this.#root)
   }
-}
 
-/** The node at a place, which is about to get something below it. */
-function descend(root: Growing, { around, element }: Place): Growing {
-  const node = around === undefined ? root : descend(root, around)
-  const present = node[element]
-  if (present !== undefined && present !== leaf) return present as Growing
-  const fresh: Growing = present === undefined ? {} : { '.': leaf }
-  node[element] = fresh
-  return fresh
+  /** The node at a place, which is about to get something below it. */
+  #nodeAt(place: Place | undefined): Growing {
+    if (place === undefined) {
+      this.#root ??= this.#make({})
+      return this.#root
+    }
+    const node = this.#nodeAt(place.around)
+    const present = node[place.element]
+    if (present !== undefined && this.#made.has(present)) return present as Growing
+    const fresh = this.#make(present === undefined ? {} : isEmpty(present) ? { '.': leaf } : { ...present })
+    node[place.element] = fresh
+    return fresh
+  }
+
+  #make(node: Growing): Growing {
+    this.#made.add(node)
+    return node
+  }
+
+  #sorted(node: FieldSet): FieldSet {
+    if (!this.#made.has(node)) return node
+    const sorted: Growing = {}
+    for (const key of sortElements(Object.keys(node))) sorted[key] = this.#sorted(node[key]!)
+    return sorted
+  }
 }
 
 function inOrder(node: FieldSet): FieldSet {
   const keys = Object.keys(node)
   if (keys.length === 0) return leaf
   const sorted: Growing = {}
-  for (const key of keys.sort(compareElements)) sorted[key] = inOrder(node[key]!)
+  for (const key of sortElements(keys)) sorted[key] = inOrder(node[key]!)
   return sorted
+}
+
+/** Mostly they are all fields, for which the order of texts is good enough. */
+export function sortElements(elements: string[]): string[] {
+  for (const element of elements) {
+    if (element.charCodeAt(0) !== 0x66 && element !== '.') return elements.sort(compareElements)
+  }
+  return elements.sort()
 }
 
 /** All that are in either of them. */
@@ -94,7 +125,7 @@ function unite(own: FieldSet, other: FieldSet): FieldSet {
 
 function resorted(node: FieldSet): FieldSet {
   const sorted: Growing = {}
-  for (const key of Object.keys(node).sort(compareElements)) sorted[key] = node[key]!
+  for (const key of sortElements(Object.keys(node))) sorted[key] = node[key]!
   return sorted
 }
 

@@ -70,7 +70,7 @@ function updated(old: KubeObject, spec: JsonObject, manager = 'updater', kind = 
 
 function applied(live: KubeObject, spec: JsonObject, manager = 'applier', force = false): KubeObject {
   const config = { apiVersion: 'x/v1', kind: 'Thing', metadata: { name: 'a' }, spec }
-  return applyConfiguration(ownership, { live, config, manager, force, now: later, empty: blank })
+  return applyConfiguration(ownership, { live, config, manager, force, now: later, empty: blank }).object
 }
 
 describe('a write that changes', () => {
@@ -138,7 +138,7 @@ describe('a write that changes', () => {
 
   test('what does not fit the type is owned by nobody', () => {
     const object = thing({ size: 'large' })
-    trackWrite(ownership, { old: blank, object, manager: 'x', now }, { isUnchecked: true })
+    trackWrite(ownership, { old: blank, object, manager: 'x', now })
     expect(object.metadata).not.toHaveProperty('managedFields')
   })
 

@@ -10,11 +10,17 @@ import { quote } from '../field-errors.ts'
 /** Keys come in whatever order; a key that is not there is another key than any that is. */
 export function keyElement(keys: ReadonlyArray<readonly [name: string, value: Json]>): string {
   const sorted = keys.length < 2 ? keys : [...keys].sort(([one], [other]) => (one < other ? -1 : 1))
-  return `k:{${sorted.map(([name, value]) => `${JSON.stringify(name)}:${goJson(value)}`).join(',')}}`
+  return `k:{${sorted.map(([name, value]) => `${toText(name)}:${toText(value)}`).join(',')}}`
 }
 
 export function valueElement(value: Json): string {
-  return `v:${goJson(value)}`
+  return `v:${toText(value)}`
+}
+
+/** Most are plain words and numbers, for which nothing has to be escaped. */
+function toText(value: Json): string {
+  if (typeof value === 'string') return /^[\w./:-]*$/.test(value) ? `"${value}"` : goJson(value)
+  return Number.isSafeInteger(value) ? String(value) : goJson(value)
 }
 
 /** An element that somebody else has written, in our form; undefined for kinds of elements that nobody knows. */

@@ -11,11 +11,12 @@ export function keepTimes(object: KubeObject, old: KubeObject): void {
   if (isDeepEqual(restored, old)) object.metadata.managedFields = before
 }
 
+const named = ['manager', 'operation', 'apiVersion', 'subresource', 'fieldsType'] as const
+
 function isSameButForTimes(entries: readonly JsonObject[], before: readonly JsonObject[]): boolean {
   if (entries.length !== before.length) return false
   return entries.every((entry, index) => {
-    const { time: _, ...rest } = entry
-    const { time: __, ...restBefore } = before[index]!
-    return isDeepEqual(rest, restBefore)
+    const other = before[index]!
+    return named.every((key) => entry[key] === other[key]) && isDeepEqual(entry['fieldsV1'], other['fieldsV1'])
   })
 }

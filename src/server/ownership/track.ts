@@ -11,7 +11,7 @@ import { difference, type FieldSet, intersection, isEmpty, union } from './field
 import type { FieldType } from './field-types.ts'
 import { capUpdaters, type Manager, parseManagers, readManagers, withUpdater, writeManagers } from './managers.ts'
 import { reconcileFields } from './reconcile.ts'
-import { checkFields, fitsType } from './validate.ts'
+import { checkFields } from './validate.ts'
 import { FieldTypeError } from './values.ts'
 
 /** How objects of one kind look in one version, and what a request to one part of them cannot own. */
@@ -37,14 +37,12 @@ export interface Write {
 }
 
 export interface TrackOptions {
-  /** Nothing has looked at the types of its fields yet: so it is with custom resources. */
-  readonly isUnchecked?: boolean
   /** The old state was written by other rules: the schema may have been another. */
   readonly isForeign?: boolean
 }
 
 export function trackWrite(ownership: Ownership, write: Write, options: TrackOptions = {}): void {
-  const { isForeign = false, isUnchecked = false } = options
+  const { isForeign = false } = options
   const { old, object } = write
   const live = old.metadata.managedFields
   const given = ownership.subresource === '' ? givenManagers(object.metadata.managedFields, live) : undefined
@@ -52,7 +50,6 @@ export function trackWrite(ownership: Ownership, write: Write, options: TrackOpt
   delete object.metadata.managedFields
   // What was never tracked, or shall not be any more, is not tracked from some point on.
   if (managers.length === 0 && old.metadata.uid !== undefined) return
-  if (isUnchecked && !fitsType(ownership.type, object as unknown as Json)) return
   try {
     const tracked = trackUpdate(ownership, managers, write, isForeign || given !== undefined)
     const isAsBefore = tracked === managers && given === undefined && managers.length === live?.length

@@ -8,7 +8,7 @@ import type { Answer, Call } from '../call.ts'
 import { decodeTyped } from '../decode.ts'
 import { decodeMetadata } from '../metadata.ts'
 import { parseVersion, parseWriteOptions, type WriteOptions } from '../options.ts'
-import { applyConfiguration, describe, describeType } from '../ownership/apply.ts'
+import { type AppliedConfiguration, applyConfiguration, describe, describeType } from '../ownership/apply.ts'
 import type { Ownership } from '../ownership/track.ts'
 import { writtenAnswer } from '../representation.ts'
 import { badRequest, conflict, noVersion, StatusError } from '../status.ts'
@@ -42,7 +42,12 @@ export async function apply(call: Call): Promise<Answer> {
 
 async function createApplied(call: Call, configuration: Configuration, options: WriteOptions): Promise<Written> {
   const { resource, path } = call
-  const object = applied(call, configuration, options, resource.fields!.blank())
+  const object = applied(
+    call,
+    configuration,
+    options,
+    cloneJson(resource.fields!.blank as unknown as JsonObject) as unknown as KubeObject,
+  )
   const { uid } = object.metadata
   if (uid) {
     const why = `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`
@@ -50,9 +55,9 @@ async function createApplied(call: Call, configuration: Configuration, options: 
   }
   const { resourceVersion = '', ...metadata } = object.metadata
   if (parseVersion(resourceVersion) === undefined) throw noVersion(resourceVersion)
-  const fresh = { ...object, metadata }
-  admitCreation(call, fresh)
   const { dryRun } = options
+  const fresh = dryRun ? object : { ...object, metadata }
+  admitCreation(call, fresh)
   const reviewer = reviewerFor(call, 'CREATE', dryRun)
   const isAtOnce = reviewer === undefined && resource.converter === undefined
   if (isAtOnce) return createObject(call, resource, fresh, dryRun, call.warnings)
@@ -63,9 +68,9 @@ async function createApplied(call: Call, configuration: Configuration, options: 
 function applied(call: Call, configuration: Configuration, options: WriteOptions, live: KubeObject): KubeObject {
   const { resource, path, warnings } = call
   const { fields } = resource
-  const target = { ownership: fields!.ownership(path.subresource), blank: fields!.blank() }
-  const wished = applyTo(call, target, configuration, options, live)
-  const object = decoded(call, wished, configuration.config)
+  const target = { ownership: fields!.ownership(path.subresource), blank: fields!.blank }
+  const { object: wished, isAsBefore } = applyTo(call, target, configuration, options, live)
+  const object = isAsBefore ? wished : decoded(call, wished, configuration.config)
   matchNamespace(call, object)
   matchName(call, object)
   dropDuplicateOwners(object, warnings, true)
@@ -85,7 +90,7 @@ export function applyTo(
   { config, problems }: Configuration,
   { force, fieldValidation }: WriteOptions,
   live: KubeObject,
-): KubeObject {
+): AppliedConfiguration {
   const { apiVersion = '', kind = '' } = config
   if (kind !== blank.kind || apiVersion !== blank.apiVersion) {
     throw badRequest(`invalid object type: ${describeType({ apiVersion, kind })}`)
@@ -109,8 +114,9 @@ function decoded(call: Call, wished: KubeObject, config: JsonObject): KubeObject
     if (!(error instanceof StatusError) || error.code !== 400) throw error
     const why = /^\S+ in version "[^"]*" cannot be handled as a \S+: (.*)$/s.exec(error.message)?.[1] ?? error.message
     const context = `unable to convert unstructured object to ${describeType(config)}`
+    const isOfBytes = why.startsWith('illegal base64')
     const what = `failed to convert new object (${describe(config)}) to proper version`
-    throw new StatusError(500, '', `${what}: ${context}: ${why}`)
+    throw new StatusError(500, '', `${what}: ${context}: ${isOfBytes ? 'error decoding from json: ' : ''}${why}`)
   }
 }
 

@@ -29,10 +29,9 @@ function programName(userAgent: string): string {
 }
 
 export function ownCreation(parts: Parts, resource: ServedResource, object: KubeObject, manager: string): void {
-  const { fields, isCustom = false } = resource
+  const { fields } = resource
   if (fields === undefined) return
-  const write = { old: fields.blank(), object, manager, now: timestamp(parts) }
-  trackWrite(fields.ownership(''), write, { isUnchecked: isCustom })
+  trackWrite(fields.ownership(''), { old: fields.blank, object, manager, now: timestamp(parts) })
 }
 
 export interface Change {
@@ -47,9 +46,8 @@ export function ownUpdate(
   { current, old, object }: Change,
   { manager, subresource }: { readonly manager: string; readonly subresource: string },
 ): void {
-  const { fields, isCustom = false } = resource
+  const { fields } = resource
   if (fields === undefined) return
   const write = { old, object, manager, now: timestamp(parts) }
-  const isForeign = current.rules !== resource
-  trackWrite(fields.ownership(subresource), write, { isForeign, isUnchecked: isCustom })
+  trackWrite(fields.ownership(subresource), write, { isForeign: current.rules !== resource })
 }

@@ -57,9 +57,9 @@ async function applyToScale(call: Call): Promise<Answer> {
     blank: { ...scaleType, metadata: {}, spec: {}, status: { replicas: 0 } },
   }
   const change = (scale: Scale) => {
-    const wished = applyTo(call, target, configuration, options, scale)
-    if (call.resource.isCustom) checkUnchanged(wished, scale, configuration.config)
-    return checked(call, wished)
+    const { object, isAsBefore } = applyTo(call, target, configuration, options, scale)
+    if (call.resource.isCustom && !isAsBefore) throw notConvertible(configuration.config)
+    return checked(call, object)
   }
   return writeScale(call, change, options.dryRun, undefined)
 }
@@ -95,11 +95,9 @@ const scaleOwnership = createOwnership({
 })
 
 /** The real server cannot apply to the scale of a custom resource what would change it. */
-function checkUnchanged(wished: KubeObject, scale: Scale, config: JsonObject): void {
-  const { replicas } = (wished as Scale).spec ?? {}
-  if (replicas === scale.spec.replicas) return
+function notConvertible(config: JsonObject): StatusError {
   const why = `request to convert CR to an invalid group/version: ${scaleType.apiVersion}`
-  throw new StatusError(500, '', `failed to convert new object (${describe(config)}) to proper version: ${why}`)
+  return new StatusError(500, '', `failed to convert new object (${describe(config)}) to proper version: ${why}`)
 }
 
 /** With those who own its replicas. */
