@@ -8,7 +8,7 @@ import type { Manager } from './managers.ts'
 import { withNamedFields } from './named-fields.ts'
 import { removeFields } from './remove.ts'
 import type { Ownership } from './track.ts'
-import { checkFields } from './validate.ts'
+import { checkFieldsOf } from './validate.ts'
 
 interface Pruning {
   /** All, with the applier as it is now. */
@@ -27,7 +27,9 @@ export function pruneAbandoned(ownership: Ownership, merged: KubeObject, pruning
   const isKept = last.apiVersion === self.apiVersion && isEmpty(difference(before, withNamedFields(type, self.fields)))
   if (isKept) return merged
   const whole = merged as unknown as Json
-  if (last.apiVersion !== ownership.apiVersion) checkFields(type, whole)
+  if (last.apiVersion !== ownership.apiVersion) {
+    checkFieldsOf('failed to prune fields: failed to convert merged object to last applied version', type, whole)
+  }
   const pruned = addBackOwned(ownership, whole, removeFields(type, whole, before), { managers, last })
   const gone = difference(allFields(type, whole), allFields(type, pruned))
   return removeFields(type, whole, intersection(gone, before)) as unknown as KubeObject
@@ -46,6 +48,11 @@ function addBackOwned(
   for (const [apiVersion, fields] of owned) {
     const type = typeIn(ownership, apiVersion)
     if (type === undefined) continue
+    if (apiVersion !== last.apiVersion) {
+      const context = 'failed to prune fields: failed add back owned items: failed to convert'
+      checkFieldsOf(`${context} merged object at version ${apiVersion}`, type, merged)
+      checkFieldsOf(`${context} pruned object at version ${apiVersion}`, type, result)
+    }
     const kept = union(allFields(type, result), withNamedFields(type, fields))
     result = removeFields(type, merged, difference(allFields(type, merged), kept))
   }

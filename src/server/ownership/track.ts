@@ -11,7 +11,7 @@ import { difference, type FieldSet, intersection, isEmpty, union } from './field
 import type { FieldType } from './field-types.ts'
 import { capUpdaters, type Manager, parseManagers, readManagers, withUpdater, writeManagers } from './managers.ts'
 import { reconcileFields } from './reconcile.ts'
-import { checkFields } from './validate.ts'
+import { checkFields, checkFieldsOf } from './validate.ts'
 import { FieldTypeError } from './values.ts'
 
 /** How objects of one kind look in one version, and what a request to one part of them cannot own. */
@@ -142,8 +142,8 @@ export function compareIn({ type, resets }: VersionedFields, old: KubeObject, ob
 function compareLater(ownership: Ownership, apiVersion: string, { old, object }: Settlement): Comparison | undefined {
   const fields = ownership.inVersion(apiVersion)
   if (fields === undefined) return undefined
-  checkFields(fields.type, old as unknown as Json)
-  checkFields(fields.type, object as unknown as Json)
+  checkFieldsOf('failed to convert old object', fields.type, old as unknown as Json)
+  checkFieldsOf('failed to convert new object', fields.type, object as unknown as Json)
   return compareIn(fields, old, object)
 }
 

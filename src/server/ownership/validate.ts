@@ -22,6 +22,15 @@ export function checkFields(
   throw new FieldTypeError(lines.length === 1 ? lines[0] : ['errors:', ...lines.map((line) => `  ${line}`)].join('\n'))
 }
 
+/** The same for a step on the way, which the message then names. */
+export function checkFieldsOf(what: string, type: FieldType, value: Json): void {
+  try {
+    checkFields(type, value)
+  } catch (error) {
+    throw error instanceof FieldTypeError ? new FieldTypeError(`${what}: ${error.message}`) : error
+  }
+}
+
 /** The same as a question, for all that is written: duplicates are allowed, and nobody is told what is wrong. */
 export function fitsType(type: FieldType, value: Json): boolean {
   if (value === null) return true

@@ -121,9 +121,11 @@ function decoded(call: Call, wished: KubeObject, config: JsonObject): KubeObject
 }
 
 /** A custom resource is what its types say; nothing more is made of it, not even of null. */
-function defaulted({ resource }: Call, wished: KubeObject): KubeObject {
+function defaulted({ resource, path }: Call, wished: KubeObject): KubeObject {
   const { metadata } = decodeMetadata(withoutNonsense(wished.metadata), resource)
   const object = cloneJson({ ...wished, metadata } as unknown as JsonObject) as unknown as KubeObject
+  // No status at all is one that the real server takes from its own subresource.
+  if (path.subresource === 'status' && object['status'] === null) delete object['status']
   resource.strategy.fillDefaults?.(object)
   return object
 }

@@ -10,6 +10,7 @@ import { admitCreation } from '../admission.ts'
 import type { Call } from '../call.ts'
 import { generateName } from '../names.ts'
 import type { DeleteOptions } from '../options.ts'
+import { parseManagers } from '../ownership/managers.ts'
 import { presentObject } from '../present.ts'
 import type { ServedResource } from '../resource.ts'
 import { pathNotFound } from '../status.ts'
@@ -26,6 +27,7 @@ export async function createReviewed(call: Call, given: KubeObject, reviewing: R
   const { resource, warnings } = call
   const { reviewer = nobody, dryRun } = reviewing
   const wished = await reviewer.mutate(withoutSystemFields(given))
+  keepOwners(call, wished, given)
   keepInPlace(call, wished)
   const { metadata } = wished
   const isGenerated = !metadata.name && !!metadata.generateName
@@ -80,6 +82,21 @@ function withoutSystemFields(given: KubeObject): KubeObject {
   return { ...given, metadata }
 }
 
+/** A webhook may change who owns what, but not to what makes no sense: then that is as it was, and the client is told. */
+function keepOwners({ warnings }: Call, object: KubeObject, before: KubeObject): void {
+  const { managedFields = [] } = object.metadata
+  if (managedFields === before.metadata.managedFields) return
+  try {
+    parseManagers(managedFields)
+  } catch (error) {
+    warnings.push(
+      `.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: ${(error as Error).message}`,
+    )
+    if (before.metadata.managedFields === undefined) delete object.metadata.managedFields
+    else object.metadata.managedFields = before.metadata.managedFields
+  }
+}
+
 function keepInPlace(call: Call, object: KubeObject): void {
   matchNamespace(call, object)
   dropDuplicateOwners(object, call.warnings, true)
@@ -129,6 +146,7 @@ async function reviewWish(
   const wished = copyOf(change(lens === undefined ? base : lens.show(base)))
   own(call, resource, { current, old, object: wished }, update)
   const object = await reviewer.mutate(wished, lens === undefined ? old : lens.show(old))
+  keepOwners(call, object, wished)
   if (lens !== undefined) return { current, old, object: lens.put(base, object) }
   keepInPlace(call, object)
   return { current, old, object }

@@ -42,6 +42,29 @@ export const ownershipCases: readonly KeptCase[] = [
     ],
   },
   {
+    name: 'an owner in another version is asked whether it could see what is applied',
+    commands: [
+      apply('widgets.v2', 'a', { metadata: { annotations: { note: 'x' } } }),
+      apply('widgets', 'a', { spec: { limits: { one: 1 } } }),
+    ],
+  },
+  {
+    name: 'no status can be applied to the status',
+    commands: [create('widgets', { name: 'c' }), { ...apply('widgets', 'c', { status: null }), subresource: 'status' }],
+  },
+  {
+    name: 'a configuration that changes nothing fills in nothing either',
+    commands: [apply('widgets', 'a', { spec: { choice: { one: 'x' } } }), apply('widgets.v2', 'a', {})],
+  },
+  {
+    name: 'a dry run keeps the version of what it does not create',
+    commands: [apply('widgets', 'c', { metadata: { resourceVersion: '7' } }, { dryRun: 'All' })],
+  },
+  {
+    name: 'bytes that are none are told of as what they were read from',
+    commands: [apply('configmaps', 'a', { binaryData: { blob: 'not base64!' } })],
+  },
+  {
     name: 'what is created by a configuration can be on its way out already',
     commands: [
       apply('configmaps', 'c', {

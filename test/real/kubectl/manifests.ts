@@ -63,6 +63,30 @@ kind: ConfigMap
 metadata: { name: config, labels: { app: x, tier: front } }
 data: { key: value, other: "2" }
 `,
+  'other-config.yaml': `
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: config, labels: { tier: back } }
+data: { key: other, more: "1" }
+`,
+  'less-config.yaml': `
+apiVersion: v1
+kind: ConfigMap
+metadata: { name: config }
+data: { key: value }
+`,
+  'other-deployment.yaml': `
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec:
+  replicas: 3
+  template:
+    spec:
+      containers:
+        - { name: main, env: [{ name: A, value: c }, { name: D, value: e }] }
+        - { name: second, image: nginx:2 }
+`,
   'strict.yaml': `
 apiVersion: v1
 kind: ConfigMap
