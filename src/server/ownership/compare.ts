@@ -81,8 +81,12 @@ class Comparer {
   /** One value, at an element of a place; undefined for what is not there. */
   #compare(type: FieldType, old: Value, value: Value, around: Place | undefined, element: string): void {
     if (old === value) return
-    if (old === undefined) return this.#added.addAll(around, element, fieldsOfWhole(type, value!))
-    if (value === undefined) return this.#removed.addAll(around, element, fieldsOfWhole(type, old))
+    if (old === undefined) this.#added.addAll(around, element, fieldsOfWhole(type, value!))
+    else if (value === undefined) this.#removed.addAll(around, element, fieldsOfWhole(type, old))
+    else this.#compareBoth(type, old, value, around, element)
+  }
+
+  #compareBoth(type: FieldType, old: Json, value: Json, around: Place | undefined, element: string): void {
     const form = formOf(type, value)
     const oldForm = formOf(type, old)
     // What has changed its form is compared by both: fields go, and something else comes.
