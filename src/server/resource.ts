@@ -54,6 +54,13 @@ export interface Strategy {
   nameProblems(name: string, isPrefix: boolean): readonly string[]
   /** Fields a client cannot set on creation: mostly the status. */
   prepareForCreate(object: KubeObject): void
+  /**
+   * A strategic merge patch, for kinds whose types say how to merge: the object as the patch would have it, and fields of it
+   * that the kind does not know. Changes the patch, as messages show it. Throws a StatusError where it does not apply.
+   */
+  mergeStrategically?(current: object, patch: JsonObject): Merged
+  /** The same for the kind's Scale. */
+  mergeScaleStrategically?(scale: object, patch: JsonObject): Merged
   /** Fields a client cannot change by an update of the object: the status stays as it was; `generation` goes up with the spec. */
   prepareForUpdate(object: KubeObject, old: KubeObject): void
   /** The same for an update of `/status`: everything but the status (and what Kubernetes lets through) stays as it was. */
@@ -98,6 +105,11 @@ export interface Converter {
   convert(object: KubeObject, apiVersion: string): Promise<KubeObject>
   /** An object of this version in the one that is stored, with what that one knows of; itself where that is the same. */
   toStorage(object: KubeObject): Promise<KubeObject>
+}
+
+export interface Merged {
+  readonly object: JsonObject
+  readonly problems: readonly string[]
 }
 
 /** One resource in one version, as discovery shows it. */

@@ -65,6 +65,10 @@ export class Api {
     return this.request('PATCH', path, { ...options, body, contentType: 'application/json-patch+json' })
   }
 
+  strategicPatch(path: string, body: unknown, options?: RequestOptions): Promise<Answer> {
+    return this.request('PATCH', path, { ...options, body, contentType: 'application/strategic-merge-patch+json' })
+  }
+
   delete(path: string, options?: RequestOptions): Promise<Answer> {
     return this.request('DELETE', path, options)
   }

@@ -7,6 +7,7 @@ import type { FieldError } from '../field-errors.ts'
 import { subdomainNameProblems } from '../names.ts'
 import type { Strategy } from '../resource.ts'
 import { badRequest } from '../status.ts'
+import { applyStrategic } from '../strategic/apply.ts'
 import { DecodeError, decodeStruct } from './decode.ts'
 import { defaulters } from './defaulters.ts'
 import { applyDefaults } from './defaulting.ts'
@@ -50,6 +51,8 @@ export function createStrategy(types: Types, type: string, kind: string, rules: 
   const selectable = Object.entries(rules.selectable ?? {})
   return {
     decode: (body) => decodeKind(types, type, kind, body),
+    mergeStrategically: (current, patch) => applyStrategic(types, type, current, patch),
+    mergeScaleStrategically: (scale, patch) => applyStrategic(types, 'autoscaling.v1.Scale', scale, patch),
     nameProblems: rules.nameProblems ?? subdomainNameProblems,
     prepareForCreate(object) {
       if (rules.hasStatus) object['status'] = {}

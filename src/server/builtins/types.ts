@@ -40,6 +40,10 @@ export interface GoField {
   readonly inlinedFrom: readonly string[]
   /** From a `+default` marker; undefined where there is none or where it is Go's zero value anyway. */
   readonly default: unknown
+  /** How a strategic merge patch treats it: `merge`, `replace`, `retainKeys`, some of these, or nothing. */
+  readonly patchStrategy: string
+  /** The field that tells the elements of a list apart that is to be merged. */
+  readonly patchMergeKey: string
 }
 
 export interface GoStruct {
@@ -71,11 +75,22 @@ const scalars: ReadonlyMap<string, ScalarTag> = new Map([
   ['intstr.IntOrString', 'intOrString'],
   ['meta.v1.FieldsV1', 'raw'],
   ['runtime.RawExtension', 'raw'],
+  // Of definitions, which read these themselves.
+  ['apiextensions.v1.JSON', 'raw'],
+  ['apiextensions.v1.JSONSchemaPropsOrArray', 'raw'],
+  ['apiextensions.v1.JSONSchemaPropsOrBool', 'raw'],
+  ['apiextensions.v1.JSONSchemaPropsOrStringArray', 'raw'],
 ])
 
 /** `core.v1.PodSpec` -> `v1.PodSpec`: Go prints the last part of the package and the type. */
 function printGoType(type: string): string {
   return type.replace(/\[\]byte/g, '[]uint8').replace(/[\w.]+\.(\w+\.\w+)/g, '$1')
+}
+
+/** Zero values stand in the OpenAPI documents too, but an absent field already means them. */
+function defaultOf(property: JsonObject | undefined): unknown {
+  const value = property?.['default']
+  return value === '' || value === 0 || value === false || value === null ? undefined : value
 }
 
 export class Types {
@@ -108,6 +123,7 @@ export class Types {
     const [name = '', type = '', flags = ''] = text.split(' ')
     const [options = '', path] = flags.split('^')
     const pointer = type.startsWith('*')
+    const property = this.#property(struct, name)
     return {
       name,
       type: this.#type(pointer ? type.slice(1) : type),
@@ -115,15 +131,15 @@ export class Types {
       omitEmpty: options.includes('e'),
       omitZero: options.includes('z'),
       inlinedFrom: path === undefined ? [] : path.split('.'),
-      default: this.#defaultOf(struct, name),
+      default: defaultOf(property),
+      patchStrategy: String(property?.['x-kubernetes-patch-strategy'] ?? ''),
+      patchMergeKey: String(property?.['x-kubernetes-patch-merge-key'] ?? ''),
     }
   }
 
-  /** Zero values stand in the OpenAPI documents too, but an absent field already means them. */
-  #defaultOf(struct: string, field: string): unknown {
+  #property(struct: string, field: string): JsonObject | undefined {
     const properties = this.definitions[struct]?.properties as { [name: string]: JsonObject } | undefined
-    const value = properties?.[field]?.default
-    return value === '' || value === 0 || value === false || value === null ? undefined : value
+    return properties?.[field]
   }
 
   #type(type: string): GoType {

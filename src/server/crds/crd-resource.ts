@@ -1,8 +1,10 @@
 /** CustomResourceDefinitions themselves, as a resource of the server like any other. */
 import type { KubeObject } from '../../kube/objects.ts'
 import { isDeepEqual } from '../../util/equality.ts'
+import { Types } from '../builtins/types.ts'
 import { subdomainNameProblems } from '../names.ts'
 import type { Column, Decoded, ServedResource, Strategy } from '../resource.ts'
+import { applyStrategic } from '../strategic/apply.ts'
 import { nameColumn } from '../tables/columns.ts'
 import { descriptions } from '../tables/headers.generated.ts'
 import { decodeCrd } from './decode.ts'
@@ -45,6 +47,9 @@ const strategy: Strategy = {
     const decoded = decodeCrd(body)
     applyCrdDefaults(asCrd(decoded.object))
     return decoded
+  },
+  mergeStrategically: (current, patch) => {
+    return applyStrategic(new Types(), 'apiextensions.v1.CustomResourceDefinition', current, patch)
   },
   nameProblems: subdomainNameProblems,
   prepareForCreate(object) {

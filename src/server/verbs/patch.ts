@@ -1,4 +1,4 @@
-/** PATCH of an object or of its status: JSON patch and merge patch. */
+/** PATCH of an object or of its status: JSON patch, merge patch and strategic merge patch. */
 
 import type { KubeObject } from '../../kube/objects.ts'
 import { goJson } from '../../util/go-json.ts'
@@ -41,8 +41,9 @@ class TextOnDemand {
 
 function patched(call: Call, { fieldValidation }: WriteOptions, current: KubeObject): KubeObject {
   const contentType = call.headers['content-type'] ?? ''
-  const isCustom = call.resource.isCustom === true
-  const result = applyPatchBody(contentType, call.body, current, { isCustom, fieldValidation })
+  const { isCustom = false, strategy } = call.resource
+  const { mergeStrategically } = strategy
+  const result = applyPatchBody(contentType, call.body, current, { isCustom, mergeStrategically, fieldValidation })
   try {
     const { object, problems } = decodeTyped(call, result.object, new TextOnDemand(result.object))
     const all = [...result.problems, ...problems]

@@ -30,11 +30,15 @@ export async function updateScale(call: Call): Promise<Answer> {
 
 export function patchScale(call: Call): Promise<Answer> {
   const contentType = call.headers['content-type'] ?? ''
-  const isCustom = call.resource.isCustom === true
+  const { isCustom = false, strategy } = call.resource
+  const mergeStrategically = strategy.mergeScaleStrategically
   parsePatchType(contentType, { isCustom })
   const { dryRun, fieldValidation } = parseWriteOptions(call.query, 'PatchOptions', contentType)
   const change = (scale: Scale) =>
-    checked(call, applyPatchBody(contentType, call.body, scale, { isCustom, fieldValidation }).object)
+    checked(
+      call,
+      applyPatchBody(contentType, call.body, scale, { isCustom, mergeStrategically, fieldValidation }).object,
+    )
   return writeScale(call, change, dryRun)
 }
 
