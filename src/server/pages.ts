@@ -1,17 +1,20 @@
 /** Everything that is not a resource: what is served, in which version, and whether the server is well. */
 import { aggregatedDiscovery, taggedAnswer } from './aggregated-discovery.ts'
-import { builtinDefinitions } from './builtins/types.ts'
 import { type Answer, jsonAnswer } from './call.ts'
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, rootPaths, versionInfo } from './discovery.ts'
 import { checkRoute, isPrettyRequest, negotiate } from './negotiation.ts'
-import { OpenApi } from './openapi.ts'
+import { loadDefinitions } from './openapi/definitions.ts'
+import { OpenApi } from './openapi/documents.ts'
+import type { Definitions } from './openapi/names.ts'
+import { Swagger } from './openapi/swagger.ts'
 import type { Registry } from './registry.ts'
 import type { ParsedRequest } from './request.ts'
 import type { ServedResource } from './resource.ts'
-import { methodNotAllowed, notImplemented, pathNotFound } from './status.ts'
+import { methodNotAllowed, pathNotFound } from './status.ts'
 
 type Headers = Readonly<Record<string, string>>
 
+const swaggerPath = '/openapi/v2'
 const openapiRoot = '/openapi/v3'
 const healthPaths = new Set(['/healthz', '/livez', '/readyz', '/healthz/ping', '/livez/ping', '/readyz/ping'])
 
@@ -19,8 +22,12 @@ interface Known {
   readonly resources: readonly ServedResource[]
   /** The texts of aggregated discovery, by their path. */
   readonly aggregated: Map<string, string>
-  readonly openapi: OpenApi
+  openapi?: OpenApi
+  swagger?: Swagger
 }
+
+/** An answer of its own, the body of one, or undefined where there is no such page. */
+type Page = Answer | Record<string, unknown> | undefined
 
 export class Pages {
   readonly #registry: Registry
@@ -28,14 +35,19 @@ export class Pages {
   /** What was worked out from what is served, as long as nothing else is. */
   #known: Known | undefined
 
+  /** Asked for with the first document. */
+  #definitions: Promise<Definitions> | undefined
+  /** The one before, of which much may be as it was. */
+  #earlier: OpenApi | undefined
+
   constructor(registry: Registry) {
     this.#registry = registry
   }
 
-  answer({ method, path, query }: ParsedRequest, headers: Headers): Answer {
+  async answer({ method, path, query }: ParsedRequest, headers: Headers): Promise<Answer> {
     // Whoever asks in whichever way: the server is well.
     if (healthPaths.has(path)) return textPage(query.has('verbose') ? verboseHealth(path) : 'ok')
-    const page = this.#find(path.length > 1 ? path.replace(/\/$/, '') : path, query, headers)
+    const page = await this.#find(path.length > 1 ? path.replace(/\/$/, '') : path, query, headers)
     if (page === undefined) return this.#missing(path)
     if (method !== 'GET' && method !== 'HEAD') throw methodNotAllowed()
     if ('status' in page) return page as Answer
@@ -50,9 +62,9 @@ export class Pages {
     return notFoundPage
   }
 
-  /** An answer of its own, the body of one, or undefined where there is no such page. */
-  #find(path: string, query: URLSearchParams, headers: Headers): Answer | Record<string, unknown> | undefined {
+  #find(path: string, query: URLSearchParams, headers: Headers): Page | Promise<Page> {
     if (path === openapiRoot || path.startsWith(`${openapiRoot}/`)) return this.#openapi(path, query, headers)
+    if (path === swaggerPath) return this.#swagger(headers)
     const { all } = this.#registry
     switch (path) {
       case '/':
@@ -62,8 +74,6 @@ export class Pages {
       case '/api':
       case '/apis':
         return this.#discovery(path, headers)
-      case '/openapi/v2':
-        throw notImplemented('OpenAPI v2 is not served yet: /openapi/v3 is')
       default:
         return this.#group(path)
     }
@@ -79,19 +89,33 @@ export class Pages {
     return taggedAnswer(text, form.contentType, headers['if-none-match'])
   }
 
-  #openapi(path: string, query: URLSearchParams, headers: Headers): Answer | undefined {
-    const { openapi } = this.#current()
+  async #openapi(path: string, query: URLSearchParams, headers: Headers): Promise<Answer> {
+    const definitions = await this.#load()
+    const known = this.#current()
+    known.openapi ??= new OpenApi(known.resources, definitions, this.#earlier)
+    this.#earlier = known.openapi
     const ifNoneMatch = headers['if-none-match']
-    if (path === openapiRoot) return openapi.answerIndex(ifNoneMatch)
+    if (path === openapiRoot) return known.openapi.answerIndex(ifNoneMatch)
     const request = { path: path.slice(openapiRoot.length + 1), accept: headers['accept'], ifNoneMatch }
-    return openapi.answer({ ...request, hash: query.get('hash') ?? undefined })
+    return known.openapi.answer({ ...request, hash: query.get('hash') ?? undefined })
+  }
+
+  async #swagger(headers: Headers): Promise<Answer> {
+    const definitions = await this.#load()
+    const known = this.#current()
+    known.swagger ??= new Swagger(known.resources, definitions)
+    return known.swagger.answer(headers['accept'], headers['if-none-match'])
+  }
+
+  #load(): Promise<Definitions> {
+    this.#definitions ??= loadDefinitions()
+    return this.#definitions
   }
 
   #current(): Known {
     const { all } = this.#registry
-    if (this.#known?.resources === all) return this.#known
-    this.#known = { resources: all, aggregated: new Map(), openapi: new OpenApi(all, builtinDefinitions) }
-    return this.#known
+    if (this.#known?.resources !== all) this.#known = { resources: all, aggregated: new Map() }
+    return this.#known!
   }
 
   #group(path: string): Record<string, unknown> | undefined {

@@ -43,17 +43,16 @@ describe('content types', () => {
     expect(parsePatchType(contentType, { isCustom: false })).toBe(expected)
   })
 
+  test('a strategic merge patch is taken of kinds whose types are known', () => {
+    expect(parsePatchType('application/strategic-merge-patch+json', { isCustom: false })).toBe('strategic')
+  })
+
   test.each([
     ['text/plain', true, accepted],
     ['', true, accepted],
     ['application/json', true, accepted],
     ['application/strategic-merge-patch+json', true, accepted],
     ['text/plain', false, '415: Unsupported Media Type'],
-    [
-      'application/strategic-merge-patch+json',
-      false,
-      'strategic merge patches are not served yet: use a merge patch (kubectl: --type=merge)',
-    ],
     [
       'application/apply-patch+yaml',
       true,

@@ -153,8 +153,3 @@ export class Types {
     return { tag: list ? 'list' : 'map', goName, element: this.#type(element!), pointerElements: pointer === '*' }
   }
 }
-
-/** OpenAPI definitions for whoever resolves the references in a resource's `openapi`: applying, patching, documents. */
-export function builtinDefinitions(): { readonly [name: string]: JsonObject } {
-  return new Types().definitions
-}

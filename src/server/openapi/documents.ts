@@ -1,16 +1,19 @@
 /**
- * OpenAPI v3: a document for each version of a group, and an index of them. kubectl reads it to explain kinds, and to learn
- * that the server checks fields itself. The documents list what is served, no more. Made on demand, once for each state of
- * the registry: whoever keeps an OpenApi makes a new one when resources change.
+ * OpenAPI v3: a document for each version of a group, and an index of them. kubectl reads it to explain kinds, to merge what
+ * it applies, and to learn that the server checks fields itself. The documents list what is served, no more. Made on demand,
+ * once for each state of the registry: whoever keeps an OpenApi makes a new one when resources change, and hands over the
+ * old one for what has stayed the same.
  */
-import { hashOf } from './aggregated-discovery.ts'
-import type { Answer } from './call.ts'
-import { resourcesOf } from './discovery.ts'
-import { pathsOf } from './openapi-operations.ts'
-import { collectSchemas, type Definitions } from './openapi-schemas.ts'
-import type { ServedResource } from './resource.ts'
+import { hashOf } from '../aggregated-discovery.ts'
+import type { Answer } from '../call.ts'
+import { resourcesOf } from '../discovery.ts'
+import type { ServedResource } from '../resource.ts'
+import type { Definitions } from './names.ts'
+import { pathsOf } from './operations.ts'
+import { collectSchemas } from './schemas.ts'
 
 interface Document {
+  readonly resources: readonly ServedResource[]
   readonly text: string
   readonly hash: string
 }
@@ -26,14 +29,17 @@ export interface OpenApiRequest {
 
 export class OpenApi {
   readonly #resources: readonly ServedResource[]
-  readonly #definitions: () => Definitions
+  readonly #definitions: Definitions
 
-  /** Those that have been asked for. */
-  readonly #documents = new Map<string, Document>()
+  /** Those that have been asked for, of this state or of an earlier one. */
+  readonly #documents: Map<string, Document>
 
-  constructor(resources: readonly ServedResource[], definitions: () => Definitions) {
+  constructor(resources: readonly ServedResource[], definitions: Definitions, earlier?: OpenApi) {
     this.#resources = resources
     this.#definitions = definitions
+    const paths = this.#paths()
+    const kept = earlier === undefined ? [] : [...earlier.#documents].filter(([path]) => paths.has(path))
+    this.#documents = new Map(kept)
   }
 
   /** `/openapi/v3` */
@@ -47,10 +53,10 @@ export class OpenApi {
     return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8', etag }, body: text }
   }
 
-  /** `/openapi/v3/<path>`; undefined where there is no such document. */
-  answer({ path, accept, hash, ifNoneMatch }: OpenApiRequest): Answer | undefined {
+  /** `/openapi/v3/<path>`; a 404 of its own where there is no such document. */
+  answer({ path, accept, hash, ifNoneMatch }: OpenApiRequest): Answer {
     const document = this.#document(path)
-    if (document === undefined) return undefined
+    if (document === undefined) return { status: 404, headers: {}, body: '' }
     const headers = { vary: 'Accept', 'content-type': 'application/json', etag: `"${document.hash}"` }
     if (!acceptsJson(accept)) return { status: 406, headers: { vary: 'Accept' }, body: '' }
     if (hash && hash !== document.hash) {
@@ -76,20 +82,33 @@ export class OpenApi {
   }
 
   #document(path: string): Document | undefined {
-    const known = this.#documents.get(path)
     const version = this.#paths().get(path)
-    if (known || !version) return known
-    const served = resourcesOf(this.#resources, version.group, version.version)
-    const text = JSON.stringify({
-      openapi: '3.0.0',
-      info: { title: 'Kubernetes', version: 'v1.36.3' },
-      paths: Object.fromEntries(served.flatMap((resource) => pathsOf(resource, `/${path}`))),
-      components: { schemas: collectSchemas(served, this.#definitions()) },
-    })
-    const document = { text, hash: hashOf(text) }
+    if (version === undefined) return undefined
+    const resources = resourcesOf(this.#resources, version.group, version.version)
+    const known = this.#documents.get(path)
+    if (known !== undefined && isSame(known.resources, resources)) return known
+    const text = this.#write(path, resources)
+    const document = { resources, text, hash: hashOf(text) }
     this.#documents.set(path, document)
     return document
   }
+
+  #write(path: string, resources: readonly ServedResource[]): string {
+    const isCustom = resources.every((resource) => resource.isCustom)
+    return JSON.stringify({
+      openapi: '3.0.0',
+      info: isCustom
+        ? { title: 'Kubernetes CRD Swagger', version: 'v0.1.0' }
+        : { title: 'Kubernetes', version: 'v1.36.3' },
+      paths: Object.fromEntries(resources.flatMap((resource) => pathsOf(resource, `/${path}`))),
+      components: { schemas: collectSchemas(resources, this.#definitions) },
+    })
+  }
+}
+
+/** Resources are made anew where anything about them changes. */
+function isSame(some: readonly ServedResource[], others: readonly ServedResource[]): boolean {
+  return some.length === others.length && some.every((one, index) => one === others[index])
 }
 
 /** The real server also has it in protobuf, which clients ask for beside JSON. */

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import type { JsonObject } from '../kube/objects.ts'
-import { OpenApi } from './openapi.ts'
-import type { ServedResource } from './resource.ts'
+import type { JsonObject } from '../../kube/objects.ts'
+import type { ServedResource } from '../resource.ts'
+import { OpenApi } from './documents.ts'
 
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection']
-const names = { shortNames: [], categories: [], subresources: [], columns: [], strategy: undefined as never }
+const names = { shortNames: [], categories: [], subresources: [], columns: [], strategy: {} as never }
 
 const widget: ServedResource = {
   ...names,
@@ -38,13 +38,21 @@ const configMap: ServedResource = {
   verbs,
   collection: 'configmaps',
 }
+const meta = 'io.k8s.apimachinery.pkg.apis.meta.v1'
+const toMeta = (name: string): JsonObject => ({ $ref: `#/components/schemas/${meta}.${name}` })
 const definitions: Record<string, JsonObject> = {
-  'core.v1.ConfigMap': { type: 'object', properties: { metadata: { $ref: 'meta.v1.ObjectMeta' } } },
-  'meta.v1.ObjectMeta': { type: 'object', properties: { creationTimestamp: { $ref: 'meta.v1.Time' } } },
-  'meta.v1.Time': { type: 'string', format: 'date-time' },
-  'core.v1.Unused': { type: 'object' },
+  'io.k8s.api.core.v1.ConfigMap': { type: 'object', properties: { metadata: { allOf: [toMeta('ObjectMeta')] } } },
+  'io.k8s.api.core.v1.ConfigMapList': { type: 'object', properties: { metadata: toMeta('ListMeta') } },
+  'io.k8s.api.core.v1.Unused': { type: 'object' },
+  'io.k8s.api.autoscaling.v1.Scale': { type: 'object', properties: { metadata: toMeta('ObjectMeta') } },
+  [`${meta}.ObjectMeta`]: { type: 'object', properties: { creationTimestamp: toMeta('Time') } },
+  [`${meta}.ListMeta`]: { type: 'object' },
+  [`${meta}.Time`]: { type: 'string', format: 'date-time' },
+  [`${meta}.Status`]: { type: 'object' },
+  [`${meta}.Patch`]: { type: 'object' },
+  [`${meta}.DeleteOptions`]: { type: 'object', properties: { kind: { type: 'string', description: 'The kind.' } } },
 }
-const api = new OpenApi([widget, configMap], () => definitions)
+const api = new OpenApi([widget, configMap], definitions)
 
 interface Parsed {
   paths: Record<string, Record<string, JsonObject>>
@@ -52,7 +60,7 @@ interface Parsed {
 }
 
 function read(path: string): Parsed {
-  return JSON.parse(api.answer({ path })!.body as string)
+  return JSON.parse(api.answer({ path }).body as string)
 }
 
 const collection = '/apis/tables.kopf.dev/v1/namespaces/{namespace}/widgets'
@@ -105,7 +113,7 @@ describe('a document', () => {
 
   test('refers to nothing that it does not have', () => {
     for (const path of ['apis/tables.kopf.dev/v1', 'api/v1']) {
-      const body = api.answer({ path })!.body as string
+      const body = api.answer({ path }).body as string
       const referred = [...body.matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map(([, name]) => name)
       expect(referred.length).toBeGreaterThan(0)
       expect(Object.keys(read(path).components.schemas)).toEqual(expect.arrayContaining([...new Set(referred)]))
@@ -115,7 +123,7 @@ describe('a document', () => {
   test('of built-in kinds has their definitions under the names that clients know', () => {
     const { schemas } = read('api/v1').components
     expect(schemas['io.k8s.api.core.v1.ConfigMap']).toMatchObject({
-      properties: { metadata: { $ref: '#/components/schemas/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta' } },
+      properties: { metadata: { allOf: [toMeta('ObjectMeta')] } },
     })
     expect(schemas).toHaveProperty(['io.k8s.apimachinery.pkg.apis.meta.v1.Time'])
     expect(schemas).not.toHaveProperty(['io.k8s.api.core.v1.Unused'])
@@ -149,7 +157,7 @@ describe('answers', () => {
   test('who has it already, or cannot read it', () => {
     expect(api.answer({ path: 'api/v1', ifNoneMatch: `"${hash}"` })).toMatchObject({ status: 304, body: '' })
     expect(api.answer({ path: 'api/v1', accept: 'text/html' })).toMatchObject({ status: 406 })
-    expect(api.answer({ path: 'apis/nope/v1' })).toBeUndefined()
+    expect(api.answer({ path: 'apis/nope/v1' })).toMatchObject({ status: 404, body: '' })
     expect(api.answerIndex(api.answerIndex().headers['etag'] as string).status).toBe(304)
   })
 })

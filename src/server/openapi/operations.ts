@@ -2,11 +2,12 @@
  * What can be done at the paths of a resource, for OpenAPI documents. kubectl reads here whether the server knows
  * `fieldValidation`, and where the kind of a path is described.
  */
-import type { JsonObject } from '../kube/objects.ts'
-import { common, reference, schemaName } from './openapi-schemas.ts'
-import type { ServedResource, Subresource } from './resource.ts'
+import type { JsonObject } from '../../kube/objects.ts'
+import type { ServedResource, Subresource } from '../resource.ts'
+import { common, reference, schemaName } from './names.ts'
 
 const patchTypes = ['application/json-patch+json', 'application/merge-patch+json']
+const typedPatchTypes = [...patchTypes, 'application/strategic-merge-patch+json']
 
 const parameterTypes: Readonly<Record<string, readonly [type: string, description: string]>> = {
   allowWatchBookmarks: ['boolean', 'Whether a watch has events of the type BOOKMARK.'],
@@ -212,7 +213,8 @@ function toParameter(name: string): JsonObject {
 }
 
 function toBody(content: Content, place: Place): JsonObject {
-  const types = content === 'patch' ? patchTypes : ['application/json', 'application/yaml']
+  const patches = place.resource.isCustom ? patchTypes : typedPatchTypes
+  const types = content === 'patch' ? patches : ['application/json', 'application/yaml']
   return { content: toContent(types, content, place), ...(content === 'options' ? {} : { required: true }) }
 }
 
