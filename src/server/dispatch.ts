@@ -7,12 +7,13 @@ import { notFoundPage } from './pages.ts'
 import { objectAnswer } from './representation.ts'
 import { verbOf } from './request.ts'
 import type { ServedResource } from './resource.ts'
-import { badRequest, methodNotAllowed, notFound, notImplemented, pathNotFound } from './status.ts'
+import { badRequest, methodNotAllowed, notFound, pathNotFound } from './status.ts'
 import { create } from './verbs/create.ts'
 import { remove, removeCollection } from './verbs/delete.ts'
 import { get } from './verbs/get.ts'
 import { list } from './verbs/list.ts'
 import { patch } from './verbs/patch.ts'
+import { connectToPod, podConnections } from './verbs/pod-connections.ts'
 import { getScale, patchScale, updateScale } from './verbs/scale.ts'
 import { update } from './verbs/update.ts'
 import { watch } from './verbs/watch.ts'
@@ -34,9 +35,6 @@ const verbs: Readonly<Record<string, Serve>> = {
 
 const partVerbs: Readonly<Record<string, Serve>> = { get, update, patch }
 const scaleVerbs: Readonly<Record<string, Serve>> = { get: getScale, update: updateScale, patch: patchScale }
-
-/** What a node would have to answer, and there are no nodes. */
-const needsNodes = new Set(['log', 'exec', 'attach', 'portforward', 'proxy', 'ephemeralcontainers', 'resize'])
 
 export function dispatch(call: Call, method: string): Answer | Promise<Answer> {
   const { resource, path, query } = call
@@ -73,9 +71,7 @@ function misplaced({ isCustom }: ServedResource): Answer {
 function dispatchSubresource(call: Call, verb: string): Answer | Promise<Answer> {
   const { resource, path } = call
   const { subresource } = path
-  if (resource.plural === 'pods' && needsNodes.has(subresource)) {
-    throw notImplemented(`pods/${subresource} needs a node that runs the pod: the embedded server has none`)
-  }
+  if (resource.plural === 'pods' && !resource.isCustom && podConnections.has(subresource)) return connectToPod(call)
   const known = resource.subresources.find(({ name }) => name === subresource)
   if (known === undefined) throw resource.isCustom ? notFound(resource, path.name) : pathNotFound()
   const serve = (subresource === 'scale' ? scaleVerbs : partVerbs)[verb]

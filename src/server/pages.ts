@@ -70,7 +70,8 @@ export class Pages {
       case '/':
         return rootPaths(all)
       case '/version':
-        return versionInfo()
+        // Indented for everybody: people read it.
+        return { ...jsonAnswer(200, {}), body: JSON.stringify(versionInfo(), undefined, 2) }
       case '/api':
       case '/apis':
         return this.#discovery(path, headers)

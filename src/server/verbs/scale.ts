@@ -12,13 +12,14 @@ import { presentObject, whenShown } from '../present.ts'
 import { objectAnswer } from '../representation.ts'
 import { labelSelectorFromObject } from '../selectors.ts'
 import { badRequest, invalidObject } from '../status.ts'
+import { builtinColumns } from '../tables/builtin-columns.ts'
 import { read } from './get.ts'
 import { applyUpdate } from './update.ts'
 
 export function getScale(call: Call): Answer | Promise<Answer> {
   const { resource } = call
   const stored = read(call)
-  const answer = () => objectAnswer(call, 200, scaleOf(call, presentObject(resource, stored), false))
+  const answer = () => scaleAnswer(call, presentObject(resource, stored))
   return whenShown(resource, [stored], answer)
 }
 
@@ -53,7 +54,13 @@ async function writeScale(call: Call, change: (scale: Scale) => Scale, dryRun: b
       put: (object, scale) => applyScale(object, checked(call, scale), paths),
     },
   })
-  return objectAnswer(call, 200, scaleOf(call, written.object, false))
+  return scaleAnswer(call, written.object)
+}
+
+/** Tables of it have columns of its own, whatever it is the scale of. */
+function scaleAnswer(call: Call, object: KubeObject): Promise<Answer> {
+  const resource = { ...call.resource, columns: builtinColumns('autoscaling', 'scale') }
+  return objectAnswer({ ...call, resource }, 200, scaleOf(call, object, false))
 }
 
 function scaleOf({ resource }: Call, object: KubeObject, forUpdate: boolean): Scale {

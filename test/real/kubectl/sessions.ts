@@ -1,9 +1,9 @@
-/** What people type: sessions of commands, each in a namespace of its own. A number in front is an exit code other than 0. */
-
-export interface Script {
-  readonly title: string
-  readonly commands: readonly string[]
-}
+/** What people type: sessions of commands, of which these are the first steps. */
+import { applying } from './applying.ts'
+import { creating } from './creating.ts'
+import { reading } from './reading.ts'
+import type { Script } from './script.ts'
+import { workloads } from './workloads.ts'
 
 export const scripts: readonly Script[] = [
   {
@@ -207,8 +207,7 @@ export const scripts: readonly Script[] = [
       'create rolebinding readers --role=reader --user=somebody',
       'get rolebindings -o wide',
       'create quota small --hard=pods=1',
-      // Lists have no schema, so that kubectl would ask for OpenAPI v2 to check them.
-      'create -f list.yaml --validate=false',
+      'create -f list.yaml',
       'get cm,secret',
     ],
   },
@@ -236,4 +235,8 @@ export const scripts: readonly Script[] = [
       'explain gadget.spec.size',
     ],
   },
+  ...applying,
+  ...workloads,
+  ...reading,
+  ...creating,
 ]
