@@ -12,6 +12,7 @@ import { DecodeError, decodeStruct } from './decode.ts'
 import { defaulters } from './defaulters.ts'
 import { applyDefaults } from './defaulting.ts'
 import { encodeStruct } from './encode.ts'
+import { kindWarnings } from './kind-warnings.ts'
 import type { Types } from './types.ts'
 import { isEqual } from './values.ts'
 
@@ -49,6 +50,7 @@ export interface KindRules {
 export function createStrategy(types: Types, type: string, kind: string, rules: KindRules): Strategy {
   const write = (object: KubeObject): void => replaceContent(object, encodeStruct(types, type, object))
   const selectable = Object.entries(rules.selectable ?? {})
+  const warnings = kindWarnings(type)
   return {
     decode: (body) => decodeKind(types, type, kind, body),
     mergeStrategically: (current, patch) => applyStrategic(types, type, current, patch),
@@ -91,6 +93,7 @@ export function createStrategy(types: Types, type: string, kind: string, rules: 
       selectableFields: (object: KubeObject) =>
         Object.fromEntries(selectable.map(([name, read]) => [name, read(object)])),
     }),
+    ...(warnings && { warnings }),
     allowsUnconditionalUpdate: true,
     ...rules.extra,
   }
