@@ -3,10 +3,7 @@ import { aggregatedDiscovery, taggedAnswer } from './aggregated-discovery.ts'
 import { type Answer, jsonAnswer } from './call.ts'
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, rootPaths, versionInfo } from './discovery.ts'
 import { checkRoute, isPrettyRequest, negotiate } from './negotiation.ts'
-import { loadDefinitions } from './openapi/definitions.ts'
-import { OpenApi } from './openapi/documents.ts'
-import type { Definitions } from './openapi/names.ts'
-import { Swagger } from './openapi/swagger.ts'
+import type { OpenApiShelf } from './openapi/shelf.ts'
 import type { Registry } from './registry.ts'
 import type { ParsedRequest } from './request.ts'
 import type { ServedResource } from './resource.ts'
@@ -22,8 +19,6 @@ interface Known {
   readonly resources: readonly ServedResource[]
   /** The texts of aggregated discovery, by their path. */
   readonly aggregated: Map<string, string>
-  openapi?: OpenApi
-  swagger?: Swagger
 }
 
 /** An answer of its own, the body of one, or undefined where there is no such page. */
@@ -36,9 +31,7 @@ export class Pages {
   #known: Known | undefined
 
   /** Asked for with the first document. */
-  #definitions: Promise<Definitions> | undefined
-  /** The one before, of which much may be as it was. */
-  #earlier: OpenApi | undefined
+  #shelf: Promise<OpenApiShelf> | undefined
 
   constructor(registry: Registry) {
     this.#registry = registry
@@ -63,8 +56,8 @@ export class Pages {
   }
 
   #find(path: string, query: URLSearchParams, headers: Headers): Page | Promise<Page> {
-    if (path === openapiRoot || path.startsWith(`${openapiRoot}/`)) return this.#openapi(path, query, headers)
-    if (path === swaggerPath) return this.#swagger(headers)
+    const isOpenApi = path === swaggerPath || path === openapiRoot || path.startsWith(`${openapiRoot}/`)
+    if (isOpenApi) return this.#openapi(path, query, headers)
     const { all } = this.#registry
     switch (path) {
       case '/':
@@ -91,26 +84,13 @@ export class Pages {
   }
 
   async #openapi(path: string, query: URLSearchParams, headers: Headers): Promise<Answer> {
-    const definitions = await this.#load()
-    const known = this.#current()
-    known.openapi ??= new OpenApi(known.resources, definitions, this.#earlier)
-    this.#earlier = known.openapi
-    const ifNoneMatch = headers['if-none-match']
-    if (path === openapiRoot) return known.openapi.answerIndex(ifNoneMatch)
-    const request = { path: path.slice(openapiRoot.length + 1), accept: headers['accept'], ifNoneMatch }
-    return known.openapi.answer({ ...request, hash: query.get('hash') ?? undefined })
-  }
-
-  async #swagger(headers: Headers): Promise<Answer> {
-    const definitions = await this.#load()
-    const known = this.#current()
-    known.swagger ??= new Swagger(known.resources, definitions)
-    return known.swagger.answer(headers['accept'], headers['if-none-match'])
-  }
-
-  #load(): Promise<Definitions> {
-    this.#definitions ??= loadDefinitions()
-    return this.#definitions
+    this.#shelf ??= import('./openapi/shelf.ts').then(({ openShelf }) => openShelf())
+    const shelf = await this.#shelf
+    const { all } = this.#registry
+    const conditions = { accept: headers['accept'], ifNoneMatch: headers['if-none-match'] }
+    if (path === swaggerPath) return shelf.answerSwagger(all, conditions)
+    const hash = query.get('hash') ?? undefined
+    return shelf.answer(all, { path: path.slice(openapiRoot.length + 1), ...conditions, hash })
   }
 
   #current(): Known {

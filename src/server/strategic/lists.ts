@@ -15,7 +15,10 @@ export interface ListRules {
   readonly mergeElements: (original: Fields, patch: Fields) => Fields
 }
 
-/** What a list becomes by the one of the patch. May change what it is given. */
+/**
+ * What a list becomes by the one of the patch. May change what it is given: the list is left as Go's slice of it would show
+ * it afterwards, since `$setElementOrder` takes that for the old order.
+ */
 export function mergeLists(original: Json[], patch: Json[], rules: ListRules): Json[] {
   if (original.length === 0 && patch.length === 0) return original
   const { mergeKey } = rules
@@ -24,14 +27,15 @@ export function mergeLists(original: Json[], patch: Json[], rules: ListRules): J
     return putInOrder(merged, { mergeKey, areObjects: () => false, patchOrder: patch, serverOrder: original })
   }
   if (mergeKey === '') throw failure(`cannot merge lists without merge key for ${rules.elementKind}`)
-  const special = applyDirectives(original, patch as Fields[], mergeKey)
-  const merged = mergeElements(special.original, special.patch, rules)
-  return putInOrder(merged, {
-    mergeKey,
-    areObjects: () => true,
-    patchOrder: special.patch,
-    serverOrder: special.original,
-  })
+  const { rest, isReplaced, count } = applyDirectives(original, patch as Fields[], mergeKey)
+  const kept: Json[] = isReplaced ? rest : original.slice(0, count)
+  const merged = isReplaced ? kept : mergeElements(kept, rest, rules)
+  // What is new takes the places of what was deleted.
+  for (let place = kept.length; !isReplaced && place < original.length && place < merged.length; place += 1) {
+    original[place] = merged[place]!
+  }
+  const patchOrder = isReplaced ? [] : rest
+  return putInOrder(merged, { mergeKey, areObjects: () => true, patchOrder, serverOrder: kept })
 }
 
 /** A list without what is to be deleted from it. */
@@ -64,27 +68,57 @@ function unite(original: readonly Json[], patch: readonly Json[]): Json[] {
   return [...new Set([...original, ...patch])]
 }
 
-/** Deletes and replaces as elements with `$patch` say; what is left of the patch is to be merged. */
-function applyDirectives(
-  original: Json[],
-  patch: readonly Fields[],
-  mergeKey: string,
-): { original: Json[]; patch: Fields[] } {
-  const gone = new Set<string>()
+interface Applied {
+  /** What is left of the patch to be merged. */
+  readonly rest: Fields[]
+  readonly isReplaced: boolean
+  /** How many elements are left of the list. */
+  readonly count: number
+}
+
+/** Deletes and replaces as elements with `$patch` say. */
+function applyDirectives(original: Json[], patch: readonly Fields[], mergeKey: string): Applied {
+  const gone: string[] = []
   let isReplaced = false
   const rest = patch.filter((element) => {
     const directive = ownValue(element, '$patch')
     if (directive === undefined) return true
     if (directive === 'replace') isReplaced = true
-    else if (directive === 'delete') gone.add(hash(keyOf(element, mergeKey)))
+    else if (directive === 'delete') gone.push(hash(keyOf(element, mergeKey)))
     else if (directive === 'merge') throw failure('merging lists cannot yet be specified in the patch')
     else throw unknownDirective(directive, element)
     return false
   })
-  if (isReplaced) return { original: rest, patch: [] }
-  const isGone = (element: Json): boolean =>
-    Object.hasOwn(element as Fields, mergeKey) && gone.has(identityBy(mergeKey)(element))
-  return { original: gone.size === 0 ? original : original.filter((element) => !isGone(element)), patch: rest }
+  return { rest, isReplaced, count: deleteInPlace(original, gone, mergeKey) }
+}
+
+/** Each deletion moves what follows up by one place, and leaves the last element where it was as well. Returns what is left. */
+function deleteInPlace(list: Json[], gone: readonly string[], mergeKey: string): number {
+  if (gone.length === 0) return list.length
+  const positions = allPositions(list, mergeKey)
+  const dead = new Set<number>()
+  const tail: Json[] = []
+  let last = list.length - 1
+  for (const index of gone.flatMap((key) => positions.get(key) ?? [])) {
+    if (dead.has(index)) continue
+    tail.push(list[last]!)
+    dead.add(index)
+    while (dead.has(last)) last -= 1
+  }
+  const alive = list.filter((_, index) => !dead.has(index))
+  for (const [index, element] of [...alive, ...tail.reverse()].entries()) list[index] = element
+  return alive.length
+}
+
+function allPositions(list: readonly Json[], mergeKey: string): Map<string, number[]> {
+  const positions = new Map<string, number[]>()
+  for (const [index, element] of list.entries()) {
+    const key = identityBy(mergeKey)(element)
+    const known = positions.get(key)
+    if (known === undefined) positions.set(key, [index])
+    else known.push(index)
+  }
+  return positions
 }
 
 function keyOf(element: Fields, mergeKey: string): Json {

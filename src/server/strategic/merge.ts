@@ -86,18 +86,18 @@ class Merger {
     const wanted = listIn(patch, name)
     const field = lookupList(this.#types, shape, name)
     checkOrder(wanted ?? [], order, field.mergeKey)
-    const merged = this.#mergeIfThere(current, wanted, field)
+    const serverOrder = [...(current ?? [])]
+    const merged = this.#mergeIfThere(current && serverOrder, wanted, field)
     if (merged === undefined) return
-    const ordering = { mergeKey: field.mergeKey, patchOrder: order, serverOrder: current ?? [] }
-    const areObjectsThere = () => areObjects(current ?? [], wanted ?? [])
+    const ordering = { mergeKey: field.mergeKey, patchOrder: order, serverOrder }
+    const areObjectsThere = () => areObjects(serverOrder, wanted ?? [])
     setOwn(original, name, putInOrder(merged, { ...ordering, areObjects: areObjectsThere }))
     delete patch[name]
   }
 
   #mergeIfThere(current: Json[] | undefined, wanted: Json[] | undefined, field: PatchField): Json[] | undefined {
     if (wanted === undefined) return current
-    // The old list says in which order its elements stood: it stays as it is.
-    return current === undefined ? (cleaned(wanted) as Json[]) : this.#lists([...current], wanted, field, false)
+    return current === undefined ? (cleaned(wanted) as Json[]) : this.#lists(current, wanted, field, false)
   }
 }
 

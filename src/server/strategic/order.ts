@@ -88,12 +88,11 @@ function sortObjects(list: readonly Json[], order: readonly Json[], mergeKey: st
 /** What the order does not know of is before everything else, says Go's comparison, and after it as well. */
 function sortBy(list: readonly Json[], order: readonly Json[], identify: Identity): Json[] {
   const positions = positionsOf(order, identify)
-  const sorted = [...list]
-  sortStable(sorted, (one, other) => {
-    const [at, otherAt] = [positions.get(identify(one)), positions.get(identify(other))]
-    return at === undefined || otherAt === undefined || at < otherAt
-  })
-  return sorted
+  const placed = list.map((element) => ({ element, at: positions.get(identify(element)) }))
+  const isKnown = placed.every(({ at }) => at !== undefined)
+  if (isKnown) placed.sort((one, other) => one.at! - other.at!)
+  else sortStable(placed, ({ at }, other) => at === undefined || other.at === undefined || at < other.at)
+  return placed.map(({ element }) => element)
 }
 
 export function isDeletion(element: Json): boolean {

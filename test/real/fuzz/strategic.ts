@@ -94,7 +94,6 @@ const templates: fc.Arbitrary<Tree> = fc.oneof(
     arbitrary: fc.constantFrom<Tree>(
       { tolerations: [{ key: 'a', operator: 'Exists' }] },
       { '$deleteFromPrimitiveList/tolerations': [{ key: 'a' }] },
-      { '$setElementOrder/tolerations': [] },
       { '$setElementOrder/none': [] },
       { '$setElementOrder/restartPolicy': [] },
       { nodeSelector: { a: 'b', c: null } },
