@@ -12,7 +12,7 @@ export function toSwagger(schema: JsonObject, resource?: ServedResource): JsonOb
   return { type: 'object', [kind]: schema[kind] as Json }
 }
 
-export function swaggerReference(name: string): JsonObject {
+function swaggerReference(name: string): JsonObject {
   return { $ref: `#/definitions/${name}` }
 }
 
