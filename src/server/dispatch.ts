@@ -1,5 +1,6 @@
 /** From the method and path of a request to the verb that serves it, where its resource has that verb. */
 import type { Answer, Call } from './call.ts'
+import { loadCel } from './cel/lazy.ts'
 import { decodeBody } from './decode.ts'
 import { quote } from './field-errors.ts'
 import { pathSegmentNameProblems } from './names.ts'
@@ -55,7 +56,20 @@ export function dispatch(call: Call, method: string): Answer | Promise<Answer> {
   if (!resource.namespaced && path.namespace !== '') return misplaced(resource)
   if (!resource.isCustom && !resource.verbs.includes(verb)) throw methodNotAllowed()
   checkName(path.name)
-  return verbs[verb]!(call)
+  return bringsExpression(call) ? loadCel().then(() => verbs[verb]!(call)) : verbs[verb]!(call)
+}
+
+/** Where expressions in CEL can be, and how they are called there. In protobuf they have no names. */
+const expressions: Readonly<Record<string, string>> = {
+  'apiextensions.k8s.io/customresourcedefinitions': 'x-kubernetes-validations',
+  'admissionregistration.k8s.io/mutatingwebhookconfigurations': 'matchConditions',
+  'admissionregistration.k8s.io/validatingwebhookconfigurations': 'matchConditions',
+}
+
+function bringsExpression({ resource, sent }: Call): boolean {
+  if (sent.length === 0 || resource.isCustom) return false
+  const name = expressions[`${resource.group}/${resource.plural}`]
+  return name !== undefined && (typeof sent !== 'string' || sent.includes(name))
 }
 
 /** A name that could not be part of a path of the real server's store, where `..` would lead elsewhere. */

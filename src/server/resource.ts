@@ -62,8 +62,9 @@ export interface Strategy {
   prepareForFinalize?(object: KubeObject, old: KubeObject): void
   /** Errors beyond those of metadata, which is the same for all kinds. */
   validate(object: KubeObject): readonly FieldError[]
-  validateUpdate(object: KubeObject, old: KubeObject): readonly FieldError[]
-  validateStatusUpdate(object: KubeObject, old: KubeObject): readonly FieldError[]
+  /** What is wrong, but was so before, is told in `warnings` where the kind forgives it. */
+  validateUpdate(object: KubeObject, old: KubeObject, warnings?: string[]): readonly FieldError[]
+  validateStatusUpdate(object: KubeObject, old: KubeObject, warnings?: string[]): readonly FieldError[]
   /** What is accepted, but its author should know; of an update only what is new. */
   warnings?(object: KubeObject, old?: KubeObject): readonly string[]
   /** A PUT to a name that is not there creates the object: so with leases, roles, events and a few more. */

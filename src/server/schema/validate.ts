@@ -1,7 +1,7 @@
 /**
  * Checks a value against its schema, as kube-openapi does for the real server: every check that applies to the value is
  * made, in its order, whether or not the ones before failed. Called by crds/resources.ts for objects and by
- * crds/defaults.ts for the defaults in schemas. Knows nothing of CEL rules.
+ * crds/defaults.ts for the defaults in schemas. Rules in CEL are cel/rule-validator.ts.
  */
 import type { Json, JsonObject } from '../../kube/objects.ts'
 import { isDeepEqual } from '../../util/equality.ts'

@@ -93,7 +93,7 @@ export function settleWish(parts: Parts, resource: ServedResource, wish: Wish, u
     throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'")
   object.metadata.resourceVersion = old.metadata.resourceVersion!
   prepareUpdate(resource, object, old, update.part)
-  validateUpdate(parts, resource, { object, old }, update.part)
+  validateUpdate(parts, resource, { object, old }, update)
   update.warnings?.push(...(resource.strategy.warnings?.(object, old) ?? []))
   object.metadata.resourceVersion = old.metadata.resourceVersion!
   // Links of an object to itself are a thing of the past: nobody refuses them, nobody keeps them.
@@ -183,7 +183,7 @@ function validateUpdate(
   parts: Parts,
   resource: ServedResource,
   change: { object: KubeObject; old: KubeObject },
-  part: Part,
+  { part, warnings }: Update,
 ): void {
   const { object, old } = change
   const { strategy, namespaced } = resource
@@ -195,6 +195,8 @@ function validateUpdate(
     ...(isOfAnotherType(resource, object)
       ? []
       : validateMetadataUpdate(metadata, old.metadata, metadataRules(resource))),
-    ...(part === 'status' ? strategy.validateStatusUpdate(object, old) : strategy.validateUpdate(object, old)),
+    ...(part === 'status'
+      ? strategy.validateStatusUpdate(object, old, warnings)
+      : strategy.validateUpdate(object, old, warnings)),
   ])
 }

@@ -7,6 +7,7 @@ import type { KubeObject } from '../../kube/objects.ts'
 import type { Call } from '../call.ts'
 import { notFound } from '../status.ts'
 import { askWebhook } from './ask.ts'
+import { meetsConditions } from './conditions.ts'
 import type { Hook, Phase } from './hooks.ts'
 import { type Invocation, isExempt, isNamespace, isSelected, matchHook, type Selectable } from './match.ts'
 import { applyPatch } from './patch.ts'
@@ -108,13 +109,14 @@ export class Reviewer {
   async #ask(phase: Phase, invocation: Invocation, { object, old }: Objects): ReturnType<typeof askWebhook> {
     const { resource } = this.#attributes
     const { target } = invocation
-    return askWebhook(this.#call, invocation, {
-      phase,
-      attributes: this.#named(object),
+    const attributes = this.#named(object)
+    const objects = {
       // Mutating webhooks get it in their version already.
       object: phase === 'validating' && object !== undefined ? await convert(object, resource, target) : object,
       old: old && (await convert(old, resource, target)),
-    })
+    }
+    if (!meetsConditions(invocation, attributes, objects)) return []
+    return askWebhook(this.#call, invocation, { phase, attributes, ...objects })
   }
 
   /** A name that was made for the object is known to those who are asked later. */
