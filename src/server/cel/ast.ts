@@ -28,6 +28,8 @@ export interface Select extends Node {
   readonly field: string
   /** `has(a.b)`: whether it is there. */
   readonly isTest: boolean
+  /** Where the whole is the name of a variable: `authorizer.requestResource`. Set by the checker. */
+  variable?: string
 }
 
 export interface Call extends Node {

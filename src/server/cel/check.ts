@@ -129,7 +129,12 @@ class Checker {
 
   #select(expr: Select): CelType {
     const name = qualifiedName(expr)
-    const known = name === undefined ? undefined : (this.#environment.types.get(name) ?? undefined)
+    const variable = name === undefined ? undefined : this.#environment.variables.get(name)
+    if (variable) {
+      expr.variable = name!
+      return variable
+    }
+    const known = name === undefined ? undefined : this.#environment.types.get(name)
     if (known) return known
     const type = this.#field(expr.at, this.visit(expr.operand), expr.field, false)
     return expr.isTest ? boolType : type

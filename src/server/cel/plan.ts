@@ -106,10 +106,9 @@ class Planner {
   }
 
   #pathOf(expr: Expr): Path {
-    if (expr.kind === 'ident') {
-      const place = this.#placeOf(expr.name)
-      if (place !== undefined) return { root: (run) => readPlace(run, place, expr.name), qualifiers: [] }
-    }
+    const name = expr.kind === 'ident' ? expr.name : expr.kind === 'select' ? expr.variable : undefined
+    const place = name === undefined ? undefined : this.#placeOf(name)
+    if (place !== undefined) return { root: (run) => readPlace(run, place, name!), qualifiers: [] }
     if (expr.kind === 'select' && !this.#isConstant(expr)) {
       const path = this.#pathOf(expr.operand)
       const qualifier: Qualifier = { key: () => expr.field, price: 1, isOptional: false, isTest: expr.isTest }
