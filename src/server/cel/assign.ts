@@ -4,13 +4,36 @@
  */
 import { type CelType, dynType, isDyn, isDynOrError, isSameType, listOf, mapOf, opaque, typeOfType } from './types.ts'
 
-/** What each type parameter was found to be. Copied before an attempt, so that a failed one leaves nothing behind. */
-export type Bindings = Map<string, CelType>
+/** What each type parameter was found to be. A failed attempt is undone: copying all of them each time would be quadratic. */
+export class Bindings {
+  readonly #types = new Map<string, CelType>()
+  readonly #trail: Array<readonly [name: string, before: CelType | undefined]> = []
 
-/** The bindings with what had to be assumed, or undefined where the types do not fit. */
-export function assign(bindings: Bindings, to: readonly CelType[], from: readonly CelType[]): Bindings | undefined {
-  const attempt = new Map(bindings)
-  return areAssignable(attempt, to, from) ? attempt : undefined
+  get(name: string): CelType | undefined {
+    return this.#types.get(name)
+  }
+
+  set(name: string, type: CelType): void {
+    this.#trail.push([name, this.#types.get(name)])
+    this.#types.set(name, type)
+  }
+
+  /** Whether it came to be true; otherwise nothing has happened. */
+  attempt(work: () => boolean): boolean {
+    const isDone = work()
+    for (const [name, before] of isDone ? [] : this.#trail.toReversed()) {
+      if (before === undefined) this.#types.delete(name)
+      else this.#types.set(name, before)
+    }
+    // Attempts are not nested: what is done will not be undone.
+    this.#trail.length = 0
+    return isDone
+  }
+}
+
+/** Whether the types fit; what had to be assumed for it is in the bindings then. */
+export function assign(bindings: Bindings, to: readonly CelType[], from: readonly CelType[]): boolean {
+  return bindings.attempt(() => areAssignable(bindings, to, from))
 }
 
 function areAssignable(bindings: Bindings, left: readonly CelType[], right: readonly CelType[]): boolean {

@@ -39,9 +39,15 @@ function payBefore(name: string, overload: string, args: readonly CelValue[], me
   else meter.spend(callCost({ name, overload, args, result: null, meter }))
 }
 
+/** Throwing and catching takes as long as looking at so many elements. */
+const failureWork = 20
+
 /** A call that failed costs as well, and so does each that it was an argument of. */
 export function charged(error: unknown, { meter }: Run, cost: number): unknown {
-  if (error instanceof CelFailure) meter.spend(cost)
+  if (error instanceof CelFailure) {
+    meter.work(failureWork)
+    meter.spend(cost)
+  }
   return error
 }
 

@@ -2,7 +2,7 @@
  * Finds the type of every node and the functions that calls mean, or says what does not fit, as cel-go's checker does.
  * What it knows of the world is an `Environment`: variables, names of types, functions.
  */
-import { assign, type Bindings, mostGeneral, substitute } from './assign.ts'
+import { assign, Bindings, mostGeneral, substitute } from './assign.ts'
 import { type Call, type Expr, type Fold, type List, type MapLiteral, qualifiedName, type Select } from './ast.ts'
 import type { Overload } from './functions.ts'
 import type { Issues } from './source.ts'
@@ -59,7 +59,7 @@ class Checker {
   readonly #visited: Expr[] = []
   /** Variables of folds, the innermost last. */
   readonly #scopes: Array<ReadonlyMap<string, CelType>> = []
-  #bindings: Bindings = new Map()
+  readonly #bindings = new Bindings()
   #freeCount = 0
 
   constructor(environment: Environment, issues: Issues) {
@@ -117,9 +117,7 @@ class Checker {
   }
 
   #isAssignable(to: CelType, from: CelType): boolean {
-    const attempt = assign(this.#bindings, [to], [from])
-    if (attempt) this.#bindings = attempt
-    return attempt !== undefined
+    return assign(this.#bindings, [to], [from])
   }
 
   #free(): CelType {
@@ -191,11 +189,9 @@ class Checker {
     for (const overload of overloads) {
       if (overload.isMember !== (expr.target !== undefined)) continue
       const { params, result: own } = this.#instantiate(overload)
-      const attempt = assign(this.#bindings, types, params)
-      if (!attempt) continue
-      this.#bindings = attempt
+      if (!assign(this.#bindings, types, params)) continue
       found.push(overload.id)
-      const type = substitute(attempt, own)
+      const type = substitute(this.#bindings, own)
       if (result === undefined) result = type
       else if (!isDyn(result) && !isSameType(type, result)) result = dynType
     }
@@ -218,13 +214,17 @@ class Checker {
 
   /** The overload with type parameters of this call's own. */
   #instantiate({ params, result }: Overload): Pick<Overload, 'params' | 'result'> {
-    const own: Bindings = new Map()
+    const own = new Bindings()
+    let isGeneric = false
     const collect = (type: CelType): void => {
-      if (type.kind === 'param' && !own.has(type.name)) own.set(type.name, this.#free())
+      if (type.kind === 'param') {
+        isGeneric = true
+        if (own.get(type.name) === undefined) own.set(type.name, this.#free())
+      }
       for (const one of type.params) collect(one)
     }
     for (const type of [...params, result]) collect(type)
-    if (own.size === 0) return { params, result }
+    if (!isGeneric) return { params, result }
     return { params: params.map((type) => substitute(own, type)), result: substitute(own, result) }
   }
 

@@ -4,7 +4,7 @@
  */
 import { compile } from './compile.ts'
 import { environmentOf } from './environment.ts'
-import { CelFailure, CostExceeded, Meter } from './failures.ts'
+import { CelFailure, CostExceeded, Meter, WorkBudget } from './failures.ts'
 import {
   type Authorize,
   authorizerType,
@@ -86,6 +86,7 @@ function evaluateAll(
 ): ConditionResult {
   const values = valuesOf(input)
   const errors: string[] = []
+  const work = new WorkBudget()
   let remaining = totalLimit
   for (const [index, { expression }] of conditions.entries()) {
     const one = compiled[index]!
@@ -93,7 +94,7 @@ function evaluateAll(
       errors.push(`compilation error: ${one.problem}`)
       continue
     }
-    const { value, failure, cost } = evaluateOne(one.program, values)
+    const { value, failure, cost } = evaluateOne(one.program, values, work)
     remaining -= cost
     if (remaining < 0) {
       const words = 'validation failed due to running out of cost budget, no further validation rules will be run'
@@ -129,8 +130,9 @@ function valuesOf({ object, oldObject, request, authorize }: ConditionInput): Ce
 function evaluateOne(
   program: Program,
   values: readonly CelValue[],
+  work: WorkBudget,
 ): { readonly value?: CelValue; readonly failure?: string; readonly cost: number } {
-  const meter = new Meter(perConditionLimit)
+  const meter = new Meter(perConditionLimit, work)
   try {
     return { value: program.evaluate(values, meter), cost: meter.cost }
   } catch (error) {

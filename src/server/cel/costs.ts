@@ -4,7 +4,7 @@
  */
 import type { Meter } from './failures.ts'
 import { patternSizeOf } from './library/urls.ts'
-import { CelList, CelMap, type CelValue, countRunes, Opaque, Optional } from './values.ts'
+import { CelList, CelMap, type CelValue, Opaque, Optional } from './values.ts'
 
 export const traversalFactor = 0.1
 export const patternFactor = 0.25
@@ -21,10 +21,7 @@ export interface Called {
 }
 
 function sizeOf(value: CelValue | undefined, meter: Meter): number {
-  if (typeof value === 'string') {
-    meter.work(value.length / 8)
-    return countRunes(value)
-  }
+  if (typeof value === 'string') return meter.sizeOf(value)
   if (value instanceof Uint8Array) return value.length
   if (value instanceof CelList || value instanceof CelMap || value instanceof Opaque) return value.size
   return value instanceof Optional && value.value !== undefined ? sizeOf(value.value, meter) : 1

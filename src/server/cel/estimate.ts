@@ -4,9 +4,9 @@
  */
 import type { Call, Expr, Fold } from './ast.ts'
 import { callEstimate, type Sized } from './estimate-calls.ts'
+import { countRunes } from './failures.ts'
 import { add, fixed, type Range, times, union, unknown } from './ranges.ts'
 import { type CelType, unwrapOptional } from './types.ts'
-import { countRunes } from './values.ts'
 
 /** How large what stands at a path of the schema can be; undefined where nothing is known of it. */
 export type SizeEstimator = (path: readonly string[]) => Range | undefined

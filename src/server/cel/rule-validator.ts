@@ -9,7 +9,7 @@ import { findField } from '../crds/field-paths.ts'
 import { type FieldError, formatFieldError, formatValue } from '../field-errors.ts'
 import { Correlation } from '../schema/correlate.ts'
 import type { JsonSchema, SchemaNode, ValidationRule } from '../schema/structural.ts'
-import { CelFailure, CostExceeded, Meter } from './failures.ts'
+import { CelFailure, CostExceeded, Meter, WorkBudget } from './failures.ts'
 import type { Program } from './plan.ts'
 import { type CompiledRule, compileRules } from './rules.ts'
 import { withMeta } from './schema-types.ts'
@@ -59,6 +59,7 @@ class BudgetSpent extends Error {}
 class Walk {
   readonly errors: FieldError[] = []
   readonly warnings: string[] | undefined
+  readonly work = new WorkBudget()
   remaining: number
 
   constructor(budget: number, warnings: string[] | undefined) {
@@ -190,7 +191,7 @@ class NodeRules {
   /** Also true where it could not be evaluated: then the error is said already. */
   #holds(program: Program, values: () => CelValue[], place: Place, rule: ValidationRule): boolean {
     const { walk } = place
-    const { value, failure, cost } = evaluate(program, values)
+    const { value, failure, cost } = evaluate(program, values, walk.work)
     if (cost > walk.remaining) walk.stop(this.#invalid(place, `validation failed due to ${outOfBudget}`))
     walk.remaining -= cost
     if (failure === undefined) return value === true
@@ -247,7 +248,7 @@ class NodeRules {
         field: path,
         body: `Invalid value: ${formatValue(this.#type)}: ${detail}`,
       })
-    const { value, failure, cost } = evaluate(message, values)
+    const { value, failure, cost } = evaluate(message, values, walk.work)
     if (cost > walk.remaining) stop(`messageExpression evaluation failed due to ${outOfBudget}`)
     walk.remaining -= cost
     if (failure?.isCost) {
@@ -273,8 +274,8 @@ interface Evaluation {
   readonly cost: number
 }
 
-function evaluate(program: Program, values: () => CelValue[]): Evaluation {
-  const meter = new Meter(perRuleLimit)
+function evaluate(program: Program, values: () => CelValue[], work: WorkBudget): Evaluation {
+  const meter = new Meter(perRuleLimit, work)
   try {
     return { value: program.evaluate(values(), meter), cost: meter.cost }
   } catch (error) {

@@ -209,18 +209,3 @@ export function typeNameOf(value: CelValue): string {
   if (value instanceof CelList) return 'list'
   return value instanceof CelMap ? 'map' : value.typeName
 }
-
-/** Strings in characters, as Unicode counts them. */
-export function countRunes(text: string): number {
-  let count = text.length
-  for (let index = 0; index < text.length - 1; index += 1) {
-    const unit = text.charCodeAt(index)
-    if (unit < 0xd800 || unit > 0xdbff) continue
-    const next = text.charCodeAt(index + 1)
-    if (next >= 0xdc00 && next <= 0xdfff) {
-      count -= 1
-      index += 1
-    }
-  }
-  return count
-}

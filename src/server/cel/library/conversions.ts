@@ -117,7 +117,7 @@ export const conversions: Library = {
   bytes: [
     global('bytes_to_bytes', [bytesType], bytesType, same),
     global('string_to_bytes', [stringType], bytesType, ([value], meter) => {
-      meter.work((value as string).length)
+      meter.work((value as string).length / 20)
       return new TextEncoder().encode(value as string)
     }),
   ],

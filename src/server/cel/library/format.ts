@@ -10,7 +10,7 @@ export function formatText(text: string, args: readonly CelValue[], meter: Meter
   const pattern = /%%|%(?:\.(\d*))?([\s\S]?)|[^%]+/g
   const pieces = [...text.matchAll(pattern)].map(([piece, precision, clause]) => {
     const formatted = clause === undefined ? (piece === '%%' ? '%' : piece) : formatNext(precision, clause)
-    meter.work(formatted.length / 4)
+    meter.work(formatted.length / 20)
     return formatted
   })
   return pieces.join('')
@@ -81,11 +81,8 @@ function formatFloat(value: number, precision: number, isScientific: boolean): s
   if (Number.isNaN(value)) return 'NaN'
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '-∞'
   const digits = Math.min(precision, 100)
-  if (!isScientific) {
-    return new Intl.NumberFormat('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(
-      value,
-    )
-  }
+  const more = '0'.repeat(precision - digits)
+  if (!isScientific) return `${value.toFixed(digits).replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ',')}${more}`
   const [mantissa, exponent] = value.toExponential(digits).split('e') as [string, string]
   const power = Math.abs(Number(exponent))
   return `${mantissa}\u202f×\u202f10${toSuperscript(`${exponent.startsWith('-') ? '-' : ''}${String(power).padStart(2, '0')}`)}`
@@ -132,7 +129,7 @@ function formatMap(map: CelMap, meter: Meter): string {
 
 /** Inside of lists and maps, values are written as the language writes them. */
 function formatInside(value: CelValue, meter: Meter): string {
-  meter.work(typeof value === 'string' ? value.length + 1 : 1)
+  meter.work(typeof value === 'string' ? value.length / 10 + 2 : 2)
   if (typeof value === 'string') return JSON.stringify(value)
   if (value instanceof Uint8Array) return `b${JSON.stringify(toText(value))}`
   if (value instanceof Timestamp) return `timestamp(${JSON.stringify(toText(value))})`

@@ -17,7 +17,7 @@ import {
   timestampType,
   uintType,
 } from '../types.ts'
-import { CelList, CelMap, type CelValue, countRunes, Duration, Timestamp, Uint } from '../values.ts'
+import { CelList, CelMap, type CelValue, Duration, Timestamp, Uint } from '../values.ts'
 
 const a = param('A')
 const b = param('B')
@@ -70,7 +70,7 @@ export function concatBytes(left: Uint8Array, right: Uint8Array): Uint8Array {
 const arithmetic: Library = {
   '_+_': [
     global('add_bytes', [bytesType, bytesType], bytesType, ([left, right], meter) => {
-      meter.work((left as Uint8Array).length + (right as Uint8Array).length)
+      meter.work(((left as Uint8Array).length + (right as Uint8Array).length) / 50)
       return concatBytes(left as Uint8Array, right as Uint8Array)
     }),
     onDoubles('add', (left, right) => left + right),
@@ -124,7 +124,7 @@ const arithmetic: Library = {
 
 /** Texts grow by doubling faster than anything else: none is made that could not have been paid for. */
 function addTexts([left, right]: readonly CelValue[], meter: Meter): string {
-  meter.work(((left as string).length + (right as string).length) / 8)
+  meter.work(((left as string).length + (right as string).length) / 50)
   return (left as string) + (right as string)
 }
 
@@ -207,10 +207,7 @@ const sizes: ReadonlyArray<readonly [name: string, type: CelType]> = [
 ]
 
 export function sizeOf(value: CelValue, meter: Meter): number {
-  if (typeof value === 'string') {
-    meter.work(value.length / 4)
-    return countRunes(value)
-  }
+  if (typeof value === 'string') return meter.sizeOf(value)
   if (value instanceof Uint8Array) return value.length
   return value instanceof CelList || value instanceof CelMap ? value.size : noSuchOverload()
 }

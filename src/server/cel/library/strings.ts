@@ -14,7 +14,7 @@ const onTexts = (id: string, count: number, result: CelType, run: TextFunction):
 
 /** The characters as Unicode has them; ASCII needs no splitting. */
 function runesOf(text: string, meter: Meter): readonly string[] | string {
-  meter.work(text.length / 2)
+  meter.work(text.length / 10)
   return /[\ud800-\udfff]/.test(text) ? [...text] : text
 }
 
@@ -54,7 +54,7 @@ function indexOf([text, part, from = 0n]: readonly CelValue[], meter: Meter): bi
   const [whole, sought, offset] = [text as string, part as string, from as bigint]
   if (sought === '') return offset
   if (offset < 0n) return outOfRange(offset)
-  meter.work(whole.length)
+  meter.work(whole.length / 20)
   if (offset >= BigInt(whole.length)) return -1n
   return positionIn(whole, whole.indexOf(sought, unitAt(whole, Number(offset), meter)), meter)
 }
@@ -67,7 +67,7 @@ function lastIndexOf([text, part, from]: readonly CelValue[], meter: Meter): big
   if (from === undefined && whole.length < sought.length) return -1n
   if (offset < 0n) return outOfRange(offset)
   if (offset >= length) return -1n
-  meter.work(whole.length)
+  meter.work(whole.length / 20)
   return positionIn(whole, whole.lastIndexOf(sought, unitAt(whole, Number(offset), meter)), meter)
 }
 
@@ -77,7 +77,7 @@ function replace([text, old, by, limit = -1n]: readonly CelValue[], meter: Meter
   if (limit === 0n || sought === replacement) return whole
   const gaps = sought === '' ? whole.length + 1 : countOf(whole, sought)
   const count = (limit as bigint) < 0n ? gaps : Math.min(gaps, Number(limit))
-  meter.work(whole.length + (count * replacement.length) / 4)
+  meter.work((whole.length + count * replacement.length) / 10)
   if (sought === '') return intersperse([...whole], replacement, count)
   const parts = whole.split(sought)
   const kept = parts.slice(0, count + 1).join(replacement)
@@ -102,7 +102,7 @@ function intersperse(runes: readonly string[], text: string, count: number): str
 function split([text, separator, limit = -1n]: readonly CelValue[], meter: Meter): ArrayList {
   const [whole, by, most] = [text as string, separator as string, limit as bigint]
   if (most === 0n) return new ArrayList([])
-  meter.work(whole.length)
+  meter.work(whole.length / 4)
   const parts = by === '' ? [...whole] : whole.split(by)
   if (most < 0n || BigInt(parts.length) <= most) return new ArrayList(parts)
   const count = Number(most) - 1
@@ -116,7 +116,7 @@ function join([list, separator = '']: readonly CelValue[], meter: Meter): string
     if (typeof item !== 'string') return fail(`join: invalid input: ${String(item)}`)
     length += item.length + (separator as string).length
   }
-  meter.work(length / 4)
+  meter.work(items.length + length / 20)
   return items.join(separator as string)
 }
 
@@ -133,7 +133,7 @@ export function compileCelPattern(pattern: string, meter?: Meter): RE2JS {
   const known = patterns.get(pattern)
   if (known) return known
   // Compiling takes longer than anything else of a rule; what the language takes for it is far too little.
-  meter?.work(pattern.length * 200)
+  meter?.work(pattern.length * 100)
   const compiled = compilePatternOrFail(pattern)
   if (patterns.size >= maxPatterns) patterns.clear()
   patterns.set(pattern, compiled)
@@ -149,7 +149,7 @@ function compilePatternOrFail(pattern: string): RE2JS {
 }
 
 /** Each step of the automaton looks at every state that the pattern may be in. */
-const matchWork = (text: string, pattern: string): number => (text.length + 1) * Math.min(pattern.length, 50)
+const matchWork = (text: string, pattern: string): number => ((text.length + 1) * Math.min(pattern.length, 50)) / 4
 
 const matches: Implementation = ([text, pattern], meter) => {
   const compiled = compileCelPattern(pattern as string, meter)
@@ -189,7 +189,7 @@ const quotes: Readonly<Record<string, string>> = {
 export const strings: Library = {
   contains: [
     onTexts('contains_string', 2, boolType, ([text, part], meter) => {
-      meter.work(text!.length)
+      meter.work(text!.length / 50)
       return text!.includes(part!)
     }),
   ],
@@ -243,7 +243,7 @@ export const strings: Library = {
   ],
   'strings.quote': [
     global('strings_quote', [stringType], stringType, ([text], meter) => {
-      meter.work((text as string).length)
+      meter.work((text as string).length / 4)
       // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped here
       return `"${(text as string).replace(/[\x07\b\f\n\r\t\v\\"]/g, (character) => quotes[character]!)}"`
     }),
