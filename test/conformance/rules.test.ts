@@ -240,3 +240,16 @@ test('what fails a rule that came later is kept with a warning as long as it doe
   const changed = await cluster.api.mergePatch(`${gadgets}/first`, { spec: { size: 5 } })
   expectInvalid(changed, { kind: 'Gadget', group: cluster.group, name: 'first' }, refusal.replace('3:', '5:'))
 })
+
+test('a rule that takes too much ends, and others are served meanwhile', async () => {
+  const list = { type: 'array', maxItems: 900, items: integer() }
+  const rule = 'self.list.all(x, self.list.all(y, x + y >= 0))'
+  await cluster.install({ kind: 'Bomb', schema: struct({ spec: struct({ list }, rules(rule)) }) })
+  const bomb = object(`${cluster.group}/v1`, 'Bomb', 'first', { spec: { list: Array.from({ length: 900 }, () => 1) } })
+  const [refused, served] = await Promise.all([cluster.api.post(cluster.custom('bombs'), bomb), send({})])
+  const cancelled = `'operation cancelled: actual cost limit exceeded'`
+  const words = 'no further validation rules will be run due to call cost exceeds limit for rule'
+  const cause = `spec: Invalid value: "object": ${cancelled}: ${words}: ${rule}`
+  expectInvalid(refused, { kind: 'Bomb', group: cluster.group, name: 'first' }, cause)
+  expectStatus(served, 201)
+})

@@ -30,7 +30,6 @@ const configuration = (more: object = {}) => ({
   ],
 })
 
-
 test('no time is skipped while a webhook is asked', async () => {
   expect((await lab.call('POST', path, configuration())).status).toBe(201)
   let isAsked = false

@@ -16,23 +16,30 @@ interface CallParts {
 export function callStep({ name, overload, candidates, steps }: CallParts): Step {
   const isDear = isQuadratic(overload)
   return (run) => {
+    let args: readonly CelValue[] | undefined
     try {
-      const args = steps.map((step) => step(run))
-      const found = candidates.find((one) => matches(one, args)) ?? unmatched(name, args[0])
+      const values = steps.map((step) => step(run))
+      args = values
+      const found = candidates.find((one) => matches(one, values)) ?? unmatched(name, values[0])
       const { meter } = run
       // What cannot be paid for is not done in the first place.
-      if (isDear) payBefore(name, overload, args, meter)
-      const result = found.run(args, meter)
-      if (!isDear) meter.spend(callCost({ name, overload, args, result, meter }))
+      if (isDear) payBefore(name, overload, values, meter)
+      const result = found.run(values, meter)
+      if (!isDear) meter.spend(callCost({ name, overload, args: values, result, meter }))
       return result
     } catch (error) {
-      throw charged(error, run, 1)
+      // A call that failed costs what it would have, for it has looked at its arguments; else only its arguments failed.
+      const { meter } = run
+      const cost = args && !isDear ? callCost({ name, overload, args, result: null, meter }) : 1
+      throw charged(error, run, cost)
     }
   }
 }
 
 const isQuadratic = (overload: string): boolean =>
-  /^(?:lists_range|list_distinct|list_sets_.*|list_.*_sort|list_.*_sortBy.*)$/.test(overload)
+  /^(?:lists_range|list_distinct|list_sets_.*|list_.*_sort|list_.*_sortBy.*|matches_string|string_find_.*)$/.test(
+    overload,
+  )
 
 function payBefore(name: string, overload: string, args: readonly CelValue[], meter: Meter): void {
   if (overload === 'lists_range') meter.spend(Math.max(Number(args[0]), 0) + 11)
@@ -42,7 +49,7 @@ function payBefore(name: string, overload: string, args: readonly CelValue[], me
 /** Throwing and catching takes as long as looking at so many elements. */
 const failureWork = 20
 
-/** A call that failed costs as well, and so does each that it was an argument of. */
+/** What fails costs as well, and so does each call that it was an argument of. */
 export function charged(error: unknown, { meter }: Run, cost: number): unknown {
   if (error instanceof CelFailure) {
     meter.work(failureWork)

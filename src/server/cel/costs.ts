@@ -108,7 +108,7 @@ const byOverload: Readonly<Record<string, Cost>> = {
   ...every(['add_string', 'add_bytes'], joined),
   matches_string: pattern,
   contains_string: ({ args, meter }) => traversal(sizeOf(args[0], meter)) * traversal(sizeOf(args[1], meter)),
-  ...every(['list_slice', 'lists_range', 'list_reverse'], ({ result }) => (result as CelList).size + 1 + listBase),
+  ...every(['list_slice', 'lists_range', 'list_reverse'], ({ result, meter }) => sizeOf(result, meter) + 1 + listBase),
   list_flatten: ({ args }) => (args[0] as CelList).size + 1 + listBase,
   list_flatten_int: ({ args }) => Math.floor((args[0] as CelList).size * Number(args[1])) + 1 + listBase,
   list_distinct: selfCompared,

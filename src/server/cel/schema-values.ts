@@ -211,7 +211,7 @@ class JsonMap extends CelMap implements OwnEquality {
     if (!(other instanceof CelMap)) return noSuchOverload()
     if (other.size !== this.size) return false
     return Object.keys(this.json).every((field) => {
-      meter.work(3)
+      meter.work(10)
       if (this.#schemaOf(field) === undefined) {
         const value = other instanceof JsonMap ? getOwn(other.json, field) : undefined
         return value === undefined || isDeepEqual(value, this.json[field])
