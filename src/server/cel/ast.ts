@@ -62,7 +62,7 @@ export interface MapLiteral extends Node {
 }
 
 /** `Type{field: value}`. No type that rules know can be made so; kept to say so in the words of the real server. */
-export interface Message extends Node {
+interface Message extends Node {
   readonly kind: 'message'
   readonly name: string
   readonly values: readonly Expr[]

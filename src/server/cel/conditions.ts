@@ -17,20 +17,20 @@ import { requestType, toDynamic } from './request-values.ts'
 import { dynType, formatType, struct } from './types.ts'
 import type { CelValue } from './values.ts'
 
-export interface MatchCondition {
+interface MatchCondition {
   readonly name: string
   readonly expression: string
 }
 
 /** What conditions can look at: objects as they are sent to the webhook, and the request that is described to it. */
-export interface ConditionInput {
+interface ConditionInput {
   readonly object: unknown
   readonly oldObject: unknown
   readonly request: Readonly<Record<string, unknown>>
   readonly authorize: Authorize
 }
 
-export type ConditionResult =
+type ConditionResult =
   | { readonly matches: boolean }
   /** What went wrong, by condition, in the words of the real server. */
   | { readonly errors: readonly string[] }

@@ -16,7 +16,7 @@ import type { CelType } from './types.ts'
 
 const libraries = [operators, conversions, times, strings, ...lists, addresses, quantities, semver, urls, authorizer]
 
-export const functions: ReadonlyMap<string, readonly Overload[]> = joinLibraries(libraries)
+const functions: ReadonlyMap<string, readonly Overload[]> = joinLibraries(libraries)
 
 export function environmentOf(variables: ReadonlyMap<string, CelType>): Environment {
   return { variables, types: typeNames, functions }

@@ -23,14 +23,14 @@ const maxMessageBytes = 5 * 1024
 
 const outOfBudget = 'running out of cost budget, no further validation rules will be run'
 
-export interface RuleOptions {
+interface RuleOptions {
   /** On an update: the object as it was. */
   readonly old?: JsonObject
   /** What fails as it did before is not refused but told. */
   readonly warnings?: string[]
 }
 
-export interface RuleValidator {
+interface RuleValidator {
   validate(object: JsonObject, options?: RuleOptions): FieldError[]
 }
 

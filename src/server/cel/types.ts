@@ -1,6 +1,6 @@
 /** The types of CEL expressions as the checker sees them. Unifying them is assign.ts; values are values.ts. */
 
-export type TypeKind =
+type TypeKind =
   | 'bool'
   | 'bytes'
   | 'double'

@@ -16,7 +16,7 @@ export interface WebhookRule {
 }
 
 /** In CEL: all of them have to be true for the webhook to be asked. */
-export interface MatchCondition {
+interface MatchCondition {
   readonly name: string
   readonly expression: string
 }

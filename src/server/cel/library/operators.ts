@@ -60,7 +60,7 @@ const onTimes = (id: string, types: readonly [CelType, CelType], result: CelType
 
 const unequalZero = (value: bigint, problem: string): bigint => (value === 0n ? fail(problem) : value)
 
-export function concatBytes(left: Uint8Array, right: Uint8Array): Uint8Array {
+function concatBytes(left: Uint8Array, right: Uint8Array): Uint8Array {
   const joined = new Uint8Array(left.length + right.length)
   joined.set(left)
   joined.set(right, left.length)
@@ -206,7 +206,7 @@ const sizes: ReadonlyArray<readonly [name: string, type: CelType]> = [
   ['string', stringType],
 ]
 
-export function sizeOf(value: CelValue, meter: Meter): number {
+function sizeOf(value: CelValue, meter: Meter): number {
   if (typeof value === 'string') return meter.sizeOf(value)
   if (value instanceof Uint8Array) return value.length
   return value instanceof CelList || value instanceof CelMap ? value.size : noSuchOverload()
