@@ -37,7 +37,19 @@ function namedOffset(zone: string, time: number): number {
   return local.getTime() - Math.floor(time / 1000) * 1000
 }
 
+/** They are dear to make, and rules ask for the same zones again. */
+const formatters = new Map<string, Intl.DateTimeFormat>()
+const maxFormatters = 100
+/** Dividing a time into its parts takes as long as looking at so many elements. */
+const zoneWork = 60
+
 function formatterOf(zone: string): Intl.DateTimeFormat | undefined {
+  const known = formatters.get(zone) ?? createFormatter(zone)
+  if (known && formatters.size < maxFormatters) formatters.set(zone, known)
+  return known
+}
+
+function createFormatter(zone: string): Intl.DateTimeFormat | undefined {
   try {
     return new Intl.DateTimeFormat('en-US', {
       timeZone: zone,
@@ -60,9 +72,10 @@ function ofTimestamp(id: string, part: Part): Overload[] {
   const read = (value: Timestamp, zone?: string): bigint => BigInt(part(localDate(value, zone)))
   return [
     member(`timestamp_to_${id}`, [timestampType], intType, ([value]) => read(value as Timestamp)),
-    member(`timestamp_to_${id}_with_tz`, [timestampType, stringType], intType, ([value, zone]) =>
-      read(value as Timestamp, zone as string),
-    ),
+    member(`timestamp_to_${id}_with_tz`, [timestampType, stringType], intType, ([value, zone], meter) => {
+      meter.work(zoneWork)
+      return read(value as Timestamp, zone as string)
+    }),
   ]
 }
 
