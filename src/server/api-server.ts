@@ -4,18 +4,13 @@
  */
 import { type Clock, noLongerNeeded, systemClock } from '../util/clock.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
-import {
-  administrator,
-  authenticate,
-  authorize,
-  authorizePath,
-  type Credentials,
-  isAllowed,
-  type Peer,
-  type User,
-} from './authentication.ts'
+import { attemptOf } from './authorization/attempt.ts'
+import { allowKnown, demand } from './authorization/authorizer.ts'
+import { createBootstrapPolicy } from './authorization/bootstrap.ts'
+import { RbacAuthorizer } from './authorization/rbac.ts'
 import { builtinResources } from './builtins/resources.ts'
 import { type Answer, type Call, jsonAnswer, type Parts } from './call.ts'
+import { RoleAggregator } from './controllers/aggregation.ts'
 import { CrdKeeper } from './controllers/crds.ts'
 import { EventExpirer } from './controllers/events.ts'
 import { GarbageCollector } from './controllers/garbage.ts'
@@ -23,12 +18,15 @@ import { NamespaceTerminator } from './controllers/namespaces.ts'
 import { crdDefinitionResource } from './crds/crd-resource.ts'
 import { dispatch } from './dispatch.ts'
 import { FaultPlan, type FaultSubject } from './faults.ts'
+import { AccountTokens } from './identity/account-tokens.ts'
+import { administrator, authenticate, type Credentials, type Peer, type User } from './identity/authentication.ts'
+import { Impersonation } from './identity/impersonation.ts'
 import { notFoundPage, Pages } from './pages.ts'
 import { ConnectionFault } from './reachable-body.ts'
 import { Registry } from './registry.ts'
 import { type ParsedRequest, parseRequest, verbOf } from './request.ts'
 import { RequestLog } from './request-log.ts'
-import { reviewResources } from './reviews.ts'
+import { reviewResources } from './reviews/reviews.ts'
 import { badRequest, entityTooLarge, internalError, pathNotFound, StatusError } from './status.ts'
 import { Store } from './storage/store.ts'
 import { createObject } from './verbs/creation.ts'
@@ -43,6 +41,8 @@ export interface ApiServerOptions {
   readonly tokens?: Readonly<Record<string, User>>
   /** Whoever comes without credentials is an administrator. */
   readonly open?: boolean
+  /** `rbac`: by the roles and bindings that there are, as a real server. Default: whoever has credentials may do everything. */
+  readonly authorization?: 'rbac' | 'always-allow'
   readonly clock?: Clock
   /** How much of the past watches can go on from; what is older is answered with 410. */
   readonly history?: { readonly changes?: number; readonly characters?: number }
@@ -59,6 +59,7 @@ export class ApiServer implements Transport {
   readonly #parts: Parts
   readonly #pages: Pages
   readonly #credentials: Credentials
+  readonly #impersonation: Impersonation
   readonly #closing = new AbortController()
 
   constructor(options: ApiServerOptions = {}) {
@@ -72,17 +73,30 @@ export class ApiServer implements Transport {
       pendingCharacters: options.watchers?.pendingCharacters ?? 16 * 1024 * 1024,
       bookmarkIntervalMs: 60_000,
     })
-    this.#credentials = { tokens: new Map(Object.entries(options.tokens ?? {})), isOpen: options.open ?? false }
-    const registry = new Registry([...builtinResources(), crdDefinitionResource, ...reviewResources(this.#credentials)])
+    const isRbac = options.authorization === 'rbac'
+    const authorizer = isRbac ? new RbacAuthorizer(store) : allowKnown
+    const tokens = new AccountTokens(store, clock)
+    this.#credentials = {
+      tokens: new Map(Object.entries(options.tokens ?? {})),
+      accounts: tokens,
+      isOpen: options.open ?? false,
+    }
+    this.#impersonation = new Impersonation(authorizer)
+    const reviews = reviewResources({ credentials: this.#credentials, authorizer, clock })
+    const registry = new Registry([...builtinResources(), crdDefinitionResource, ...reviews])
     const webhooks = new WebhookCaller(createServiceResolver(store))
-    this.#parts = { store, registry, watches, clock, webhooks, hooks: new Hooks(store), closing: this.#closing.signal }
-    this.#pages = new Pages(registry)
+    const hooks = new Hooks(store)
+    const closing = this.#closing.signal
+    this.#parts = { store, registry, watches, clock, webhooks, hooks, authorizer, tokens, closing }
+    this.#pages = new Pages(registry, tokens)
     this.faults = new FaultPlan(clock, () => store.version)
     new GarbageCollector(this.#parts)
     new NamespaceTerminator(this.#parts)
     new CrdKeeper(this.#parts)
     new EventExpirer(this.#parts)
+    new RoleAggregator(this.#parts)
     this.#createNamespaces()
+    if (isRbac) createBootstrapPolicy(this.#parts)
   }
 
   /** The version of the last write. */
@@ -149,7 +163,7 @@ export class ApiServer implements Transport {
     try {
       const parsed = parseRequest(request)
       visit.subject = subjectOf(parsed, '')
-      const user = authenticate(this.#credentials, request.headers?.['authorization'], peer)
+      const user = this.#identify(request, parsed, peer)
       visit.subject = subjectOf(parsed, user.username)
       return await this.#serve(visit, parsed, user)
     } catch (error) {
@@ -157,6 +171,11 @@ export class ApiServer implements Transport {
       if (error instanceof ConnectionFault || signal.aborted) throw error
       return statusAnswer(isTooDeep(error) ? badRequest('exceeded max depth') : internalError(error))
     }
+  }
+
+  #identify({ headers = {} }: TransportRequest, parsed: ParsedRequest, peer: Peer): User {
+    const asker = authenticate(this.#credentials, headers['authorization'], peer)
+    return this.#impersonation.apply(asker, headers, () => attemptOf(parsed))
   }
 
   async #serve(visit: Visit, parsed: ParsedRequest, user: User): Promise<Answer> {
@@ -168,22 +187,20 @@ export class ApiServer implements Transport {
   }
 
   async #route(visit: Visit, { parsed, user, readAt }: Route): Promise<Answer> {
-    const { request, subject, warnings, signal } = visit
+    const { request, warnings, signal } = visit
     const headers = request.headers ?? {}
-    if (parsed.resource === undefined) {
-      authorizePath(user, parsed.method, parsed.path)
-      return this.#pages.answer(parsed, headers)
-    }
+    const { authorizer } = this.#parts
+    if (!authorizer.isExempt(user)) demand(authorizer, user, attemptOf(parsed))
     const path = parsed.resource
+    if (path === undefined) return this.#pages.answer(parsed, headers)
     const resource = this.#parts.registry.find(path.group, path.version, path.plural)
-    if (!isAllowed(user)) authorize(user, { ...path, verb: subject.verb }, resource)
     if (resource === undefined) return notServed(this.#parts.registry, path.group)
     if (resource.warning !== undefined) warnings.push(resource.warning)
     const sent = request.body ?? ''
     const body = textOf(sent)
     const { query } = parsed
     // Spelled out, here and below: spreading into larger objects is slow, and this is done for every request.
-    const { store, registry, watches, clock, webhooks, hooks, closing } = this.#parts
+    const { store, registry, watches, clock, webhooks, hooks, tokens, closing } = this.#parts
     const call: Call = {
       store,
       registry,
@@ -191,6 +208,8 @@ export class ApiServer implements Transport {
       clock,
       webhooks,
       hooks,
+      authorizer,
+      tokens,
       closing,
       resource,
       path,

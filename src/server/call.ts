@@ -1,6 +1,8 @@
 /** One request to a resource on its way through the verbs, and the parts of the server that the verbs work with. */
 import type { Clock } from '../util/clock.ts'
-import type { User } from './authentication.ts'
+import type { Authorizer } from './authorization/authorizer.ts'
+import type { AccountTokens } from './identity/account-tokens.ts'
+import type { User } from './identity/authentication.ts'
 import type { Registry } from './registry.ts'
 import type { ResourcePath } from './request.ts'
 import type { ServedResource } from './resource.ts'
@@ -16,6 +18,8 @@ export interface Parts {
   readonly clock: Clock
   readonly webhooks: WebhookCaller
   readonly hooks: Hooks
+  readonly authorizer: Authorizer
+  readonly tokens: AccountTokens
   /** Aborted when the server is closed: nobody is asked any more in its own name. */
   readonly closing: AbortSignal
 }

@@ -13,7 +13,9 @@ import { remove, removeCollection } from './verbs/delete.ts'
 import { get } from './verbs/get.ts'
 import { list } from './verbs/list.ts'
 import { patch } from './verbs/patch.ts'
+import { matchNamespace } from './verbs/place.ts'
 import { getScale, patchScale, updateScale } from './verbs/scale.ts'
+import { createToken } from './verbs/token.ts'
 import { update } from './verbs/update.ts'
 import { watch } from './verbs/watch.ts'
 import { toWriteOptions } from './webhooks/options.ts'
@@ -33,7 +35,11 @@ const verbs: Readonly<Record<string, Serve>> = {
 }
 
 const partVerbs: Readonly<Record<string, Serve>> = { get, update, patch }
+const tokenVerbs: Readonly<Record<string, Serve>> = { create: createToken }
 const scaleVerbs: Readonly<Record<string, Serve>> = { get: getScale, update: updateScale, patch: patchScale }
+
+/** Subresources that show something else than the object, or make it. */
+const otherParts: Readonly<Record<string, Readonly<Record<string, Serve>>>> = { scale: scaleVerbs, token: tokenVerbs }
 
 /** What a node would have to answer, and there are no nodes. */
 const needsNodes = new Set(['log', 'exec', 'attach', 'portforward', 'proxy', 'ephemeralcontainers', 'resize'])
@@ -78,7 +84,7 @@ function dispatchSubresource(call: Call, verb: string): Answer | Promise<Answer>
   }
   const known = resource.subresources.find(({ name }) => name === subresource)
   if (known === undefined) throw resource.isCustom ? notFound(resource, path.name) : pathNotFound()
-  const serve = (subresource === 'scale' ? scaleVerbs : partVerbs)[verb]
+  const serve = (otherParts[subresource] ?? partVerbs)[verb]
   if (serve === undefined || !known.verbs.includes(verb)) throw methodNotAllowed()
   checkName(path.name)
   return serve(call)
@@ -87,6 +93,7 @@ function dispatchSubresource(call: Call, verb: string): Answer | Promise<Answer>
 async function evaluate(call: Call, verb: string): Promise<Answer> {
   if (verb !== 'create') throw methodNotAllowed()
   const question = await decodeBody(call, 'Ignore')
+  if (call.resource.namespaced) matchNamespace(call, question)
   const reviewer = createReviewer(call, () => ({
     operation: 'CREATE',
     name: question.metadata.name ?? '',

@@ -155,7 +155,7 @@ function placesOf(resource: ServedResource, base: string): Place[] {
   const places: Place[] = [
     { path: collection, resource, verbs: select(collectionVerbs), what: kind, name },
     { path: object, resource, verbs: select(objectVerbs), what: `the specified ${kind}`, name },
-    ...resource.subresources.map((subresource) => ({
+    ...resource.subresources.filter(isDescribed).map((subresource) => ({
       path: `${object}/${subresource.name}`,
       resource,
       subresource,
@@ -167,6 +167,11 @@ function placesOf(resource: ServedResource, base: string): Place[] {
   if (!namespaced) return places
   const everywhere = { path: `${base}/${plural}`, resource, verbs: select(['list']), what: kind }
   return [...places, { ...everywhere, name: `${kind}ForAllNamespaces` }]
+}
+
+/** Questions and their answers are not described anywhere here; a request for a token is one. */
+function isDescribed({ kind }: Subresource): boolean {
+  return kind !== 'TokenRequest'
 }
 
 function toItem(place: Place): JsonObject {

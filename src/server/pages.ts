@@ -3,6 +3,8 @@ import { aggregatedDiscovery, taggedAnswer } from './aggregated-discovery.ts'
 import { builtinDefinitions } from './builtins/types.ts'
 import { type Answer, jsonAnswer } from './call.ts'
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, rootPaths, versionInfo } from './discovery.ts'
+import type { AccountTokens } from './identity/account-tokens.ts'
+import { openidPage } from './identity/openid.ts'
 import { checkRoute, isPrettyRequest, negotiate } from './negotiation.ts'
 import { OpenApi } from './openapi.ts'
 import type { Registry } from './registry.ts'
@@ -24,12 +26,14 @@ interface Known {
 
 export class Pages {
   readonly #registry: Registry
+  readonly #tokens: AccountTokens
 
   /** What was worked out from what is served, as long as nothing else is. */
   #known: Known | undefined
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, tokens: AccountTokens) {
     this.#registry = registry
+    this.#tokens = tokens
   }
 
   answer({ method, path, query }: ParsedRequest, headers: Headers): Answer {
@@ -65,7 +69,7 @@ export class Pages {
       case '/openapi/v2':
         throw notImplemented('OpenAPI v2 is not served yet: /openapi/v3 is')
       default:
-        return this.#group(path)
+        return openidPage(path, this.#tokens, headers) ?? this.#group(path)
     }
   }
 

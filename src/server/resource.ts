@@ -3,8 +3,8 @@
  * Built-in kinds (builtins/) and CRDs (crds/) make these; the verbs work on them without knowing which it is.
  */
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
-import type { User } from './authentication.ts'
 import type { FieldError } from './field-errors.ts'
+import type { User } from './identity/authentication.ts'
 import type { Stored } from './storage/stored.ts'
 
 /** One column of a Table: `kubectl get` shows those of priority 0, `-o wide` all. */

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { KopfError } from '../errors.ts'
 import { CertificateAuthority, type KeyPair } from '../util/certificates.ts'
 import { ApiServer, type ApiServerOptions } from './api-server.ts'
-import { administrator } from './authentication.ts'
 import { type Listener, listen } from './http.ts'
+import { administrator } from './identity/authentication.ts'
 import { toKubeconfig } from './kubeconfig.ts'
 
 export interface StartServerOptions extends ApiServerOptions {

@@ -91,13 +91,18 @@ describe('a token', () => {
 
 describe('a client certificate', () => {
   test('names its user and their groups', async () => {
+    const extra = {
+      'authentication.kubernetes.io/credential-id': [expect.stringMatching(/^X509SHA256=[0-9a-f]{64}$/)],
+    }
     expect(await whoIs(await certificateOf(server, 'joe', ['one', 'two']))).toEqual({
       username: 'joe',
       groups: ['one', 'two', 'system:authenticated'],
+      extra,
     })
     expect(await whoIs(await certificateOf(server, 'system:serviceaccount:default:x'))).toEqual({
       username: 'system:serviceaccount:default:x',
       groups: ['system:authenticated'],
+      extra,
     })
   })
 

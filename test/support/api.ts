@@ -13,6 +13,8 @@ export interface Credentials {
   readonly certPem?: string
   readonly keyPem?: string
   readonly token?: string
+  /** In whose name. */
+  readonly impersonated?: { readonly user: string; readonly groups: readonly string[] }
 }
 
 export interface ApiOptions {
@@ -110,10 +112,12 @@ export class Api {
   }
 
   #headers(options: RequestOptions, payload: Buffer | undefined): http.OutgoingHttpHeaders {
-    const { token } = this.#options.credentials
+    const { token, impersonated } = this.#options.credentials
     return {
       accept: options.accept ?? 'application/json',
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(impersonated === undefined ? {} : { 'impersonate-user': impersonated.user }),
+      ...(impersonated?.groups.length ? { 'impersonate-group': [...impersonated.groups] } : {}),
       ...(payload === undefined ? {} : { 'content-type': options.contentType ?? 'application/json' }),
       ...(payload === undefined ? {} : { 'content-length': payload.length }),
       ...options.headers,

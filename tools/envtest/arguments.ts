@@ -62,10 +62,18 @@ export function toApiServerArgs({ ports, files, auditLog, featureGates, extra }:
   ]
 }
 
+const controllers = [
+  'clusterrole-aggregation-controller',
+  'garbage-collector-controller',
+  'namespace-controller',
+  'serviceaccount-controller',
+  'serviceaccount-token-controller',
+]
+
 export function toControllerManagerArgs(files: Files, featureGates: Readonly<Record<string, boolean>>): string[] {
   return [
     `--kubeconfig=${files.controllerManagerKubeconfig}`,
-    '--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,serviceaccount-token-controller',
+    `--controllers=${controllers.join()}`,
     '--use-service-account-credentials=false',
     `--service-account-private-key-file=${files.serviceAccountKey}`,
     `--root-ca-file=${files.ca}`,

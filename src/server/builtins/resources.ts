@@ -45,6 +45,7 @@ interface Entry {
   readonly hasStatus?: boolean
   readonly hasScale?: boolean
   readonly hasFinalize?: boolean
+  readonly hasToken?: boolean
   readonly verbs?: readonly string[]
   readonly warning?: string
   readonly more?: Pick<ServedResource, 'collection' | 'conversion'>
@@ -106,11 +107,19 @@ function serve(types: Types, { group, version, types: prefix }: GroupEntry, entr
 function subresourcesOf({ kind, ...entry }: Entry, group: string, version: string): Subresource[] {
   const scale = { name: 'scale', kind: 'Scale', group: 'autoscaling', version: 'v1', verbs: subresourceVerbs }
   const status = { name: 'status', kind, group, version, verbs: subresourceVerbs }
+  const token = {
+    name: 'token',
+    kind: 'TokenRequest',
+    group: 'authentication.k8s.io',
+    version: 'v1',
+    verbs: ['create'],
+  }
   const finalize = { name: 'finalize', kind, group, version, verbs: ['update'] }
   return [
     ...(entry.hasFinalize ? [finalize] : []),
     ...(entry.hasScale ? [scale] : []),
     ...(entry.hasStatus ? [status] : []),
+    ...(entry.hasToken ? [token] : []),
   ]
 }
 
@@ -161,7 +170,7 @@ function core(timestamp: () => string): GroupEntry {
       },
       { kind: 'ResourceQuota', shortNames: ['quota'], hasStatus, rules: resourceQuotaRules },
       { kind: 'Secret', rules: secretRules },
-      { kind: 'ServiceAccount', shortNames: ['sa'], rules: serviceAccountRules },
+      { kind: 'ServiceAccount', shortNames: ['sa'], hasToken: true, rules: serviceAccountRules },
       { kind: 'Service', shortNames: ['svc'], categories: all, hasStatus, rules: createServiceRules() },
     ],
   }

@@ -4,8 +4,9 @@
  * later, as the real controllers do: the webhook may have been out of reach.
  */
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
-import type { User } from '../authentication.ts'
 import type { Call, Parts } from '../call.ts'
+import type { User } from '../identity/authentication.ts'
+import { accountGroups, accountUsername } from '../identity/service-accounts.ts'
 import type { DeleteOptions } from '../options.ts'
 import type { ServedResource } from '../resource.ts'
 import { StatusError } from '../status.ts'
@@ -115,8 +116,9 @@ function ifStill({ version }: Stored, change: Change): Change {
 }
 
 function serviceAccount(name: string): User {
+  const namespace = 'kube-system'
   return {
-    username: `system:serviceaccount:kube-system:${name}`,
-    groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
+    username: accountUsername({ namespace, name }),
+    groups: [...accountGroups(namespace), 'system:authenticated'],
   }
 }

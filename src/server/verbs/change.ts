@@ -12,7 +12,7 @@ import { parseVersion } from '../options.ts'
 import { presentObject } from '../present.ts'
 import type { ServedResource } from '../resource.ts'
 import { conflict, internalError, invalidObject, StatusError } from '../status.ts'
-import { parseStored, type Stored } from '../storage/stored.ts'
+import { keyOf, parseStored, type Stored } from '../storage/stored.ts'
 import {
   asStored,
   failIfInvalid,
@@ -35,6 +35,8 @@ export interface Update {
     show(object: KubeObject): KubeObject
     put(object: KubeObject, shown: KubeObject): KubeObject
   }
+  /** Whether whoever asks for it may have what the change makes; throws where not. Controllers need not ask. */
+  readonly guard?: (wished: KubeObject, old: KubeObject) => void
   /** Whether `change` leaves alone what it is given, and the wished state shares nothing with it: then it gets no copy. */
   readonly isFresh?: boolean
   readonly part: Part
@@ -76,6 +78,7 @@ export interface Wish {
 function wishedState(parts: Parts, resource: ServedResource, current: Stored, update: Update): Wish {
   const old = presentObject(resource, current)
   const object = changed(update, update.isFresh ? old : presentObject(resource, current))
+  update.guard?.(object, old)
   checkIdentity(resource, current, update.uid)
   return settleWish(parts, resource, { current, old, object }, update)
 }
@@ -137,25 +140,33 @@ function isReadyToGo({ strategy }: ServedResource, object: KubeObject): boolean 
 }
 
 export function checkIdentity(resource: ServedResource, current: Stored, uid: string | undefined): void {
-  if (!uid || uid === current.uid) return
+  if (uid && uid !== current.uid) throw uidConflict(resource, current, { uid, found: current.uid })
+}
+
+/** An update for one object, where there is another of that name, or none. */
+export function uidConflict(
+  resource: ServedResource,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  { uid, found }: { readonly uid: string; readonly found: string },
+): StatusError {
   const { group, plural, isCustom } = resource
-  const key = `/registry/${isCustom ? `${group}/` : ''}${plural}/${current.key}`
-  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.uid}`
-  throw conflict(
-    resource,
-    current.name,
-    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`,
-  )
+  const key = `/registry/${isCustom ? `${group}/` : ''}${plural}/${keyOf(namespace, name)}`
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${found}`
+  const message = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`
+  return conflict(resource, name, message)
+}
+
+/** The version that an update names; 0 for none. */
+export function parsedVersion({ metadata: { resourceVersion = '' } }: KubeObject): number {
+  const version = parseVersion(resourceVersion)
+  if (version !== undefined) return version
+  // The real server means 400 here and says 500.
+  throw new StatusError(500, '', `strconv.ParseUint: parsing "${resourceVersion}": invalid syntax`)
 }
 
 function checkVersion(resource: ServedResource, object: KubeObject, old: KubeObject): void {
   const { resourceVersion } = object.metadata
-  const version = parseVersion(resourceVersion ?? '')
-  if (version === undefined) {
-    // The real server means 400 here and says 500.
-    throw new StatusError(500, '', `strconv.ParseUint: parsing "${resourceVersion}": invalid syntax`)
-  }
-  if (version === 0) {
+  if (parsedVersion(object) === 0) {
     if (resource.strategy.allowsUnconditionalUpdate) return
     const error = invalid('metadata.resourceVersion', 0, 'must be specified for an update')
     throw invalidObject(resource.group, resource.plural, old.metadata.name!, [error])

@@ -1,5 +1,6 @@
 /** POST to a collection. */
 import { admitCreation } from '../admission.ts'
+import { refuseEscalation } from '../authorization/escalation.ts'
 import type { Answer, Call } from '../call.ts'
 import { decodeBody } from '../decode.ts'
 import { parseWriteOptions } from '../options.ts'
@@ -23,9 +24,9 @@ export async function create(call: Call): Promise<Answer> {
     options: toWriteOptions('CreateOptions', call.query),
     dryRun,
   }))
-  const written =
-    reviewer === undefined && call.resource.converter === undefined
-      ? createObject(call, call.resource, object, dryRun, call.warnings)
-      : await createReviewed(call, object, { reviewer, dryRun })
-  return writtenAnswer(call, 201, written)
+  if (reviewer !== undefined || call.resource.converter !== undefined) {
+    return writtenAnswer(call, 201, await createReviewed(call, object, { reviewer, dryRun }))
+  }
+  refuseEscalation(call, object)
+  return writtenAnswer(call, 201, createObject(call, call.resource, object, dryRun, call.warnings))
 }

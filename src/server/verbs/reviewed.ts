@@ -7,6 +7,7 @@
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import { cloneJson } from '../../util/equality.ts'
 import { admitCreation } from '../admission.ts'
+import { refuseEscalation } from '../authorization/escalation.ts'
 import type { Call } from '../call.ts'
 import { generateName } from '../names.ts'
 import type { DeleteOptions } from '../options.ts'
@@ -27,6 +28,7 @@ export async function createReviewed(call: Call, given: KubeObject, reviewing: R
   const { reviewer = nobody, dryRun } = reviewing
   const wished = await reviewer.mutate(withoutSystemFields(given))
   keepInPlace(call, wished)
+  refuseEscalation(call, wished)
   const { metadata } = wished
   const isGenerated = !metadata.name && !!metadata.generateName
   for (let attempt = 1; ; attempt += 1) {
@@ -131,6 +133,7 @@ async function reviewWish(
   const object = await reviewer.mutate(wished, lens === undefined ? old : lens.show(old))
   if (lens !== undefined) return { current, old, object: lens.put(base, object) }
   keepInPlace(call, object)
+  update.guard?.(object, old)
   return { current, old, object }
 }
 

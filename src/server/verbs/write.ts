@@ -17,7 +17,7 @@ export interface Written {
   readonly isNew: boolean
 }
 
-export function timestamp(parts: Parts): string {
+export function timestamp(parts: Pick<Parts, 'clock'>): string {
   return `${new Date(parts.clock.now()).toISOString().slice(0, 19)}Z`
 }
 

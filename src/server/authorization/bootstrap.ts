@@ -1,0 +1,29 @@
+/** The roles and bindings that people rely on, put into a server that starts with RBAC: `cluster-admin`, `view`, discovery. */
+import type { Parts } from '../call.ts'
+import { createObject } from '../verbs/creation.ts'
+import { bootstrapJson } from './bootstrap.generated.ts'
+import { rbacGroup } from './rbac.ts'
+
+interface Entry {
+  readonly name: string
+  readonly namespace?: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly [field: string]: unknown
+}
+
+export function createBootstrapPolicy(parts: Parts): void {
+  const policy = JSON.parse(bootstrapJson) as Readonly<Record<string, readonly Entry[]>>
+  for (const [plural, entries] of Object.entries(policy)) {
+    const resource = parts.registry.find(rbacGroup, 'v1', plural)!
+    for (const { name, namespace, labels, ...fields } of entries) {
+      const metadata = {
+        name,
+        ...(namespace === undefined ? {} : { namespace }),
+        labels: { 'kubernetes.io/bootstrapping': 'rbac-defaults', ...labels },
+        annotations: { 'rbac.authorization.kubernetes.io/autoupdate': 'true' },
+      }
+      const body = { apiVersion: `${rbacGroup}/v1`, kind: resource.kind, metadata, ...fields }
+      createObject(parts, resource, resource.strategy.decode(body).object, false)
+    }
+  }
+}
