@@ -8,6 +8,7 @@ import type { Manifest } from './manifests.ts'
 export interface EmbeddedOptions {
   readonly port: number
   readonly open?: boolean
+  readonly authorization?: 'rbac' | 'always-allow'
   /** Where to write the kubeconfig; a temporary file that goes with the server by default. */
   readonly kubeconfig?: string | undefined
   readonly manifests: readonly Manifest[]
@@ -35,13 +36,13 @@ export function collect(value: string, values: readonly string[] = []): readonly
 }
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
-  const { port, open = false, kubeconfig, manifests } = options
+  const { port, open = false, authorization = 'always-allow', kubeconfig, manifests } = options
   // Only now: help and version need none of it.
   const [{ startServer }, { loadObjects }] = await Promise.all([
     import('../server/start.ts'),
     import('../server/load.ts'),
   ])
-  const server = await startServer({ port, open, insecure: open })
+  const server = await startServer({ port, open, insecure: open, authorization })
   try {
     const loaded: string[] = []
     for (const { file, objects } of manifests) {

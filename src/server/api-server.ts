@@ -2,6 +2,8 @@
  * The embedded API server without a network: a request in, an answer out. Puts the parts together and walks a request
  * through them: fault plan, who asks, what is asked for, the verb, the record. http.ts puts it behind a port.
  */
+
+import { KopfError } from '../errors.ts'
 import { type Clock, noLongerNeeded, systemClock } from '../util/clock.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
 import { attemptOf } from './authorization/attempt.ts'
@@ -18,7 +20,7 @@ import { NamespaceTerminator } from './controllers/namespaces.ts'
 import { crdDefinitionResource } from './crds/crd-resource.ts'
 import { dispatch } from './dispatch.ts'
 import { FaultPlan, type FaultSubject } from './faults.ts'
-import { AccountTokens } from './identity/account-tokens.ts'
+import { AccountTokens, longestSeconds, serverAudiences } from './identity/account-tokens.ts'
 import { administrator, authenticate, type Credentials, type Peer, type User } from './identity/authentication.ts'
 import { Impersonation } from './identity/impersonation.ts'
 import { notFoundPage, Pages } from './pages.ts'
@@ -29,6 +31,7 @@ import { RequestLog } from './request-log.ts'
 import { reviewResources } from './reviews/reviews.ts'
 import { badRequest, entityTooLarge, internalError, pathNotFound, StatusError } from './status.ts'
 import { Store } from './storage/store.ts'
+import { keyOf } from './storage/stored.ts'
 import { createObject } from './verbs/creation.ts'
 import { warningHeaders } from './warnings.ts'
 import { Watches } from './watches.ts'
@@ -48,6 +51,12 @@ export interface ApiServerOptions {
   readonly history?: { readonly changes?: number; readonly characters?: number }
   /** How much may wait for a watcher that does not read, before it is cut off. */
   readonly watchers?: { readonly pendingChanges?: number; readonly pendingCharacters?: number }
+}
+
+export interface ServiceAccountName {
+  readonly serviceAccount: string
+  /** `default` unless told. */
+  readonly namespace?: string
 }
 
 /** As the real server's: 3 MB. */
@@ -134,6 +143,27 @@ export class ApiServer implements Transport {
   /** From now on, whoever shows this bearer token is this user. */
   addToken(token: string, user: User): void {
     this.#credentials.tokens.set(token, user)
+  }
+
+  /**
+   * A token of a service account that is there, good for as long as anybody tests: by the clock of the server, which may
+   * skip years. Others ask for `serviceaccounts/<name>/token`.
+   */
+  issueToken({ serviceAccount: name, namespace = 'default' }: ServiceAccountName): string {
+    const account = this.#parts.store.collection('serviceaccounts').get(keyOf(namespace, name))
+    if (account === undefined) {
+      throw new KopfError(
+        'KOPF_SERVER_ACCOUNT',
+        `Cannot issue a token for the service account "${namespace}/${name}": there is none; create it before`,
+      )
+    }
+    const { uid } = account
+    return this.#parts.tokens.issue({
+      account: { namespace, name, uid },
+      audiences: serverAudiences,
+      seconds: longestSeconds,
+      bound: {},
+    })
   }
 
   /** In process, with no socket between: the caller is whoever its token says, or an administrator. */

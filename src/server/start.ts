@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { KopfError } from '../errors.ts'
 import { CertificateAuthority, type KeyPair } from '../util/certificates.ts'
-import { ApiServer, type ApiServerOptions } from './api-server.ts'
+import { ApiServer, type ApiServerOptions, type ServiceAccountName } from './api-server.ts'
 import { type Listener, listen } from './http.ts'
 import { administrator } from './identity/authentication.ts'
 import { toKubeconfig } from './kubeconfig.ts'
@@ -18,6 +18,9 @@ export interface StartServerOptions extends ApiServerOptions {
   readonly api?: ApiServer
 }
 
+/** A service account that is there, or anybody with a name, by a certificate. */
+export type KubeconfigUser = ServiceAccountName | { readonly user: string; readonly groups?: readonly string[] }
+
 export interface RunningServer {
   readonly url: string
   /** The authority that signed the server's certificate, in PEM; absent for plain HTTP. */
@@ -28,6 +31,8 @@ export interface RunningServer {
   readonly api: ApiServer
   /** The text of a kubeconfig for an administrator. */
   readonly kubeconfig: string
+  /** The same for somebody else: what they may is told by roles, where the server goes by them. */
+  kubeconfigFor(user: KubeconfigUser): Promise<string>
   /** A client certificate of this server's authority; not for plain HTTP. */
   issueClientCertificate(commonName: string, organizations?: readonly string[]): Promise<KeyPair>
   /** Breaks every connection at once, as a network failure would. */
@@ -111,18 +116,26 @@ function running(api: ApiServer, listener: Listener, { host, authority, token, i
     if (!isShared) api.close()
     return listener.close()
   }
+  const issueClientCertificate = (commonName: string, organizations: readonly string[] = []) => {
+    if (authority !== undefined) return authority.issue({ commonName, organizations })
+    throw new KopfError(
+      'KOPF_SERVER_INSECURE',
+      'Cannot issue a client certificate: the server speaks plain HTTP; start it without `insecure`',
+    )
+  }
   return {
     ...access,
     api,
     kubeconfig: toKubeconfig(access),
-    issueClientCertificate(commonName, organizations = []) {
-      if (authority === undefined) {
-        throw new KopfError(
-          'KOPF_SERVER_INSECURE',
-          'Cannot issue a client certificate: the server speaks plain HTTP; start it without `insecure`',
-        )
+    issueClientCertificate,
+    async kubeconfigFor(user) {
+      const { token: _, ...server } = access
+      if ('serviceAccount' in user) {
+        const { namespace = 'default' } = user
+        return toKubeconfig({ ...server, token: api.issueToken(user), namespace })
       }
-      return authority.issue({ commonName, organizations })
+      const clientCertificate = await issueClientCertificate(user.user, user.groups)
+      return toKubeconfig({ ...server, clientCertificate })
     },
     breakConnections: () => listener.breakConnections(),
     stop,

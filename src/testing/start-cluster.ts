@@ -15,6 +15,11 @@ export interface StartClusterOptions {
   readonly objects?: readonly { readonly apiVersion: string; readonly kind: string; readonly metadata: object }[]
   /** `real`: time passes as it does, for handlers that have timers of their own. Default: `skipping`. */
   readonly clock?: 'skipping' | 'real'
+  /**
+   * `rbac`: what service accounts may do is told by roles, as on a real cluster; see `Cluster.as`. Default: whoever has
+   * credentials may do everything. Of no effect with `real`.
+   */
+  readonly authorization?: 'rbac' | 'always-allow'
   /** A real cluster instead: true for that of the kubeconfig, or a connection. Default: the embedded one. */
   readonly real?: boolean | ConnectionInfo
 }
@@ -31,8 +36,9 @@ export interface StartClusterOptions {
  * ```
  */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
-  const { resources = [], objects = [], real = false, clock = 'skipping' } = options
-  const site = real === false ? openEmbedded({ isSkipping: clock === 'skipping' }) : await openReal(real)
+  const { resources = [], objects = [], real = false, clock = 'skipping', authorization = 'always-allow' } = options
+  const isSkipping = clock === 'skipping'
+  const site = real === false ? openEmbedded({ isSkipping, authorization }) : await openReal(real)
   let definitions: readonly KubeObject[] = []
   const tidy = () => (real === false ? Promise.resolve() : takeBack(site, resources, definitions))
   try {

@@ -1,5 +1,5 @@
 /** `kopf server`: the embedded API server alone, until it is told to stop. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { untilSignal } from '../../util/signals.ts'
 import { collect, portOption, startEmbedded } from '../embedded.ts'
 import { addExamples } from '../help.ts'
@@ -10,6 +10,7 @@ interface ServerOptions {
   readonly kubeconfig?: string
   readonly filename?: readonly string[]
   readonly open?: boolean
+  readonly authorization: 'rbac' | 'always-allow'
 }
 
 export function addServerCommand(program: Command): void {
@@ -32,16 +33,22 @@ export function addServerCommand(program: Command): void {
       collect,
     )
     .option('--open', 'plain HTTP without credentials: everybody on this machine may do everything')
+    .addOption(
+      new Option('--authorization <mode>', 'who may do what: everybody with credentials everything, or as roles say')
+        .choices(['always-allow', 'rbac'])
+        .default('always-allow'),
+    )
   addExamples(command, [
     'kopf server --kubeconfig dev.kubeconfig',
     'kubectl --kubeconfig dev.kubeconfig get namespaces',
   ]).action(async (options: ServerOptions) => run(options))
 }
 
-async function run({ port, kubeconfig, filename = [], open = false }: ServerOptions): Promise<void> {
+async function run(options: ServerOptions): Promise<void> {
+  const { port, kubeconfig, filename = [], open = false, authorization } = options
   const stopped = untilSignal()
   const manifests = await Promise.all(filename.map(readManifest))
-  await using embedded = await startEmbedded({ port, kubeconfig, open, manifests })
+  await using embedded = await startEmbedded({ port, kubeconfig, open, authorization, manifests })
   process.stdout.write(embedded.greeting)
   const signal = await stopped
   process.stdout.write(`\n${signal}: stopped. What the server held is gone.\n`)

@@ -23,7 +23,7 @@ export function missingPermissions(
 function countPermissions(rule: PolicyRule): number {
   const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule
   const perVerb = apiGroups.length * resources.length * Math.max(resourceNames.length, 1) + nonResourceURLs.length
-  return (verbs ?? []).length * perVerb
+  return verbs.length * perVerb
 }
 
 /** Rules of one verb, one resource and at most one name each. */
@@ -33,7 +33,7 @@ function breakDown(rule: PolicyRule): PolicyRule[] {
   const parts: PolicyRule[] = []
   for (const group of apiGroups) {
     for (const resource of resources) {
-      for (const verb of verbs ?? []) {
+      for (const verb of verbs) {
         for (const name of names) {
           parts.push({ verbs: [verb], apiGroups: [group], resources: [resource], resourceNames: name })
         }
@@ -41,7 +41,7 @@ function breakDown(rule: PolicyRule): PolicyRule[] {
     }
   }
   for (const path of nonResourceURLs) {
-    for (const verb of verbs ?? []) parts.push({ verbs: [verb], nonResourceURLs: [path] })
+    for (const verb of verbs) parts.push({ verbs: [verb], nonResourceURLs: [path] })
   }
   return parts
 }

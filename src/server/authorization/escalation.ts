@@ -57,12 +57,17 @@ function checkRole(call: Call, role: Role, old: Role | undefined): void {
   const { name, namespace } = path
   const attempt = { verb: 'escalate', group: rbacGroup, resource: resource.plural, subresource: '', namespace, name }
   if (authorizer.authorize(user, attempt).isAllowed) return
-  demandHeld(call, role, role.rules ?? [])
+  demandHeld(call, role, (role.rules ?? []).map(withVerbs))
   const isAggregated = hasAggregation(role) || (old !== undefined && hasAggregation(old))
   if (isAggregated && findMissing(call, fullAuthority) !== '') {
     const why = 'must have cluster-admin privileges to use the aggregationRule'
     throw forbidden(resource, role.metadata.name ?? '', why)
   }
+}
+
+/** A rule without verbs comes with null: it will be refused, but later. */
+function withVerbs(rule: PolicyRule): PolicyRule {
+  return rule.verbs === null ? { ...rule, verbs: [] } : rule
 }
 
 function hasAggregation({ aggregationRule }: Role): boolean {

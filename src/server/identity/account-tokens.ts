@@ -16,6 +16,9 @@ export const issuer = 'https://kubernetes.default.svc.cluster.local'
 /** Whom tokens are for unless told: this server. */
 export const serverAudiences: readonly string[] = [issuer]
 
+/** No token is good for longer than 136 years. */
+export const longestSeconds: number = 2 ** 32
+
 /** By so much, the clocks of machines may differ. */
 const leewaySeconds = 60
 

@@ -6,12 +6,14 @@ import { parseBody } from '../body.ts'
 import type { Answer, Call } from '../call.ts'
 import { readType } from '../decode.ts'
 import { type FieldError, invalid } from '../field-errors.ts'
-import { type BoundObjects, serverAudiences } from '../identity/account-tokens.ts'
+import { type BoundObjects, longestSeconds, serverAudiences } from '../identity/account-tokens.ts'
+import { decodeMetadata } from '../metadata.ts'
 import { parseWriteOptions } from '../options.ts'
 import { checkAcceptable, objectAnswer } from '../representation.ts'
 import { type Fields, isGiven, readFields, readInteger, readSpec, readText, readTexts } from '../reviews/question.ts'
 import { badRequest, conflict, invalidObject, notFound } from '../status.ts'
 import { keyOf, parseStored, type Stored } from '../storage/stored.ts'
+import { matchNamespace } from './place.ts'
 import { currentOf, timestamp } from './write.ts'
 
 const group = 'authentication.k8s.io'
@@ -38,18 +40,16 @@ async function readRequest(call: Call): Promise<KubeObject> {
     throw badRequest(`${given.kind} in version "${given.version}" cannot be handled as a TokenRequest: ${why}`)
   }
   const { metadata, spec } = (value ?? {}) as { metadata?: unknown; spec?: unknown }
-  const named = readFields(
-    { kind: type.kind, struct: type.kind, path: '', values: { metadata } as never },
-    'metadata',
-    'ObjectMeta',
-  )
-  return { ...type, metadata: { ...named.values }, spec: { ...readSpec(type.kind, spec).values } } as KubeObject
+  const decoded = decodeMetadata(metadata, { version: 'v1', kind: type.kind })
+  const request: KubeObject = { ...type, metadata: decoded.metadata, spec: readSpec(type.kind, spec).values }
+  matchNamespace(call, request)
+  return request
 }
 
 function issue(call: Call, request: KubeObject): KubeObject {
   const { path, resource, tokens } = call
   const { namespace, name } = path
-  checkNames(call, request)
+  checkName(call, request)
   const account = currentOf(call, resource, path)
   const { uid = account.uid } = request.metadata
   if (uid !== account.uid) {
@@ -81,20 +81,17 @@ function issue(call: Call, request: KubeObject): KubeObject {
   }
 }
 
-function checkNames({ path }: Call, { metadata }: KubeObject): void {
-  for (const field of ['name', 'namespace'] as const) {
-    const given = metadata[field] ?? ''
-    if (given === '' || given === path[field]) continue
-    const error = invalid(`metadata.${field}`, given, `must match the service account ${field} if specified`)
-    throw invalidObject(group, type.kind, path.name, [error])
-  }
+function checkName({ path }: Call, { metadata: { name } }: KubeObject): void {
+  if (!name || name === path.name) return
+  const error = invalid('metadata.name', name, 'must match the service account name if specified')
+  throw invalidObject(group, type.kind, path.name, [error])
 }
 
 function checkSeconds(seconds: number): void {
   const at = 'spec.expirationSeconds'
   const errors: FieldError[] = []
   if (seconds < 600) errors.push(invalid(at, seconds, 'may not specify a duration less than 10 minutes'))
-  if (seconds > 2 ** 32) errors.push(invalid(at, seconds, 'may not specify a duration larger than 2^32 seconds'))
+  if (seconds > longestSeconds) errors.push(invalid(at, seconds, 'may not specify a duration larger than 2^32 seconds'))
   if (errors.length > 0) throw invalidObject(group, type.kind, '', errors)
 }
 
