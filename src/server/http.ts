@@ -40,7 +40,9 @@ export async function listen(api: ApiServer, options: ListenOptions): Promise<Li
   })
   // Long-lived watches and idle keep-alive connections are the rule here.
   server.keepAliveTimeout = 180_000
-  server.requestTimeout = 0
+  // But a request has to come in full within the time that the real server gives it: else whoever sends a byte now and then
+  // holds a connection, and what was sent on it, for ever.
+  server.requestTimeout = 60_000
   // Of those that are still shaking hands, the server itself keeps no account.
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {

@@ -3,6 +3,7 @@
  * `ValidateObjectMeta` and `ValidateObjectMetaUpdate`). The errors come in the order of the real server.
  */
 import { type ObjectMeta, type OwnerReference, parseGroupVersion } from '../kube/objects.ts'
+import { once } from '../util/once.ts'
 import { type FieldError, forbidden, formatValue, invalid, quote, required, tooLong } from './field-errors.ts'
 import { type DecodedMetadata, DecodingError, readMetadata } from './metadata-decoding.ts'
 import { labelNameProblems, labelValueProblems, qualifiedNameProblems } from './names.ts'
@@ -92,6 +93,8 @@ export function annotationErrors(
 
 function ownerErrors(owners: readonly OwnerReference[]): FieldError[] {
   const errors: FieldError[] = []
+  // Made once: there may be as many errors as owners, and each shows them all.
+  const list = once(() => `[${owners.map(formatOwner).join(',')}]`)
   let controller: string | undefined
   for (const owner of owners) {
     errors.push(...ownerReferenceErrors(owner))
@@ -99,12 +102,7 @@ function ownerErrors(owners: readonly OwnerReference[]): FieldError[] {
     const name = `${owner.kind}/${owner.name}`
     if (controller !== undefined) {
       const found = `Found "true" in references for ${controller} and ${name}`
-      errors.push(
-        invalidOwner(
-          `[${owners.map(formatOwner).join(',')}]`,
-          `Only one reference can have Controller set to true. ${found}`,
-        ),
-      )
+      errors.push(invalidOwner(list(), `Only one reference can have Controller set to true. ${found}`))
     }
     controller ??= name
   }

@@ -3,7 +3,7 @@
  * Whoever finds that a request cannot be served throws one of these; api-server.ts turns it into the answer.
  */
 import { formatGroupResource, type GroupResource } from '../kube/objects.ts'
-import { type FieldError, formatFieldErrors, quote } from './field-errors.ts'
+import { type FieldError, formatFieldErrors, quote, readableErrors } from './field-errors.ts'
 
 interface StatusDetails {
   readonly name?: string
@@ -108,7 +108,8 @@ export function unsupportedMediaType(message: string): StatusError {
   return new StatusError(415, 'UnsupportedMediaType', message)
 }
 
-export function invalidObject(group: string, kind: string, name: string, errors: readonly FieldError[]): StatusError {
+export function invalidObject(group: string, kind: string, name: string, all: readonly FieldError[]): StatusError {
+  const errors = readableErrors(all)
   const subject = group === '' ? kind : `${kind}.${group}`
   const suffix = errors.length === 0 ? '' : `: ${formatFieldErrors(errors)}`
   return new StatusError(422, 'Invalid', `${subject} ${quote(name)} is invalid${suffix}`, {

@@ -51,8 +51,8 @@ export class Bindings {
   #within(user: User, namespace: string): Grant[] {
     const bySubject = this.#byNamespace.get(namespace)
     if (bySubject === undefined) return []
-    const keys = [`User/${user.username}`, ...user.groups.map((group) => `Group/${group}`)]
-    const found = new Map(keys.flatMap((key) => [...(bySubject.get(key) ?? [])]))
+    const keys = new Set([`User/${user.username}`, ...user.groups.map((group) => `Group/${group}`)])
+    const found = new Map([...keys].flatMap((key) => [...(bySubject.get(key) ?? [])]))
     const sorted = [...found.values()].sort((one, other) => (one.key < other.key ? -1 : 1))
     return sorted.map((binding) => ({ roleRef: binding.roleRef, source: describe(binding, keys) }))
   }
@@ -98,9 +98,9 @@ function subjectKey(binding: Binding, { kind, name, namespace }: Subject): strin
 }
 
 /** It says by which of its subjects somebody is concerned: the first. */
-function describe(binding: Binding, keys: readonly string[]): string {
+function describe(binding: Binding, keys: ReadonlySet<string>): string {
   const { roleRef, namespace, name } = binding
-  const subject = binding.subjects.find((one) => keys.includes(subjectKey(binding, one)))!
+  const subject = binding.subjects.find((one) => keys.has(subjectKey(binding, one)))!
   const isAccount = subject.kind === 'ServiceAccount'
   const who = isAccount ? `${subject.name}/${subject.namespace || namespace}` : subject.name
   const what = namespace === '' ? `ClusterRoleBinding "${name}"` : `RoleBinding "${name}/${namespace}"`

@@ -8,16 +8,28 @@ import { coversPath, type PolicyRule } from './policy-rules.ts'
  */
 const mostPermissions = 100_000
 
+/** And so many words are compared with each other at most. */
+const mostComparisons = 100_000_000
+
 /** Undefined where there are too many to be compared. */
 export function missingPermissions(
   held: readonly PolicyRule[],
   wanted: readonly PolicyRule[],
 ): PolicyRule[] | undefined {
+  const words = countWords(held)
+  if (words * countWords(wanted) > mostComparisons) return undefined
   // Whoever holds a rule as a whole needs not hold each of its parts.
   const rest = wanted.filter((rule) => !held.some((owned) => covers(owned, rule)))
   const total = rest.reduce((sum, rule) => sum + countPermissions(rule), 0)
-  if (total * Math.max(held.length, 1) > mostPermissions * 10 || total > mostPermissions) return undefined
+  if (total > mostPermissions || total * words > mostComparisons) return undefined
   return rest.flatMap(breakDown).filter((part) => !held.some((owned) => covers(owned, part)))
+}
+
+function countWords(rules: readonly PolicyRule[]): number {
+  return rules.reduce(
+    (sum, rule) => sum + Object.values(rule).reduce((count, words) => count + (words?.length ?? 0), 0),
+    0,
+  )
 }
 
 function countPermissions(rule: PolicyRule): number {

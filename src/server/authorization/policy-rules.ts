@@ -1,4 +1,5 @@
 /** The rules in roles: what each allows. Pure; the same words as in a Role. */
+import { trimEnd } from '../../util/text.ts'
 import type { Attempt, PathAttempt, ResourceAttempt } from './attempt.ts'
 
 export interface PolicyRule {
@@ -62,5 +63,5 @@ function allowsPath({ paths }: CompiledRule, { path }: PathAttempt): boolean {
 
 /** Only at its end does a path have a star. */
 export function coversPath(pattern: string, path: string): boolean {
-  return pattern === path || (pattern.endsWith('*') && path.startsWith(pattern.replace(/\*+$/, '')))
+  return pattern === path || (pattern.endsWith('*') && path.startsWith(trimEnd(pattern, '*')))
 }

@@ -184,8 +184,18 @@ function checkField(node: SchemaNode, key: string, value: Json, path: string, pl
   return checkCorrelated(node, value, { path, violations: place.violations, correlation })
 }
 
+const texts = new WeakMap<readonly Json[], ReadonlySet<Json>>()
+
+function textsOf(allowed: readonly Json[]): ReadonlySet<Json> {
+  const known = texts.get(allowed) ?? new Set(allowed)
+  texts.set(allowed, known)
+  return known
+}
+
 /** A whole number of an enum also stands for what becomes it when its fraction is cut off, as Go converts numbers. */
 function isInEnum(allowed: readonly Json[], value: Json): boolean {
+  // Nearly all enums are of texts, and some lists are long.
+  if (typeof value === 'string') return textsOf(allowed).has(value)
   return allowed.some((one) => {
     if (typeof one === 'number' && typeof value === 'number' && Number.isInteger(one)) return one === Math.trunc(value)
     return one !== null && isDeepEqual(one, value)

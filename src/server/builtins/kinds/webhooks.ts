@@ -123,9 +123,11 @@ function checkUrlPath(path: string, urlPath: string): FieldError[] {
 
 function checkVersions(path: string, versions: readonly string[]): FieldError[] {
   if (versions.length === 0) return [required(path, 'must specify one of v1, v1beta1')]
+  const known = new Set<string>()
   const errors = versions.flatMap((version, index) => {
     const at = `${path}[${index}]`
-    if (versions.indexOf(version) < index) return [invalid(at, version, 'duplicate version')]
+    if (known.has(version)) return [invalid(at, version, 'duplicate version')]
+    known.add(version)
     return problemsAt(at, version, label1035Problems(version))
   })
   if (versions.includes('v1') || versions.includes('v1beta1')) return errors
