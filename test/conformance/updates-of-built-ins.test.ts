@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Body, Tree } from '../support/answers.ts'
 import { useCluster } from '../support/cluster.ts'
-import { eventually, expectInvalid, expectStatus, timestamp } from '../support/expectations.ts'
+import { eventually, expectFailure, expectInvalid, expectStatus, timestamp } from '../support/expectations.ts'
 import { configMap, object, pod, podTemplate } from '../support/objects.ts'
 
 const cluster = useCluster()
