@@ -32,7 +32,7 @@ export interface ClusterRequests {
 }
 
 /** What operators are started with to be on a cluster. */
-export type Access = Pick<RunOptions, 'transport' | 'namespaces'> & { readonly connection?: ConnectionInfo }
+type Access = Pick<RunOptions, 'transport' | 'namespaces'> & { readonly connection?: ConnectionInfo }
 
 export interface Site {
   readonly clock: ClusterClock

@@ -138,6 +138,17 @@ describe('a server', { timeout: patienceMs }, () => {
     expect(server.stderr).toBe('')
   })
 
+  test('goes by roles where it is told to', async () => {
+    const server = await start('--authorization', 'rbac')
+    const api = apiFrom(server.kubeconfig)
+    expectStatus(await api.get('/apis/rbac.authorization.k8s.io/v1/clusterroles/view'), 200)
+    const headers = { 'impersonate-user': 'joe' }
+    expect((await api.get('/api/v1/namespaces', {}, { headers })).status).toBe(403)
+    api.close()
+    server.send('SIGTERM')
+    expect(await server.exit).toBe(0)
+  })
+
   test('writes its kubeconfig where it is told, over its own and over nothing', async () => {
     const path = join(folder, 'own.kubeconfig')
     for (const content of [undefined, '', 'its own']) {

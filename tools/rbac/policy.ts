@@ -2,7 +2,7 @@
 
 const root = '/apis/rbac.authorization.k8s.io/v1'
 /** What all of them have. */
-export const bootstrapLabels: string = 'kubernetes.io/bootstrapping=rbac-defaults'
+const bootstrapLabels = 'kubernetes.io/bootstrapping=rbac-defaults'
 
 interface Stored {
   readonly metadata: {
