@@ -3,7 +3,6 @@
  * through them: fault plan, who asks, what is asked for, the verb, the record. http.ts puts it behind a port.
  */
 
-import { KopfError } from '../errors.ts'
 import { type Clock, noLongerNeeded, systemClock } from '../util/clock.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
 import { attemptOf } from './authorization/attempt.ts'
@@ -11,7 +10,7 @@ import { allowKnown, demand } from './authorization/authorizer.ts'
 import { createBootstrapPolicy } from './authorization/bootstrap.ts'
 import { RbacAuthorizer } from './authorization/rbac.ts'
 import { builtinResources } from './builtins/resources.ts'
-import { type Answer, type Call, jsonAnswer, type Parts } from './call.ts'
+import type { Answer, Call, Parts } from './call.ts'
 import { RoleAggregator } from './controllers/aggregation.ts'
 import { CrdKeeper } from './controllers/crds.ts'
 import { EventExpirer } from './controllers/events.ts'
@@ -20,20 +19,20 @@ import { NamespaceTerminator } from './controllers/namespaces.ts'
 import { crdDefinitionResource } from './crds/crd-resource.ts'
 import { dispatch } from './dispatch.ts'
 import { FaultPlan, type FaultSubject } from './faults.ts'
-import { AccountTokens, longestSeconds, serverAudiences } from './identity/account-tokens.ts'
+import { AccountTokens } from './identity/account-tokens.ts'
 import { administrator, authenticate, type Credentials, type Peer, type User } from './identity/authentication.ts'
 import { Impersonation } from './identity/impersonation.ts'
+import { issueLongToken, type ServiceAccountName } from './identity/long-tokens.ts'
 import { notFoundPage, Pages } from './pages.ts'
 import { ConnectionFault } from './reachable-body.ts'
 import { Registry } from './registry.ts'
-import { type ParsedRequest, parseRequest, verbOf } from './request.ts'
+import { type ParsedRequest, parseRequest } from './request.ts'
 import { RequestLog } from './request-log.ts'
 import { reviewResources } from './reviews/reviews.ts'
 import { badRequest, entityTooLarge, internalError, pathNotFound, StatusError } from './status.ts'
 import { Store } from './storage/store.ts'
-import { keyOf } from './storage/stored.ts'
 import { createObject } from './verbs/creation.ts'
-import { warningHeaders } from './warnings.ts'
+import { isTooDeep, nothing, statusAnswer, subjectOf, withWarnings } from './visit.ts'
 import { Watches } from './watches.ts'
 import { WebhookCaller } from './webhooks/call.ts'
 import { Hooks } from './webhooks/hooks.ts'
@@ -51,12 +50,6 @@ export interface ApiServerOptions {
   readonly history?: { readonly changes?: number; readonly characters?: number }
   /** How much may wait for a watcher that does not read, before it is cut off. */
   readonly watchers?: { readonly pendingChanges?: number; readonly pendingCharacters?: number }
-}
-
-export interface ServiceAccountName {
-  readonly serviceAccount: string
-  /** `default` unless told. */
-  readonly namespace?: string
 }
 
 /** As the real server's: 3 MB. */
@@ -149,21 +142,8 @@ export class ApiServer implements Transport {
    * A token of a service account that is there, good for as long as anybody tests: by the clock of the server, which may
    * skip years. Others ask for `serviceaccounts/<name>/token`.
    */
-  issueToken({ serviceAccount: name, namespace = 'default' }: ServiceAccountName): string {
-    const account = this.#parts.store.collection('serviceaccounts').get(keyOf(namespace, name))
-    if (account === undefined) {
-      throw new KopfError(
-        'KOPF_SERVER_ACCOUNT',
-        `Cannot issue a token for the service account "${namespace}/${name}": there is none; create it before`,
-      )
-    }
-    const { uid } = account
-    return this.#parts.tokens.issue({
-      account: { namespace, name, uid },
-      audiences: serverAudiences,
-      seconds: longestSeconds,
-      bound: {},
-    })
+  issueToken(account: ServiceAccountName): string {
+    return issueLongToken(this.#parts, account)
   }
 
   /** In process, with no socket between: the caller is whoever its token says, or an administrator. */
@@ -292,32 +272,6 @@ const never = new AbortController().signal
 const localPeer: Peer = {
   certificate: { commonName: administrator.username, organizations: ['system:masters'] },
 }
-const nothing: FaultSubject = {
-  verb: '',
-  resource: '',
-  subresource: '',
-  namespace: '',
-  name: '',
-  user: '',
-  path: '',
-}
-
-function subjectOf(parsed: ParsedRequest, user: string): FaultSubject {
-  const { method, path, resource } = parsed
-  // What is not a resource is got by its path, never listed or watched.
-  if (resource === undefined) {
-    return { ...nothing, path, user, verb: method === 'GET' || method === 'HEAD' ? 'get' : '' }
-  }
-  const { group, plural, subresource, namespace, name } = resource
-  const verb = verbOf(parsed) ?? ''
-  return { verb, resource: group === '' ? plural : `${plural}.${group}`, subresource, namespace, name, path, user }
-}
-
-/** Bodies are bounded in depth, but patches can pile up what is not; then nothing was stored, for lack of its text. */
-function isTooDeep(error: unknown): boolean {
-  return error instanceof RangeError && error.message === 'Maximum call stack size exceeded'
-}
-
 /** What a built-in group does not have is a path that leads nowhere; in other groups it is no path at all. */
 function notServed(registry: Registry, group: string): Answer {
   if (registry.isBuiltinGroup(group)) throw pathNotFound()
@@ -328,18 +282,6 @@ function textOf(body: string | Uint8Array): string {
   const size = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   if (size > maxBodyBytes) throw entityTooLarge(`limit is ${maxBodyBytes}`)
   return typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.length).toString('utf8')
-}
-
-function statusAnswer(error: StatusError): Answer {
-  const answer = jsonAnswer(error.code, error.toStatus())
-  const retryAfter = error.details?.retryAfterSeconds
-  if (retryAfter === undefined || retryAfter === 0) return answer
-  return { ...answer, headers: { ...answer.headers, 'retry-after': String(retryAfter) } }
-}
-
-function withWarnings(answer: Answer, warnings: readonly string[]): Answer {
-  if (warnings.length === 0) return answer
-  return { ...answer, headers: { ...answer.headers, warning: warningHeaders(warnings) } }
 }
 
 async function* once(text: string): AsyncGenerator<Uint8Array, void, undefined> {

@@ -2,9 +2,10 @@
 import { randomBytes } from 'node:crypto'
 import { KopfError } from '../errors.ts'
 import { CertificateAuthority, type KeyPair } from '../util/certificates.ts'
-import { ApiServer, type ApiServerOptions, type ServiceAccountName } from './api-server.ts'
+import { ApiServer, type ApiServerOptions } from './api-server.ts'
 import { type Listener, listen } from './http.ts'
 import { administrator } from './identity/authentication.ts'
+import type { ServiceAccountName } from './identity/long-tokens.ts'
 import { toKubeconfig } from './kubeconfig.ts'
 
 export interface StartServerOptions extends ApiServerOptions {
