@@ -10,6 +10,8 @@ export interface EmbeddedOptions {
   readonly open?: boolean
   /** Where to write the kubeconfig; a temporary file that goes with the server by default. */
   readonly kubeconfig?: string | undefined
+  /** Where what the server holds is kept; nowhere by default. */
+  readonly dataDir?: string | undefined
   readonly manifests: readonly Manifest[]
 }
 
@@ -30,22 +32,30 @@ export function portOption(): Option {
     })
 }
 
+export function dataDirOption(): Option {
+  return new Option(
+    '--data-dir <directory>',
+    'keep what the server holds in this directory, and go on from what is there',
+  )
+}
+
 export function collect(value: string, values: readonly string[] = []): readonly string[] {
   return [...values, value]
 }
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
-  const { port, open = false, kubeconfig, manifests } = options
+  const { port, open = false, kubeconfig, dataDir, manifests } = options
   // Only now: help and version need none of it.
   const [{ startServer }, { loadObjects }] = await Promise.all([
     import('../server/start.ts'),
     import('../server/load.ts'),
   ])
-  const server = await startServer({ port, open, insecure: open })
+  const server = await startServer({ port, open, insecure: open, ...(dataDir === undefined ? {} : { dataDir }) })
   try {
     const loaded: string[] = []
     for (const { file, objects } of manifests) {
-      loaded.push(...(await loadObjects(server.api, objects).catch((error) => rethrowFrom(file, error))))
+      const loading = loadObjects(server.api, objects, { leavesPresent: dataDir !== undefined })
+      loaded.push(...(await loading.catch((error) => rethrowFrom(file, error))))
     }
     // Last, so that nothing that fails leaves it behind.
     const written = await writeKubeconfig(server.kubeconfig, kubeconfig)

@@ -4,6 +4,7 @@
  */
 import { type Clock, noLongerNeeded, systemClock } from '../util/clock.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
+import { failureAnswer, inOneChunk, withWarnings } from './answering.ts'
 import {
   administrator,
   authenticate,
@@ -15,7 +16,7 @@ import {
   type User,
 } from './authentication.ts'
 import { builtinResources } from './builtins/resources.ts'
-import { type Answer, type Call, jsonAnswer, type Parts } from './call.ts'
+import type { Answer, Call, Parts } from './call.ts'
 import { CrdKeeper } from './controllers/crds.ts'
 import { EventExpirer } from './controllers/events.ts'
 import { GarbageCollector } from './controllers/garbage.ts'
@@ -23,16 +24,20 @@ import { NamespaceTerminator } from './controllers/namespaces.ts'
 import { crdDefinitionResource } from './crds/crd-resource.ts'
 import { dispatch } from './dispatch.ts'
 import { FaultPlan, type FaultSubject } from './faults.ts'
+import { whenKept } from './kept-answers.ts'
 import { notFoundPage, Pages } from './pages.ts'
 import { ConnectionFault } from './reachable-body.ts'
 import { Registry } from './registry.ts'
 import { type ParsedRequest, parseRequest, verbOf } from './request.ts'
 import { RequestLog } from './request-log.ts'
 import { reviewResources } from './reviews.ts'
-import { badRequest, entityTooLarge, internalError, pathNotFound, StatusError } from './status.ts'
+import { entityTooLarge, pathNotFound, StatusError } from './status.ts'
+import type { Data } from './storage/data.ts'
+import { toLimits } from './storage/history.ts'
+import { type Keepsakes, noKeepsakes } from './storage/keepsakes.ts'
 import { Store } from './storage/store.ts'
 import { createObject } from './verbs/creation.ts'
-import { warningHeaders } from './warnings.ts'
+import { isTaken } from './verbs/write.ts'
 import { Watches } from './watches.ts'
 import { WebhookCaller } from './webhooks/call.ts'
 import { Hooks } from './webhooks/hooks.ts'
@@ -60,13 +65,13 @@ export class ApiServer implements Transport {
   readonly #pages: Pages
   readonly #credentials: Credentials
   readonly #closing = new AbortController()
+  readonly #data: Data | undefined
 
-  constructor(options: ApiServerOptions = {}) {
+  /** With data, it goes on from what that holds, and keeps everything there: see `open`. */
+  constructor(options: ApiServerOptions = {}, data?: Data) {
     const clock = options.clock ?? systemClock
-    const store = new Store({
-      changes: options.history?.changes ?? 10_000,
-      characters: options.history?.characters ?? 64 * 1024 * 1024,
-    })
+    const store = data?.store ?? new Store(toLimits(options.history))
+    this.#data = data
     const watches = new Watches(store, clock, {
       pendingChanges: options.watchers?.pendingChanges ?? 10_000,
       pendingCharacters: options.watchers?.pendingCharacters ?? 16 * 1024 * 1024,
@@ -75,14 +80,24 @@ export class ApiServer implements Transport {
     this.#credentials = { tokens: new Map(Object.entries(options.tokens ?? {})), isOpen: options.open ?? false }
     const registry = new Registry([...builtinResources(), crdDefinitionResource, ...reviewResources(this.#credentials)])
     const webhooks = new WebhookCaller(createServiceResolver(store))
-    this.#parts = { store, registry, watches, clock, webhooks, hooks: new Hooks(store), closing: this.#closing.signal }
+    const others = { keepsakes: data?.keepsakes ?? noKeepsakes, closing: this.#closing.signal }
+    this.#parts = { store, registry, watches, clock, webhooks, hooks: new Hooks(store), ...others }
     this.#pages = new Pages(registry)
     this.faults = new FaultPlan(clock, () => store.version)
     new GarbageCollector(this.#parts)
     new NamespaceTerminator(this.#parts)
     new CrdKeeper(this.#parts)
     new EventExpirer(this.#parts)
+    // The definitions first: whoever follows the others has to know what is served.
+    if (data !== undefined) store.announce(crdDefinitionResource.collection)
     this.#createNamespaces()
+  }
+
+  /** A server that keeps what it holds in a directory, and goes on from what is there. */
+  static async open({ dataDir, ...options }: ApiServerOptions & { readonly dataDir: string }): Promise<ApiServer> {
+    // Only now: most servers keep nothing.
+    const { openData } = await import('./storage/data.ts')
+    return new ApiServer(options, await openData(dataDir, toLimits(options.history), options.clock))
   }
 
   /** The version of the last write. */
@@ -95,11 +110,17 @@ export class ApiServer implements Transport {
     this.#parts.store.compact()
   }
 
-  /** Ends all watches, in good order, and the connections to webhooks. */
-  close(): void {
+  /** Ends all watches, in good order, and the connections to webhooks. Resolves when what was changed is kept. */
+  close(): Promise<void> {
     this.#parts.watches.endAll()
     this.#closing.abort(noLongerNeeded)
     this.#parts.webhooks.close()
+    return this.#data?.close() ?? Promise.resolve()
+  }
+
+  /** What is known again when a server is opened on the same directory. */
+  get keepsakes(): Keepsakes {
+    return this.#parts.keepsakes
   }
 
   /** How many watches are open. */
@@ -128,7 +149,7 @@ export class ApiServer implements Transport {
     const headers = request.headers ?? {}
     const peer = headers['authorization'] === undefined ? localPeer : {}
     const { status, headers: answered, body } = await this.answer(request, peer, signal ?? never)
-    return { status, headers: answered, body: typeof body === 'string' ? once(body) : body }
+    return { status, headers: answered, body: typeof body === 'string' ? inOneChunk(body) : body }
   }
 
   /** Rejects only with a ConnectionFault of the plan, or where the client went away: then there is no answer. */
@@ -153,9 +174,8 @@ export class ApiServer implements Transport {
       visit.subject = subjectOf(parsed, user.username)
       return await this.#serve(visit, parsed, user)
     } catch (error) {
-      if (error instanceof StatusError) return statusAnswer(error)
-      if (error instanceof ConnectionFault || signal.aborted) throw error
-      return statusAnswer(isTooDeep(error) ? badRequest('exceeded max depth') : internalError(error))
+      if (error instanceof ConnectionFault || (signal.aborted && !(error instanceof StatusError))) throw error
+      return failureAnswer(error)
     }
   }
 
@@ -163,7 +183,10 @@ export class ApiServer implements Transport {
     const { subject, signal } = visit
     const strike = this.faults.strike(subject)
     await strike?.before(signal)
-    const answer = await this.#route(visit, { parsed, user, readAt: strike?.readAt })
+    const route = { parsed, user, readAt: strike?.readAt }
+    const isOfObjects = this.#data !== undefined && parsed.resource !== undefined
+    const serve = () => this.#route(visit, route)
+    const answer = await (isOfObjects ? whenKept(this.#parts.store, parsed.method === 'GET', serve) : serve())
     return this.faults.release(answer, subject, { strike, signal })
   }
 
@@ -183,7 +206,7 @@ export class ApiServer implements Transport {
     const body = textOf(sent)
     const { query } = parsed
     // Spelled out, here and below: spreading into larger objects is slow, and this is done for every request.
-    const { store, registry, watches, clock, webhooks, hooks, closing } = this.#parts
+    const { store, registry, watches, clock, webhooks, hooks, keepsakes, closing } = this.#parts
     const call: Call = {
       store,
       registry,
@@ -191,6 +214,7 @@ export class ApiServer implements Transport {
       clock,
       webhooks,
       hooks,
+      keepsakes,
       closing,
       resource,
       path,
@@ -217,6 +241,7 @@ export class ApiServer implements Transport {
   #createNamespaces(): void {
     const resource = this.#parts.registry.find('', 'v1', 'namespaces')!
     for (const name of ['default', 'kube-node-lease', 'kube-public', 'kube-system']) {
+      if (isTaken(this.#parts, resource, { name })) continue
       const { object } = resource.strategy.decode({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
       createObject(this.#parts, resource, object, false)
     }
@@ -264,11 +289,6 @@ function subjectOf(parsed: ParsedRequest, user: string): FaultSubject {
   return { verb, resource: group === '' ? plural : `${plural}.${group}`, subresource, namespace, name, path, user }
 }
 
-/** Bodies are bounded in depth, but patches can pile up what is not; then nothing was stored, for lack of its text. */
-function isTooDeep(error: unknown): boolean {
-  return error instanceof RangeError && error.message === 'Maximum call stack size exceeded'
-}
-
 /** What a built-in group does not have is a path that leads nowhere; in other groups it is no path at all. */
 function notServed(registry: Registry, group: string): Answer {
   if (registry.isBuiltinGroup(group)) throw pathNotFound()
@@ -279,20 +299,4 @@ function textOf(body: string | Uint8Array): string {
   const size = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   if (size > maxBodyBytes) throw entityTooLarge(`limit is ${maxBodyBytes}`)
   return typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.length).toString('utf8')
-}
-
-function statusAnswer(error: StatusError): Answer {
-  const answer = jsonAnswer(error.code, error.toStatus())
-  const retryAfter = error.details?.retryAfterSeconds
-  if (retryAfter === undefined || retryAfter === 0) return answer
-  return { ...answer, headers: { ...answer.headers, 'retry-after': String(retryAfter) } }
-}
-
-function withWarnings(answer: Answer, warnings: readonly string[]): Answer {
-  if (warnings.length === 0) return answer
-  return { ...answer, headers: { ...answer.headers, warning: warningHeaders(warnings) } }
-}
-
-async function* once(text: string): AsyncGenerator<Uint8Array, void, undefined> {
-  yield Buffer.from(text)
 }

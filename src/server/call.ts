@@ -4,6 +4,7 @@ import type { User } from './authentication.ts'
 import type { Registry } from './registry.ts'
 import type { ResourcePath } from './request.ts'
 import type { ServedResource } from './resource.ts'
+import type { Keepsakes } from './storage/keepsakes.ts'
 import type { Store } from './storage/store.ts'
 import type { Watches } from './watches.ts'
 import type { WebhookCaller } from './webhooks/call.ts'
@@ -16,6 +17,8 @@ export interface Parts {
   readonly clock: Clock
   readonly webhooks: WebhookCaller
   readonly hooks: Hooks
+  /** What the server has to know again in its next life, beside the objects. */
+  readonly keepsakes: Keepsakes
   /** Aborted when the server is closed: nobody is asked any more in its own name. */
   readonly closing: AbortSignal
 }

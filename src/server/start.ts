@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { KopfError } from '../errors.ts'
 import { CertificateAuthority, type KeyPair } from '../util/certificates.ts'
+import { systemClock } from '../util/clock.ts'
 import { ApiServer, type ApiServerOptions } from './api-server.ts'
 import { administrator } from './authentication.ts'
 import { type Listener, listen } from './http.ts'
@@ -14,6 +15,8 @@ export interface StartServerOptions extends ApiServerOptions {
   readonly host?: string
   /** Plain HTTP instead of HTTPS. Tokens can be read on the way: only for this machine. */
   readonly insecure?: boolean
+  /** Where what the server holds is kept, to go on from the next time; made where it is not there. By default nothing is kept. */
+  readonly dataDir?: string
   /** Serves another server's objects and faults; then its own options count. By default a new one is made. */
   readonly api?: ApiServer
 }
@@ -51,22 +54,56 @@ const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
  */
 export async function startServer(options: StartServerOptions = {}): Promise<RunningServer> {
   const { host = '127.0.0.1', port = 0, insecure = false } = options
-  const api = options.api ?? new ApiServer(options)
-  if (api.isOpen && !loopback.has(host)) {
+  if ((options.api?.isOpen ?? options.open) && !loopback.has(host)) {
     throw new KopfError(
       'KOPF_SERVER_OPEN',
       `Cannot start an open API server on "${host}": everybody could change everything; listen on 127.0.0.1 or require credentials`,
     )
   }
-  const token = api.isOpen ? undefined : randomBytes(24).toString('base64url')
-  if (token !== undefined) api.addToken(token, administrator)
-  const authority = insecure ? undefined : await CertificateAuthority.create('kopf-embedded-authority')
-  const tls = await tlsOf(authority, host)
-  const listener = await listen(api, { host, port, ...tls }).catch((error) => {
-    throw cannotListen(host, port, error)
-  })
-  return running(api, listener, { host, authority, token, isShared: options.api !== undefined })
+  const api = options.api ?? (await createApi(options))
+  try {
+    const token = api.isOpen ? undefined : tokenOf(api)
+    if (token !== undefined) api.addToken(token, administrator)
+    const authority = insecure ? undefined : await authorityOf(api)
+    const tls = await tlsOf(authority, host)
+    const listener = await listen(api, { host, port, ...tls }).catch((error) => {
+      throw cannotListen(host, port, error)
+    })
+    return running(api, listener, { host, authority, token, isShared: options.api !== undefined })
+  } catch (error) {
+    if (options.api === undefined) await api.close()
+    throw error
+  }
 }
+
+async function createApi({ dataDir, ...options }: StartServerOptions): Promise<ApiServer> {
+  return dataDir === undefined ? new ApiServer(options) : ApiServer.open({ ...options, dataDir })
+}
+
+/** The same as in earlier lives of the server, so that a kubeconfig goes on being good. */
+function tokenOf({ keepsakes }: ApiServer): string {
+  const known = keepsakes.recall('administrator-token')
+  if (known !== undefined) return known
+  const token = randomBytes(24).toString('base64url')
+  keepsakes.remember('administrator-token', token)
+  return token
+}
+
+/** Also the same; a new one when it has less than a month to go. */
+async function authorityOf({ keepsakes }: ApiServer): Promise<CertificateAuthority> {
+  const known = keepsakes.recall('authority')
+  if (known !== undefined) {
+    const { pair, until } = JSON.parse(known) as { pair: KeyPair; until: number }
+    if (until > systemClock.now()) return CertificateAuthority.load(pair)
+  }
+  const authority = await CertificateAuthority.create('kopf-embedded-authority', { lifetimeMs: authorityLifetimeMs })
+  const until = systemClock.now() + authorityLifetimeMs - 30 * dayMs
+  keepsakes.remember('authority', JSON.stringify({ pair: await authority.exportPair(), until }))
+  return authority
+}
+
+const dayMs = 24 * 3_600_000
+const authorityLifetimeMs = 365 * dayMs
 
 const listenProblems: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken by another program; choose another one, or 0 for any that is free',
@@ -107,9 +144,10 @@ function running(api: ApiServer, listener: Listener, { host, authority, token, i
     ...(authority === undefined ? {} : { ca: authority.caPem }),
     ...(token === undefined ? {} : { token }),
   }
-  const stop = () => {
-    if (!isShared) api.close()
-    return listener.close()
+  const stop = async () => {
+    const closed = isShared ? undefined : api.close()
+    await listener.close()
+    await closed
   }
   return {
     ...access,

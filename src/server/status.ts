@@ -125,6 +125,12 @@ export function internalError(error: unknown): StatusError {
   return new StatusError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] })
 }
 
+/** The change has not happened, and can be tried again: the disk may take it then. */
+export function cannotKeep(why: string): StatusError {
+  const message = `Internal error occurred: the change cannot be kept: ${why}`
+  return new StatusError(500, 'InternalError', message, { causes: [{ message: why }], retryAfterSeconds: 1 })
+}
+
 export function notImplemented(message: string): StatusError {
   return new StatusError(501, 'NotImplemented', message)
 }

@@ -86,7 +86,8 @@ export class WatchStream {
 
   /** To be called for every change of the collection, in order. */
   hear(change: Change): void {
-    if (this.#isEnding) return
+    // What the watch began with may be kept, and told of, only now.
+    if (this.#isEnding || change.version <= this.#version) return
     this.#version = change.version
     const event = this.#eventOf(change)
     if (event === undefined) return

@@ -56,7 +56,7 @@ export function openEmbedded({ isSkipping }: { readonly isSkipping: boolean }): 
     kubeconfig: () => door.open(),
     async close() {
       await door.close()
-      server.close()
+      await server.close()
     },
   }
 }

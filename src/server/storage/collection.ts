@@ -26,6 +26,10 @@ export class Collection {
     return this.#objects.get(key)
   }
 
+  values(): Iterable<Stored> {
+    return this.#objects.values()
+  }
+
   /** In the order of keys, as the real server lists; only those in the namespace, or all for ''. */
   list(namespace: string): readonly Stored[] {
     const keys = this.#keys()
@@ -68,6 +72,23 @@ export class Collection {
     if (change.type !== 'MODIFIED') this.#sorted = undefined
     this.#listed = undefined
     this.history.add(change)
+  }
+
+  /** Of the last change alone: it has turned out that it cannot be kept. */
+  undo(change: Change): void {
+    const { current, previous, type } = change
+    if (previous === undefined) this.#objects.delete(current.key)
+    else this.#objects.set(current.key, previous)
+    if (type !== 'MODIFIED') this.#sorted = undefined
+    this.#listed = undefined
+    this.history.undo(change)
+  }
+
+  /** One that was there before the history begins. */
+  restore(stored: Stored): void {
+    this.#objects.set(stored.key, stored)
+    this.#sorted = undefined
+    this.#listed = undefined
   }
 
   #keys(): readonly string[] {
