@@ -54,6 +54,8 @@ async function findChain(
     const length = wanted?.length ?? (await disk.size(segmentName(number)))
     const head = await readHead(disk, number, length)
     if (head === undefined) {
+      // The one after it says how much of it was kept.
+      if (wanted !== undefined) throw damaged(disk, segmentName(number), 0, whatIsWrong)
       log.warn(`Removing "${segmentName(number)}" from the data: a crash has left it before anything was kept in it`)
       continue
     }
