@@ -42,7 +42,17 @@ const isQuick = flags.quick ?? false
 
 /** How much is done. The real server does about 500 writes a second, so its share decides how long all takes. */
 const sizes = isQuick
-  ? { rounds: 1, starts: 1, single: 100, many: 600, watched: 300, listed: 2000, inProcess: 2000, kept: 5000, crowd: 20 }
+  ? {
+      rounds: 1,
+      starts: 1,
+      single: 100,
+      many: 600,
+      watched: 300,
+      listed: 2000,
+      inProcess: 2000,
+      kept: 5000,
+      crowd: 100,
+    }
   : {
       rounds: 3,
       starts: 5,

@@ -31,11 +31,17 @@ export class EventExpirer {
   #expire(): void {
     this.#written.sort((one, other) => one.time - other.time)
     const limit = this.#parts.clock.now() - lifetimeMs
-    const kept = this.#written.findIndex(({ time }) => time > limit)
-    const expired = this.#written.splice(0, kept < 0 ? this.#written.length : kept)
-    for (const { key, version } of expired) {
-      const current = this.#parts.store.collection(collection).get(key)
-      if (current?.version === version) this.#parts.store.remove(current)
+    let count = 0
+    try {
+      for (const { key, version, time } of this.#written) {
+        if (time > limit) break
+        const current = this.#parts.store.collection(collection).get(key)
+        if (current?.version === version) this.#parts.store.remove(current)
+        count += 1
+      }
+    } finally {
+      // What the store has refused has its turn the next time.
+      this.#written.splice(0, count)
     }
   }
 }

@@ -13,7 +13,7 @@ import {
   renameSync,
   writeSync,
 } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import { KopfError } from '../../errors.ts'
 import { cannotUse } from './damage.ts'
 import type { Keepsakes } from './keepsakes.ts'
@@ -32,7 +32,7 @@ const marker = 'kopf-data'
 export function openDirectory(path: string): DataDirectory {
   const folder = resolve(path)
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    makeFolder(folder)
     const isNew = checkContents(folder)
     chmodSync(folder, 0o700)
     const unlock = lock(folder)
@@ -46,6 +46,16 @@ export function openDirectory(path: string): DataDirectory {
   } catch (error) {
     if (error instanceof KopfError) throw error
     throw cannotUse(folder, explain(error as NodeJS.ErrnoException), error)
+  }
+}
+
+function makeFolder(folder: string): void {
+  const first = mkdirSync(folder, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  // A directory that is gone after a loss of power keeps nothing.
+  for (let made = folder; ; made = dirname(made)) {
+    syncNames(dirname(made))
+    if (made === first) return
   }
 }
 
