@@ -95,7 +95,6 @@ export class ApiServer implements Transport {
 
   /** A server that keeps what it holds in a directory, and goes on from what is there. */
   static async open({ dataDir, ...options }: ApiServerOptions & { readonly dataDir: string }): Promise<ApiServer> {
-    // Only now: most servers keep nothing.
     const { openData } = await import('./storage/data.ts')
     return new ApiServer(options, await openData(dataDir, toLimits(options.history), options.clock))
   }
@@ -183,9 +182,8 @@ export class ApiServer implements Transport {
     const { subject, signal } = visit
     const strike = this.faults.strike(subject)
     await strike?.before(signal)
-    const route = { parsed, user, readAt: strike?.readAt }
     const isOfObjects = this.#data !== undefined && parsed.resource !== undefined
-    const serve = () => this.#route(visit, route)
+    const serve = () => this.#route(visit, { parsed, user, readAt: strike?.readAt })
     const answer = await (isOfObjects ? whenKept(this.#parts.store, parsed.method === 'GET', serve) : serve())
     return this.faults.release(answer, subject, { strike, signal })
   }

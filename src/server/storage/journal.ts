@@ -105,19 +105,25 @@ export class Journal implements Ledger {
   async #recover(): Promise<void> {
     const { clock, log, store } = this.#parts
     const { signal } = this.#closing
-    while (!signal.aborted) {
+    for (let isWell = false; !isWell; ) {
       await clock.sleep(patienceMs, signal).catch(() => {})
       if (signal.aborted) return
-      try {
-        await this.#segments.write([])
-        break
-      } catch {
-        await this.#segments.abandon()
-      }
+      isWell = await this.#tryAgain()
     }
+    if (signal.aborted) return
     this.#problem = undefined
     log.info('The data directory can be written to again')
     store.onWritable()
+  }
+
+  async #tryAgain(): Promise<boolean> {
+    try {
+      await this.#segments.write([])
+      return true
+    } catch {
+      await this.#segments.abandon()
+      return false
+    }
   }
 
   /** In the middle of the work, and not beside it: a file is closed, and the next write begins another. */
