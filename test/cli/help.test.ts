@@ -97,6 +97,10 @@ describe('a slip of the pen', () => {
     ],
     [['dev', 'a.ts', '--crds'], "error: option '--crds' cannot be used without '--cluster'.\n(see --help)\n"],
     [
+      ['dev', 'a.ts', '--cluster', '--data-dir', 'data'],
+      "error: option '--data-dir' cannot be used with '--cluster'.\n(see --help)\n",
+    ],
+    [
       ['dev', 'a.ts', '--cluster', '--port', '1'],
       "error: option '--port' cannot be used with '--cluster'.\n(see --help)\n",
     ],
