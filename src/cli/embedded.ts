@@ -1,6 +1,7 @@
 /** The embedded API server for a command: started, filled from files, introduced to people. For `server` and `run`. */
 import { InvalidArgumentError, Option } from 'commander'
 import { KopfError } from '../errors.ts'
+import { type ControllerChoice, chooseControllers, controllerNames } from '../server/controllers/life/names.ts'
 import type { RunningServer } from '../server/start.ts'
 import { writeKubeconfig } from './kubeconfig-file.ts'
 import type { Manifest } from './manifests.ts'
@@ -10,6 +11,8 @@ export interface EmbeddedOptions {
   readonly open?: boolean
   /** Where to write the kubeconfig; a temporary file that goes with the server by default. */
   readonly kubeconfig?: string | undefined
+  /** Those that bring built-in kinds to life. */
+  readonly controllers?: readonly ControllerChoice[] | undefined
   readonly manifests: readonly Manifest[]
 }
 
@@ -30,18 +33,34 @@ export function portOption(): Option {
     })
 }
 
+export function controllersOption(when: string = ''): Option {
+  const what = 'bring built-in kinds to life: "all", or some of'
+  const how = 'with those they need; "-" before a name leaves one out'
+  return new Option('--controllers <names>', `${when}${what} ${controllerNames.join(',')}, ${how}`).argParser(
+    (text) => {
+      const names = text.split(',') as ControllerChoice[]
+      try {
+        chooseControllers(names)
+        return names
+      } catch (error) {
+        throw new InvalidArgumentError(`${(error as Error).message}.`)
+      }
+    },
+  )
+}
+
 export function collect(value: string, values: readonly string[] = []): readonly string[] {
   return [...values, value]
 }
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
-  const { port, open = false, kubeconfig, manifests } = options
+  const { port, open = false, kubeconfig, controllers = [], manifests } = options
   // Only now: help and version need none of it.
   const [{ startServer }, { loadObjects }] = await Promise.all([
     import('../server/start.ts'),
     import('../server/load.ts'),
   ])
-  const server = await startServer({ port, open, insecure: open })
+  const server = await startServer({ port, open, insecure: open, controllers })
   try {
     const loaded: string[] = []
     for (const { file, objects } of manifests) {

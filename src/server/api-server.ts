@@ -20,6 +20,7 @@ import { CrdKeeper } from './controllers/crds.ts'
 import { EventExpirer } from './controllers/events.ts'
 import { GarbageCollector } from './controllers/garbage.ts'
 import { NamespaceTerminator } from './controllers/namespaces.ts'
+import { type OptionalControllers, startOptional } from './controllers/optional.ts'
 import { crdDefinitionResource } from './crds/crd-resource.ts'
 import { dispatch } from './dispatch.ts'
 import { FaultPlan, type FaultSubject } from './faults.ts'
@@ -38,7 +39,7 @@ import { WebhookCaller } from './webhooks/call.ts'
 import { Hooks } from './webhooks/hooks.ts'
 import { createServiceResolver } from './webhooks/services.ts'
 
-export interface ApiServerOptions {
+export interface ApiServerOptions extends OptionalControllers {
   /** Bearer tokens and whom they stand for. Without any, and without `open`, nobody but certificates gets in. */
   readonly tokens?: Readonly<Record<string, User>>
   /** Whoever comes without credentials is an administrator. */
@@ -60,6 +61,9 @@ export class ApiServer implements Transport {
   readonly #pages: Pages
   readonly #credentials: Credentials
   readonly #closing = new AbortController()
+
+  /** Until the optional controllers are loaded, nobody is answered. Undefined where there are none. */
+  readonly #starting: Promise<void> | undefined
 
   constructor(options: ApiServerOptions = {}) {
     const clock = options.clock ?? systemClock
@@ -83,6 +87,7 @@ export class ApiServer implements Transport {
     new CrdKeeper(this.#parts)
     new EventExpirer(this.#parts)
     this.#createNamespaces()
+    this.#starting = startOptional(this.#parts, options)
   }
 
   /** The version of the last write. */
@@ -146,6 +151,7 @@ export class ApiServer implements Transport {
 
   async #receive(visit: Visit, peer: Peer): Promise<Answer> {
     const { request, signal } = visit
+    if (this.#starting !== undefined) await this.#starting
     try {
       const parsed = parseRequest(request)
       visit.subject = subjectOf(parsed, '')

@@ -51,7 +51,8 @@ const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
  */
 export async function startServer(options: StartServerOptions = {}): Promise<RunningServer> {
   const { host = '127.0.0.1', port = 0, insecure = false } = options
-  const api = options.api ?? new ApiServer(options)
+  const authority = insecure ? undefined : await CertificateAuthority.create('kopf-embedded-authority')
+  const api = options.api ?? new ApiServer({ ...(authority && { ca: authority.caPem }), ...options })
   if (api.isOpen && !loopback.has(host)) {
     throw new KopfError(
       'KOPF_SERVER_OPEN',
@@ -60,7 +61,6 @@ export async function startServer(options: StartServerOptions = {}): Promise<Run
   }
   const token = api.isOpen ? undefined : randomBytes(24).toString('base64url')
   if (token !== undefined) api.addToken(token, administrator)
-  const authority = insecure ? undefined : await CertificateAuthority.create('kopf-embedded-authority')
   const tls = await tlsOf(authority, host)
   const listener = await listen(api, { host, port, ...tls }).catch((error) => {
     throw cannotListen(host, port, error)

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ApiServer } from '../server/api-server.ts'
+import { ApiServer, type ApiServerOptions } from '../server/api-server.ts'
 import { type RunningServer, startServer } from '../server/start.ts'
 import { systemClock } from '../util/clock.ts'
 import type { Transport } from '../util/transport.ts'
@@ -23,12 +23,16 @@ const hourMs = 3_600_000
 const waitAtMostMs = 4000
 const pollMs = 5
 
-export function openEmbedded({ isSkipping }: { readonly isSkipping: boolean }): Site {
+export interface EmbeddedOptions extends Pick<ApiServerOptions, 'controllers'> {
+  readonly isSkipping: boolean
+}
+
+export function openEmbedded({ isSkipping, ...options }: EmbeddedOptions): Site {
   let isFaulty = false
   const timing = isSkipping
     ? skipTime({ isOccupied: () => server.webhookCalls > 0, isFaulty: () => isFaulty })
     : takeTime()
-  const server = new ApiServer({ clock: timing.clock })
+  const server = new ApiServer({ ...options, clock: timing.clock })
   const token = randomBytes(16).toString('hex')
   server.addToken(token, operator)
   const faults: ClusterFaults = {
