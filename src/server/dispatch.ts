@@ -16,6 +16,7 @@ import { patch } from './verbs/patch.ts'
 import { getScale, patchScale, updateScale } from './verbs/scale.ts'
 import { update } from './verbs/update.ts'
 import { watch } from './verbs/watch.ts'
+import { currentOf } from './verbs/write.ts'
 import { toWriteOptions } from './webhooks/options.ts'
 import { createReviewer } from './webhooks/reviewer.ts'
 
@@ -35,8 +36,16 @@ const verbs: Readonly<Record<string, Serve>> = {
 const partVerbs: Readonly<Record<string, Serve>> = { get, update, patch }
 const scaleVerbs: Readonly<Record<string, Serve>> = { get: getScale, update: updateScale, patch: patchScale }
 
-/** What a node would have to answer, and there are no nodes. */
-const needsNodes = new Set(['log', 'exec', 'attach', 'portforward', 'proxy', 'ephemeralcontainers', 'resize'])
+/** What a node would have to answer, and why there is no answer. */
+const needsNodes: Readonly<Record<string, string>> = {
+  log: 'so they log nothing',
+  exec: 'so a command has nowhere to run',
+  attach: 'so there is no process to attach to',
+  portforward: 'so nobody listens on their ports',
+  proxy: 'so nobody listens on their ports',
+  ephemeralcontainers: 'so none can be added',
+  resize: 'so none can be resized',
+}
 
 export function dispatch(call: Call, method: string): Answer | Promise<Answer> {
   const { resource, path, query } = call
@@ -73,8 +82,10 @@ function misplaced({ isCustom }: ServedResource): Answer {
 function dispatchSubresource(call: Call, verb: string): Answer | Promise<Answer> {
   const { resource, path } = call
   const { subresource } = path
-  if (resource.plural === 'pods' && needsNodes.has(subresource)) {
-    throw notImplemented(`pods/${subresource} needs a node that runs the pod: the embedded server has none`)
+  if (resource.group === '' && resource.plural === 'pods' && needsNodes[subresource] !== undefined) {
+    currentOf(call, resource, path)
+    const why = `the embedded server keeps pods and runs no containers, ${needsNodes[subresource]}`
+    throw notImplemented(`pods/${subresource} is not served: ${why}; use a cluster with nodes for it`)
   }
   const known = resource.subresources.find(({ name }) => name === subresource)
   if (known === undefined) throw resource.isCustom ? notFound(resource, path.name) : pathNotFound()

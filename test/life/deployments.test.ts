@@ -32,10 +32,15 @@ test('a deployment gets a replica set, pods on a node, and becomes available', a
 test('a new template is rolled out step by step, never with fewer or more pods than allowed', async () => {
   await using cluster = await startCluster({ controllers: ['deployments'] })
   const strategy = { type: 'RollingUpdate', rollingUpdate: { maxSurge: 1, maxUnavailable: 0 } }
-  await cluster.create(deployments, deployment({ replicas: 3, strategy, template: template({ pod: 'ready after 10s' }) }))
+  await cluster.create(
+    deployments,
+    deployment({ replicas: 3, strategy, template: template({ pod: 'ready after 10s' }) }),
+  )
   await rolledOut(cluster)
   const seen: number[][] = []
-  await cluster.patch(deployments, 'web', { spec: { template: template({ pod: 'ready after 10s', image: 'nginx:2' }) } })
+  await cluster.patch(deployments, 'web', {
+    spec: { template: template({ pod: 'ready after 10s', image: 'nginx:2' }) },
+  })
   await cluster.until(deployments, 'web', (object) => {
     const { replicas = 0, availableReplicas = 0 } = object.status
     seen.push([replicas, availableReplicas])
@@ -46,7 +51,9 @@ test('a new template is rolled out step by step, never with fewer or more pods t
     expect(available).toBeGreaterThanOrEqual(3)
   }
   const sets = await cluster.list(replicaSets)
-  expect(sets.map(({ spec, metadata }) => [metadata.annotations['deployment.kubernetes.io/revision'], spec.replicas]).sort()).toEqual([
+  expect(
+    sets.map(({ spec, metadata }) => [metadata.annotations['deployment.kubernetes.io/revision'], spec.replicas]).sort(),
+  ).toEqual([
     ['1', 0],
     ['2', 3],
   ])
@@ -61,14 +68,19 @@ test('going back to an old template takes its replica set again, under a new rev
     await rolledOut(cluster)
   }
   const sets = await cluster.list(replicaSets)
-  const annotations = sets.map(({ metadata }) => metadata.annotations).find((one) => one['deployment.kubernetes.io/revision'] === '3')
+  const annotations = sets
+    .map(({ metadata }) => metadata.annotations)
+    .find((one) => one['deployment.kubernetes.io/revision'] === '3')
   expect(annotations['deployment.kubernetes.io/revision-history']).toBe('1')
   expect(sets).toHaveLength(2)
 })
 
 test('those that are created anew have no old pod left before the first new one', async () => {
   await using cluster = await startCluster({ controllers: ['deployments'] })
-  await cluster.create(deployments, deployment({ replicas: 2, strategy: { type: 'Recreate' }, template: template({ pod: 'stop after 10s' }) }))
+  await cluster.create(
+    deployments,
+    deployment({ replicas: 2, strategy: { type: 'Recreate' }, template: template({ pod: 'stop after 10s' }) }),
+  )
   await rolledOut(cluster)
   await cluster.patch(deployments, 'web', { spec: { template: template({ image: 'nginx:2' }) } })
   const images = new Set<string>()
@@ -81,7 +93,9 @@ test('while it is paused nothing is rolled out, and scaling still works', async 
   await using cluster = await startCluster({ controllers: ['deployments'] })
   await cluster.create(deployments, deployment({ replicas: 1 }))
   await rolledOut(cluster)
-  await cluster.patch(deployments, 'web', { spec: { paused: true, replicas: 2, template: template({ image: 'nginx:2' }) } })
+  await cluster.patch(deployments, 'web', {
+    spec: { paused: true, replicas: 2, template: template({ image: 'nginx:2' }) },
+  })
   const { status } = await cluster.until(deployments, 'web', ({ status }) => status.availableReplicas === 2)
   expect(condition(status, 'Progressing')).toMatchObject({ status: 'Unknown', reason: 'DeploymentPaused' })
   expect((await podsOf(cluster, 'app=web')).map(({ spec }) => spec.containers[0].image)).toEqual(['nginx:1', 'nginx:1'])
@@ -91,8 +105,15 @@ test('while it is paused nothing is rolled out, and scaling still works', async 
 
 test('pods that never become ready end in an exceeded deadline', async () => {
   await using cluster = await startCluster({ controllers: ['deployments'] })
-  await cluster.create(deployments, deployment({ progressDeadlineSeconds: 60, template: template({ pod: 'never ready' }) }))
-  const { status } = await cluster.until(deployments, 'web', ({ status }) => condition(status, 'Progressing')?.status === 'False')
+  await cluster.create(
+    deployments,
+    deployment({ progressDeadlineSeconds: 60, template: template({ pod: 'never ready' }) }),
+  )
+  const { status } = await cluster.until(
+    deployments,
+    'web',
+    ({ status }) => condition(status, 'Progressing')?.status === 'False',
+  )
   expect(condition(status, 'Progressing').reason).toBe('ProgressDeadlineExceeded')
   expect(condition(status, 'Available')).toMatchObject({ status: 'False', reason: 'MinimumReplicasUnavailable' })
 })
@@ -106,7 +127,9 @@ test('old replica sets are kept as many as the history is long', async () => {
   }
   await rolledOut(cluster)
   await cluster.settled()
-  const revisions = (await cluster.list(replicaSets)).map(({ metadata }) => metadata.annotations['deployment.kubernetes.io/revision'])
+  const revisions = (await cluster.list(replicaSets)).map(
+    ({ metadata }) => metadata.annotations['deployment.kubernetes.io/revision'],
+  )
   expect(revisions.sort()).toEqual(['3', '4'])
 })
 

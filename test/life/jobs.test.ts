@@ -19,7 +19,9 @@ test('a job completes, with its pods counted and kept', async () => {
     ['Complete', 'CompletionsReached'],
   ])
   const pods = await podsOf(cluster, 'job-name=work')
-  expect(pods.map(({ status, metadata }) => [status.phase, metadata.finalizers])).toEqual(Array(3).fill(['Succeeded', undefined]))
+  expect(pods.map(({ status, metadata }) => [status.phase, metadata.finalizers])).toEqual(
+    Array(3).fill(['Succeeded', undefined]),
+  )
 })
 
 test('a job that fails too often has failed', async () => {
@@ -109,7 +111,10 @@ test('what restarts by itself is counted by its restarts', async () => {
 test('a cron job makes a job each minute, and keeps as many as it wants', async () => {
   await using cluster = await startCluster({ controllers: ['cronjobs'] })
   const jobTemplate = { spec: job().spec }
-  await cluster.create(cronJobs, { name: 'tick', spec: { schedule: '* * * * *', successfulJobsHistoryLimit: 2, jobTemplate } })
+  await cluster.create(cronJobs, {
+    name: 'tick',
+    spec: { schedule: '* * * * *', successfulJobsHistoryLimit: 2, jobTemplate },
+  })
   await cluster.clock.advance('5m')
   const made = await cluster.list(jobs)
   expect(made.length).toBeLessThanOrEqual(3)
@@ -125,7 +130,10 @@ test('a cron job makes a job each minute, and keeps as many as it wants', async 
 test('a cron job that forbids it does not start a second job beside the first', async () => {
   await using cluster = await startCluster({ controllers: ['cronjobs'] })
   const jobTemplate = { spec: job({}, 'run').spec }
-  await cluster.create(cronJobs, { name: 'tick', spec: { schedule: '* * * * *', concurrencyPolicy: 'Forbid', jobTemplate } })
+  await cluster.create(cronJobs, {
+    name: 'tick',
+    spec: { schedule: '* * * * *', concurrencyPolicy: 'Forbid', jobTemplate },
+  })
   await cluster.clock.advance('5m')
   expect(await cluster.list(jobs)).toHaveLength(1)
 })
@@ -133,7 +141,10 @@ test('a cron job that forbids it does not start a second job beside the first', 
 test('a cron job that replaces deletes the first job', async () => {
   await using cluster = await startCluster({ controllers: ['cronjobs'] })
   const jobTemplate = { spec: job({}, 'run').spec }
-  await cluster.create(cronJobs, { name: 'tick', spec: { schedule: '* * * * *', concurrencyPolicy: 'Replace', jobTemplate } })
+  await cluster.create(cronJobs, {
+    name: 'tick',
+    spec: { schedule: '* * * * *', concurrencyPolicy: 'Replace', jobTemplate },
+  })
   await cluster.clock.advance('3m')
   expect(await cluster.list(jobs)).toHaveLength(1)
   const { status } = await cluster.get(cronJobs, 'tick')

@@ -68,6 +68,7 @@ export function isAvailable(pod: Pod, minReadySeconds: number, nowMs: number): b
 
 /** When the next of them will have been ready for long enough; undefined where none will. */
 export function nextAvailable(pods: readonly Pod[], minReadySeconds: number, nowMs: number): number | undefined {
+  if (minReadySeconds === 0) return undefined
   const due = pods
     .map((pod) => readySince(pod))
     .flatMap((sinceMs) => (sinceMs === undefined ? [] : [sinceMs + minReadySeconds * 1000]))

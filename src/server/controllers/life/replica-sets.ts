@@ -61,7 +61,7 @@ export class ReplicaSetController {
     const missing = set.spec.replicas - pods.length
     try {
       for (let made = 0; made < Math.min(missing, burst); made += 1) await this.#create(set)
-      const surplus = [...pods].sort(byDispensability).slice(0, Math.min(Math.max(-missing, 0), burst))
+      const surplus = missing < 0 ? [...pods].sort(byDispensability).slice(0, Math.min(-missing, burst)) : []
       for (const pod of surplus) await this.#delete(set, pod)
       if (Math.abs(missing) > burst) this.#queue.add(`${set.metadata.namespace}/${set.metadata.name}`)
       return undefined

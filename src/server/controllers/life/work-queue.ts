@@ -35,7 +35,7 @@ export class WorkQueue {
     this.#alarms = new Alarms(parts.clock, (key) => this.add(key), parts.closing)
   }
 
-  /** Soon, and never inside the write that is the reason. */
+  /** Soon, and never in the turn of the write that is the reason. */
   add(key: string): void {
     this.#waiting.add(key)
     if (this.#workers === mostWorkers || this.#parts.closing.aborted) return
@@ -51,7 +51,8 @@ export class WorkQueue {
   async #work(): Promise<void> {
     // A clock that skips time must not do so while something is to be done.
     const over = this.#parts.clock.attend?.('call')
-    await Promise.resolve()
+    // In the next turn: what is written at once is looked at once.
+    await nextTurn()
     for (let key = this.#next(); key !== undefined; key = this.#next()) {
       this.#active.add(key)
       await this.#attempt(key)
