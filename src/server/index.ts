@@ -1,6 +1,7 @@
 /** `kopf/server`: the embedded API server, to be started alone or used in process. For development and tests. */
 export { ApiServer, type ApiServerOptions } from './api-server.ts'
 export type { User } from './authentication.ts'
+export type { ControllerChoice, ControllerName } from './controllers/life/names.ts'
 export type { Fault, FaultEffect, FaultMatch, FaultOptions, FaultPlan } from './faults.ts'
 export { toKubeconfig } from './kubeconfig.ts'
 export type { RequestFilter, RequestLog, RequestRecord } from './request-log.ts'

@@ -1,7 +1,7 @@
 /** What a namespace, a service and a claim get on the embedded server with controllers. */
 import { startCluster } from 'kopf/testing'
 import { expect, test } from 'vitest'
-import { deployment, template } from './manifests.ts'
+import { deployment, type Loose, template } from './manifests.ts'
 
 const claims = ['v1', 'persistentvolumeclaims'] as const
 const volumes = ['v1', 'persistentvolumes'] as const
@@ -42,10 +42,10 @@ test('a service leads to the pods that it selects, as they become ready', async 
   await cluster.settled()
   const [slice] = await cluster.list(slices)
   expect(slice!.metadata.labels).toMatchObject({ 'kubernetes.io/service-name': 'web' })
-  expect(slice!.endpoints.map(({ conditions }: any) => conditions.ready)).toEqual([false, false])
+  expect(slice!.endpoints.map(({ conditions }: Loose) => conditions.ready)).toEqual([false, false])
   await cluster.clock.advance('1m')
   const [ready] = await cluster.list(slices)
-  expect(ready!.endpoints.map(({ conditions }: any) => conditions.ready)).toEqual([true, true])
+  expect(ready!.endpoints.map(({ conditions }: Loose) => conditions.ready)).toEqual([true, true])
   expect(ready!.ports).toEqual([{ name: '', port: 8080, protocol: 'TCP' }])
   const { subsets } = await cluster.get(['v1', 'endpoints'], 'web')
   expect(subsets[0].addresses).toHaveLength(2)

@@ -1,18 +1,18 @@
 /** Deployments on the embedded server with controllers: what an operator that creates one gets to see. */
 import { type Cluster, startCluster } from 'kopf/testing'
 import { expect, test } from 'vitest'
-import { condition, deployment, podsOf, template } from './manifests.ts'
+import { condition, deployment, type Loose, podsOf, template } from './manifests.ts'
 
 const deployments = ['apps/v1', 'deployments'] as const
 const replicaSets = ['apps/v1', 'replicasets'] as const
 
-const isRolledOut = ({ status, spec, metadata }: Record<string, any>): boolean =>
+const isRolledOut = ({ status, spec, metadata }: Loose): boolean =>
   status?.observedGeneration === metadata.generation &&
   status.updatedReplicas === spec.replicas &&
   status.replicas === spec.replicas &&
   status.availableReplicas === spec.replicas
 
-async function rolledOut(cluster: Cluster, name = 'web'): Promise<Record<string, any>> {
+async function rolledOut(cluster: Cluster, name = 'web'): Promise<Loose> {
   return cluster.until(deployments, name, isRolledOut)
 }
 
@@ -52,7 +52,9 @@ test('a new template is rolled out step by step, never with fewer or more pods t
   }
   const sets = await cluster.list(replicaSets)
   expect(
-    sets.map(({ spec, metadata }) => [metadata.annotations['deployment.kubernetes.io/revision'], spec.replicas]).sort(),
+    sets
+      .map(({ spec, metadata }) => [metadata.annotations!['deployment.kubernetes.io/revision'], spec.replicas])
+      .sort(),
   ).toEqual([
     ['1', 0],
     ['2', 3],
@@ -70,8 +72,8 @@ test('going back to an old template takes its replica set again, under a new rev
   const sets = await cluster.list(replicaSets)
   const annotations = sets
     .map(({ metadata }) => metadata.annotations)
-    .find((one) => one['deployment.kubernetes.io/revision'] === '3')
-  expect(annotations['deployment.kubernetes.io/revision-history']).toBe('1')
+    .find((one) => one!['deployment.kubernetes.io/revision'] === '3')
+  expect(annotations!['deployment.kubernetes.io/revision-history']).toBe('1')
   expect(sets).toHaveLength(2)
 })
 
@@ -128,7 +130,7 @@ test('old replica sets are kept as many as the history is long', async () => {
   await rolledOut(cluster)
   await cluster.settled()
   const revisions = (await cluster.list(replicaSets)).map(
-    ({ metadata }) => metadata.annotations['deployment.kubernetes.io/revision'],
+    ({ metadata }) => metadata.annotations!['deployment.kubernetes.io/revision'],
   )
   expect(revisions.sort()).toEqual(['3', '4'])
 })

@@ -1,12 +1,12 @@
 /** Jobs and cron jobs on the embedded server with controllers. */
 import { startCluster } from 'kopf/testing'
 import { expect, test } from 'vitest'
-import { condition, job, podsOf } from './manifests.ts'
+import { condition, job, type Loose, podsOf } from './manifests.ts'
 
 const jobs = ['batch/v1', 'jobs'] as const
 const cronJobs = ['batch/v1', 'cronjobs'] as const
 
-const isOver = ({ status }: Record<string, any>): boolean =>
+const isOver = ({ status }: Loose): boolean =>
   condition(status, 'Complete')?.['status'] === 'True' || condition(status, 'Failed')?.['status'] === 'True'
 
 test('a job completes, with its pods counted and kept', async () => {
@@ -14,7 +14,7 @@ test('a job completes, with its pods counted and kept', async () => {
   await cluster.create(jobs, job({ completions: 3, parallelism: 2 }))
   const { status } = await cluster.until(jobs, 'work', isOver)
   expect(status).toMatchObject({ succeeded: 3, ready: 0, terminating: 0, uncountedTerminatedPods: {} })
-  expect(status.conditions.map(({ type, reason }: any) => [type, reason])).toEqual([
+  expect(status.conditions.map(({ type, reason }: Loose) => [type, reason])).toEqual([
     ['SuccessCriteriaMet', 'CompletionsReached'],
     ['Complete', 'CompletionsReached'],
   ])
@@ -119,7 +119,7 @@ test('a cron job makes a job each minute, and keeps as many as it wants', async 
   const made = await cluster.list(jobs)
   expect(made.length).toBeLessThanOrEqual(3)
   for (const { metadata } of made) {
-    const scheduled = metadata.annotations['batch.kubernetes.io/cronjob-scheduled-timestamp']
+    const scheduled = metadata.annotations!['batch.kubernetes.io/cronjob-scheduled-timestamp']!
     expect(metadata.name).toBe(`tick-${Date.parse(scheduled) / 60_000}`)
   }
   const { status } = await cluster.get(cronJobs, 'tick')

@@ -2,7 +2,7 @@
 import type { Cluster } from 'kopf/testing'
 
 // biome-ignore lint/suspicious/noExplicitAny: what comes back is looked at as it is.
-type Loose = Record<string, any>
+export type Loose = Record<string, any>
 
 interface TemplateOptions {
   readonly app?: string

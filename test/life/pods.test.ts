@@ -1,7 +1,7 @@
 /** Pods on the embedded server with controllers: how they behave, where nothing runs, and what is said of that. */
 import { startCluster } from 'kopf/testing'
 import { expect, test } from 'vitest'
-import { condition, podsOf, template } from './manifests.ts'
+import { condition, type Loose, podsOf, template } from './manifests.ts'
 
 const pods = ['v1', 'pods'] as const
 const nodes = ['v1', 'nodes'] as const
@@ -22,7 +22,7 @@ test('a pod is put on the node, started, and ready', async () => {
   expect(spec.nodeName).toBe('embedded')
   expect(status).toMatchObject({ phase: 'Running', hostIP: '192.0.2.1' })
   expect(status.podIP).toMatch(/^10\.244\./)
-  expect(status.conditions.map(({ type }: any) => type)).toEqual([
+  expect(status.conditions.map(({ type }: Loose) => type)).toEqual([
     'PodReadyToStartContainers',
     'Initialized',
     'Ready',
