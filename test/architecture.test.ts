@@ -113,6 +113,21 @@ test('nobody needs the testing kit, and it looks into no more of a run than what
   expect(new Set(known)).toEqual(new Set(['running/insights.ts']))
 })
 
+test('the optional controllers of the server are loaded by nobody until they are asked for', () => {
+  const isOptional = (path: string) => path.startsWith('server/controllers/life/') && !path.endsWith('/names.ts')
+  const users = sources
+    .filter(({ path }) => !isOptional(path))
+    .flatMap(({ path, text, imports }) =>
+      valueImports(text, imports)
+        .filter(
+          (target) => isOptional(target) && !text.includes(`await import('./${target.split('/').slice(2).join('/')}')`),
+        )
+        .map((target) => `${path} -> ${target}`),
+    )
+  expect(users).toEqual([])
+  expect(sources.filter(({ path }) => isOptional(path)).length).toBeGreaterThan(20)
+})
+
 test('the words of Kubernetes need no platform: kube imports no node module', () => {
   const offenders = sources.filter(
     ({ room, imports }) => room === 'kube' && imports.some((one) => one.startsWith('node:')),

@@ -34,19 +34,19 @@ export function portOption(): Option {
 }
 
 export function controllersOption(when: string = ''): Option {
-  const what = 'bring built-in kinds to life: "all", or some of'
-  const how = 'with those they need; "-" before a name leaves one out'
-  return new Option('--controllers <names>', `${when}${what} ${controllerNames.join(',')}, ${how}`).argParser(
-    (text) => {
-      const names = text.split(',') as ControllerChoice[]
-      try {
-        chooseControllers(names)
-        return names
-      } catch (error) {
-        throw new InvalidArgumentError(`${(error as Error).message}.`)
-      }
-    },
-  )
+  const what = `bring built-in kinds to life: "all", or, with commas between, some of ${controllerNames.join(', ')}`
+  const how = 'each with those it needs; a minus before a name leaves one out'
+  return new Option('--controllers <names>', `${when}${what}; ${how}`).argParser(parseControllers)
+}
+
+function parseControllers(text: string): readonly ControllerChoice[] {
+  const names = text.split(',') as ControllerChoice[]
+  try {
+    chooseControllers(names)
+    return names
+  } catch (error) {
+    throw new InvalidArgumentError(`${(error as Error).message}.`)
+  }
 }
 
 export function collect(value: string, values: readonly string[] = []): readonly string[] {

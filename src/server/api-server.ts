@@ -249,15 +249,7 @@ const never = new AbortController().signal
 const localPeer: Peer = {
   certificate: { commonName: administrator.username, organizations: ['system:masters'] },
 }
-const nothing: FaultSubject = {
-  verb: '',
-  resource: '',
-  subresource: '',
-  namespace: '',
-  name: '',
-  user: '',
-  path: '',
-}
+const nothing: FaultSubject = { verb: '', resource: '', subresource: '', namespace: '', name: '', user: '', path: '' }
 
 function subjectOf(parsed: ParsedRequest, user: string): FaultSubject {
   const { method, path, resource } = parsed

@@ -68,6 +68,15 @@ test('a claim is bound to a volume that is made for it, and takes it along', asy
   await cluster.untilGone(volumes, spec.volumeName)
 })
 
+test('a class that somebody has made the default is taken by claims that name none', async () => {
+  await using cluster = await startCluster({ controllers: ['persistentvolumeclaims'] })
+  const annotations = { 'storageclass.kubernetes.io/is-default-class': 'true' }
+  await cluster.create(classes, { name: 'zoned', annotations, provisioner: 'example.com/disks' })
+  await cluster.create(claims, claim())
+  const { spec } = await cluster.until(claims, 'data', ({ status }) => status.phase === 'Bound')
+  expect(spec.storageClassName).toBe('zoned')
+})
+
 test('a volume that is to be kept is released', async () => {
   await using cluster = await startCluster({ controllers: ['persistentvolumeclaims'] })
   await cluster.create(classes, { name: 'kept', provisioner: 'example.com/disks', reclaimPolicy: 'Retain' })

@@ -7,7 +7,7 @@ import { type ApiTarget, callApi } from '../../../tools/envtest/api.ts'
 // biome-ignore lint/suspicious/noExplicitAny: objects as they come.
 type Loose = Record<string, any>
 
-export const nodeName = 'embedded'
+const nodeName = 'embedded'
 
 export class Hand implements AsyncDisposable {
   readonly #target: ApiTarget

@@ -48,7 +48,7 @@ export function toDaemonPod(set: DaemonSet, node: Node, hash: string): Pod {
 }
 
 /** Where the template's own selector and affinity let it be. */
-export function isWantedOn(set: DaemonSet, node: Node): boolean {
+function isWantedOn(set: DaemonSet, node: Node): boolean {
   const pod = { spec: { ...set.spec.template.spec, tolerations: [...(given(set) ?? []), ...tolerated] } }
   return objection(pod as unknown as Pod, node) === undefined
 }
@@ -58,7 +58,7 @@ function given({ spec }: DaemonSet): readonly object[] | undefined {
 }
 
 /** On which node it is, or is to be. */
-export function nodeOf({ spec }: Pod): string | undefined {
+function nodeOf({ spec }: Pod): string | undefined {
   if (spec.nodeName) return spec.nodeName
   const terms = /"metadata\.name","operator":"In","values":\["([^"]+)"\]/.exec(JSON.stringify(spec.affinity ?? {}))
   return terms?.[1]

@@ -42,7 +42,7 @@ export function revisionOf({ metadata }: KubeObject): number {
 }
 
 /** "Infinity", in the words of the API. */
-export const noDeadline: number = 2 ** 31 - 1
+const noDeadline = 2 ** 31 - 1
 
 export function hasDeadline({ spec }: Deployment): boolean {
   return spec.progressDeadlineSeconds !== undefined && spec.progressDeadlineSeconds !== noDeadline

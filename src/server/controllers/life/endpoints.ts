@@ -4,7 +4,7 @@ import { isFinished, isReady, isTerminating } from './pods-of-sets.ts'
 import { controllerReference } from './reading.ts'
 import type { Pod } from './shapes.ts'
 
-export interface ServicePort {
+interface ServicePort {
   readonly name?: string
   readonly port: number
   readonly targetPort?: number | string

@@ -20,7 +20,7 @@ export function hasFailed({ spec }: Job, pod: Pod): boolean {
   return spec.podReplacementPolicy !== 'Failed' && isTerminating(pod) && pod.status.phase !== 'Succeeded'
 }
 
-export function indexOf({ metadata }: Pod): number {
+function indexOf({ metadata }: Pod): number {
   return Number(metadata.annotations?.[indexKey] ?? -1)
 }
 
@@ -42,7 +42,7 @@ export function newlyFinished(job: Job, pods: readonly Pod[]): Tally {
 }
 
 /** How many have succeeded: indexes where they are numbered, pods otherwise. */
-export function succeededIn(job: Job, pods: readonly Pod[]): number {
+function succeededIn(job: Job, pods: readonly Pod[]): number {
   if (!isIndexed(job)) return (job.status.succeeded ?? 0) + newlyFinished(job, pods).succeeded.length
   return completedIndexes(job, pods).size
 }

@@ -55,7 +55,7 @@ export function isReady(pod: Pod): boolean {
 }
 
 /** Since when it has been ready; undefined where it is not. */
-export function readySince(pod: Pod): number | undefined {
+function readySince(pod: Pod): number | undefined {
   const ready = conditionOf(pod, 'Ready')
   return ready?.status === 'True' ? parseTime(ready.lastTransitionTime) : undefined
 }

@@ -30,7 +30,7 @@ export function scaled(value: number | string, total: number, round: (value: num
   return typeof value === 'number' ? value : round((Number.parseInt(value, 10) * total) / 100)
 }
 
-export function totalReplicas(sets: readonly ReplicaSet[]): number {
+function totalReplicas(sets: readonly ReplicaSet[]): number {
   return sets.reduce((sum, { spec }) => sum + spec.replicas, 0)
 }
 

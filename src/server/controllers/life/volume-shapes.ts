@@ -36,10 +36,13 @@ export interface StorageClass extends KubeObject {
   readonly mountOptions?: readonly string[]
 }
 
-export const defaultClassAnnotation = 'storageclass.kubernetes.io/is-default-class'
+const defaultClassAnnotation = 'storageclass.kubernetes.io/is-default-class'
+const standardName = 'standard'
 
-export function isDefaultClass({ metadata }: StorageClass): boolean {
-  return metadata.annotations?.[defaultClassAnnotation] === 'true'
+/** One that somebody has made wins over ours. */
+export function defaultClass(classes: readonly StorageClass[]): StorageClass | undefined {
+  const defaults = classes.filter(({ metadata }) => metadata.annotations?.[defaultClassAnnotation] === 'true')
+  return defaults.find(({ metadata }) => metadata.name !== standardName) ?? defaults[0]
 }
 
 export function isBound({ spec, status }: Claim): boolean {
@@ -99,6 +102,6 @@ export function toVolume(claim: Claim, storageClass: StorageClass): KubeObject {
 
 /** What there is where nobody has made one. */
 export function toStandardClass(): KubeObject {
-  const metadata = { name: 'standard', annotations: { [defaultClassAnnotation]: 'true' } }
+  const metadata = { name: standardName, annotations: { [defaultClassAnnotation]: 'true' } }
   return { apiVersion: 'storage.k8s.io/v1', kind: 'StorageClass', metadata, provisioner: 'kopf.dev/embedded' }
 }

@@ -10,8 +10,8 @@ import type { Pod } from './shapes.ts'
 import {
   type Claim,
   chooseVolume,
+  defaultClass,
   isBound,
-  isDefaultClass,
   isFor,
   type StorageClass,
   toStandardClass,
@@ -72,7 +72,7 @@ export class VolumeController {
   /** A claim that names no class at all gets the default one, as soon as there is one. */
   async #classify(claim: Claim): Promise<Claim> {
     if (claim.spec.storageClassName !== undefined) return claim
-    const byDefault = list<StorageClass>(this.#parts, classes, '').find(isDefaultClass)
+    const byDefault = defaultClass(list<StorageClass>(this.#parts, classes, ''))
     if (byDefault === undefined) return claim
     return this.#writer.update({ ...claim, spec: { ...claim.spec, storageClassName: byDefault.metadata.name! } })
   }

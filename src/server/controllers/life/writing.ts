@@ -110,6 +110,6 @@ function withCondition(pod: KubeObject, condition: Condition): object {
   return { ...status, conditions: [...others, condition] }
 }
 
-export function unlessGone(error: unknown): void {
+function unlessGone(error: unknown): void {
   if (!(error instanceof StatusError && error.code === 404)) throw error
 }
