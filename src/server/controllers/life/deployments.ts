@@ -17,7 +17,7 @@ import {
   setDated,
 } from './deployment-status.ts'
 import { isFinished, isTerminating } from './pods-of-sets.ts'
-import { controllerOf, findByKey, follow, isControlledBy, keyOfObject, list, tellOwners } from './reading.ts'
+import { controllerOf, findByKey, follow, getByKey, isControlledBy, keyOfObject, list, tellOwners } from './reading.ts'
 import { Recorder } from './recording.ts'
 import { replicaSets } from './replica-sets.ts'
 import { forgotten, lastRevision, newestAnnotations, sizeAnnotations, toReplicaSet } from './revisions.ts'
@@ -78,7 +78,7 @@ export class DeploymentController {
   }
 
   async #scale(key: string): Promise<void> {
-    const deployment = this.#find(key)!
+    const deployment = this.#get(key)
     await this.#numberNewest(deployment)
     const { newest, old } = this.#split(deployment)
     for (const scaling of rescale(deployment, newest, old)) await this.#resize(deployment, scaling)
@@ -91,16 +91,18 @@ export class DeploymentController {
 
   async #roll(key: string): Promise<void> {
     await this.#ensureNewest(key)
-    const deployment = this.#find(key)!
+    const deployment = this.#get(key)
     const { newest, old } = this.#split(deployment)
-    const size = newestSize(deployment, newest!.spec.replicas, [...old, newest!])
-    if (size !== newest!.spec.replicas) await this.#resize(deployment, { set: newest!, replicas: size })
-    else for (const scaling of shrinkOld(deployment, newest!, old)) await this.#resize(deployment, scaling)
+    // Deleted meanwhile: of that, too, there is a change that leads here again.
+    if (newest === undefined) return
+    const size = newestSize(deployment, newest.spec.replicas, [...old, newest])
+    if (size !== newest.spec.replicas) await this.#resize(deployment, { set: newest, replicas: size })
+    else for (const scaling of shrinkOld(deployment, newest, old)) await this.#resize(deployment, scaling)
     await this.#finish(key)
   }
 
   async #recreate(key: string): Promise<void> {
-    const deployment = this.#find(key)!
+    const deployment = this.#get(key)
     await this.#numberNewest(deployment)
     const { old } = this.#split(deployment)
     const active = old.filter(({ spec }) => spec.replicas > 0)
@@ -109,7 +111,9 @@ export class DeploymentController {
     await this.#ensureNewest(key)
     const { newest } = this.#split(deployment)
     const { replicas } = deployment.spec
-    if (newest!.spec.replicas !== replicas) await this.#resize(deployment, { set: newest!, replicas })
+    if (newest !== undefined && newest.spec.replicas !== replicas) {
+      await this.#resize(deployment, { set: newest, replicas })
+    }
     await this.#finish(key)
   }
 
@@ -122,7 +126,7 @@ export class DeploymentController {
   }
 
   async #finish(key: string): Promise<void> {
-    const deployment = this.#find(key)!
+    const deployment = this.#get(key)
     if (isComplete(deployment, deployment.status)) await this.#forget(deployment)
     await this.#report(key, true)
   }
@@ -133,7 +137,7 @@ export class DeploymentController {
 
   /** There is a replica set for the present template, and it has the highest revision. */
   async #ensureNewest(key: string): Promise<void> {
-    const deployment = this.#find(key)!
+    const deployment = this.#get(key)
     const { newest, old } = this.#split(deployment)
     if (newest !== undefined) return this.#numberNewest(deployment)
     const replicas = newestSize(deployment, 0, old)
@@ -162,7 +166,7 @@ export class DeploymentController {
   }
 
   async #noteRevision(key: string, newest: ReplicaSet, found: Finding | undefined): Promise<void> {
-    const deployment = this.#find(key)!
+    const deployment = this.#get(key)
     const annotations = { ...deployment.metadata.annotations, [revisionAnnotation]: String(revisionOf(newest)) }
     const numbered = { ...deployment, metadata: { ...deployment.metadata, annotations } }
     if (found === undefined || !hasDeadline(deployment)) await this.#writer.update(numbered, 'status')
@@ -219,6 +223,10 @@ export class DeploymentController {
 
   #find(key: string): Deployment | undefined {
     return findByKey(this.#parts, deployments.collection, key)
+  }
+
+  #get(key: string): Deployment {
+    return getByKey(this.#parts, deployments.collection, key)
   }
 
   #setsIn({ metadata }: Deployment): ReplicaSet[] {

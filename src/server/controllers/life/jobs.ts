@@ -20,7 +20,7 @@ import {
   wantedActive,
 } from './job-state.ts'
 import { byDispensability, isActive, isReady, isTerminating } from './pods-of-sets.ts'
-import { findByKey, follow, list, tellOwners } from './reading.ts'
+import { findByKey, follow, getByKey, list, tellOwners } from './reading.ts'
 import { Recorder } from './recording.ts'
 import type { Condition, Pod } from './shapes.ts'
 import { formatTime } from './times.ts'
@@ -90,7 +90,7 @@ export class JobController {
     const begun = suspend ? {} : { startTime: formatTime(nowMs) }
     await this.#recorder.record(job, 'Normal', suspend ? 'Suspended' : 'Resumed', message!)
     await this.#writer.updateStatus(job, { ...rest, ...begun, conditions })
-    return findByKey<Job>(this.#parts, jobs.collection, key)!
+    return getByKey<Job>(this.#parts, jobs.collection, key)
   }
 
   /** Makes what is missing, deletes what is too much; what was refused. */
@@ -136,7 +136,7 @@ export class JobController {
    * let go, then counted.
    */
   async #count(key: string, verdict: Verdict | undefined): Promise<void> {
-    const job = findByKey<Job>(this.#parts, jobs.collection, key)!
+    const job = getByKey<Job>(this.#parts, jobs.collection, key)
     const pods = this.#podsOf(job)
     const noted = await this.#writer.updateStatus(job, { ...noteOf(job, pods), ...this.#targetOf(job, verdict) })
     const isOver = (pod: Pod) => pod.status.phase === 'Succeeded' || hasFailed(job, pod)
@@ -145,7 +145,7 @@ export class JobController {
     const left = this.#podsOf(job)
     const isDone = verdict !== undefined && !left.some((pod) => isActive(pod) || isTerminating(pod))
     const nowMs = this.#parts.clock.now()
-    const current = findByKey<Job>(this.#parts, jobs.collection, key)!
+    const current = getByKey<Job>(this.#parts, jobs.collection, key)
     await this.#writer.updateStatus(current, isDone ? finalStatus(counted, verdict, nowMs) : countsOf(counted, left))
     if (!isDone) return
     if (verdict.type === 'FailureTarget') await this.#tell(job, verdict.reason, verdict.message, 'Warning')

@@ -2,6 +2,7 @@
 import type { KubeObject, OwnerReference } from '../../../kube/objects.ts'
 import type { Parts } from '../../call.ts'
 import { labelSelectorFromObject } from '../../selectors.ts'
+import { notFound } from '../../status.ts'
 import { type Change, keyOf, parseStored, type Stored } from '../../storage/stored.ts'
 
 const parsed = new WeakMap<Stored, KubeObject>()
@@ -27,6 +28,14 @@ export function find<T extends KubeObject>(
 export function findByKey<T extends KubeObject>({ store }: Parts, collection: string, key: string): T | undefined {
   const stored = store.collection(collection).get(key)
   return stored && read<T>(stored)
+}
+
+/** For what was there a moment ago: where it has gone meanwhile, whoever works on it ends, and finds nothing the next time. */
+export function getByKey<T extends KubeObject>(parts: Parts, collection: string, key: string): T {
+  const found = findByKey<T>(parts, collection, key)
+  if (found !== undefined) return found
+  const [group = '', plural = group] = collection.split('/')
+  throw notFound({ group: plural === group ? '' : group, plural }, key.slice(key.indexOf('/') + 1))
 }
 
 /** In one namespace, or in all for ''. */
