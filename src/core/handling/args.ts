@@ -23,6 +23,7 @@ import type {
   RetryOptions,
   RhythmOptions,
 } from './options.ts'
+import type { Step } from './steps.ts'
 
 /** Everything below it is read-only too. Functions and scalars stay as they are. */
 type DeepReadonly<T> = T extends (...args: never[]) => unknown
@@ -134,6 +135,11 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>> extends ObjectArgs<T, M>, 
   readonly execute: (
     fns?: Readonly<Record<string, SubhandlerFunction<T, M>>> | readonly SubhandlerFunction<T, M>[],
   ) => Promise<void>
+  /**
+   * Runs the function once, and remembers what it has come to until this handler has finished: across retries, restarts and
+   * crashes. The result is kept on the object, as JSON: no secrets.
+   */
+  readonly step: Step
 }
 
 /** Why a daemon or a timer is told to stop; the latest reason where there are several. */
@@ -239,7 +245,10 @@ export type Kind = keyof ArgsOf<OpenObject, object>
 export type Args<K extends Kind, R extends ResourceLike, M = Record<string, unknown>> = ArgsOf<ObjectOf<R>, M>[K]
 
 /** What filters see: no attempt is under way yet. */
-type FilterArgs<A> = Omit<A, keyof RetryArgs | 'param' | 'patch' | 'subhandler' | 'execute' | 'stopped' | 'warnings'>
+type FilterArgs<A> = Omit<
+  A,
+  keyof RetryArgs | 'param' | 'patch' | 'subhandler' | 'execute' | 'step' | 'stopped' | 'warnings'
+>
 
 type Filtered<A> = NamedOptions & FilterOptions<FilterArgs<A>>
 type Compared<A> = CompareOptions<FilterArgs<A>>
