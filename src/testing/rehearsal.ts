@@ -2,6 +2,7 @@
  * One call of one handler, and of the sub-handlers it declares. The filters, the arguments, the call and what follows from it
  * are those of an operator that runs; what would be written, logged and posted is kept instead.
  */
+import { createConditions } from '../core/handling/conditions.ts'
 import { causeArgs } from '../core/handling/cycle.ts'
 import type { Handler } from '../core/handling/handler.ts'
 import { attempt, type InvokeOptions } from '../core/handling/invoke.ts'
@@ -40,10 +41,10 @@ const retryArgs = ['retry', 'started', 'runtime']
 
 /** What belongs to one call, by room. */
 const ownArgs: Readonly<Record<Room, readonly string[]>> = {
-  change: [...retryArgs, 'patch', 'subhandler', 'execute', 'step'],
-  background: [...retryArgs, 'patch'],
+  change: [...retryArgs, 'patch', 'conditions', 'subhandler', 'execute', 'step'],
+  background: [...retryArgs, 'patch', 'conditions'],
   admission: [...retryArgs, 'patch'],
-  event: ['patch'],
+  event: ['patch', 'conditions'],
   index: retryArgs,
   activity: retryArgs,
   conversion: [],
@@ -69,19 +70,18 @@ export class Rehearsal {
     const { clock, logger, defaultBackoffMs, options, situation } = this.#given
     const patch = createPatch<KubeObject>()
     const children = new Subhandling(handler, (declared) => this.#callAll(declared))
-    const steps = new Steps({
-      id: handler.id,
-      body: situation?.body ?? ({} as KubeObject),
-      journal,
-      names: children.names,
-    })
+    // Those of the operator itself are about no object, and get none of this.
+    const body = situation?.body ?? ({ metadata: {} } as KubeObject)
+    const steps = new Steps({ id: handler.id, body, journal, names: children.names })
+    const conditions = createConditions({ patch, body: () => body, clock, handler })
     const startedMs = options.started?.getTime() ?? clock.now()
     const outcome = await attempt(
       { clock, logger, watch, defaultBackoffMs },
       handler,
       { startedMs, retries },
       {
-        args: (retryArgs) => this.#argsOf(handler, { ...retryArgs, ...children.args, ...steps.args, patch }),
+        args: (retryArgs) =>
+          this.#argsOf(handler, { ...retryArgs, ...children.args, ...steps.args, patch, conditions }),
         finish: async (result) => {
           await children.finish()
           await steps.finish()

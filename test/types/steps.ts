@@ -47,3 +47,22 @@ kopf.on.create('databases', async ({ name, step }) => {
 kopf.on.event('databases', ({ step }) => step)
 // @ts-expect-error: filters call nobody.
 kopf.on.create('databases', { when: ({ step }) => step }, () => {})
+
+kopf.on.create('databases', ({ conditions }) => {
+  conditions.set('Ready', true, 'Running')
+  conditions.set('Ready', 'Unknown', 'Lost', 'No answer for a minute')
+  const status: 'True' | 'False' | 'Unknown' | undefined = conditions.get('Ready')?.status
+  conditions.remove('Ready')
+  // @ts-expect-error: a status is one of three.
+  conditions.set('Ready', 'Yes', 'Running')
+  // @ts-expect-error: a condition has a reason.
+  conditions.set('Ready', true)
+  return { status }
+})
+kopf.on.event('databases', ({ conditions }) => conditions.set('Seen', true, 'Event'))
+kopf.daemon('databases', ({ conditions }) => conditions.set('Pinged', true, 'Daemon'))
+kopf.timer('databases', { interval: 10 }, ({ conditions }) => conditions.set('Pinged', true, 'Timer'))
+// @ts-expect-error: an index changes nothing.
+kopf.index('databases', ({ conditions }) => conditions)
+// @ts-expect-error: what is asked about is not written yet.
+kopf.on.validate('databases', ({ conditions }) => conditions)

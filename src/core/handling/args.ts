@@ -11,6 +11,7 @@ import type { Diff, HandlerReason } from '../causation/causes.ts'
 import type { Patch } from '../patching/patch.ts'
 import type { Settings } from '../settings.ts'
 import type { SslPeer } from '../webhook-server.ts'
+import type { Conditions } from './conditions.ts'
 import type { AdmissionOperation } from './handler.ts'
 import type { Index } from './index-table.ts'
 import type {
@@ -101,6 +102,8 @@ export interface ObjectArgs<T, M> extends CommonArgs<M> {
   readonly annotations: Readonly<Record<string, string>>
   /** What to change on the object: merged into it when the handler is done; null deletes. */
   readonly patch: Patch<T>
+  /** What the status says of the object: written with the patch, and never over those of others. */
+  readonly conditions: Conditions
   readonly recorder: Recorder
 }
 
@@ -166,7 +169,7 @@ export interface TimerArgs<T, M> extends ObjectArgs<T, M>, RetryArgs {
 }
 
 /** What is found goes into the index; the object itself is not changed here. */
-export interface IndexArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch'>, RetryArgs {}
+export interface IndexArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch' | 'conditions'>, RetryArgs {}
 
 /** Who made the request, as the API server says. */
 export interface UserInfo {
@@ -177,7 +180,7 @@ export interface UserInfo {
 }
 
 /** Of an object that is created with `generateName` there is no name yet, and no uid of one that is created. */
-export interface AdmissionArgs<T, M> extends Omit<ObjectArgs<T, M>, 'name' | 'uid'>, RetryArgs {
+export interface AdmissionArgs<T, M> extends Omit<ObjectArgs<T, M>, 'name' | 'uid' | 'conditions'>, RetryArgs {
   readonly name: string | undefined
   readonly uid: string | undefined
   readonly operation: AdmissionOperation
@@ -200,7 +203,7 @@ export interface AdmissionArgs<T, M> extends Omit<ObjectArgs<T, M>, 'name' | 'ui
 }
 
 /** The object in the version it is converted from. */
-export interface ConvertArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch' | 'recorder'> {
+export interface ConvertArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch' | 'conditions' | 'recorder'> {
   /** The versions, such as `v1`. */
   readonly from: string
   readonly to: string
@@ -247,7 +250,7 @@ export type Args<K extends Kind, R extends ResourceLike, M = Record<string, unkn
 /** What filters see: no attempt is under way yet. */
 type FilterArgs<A> = Omit<
   A,
-  keyof RetryArgs | 'param' | 'patch' | 'subhandler' | 'execute' | 'step' | 'stopped' | 'warnings'
+  keyof RetryArgs | 'param' | 'patch' | 'conditions' | 'subhandler' | 'execute' | 'step' | 'stopped' | 'warnings'
 >
 
 type Filtered<A> = NamedOptions & FilterOptions<FilterArgs<A>>

@@ -13,6 +13,7 @@ import { reduceDiff } from '../causation/diff.ts'
 import { createPatch, type PatchFunction } from '../patching/patch.ts'
 import { Agenda, type AgendaOptions } from './agenda.ts'
 import { type Cause, titles } from './cause.ts'
+import { createConditions } from './conditions.ts'
 import { resolveField } from './filters.ts'
 import type { Handler } from './handler.ts'
 import { attempt, type CallWatch, type InvokeOptions } from './invoke.ts'
@@ -147,6 +148,7 @@ export class Cycle implements Wishes {
           param: handler.param,
           signal: this.#options.signal,
           patch,
+          conditions: createConditions({ patch, body: () => body, clock, handler }),
         }),
       finish: async (result) => {
         await children.finish()
