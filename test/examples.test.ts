@@ -306,3 +306,24 @@ test('each example is short, has an object, says what one will see, and is run h
     expect(read('README.md'), folder).toContain('What you will see')
   }
 })
+
+test('20: steps that are done are not done again', async () => {
+  await run('20-steps')
+  const { status, metadata } = await until(`${examplesPath}/${example}`, ({ status }) => status?.['backups'])
+  expect(status).toEqual({ backups: { bucket: `${example}-backups`, attempts: 2 } })
+  expect(Object.keys(metadata.annotations ?? {}).filter((key) => key.includes('backups'))).toEqual([])
+  expect(linesOf(example).filter((line) => /^(Making|Keeping|Scheduling)/.test(line))).toEqual([
+    'Making a bucket',
+    `Keeping what is in ${example}-backups for 7 days`,
+    `Scheduling backups into ${example}-backups`,
+  ])
+})
+
+test('21: conditions say how it is', async () => {
+  await run('21-conditions')
+  const conditionOf = ({ status }: Body) => status?.['conditions']?.[0]
+  await until(`${examplesPath}/${example}`, (body) => conditionOf(body)?.status === 'True')
+  await patch(`${examplesPath}/${example}`, { spec: { size: 11 } })
+  const body = await until(`${examplesPath}/${example}`, (one) => conditionOf(one)?.status === 'False')
+  expect(conditionOf(body)).toMatchObject({ reason: 'TooLarge', message: '11 do not fit', observedGeneration: 2 })
+})
