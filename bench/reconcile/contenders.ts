@@ -14,7 +14,7 @@ export interface Reconciler {
   start(world: World, run: ReconcilerRun): Promise<Running>
 }
 
-export interface ReconcilerRun {
+interface ReconcilerRun {
   readonly namespace: string
   /** How often all objects are looked at without a cause; never unless told. */
   readonly resyncSeconds?: number
