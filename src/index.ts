@@ -25,6 +25,8 @@ export type {
   Body,
   BodyEssence,
   ChangeArgs,
+  ChildGroup,
+  Children,
   ConvertArgs,
   Converted,
   DaemonArgs,
@@ -35,7 +37,10 @@ export type {
   Memo,
   Meta,
   ObjectArgs,
+  OwnerKey,
   RawEvent,
+  ReconcileArgs,
+  Reconciled,
   Recorder,
   Spec,
   Status,
@@ -73,7 +78,17 @@ export type {
   WebhookServe,
   WebhookServerLike,
 } from './core/webhook-server.ts'
-export { daemon, getDefaultOperator, index, on, run, setDefaultOperator, start, timer } from './default-operator.ts'
+export {
+  daemon,
+  getDefaultOperator,
+  index,
+  on,
+  reconcile,
+  run,
+  setDefaultOperator,
+  start,
+  timer,
+} from './default-operator.ts'
 export {
   AdmissionError,
   type AdmissionErrorOptions,
@@ -118,6 +133,7 @@ export type {
   RegisterConvert,
   RegisterField,
   RegisterIndex,
+  RegisterReconcile,
   RegisterWithOptions,
   RunningOperator,
   RunOptions,

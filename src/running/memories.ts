@@ -91,8 +91,8 @@ export interface Memory {
   pausedUntilMs: number
 }
 
-export function allHandlers({ index, event, change, background }: ResourceHandlers): readonly Handler[] {
-  return [...index, ...event, ...change, ...background]
+export function allHandlers({ index, event, change, background, reconcile }: ResourceHandlers): readonly Handler[] {
+  return [...index, ...event, ...change, ...background, ...reconcile]
 }
 
 /** There is nobody but indexing functions. */

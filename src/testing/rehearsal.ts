@@ -38,6 +38,7 @@ const retryArgs = ['retry', 'started', 'runtime']
 const ownArgs: Readonly<Record<Room, readonly string[]>> = {
   change: [...retryArgs, 'patch', 'subhandler', 'execute'],
   background: [...retryArgs, 'patch'],
+  reconcile: [...retryArgs, 'patch'],
   admission: [...retryArgs, 'patch'],
   event: ['patch'],
   index: retryArgs,

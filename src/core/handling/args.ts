@@ -159,6 +159,64 @@ export interface TimerArgs<T, M> extends ObjectArgs<T, M>, RetryArgs {
   readonly stopped: Stopped
 }
 
+/** The children of an object as they are now, typed by `owns`: from memory, without a request. */
+export interface Children<O extends ResourceLike = ResourceLike> extends Iterable<Body<ObjectOf<O>>> {
+  readonly size: number
+  /** Those of one kind, by their names. */
+  of<R extends O>(resource: R): ReadonlyArray<Body<ObjectOf<R>>>
+  /** In the namespace of the object, unless told. */
+  get<R extends O>(
+    resource: R,
+    name: string,
+    options?: { readonly namespace?: string },
+  ): Body<ObjectOf<R>> | undefined
+}
+
+/** Always the object as it is, whatever has happened to it or to what belongs to it. */
+export interface ReconcileArgs<T, M, O extends ResourceLike = ResourceLike> extends ObjectArgs<T, M>, RetryArgs {
+  /** Whether the object is on its way out: what has to be done before it goes is done now. */
+  readonly deleting: boolean
+  readonly children: Children<O>
+}
+
+/** Children that are applied together, when those of the group before are ready. */
+export interface ChildGroup {
+  readonly children: readonly object[]
+  /** Whether a child is as far as the next group needs it; `byDefault` says what is assumed of its kind. */
+  readonly ready?: (child: Body, byDefault: boolean) => boolean
+}
+
+/** What a reconciler may return. */
+export interface Reconciled {
+  /** When to call it again, if nothing happens before. */
+  readonly requeueAfter?: Duration
+  /**
+   * All children that the object should have: they are made, changed and deleted accordingly. Objects, or groups of them in
+   * the order in which they depend on each other. Without it, the children stay as they are.
+   */
+  readonly children?: readonly object[]
+}
+
+/** An object that is to be reconciled: by its name, in the namespace of the object at hand unless told. */
+export type OwnerKey = string | { readonly name: string; readonly namespace?: string | undefined }
+
+/** A resource, and whom an object of it concerns. */
+type WatchOf<R> = readonly [
+  resource: R,
+  ownersOf: (object: Body<ObjectOf<R>>) => readonly OwnerKey[] | OwnerKey | null | undefined,
+]
+
+export interface ReconcilingOptions<O extends readonly ResourceLike[], W extends readonly ResourceLike[]> {
+  /** The kinds of its children: `[Deployment, 'services']`. It is called when one of them changes. */
+  readonly owns?: O
+  /** Other objects that it depends on, each with a function that says whom they concern. */
+  readonly watches?: { readonly [K in keyof W]: WatchOf<W[K]> }
+  /** How often to call it although nothing has happened. Default: never. */
+  readonly resync?: Duration
+  /** Whether the object stays until it was called with `deleting` and returned without an error. Default: false. */
+  readonly cleanup?: boolean
+}
+
 /** What is found goes into the index; the object itself is not changed here. */
 export interface IndexArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch'>, RetryArgs {}
 
@@ -229,6 +287,7 @@ export interface ArgsOf<T, M> {
   index: IndexArgs<T, M>
   daemon: DaemonArgs<T, M>
   timer: TimerArgs<T, M>
+  reconcile: ReconcileArgs<T, M>
   validate: AdmissionArgs<T, M>
   mutate: AdmissionArgs<T, M>
 }
@@ -239,7 +298,10 @@ export type Kind = keyof ArgsOf<OpenObject, object>
 export type Args<K extends Kind, R extends ResourceLike, M = Record<string, unknown>> = ArgsOf<ObjectOf<R>, M>[K]
 
 /** What filters see: no attempt is under way yet. */
-type FilterArgs<A> = Omit<A, keyof RetryArgs | 'param' | 'patch' | 'subhandler' | 'execute' | 'stopped' | 'warnings'>
+type FilterArgs<A> = Omit<
+  A,
+  keyof RetryArgs | 'param' | 'patch' | 'subhandler' | 'execute' | 'stopped' | 'warnings' | 'deleting' | 'children'
+>
 
 type Filtered<A> = NamedOptions & FilterOptions<FilterArgs<A>>
 type Compared<A> = CompareOptions<FilterArgs<A>>
@@ -264,9 +326,17 @@ export interface OptionsOf<A> {
   index: Filtered<A> & RetryOptions
   daemon: Filtered<A> & RetryOptions & BackgroundOptions<FilterArgs<A>> & CancellationOptions
   timer: Filtered<A> & RetryOptions & BackgroundOptions<FilterArgs<A>> & RhythmOptions
+  reconcile: Filtered<A> & RetryOptions & ReconcilingOptions<readonly ResourceLike[], readonly ResourceLike[]>
   validate: Filtered<A> & AdmissionOptions
   mutate: Filtered<A> & AdmissionOptions
 }
+
+/** As those of the table, with the kinds that it owns and watches. */
+export type ReconcileOptions<
+  A,
+  O extends readonly ResourceLike[],
+  W extends readonly ResourceLike[],
+> = Filtered<A> & RetryOptions & ReconcilingOptions<O, W>
 
 export interface ConvertOptions<From, To> extends NamedOptions {
   /** The version, such as `v1`; or the definition of the resource in that version, for its types. */

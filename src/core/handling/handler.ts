@@ -60,6 +60,21 @@ export interface Conversion {
   readonly to: string
 }
 
+/** Objects that are not children and yet concern some of the objects that are reconciled. */
+export interface Watch {
+  readonly selector: ResourceSelector
+  /** Answers with those whom the object concerns. */
+  readonly ownersOf: (object: never) => unknown
+}
+
+/** What else a reconciler is called for, beside its own object. */
+export interface Reconciling {
+  /** The kinds of its children, each one resource. */
+  readonly owns: readonly ResourceSelector[]
+  readonly watches: readonly Watch[]
+  readonly resyncMs: number | undefined
+}
+
 export interface Handler {
   /** `create`, `event`, …: for messages, and the id of anonymous functions. */
   readonly kind: string
@@ -100,6 +115,7 @@ export interface Handler {
 
   /** Daemons and timers. */
   readonly background: Background | undefined
+  readonly reconciling: Reconciling | undefined
   /** What an indexing function fills. */
   readonly index: IndexTable | undefined
   /** Those that validate and mutate. */

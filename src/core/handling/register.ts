@@ -4,7 +4,7 @@
  */
 import type { ResourceLike } from '../../kube/resources.ts'
 import { toSelector } from '../../kube/selectors.ts'
-import type { Admission, Background, Conversion, FieldPath, Handler, HandlerFunction } from './handler.ts'
+import type { Admission, Background, Conversion, FieldPath, Handler, HandlerFunction, Reconciling } from './handler.ts'
 import { IndexTable } from './index-table.ts'
 import { type HandlerKind, type Kind, kindOf, kinds } from './kinds.ts'
 import {
@@ -18,9 +18,11 @@ import {
   readInitialDelay,
   readMetaPatterns,
   readOperations,
+  readOwned,
   readRetries,
   readSubresource,
   readVersion,
+  readWatches,
   readWhen,
   refuse,
 } from './options.ts'
@@ -52,10 +54,10 @@ export function createHandler(
     fn: own,
     selector,
     deleted: readFlag(checked, 'deleted', what),
-    needsFinalizer:
-      row.needsFinalizer && !readFlag(checked, 'optional', what) && readFlag(checked, 'finalizer', what, true),
+    needsFinalizer: readFinalizer(row, checked, what),
     needsChange: row.needsChange,
     background: row.room === 'background' ? readBackground(kind, checked, what) : undefined,
+    reconciling: row.room === 'reconcile' ? readReconciling(checked, what) : undefined,
     index: row.room === 'index' ? new IndexTable() : undefined,
     admission: row.room === 'admission' ? readAdmission(checked, what) : undefined,
     conversion,
@@ -100,6 +102,7 @@ export function createSubhandler(
     needsFinalizer: false,
     needsChange: parent.needsChange,
     background: undefined,
+    reconciling: undefined,
     index: undefined,
     admission: undefined,
     conversion: undefined,
@@ -154,6 +157,17 @@ function readRhythm(options: Options, what: string): Background['rhythm'] {
   }
   if (sharp && intervalMs === undefined) refuse(what, '"sharp" needs an "interval" to be sharp about')
   return { intervalMs, sharp, idleMs }
+}
+
+function readFinalizer({ needsFinalizer }: Kind, options: Options, what: string): boolean {
+  if (needsFinalizer === 'cleanup') return readFlag(options, 'cleanup', what)
+  return needsFinalizer && !readFlag(options, 'optional', what) && readFlag(options, 'finalizer', what, true)
+}
+
+function readReconciling(options: Options, what: string): Reconciling {
+  const resyncMs = readDuration(options, 'resync', what)
+  if (resyncMs === 0) refuse(what, '"resync" is longer than 0; leave it out for never')
+  return { owns: readOwned(options['owns'], what), watches: readWatches(options['watches'], what), resyncMs }
 }
 
 function readAdmission(options: Options, what: string): Admission {
