@@ -203,7 +203,7 @@ export type OwnerKey = string | { readonly name: string; readonly namespace?: st
 /** A resource, and whom an object of it concerns. */
 type WatchOf<R> = readonly [
   resource: R,
-  ownersOf: (object: Body<ObjectOf<R>>) => readonly OwnerKey[] | OwnerKey | null | undefined,
+  ownersOf: (object: Body<ObjectOf<R>>) => ReadonlyArray<OwnerKey | null | undefined> | OwnerKey | null | undefined,
 ]
 
 export interface ReconcilingOptions<O extends readonly ResourceLike[], W extends readonly ResourceLike[]> {
