@@ -134,7 +134,7 @@ async function call(runtime: Runtime, memory: Memory, turn: Turn & { readonly pa
         }
         for (const words of report.waits) logger.debug(`Waiting: ${words}.`)
         nextMs = Math.min(requeueMs, resyncMsOf(handler, random))
-        if (report.hasFailed) throw report.toError()
+        if (report.hasFailed) throw report.toError(defaultBackoffMs)
       },
       isInterruption: () => runtime.writing.aborted,
     },

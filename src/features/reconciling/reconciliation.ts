@@ -69,7 +69,7 @@ export class Reconciliation {
   /** Twice as long each time, and spread by chance: between half of it and all of it. */
   backoffMs(random: () => number): number {
     const full = Math.min(firstDelayMs * 2 ** Math.min(this.retries, 30), longestDelayMs)
-    return full * (0.5 + random() / 2)
+    return Math.round(full * (0.5 + random() / 2))
   }
 }
 

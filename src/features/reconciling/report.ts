@@ -1,5 +1,5 @@
 /** What came of looking after the children of an object: what was done, what is waited for, what went wrong. */
-import { KopfError } from '../../errors.ts'
+import { TemporaryError } from '../../errors.ts'
 
 export type ProblemReason = 'ChildRefused' | 'KindMissing' | 'ChildContested'
 
@@ -34,8 +34,8 @@ export class Report {
     this.wakeMs = Math.min(this.wakeMs, delayMs)
   }
 
-  /** One error for all of them, in their order. */
-  toError(): KopfError {
-    return new KopfError('KOPF_CHILDREN', this.#failures.join('; '), { cause: this.#cause })
+  /** One error for all of them, in their order: whatever it is that the server minds, it may be over after a while. */
+  toError(delayMs: number): TemporaryError {
+    return new TemporaryError(this.#failures.join('; '), { delay: delayMs / 1000, cause: this.#cause })
   }
 }
