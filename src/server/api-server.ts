@@ -32,6 +32,7 @@ import { reviewResources } from './reviews.ts'
 import { badRequest, entityTooLarge, internalError, pathNotFound, StatusError } from './status.ts'
 import { Store } from './storage/store.ts'
 import { createObject } from './verbs/creation.ts'
+import { ownCreation, serverManager } from './verbs/owning.ts'
 import { warningHeaders } from './warnings.ts'
 import { Watches } from './watches.ts'
 import { WebhookCaller } from './webhooks/call.ts'
@@ -218,6 +219,7 @@ export class ApiServer implements Transport {
     const resource = this.#parts.registry.find('', 'v1', 'namespaces')!
     for (const name of ['default', 'kube-node-lease', 'kube-public', 'kube-system']) {
       const { object } = resource.strategy.decode({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+      ownCreation(this.#parts, resource, object, serverManager)
       createObject(this.#parts, resource, object, false)
     }
   }

@@ -38,6 +38,7 @@ describe('content types', () => {
     [jsonPatch, 'json'],
     [mergePatch, 'merge'],
     [`${mergePatch}; charset=utf-8`, 'merge'],
+    ['application/apply-patch+yaml', 'apply'],
   ])('%s is taken', (contentType, expected) => {
     expect(parsePatchType(contentType, { isCustom: true })).toBe(expected)
     expect(parsePatchType(contentType, { isCustom: false })).toBe(expected)
@@ -54,11 +55,8 @@ describe('content types', () => {
       false,
       'strategic merge patches are not served yet: use a merge patch (kubectl: --type=merge)',
     ],
-    [
-      'application/apply-patch+yaml',
-      true,
-      'server-side apply is not served yet: use a merge patch, or kubectl without --server-side',
-    ],
+    ['application/apply-patch+cbor', true, accepted],
+    ['application/apply-patch+cbor', false, '415: Unsupported Media Type'],
   ])('%j of a custom resource: %s', (contentType, isCustom, message) => {
     const expected = expect.objectContaining({ code: 415, reason: 'UnsupportedMediaType', message })
     expect(() => parsePatchType(contentType, { isCustom })).toThrow(expected)

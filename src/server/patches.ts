@@ -25,7 +25,7 @@ export interface Patched {
 
 const maxOperations = 10_000
 
-type PatchType = 'json' | 'merge'
+type PatchType = 'json' | 'merge' | 'apply'
 
 /** Which patch a content type announces. To be called before anything else is looked at, even whether the object exists. */
 export function parsePatchType(contentType: string, { isCustom }: { readonly isCustom: boolean }): PatchType {
@@ -37,9 +37,7 @@ export function parsePatchType(contentType: string, { isCustom }: { readonly isC
     case 'application/merge-patch+json':
       return 'merge'
     case 'application/apply-patch+yaml':
-      throw unsupportedMediaType(
-        'server-side apply is not served yet: use a merge patch, or kubectl without --server-side',
-      )
+      return 'apply'
     case 'application/strategic-merge-patch+json':
       if (isCustom) throw unknownPatchType(isCustom)
       throw unsupportedMediaType(

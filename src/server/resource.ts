@@ -5,6 +5,7 @@
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { User } from './authentication.ts'
 import type { FieldError } from './field-errors.ts'
+import type { Ownership } from './ownership/track.ts'
 import type { Stored } from './storage/stored.ts'
 
 /** One column of a Table: `kubectl get` shows those of priority 0, `-o wide` all. */
@@ -100,6 +101,14 @@ export interface Converter {
   toStorage(object: KubeObject): Promise<KubeObject>
 }
 
+/** Whose the fields of an object are. */
+export interface OwnedFields {
+  /** For requests to the resource itself, '', or to one of its subresources. */
+  ownership(subresource: string): Ownership
+  /** An object with nothing in it, as the real server begins with when one is created. */
+  blank(): KubeObject
+}
+
 /** One resource in one version, as discovery shows it. */
 export interface ServedResource {
   readonly group: string
@@ -121,6 +130,8 @@ export interface ServedResource {
   /** For all versions of a CRD with a conversion webhook, even the one that is stored: what is older may be of another. */
   readonly converter?: Converter
   readonly strategy: Strategy
+  /** Absent for kinds of which nothing is kept. */
+  readonly fields?: OwnedFields
   readonly columns: readonly Column[]
   /** Made from a CRD. */
   readonly isCustom?: boolean

@@ -23,7 +23,7 @@ function moduleFolder(name: string): string {
 /** Short names for both tables: `core.v1.Pod`, `meta.v1.Time`, `resource.Quantity`. */
 function shorten(definition: string): string {
   return definition
-    .replace(/^io\.k8s\.api\./, '')
+    .replace(/^io\.k8s\.(?:api|apiextensions-apiserver\.pkg\.apis)\./, '')
     .replace(/^io\.k8s\.apimachinery\.pkg\.(?:apis|util|api)\./, '')
     .replace(/^io\.k8s\.apimachinery\.pkg\./, '')
 }
@@ -153,6 +153,8 @@ const goTypes = new GoTypes({
 })
 const structs: Record<string, string[]> = {}
 for (const [name, schema] of Object.entries(definitions)) {
+  // CRDs have a decoder of their own: their schemas contain themselves, and read themselves in more than one form.
+  if (name.startsWith('apiextensions.')) continue
   if (schema.type === 'object' && schema.properties) structs[name] = goTypes.fields(name)
 }
 const sorted = (table: object): object => Object.fromEntries(Object.entries(table).sort(([a], [b]) => (a < b ? -1 : 1)))

@@ -39,4 +39,5 @@ export const generatedKinds: ReadonlyArray<readonly [document: string, group: st
   ['apis__policy__v1', 'policy.v1', ['PodDisruptionBudget']],
   ['apis__autoscaling__v2', 'autoscaling.v2', ['HorizontalPodAutoscaler']],
   ['apis__discovery.k8s.io__v1', 'discovery.v1', ['EndpointSlice']],
+  ['apis__apiextensions.k8s.io__v1', 'apiextensions.v1', ['CustomResourceDefinition']],
 ]

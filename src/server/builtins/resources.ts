@@ -2,9 +2,12 @@
  * The built-in kinds that the server serves: their names as the real server's discovery tells them, and their rules.
  * The list costs next to nothing; the types of a kind are read when the kind is first used.
  */
-import type { JsonObject } from '../../kube/objects.ts'
+import { formatGroupVersion, type JsonObject, type KubeObject } from '../../kube/objects.ts'
+import { type FieldSet, toFieldSet } from '../ownership/field-set.ts'
+import { createOwnership } from '../ownership/ownership.ts'
 import type { ScalePaths, ServedResource, Subresource } from '../resource.ts'
 import { builtinColumns } from '../tables/builtin-columns.ts'
+import { encodeStruct } from './encode.ts'
 import {
   endpointsRules,
   limitRangeRules,
@@ -30,7 +33,7 @@ import { statefulSetRules } from './kinds/stateful-sets.ts'
 import { claimRules, createVolumeRules, storageClassRules } from './kinds/storage.ts'
 import { webhookConfigurationRules } from './kinds/webhooks.ts'
 import { createStrategy, type KindRules } from './strategy.ts'
-import { Types } from './types.ts'
+import { builtinFieldTypes, Types } from './types.ts'
 
 interface Entry {
   readonly kind: string
@@ -78,6 +81,7 @@ function serve(types: Types, { group, version, types: prefix }: GroupEntry, entr
   const singular = entry.singular ?? kind.toLowerCase()
   const plural = entry.plural ?? `${singular}s`
   const type = `${prefix}.${kind}`
+  const apiVersion = formatGroupVersion(group, version)
   return {
     group,
     version,
@@ -95,12 +99,33 @@ function serve(types: Types, { group, version, types: prefix }: GroupEntry, entr
     omitsTypeInLists: true,
     ...entry.more,
     strategy: createStrategy(types, type, kind, rules),
+    fields: {
+      ownership: createOwnership({
+        apiVersion,
+        type: () => builtinFieldTypes.named(type),
+        resets: (subresource) => (entry.hasStatus ? resetFields(kind, subresource) : undefined),
+      }),
+      blank: () => ({ ...encodeStruct(types, type, {}), apiVersion, kind }) as KubeObject,
+    },
     columns: builtinColumns(group, plural),
     ...(entry.warning !== undefined && { warning: entry.warning }),
     get openapi(): JsonObject {
       return types.definitions[type]!
     },
   }
+}
+
+const specFields = toFieldSet(['f:spec'])
+const statusFields = toFieldSet(['f:status'])
+
+/** Beside the spec, what an update of the status does not change, where the real server knows of it. */
+const moreStatusResets: Readonly<Record<string, FieldSet>> = {
+  Deployment: toFieldSet(['f:spec'], ['f:metadata', 'f:labels']),
+  Pod: toFieldSet(['f:spec'], ['f:metadata', 'f:deletionTimestamp'], ['f:metadata', 'f:ownerReferences']),
+}
+
+function resetFields(kind: string, subresource: string): FieldSet {
+  return subresource === 'status' ? (moreStatusResets[kind] ?? specFields) : statusFields
 }
 
 function subresourcesOf({ kind, ...entry }: Entry, group: string, version: string): Subresource[] {

@@ -3,6 +3,7 @@
  * Go type is called in error messages. Parsed when a kind is first used; decoding, defaulting and encoding walk these.
  */
 import type { JsonObject } from '../../kube/objects.ts'
+import { FieldTypes } from '../ownership/field-types.ts'
 import { schemasJson } from './schemas.generated.ts'
 
 export type ScalarTag =
@@ -78,30 +79,32 @@ function printGoType(type: string): string {
   return type.replace(/\[\]byte/g, '[]uint8').replace(/[\w.]+\.(\w+\.\w+)/g, '$1')
 }
 
+/** Parsed once, however many servers there are. */
+let parsed: Schemas | undefined
+
+function loadSchemas(): Schemas {
+  parsed ??= JSON.parse(schemasJson) as Schemas
+  return parsed
+}
+
 export class Types {
-  #schemas: Schemas | undefined
   readonly #structs = new Map<string, GoStruct>()
 
   /** OpenAPI definitions of all kinds by short name, references being short names too. */
   get definitions(): Schemas['definitions'] {
-    return this.#load().definitions
+    return loadSchemas().definitions
   }
 
   struct(name: string): GoStruct {
     const known = this.#structs.get(name)
     if (known) return known
-    const words = this.#load().structs[name]
+    const words = loadSchemas().structs[name]
     if (!words) throw new Error(`Unknown type ${name}`)
     const fields = words.map((text) => this.#field(name, text))
     const byName = new Map(fields.map((field) => [field.name, field]))
     const struct = { name, goName: name.replace(/^.*\./, ''), fields, byName }
     this.#structs.set(name, struct)
     return struct
-  }
-
-  #load(): Schemas {
-    this.#schemas ??= JSON.parse(schemasJson) as Schemas
-    return this.#schemas
   }
 
   #field(struct: string, text: string): GoField {
@@ -128,7 +131,7 @@ export class Types {
 
   #type(type: string): GoType {
     const goName = printGoType(type)
-    const underlying = this.#load().named[type] ?? type
+    const underlying = loadSchemas().named[type] ?? type
     const scalar = scalars.get(underlying)
     if (scalar) return { tag: scalar, goName }
     const container = /^(?:(\[\])|map\[[\w.]+\])(\*?)(.*)$/.exec(underlying)
@@ -140,5 +143,8 @@ export class Types {
 
 /** OpenAPI definitions for whoever resolves the references in a resource's `openapi`: applying, patching, documents. */
 export function builtinDefinitions(): { readonly [name: string]: JsonObject } {
-  return new Types().definitions
+  return loadSchemas().definitions
 }
+
+/** How the fields of built-in types are owned, and those of metadata, which all objects have. */
+export const builtinFieldTypes: FieldTypes = new FieldTypes(builtinDefinitions)

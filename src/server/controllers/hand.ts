@@ -11,6 +11,7 @@ import type { ServedResource } from '../resource.ts'
 import { StatusError } from '../status.ts'
 import type { Stored } from '../storage/stored.ts'
 import { updateObject } from '../verbs/change.ts'
+import { controllerManager } from '../verbs/owning.ts'
 import { deleteObject } from '../verbs/remove.ts'
 import { deleteReviewed, updateReviewed } from '../verbs/reviewed.ts'
 import { toDeleteOptions, toWriteOptions } from '../webhooks/options.ts'
@@ -42,7 +43,7 @@ export class Hand {
   }
 
   update(resource: ServedResource, current: Stored, change: Change): void {
-    const update = { change: ifStill(current, change), part: '' as const, dryRun: false }
+    const update = { change: ifStill(current, change), part: '' as const, dryRun: false, manager: controllerManager }
     const call = this.#callFor(resource, current)
     const reviewer =
       call && createReviewer(call, () => request('UPDATE', current, toWriteOptions('UpdateOptions', noQuery)))

@@ -9,10 +9,12 @@ import { invalid } from '../field-errors.ts'
 import { validateMetadata, validateMetadataUpdate } from '../metadata.ts'
 import { pathSegmentNameProblems } from '../names.ts'
 import { parseVersion } from '../options.ts'
+import { keepTimes } from '../ownership/times.ts'
 import { presentObject } from '../present.ts'
 import type { ServedResource } from '../resource.ts'
 import { conflict, internalError, invalidObject, StatusError } from '../status.ts'
 import { parseStored, type Stored } from '../storage/stored.ts'
+import { ownUpdate } from './owning.ts'
 import {
   asStored,
   failIfInvalid,
@@ -34,11 +36,15 @@ export interface Update {
   readonly lens?: {
     show(object: KubeObject): KubeObject
     put(object: KubeObject, shown: KubeObject): KubeObject
+    /** Notes down whose the fields of what is shown are after a change. */
+    own(old: KubeObject, shown: KubeObject, manager: string): void
   }
   /** Whether `change` leaves alone what it is given, and the wished state shares nothing with it: then it gets no copy. */
   readonly isFresh?: boolean
   readonly part: Part
   readonly dryRun: boolean
+  /** In whose name; undefined where the wished state says itself who owns what. */
+  readonly manager: string | undefined
   /** A PUT that names a uid is for that one alone. */
   readonly uid?: string | undefined
   /** Where the client is told of what is accepted but should not be done. */
@@ -75,13 +81,21 @@ export interface Wish {
 /** With nothing wrong with it, and with what a client cannot change as it was. */
 function wishedState(parts: Parts, resource: ServedResource, current: Stored, update: Update): Wish {
   const old = presentObject(resource, current)
-  const object = changed(update, update.isFresh ? old : presentObject(resource, current))
+  const base = update.isFresh ? old : presentObject(resource, current)
+  const { change, lens } = update
+  const wished = change(lens === undefined ? base : lens.show(base))
+  own(parts, resource, { current, old, object: wished }, update)
   checkIdentity(resource, current, update.uid)
+  const object = lens === undefined ? wished : lens.put(base, wished)
   return settleWish(parts, resource, { current, old, object }, update)
 }
 
-function changed({ change, lens }: Update, object: KubeObject): KubeObject {
-  return lens === undefined ? change(object) : lens.put(object, change(lens.show(object)))
+/** Notes down whose the fields are that change; before webhooks and the rules of the kind change more. */
+export function own(parts: Parts, resource: ServedResource, { current, old, object }: Wish, update: Update): void {
+  const { manager, part, lens } = update
+  if (manager === undefined) return
+  if (lens === undefined) ownUpdate(parts, resource, { current, old, object }, { manager, subresource: part })
+  else lens.own(lens.show(old), object, manager)
 }
 
 /** What is wished for, made into what can be stored. Changes the object that it is given. */
@@ -98,6 +112,7 @@ export function settleWish(parts: Parts, resource: ServedResource, wish: Wish, u
   object.metadata.resourceVersion = old.metadata.resourceVersion!
   // Links of an object to itself are a thing of the past: nobody refuses them, nobody keeps them.
   if (!update.dryRun) delete object.metadata.selfLink
+  keepTimes(object, old)
   return { current, old, object }
 }
 

@@ -7,6 +7,7 @@ import { checkAcceptable, writtenAnswer } from '../representation.ts'
 import { toWriteOptions } from '../webhooks/options.ts'
 import { createReviewer } from '../webhooks/reviewer.ts'
 import { createObject } from './creation.ts'
+import { managerOf, ownCreation } from './owning.ts'
 import { dropDuplicateOwners, matchNamespace } from './place.ts'
 import { createReviewed } from './reviewed.ts'
 
@@ -17,6 +18,7 @@ export async function create(call: Call): Promise<Answer> {
   matchNamespace(call, object)
   dropDuplicateOwners(object, call.warnings)
   admitCreation(call, object)
+  ownCreation(call, call.resource, object, managerOf(call))
   const reviewer = createReviewer(call, () => ({
     operation: 'CREATE',
     name: object.metadata.name ?? '',

@@ -1,4 +1,4 @@
-/** PATCH of an object or of its status: JSON patch and merge patch. */
+/** PATCH of an object or of its status: JSON patch and merge patch; a configuration to be applied is apply.ts' business. */
 
 import type { KubeObject } from '../../kube/objects.ts'
 import { goJson } from '../../util/go-json.ts'
@@ -8,18 +8,28 @@ import { decodeProblems, decodeTyped } from '../decode.ts'
 import { parseWriteOptions, type WriteOptions } from '../options.ts'
 import { applyPatchBody, parsePatchType, rejectPatched, toPatchError } from '../patches.ts'
 import { checkAcceptable, writtenAnswer } from '../representation.ts'
+import { apply } from './apply.ts'
 import type { Part } from './change.ts'
+import { managerOf } from './owning.ts'
 import { dropDuplicateOwners, matchName, matchNamespace } from './place.ts'
 import { applyUpdate } from './update.ts'
 
 export async function patch(call: Call): Promise<Answer> {
   const contentType = call.headers['content-type'] ?? ''
-  parsePatchType(contentType, { isCustom: call.resource.isCustom === true })
+  const type = parsePatchType(contentType, { isCustom: call.resource.isCustom === true })
   checkAcceptable(call)
+  if (type === 'apply') return apply(call)
   const options = parseWriteOptions(call.query, 'PatchOptions', contentType)
   const part = call.path.subresource as Part
   const change = (current: KubeObject) => patched(call, options, current)
-  const update = { change, isFresh: true, part, dryRun: options.dryRun, warnings: call.warnings }
+  const update = {
+    change,
+    isFresh: true,
+    part,
+    dryRun: options.dryRun,
+    warnings: call.warnings,
+    manager: managerOf(call),
+  }
   const written = applyUpdate(call, update)
   return writtenAnswer(call, 200, written instanceof Promise ? await written : written)
 }

@@ -15,7 +15,7 @@ import type { ServedResource } from '../resource.ts'
 import { pathNotFound } from '../status.ts'
 import type { Stored } from '../storage/stored.ts'
 import type { Reviewer } from '../webhooks/reviewer.ts'
-import { checkIdentity, finishUpdate, settleWish, type Update, type Wish } from './change.ts'
+import { checkIdentity, finishUpdate, own, settleWish, type Update, type Wish } from './change.ts'
 import { commitConverted, deleteStored, finishConverted } from './converted.ts'
 import { commitCreation, generateAttempts, nameTaken, prepareCreation } from './creation.ts'
 import { dropDuplicateOwners, matchNamespace } from './place.ts'
@@ -128,6 +128,7 @@ async function reviewWish(
   const [old, base] = [presentObject(resource, current), presentObject(resource, current)]
   // The body of a request is the same each time, and is changed on its way.
   const wished = copyOf(change(lens === undefined ? base : lens.show(base)))
+  own(call, resource, { current, old, object: wished }, update)
   const object = await reviewer.mutate(wished, lens === undefined ? old : lens.show(old))
   if (lens !== undefined) return { current, old, object: lens.put(base, object) }
   keepInPlace(call, object)

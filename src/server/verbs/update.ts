@@ -10,6 +10,7 @@ import { toWriteOptions } from '../webhooks/options.ts'
 import { createReviewer, type Reviewer } from '../webhooks/reviewer.ts'
 import { type Part, type Update, updateObject } from './change.ts'
 import { createObject } from './creation.ts'
+import { managerOf, ownCreation } from './owning.ts'
 import { dropDuplicateOwners, matchName, matchNamespace } from './place.ts'
 import { createReviewed, updateReviewed } from './reviewed.ts'
 import { currentOf, type Written } from './write.ts'
@@ -32,6 +33,7 @@ export async function update(call: Call): Promise<Answer> {
     part: path.subresource as Part,
     uid: object.metadata.uid,
     warnings: call.warnings,
+    manager: managerOf(call),
     ...options,
   })
   return writtenAnswer(call, 200, written instanceof Promise ? await written : written)
@@ -39,6 +41,7 @@ export async function update(call: Call): Promise<Answer> {
 
 async function createByUpdate(call: Call, object: KubeObject, dryRun: boolean): Promise<Written> {
   admitCreation(call, object)
+  ownCreation(call, call.resource, object, managerOf(call))
   const reviewer = reviewerFor(call, 'CREATE', dryRun)
   if (reviewer === undefined) return createObject(call, call.resource, object, dryRun)
   return createReviewed(call, object, { reviewer, dryRun })
@@ -53,7 +56,7 @@ export function applyUpdate(call: Call, change: Update): Written | Promise<Writt
   return isAtOnce ? updateObject(call, resource, current, change) : updateReviewed(call, change, reviewer)
 }
 
-function reviewerFor(call: Call, operation: 'CREATE' | 'UPDATE', dryRun: boolean): Reviewer | undefined {
+export function reviewerFor(call: Call, operation: 'CREATE' | 'UPDATE', dryRun: boolean): Reviewer | undefined {
   const kind = operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions'
   return createReviewer(call, () => ({
     operation,
