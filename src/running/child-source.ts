@@ -13,13 +13,18 @@ export interface ChildSourceOptions {
   readonly selectors: WatchSelectors
   /** Called for each parent that has a child more, less, or another than before; the version is undefined at its end. */
   readonly onChanged: (parentage: Parentage, state: { readonly uid?: string; readonly version?: string }) => void
-  /** All children that are there have been seen. */
-  readonly onSeen: (namespace: string | undefined) => void
+  /** All children that are there have been seen, or cannot be for now. `isFirst`: nothing was known of them before. */
+  readonly onSeen: (namespace: string | undefined, isFirst: boolean) => void
 }
 
 export function createChildSource({ kinship }: Runtime, options: ChildSourceOptions): Source {
   const { resource, selectors, onChanged, onSeen } = options
   const cache = kinship.cacheOf(resource)
+  const begun = new Set<string | undefined>()
+  const seen = (namespace: string | undefined) => {
+    onSeen(namespace, !begun.has(namespace))
+    begun.add(namespace)
+  }
   /** What a list has brought while something newer was known: after a restored backup, that is all there is. */
   const older = new Map<string, KubeObject>()
   const put = (object: KubeObject, isForced: boolean) => {
@@ -39,7 +44,7 @@ export function createChildSource({ kinship }: Runtime, options: ChildSourceOpti
       if (event.rewound) for (const object of older.values()) put(object, true)
       older.clear()
       kinship.note(resource, namespace, 'seen')
-      onSeen(namespace)
+      seen(namespace)
     }
   }
   return {
@@ -52,7 +57,7 @@ export function createChildSource({ kinship }: Runtime, options: ChildSourceOpti
       // What was seen before is better than nothing.
       if (kinship.sightOf(resource, namespace) === 'seen') return
       kinship.note(resource, namespace, { why })
-      onSeen(namespace)
+      seen(namespace)
     },
     onClosed: (namespace) => kinship.forget(resource, namespace),
   }

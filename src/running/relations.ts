@@ -102,7 +102,7 @@ export class Relations {
       const selectors = sharedSelectors(labelled, settings.watching, resource)
       const callbacks = {
         onChanged: this.#callParents,
-        onSeen: (namespace: string | undefined) => this.#callBlind(handlers, namespace),
+        onSeen: (...scope: readonly [string | undefined, boolean]) => this.#callThere(handlers, ...scope),
       }
       const create = () => createChildSource(this.#runtime, { resource, selectors, ...callbacks })
       yield [`children ${name}`, () => ({ source: create(), resource, isOwned: true })]
@@ -173,14 +173,14 @@ export class Relations {
     }
   }
 
-  /** Those that could not be called, or not with all of their children in sight. */
-  #callBlind(handlers: readonly Handler[], namespace: string | undefined): void {
+  /** All of them, where their children were out of sight; else those that could not be called with all of them in sight. */
+  #callThere(handlers: readonly Handler[], namespace: string | undefined, isFirst: boolean): void {
     for (const handler of handlers) {
       for (const { memories } of this.#servedBy(handler)) {
         for (const memory of memories.values()) {
           const own = memory.body.metadata.namespace
           if (namespace !== undefined && own !== undefined && own !== namespace) continue
-          if (reconciliationOf(memory, handler).isBlind) this.#call(memory, handler, 'seen', 'backlog')
+          if (isFirst || reconciliationOf(memory, handler).isBlind) this.#call(memory, handler, 'seen', 'backlog')
         }
       }
     }

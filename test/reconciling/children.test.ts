@@ -2,6 +2,7 @@
 import { Operator } from 'kopf'
 import { expect, test } from 'vitest'
 import { settle } from '../support/handled.ts'
+import type { Body } from '../support/lab.ts'
 import { configMap, deployment, useNursery } from './support.ts'
 
 const { lab, nursery } = useNursery()
@@ -44,7 +45,7 @@ function painter(calls: string[] = []): Operator {
   return kopf
 }
 
-const colorOf = (color: string) => (body: { data?: unknown }) => (body.data as Record<string, string>)?.['color'] === color
+const colorOf = (color: string) => (body: Body) => body['data']?.['color'] === color
 
 test('a change of one child costs one request, and none for its siblings', async () => {
   const transport = lab.record()
