@@ -2,6 +2,7 @@
 import { Operator } from 'kopf'
 import { expect, test } from 'vitest'
 import { settle } from '../support/handled.ts'
+import type { Body } from '../support/lab.ts'
 import { configMap, deployment, useNursery } from './support.ts'
 
 const { lab, nursery } = useNursery()
@@ -52,7 +53,7 @@ test('whether a child is ready can be said by the reconciler', async () => {
     children: [
       {
         children: [configMap('switch')],
-        ready: (child, byDefault) => {
+        ready: (child: Body, byDefault: boolean) => {
           asked.push(byDefault)
           return child['data']?.['on'] === 'yes'
         },
