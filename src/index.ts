@@ -48,6 +48,7 @@ export type {
   TimerArgs,
   UserInfo,
 } from './core/handling/args.ts'
+export type { Conditions } from './core/handling/conditions.ts'
 export { ABSENT, all, any, none, not, PRESENT } from './core/handling/filters.ts'
 export type { AdmissionOperation, ErrorsMode, FieldPath } from './core/handling/handler.ts'
 export type { Index, Store } from './core/handling/index-table.ts'
@@ -101,6 +102,7 @@ export {
   type TemporaryErrorOptions,
   WebhookError,
 } from './errors.ts'
+export type { Condition, ConditionStatus } from './kube/conditions.ts'
 export { toCrd } from './kube/crd.ts'
 export type { KubeObject, KubeObject as RawBody, ObjectMeta, ObjectReference, OwnerReference } from './kube/objects.ts'
 export {

@@ -267,19 +267,14 @@ function createCycle(
   })
 }
 
-/** The part of what is finished, written while another handler is still running. A failure here is not the handler's. */
-async function flush(runtime: Runtime, memory: Memory, visit: Visit, cycle: Cycle): Promise<void> {
-  try {
-    mergeInto(visit.merge, cycle.merge)
-    visit.fns.push(...cycle.fns)
-    cycle.clearWritten()
-    cycle.store(memory.body, visit.merge)
-    await write(runtime, memory, visit)
-  } catch (error) {
-    visit.logger.warn('The progress could not be written while another handler is running: it is written afterwards.', {
-      error,
-    })
-  }
+/** The part of what is finished, written while a handler is still running. What fails is left to the write at the end. */
+async function flush(runtime: Runtime, memory: Memory, visit: Visit, cycle: Cycle): Promise<'written' | 'gone'> {
+  mergeInto(visit.merge, cycle.merge)
+  visit.fns.push(...cycle.fns)
+  cycle.clearWritten()
+  cycle.store(memory.body, visit.merge)
+  const { body } = await write(runtime, memory, visit)
+  return body === undefined ? 'gone' : 'written'
 }
 
 /** Bodies are put into words only for those who read them. */

@@ -3,6 +3,7 @@
  * is, and its children are made as it says. Nothing of it is kept on the object. Called by process.ts.
  */
 import type { Handler } from '../core/handling/handler.ts'
+import { createConditions } from '../core/handling/conditions.ts'
 import { attempt } from '../core/handling/invoke.ts'
 import type { Outcome } from '../core/handling/outcomes.ts'
 import { checkResult, collectWish, type Wishes } from '../core/handling/results.ts'
@@ -107,7 +108,9 @@ interface Called {
   readonly nextMs: number
 }
 
-async function call(runtime: Runtime, memory: Memory, turn: Turn & { readonly patch: Patch<KubeObject> }): Promise<Called> {
+type PatchedTurn = Turn & { readonly patch: Patch<KubeObject> }
+
+async function call(runtime: Runtime, memory: Memory, turn: PatchedTurn): Promise<Called> {
   const { clock, random } = runtime
   const { handler, reconciliation, view, logger, patch } = turn
   let report = new Report()
@@ -122,7 +125,7 @@ async function call(runtime: Runtime, memory: Memory, turn: Turn & { readonly pa
     handler,
     { startedMs: atMs, retries: reconciliation.retries },
     {
-      args: (retryArgs) => argsOf(runtime, turn, { ...retryArgs, patch, param: handler.param }),
+      args: (retryArgs) => argsOf(runtime, turn, { ...retryArgs, param: handler.param }),
       finish: async (result) => {
         checkResult(handler, patch, undefined)
         const family = { owner: view.body, kinds: runtime.kinship.kindsOf(handler), label: runtime.kinship.labelOf(handler) }
@@ -160,9 +163,11 @@ function resyncMsOf({ reconciling }: Handler, random: () => number): number {
   return (reconciling?.resyncMs ?? Infinity) * (1 + random() / 10)
 }
 
-function argsOf(runtime: Runtime, { handler, view }: Turn, rest: object): object {
+function argsOf(runtime: Runtime, { handler, view, patch }: PatchedTurn, rest: object): object {
+  const conditions = createConditions({ patch, body: () => view.body, clock: runtime.clock, handler })
   const children = createChildren(kindsPresent(runtime, handler, view.body), view.body.metadata.namespace)
-  return join(view.objectArgs(), rest, { signal: runtime.signal, deleting: view.deleting, children })
+  const own = { patch, conditions, signal: runtime.signal, deleting: view.deleting, children }
+  return join(view.objectArgs(), rest, own)
 }
 
 /** What it has written itself is no reason to call it again; what others have written meanwhile is. */

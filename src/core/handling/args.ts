@@ -11,6 +11,7 @@ import type { Diff, HandlerReason } from '../causation/causes.ts'
 import type { Patch } from '../patching/patch.ts'
 import type { Settings } from '../settings.ts'
 import type { SslPeer } from '../webhook-server.ts'
+import type { Conditions } from './conditions.ts'
 import type { AdmissionOperation } from './handler.ts'
 import type { Index } from './index-table.ts'
 import type {
@@ -23,6 +24,7 @@ import type {
   RetryOptions,
   RhythmOptions,
 } from './options.ts'
+import type { Step } from './steps.ts'
 
 /** Everything below it is read-only too. Functions and scalars stay as they are. */
 type DeepReadonly<T> = T extends (...args: never[]) => unknown
@@ -100,6 +102,8 @@ export interface ObjectArgs<T, M> extends CommonArgs<M> {
   readonly annotations: Readonly<Record<string, string>>
   /** What to change on the object: merged into it when the handler is done; null deletes. */
   readonly patch: Patch<T>
+  /** What the status says of the object: written with the patch, and never over those of others. */
+  readonly conditions: Conditions
   readonly recorder: Recorder
 }
 
@@ -134,6 +138,11 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>> extends ObjectArgs<T, M>, 
   readonly execute: (
     fns?: Readonly<Record<string, SubhandlerFunction<T, M>>> | readonly SubhandlerFunction<T, M>[],
   ) => Promise<void>
+  /**
+   * Runs the function once, and remembers what it has come to until this handler has finished: across retries, restarts and
+   * crashes. The result is kept on the object, as JSON: no secrets.
+   */
+  readonly step: Step
 }
 
 /** Why a daemon or a timer is told to stop; the latest reason where there are several. */
@@ -218,7 +227,7 @@ export interface ReconcilingOptions<O extends readonly ResourceLike[], W extends
 }
 
 /** What is found goes into the index; the object itself is not changed here. */
-export interface IndexArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch'>, RetryArgs {}
+export interface IndexArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch' | 'conditions'>, RetryArgs {}
 
 /** Who made the request, as the API server says. */
 export interface UserInfo {
@@ -229,7 +238,7 @@ export interface UserInfo {
 }
 
 /** Of an object that is created with `generateName` there is no name yet, and no uid of one that is created. */
-export interface AdmissionArgs<T, M> extends Omit<ObjectArgs<T, M>, 'name' | 'uid'>, RetryArgs {
+export interface AdmissionArgs<T, M> extends Omit<ObjectArgs<T, M>, 'name' | 'uid' | 'conditions'>, RetryArgs {
   readonly name: string | undefined
   readonly uid: string | undefined
   readonly operation: AdmissionOperation
@@ -252,7 +261,7 @@ export interface AdmissionArgs<T, M> extends Omit<ObjectArgs<T, M>, 'name' | 'ui
 }
 
 /** The object in the version it is converted from. */
-export interface ConvertArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch' | 'recorder'> {
+export interface ConvertArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch' | 'conditions' | 'recorder'> {
   /** The versions, such as `v1`. */
   readonly from: string
   readonly to: string
@@ -300,7 +309,17 @@ export type Args<K extends Kind, R extends ResourceLike, M = Record<string, unkn
 /** What filters see: no attempt is under way yet. */
 type FilterArgs<A> = Omit<
   A,
-  keyof RetryArgs | 'param' | 'patch' | 'subhandler' | 'execute' | 'stopped' | 'warnings' | 'deleting' | 'children'
+  | keyof RetryArgs
+  | 'param'
+  | 'patch'
+  | 'conditions'
+  | 'subhandler'
+  | 'execute'
+  | 'step'
+  | 'stopped'
+  | 'deleting'
+  | 'children'
+  | 'warnings'
 >
 
 type Filtered<A> = NamedOptions & FilterOptions<FilterArgs<A>>

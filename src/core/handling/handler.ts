@@ -85,6 +85,8 @@ export interface Handler {
 
   /** Undefined for activities and sub-handlers: they have no resource of their own. */
   readonly selector: ResourceSelector | undefined
+  /** Whether the status of the objects has a place for the generation that was handled, by the definition it is for. */
+  readonly observesGeneration: () => boolean
 
   /** The causes it is for; undefined for all of them (fields, resuming). */
   readonly reasons: ReadonlySet<HandlerReason> | undefined

@@ -2,8 +2,10 @@
  * The one registrar: makes the record of a handler from what the user wrote, and refuses what cannot work while the
  * stack still shows where it was written. Called by the front door and, for sub-handlers, while their parent runs.
  */
+import { hasStatusField } from '../../kube/crd.ts'
 import type { ResourceLike } from '../../kube/resources.ts'
 import { toSelector } from '../../kube/selectors.ts'
+import { once } from '../../util/once.ts'
 import type { Admission, Background, Conversion, FieldPath, Handler, HandlerFunction, Reconciling } from './handler.ts'
 import { IndexTable } from './index-table.ts'
 import { type HandlerKind, type Kind, kindOf, kinds } from './kinds.ts'
@@ -53,6 +55,8 @@ export function createHandler(
     id: completeId(id, { row, field, conversion }),
     fn: own,
     selector,
+    // A schema is put into other words for it: that is for those who ask.
+    observesGeneration: once(() => hasStatusField(resource, 'observedGeneration')),
     deleted: readFlag(checked, 'deleted', what),
     needsFinalizer: readFinalizer(row, checked, what),
     needsChange: row.needsChange,
@@ -98,6 +102,7 @@ export function createSubhandler(
     id: `${parent.id}/${ownId}`,
     fn: own,
     selector: undefined,
+    observesGeneration: parent.observesGeneration,
     deleted: false,
     needsFinalizer: false,
     needsChange: parent.needsChange,
