@@ -29,6 +29,8 @@ export interface Served {
   readonly memories: Memories
   /** Those that live out of our sight, by uid: the version they had when we looked last. Only the latest of them. */
   readonly unseen: RecentMap<string, string>
+  /** Conditions do not stay on its objects: none are written by us any more. */
+  dropsConditions: boolean
   /** Set when it is served no more: the cluster has it no longer, and no object of it; or no handler is for it. */
   end: 'gone' | 'unwanted' | undefined
 }

@@ -8,13 +8,12 @@ import { attempt } from '../core/handling/invoke.ts'
 import type { Outcome } from '../core/handling/outcomes.ts'
 import { checkResult, collectWish, type Wishes } from '../core/handling/results.ts'
 import { isAmong, preMatches } from '../core/handling/select.ts'
-import { fulfil } from '../core/patching/compose.ts'
 import { createPatch, type Patch } from '../core/patching/patch.ts'
 import { carryOut } from '../features/reconciling/carry-out.ts'
 import { createChildren } from '../features/reconciling/children.ts'
 import type { Reconciliation } from '../features/reconciling/reconciliation.ts'
 import { Report } from '../features/reconciling/report.ts'
-import { digestState, isForeign } from '../features/reconciling/seen.ts'
+import { digestState } from '../features/reconciling/seen.ts'
 import { readReconciled, type WantedGroup } from '../features/reconciling/wanted.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { monotonicOf } from '../util/clock.ts'
@@ -22,9 +21,9 @@ import { join } from '../util/join.ts'
 import type { Logger } from '../util/log.ts'
 import { type Memory, reconciliationOf } from './memories.ts'
 import { createNursery, kindsPresent } from './nursery.ts'
+import { writeAll } from './reconciling-writes.ts'
 import type { Runtime } from './runtime.ts'
 import { View } from './view.ts'
-import { writeWish } from './writing.ts'
 
 /** One reconciler of one object, at this moment. */
 interface Turn {
@@ -62,10 +61,8 @@ async function attend(
   const reconciliation = reconciliationOf(memory, handler)
   const seen = digestState(runtime.settings.persistence, view.body)
   if (!reconciliation.isDue(seen, monotonicOf(runtime.clock))) return
-  if (runtime.kinship.isPending(handler, view.body)) {
-    reconciliation.isBlind = true
-    return
-  }
+  reconciliation.isWaiting = runtime.kinship.isPending(handler, view.body)
+  if (reconciliation.isWaiting) return
   reconciliation.begin(seen)
   await reconcile(runtime, memory, { handler, reconciliation, view, logger })
 }
@@ -80,8 +77,9 @@ function isConcerned(handler: Handler, view: View): boolean {
 function callAgain(runtime: Runtime, memory: Memory): void {
   const nowMs = monotonicOf(runtime.clock)
   const seen = digestState(runtime.settings.persistence, memory.body)
-  const active = [...(memory.reconciling?.values() ?? [])]
-  if (active.some((one) => !one.isBlind && one.isDue(seen, nowMs))) runtime.queue.put(memory, { type: 'wake' })
+  // Who waits for children to come in sight is called then.
+  const active = [...(memory.reconciling?.values() ?? [])].filter(({ isWaiting }) => !isWaiting)
+  if (active.some((one) => one.isDue(seen, nowMs))) runtime.queue.put(memory, { type: 'wake' })
   const dueMs = Math.min(...active.map((one) => one.dueMs))
   if (dueMs < Infinity) runtime.alarms.setAfter(memory, Math.max(0, dueMs - nowMs))
 }
@@ -98,7 +96,7 @@ async function reconcile(runtime: Runtime, memory: Memory, turn: Turn): Promise<
   reconciliation.isBlind ||= called.report.isBlind
   reconciliation.isCleaned = view.deleting && outcome.type === 'done' && called.report.waits.length === 0
   if (reconciliation.isCleaned && handler.needsFinalizer) runtime.queue.put(memory, { type: 'wake' })
-  await write(runtime, memory, { ...turn, wishes })
+  await writeAll(runtime, memory, { ...turn, wishes, problems: called.report.problems })
 }
 
 interface Called {
@@ -170,25 +168,3 @@ function argsOf(runtime: Runtime, { handler, view, patch }: PatchedTurn, rest: o
   return join(view.objectArgs(), rest, own)
 }
 
-/** What it has written itself is no reason to call it again; what others have written meanwhile is. */
-async function write(
-  runtime: Runtime,
-  memory: Memory,
-  { reconciliation, view, logger, wishes }: Turn & { readonly wishes: Wishes },
-): Promise<void> {
-  if (Object.keys(wishes.merge).length === 0 && wishes.fns.length === 0) return
-  const { persistence } = runtime.settings
-  try {
-    const { body } = await writeWish(runtime, memory, { logger, ...wishes })
-    if (body === undefined) {
-      memory.vanishedAt = memory.body.metadata.resourceVersion
-      return
-    }
-  } catch (error) {
-    reconciliation.mark('unwritten')
-    throw error
-  }
-  const [before, after] = [view.body, memory.body]
-  const expected = fulfil(before, wishes) as unknown as KubeObject
-  if (!isForeign(persistence, { before, expected, after })) reconciliation.sees(digestState(persistence, after))
-}

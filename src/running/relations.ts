@@ -180,7 +180,8 @@ export class Relations {
         for (const memory of memories.values()) {
           const own = memory.body.metadata.namespace
           if (namespace !== undefined && own !== undefined && own !== namespace) continue
-          if (isFirst || reconciliationOf(memory, handler).isBlind) this.#call(memory, handler, 'seen', 'backlog')
+          const { isBlind, isWaiting } = reconciliationOf(memory, handler)
+          if (isFirst || isBlind || isWaiting) this.#call(memory, handler, 'seen', 'backlog')
         }
       }
     }

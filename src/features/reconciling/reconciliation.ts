@@ -23,7 +23,9 @@ export class Reconciliation {
   started: { readonly atMs: number; readonly steadyMs: number } | undefined
   /** Attempts that have failed in a row. */
   retries = 0
-  /** Children of some kind could not be known: it is called again when they are. */
+  /** It is not called before all children that are there are known. */
+  isWaiting = false
+  /** It was called although children of some kind cannot be known, and is called again when they can. */
   isBlind = false
   /** It was called with `deleting`, and nothing is left to be done. */
   isCleaned = false
