@@ -29,6 +29,8 @@ export interface RehearsalOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly defaultBackoffMs: number
+  /** What would follow from what a reconciler has returned; throws for what would be refused. */
+  readonly readReconciled: (result: unknown) => unknown
 }
 
 /** Nobody watches over the calls: the test has a time limit of its own. */
@@ -86,13 +88,17 @@ export class Rehearsal {
         finish: async (result) => {
           await children.finish()
           await steps.finish()
-          return checkOf(handler)(handler, patch, result)
+          if (handler.reconciling === undefined) return checkOf(handler)(handler, patch, result)
+          checkResult(handler, patch, undefined)
+          return this.#given.readReconciled(result)
         },
       },
     )
     await steps.settle()
     this.outcomes.set(handler.id, outcome)
-    if (keepsWishes(handler, outcome)) collectWish(this.wishes, { handler, patch, outcome })
+    // What a reconciler returns is not for the status.
+    const written: Outcome = handler.reconciling === undefined ? outcome : { type: 'done', result: undefined }
+    if (keepsWishes(handler, outcome)) collectWish(this.wishes, { handler, patch, outcome: written })
     return outcome
   }
 
