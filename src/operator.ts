@@ -88,6 +88,7 @@ export type RegisterWithOptions<K extends Kind, M> = <const R extends ResourceLi
   handler: HandlerFn<ArgsOf<ObjectOf<R>, M>[K]>,
 ) => void
 
+// biome-ignore lint/suspicious/noConfusingVoidType: a function without a return is one that returns nothing.
 type ReconcileFn<A> = (args: A) => Reconciled | void | PromiseLike<Reconciled | void>
 
 /** Registers a reconciler; its `children` are typed by `owns`. */

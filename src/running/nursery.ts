@@ -3,7 +3,7 @@ import type { Handler } from '../core/handling/handler.ts'
 import type { Nursery } from '../features/reconciling/carry-out.ts'
 import type { PresentKind } from '../features/reconciling/children.ts'
 import { markOfChild, type Reconciliation } from '../features/reconciling/reconciliation.ts'
-import type { KubeObject } from '../kube/objects.ts'
+import type { KubeObject, ObjectMeta } from '../kube/objects.ts'
 import { formatResource } from '../kube/selectors.ts'
 import { monotonicOf } from '../util/clock.ts'
 import type { Logger } from '../util/log.ts'
@@ -22,6 +22,7 @@ export function createNursery(
   { handler, reconciliation, logger }: NurseryOptions,
 ): Nursery {
   const { kinship, session, fieldManager, clock } = runtime
+  const own = { owner: memory.body.metadata.uid ?? '', label: kinship.labelOf(handler) }
   return {
     writer: { session, signal: runtime.writing, fieldManager },
     logger,
@@ -38,6 +39,10 @@ export function createNursery(
     // The echo may have come before the answer, and been taken for somebody else's doing.
     onWritten: ({ metadata: { uid, resourceVersion } }, isGone) => {
       reconciliation.unmark(markOfChild(uid, isGone ? undefined : resourceVersion))
+    },
+    rivalOf: ({ kind, object }) => kinship.rivalOf(kind.resource!, object['metadata'] as ObjectMeta, own),
+    onMoved: (concerned) => {
+      for (const parentage of concerned) if (parentage.owner !== own.owner) kinship.onMoved(parentage)
     },
     warnOnce: (resource, message) => runtime.warnOnce(resource, 'unkept child', message),
   }

@@ -2,8 +2,9 @@
  * The reconcilers of an object, in its own worker, after its handlers of changes: whoever is due is called with the object as it
  * is, and its children are made as it says. Nothing of it is kept on the object. Called by process.ts.
  */
-import type { Handler } from '../core/handling/handler.ts'
+
 import { createConditions } from '../core/handling/conditions.ts'
+import type { Handler } from '../core/handling/handler.ts'
 import { attempt } from '../core/handling/invoke.ts'
 import type { Outcome } from '../core/handling/outcomes.ts'
 import { checkResult, collectWish, type Wishes } from '../core/handling/results.ts'
@@ -126,7 +127,11 @@ async function call(runtime: Runtime, memory: Memory, turn: PatchedTurn): Promis
       args: (retryArgs) => argsOf(runtime, turn, { ...retryArgs, param: handler.param }),
       finish: async (result) => {
         checkResult(handler, patch, undefined)
-        const family = { owner: view.body, kinds: runtime.kinship.kindsOf(handler), label: runtime.kinship.labelOf(handler) }
+        const family = {
+          owner: view.body,
+          kinds: runtime.kinship.kindsOf(handler),
+          label: runtime.kinship.labelOf(handler),
+        }
         const { requeueMs = Infinity, groups } = readReconciled(result, family)
         const settled = settleGroups(turn, groups)
         if (settled !== undefined) {
@@ -167,4 +172,3 @@ function argsOf(runtime: Runtime, { handler, view, patch }: PatchedTurn, rest: o
   const own = { patch, conditions, signal: runtime.signal, deleting: view.deleting, children }
   return join(view.objectArgs(), rest, own)
 }
-

@@ -48,6 +48,9 @@ export class Relations {
     this.#runtime = runtime
     this.#options = options
     this.#sources = new Sources(runtime, options)
+    const isKnown = (uid: string) => [...options.served()].some(({ memories }) => memories.has(uid))
+    runtime.kinship.isOwner = isKnown
+    runtime.kinship.onMoved = (parentage) => this.#callParents(parentage, {})
   }
 
   /** It is known anew what there is; `namespaces` are those that are served, undefined for the whole cluster. */
@@ -98,7 +101,9 @@ export class Relations {
       }
     }
     for (const [name, { resource, handlers }] of owners) {
-      const labelled = handlers.map((handler) => ({ labels: { [reconcilerLabel]: { equals: kinship.labelOf(handler) } } }))
+      const labelled = handlers.map((handler) => ({
+        labels: { [reconcilerLabel]: { equals: kinship.labelOf(handler) } },
+      }))
       const selectors = sharedSelectors(labelled, settings.watching, resource)
       const callbacks = {
         onChanged: this.#callParents,
@@ -163,7 +168,10 @@ export class Relations {
     }
   }
 
-  readonly #callParents: Parameters<typeof createChildSource>[1]['onChanged'] = ({ owner, label }, { uid, version }) => {
+  readonly #callParents: Parameters<typeof createChildSource>[1]['onChanged'] = (
+    { owner, label },
+    { uid, version },
+  ) => {
     for (const served of this.#options.served()) {
       const memory = served.memories.get(owner)
       if (memory === undefined) continue

@@ -35,7 +35,12 @@ export function toServed(registry: Registry, settings: Settings, resource: Resou
   const isNarrowedBySettings = Object.keys(sharedSelectors([], settings.watching, resource)).length > 0
   const hasIdling = handlers.background.some(({ background }) => background?.rhythm?.idleMs !== undefined)
   const areNamed = handlers.reconcile.some(({ reconciling }) => (reconciling?.watches.length ?? 0) > 0)
-  const kept = { memories: new Memories({ areNamed }), unseen: new RecentMap<string, string>(mostUnseen), dropsConditions: false, end: undefined }
+  const kept = {
+    memories: new Memories({ areNamed }),
+    unseen: new RecentMap<string, string>(mostUnseen),
+    dropsConditions: false,
+    end: undefined,
+  }
   const traits = { isNarrowedBySettings, hasIdling, isOnlyIndexed: isOnlyIndexed(handlers) }
   return { resource, handlers, selectors, ...traits, ...kept }
 }

@@ -128,7 +128,11 @@ test('for what is watched: those that it concerns now, and those that it concern
   const calls: string[] = []
   kopf.reconcile(
     lab.widgets,
-    { watches: [['configmaps', ({ metadata }) => [metadata.labels?.['for'], { name: metadata.labels?.['and'] ?? 'x' }]]] },
+    {
+      watches: [
+        ['configmaps', ({ metadata }) => [metadata.labels?.['for'], { name: metadata.labels?.['and'] ?? 'x' }]],
+      ],
+    },
     ({ name }) => void calls.push(name),
   )
   await lab.start(kopf)

@@ -164,7 +164,12 @@ test('what has changed while nobody was there is put right at the start', async 
   await nursery.untilThere('nine-b')
   await nursery.untilGone('nine-c')
   await settle(lab)
-  expect(transport.writes().map(({ method }) => method).sort()).toEqual(['DELETE', 'PATCH', 'PATCH'])
+  expect(
+    transport
+      .writes()
+      .map(({ method }) => method)
+      .sort(),
+  ).toEqual(['DELETE', 'PATCH', 'PATCH'])
 })
 
 test('an object that is there already is adopted; one that another object controls is not', async () => {

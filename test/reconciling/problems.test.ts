@@ -63,7 +63,12 @@ test('two who flip a field: both are named, and it becomes ever more seldom', as
   await lab.create('contested', { spec: {} })
   await nursery.untilThere('wall')
   const paint = async () => {
-    await lab.call('PATCH', `${nursery.path('wall')}?fieldManager=blue-painter`, { data: { color: 'blue' } }, mergePatch)
+    await lab.call(
+      'PATCH',
+      `${nursery.path('wall')}?fieldManager=blue-painter`,
+      { data: { color: 'blue' } },
+      mergePatch,
+    )
   }
   for (let times = 1; times <= 3; times += 1) {
     await paint()
@@ -86,10 +91,18 @@ test('two who flip a field: both are named, and it becomes ever more seldom', as
 const mergePatch = 'application/merge-patch+json'
 
 test.each([
-  ['a kind that is not owned', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' } }, 'not owned: add it to "owns"'],
+  [
+    'a kind that is not owned',
+    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' } },
+    'not owned: add it to "owns"',
+  ],
   ['a child without a name', { apiVersion: 'v1', kind: 'ConfigMap', metadata: {} }, 'has no "metadata.name"'],
   ['a child without a kind', { metadata: { name: 'x' } }, 'has an "apiVersion" and a "kind"'],
-  ['a child elsewhere', configMap('x', {}, { namespace: 'default' }), 'is in the namespace "default": it cannot be owned'],
+  [
+    'a child elsewhere',
+    configMap('x', {}, { namespace: 'default' }),
+    'is in the namespace "default": it cannot be owned',
+  ],
   [
     'a child of the whole cluster',
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } },
@@ -107,7 +120,9 @@ test.each([
   await lab.start(kopf)
   await lab.create(what.replaceAll(' ', '-'), { spec: {} })
   await lab.untilLogged(words)
-  expect(lab.logs.some((line) => line.includes(`Reconciler 'reconcile' failed permanently: Cannot use what`))).toBe(true)
+  expect(lab.logs.some((line) => line.includes(`Reconciler 'reconcile' failed permanently: Cannot use what`))).toBe(
+    true,
+  )
   await settle(lab)
   expect(calls).toBe(1)
 })

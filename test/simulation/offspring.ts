@@ -50,9 +50,16 @@ export class Offspring {
     operator.reconcile(widgets, { id: 'family', owns: ['configmaps'], cleanup: hasCleanup }, async (args) => {
       if (stage.isDead()) return forever()
       const { uid, name, meta, spec, deleting, retry } = args
-      journal.tell(`-> family ${name} ${uid.slice(0, 4)} v${meta.resourceVersion} #${retry}${deleting ? ' deleting' : ''}`)
+      journal.tell(
+        `-> family ${name} ${uid.slice(0, 4)} v${meta.resourceVersion} #${retry}${deleting ? ' deleting' : ''}`,
+      )
       if (busy.has(uid)) journal.violate('P1', `the reconciler of ${name} is called while it is running`)
-      const facts = { process: stage.process, uid, version: Number(meta.resourceVersion), who: `the reconciler of ${name}` }
+      const facts = {
+        process: stage.process,
+        uid,
+        version: Number(meta.resourceVersion),
+        who: `the reconciler of ${name}`,
+      }
       journal.checkVersion(facts)
       const call: Call = { uid, deleting, end: 'running' }
       this.calls.push(call)

@@ -148,8 +148,7 @@ async function checkCanary(world: World): Promise<void> {
   const begunMs = clock.now()
   const twin = await driver.create('canary', options.hasBackground ? { tier: 'gold' } : undefined)
   if (twin === undefined) throw new Error('The canary could not be created')
-  const isSeen = () =>
-    [...journal.calls, ...background.runs, ...offspring.calls].some(({ uid }) => uid === twin.uid)
+  const isSeen = () => [...journal.calls, ...background.runs, ...offspring.calls].some(({ uid }) => uid === twin.uid)
   const isUndisturbed = options.faults.length === 0 && !options.isMortal && options.crash === undefined
   const isHanging = options.faults.includes('headless') && options.isMortal
   const limitMs = isHanging ? 420_000 : isUndisturbed ? 1000 : 110_000

@@ -54,7 +54,8 @@ function judgeBackground({ needsFinalizer }: Handler, { deleting, blocked }: Sig
 
 function judgeReconcile({ needsFinalizer, reconciling }: Handler, { deleting, blocked }: Sight): Verdict {
   if (deleting && needsFinalizer) {
-    if (!blocked) return { verdict: 'no', why: 'The object is being deleted, and our finalizer is not on it: it is done' }
+    if (!blocked)
+      return { verdict: 'no', why: 'The object is being deleted, and our finalizer is not on it: it is done' }
     return { verdict: 'runs', why: 'It is called until it returns without an error: the object stays until then' }
   }
   if (needsFinalizer && !blocked) return { verdict: 'later', why: 'It is called when our finalizer is on the object' }

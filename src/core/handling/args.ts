@@ -174,11 +174,7 @@ export interface Children<O extends ResourceLike = ResourceLike> extends Iterabl
   /** Those of one kind, by their names. */
   of<R extends O>(resource: R): ReadonlyArray<Body<ObjectOf<R>>>
   /** In the namespace of the object, unless told. */
-  get<R extends O>(
-    resource: R,
-    name: string,
-    options?: { readonly namespace?: string },
-  ): Body<ObjectOf<R>> | undefined
+  get<R extends O>(resource: R, name: string, options?: { readonly namespace?: string }): Body<ObjectOf<R>> | undefined
 }
 
 /** Always the object as it is, whatever has happened to it or to what belongs to it. */
@@ -351,11 +347,9 @@ export interface OptionsOf<A> {
 }
 
 /** As those of the table, with the kinds that it owns and watches. */
-export type ReconcileOptions<
-  A,
-  O extends readonly ResourceLike[],
-  W extends readonly ResourceLike[],
-> = Filtered<A> & RetryOptions & ReconcilingOptions<O, W>
+export type ReconcileOptions<A, O extends readonly ResourceLike[], W extends readonly ResourceLike[]> = Filtered<A> &
+  RetryOptions &
+  ReconcilingOptions<O, W>
 
 export interface ConvertOptions<From, To> extends NamedOptions {
   /** The version, such as `v1`; or the definition of the resource in that version, for its types. */

@@ -220,7 +220,8 @@ function fieldsOf(handlers: readonly Handler[]): readonly (readonly string[])[] 
   const fields = new Map<string, readonly string[]>()
   for (const handler of handlers) {
     const { field } = handler
-    if (field !== undefined && handler.reconciling === undefined && idsOf(handler) === 'progress') fields.set(JSON.stringify(field), field)
+    if (field !== undefined && handler.reconciling === undefined && idsOf(handler) === 'progress')
+      fields.set(JSON.stringify(field), field)
   }
   return [...fields.values()]
 }

@@ -46,10 +46,7 @@ export async function readPages(options: ListOptions, signal: AbortSignal): Prom
 }
 
 /** Items of built-in kinds come without a kind: it is that of the list. */
-function takePage(
-  page: Record<string, unknown>,
-  { resource, keepsManagedFields, take, warn }: ListOptions,
-): void {
+function takePage(page: Record<string, unknown>, { resource, keepsManagedFields, take, warn }: ListOptions): void {
   const apiVersion = textOf(page['apiVersion']) || formatGroupVersion(resource.group, resource.version)
   const kind = textOf(page['kind']).replace(/List$/, '') || resource.kind
   for (const object of Array.isArray(page['items']) ? page['items'] : []) {

@@ -8,7 +8,7 @@ import type { Resource } from '../../kube/resources.ts'
 import type { Logger } from '../../util/log.ts'
 import { Turns } from '../../util/turns.ts'
 import { type Judgement, judgeChild } from './as-wanted.ts'
-import type { ChildCache } from './child-cache.ts'
+import type { ChildCache, Parentage } from './child-cache.ts'
 import { describeChild, keyOfChild } from './child-names.ts'
 import { type Fight, isFight, isOver, peaceMs, react } from './fights.ts'
 import { type Apply, makePlan, type Plan, planDeletions } from './plan.ts'
@@ -26,8 +26,12 @@ export interface Nursery {
   cacheOf(resource: Resource): ChildCache
   /** Why nothing can be known of a kind, as the end of a sentence. */
   whyUnseen(wanted: Wanted): string | undefined
+  /** Who else has made a child of that name, as the end of a sentence. */
+  rivalOf(wanted: Wanted): string | undefined
   /** Told of every write that has succeeded, before its echo is taken for news; `isGone`: nothing is left of it. */
   onWritten(child: KubeObject, isGone: boolean): void
+  /** Told of those whose child it was, or is. */
+  onMoved(concerned: readonly Parentage[]): void
   /** Says it once for the kind. */
   warnOnce(resource: Resource, message: string): void
 }
@@ -124,10 +128,16 @@ class Errand {
     const { writer, logger, cacheOf, warnOnce } = this.#nursery
     const { resource } = wanted.kind
     const what = describeChild(wanted.object)
+    const rival = this.#nursery.rivalOf(wanted)
+    if (rival !== undefined) return this.#report.fail(`Cannot apply ${what}: ${rival}`, undefined)
     logger.debug(`Applying ${what}${live === undefined ? ', which is not there' : ''}.`)
     try {
-      const { child, unkept } = await applyChild(writer, wanted, { resource: resource!, cache: cacheOf(resource!) })
+      const { child, unkept, concerned } = await applyChild(writer, wanted, {
+        resource: resource!,
+        cache: cacheOf(resource!),
+      })
       this.#nursery.onWritten(child, false)
+      this.#nursery.onMoved(concerned)
       this.#records.made.add(wanted.key)
       if (unkept.length > 0) {
         warnOnce(resource!, `The server does not keep all that is wanted of ${what}: ${unkept.slice(0, 3).join(', ')}`)

@@ -25,6 +25,8 @@ export class ChildCache {
   readonly #children = new Map<string, KubeObject>()
   /** The uids of the children, by that of their owner. */
   readonly #byOwner = new Map<string, Set<string>>()
+  /** The uid of the one that has a name, by namespace and name. */
+  readonly #byName = new Map<string, string>()
   /** Those that are gone, or out of sight since that version. */
   readonly #gone = new RecentMap<string, string>(mostTombstones)
   /** Fields that the server does not keep of a child, by its uid: found out right after it was applied. */
@@ -35,6 +37,11 @@ export class ChildCache {
     const uids = this.#byOwner.get(owner) ?? []
     const children = Array.from(uids, (uid) => this.#children.get(uid)!)
     return children.filter((child) => labelOf(child) === label).sort(byName)
+  }
+
+  /** Whosever child it is. */
+  named(namespace: string | undefined, name: string): KubeObject | undefined {
+    return this.#children.get(this.#byName.get(`${namespace ?? ''}/${name}`) ?? '')
   }
 
   unkeptOf({ metadata: { uid = '' } }: KubeObject): ReadonlySet<string> | undefined {
@@ -59,6 +66,7 @@ export class ChildCache {
     if (isOld && !isForced) return []
     this.#unlink(before)
     this.#children.set(uid, object)
+    this.#byName.set(nameOf(object), uid)
     const parentage = parentageOf(object)
     if (parentage !== undefined) {
       const siblings = this.#byOwner.get(parentage.owner) ?? new Set()
@@ -74,20 +82,24 @@ export class ChildCache {
     if (!isForGood && isOlder(resourceVersion, before?.metadata.resourceVersion)) return []
     if (isForGood) this.#gone.set(uid, never)
     else if (resourceVersion !== undefined) this.#gone.set(uid, resourceVersion)
-    this.#unlink(before)
-    this.#children.delete(uid)
-    this.#unkept.delete(uid)
+    if (before !== undefined) this.#drop(before)
     return concerned(before, undefined)
   }
 
   /** What was seen there is not known any more. */
   forget(isAmong: (object: KubeObject) => boolean): void {
     for (const child of [...this.#children.values()]) {
-      if (!isAmong(child)) continue
-      this.#unlink(child)
-      this.#children.delete(child.metadata.uid ?? '')
-      this.#unkept.delete(child.metadata.uid ?? '')
+      if (isAmong(child)) this.#drop(child)
     }
+  }
+
+  #drop(child: KubeObject): void {
+    const { uid = '' } = child.metadata
+    this.#unlink(child)
+    this.#children.delete(uid)
+    this.#unkept.delete(uid)
+    // Another one may have the name by now.
+    if (this.#byName.get(nameOf(child)) === uid) this.#byName.delete(nameOf(child))
   }
 
   #unlink(object: KubeObject | undefined): void {
@@ -113,7 +125,10 @@ function concerned(before: KubeObject | undefined, after: KubeObject | undefined
   return [before, after].flatMap((object) => (object && parentageOf(object)) ?? [])
 }
 
+function nameOf({ metadata }: KubeObject): string {
+  return `${metadata.namespace ?? ''}/${metadata.name}`
+}
+
 function byName(a: KubeObject, b: KubeObject): number {
-  const [one, other] = [a, b].map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name}`)
-  return one! < other! ? -1 : 1
+  return nameOf(a) < nameOf(b) ? -1 : 1
 }

@@ -3,12 +3,12 @@
  * are there have been seen. Fed by running/relations.ts; asked by the hall. Sends nothing.
  */
 import type { Handler } from '../../core/handling/handler.ts'
-import type { KubeObject } from '../../kube/objects.ts'
+import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { formatResource, type ResourceSelector } from '../../kube/selectors.ts'
-import { ChildCache } from './child-cache.ts'
+import { ChildCache, type Parentage } from './child-cache.ts'
 import type { OwnedKind } from './kinds.ts'
-import { toReconcilerLabel } from './marks.ts'
+import { reconcilerLabel, toReconcilerLabel } from './marks.ts'
 
 /** Whether the children in a scope are known: not yet, all of them, or not, for a reason. */
 export type Sight = 'pending' | 'seen' | { readonly why: string }
@@ -25,12 +25,37 @@ export class Kinship {
   readonly #known = new Map<string, Known>()
   readonly #resources = new Map<string, Resource>()
 
+  /** Whether an object of that uid is there, and reconciled. */
+  isOwner: (uid: string) => boolean = () => false
+  /** Told of parents who have lost a child to another one, by our own doing. */
+  onMoved: (parentage: Parentage) => void = () => {}
+  readonly #labels = new Set<string>()
+
   constructor(operator: string | undefined) {
     this.#operator = operator
   }
 
   labelOf({ id }: Handler): string {
-    return toReconcilerLabel(this.#operator, id)
+    const label = toReconcilerLabel(this.#operator, id)
+    this.#labels.add(label)
+    return label
+  }
+
+  /**
+   * Who else has made a child of that name, as the end of a sentence. The server would not tell: they are all under one name as
+   * the owners of fields, and the last one would take the child away from the others.
+   */
+  rivalOf(resource: Resource, wanted: ObjectMeta, { owner, label }: Parentage): string | undefined {
+    const metadata = this.cacheOf(resource).named(wanted.namespace, wanted.name ?? '')?.metadata
+    const controller = metadata?.ownerReferences?.find((one) => one.controller === true)
+    if (controller === undefined) return undefined
+    if (controller.uid !== owner) {
+      if (!this.isOwner(controller.uid)) return undefined
+      return `another object controls it, and there can be only one: ${controller.kind} "${controller.name}"; name the child differently`
+    }
+    const other = metadata?.labels?.[reconcilerLabel]
+    if (other === undefined || other === label || !this.#labels.has(other)) return undefined
+    return `another reconciler of the object has made it: "${other}"; let only one of them return it`
   }
 
   kindsOf({ reconciling }: Handler): readonly OwnedKind[] {

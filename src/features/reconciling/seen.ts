@@ -15,7 +15,11 @@ export function digestState(persistence: PersistenceSettings, body: KubeObject):
 /** Whether the object has become other than it should have by our own write: others have written, too. */
 export function isForeign(
   persistence: PersistenceSettings,
-  { before, expected, after }: { readonly before: KubeObject; readonly expected: KubeObject; readonly after: KubeObject },
+  {
+    before,
+    expected,
+    after,
+  }: { readonly before: KubeObject; readonly expected: KubeObject; readonly after: KubeObject },
 ): boolean {
   const [old, wanted, now] = [before, expected, after].map((body) => stateOf(persistence, body))
   const differences = diffValues(wanted, now)

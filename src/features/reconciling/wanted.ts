@@ -90,7 +90,8 @@ function isGroup(value: unknown): boolean {
 function toGroup(value: unknown): ChildGroup {
   if (Array.isArray(value)) return { children: value }
   const { ready } = value as ChildGroup
-  if (ready !== undefined && typeof ready !== 'function') refuse('"ready" of a group is a function that says true or false')
+  if (ready !== undefined && typeof ready !== 'function')
+    refuse('"ready" of a group is a function that says true or false')
   return value as ChildGroup
 }
 

@@ -6,7 +6,7 @@ import { describeError } from '../../core/handling/outcomes.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { findLost } from './as-wanted.ts'
-import type { ChildCache } from './child-cache.ts'
+import type { ChildCache, Parentage } from './child-cache.ts'
 import { formatPath } from './field-sets.ts'
 import { type Wanted, withMark } from './wanted.ts'
 
@@ -14,6 +14,14 @@ export interface ChildWriter {
   readonly session: Session
   readonly signal: AbortSignal
   readonly fieldManager: string
+}
+
+interface Applied {
+  readonly child: KubeObject
+  /** What is wanted of it, and is not there. */
+  readonly unkept: readonly string[]
+  /** Whose child it was, and whose it is. */
+  readonly concerned: readonly Parentage[]
 }
 
 /** JSON is YAML, and this is the only name that apply has. */
@@ -24,7 +32,7 @@ export async function applyChild(
   { session, signal, fieldManager }: ChildWriter,
   wanted: Wanted,
   { resource, cache }: { readonly resource: Resource; readonly cache: ChildCache },
-): Promise<{ readonly child: KubeObject; readonly unkept: readonly string[] }> {
+): Promise<Applied> {
   const body = withMark(wanted)
   const { name, namespace } = body['metadata'] as { name: string; namespace?: string }
   const path = objectPath(resource, { name, namespace })
@@ -32,9 +40,9 @@ export async function applyChild(
   const call = { method: 'PATCH', path, query, body, contentType: applyType } as const
   const child = (await session.request(call, signal)) as unknown as KubeObject
   const unkept = findLost(wanted, child, fieldManager).map(formatPath)
-  cache.put(child)
+  const concerned = cache.put(child)
   cache.noteUnkept(child, unkept)
-  return { child, unkept }
+  return { child, unkept, concerned }
 }
 
 /**
