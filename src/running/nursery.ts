@@ -37,8 +37,8 @@ export function createNursery(
       return kinship.whyUnseen(kind, kind.resource?.namespaced === false ? undefined : namespace)
     },
     // The echo may have come before the answer, and been taken for somebody else's doing.
-    onWritten: ({ metadata: { uid, resourceVersion } }, isGone) => {
-      reconciliation.unmark(markOfChild(uid, isGone ? undefined : resourceVersion))
+    onWritten: ({ metadata: { uid, resourceVersion } }, end) => {
+      reconciliation.markOwn(markOfChild(uid, end === 'gone' ? undefined : resourceVersion), end === 'new')
     },
     rivalOf: ({ kind, object }) => kinship.rivalOf(kind.resource!, object['metadata'] as ObjectMeta, own),
     onMoved: (concerned) => {

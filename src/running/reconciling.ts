@@ -64,7 +64,7 @@ async function attend(
   if (!reconciliation.isDue(seen, monotonicOf(runtime.clock))) return
   reconciliation.isWaiting = runtime.kinship.isPending(handler, view.body)
   if (reconciliation.isWaiting) return
-  reconciliation.begin(seen)
+  reconciliation.begin(seen, monotonicOf(runtime.clock))
   await reconcile(runtime, memory, { handler, reconciliation, view, logger })
 }
 

@@ -30,7 +30,8 @@ test('children are made as they are wanted, with one request each, and belong to
     'PATCH one-a',
     'PATCH one-d',
   ])
-  expect(calls).toBe(1)
+  // Once more, to see them as the server has made them.
+  expect(calls).toBe(2)
   expect((await lab.get('one')).metadata).not.toHaveProperty('annotations')
 })
 
@@ -185,4 +186,49 @@ test('an object that is there already is adopted; one that another object contro
   expect((await nursery.get('ten-b'))['data']).toBeUndefined()
   await nursery.delete('ten-b')
   await nursery.untilThere('ten-b')
+})
+
+test('a reconciler sees the children that it has made as the server has them', async () => {
+  const kopf = new Operator()
+  kopf.reconcile(lab.widgets, { owns: ['services'] }, ({ children, patch }) => {
+    patch.status['ip'] = children.get('services', 'served')?.spec['clusterIP'] ?? 'none'
+    const spec = { selector: { app: 'x' }, ports: [{ port: 80 }] }
+    return { children: [{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'served' }, spec }] }
+  })
+  await lab.start(kopf)
+  await lab.create('eleven', { spec: {} })
+  const { status } = await lab.untilObject('eleven', (body) => (body.status?.['ip'] ?? 'none') !== 'none')
+  expect(status['ip']).toBe((await nursery.get('served', 'services'))['spec']['clusterIP'])
+})
+
+test('one that wants something else each time it is called is not called for ever', async () => {
+  const kopf = new Operator()
+  let calls = 0
+  kopf.reconcile(lab.widgets, { owns: ['configmaps'] }, () => {
+    calls += 1
+    return { children: [configMap('restless', { calls: String(calls) })] }
+  })
+  await lab.start(kopf)
+  await lab.create('twelve', { spec: {} })
+  await nursery.untilThere('restless')
+  await settle(lab)
+  expect(calls).toBe(2)
+})
+
+test('two objects that want the same child: the second is told whose it is, and gets it when the first is gone', async () => {
+  const kopf = new Operator()
+  kopf.reconcile(lab.widgets, { owns: ['configmaps'] }, ({ name }) => ({
+    children: [configMap('shared', { for: name })],
+  }))
+  await lab.start(kopf)
+  await lab.create('first', { spec: {} })
+  await nursery.untilThere('shared')
+  await lab.create('second', { spec: {} })
+  await lab.untilLogged(
+    'Cannot apply ConfigMap "shared": another object controls it, and there can be only one: Widget "first"',
+  )
+  await settle(lab)
+  expect((await nursery.get('shared'))['data']).toEqual({ for: 'first' })
+  await lab.delete('first')
+  await nursery.until('shared', ({ data }) => data['for'] === 'second')
 })

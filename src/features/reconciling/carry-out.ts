@@ -28,8 +28,8 @@ export interface Nursery {
   whyUnseen(wanted: Wanted): string | undefined
   /** Who else has made a child of that name, as the end of a sentence. */
   rivalOf(wanted: Wanted): string | undefined
-  /** Told of every write that has succeeded, before its echo is taken for news; `isGone`: nothing is left of it. */
-  onWritten(child: KubeObject, isGone: boolean): void
+  /** Told of every write that has changed something, and to what end: the child is there now, is another, or is gone. */
+  onWritten(child: KubeObject, end: 'new' | 'changed' | 'gone'): void
   /** Told of those whose child it was, or is. */
   onMoved(concerned: readonly Parentage[]): void
   /** Says it once for the kind. */
@@ -136,7 +136,9 @@ class Errand {
         resource: resource!,
         cache: cacheOf(resource!),
       })
-      this.#nursery.onWritten(child, false)
+      if (child.metadata.resourceVersion !== live?.metadata.resourceVersion) {
+        this.#nursery.onWritten(child, live === undefined ? 'new' : 'changed')
+      }
       this.#nursery.onMoved(concerned)
       this.#records.made.add(wanted.key)
       if (unkept.length > 0) {
@@ -158,7 +160,7 @@ class Errand {
       this.#records.made.delete(keyOfChild(child))
       const left = await deleteChild(writer, child, found)
       if (left === 'changed') this.#report.lookAgainAfter(staleMs)
-      else this.#nursery.onWritten(left ?? child, left === undefined)
+      else this.#nursery.onWritten(left ?? child, left === undefined ? 'gone' : 'changed')
     } catch (error) {
       writer.signal.throwIfAborted()
       this.#report.fail(`Cannot delete ${what}: ${describeError(error)}`, error)

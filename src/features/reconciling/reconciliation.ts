@@ -8,6 +8,9 @@ import type { ChildRecords } from './carry-out.ts'
 const firstDelayMs = 1000
 const longestDelayMs = 600_000
 
+/** The mark of what we have done to children ourselves. */
+const ownDoing = 'own'
+
 /** More than so many reasons are as good as one. */
 const mostMarks = 100
 
@@ -18,6 +21,8 @@ export class Reconciliation {
   #dueMs = Infinity
   /** The digest of the state that it was called with last, or that it has made of it. */
   #seen: string | undefined
+  /** Nothing has happened since the last call but what that has done to children. */
+  #isFollowUp = false
   readonly records: ChildRecords = { fights: new Map(), made: new Set() }
   /** When the first attempt of a series began: the time of day, and by the clock that nobody sets. Undefined before it. */
   started: { readonly atMs: number; readonly steadyMs: number } | undefined
@@ -43,12 +48,18 @@ export class Reconciliation {
     else this.#marks.add('more')
   }
 
-  /** It was our own doing. */
-  unmark(reason: string): void {
-    this.#marks.delete(reason)
+  /**
+   * A child has become what it is by our own doing: it is called once more, to see it as the server has it. But not for ever: one
+   * that wants something else each time it is called has had its chance.
+   */
+  markOwn(echo: string, isNew: boolean): void {
+    this.#marks.delete(echo)
+    if (isNew || !this.#isFollowUp) this.#marks.add(ownDoing)
   }
 
-  begin(seen: string): void {
+  begin(seen: string, nowMs: number): void {
+    const isOwnOnly = this.#marks.size === 1 && this.#marks.has(ownDoing)
+    this.#isFollowUp = isOwnOnly && this.#seen === seen && this.#dueMs > nowMs
     this.#marks.clear()
     this.#dueMs = Infinity
     this.#seen = seen
