@@ -199,7 +199,7 @@ export interface Reconciled {
    * All children that the object should have: they are made, changed and deleted accordingly. Objects, or groups of them in
    * the order in which they depend on each other. Without it, the children stay as they are.
    */
-  readonly children?: readonly object[]
+  readonly children?: ReadonlyArray<ChildGroup | readonly object[] | object>
 }
 
 /** An object that is to be reconciled: by its name, in the namespace of the object at hand unless told. */
