@@ -211,7 +211,7 @@ type WatchOf<R> = readonly [
   ownersOf: (object: Body<ObjectOf<R>>) => ReadonlyArray<OwnerKey | null | undefined> | OwnerKey | null | undefined,
 ]
 
-export interface ReconcilingOptions<O extends readonly ResourceLike[], W extends readonly ResourceLike[]> {
+interface ReconcilingOptions<O extends readonly ResourceLike[], W extends readonly ResourceLike[]> {
   /** The kinds of its children: `[Deployment, 'services']`. It is called when one of them changes. */
   readonly owns?: O
   /** Other objects that it depends on, each with a function that says whom they concern. */

@@ -7,7 +7,7 @@ import type { KubeObject } from '../../kube/objects.ts'
 import { isPlainObject } from '../../util/json.ts'
 import type { Problem } from './report.ts'
 
-export const problemType = 'ChildrenApplied'
+const problemType = 'ChildrenApplied'
 
 /** Undefined where there is nothing to say that is not said already. */
 export function toCondition(

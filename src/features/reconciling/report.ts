@@ -1,7 +1,7 @@
 /** What came of looking after the children of an object: what was done, what is waited for, what went wrong. */
 import { TemporaryError } from '../../errors.ts'
 
-export type ProblemReason = 'ChildRefused' | 'KindMissing' | 'ChildContested'
+type ProblemReason = 'ChildRefused' | 'KindMissing' | 'ChildContested'
 
 /** Something that people should know of, as long as it is so. */
 export interface Problem {
