@@ -232,3 +232,47 @@ test('two objects that want the same child: the second is told whose it is, and 
   await lab.delete('first')
   await nursery.until('shared', ({ data }) => data['for'] === 'second')
 })
+
+test('what the server fills in and writes in its own way is no difference, also after a restart', async () => {
+  const labels = { app: 'rich' }
+  const limits = { cpu: '0.5', memory: '0.5Gi' }
+  const container = {
+    ...{ name: 'app', image: 'x', args: ['a'], env: [{ name: 'A', value: 'b' }], resources: { limits } },
+    ports: [{ containerPort: 80 }],
+    volumeMounts: [{ name: 'tmp', mountPath: '/tmp' }],
+  }
+  const spec = {
+    containers: [container],
+    volumes: [{ name: 'tmp', emptyDir: {} }],
+    tolerations: [{ operator: 'Exists' }],
+  }
+  const children = [
+    {
+      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'rich', finalizers: ['example.com/x'] } },
+      spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+    },
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'rich' },
+      spec: { selector: labels, ports: [{ port: 80 }] },
+    },
+    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'rich' }, data: { key: 'dmFsdWU=' }, type: 'Opaque' },
+  ]
+  const create = () => {
+    const kopf = new Operator()
+    kopf.reconcile(lab.widgets, { owns: ['deployments.apps', 'services', 'secrets'] }, () => ({ children }))
+    return kopf
+  }
+  const first = await lab.start(create())
+  await lab.create('thirteen', { spec: {} })
+  await nursery.untilThere('rich', 'secrets')
+  await settle(lab)
+  await lab.stop(first)
+  const transport = lab.record()
+  await lab.start(create(), { transport })
+  await lab.untilLogged(`Reconciler 'reconcile' succeeded.`)
+  await settle(lab)
+  expect(transport.writes()).toEqual([])
+  await nursery.patch('rich', { metadata: { finalizers: null } }, 'deployments')
+})
