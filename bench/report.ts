@@ -87,6 +87,17 @@ function typical(rates: readonly Rate[]): number {
   return median(rates.map(({ perSecond }) => perSecond))
 }
 
+/** With so many watchers, it is the events that cost. */
+export function crowdRow(what: string, { embedded, real }: Pair<Delivery>, aim: string): Row {
+  const of = (deliveries: readonly Delivery[]): string => {
+    const megabytes = median(deliveries.map(({ megabytesPerSecond }) => megabytesPerSecond))
+    const cpu = median(deliveries.map(({ cpuUsPerEvent }) => cpuUsPerEvent)).toFixed(1)
+    const growth = count(median(deliveries.map(({ growthMb }) => growthMb)))
+    return `${formatRate(events(deliveries))}, ${count(megabytes)} MB/s; CPU ${cpu} µs an event; RSS grew by ${growth} MB`
+  }
+  return { what, embedded: of(embedded), real: of(real), ratio: times(events(embedded), events(real), 'higher'), aim }
+}
+
 export function deliveryRow(what: string, { embedded, real }: Pair<Delivery>): Row {
   const of = (deliveries: readonly Delivery[]): string => {
     const writes = formatRate(median(deliveries.map(({ writesPerSecond }) => writesPerSecond)))

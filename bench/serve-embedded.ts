@@ -1,7 +1,8 @@
 /** The embedded server as a process for targets.ts: says how to reach it, tells its heap when asked, ends with its parent. */
 import { startServer } from 'kopf/server'
 
-const server = await startServer()
+const [dataDir] = process.argv.slice(2)
+const server = await startServer(dataDir === undefined ? {} : { dataDir })
 process.send!({ url: server.url, caPem: server.ca!, token: server.token! })
 
 process.on('message', () => {

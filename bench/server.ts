@@ -21,6 +21,7 @@ import type { InProcess } from './in-process.ts'
 import { type Listing, listPages, listWhole } from './listing.ts'
 import { loadAverage, median, rssBytes } from './measure.ts'
 import {
+  crowdRow,
   deliveryRow,
   formatKb,
   formatMs,
@@ -33,16 +34,39 @@ import {
   times,
 } from './report.ts'
 import { measureCommand, measureReal, type Start } from './starting.ts'
-import { forkBench, nextMessage, startEmbedded, startReal, type Target } from './targets.ts'
-import { type Delivery, measureDelivery, watcherCount } from './watching.ts'
+import { forkBench, nextMessage, startEmbedded, startKept, startReal, type Target } from './targets.ts'
+import { type Delivery, measureDelivery } from './watching.ts'
 
 const { values: flags } = parseArgs({ options: { quick: { type: 'boolean' }, out: { type: 'string' } } })
 const isQuick = flags.quick ?? false
 
 /** How much is done. The real server does about 500 writes a second, so its share decides how long all takes. */
 const sizes = isQuick
-  ? { rounds: 1, starts: 1, single: 100, many: 600, watched: 300, listed: 2000, inProcess: 2000, kept: 5000 }
-  : { rounds: 3, starts: 5, single: 500, many: 4000, watched: 2000, listed: 50_000, inProcess: 20_000, kept: 50_000 }
+  ? {
+      rounds: 1,
+      starts: 1,
+      single: 100,
+      many: 600,
+      watched: 300,
+      listed: 2000,
+      inProcess: 2000,
+      kept: 5000,
+      crowd: 100,
+    }
+  : {
+      rounds: 3,
+      starts: 5,
+      single: 500,
+      many: 4000,
+      watched: 2000,
+      listed: 50_000,
+      inProcess: 20_000,
+      kept: 100_000,
+      crowd: 100,
+    }
+
+const watcherCount = 10
+const crowdCount = 1000
 
 interface Pair<T> {
   readonly embedded: T[]
@@ -98,12 +122,11 @@ async function measureInProcess(writes: number, objects: number): Promise<InProc
   return nextMessage<InProcess>(forkBench('in-process.ts', [String(writes), String(objects)]))
 }
 
-async function writingRows(targets: readonly Target[]): Promise<Row[]> {
+type Load = readonly [inFlight: number, count: number]
+
+async function writingRows(targets: readonly Target[], loads: readonly Load[], how = ''): Promise<Row[]> {
   const rows: Row[] = []
-  for (const [inFlight, count] of [
-    [1, sizes.single],
-    [16, sizes.many],
-  ] as const) {
+  for (const [inFlight, count] of loads) {
     const patches: Pair<Rate> = { embedded: [], real: [] }
     const creates = await byTurns(targets, async (target, round) => {
       const prefix = `w${inFlight}-${round}`
@@ -114,19 +137,34 @@ async function writingRows(targets: readonly Target[]): Promise<Row[]> {
       return created
     })
     const aim = inFlight === 16 ? '≥ 10×' : ''
-    rows.push(rateRow(`create, ${inFlight} in flight`, creates, aim))
-    rows.push(rateRow(`merge patch of the status, ${inFlight} in flight`, patches, aim))
+    rows.push(rateRow(`create, ${inFlight} in flight${how}`, creates, aim))
+    rows.push(rateRow(`merge patch of the status, ${inFlight} in flight${how}`, patches, aim))
   }
   return rows
 }
 
 async function watchingRow(targets: readonly Target[]): Promise<Row> {
   const deliveries: Pair<Delivery> = await byTurns(targets, async (target, round) => {
-    const delivery = await measureDelivery(target, `v-${round}`, sizes.watched)
+    const burst = { prefix: `v-${round}`, writes: sizes.watched, watchers: watcherCount }
+    const delivery = await measureDelivery(target, burst)
     await deleteGadgets(target.access)
     return delivery
   })
   return deliveryRow(`events delivered to ${watcherCount} watchers during a burst of ${sizes.watched}`, deliveries)
+}
+
+/** Thousands of watchers, as a cluster has them. */
+async function crowdingRow(targets: readonly Target[]): Promise<Row> {
+  const deliveries: Pair<Delivery> = await byTurns(targets, async (target, round) => {
+    const delivery = await measureDelivery(target, { prefix: `c-${round}`, writes: sizes.crowd, watchers: crowdCount })
+    await deleteGadgets(target.access)
+    return delivery
+  })
+  return crowdRow(
+    `events delivered to ${crowdCount} watchers during a burst of ${sizes.crowd}`,
+    deliveries,
+    '≥ 50 MB/s',
+  )
 }
 
 /** Fills each server once; memory is what it grew by, then the lists are read from it. */
@@ -181,13 +219,17 @@ async function main(): Promise<void> {
   const starting = await startingRows()
   await using embedded = await startEmbedded()
   await using real = await startReal()
+  await using kept = await startKept()
   const targets = [embedded, real]
-  for (const target of targets) await warmUp(target)
+  for (const target of [...targets, kept]) await warmUp(target)
+  const many: Load = [16, sizes.many]
   const rows = [
     ...starting.slice(0, 3),
-    ...(await writingRows(targets)),
+    ...(await writingRows(targets, [[1, sizes.single], many])),
+    ...(await writingRows([kept, real], [[1, sizes.single], many], ', with a data directory')),
     ...starting.slice(3, 5),
     await watchingRow(targets),
+    await crowdingRow(targets),
     ...(await listingRows(targets)),
     ...starting.slice(5),
   ]

@@ -1,6 +1,9 @@
 /** The two servers, each in processes of its own, and how to reach them. Both are started and stopped by server.ts. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { startControlPlane } from '../tools/envtest/control-plane.ts'
 import type { Access } from './connection.ts'
 
@@ -33,8 +36,24 @@ export async function nextMessage<T>(child: ChildProcess): Promise<T> {
   }
 }
 
-export async function startEmbedded(nodeArgs: readonly string[] = []): Promise<Target> {
-  const child = forkBench('serve-embedded.ts', [], nodeArgs)
+/** The embedded server that keeps what it holds, as the real one does, on the same disk. */
+export async function startKept(): Promise<Target> {
+  const folder = await mkdtemp(join(tmpdir(), 'kopf-bench-'))
+  const target = await startEmbedded([], [join(folder, 'data')])
+  return {
+    ...target,
+    async [Symbol.asyncDispose]() {
+      await target[Symbol.asyncDispose]()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+export async function startEmbedded(
+  nodeArgs: readonly string[] = [],
+  serverArgs: readonly string[] = [],
+): Promise<Target> {
+  const child = forkBench('serve-embedded.ts', serverArgs, nodeArgs)
   const access = await nextMessage<Access>(child)
   return {
     name: 'embedded',

@@ -25,9 +25,10 @@ export const on: On<Record<string, unknown>> = new Proxy({} as On<Record<string,
 
 export const daemon: Operator['daemon'] = forward('daemon')
 export const timer: Operator['timer'] = forward('timer')
+export const reconcile: Operator['reconcile'] = forward('reconcile')
 export const index: Operator['index'] = forward('index')
 
-function forward<K extends 'daemon' | 'timer' | 'index'>(kind: K): Operator[K] {
+function forward<K extends 'daemon' | 'timer' | 'reconcile' | 'index'>(kind: K): Operator[K] {
   const register = (...args: readonly unknown[]) =>
     (getDefaultOperator()[kind] as (...args: readonly unknown[]) => unknown)(...args)
   return register as Operator[K]

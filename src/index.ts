@@ -25,6 +25,8 @@ export type {
   Body,
   BodyEssence,
   ChangeArgs,
+  ChildGroup,
+  Children,
   ConvertArgs,
   Converted,
   DaemonArgs,
@@ -35,7 +37,10 @@ export type {
   Memo,
   Meta,
   ObjectArgs,
+  OwnerKey,
   RawEvent,
+  ReconcileArgs,
+  Reconciled,
   Recorder,
   Spec,
   Status,
@@ -43,6 +48,7 @@ export type {
   TimerArgs,
   UserInfo,
 } from './core/handling/args.ts'
+export type { Conditions } from './core/handling/conditions.ts'
 export { ABSENT, all, any, none, not, PRESENT } from './core/handling/filters.ts'
 export type { AdmissionOperation, ErrorsMode, FieldPath } from './core/handling/handler.ts'
 export type { Index, Store } from './core/handling/index-table.ts'
@@ -73,7 +79,17 @@ export type {
   WebhookServe,
   WebhookServerLike,
 } from './core/webhook-server.ts'
-export { daemon, getDefaultOperator, index, on, run, setDefaultOperator, start, timer } from './default-operator.ts'
+export {
+  daemon,
+  getDefaultOperator,
+  index,
+  on,
+  reconcile,
+  run,
+  setDefaultOperator,
+  start,
+  timer,
+} from './default-operator.ts'
 export {
   AdmissionError,
   type AdmissionErrorOptions,
@@ -86,6 +102,7 @@ export {
   type TemporaryErrorOptions,
   WebhookError,
 } from './errors.ts'
+export type { Condition, ConditionStatus } from './kube/conditions.ts'
 export { toCrd } from './kube/crd.ts'
 export type { KubeObject, KubeObject as RawBody, ObjectMeta, ObjectReference, OwnerReference } from './kube/objects.ts'
 export {
@@ -118,6 +135,7 @@ export type {
   RegisterConvert,
   RegisterField,
   RegisterIndex,
+  RegisterReconcile,
   RegisterWithOptions,
   RunningOperator,
   RunOptions,

@@ -15,6 +15,9 @@ import type {
   Get,
   Kind,
   OptionsOf,
+  ReconcileArgs,
+  Reconciled,
+  ReconcileOptions,
 } from './core/handling/args.ts'
 import type { FieldPath, Handler } from './core/handling/handler.ts'
 import type { Index } from './core/handling/index-table.ts'
@@ -84,6 +87,23 @@ export type RegisterWithOptions<K extends Kind, M> = <const R extends ResourceLi
   options: OptionsOf<ArgsOf<ObjectOf<R>, M>[K]>[K],
   handler: HandlerFn<ArgsOf<ObjectOf<R>, M>[K]>,
 ) => void
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a function without a return is one that returns nothing.
+type ReconcileFn<A> = (args: A) => Reconciled | void | PromiseLike<Reconciled | void>
+
+/** Registers a reconciler; its `children` are typed by `owns`. */
+export interface RegisterReconcile<M> {
+  <const R extends ResourceLike>(resource: R, handler: ReconcileFn<ReconcileArgs<ObjectOf<R>, M, never>>): void
+  <
+    const R extends ResourceLike,
+    const O extends readonly ResourceLike[] = readonly [],
+    const W extends readonly ResourceLike[] = readonly [],
+  >(
+    resource: R,
+    options: ReconcileOptions<ReconcileArgs<ObjectOf<R>, M>, O, W>,
+    handler: ReconcileFn<ReconcileArgs<ObjectOf<R>, M, O[number]>>,
+  ): void
+}
 
 /** What an indexing function answers with keys; undefined and null leave what there is. */
 type Pairs<K, V> = Iterable<readonly [K, V]> | null | undefined
@@ -229,6 +249,8 @@ export class Operator<M extends object = Record<string, unknown>> {
   readonly daemon: Register<'daemon', M>
   /** Called again and again for each object, or when its changes have settled. */
   readonly timer: RegisterWithOptions<'timer', M>
+  /** Called with each object whenever it, or what belongs to it, is different: makes its children be as they should. */
+  readonly reconcile: RegisterReconcile<M>
   /** Keeps an overview of all objects in memory, by key. */
   readonly index: RegisterIndex<M>
   readonly settings: Settings
@@ -261,6 +283,7 @@ export class Operator<M extends object = Record<string, unknown>> {
     }
     this.daemon = this.#register('daemon')
     this.timer = this.#register('timer')
+    this.reconcile = this.#register('reconcile') as RegisterReconcile<M>
     this.index = this.#registerIndex()
   }
 

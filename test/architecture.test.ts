@@ -102,7 +102,7 @@ test('webhook servers know no more of core than one that a user writes', () => {
   expect(new Set(known)).toEqual(new Set(['core/webhook-server.ts']))
 })
 
-test('nobody needs the testing kit, and it looks into no more of a run than what the cluster serves', () => {
+test('nobody needs the testing kit, and it looks into no more of a run than what the cluster serves and reconcilers return', () => {
   const users = sources.filter(
     ({ room, imports }) => room !== 'testing' && imports.some((one) => roomOf(one) === 'testing'),
   )
@@ -110,7 +110,22 @@ test('nobody needs the testing kit, and it looks into no more of a run than what
   const known = sources
     .filter(({ room }) => room === 'testing')
     .flatMap(({ imports }) => imports.filter((target) => target.startsWith('running/')))
-  expect(new Set(known)).toEqual(new Set(['running/insights.ts']))
+  expect(new Set(known)).toEqual(new Set(['running/insights.ts', 'running/reconcile-trial.ts']))
+})
+
+test('the optional controllers of the server are loaded by nobody until they are asked for', () => {
+  const isOptional = (path: string) => path.startsWith('server/controllers/life/') && !path.endsWith('/names.ts')
+  const users = sources
+    .filter(({ path }) => !isOptional(path))
+    .flatMap(({ path, text, imports }) =>
+      valueImports(text, imports)
+        .filter(
+          (target) => isOptional(target) && !text.includes(`await import('./${target.split('/').slice(2).join('/')}')`),
+        )
+        .map((target) => `${path} -> ${target}`),
+    )
+  expect(users).toEqual([])
+  expect(sources.filter(({ path }) => isOptional(path)).length).toBeGreaterThan(20)
 })
 
 test('the words of Kubernetes need no platform: kube imports no node module', () => {
@@ -164,7 +179,15 @@ test.each([
   [
     'ending the process',
     /\bprocess\.(exit|abort|kill|reallyExit)\b/,
-    ['cli/main.ts', 'cli/ending.ts', 'cli/commands/dev.ts', 'cli/compile-process.ts', 'util/signals.ts'],
+    // util/processes.ts only asks whether somebody is there.
+    [
+      'cli/main.ts',
+      'cli/ending.ts',
+      'cli/commands/dev.ts',
+      'cli/compile-process.ts',
+      'util/processes.ts',
+      'util/signals.ts',
+    ],
   ],
   [
     'what listens to the process',

@@ -295,6 +295,20 @@ test('19: a database becomes ready, and its tests pass', async () => {
   expect(stdout).toMatch(/pass 4\n.*fail 0/)
 })
 
+test('22: what should be there is there, comes back, and goes when it should not', async () => {
+  await run('22-reconcile')
+  const path = (name: string) => `/api/v1/namespaces/default/${name}`
+  const isThere = async (name: string) => (await lab.call('GET', path(name))).status === 200
+  await until(`${examplesPath}/${example}`, ({ status }) => status?.['doors'] === 2)
+  expect((await lab.call('GET', path(`configmaps/${example}-menu`))).body['data']).toEqual({ coffee: 'strong' })
+  expect(linesOf(example)).toContain(`Applying Service "${example}-front", which is not there.`)
+  await lab.call('DELETE', path(`services/${example}-back`))
+  await lab.until(() => isThere(`services/${example}-back`))
+  await patch(`${examplesPath}/${example}`, { spec: { doors: ['front'] } })
+  await lab.until(async () => !(await isThere(`services/${example}-back`)))
+  expect(await isThere(`services/${example}-front`)).toBe(true)
+})
+
 test('each example is short, has an object, says what one will see, and is run here', () => {
   const folders = readdirSync('examples').filter((name) => /^\d/.test(name) && name !== '00-embedded-server')
   const own = readFileSync(join('test', 'examples.test.ts'), 'utf8')
@@ -305,4 +319,25 @@ test('each example is short, has an object, says what one will see, and is run h
     expect(read('object.yaml'), folder).toContain('metadata:')
     expect(read('README.md'), folder).toContain('What you will see')
   }
+})
+
+test('20: steps that are done are not done again', async () => {
+  await run('20-steps')
+  const { status, metadata } = await until(`${examplesPath}/${example}`, ({ status }) => status?.['backups'])
+  expect(status).toEqual({ backups: { bucket: `${example}-backups`, attempts: 2 } })
+  expect(Object.keys(metadata.annotations ?? {}).filter((key) => key.includes('backups'))).toEqual([])
+  expect(linesOf(example).filter((line) => /^(Making|Keeping|Scheduling)/.test(line))).toEqual([
+    'Making a bucket',
+    `Keeping what is in ${example}-backups for 7 days`,
+    `Scheduling backups into ${example}-backups`,
+  ])
+})
+
+test('21: conditions say how it is', async () => {
+  await run('21-conditions')
+  const conditionOf = ({ status }: Body) => status?.['conditions']?.[0]
+  await until(`${examplesPath}/${example}`, (body) => conditionOf(body)?.status === 'True')
+  await patch(`${examplesPath}/${example}`, { spec: { size: 11 } })
+  const body = await until(`${examplesPath}/${example}`, (one) => conditionOf(one)?.status === 'False')
+  expect(conditionOf(body)).toMatchObject({ reason: 'TooLarge', message: '11 do not fit', observedGeneration: 2 })
 })

@@ -57,6 +57,7 @@ test('kopf exports these names', async () => {
       "none",
       "not",
       "on",
+      "reconcile",
       "removeOwnerReference",
       "resource",
       "run",

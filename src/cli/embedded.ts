@@ -1,6 +1,7 @@
 /** The embedded API server for a command: started, filled from files, introduced to people. For `server` and `run`. */
 import { InvalidArgumentError, Option } from 'commander'
 import { KopfError } from '../errors.ts'
+import { type ControllerChoice, chooseControllers, controllerNames } from '../server/controllers/life/names.ts'
 import type { RunningServer } from '../server/start.ts'
 import { writeKubeconfig } from './kubeconfig-file.ts'
 import type { Manifest } from './manifests.ts'
@@ -8,8 +9,13 @@ import type { Manifest } from './manifests.ts'
 export interface EmbeddedOptions {
   readonly port: number
   readonly open?: boolean
+  readonly authorization?: 'rbac' | 'always-allow'
   /** Where to write the kubeconfig; a temporary file that goes with the server by default. */
   readonly kubeconfig?: string | undefined
+  /** Where what the server holds is kept; nowhere by default. */
+  readonly dataDir?: string | undefined
+  /** Those that bring built-in kinds to life. */
+  readonly controllers?: readonly ControllerChoice[] | undefined
   readonly manifests: readonly Manifest[]
 }
 
@@ -30,22 +36,55 @@ export function portOption(): Option {
     })
 }
 
+export function dataDirOption(): Option {
+  return new Option(
+    '--data-dir <directory>',
+    'keep what the server holds in this directory, and go on from what is there',
+  )
+}
+
+export function controllersOption(when: string = ''): Option {
+  const what = `bring built-in kinds to life: "all", or, with commas between, some of ${controllerNames.join(', ')}`
+  const how = 'each with those it needs; a minus before a name leaves one out'
+  return new Option('--controllers <names>', `${when}${what}; ${how}`).argParser(parseControllers)
+}
+
+function parseControllers(text: string): readonly ControllerChoice[] {
+  const names = text.split(',') as ControllerChoice[]
+  try {
+    chooseControllers(names)
+    return names
+  } catch (error) {
+    throw new InvalidArgumentError(`${(error as Error).message}.`)
+  }
+}
+
 export function collect(value: string, values: readonly string[] = []): readonly string[] {
   return [...values, value]
 }
 
 export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
-  const { port, open = false, kubeconfig, manifests } = options
+  const {
+    port,
+    open = false,
+    authorization = 'always-allow',
+    kubeconfig,
+    dataDir,
+    controllers = [],
+    manifests,
+  } = options
   // Only now: help and version need none of it.
   const [{ startServer }, { loadObjects }] = await Promise.all([
     import('../server/start.ts'),
     import('../server/load.ts'),
   ])
-  const server = await startServer({ port, open, insecure: open })
+  const kept = dataDir === undefined ? {} : { dataDir }
+  const server = await startServer({ port, open, insecure: open, authorization, controllers, ...kept })
   try {
     const loaded: string[] = []
     for (const { file, objects } of manifests) {
-      loaded.push(...(await loadObjects(server.api, objects).catch((error) => rethrowFrom(file, error))))
+      const loading = loadObjects(server.api, objects, { leavesPresent: dataDir !== undefined })
+      loaded.push(...(await loading.catch((error) => rethrowFrom(file, error))))
     }
     // Last, so that nothing that fails leaves it behind.
     const written = await writeKubeconfig(server.kubeconfig, kubeconfig)

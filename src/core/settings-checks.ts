@@ -111,6 +111,12 @@ export const finalizerName: Check<string> = check(
     /^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9]([-\w.]{0,61}[A-Za-z0-9])?$/.test(value),
 )
 
+/** Kubernetes refuses others, with every apply. */
+export const fieldManagerName: Check<string> = check(
+  'a name of 1 to 128 printable characters',
+  (value): value is string => typeof value === 'string' && /^[\x20-\x7e]{1,128}$/.test(value),
+)
+
 export const selectorMap: Check<SelectorMap> = {
   expected: 'a SelectorMap, pairs of a resource and a string, or an object of strings',
   accept(value) {

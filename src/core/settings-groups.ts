@@ -130,6 +130,15 @@ export interface BackgroundSettings {
   instantExitZeroTimeCycles: number | null
 }
 
+/** Children of objects that are reconciled. */
+export interface ReconcilingSettings {
+  /**
+   * What the operator is called as the owner of the fields that it applies; null for the name of the operator, or "kopf" where
+   * it has none. Must not change: fields under another name are not taken back. Default: null.
+   */
+  fieldManager: string | null
+}
+
 /** What is kept on the objects. */
 export interface PersistenceSettings {
   /** Keeps objects from going before our handlers were called. Default: "kopf.zalando.org/KopfFinalizerMarker". */

@@ -8,6 +8,7 @@ import {
   configurationName,
   duration,
   durations,
+  fieldManagerName,
   finalizerName,
   flag,
   integer,
@@ -30,6 +31,7 @@ import type {
   PostingSettings,
   ProcessSettings,
   QueueingSettings,
+  ReconcilingSettings,
   ScanningSettings,
 } from './settings-groups.ts'
 import { SelectorMap } from './settings-selectors.ts'
@@ -46,6 +48,7 @@ export interface Settings {
   readonly admission: AdmissionSettings
   readonly execution: ExecutionSettings
   readonly background: BackgroundSettings
+  readonly reconciling: ReconcilingSettings
   readonly networking: NetworkingSettings
   readonly persistence: PersistenceSettings
 }
@@ -135,6 +138,9 @@ export const knobs: Knobs = {
     cancellationPolling: knob(duration, 60),
     instantExitTimeout: knob(orNull(duration), null),
     instantExitZeroTimeCycles: knob(orNull(integer(0)), 10),
+  },
+  reconciling: {
+    fieldManager: knob(orNull(fieldManagerName), null),
   },
   networking: {
     requestTimeout: knob(orNull(duration), 300),

@@ -70,6 +70,7 @@ test('everything has a default', () => {
     admission: { server: null, managed: null },
     execution: { defaultBackoff: 60, executor: null, maxWorkers: null },
     background: { cancellationPolling: 60, instantExitTimeout: null, instantExitZeroTimeCycles: 10 },
+    reconciling: { fieldManager: null },
     networking: {
       requestTimeout: 300,
       connectTimeout: null,

@@ -6,7 +6,7 @@ import { KopfError } from '../errors.ts'
 import { compareKubeVersions } from './kube-versions.ts'
 import type { KubeObject } from './objects.ts'
 import type { CustomResource } from './resources.ts'
-import type { StandardSchemaV1 } from './schemas.ts'
+import { isStandardSchema, type StandardSchemaV1 } from './schemas.ts'
 import { type Schema, toStructural } from './structural.ts'
 
 const anything: Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
@@ -55,6 +55,19 @@ export function toCrds(definitions: readonly CustomResource<object>[]): KubeObje
     const [stored, ...others] = versions.toSorted((a, b) => compareKubeVersions(b.version, a.version))
     return toCrd(stored!, ...others)
   })
+}
+
+/** Whether the status of its objects is known to have the field; false for a resource that is only named. */
+export function hasStatusField(resource: unknown, field: string): boolean {
+  const { status } = (resource ?? {}) as Partial<CustomResource<object>>
+  if (!isStandardSchema(status)) return false
+  try {
+    const { properties } = convert(resource as CustomResource<object>, 'status', status)
+    return Object.hasOwn((properties ?? {}) as object, field)
+  } catch {
+    // Whoever makes a definition of it is told.
+    return false
+  }
 }
 
 function checkVersions(definition: CustomResource<object>, versions: readonly CustomResource<object>[]): void {

@@ -13,6 +13,7 @@ import { KopfError } from '../errors.ts'
 import { allowDeletion, blockDeletion, isDeletionOngoing } from '../kube/finalizers.ts'
 import { monotonicOf } from '../util/clock.ts'
 import { isHeld, tendBackground, weighBackground } from './background.ts'
+import { isCleanupOwed, needsCleanup } from './cleanups.ts'
 import { confirm } from './confirm.ts'
 import { describeBody } from './describe.ts'
 import { untilIndexed } from './indexing.ts'
@@ -135,7 +136,8 @@ async function takeStep(runtime: Runtime, memory: Memory, visit: Visit): Promise
   await tendBackground(runtime, memory, { view, ...background })
   // A daemon has had its last words meanwhile, or a timer has: nobody is to see the object as it was before.
   if (memory.body !== view.body) return takeStep(runtime, memory, visit)
-  const needsFinalizer = background.isRequired || interested.some((handler) => handler.needsFinalizer)
+  const needsFinalizer =
+    background.isRequired || needsCleanup(memory, view) || interested.some((handler) => handler.needsFinalizer)
   if (needsFinalizer && !view.blocked && !view.deleting) {
     visit.logger.debug('Adding the finalizer, thus preventing the actual deletion.')
     // The server takes none on what was deleted meanwhile.
@@ -151,7 +153,7 @@ async function takeStep(runtime: Runtime, memory: Memory, visit: Visit): Promise
   }
   // Objects that no handler could ever be for are left alone: no annotations, no logs.
   if (interested.length === 0) {
-    if (view.deleting && view.blocked && !isHeld(memory)) release(runtime, visit)
+    if (view.deleting && view.blocked && !isHeld(memory) && !isCleanupOwed(memory, view)) release(runtime, visit)
     return {}
   }
   if (runtime.pause.isPaused) return {}
@@ -210,8 +212,8 @@ function finish(
   const { settings, warnOnce } = runtime
   const { diffbaseStorage } = settings.persistence
   const hasCalled = cycle.hasCalled
-  if (view.deleting && isHeld(memory)) {
-    // Daemons take their time to end; that the handlers are done must not be forgotten until then.
+  if (view.deleting && (isHeld(memory) || isCleanupOwed(memory, view))) {
+    // Daemons take their time to end, and reconcilers to clean up; that the handlers are done must not be forgotten until then.
     if (!cycle.isIdle && !isUnkept(memory, cycle)) cycle.store(memory.body, visit.merge)
     memory.progress = cycle.progress
     return { hasCalled }
@@ -265,19 +267,14 @@ function createCycle(
   })
 }
 
-/** The part of what is finished, written while another handler is still running. A failure here is not the handler's. */
-async function flush(runtime: Runtime, memory: Memory, visit: Visit, cycle: Cycle): Promise<void> {
-  try {
-    mergeInto(visit.merge, cycle.merge)
-    visit.fns.push(...cycle.fns)
-    cycle.clearWritten()
-    cycle.store(memory.body, visit.merge)
-    await write(runtime, memory, visit)
-  } catch (error) {
-    visit.logger.warn('The progress could not be written while another handler is running: it is written afterwards.', {
-      error,
-    })
-  }
+/** The part of what is finished, written while a handler is still running. What fails is left to the write at the end. */
+async function flush(runtime: Runtime, memory: Memory, visit: Visit, cycle: Cycle): Promise<'written' | 'gone'> {
+  mergeInto(visit.merge, cycle.merge)
+  visit.fns.push(...cycle.fns)
+  cycle.clearWritten()
+  cycle.store(memory.body, visit.merge)
+  const { body } = await write(runtime, memory, visit)
+  return body === undefined ? 'gone' : 'written'
 }
 
 /** Bodies are put into words only for those who read them. */

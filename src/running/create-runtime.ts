@@ -4,6 +4,8 @@ import { KeyedQueue } from '../core/queueing/keyed-queue.ts'
 import { Indexer } from '../features/indexing/indexer.ts'
 import type { Poster } from '../features/posting/poster.ts'
 import { createRecorder } from '../features/posting/recorder.ts'
+import { Kinship } from '../features/reconciling/kinship.ts'
+import { toFieldManager } from '../features/reconciling/marks.ts'
 import type { Resource } from '../kube/resources.ts'
 import { formatResource } from '../kube/selectors.ts'
 import { Alarms } from '../util/alarms.ts'
@@ -44,7 +46,7 @@ export interface RuntimeParts extends Pick<Runtime, Given> {
 const mostWaitingEvents = 1024
 
 export function createRuntime({ blueprint, poster, watchdog, mayWork, clientIn, ...given }: RuntimeParts): Runtime {
-  const { registry, settings, memo } = blueprint
+  const { name, registry, settings, memo } = blueprint
   const { clock, stopping } = given
   const background = once(() => createBackground(runtime, watchdog))
   const runtime: Runtime = {
@@ -69,6 +71,8 @@ export function createRuntime({ blueprint, poster, watchdog, mayWork, clientIn, 
       execution: settings.execution,
       signal: given.signal,
     }),
+    kinship: new Kinship(name),
+    fieldManager: settings.reconciling.fieldManager ?? toFieldManager(name),
     clientIn: oneForEach(clientIn),
     recorderOf: (body) => createRecorder({ poster, settings: settings.posting }, body),
     makeMemo: () => copyMemo(memo),

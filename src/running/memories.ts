@@ -8,6 +8,7 @@ import type { PatchFunction } from '../core/patching/patch.ts'
 import type { WatchSelectors } from '../core/watching/scope.ts'
 import type { Tasks } from '../features/daemons/task.ts'
 import type { IndexedObject } from '../features/indexing/indexed-object.ts'
+import { Reconciliation } from '../features/reconciling/reconciliation.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources.ts'
 import type { RecentMap } from '../util/recent-map.ts'
@@ -25,9 +26,11 @@ export interface Served {
   /** There is nobody but indexing functions: of the objects no more is kept than who they are. */
   readonly isOnlyIndexed: boolean
   /** By uid. */
-  readonly memories: Map<string, Memory>
+  readonly memories: Memories
   /** Those that live out of our sight, by uid: the version they had when we looked last. Only the latest of them. */
   readonly unseen: RecentMap<string, string>
+  /** Conditions do not stay on its objects: none are written by us any more. */
+  dropsConditions: boolean
   /** Set when it is served no more: the cluster has it no longer, and no object of it; or no handler is for it. */
   end: 'gone' | 'unwanted' | undefined
 }
@@ -77,6 +80,8 @@ export interface Memory {
   leftOver: Map<Handler, Wishes> | undefined
   /** Resolves when the write that is under way is over. */
   writing: Promise<void> | undefined
+  /** Its reconcilers, as far as there has been anything to do for them. */
+  reconciling: Map<Handler, Reconciliation> | undefined
   /** Its daemons and timers. */
   tasks: Tasks<Memory> | undefined
   /** The digest of the essence of the newest state that was seen, and since when it is so; by the clock that nobody sets. */
@@ -91,8 +96,51 @@ export interface Memory {
   pausedUntilMs: number
 }
 
-export function allHandlers({ index, event, change, background }: ResourceHandlers): readonly Handler[] {
-  return [...index, ...event, ...change, ...background]
+export function allHandlers({ index, event, change, background, reconcile }: ResourceHandlers): readonly Handler[] {
+  return [...index, ...event, ...change, ...background, ...reconcile]
+}
+
+/** By uid; and by name too, where somebody asks for objects by their names. */
+export class Memories extends Map<string, Memory> {
+  readonly #names: Map<string, Memory> | undefined
+
+  constructor({ areNamed }: { readonly areNamed: boolean }) {
+    super()
+    this.#names = areNamed ? new Map() : undefined
+  }
+
+  named(namespace: string | undefined, name: string): Memory | undefined {
+    return this.#names?.get(`${namespace ?? ''}/${name}`)
+  }
+
+  override set(key: string, memory: Memory): this {
+    this.#names?.set(nameOf(memory), memory)
+    return super.set(key, memory)
+  }
+
+  override delete(key: string): boolean {
+    const memory = this.get(key)
+    // Another object may have the name by now.
+    if (memory !== undefined && this.#names?.get(nameOf(memory)) === memory) this.#names.delete(nameOf(memory))
+    return super.delete(key)
+  }
+
+  override clear(): void {
+    this.#names?.clear()
+    super.clear()
+  }
+}
+
+function nameOf({ body: { metadata } }: Memory): string {
+  return `${metadata.namespace ?? ''}/${metadata.name}`
+}
+
+/** What is remembered of one reconciler of an object. */
+export function reconciliationOf(memory: Memory, handler: Handler): Reconciliation {
+  memory.reconciling ??= new Map()
+  const found = memory.reconciling.get(handler) ?? new Reconciliation()
+  memory.reconciling.set(handler, found)
+  return found
 }
 
 /** There is nobody but indexing functions. */
@@ -123,6 +171,7 @@ export function createMemory(
     unwritten: undefined,
     leftOver: undefined,
     writing: undefined,
+    reconciling: undefined,
     tasks: undefined,
     essence: undefined,
     changedMs: nowMs,

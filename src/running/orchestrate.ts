@@ -19,6 +19,7 @@ import type { Memory, Served } from './memories.ts'
 import { NamespaceObserver } from './observe-namespaces.ts'
 import { ResourceObserver } from './observe-resources.ts'
 import { type Needs, Permissions } from './permissions.ts'
+import { Relations } from './relations.ts'
 import { type Resolved, whyUnsuitable } from './resources.ts'
 import type { Runtime } from './runtime.ts'
 import { leaveToOthers, toServed } from './serve.ts'
@@ -52,6 +53,7 @@ export class Orchestra {
   readonly #resources: ResourceObserver
   readonly #namespaces: NamespaceObserver
   readonly #streams: Streams
+  readonly #relations: Relations
   #onReady: () => void = () => {}
   #onFailure: (error: Error) => void = () => {}
 
@@ -73,6 +75,11 @@ export class Orchestra {
       onReady: () => this.#onReady(),
       onAllForbidden: (error, served) => this.#onFailure(forbidden(error, served)),
       onMissing: ({ resource }) => this.#resources.suspect(resource.group),
+    })
+    this.#relations = new Relations(runtime, {
+      ...options,
+      served: () => this.#served.values(),
+      onMissing: ({ group }) => this.#resources.suspect(group),
     })
   }
 
@@ -97,6 +104,7 @@ export class Orchestra {
     const everywhere: Need[] = []
     const where: Need[] = []
     for (const served of this.#served.values()) (served.resource.namespaced ? where : everywhere).push(needOf(served))
+    for (const { need, namespaced } of this.#relations.needs) (namespaced ? where : everywhere).push(need)
     const seen = [
       ...(this.#resources.isObserving ? [definitionsResource] : []),
       ...(this.#namespaces.isObserving ? [namespacesResource] : []),
@@ -112,6 +120,7 @@ export class Orchestra {
     const wanted = new Map([...resources, ...kept].map((resource) => [formatResource(resource), resource]))
     for (const served of [...this.#served.values()]) this.#revise(served, wanted)
     for (const resource of wanted.values()) this.#serve(resource)
+    this.#relations.arrange(this.#options.insights.resources, this.#namespaces.names)
     this.#options.onLooked()
   }
 
@@ -179,11 +188,13 @@ export class Orchestra {
     for (const served of this.#served.values()) {
       if (served.resource.namespaced) this.#streams.open(served, name)
     }
+    this.#relations.enterNamespace(name)
   }
 
   /** The end of the objects is not always told before that of their namespace. */
   #leaveNamespace(name: string): void {
     this.#streams.close((_, namespace) => namespace === name)
+    this.#relations.leaveNamespace(name)
     for (const served of this.#served.values()) {
       this.#dismiss(served, ({ body }) => body.metadata.namespace === name)
     }
@@ -236,8 +247,8 @@ export class Orchestra {
   }
 }
 
-function needOf({ resource: { group, plural }, handlers: { change, background } }: Served): Need {
-  const isPatched = change.length + background.length > 0
+function needOf({ resource: { group, plural }, handlers: { change, background, reconcile } }: Served): Need {
+  const isPatched = change.length + background.length + reconcile.length > 0
   return { group, resource: plural, verbs: ['list', 'watch', ...(isPatched ? ['patch'] : [])] }
 }
 

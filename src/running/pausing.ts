@@ -18,6 +18,8 @@ export function leaveObjects({ queue, background }: Runtime, memories: Iterable<
 /** The object is in sight again. What was to be written is out of date where somebody else has written meanwhile. */
 export function takeBack(memory: Memory, { metadata }: KubeObject): void {
   memory.isUnwatched = false
+  // Another operator may have been at work on what belongs to it.
+  for (const reconciliation of memory.reconciling?.values() ?? []) reconciliation.mark('unwatched')
   if (metadata.resourceVersion === memory.body.metadata.resourceVersion) return
   memory.unwritten = undefined
   memory.progress = undefined

@@ -14,6 +14,7 @@ import { noteState } from './idleness.ts'
 import { unindex, untilIndexed } from './indexing.ts'
 import { writeLeftOver } from './late-writes.ts'
 import { allHandlers, keyOf, type Memory } from './memories.ts'
+import { reconcileObject } from './reconciling.ts'
 import { type Arrival, loggerOf, type Runtime } from './runtime.ts'
 import { callSpies } from './spies.ts'
 import { easeThrottle, throttle } from './throttle.ts'
@@ -41,6 +42,7 @@ export async function processObject(runtime: Runtime, memory: Memory, arrivals: 
     }
     if (memory.goodbye !== undefined || isUneventful(visit)) return
     await handleChanges(runtime, memory, visit)
+    await reconcileObject(runtime, memory, logger)
     easeThrottle(memory, logger)
   } catch (error) {
     throttle(runtime, memory, logger, error)

@@ -32,6 +32,16 @@ export function resolveResources(registry: Registry, known: readonly Resource[])
     }
     for (const resource of selected) resources.set(formatResource(resource), resource)
   }
+  for (const selector of registry.relatedSelectors) {
+    const { selected, ambiguous, candidates } = selectResources(selector, known)
+    if (ambiguous) {
+      const names = candidates.map(formatResource).join(', ')
+      const words = `Ambiguous resources will not be served (try specifying API groups): ${selector}: ${names}`
+      warnings.set(`ambiguous ${selector}: ${names}`, words)
+    } else if (selected.length === 0) {
+      unresolved.push(selector)
+    }
+  }
   // Who is asked about resources does not mind which of several is meant, but cannot be asked about what is not there.
   for (const selector of registry.askedSelectors) {
     if (selectResources(selector, known).candidates.length === 0) unresolved.push(selector)

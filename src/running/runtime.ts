@@ -11,6 +11,7 @@ import type { KeyedQueue } from '../core/queueing/keyed-queue.ts'
 import type { Settings } from '../core/settings.ts'
 import type { Background } from '../features/daemons/background.ts'
 import type { Indexer } from '../features/indexing/indexer.ts'
+import type { Kinship } from '../features/reconciling/kinship.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources.ts'
 import type { Alarms } from '../util/alarms.ts'
@@ -60,6 +61,10 @@ export interface Runtime {
   readonly indices: Indices
   readonly workers: Workers
   readonly indexer: Indexer
+  /** What is known of the children of objects that are reconciled. */
+  readonly kinship: Kinship
+  /** What the operator is called as the owner of fields. */
+  readonly fieldManager: string
   /** Says a thing once per resource. */
   readonly warnOnce: (resource: Resource, topic: string, message: string) => void
 }

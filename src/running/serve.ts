@@ -19,7 +19,7 @@ import { monotonicOf } from '../util/clock.ts'
 import { RecentMap } from '../util/recent-map.ts'
 import { noteState } from './idleness.ts'
 import { indexState, unindex } from './indexing.ts'
-import { allHandlers, createMemory, isOnlyIndexed, keyOf, type Memory, type Served } from './memories.ts'
+import { allHandlers, createMemory, isOnlyIndexed, keyOf, Memories, type Memory, type Served } from './memories.ts'
 import { takeBack } from './pausing.ts'
 import { Rewinding } from './rewinding.ts'
 import type { Arrival, Runtime } from './runtime.ts'
@@ -34,7 +34,13 @@ export function toServed(registry: Registry, settings: Settings, resource: Resou
   const selectors = sharedSelectors(allHandlers(handlers).map(toLabelled), settings.watching, resource)
   const isNarrowedBySettings = Object.keys(sharedSelectors([], settings.watching, resource)).length > 0
   const hasIdling = handlers.background.some(({ background }) => background?.rhythm?.idleMs !== undefined)
-  const kept = { memories: new Map(), unseen: new RecentMap<string, string>(mostUnseen), end: undefined }
+  const areNamed = handlers.reconcile.some(({ reconciling }) => (reconciling?.watches.length ?? 0) > 0)
+  const kept = {
+    memories: new Memories({ areNamed }),
+    unseen: new RecentMap<string, string>(mostUnseen),
+    dropsConditions: false,
+    end: undefined,
+  }
   const traits = { isNarrowedBySettings, hasIdling, isOnlyIndexed: isOnlyIndexed(handlers) }
   return { resource, handlers, selectors, ...traits, ...kept }
 }

@@ -1,5 +1,6 @@
 /** on.event handlers: they see every event, store nothing of their own, and their errors are nobody's but theirs. */
 
+import { createConditions } from '../core/handling/conditions.ts'
 import type { Handler } from '../core/handling/handler.ts'
 import { attempt } from '../core/handling/invoke.ts'
 import { checkResult, collectWish } from '../core/handling/results.ts'
@@ -26,17 +27,25 @@ export async function callSpies(runtime: Runtime, memory: Memory, visit: Visit, 
     join(objectArgs({ ...subjectOf(runtime, memory, visit.logger), body: event.object }), { event }),
   )
   const situation = { resource: memory.served.resource, body: event.object, args }
-  for (const handler of selectHandlers(spies, situation)) await callSpy(runtime, memory, visit, { handler, args })
+  const body = event.object
+  for (const handler of selectHandlers(spies, situation)) await callSpy(runtime, memory, visit, { handler, body, args })
 }
 
 interface SpyCall {
   readonly handler: Handler
+  readonly body: KubeObject
   readonly args: () => object
 }
 
-async function callSpy(runtime: Runtime, memory: Memory, visit: Visit, { handler, args }: SpyCall): Promise<void> {
+async function callSpy(
+  runtime: Runtime,
+  memory: Memory,
+  visit: Visit,
+  { handler, body, args }: SpyCall,
+): Promise<void> {
   const { clock, signal } = runtime
   const patch = createPatch<KubeObject>()
+  const conditions = createConditions({ patch, body: () => body, clock, handler })
   const progress = { startedMs: clock.now(), retries: 0 }
   const options = {
     clock,
@@ -45,7 +54,7 @@ async function callSpy(runtime: Runtime, memory: Memory, visit: Visit, { handler
     defaultBackoffMs: 0,
   }
   const outcome = await attempt(options, handler, progress, {
-    args: () => join(args(), { param: handler.param, signal, patch }),
+    args: () => join(args(), { param: handler.param, signal, patch, conditions }),
     finish: (result) => checkResult(handler, patch, result),
   })
   if (outcome.type === 'done' && outcome.ignoredError === undefined) collectWish(visit, { handler, patch, outcome })

@@ -2,47 +2,57 @@
  * The embedded API server without a network: a request in, an answer out. Puts the parts together and walks a request
  * through them: fault plan, who asks, what is asked for, the verb, the record. http.ts puts it behind a port.
  */
+
 import { type Clock, noLongerNeeded, systemClock } from '../util/clock.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
-import {
-  administrator,
-  authenticate,
-  authorize,
-  authorizePath,
-  type Credentials,
-  isAllowed,
-  type Peer,
-  type User,
-} from './authentication.ts'
+import { failureAnswer, inOneChunk, withWarnings } from './answering.ts'
+import { attemptOf } from './authorization/attempt.ts'
+import { allowKnown, demand } from './authorization/authorizer.ts'
+import { createBootstrapPolicy } from './authorization/bootstrap.ts'
+import { RbacAuthorizer } from './authorization/rbac.ts'
 import { builtinResources } from './builtins/resources.ts'
-import { type Answer, type Call, jsonAnswer, type Parts } from './call.ts'
+import type { Answer, Call, Parts } from './call.ts'
+import { RoleAggregator } from './controllers/aggregation.ts'
 import { CrdKeeper } from './controllers/crds.ts'
 import { EventExpirer } from './controllers/events.ts'
 import { GarbageCollector } from './controllers/garbage.ts'
 import { NamespaceTerminator } from './controllers/namespaces.ts'
+import { type OptionalControllers, startOptional } from './controllers/optional.ts'
 import { crdDefinitionResource } from './crds/crd-resource.ts'
 import { dispatch } from './dispatch.ts'
 import { FaultPlan, type FaultSubject } from './faults.ts'
+import { AccountTokens } from './identity/account-tokens.ts'
+import { administrator, authenticate, type Credentials, type Peer, type User } from './identity/authentication.ts'
+import { Impersonation } from './identity/impersonation.ts'
+import { issueLongToken, type ServiceAccountName } from './identity/long-tokens.ts'
+import { whenKept } from './kept-answers.ts'
 import { notFoundPage, Pages } from './pages.ts'
 import { ConnectionFault } from './reachable-body.ts'
 import { Registry } from './registry.ts'
-import { type ParsedRequest, parseRequest, verbOf } from './request.ts'
+import { type ParsedRequest, parseRequest } from './request.ts'
 import { RequestLog } from './request-log.ts'
-import { reviewResources } from './reviews.ts'
-import { badRequest, entityTooLarge, internalError, pathNotFound, StatusError } from './status.ts'
+import { reviewResources } from './reviews/reviews.ts'
+import { entityTooLarge, pathNotFound, StatusError } from './status.ts'
+import type { Data } from './storage/data.ts'
+import { toLimits } from './storage/history.ts'
+import { type Keepsakes, noKeepsakes } from './storage/keepsakes.ts'
 import { Store } from './storage/store.ts'
 import { createObject } from './verbs/creation.ts'
-import { warningHeaders } from './warnings.ts'
+import { ownCreation, serverManager } from './verbs/owning.ts'
+import { isTaken } from './verbs/write.ts'
+import { nothing, subjectOf } from './visit.ts'
 import { Watches } from './watches.ts'
 import { WebhookCaller } from './webhooks/call.ts'
 import { Hooks } from './webhooks/hooks.ts'
 import { createServiceResolver } from './webhooks/services.ts'
 
-export interface ApiServerOptions {
+export interface ApiServerOptions extends OptionalControllers {
   /** Bearer tokens and whom they stand for. Without any, and without `open`, nobody but certificates gets in. */
   readonly tokens?: Readonly<Record<string, User>>
   /** Whoever comes without credentials is an administrator. */
   readonly open?: boolean
+  /** `rbac`: by the roles and bindings that there are, as a real server. Default: whoever has credentials may do everything. */
+  readonly authorization?: 'rbac' | 'always-allow'
   readonly clock?: Clock
   /** How much of the past watches can go on from; what is older is answered with 410. */
   readonly history?: { readonly changes?: number; readonly characters?: number }
@@ -59,30 +69,56 @@ export class ApiServer implements Transport {
   readonly #parts: Parts
   readonly #pages: Pages
   readonly #credentials: Credentials
+  readonly #impersonation: Impersonation
   readonly #closing = new AbortController()
+  readonly #data: Data | undefined
 
-  constructor(options: ApiServerOptions = {}) {
+  /** Until the optional controllers are loaded, nobody is answered. Undefined where there are none. */
+  readonly #starting: Promise<void> | undefined
+
+  /** With data, it goes on from what that holds, and keeps everything there: see `open`. */
+  constructor(options: ApiServerOptions = {}, data?: Data) {
     const clock = options.clock ?? systemClock
-    const store = new Store({
-      changes: options.history?.changes ?? 10_000,
-      characters: options.history?.characters ?? 64 * 1024 * 1024,
-    })
+    const store = data?.store ?? new Store(toLimits(options.history))
+    this.#data = data
     const watches = new Watches(store, clock, {
       pendingChanges: options.watchers?.pendingChanges ?? 10_000,
       pendingCharacters: options.watchers?.pendingCharacters ?? 16 * 1024 * 1024,
       bookmarkIntervalMs: 60_000,
     })
-    this.#credentials = { tokens: new Map(Object.entries(options.tokens ?? {})), isOpen: options.open ?? false }
-    const registry = new Registry([...builtinResources(), crdDefinitionResource, ...reviewResources(this.#credentials)])
+    const isRbac = options.authorization === 'rbac'
+    const authorizer = isRbac ? new RbacAuthorizer(store) : allowKnown
+    const keepsakes = data?.keepsakes ?? noKeepsakes
+    const tokens = new AccountTokens(store, clock, keepsakes)
+    this.#credentials = {
+      tokens: new Map(Object.entries(options.tokens ?? {})),
+      accounts: tokens,
+      isOpen: options.open ?? false,
+    }
+    this.#impersonation = new Impersonation(authorizer)
+    const reviews = reviewResources({ credentials: this.#credentials, authorizer, clock })
+    const registry = new Registry([...builtinResources(), crdDefinitionResource, ...reviews])
     const webhooks = new WebhookCaller(createServiceResolver(store))
-    this.#parts = { store, registry, watches, clock, webhooks, hooks: new Hooks(store), closing: this.#closing.signal }
-    this.#pages = new Pages(registry)
+    const others = { keepsakes, closing: this.#closing.signal }
+    this.#parts = { store, registry, watches, clock, webhooks, hooks: new Hooks(store), authorizer, tokens, ...others }
+    this.#pages = new Pages(registry, tokens)
     this.faults = new FaultPlan(clock, () => store.version)
     new GarbageCollector(this.#parts)
     new NamespaceTerminator(this.#parts)
     new CrdKeeper(this.#parts)
     new EventExpirer(this.#parts)
+    new RoleAggregator(this.#parts)
+    // The definitions first: whoever follows the others has to know what is served.
+    if (data !== undefined) store.announce(crdDefinitionResource.collection)
     this.#createNamespaces()
+    if (isRbac) createBootstrapPolicy(this.#parts)
+    this.#starting = startOptional(this.#parts, options)
+  }
+
+  /** A server that keeps what it holds in a directory, and goes on from what is there. */
+  static async open({ dataDir, ...options }: ApiServerOptions & { readonly dataDir: string }): Promise<ApiServer> {
+    const { openData } = await import('./storage/data.ts')
+    return new ApiServer(options, await openData(dataDir, toLimits(options.history), options.clock))
   }
 
   /** The version of the last write. */
@@ -95,11 +131,17 @@ export class ApiServer implements Transport {
     this.#parts.store.compact()
   }
 
-  /** Ends all watches, in good order, and the connections to webhooks. */
-  close(): void {
+  /** Ends all watches, in good order, and the connections to webhooks. Resolves when what was changed is kept. */
+  close(): Promise<void> {
     this.#parts.watches.endAll()
     this.#closing.abort(noLongerNeeded)
     this.#parts.webhooks.close()
+    return this.#data?.close() ?? Promise.resolve()
+  }
+
+  /** What is known again when a server is opened on the same directory. */
+  get keepsakes(): Keepsakes {
+    return this.#parts.keepsakes
   }
 
   /** How many watches are open. */
@@ -122,13 +164,21 @@ export class ApiServer implements Transport {
     this.#credentials.tokens.set(token, user)
   }
 
+  /**
+   * A token of a service account that is there, good for as long as anybody tests: by the clock of the server, which may
+   * skip years. Others ask for `serviceaccounts/<name>/token`.
+   */
+  issueToken(account: ServiceAccountName): string {
+    return issueLongToken(this.#parts, account)
+  }
+
   /** In process, with no socket between: the caller is whoever its token says, or an administrator. */
   async send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
     signal?.throwIfAborted()
     const headers = request.headers ?? {}
     const peer = headers['authorization'] === undefined ? localPeer : {}
     const { status, headers: answered, body } = await this.answer(request, peer, signal ?? never)
-    return { status, headers: answered, body: typeof body === 'string' ? once(body) : body }
+    return { status, headers: answered, body: typeof body === 'string' ? inOneChunk(body) : body }
   }
 
   /** Rejects only with a ConnectionFault of the plan, or where the client went away: then there is no answer. */
@@ -146,44 +196,49 @@ export class ApiServer implements Transport {
 
   async #receive(visit: Visit, peer: Peer): Promise<Answer> {
     const { request, signal } = visit
+    if (this.#starting !== undefined) await this.#starting
     try {
       const parsed = parseRequest(request)
       visit.subject = subjectOf(parsed, '')
-      const user = authenticate(this.#credentials, request.headers?.['authorization'], peer)
+      const user = this.#identify(request, parsed, peer)
       visit.subject = subjectOf(parsed, user.username)
       return await this.#serve(visit, parsed, user)
     } catch (error) {
-      if (error instanceof StatusError) return statusAnswer(error)
-      if (error instanceof ConnectionFault || signal.aborted) throw error
-      return statusAnswer(isTooDeep(error) ? badRequest('exceeded max depth') : internalError(error))
+      if (error instanceof ConnectionFault || (signal.aborted && !(error instanceof StatusError))) throw error
+      return failureAnswer(error)
     }
+  }
+
+  #identify({ headers = {} }: TransportRequest, parsed: ParsedRequest, peer: Peer): User {
+    const asker = authenticate(this.#credentials, headers['authorization'], peer)
+    return this.#impersonation.apply(asker, headers, () => attemptOf(parsed))
   }
 
   async #serve(visit: Visit, parsed: ParsedRequest, user: User): Promise<Answer> {
     const { subject, signal } = visit
     const strike = this.faults.strike(subject)
     await strike?.before(signal)
-    const answer = await this.#route(visit, { parsed, user, readAt: strike?.readAt })
+    const isOfObjects = this.#data !== undefined && parsed.resource !== undefined
+    const serve = () => this.#route(visit, { parsed, user, readAt: strike?.readAt })
+    const answer = await (isOfObjects ? whenKept(this.#parts.store, parsed.method === 'GET', serve) : serve())
     return this.faults.release(answer, subject, { strike, signal })
   }
 
   async #route(visit: Visit, { parsed, user, readAt }: Route): Promise<Answer> {
-    const { request, subject, warnings, signal } = visit
+    const { request, warnings, signal } = visit
     const headers = request.headers ?? {}
-    if (parsed.resource === undefined) {
-      authorizePath(user, parsed.method, parsed.path)
-      return this.#pages.answer(parsed, headers)
-    }
+    const { authorizer } = this.#parts
+    if (!authorizer.isExempt(user)) demand(authorizer, user, attemptOf(parsed))
     const path = parsed.resource
+    if (path === undefined) return this.#pages.answer(parsed, headers)
     const resource = this.#parts.registry.find(path.group, path.version, path.plural)
-    if (!isAllowed(user)) authorize(user, { ...path, verb: subject.verb }, resource)
     if (resource === undefined) return notServed(this.#parts.registry, path.group)
     if (resource.warning !== undefined) warnings.push(resource.warning)
     const sent = request.body ?? ''
     const body = textOf(sent)
     const { query } = parsed
     // Spelled out, here and below: spreading into larger objects is slow, and this is done for every request.
-    const { store, registry, watches, clock, webhooks, hooks, closing } = this.#parts
+    const { store, registry, watches, clock, webhooks, hooks, tokens, keepsakes, closing } = this.#parts
     const call: Call = {
       store,
       registry,
@@ -191,6 +246,9 @@ export class ApiServer implements Transport {
       clock,
       webhooks,
       hooks,
+      authorizer,
+      tokens,
+      keepsakes,
       closing,
       resource,
       path,
@@ -217,7 +275,9 @@ export class ApiServer implements Transport {
   #createNamespaces(): void {
     const resource = this.#parts.registry.find('', 'v1', 'namespaces')!
     for (const name of ['default', 'kube-node-lease', 'kube-public', 'kube-system']) {
+      if (isTaken(this.#parts, resource, { name })) continue
       const { object } = resource.strategy.decode({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } })
+      ownCreation(this.#parts, resource, object, serverManager)
       createObject(this.#parts, resource, object, false)
     }
   }
@@ -243,32 +303,6 @@ const never = new AbortController().signal
 const localPeer: Peer = {
   certificate: { commonName: administrator.username, organizations: ['system:masters'] },
 }
-const nothing: FaultSubject = {
-  verb: '',
-  resource: '',
-  subresource: '',
-  namespace: '',
-  name: '',
-  user: '',
-  path: '',
-}
-
-function subjectOf(parsed: ParsedRequest, user: string): FaultSubject {
-  const { method, path, resource } = parsed
-  // What is not a resource is got by its path, never listed or watched.
-  if (resource === undefined) {
-    return { ...nothing, path, user, verb: method === 'GET' || method === 'HEAD' ? 'get' : '' }
-  }
-  const { group, plural, subresource, namespace, name } = resource
-  const verb = verbOf(parsed) ?? ''
-  return { verb, resource: group === '' ? plural : `${plural}.${group}`, subresource, namespace, name, path, user }
-}
-
-/** Bodies are bounded in depth, but patches can pile up what is not; then nothing was stored, for lack of its text. */
-function isTooDeep(error: unknown): boolean {
-  return error instanceof RangeError && error.message === 'Maximum call stack size exceeded'
-}
-
 /** What a built-in group does not have is a path that leads nowhere; in other groups it is no path at all. */
 function notServed(registry: Registry, group: string): Answer {
   if (registry.isBuiltinGroup(group)) throw pathNotFound()
@@ -279,20 +313,4 @@ function textOf(body: string | Uint8Array): string {
   const size = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   if (size > maxBodyBytes) throw entityTooLarge(`limit is ${maxBodyBytes}`)
   return typeof body === 'string' ? body : Buffer.from(body.buffer, body.byteOffset, body.length).toString('utf8')
-}
-
-function statusAnswer(error: StatusError): Answer {
-  const answer = jsonAnswer(error.code, error.toStatus())
-  const retryAfter = error.details?.retryAfterSeconds
-  if (retryAfter === undefined || retryAfter === 0) return answer
-  return { ...answer, headers: { ...answer.headers, 'retry-after': String(retryAfter) } }
-}
-
-function withWarnings(answer: Answer, warnings: readonly string[]): Answer {
-  if (warnings.length === 0) return answer
-  return { ...answer, headers: { ...answer.headers, warning: warningHeaders(warnings) } }
-}
-
-async function* once(text: string): AsyncGenerator<Uint8Array, void, undefined> {
-  yield Buffer.from(text)
 }

@@ -1,9 +1,12 @@
 /** One request to a resource on its way through the verbs, and the parts of the server that the verbs work with. */
 import type { Clock } from '../util/clock.ts'
-import type { User } from './authentication.ts'
+import type { Authorizer } from './authorization/authorizer.ts'
+import type { AccountTokens } from './identity/account-tokens.ts'
+import type { User } from './identity/authentication.ts'
 import type { Registry } from './registry.ts'
 import type { ResourcePath } from './request.ts'
 import type { ServedResource } from './resource.ts'
+import type { Keepsakes } from './storage/keepsakes.ts'
 import type { Store } from './storage/store.ts'
 import type { Watches } from './watches.ts'
 import type { WebhookCaller } from './webhooks/call.ts'
@@ -16,6 +19,10 @@ export interface Parts {
   readonly clock: Clock
   readonly webhooks: WebhookCaller
   readonly hooks: Hooks
+  readonly authorizer: Authorizer
+  readonly tokens: AccountTokens
+  /** What the server has to know again in its next life, beside the objects. */
+  readonly keepsakes: Keepsakes
   /** Aborted when the server is closed: nobody is asked any more in its own name. */
   readonly closing: AbortSignal
 }

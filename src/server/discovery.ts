@@ -117,6 +117,7 @@ function storageHash(resource: ServedResource, all: readonly ServedResource[]): 
 }
 
 const fixedPaths = [
+  '/.well-known/openid-configuration',
   '/api',
   '/apis',
   '/apis/',
@@ -124,6 +125,7 @@ const fixedPaths = [
   '/livez',
   '/openapi/v3',
   '/openapi/v3/',
+  '/openid/v1/jwks',
   '/readyz',
   '/version',
 ]

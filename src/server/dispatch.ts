@@ -1,5 +1,6 @@
 /** From the method and path of a request to the verb that serves it, where its resource has that verb. */
 import type { Answer, Call } from './call.ts'
+import { loadCel } from './cel/lazy.ts'
 import { decodeBody } from './decode.ts'
 import { quote } from './field-errors.ts'
 import { pathSegmentNameProblems } from './names.ts'
@@ -7,13 +8,16 @@ import { notFoundPage } from './pages.ts'
 import { objectAnswer } from './representation.ts'
 import { verbOf } from './request.ts'
 import type { ServedResource } from './resource.ts'
-import { badRequest, methodNotAllowed, notFound, notImplemented, pathNotFound } from './status.ts'
+import { badRequest, methodNotAllowed, notFound, pathNotFound } from './status.ts'
 import { create } from './verbs/create.ts'
 import { remove, removeCollection } from './verbs/delete.ts'
 import { get } from './verbs/get.ts'
 import { list } from './verbs/list.ts'
 import { patch } from './verbs/patch.ts'
+import { matchNamespace } from './verbs/place.ts'
+import { connectToPod, podConnections } from './verbs/pod-connections.ts'
 import { getScale, patchScale, updateScale } from './verbs/scale.ts'
+import { createToken } from './verbs/token.ts'
 import { update } from './verbs/update.ts'
 import { watch } from './verbs/watch.ts'
 import { toWriteOptions } from './webhooks/options.ts'
@@ -33,10 +37,11 @@ const verbs: Readonly<Record<string, Serve>> = {
 }
 
 const partVerbs: Readonly<Record<string, Serve>> = { get, update, patch }
+const tokenVerbs: Readonly<Record<string, Serve>> = { create: createToken }
 const scaleVerbs: Readonly<Record<string, Serve>> = { get: getScale, update: updateScale, patch: patchScale }
 
-/** What a node would have to answer, and there are no nodes. */
-const needsNodes = new Set(['log', 'exec', 'attach', 'portforward', 'proxy', 'ephemeralcontainers', 'resize'])
+/** Subresources that show something else than the object, or make it. */
+const otherParts: Readonly<Record<string, Readonly<Record<string, Serve>>>> = { scale: scaleVerbs, token: tokenVerbs }
 
 export function dispatch(call: Call, method: string): Answer | Promise<Answer> {
   const { resource, path, query } = call
@@ -55,7 +60,20 @@ export function dispatch(call: Call, method: string): Answer | Promise<Answer> {
   if (!resource.namespaced && path.namespace !== '') return misplaced(resource)
   if (!resource.isCustom && !resource.verbs.includes(verb)) throw methodNotAllowed()
   checkName(path.name)
-  return verbs[verb]!(call)
+  return bringsExpression(call) ? loadCel().then(() => verbs[verb]!(call)) : verbs[verb]!(call)
+}
+
+/** Where expressions in CEL can be, and how they are called there. In protobuf they have no names. */
+const expressions: Readonly<Record<string, string>> = {
+  'apiextensions.k8s.io/customresourcedefinitions': 'x-kubernetes-validations',
+  'admissionregistration.k8s.io/mutatingwebhookconfigurations': 'matchConditions',
+  'admissionregistration.k8s.io/validatingwebhookconfigurations': 'matchConditions',
+}
+
+function bringsExpression({ resource, sent }: Call): boolean {
+  if (sent.length === 0 || resource.isCustom) return false
+  const name = expressions[`${resource.group}/${resource.plural}`]
+  return name !== undefined && (typeof sent !== 'string' || sent.includes(name))
 }
 
 /** A name that could not be part of a path of the real server's store, where `..` would lead elsewhere. */
@@ -73,12 +91,10 @@ function misplaced({ isCustom }: ServedResource): Answer {
 function dispatchSubresource(call: Call, verb: string): Answer | Promise<Answer> {
   const { resource, path } = call
   const { subresource } = path
-  if (resource.plural === 'pods' && needsNodes.has(subresource)) {
-    throw notImplemented(`pods/${subresource} needs a node that runs the pod: the embedded server has none`)
-  }
+  if (resource.plural === 'pods' && !resource.isCustom && podConnections.has(subresource)) return connectToPod(call)
   const known = resource.subresources.find(({ name }) => name === subresource)
   if (known === undefined) throw resource.isCustom ? notFound(resource, path.name) : pathNotFound()
-  const serve = (subresource === 'scale' ? scaleVerbs : partVerbs)[verb]
+  const serve = (otherParts[subresource] ?? partVerbs)[verb]
   if (serve === undefined || !known.verbs.includes(verb)) throw methodNotAllowed()
   checkName(path.name)
   return serve(call)
@@ -87,6 +103,7 @@ function dispatchSubresource(call: Call, verb: string): Answer | Promise<Answer>
 async function evaluate(call: Call, verb: string): Promise<Answer> {
   if (verb !== 'create') throw methodNotAllowed()
   const question = await decodeBody(call, 'Ignore')
+  if (call.resource.namespaced) matchNamespace(call, question)
   const reviewer = createReviewer(call, () => ({
     operation: 'CREATE',
     name: question.metadata.name ?? '',

@@ -16,7 +16,8 @@ export interface FaultMatch {
   readonly subresource?: string
   readonly namespace?: string
   readonly name?: string
-  readonly user?: string
+  /** One, or any of several. */
+  readonly user?: string | readonly string[]
   /** Without the query; the one way to name what is not a resource, such as `/apis` or `/healthz`. */
   readonly path?: string
 }
@@ -56,7 +57,10 @@ export interface Fault {
 }
 
 /** What the plan is asked about: a request, or a watch that is open. */
-export type FaultSubject = Required<Omit<FaultMatch, 'verb'>> & { readonly verb: Verb | '' }
+export type FaultSubject = Required<Omit<FaultMatch, 'verb' | 'user'>> & {
+  readonly verb: Verb | ''
+  readonly user: string
+}
 
 interface Planned extends FaultOptions {
   readonly version: number
@@ -136,9 +140,10 @@ interface Release {
 }
 
 function hits(planned: Planned, subject: FaultSubject): boolean {
-  const matches = Object.entries(planned.on ?? {}).every(
-    ([key, value]) => value === undefined || subject[key as keyof FaultMatch] === value,
-  )
+  const matches = Object.entries(planned.on ?? {}).every(([key, value]) => {
+    const actual = subject[key as keyof FaultMatch]
+    return value === undefined || (Array.isArray(value) ? value.includes(actual) : value === actual)
+  })
   if (!matches) return false
   planned.seen += 1
   if (planned.seen <= (planned.after ?? 0) || planned.hits >= (planned.times ?? Number.POSITIVE_INFINITY)) return false

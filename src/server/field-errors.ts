@@ -30,10 +30,9 @@ export interface FieldError {
 }
 
 function fieldError(type: FieldErrorType, field: string, value: string | undefined, detail: string): FieldError {
-  const parts = [titles[type] as string]
-  if (value !== undefined) parts.push(value)
-  if (detail !== '') parts.push(detail)
-  return { type, field, body: parts.join(': ') }
+  // Put together, not joined: there may be many errors that share a long detail, and most are never told.
+  const shown = value === undefined ? titles[type] : `${titles[type]}: ${value}`
+  return { type, field, body: detail === '' ? shown : `${shown}: ${detail}` }
 }
 
 /** A value as Go prints it: strings quoted, numbers and booleans bare, anything else as JSON. */
@@ -79,18 +78,34 @@ export const duplicate = (field: string, value: unknown): FieldError =>
 
 /** `supported` must come in the order the real server lists them, mostly sorted. */
 export const notSupported = (field: string, value: unknown, supported: readonly string[]): FieldError =>
-  fieldError(
-    'FieldValueNotSupported',
-    field,
-    formatValue(value),
-    `supported values: ${supported.map(quote).join(', ')}`,
-  )
+  fieldError('FieldValueNotSupported', field, formatValue(value), `supported values: ${listOf(supported)}`)
+
+/** By the list itself: the same one may be told of many values. */
+const lists = new WeakMap<readonly string[], string>()
+
+function listOf(supported: readonly string[]): string {
+  const known = lists.get(supported) ?? supported.map(quote).join(', ')
+  lists.set(supported, known)
+  return known
+}
 
 export const tooLong = (field: string, maximum: number, unit: 'byte' | 'character' = 'byte'): FieldError =>
   fieldError('FieldValueTooLong', field, undefined, `may not be more than ${plural(maximum, unit)}`)
 
 export const tooMany = (field: string, actual: number, maximum: number): FieldError =>
   fieldError('FieldValueTooMany', field, String(actual), `must have at most ${plural(maximum, 'item')}`)
+
+/** A body can be wrong in more ways than anybody can read, each with much to say: so many are told. */
+const mostErrors = 10_000
+const mostCharacters = 8 * 1024 * 1024
+
+export function readableErrors(errors: readonly FieldError[]): readonly FieldError[] {
+  let characters = 0
+  return errors.slice(0, mostErrors).filter(({ field, body }, index) => {
+    characters += field.length + body.length
+    return index === 0 || characters <= mostCharacters
+  })
+}
 
 /** The real server's aggregate: repeated messages are dropped, and only what is more than one is bracketed. */
 export function formatFieldErrors(errors: readonly FieldError[]): string {

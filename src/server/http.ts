@@ -6,9 +6,10 @@ import type { TLSSocket } from 'node:tls'
 import type { KeyPair } from '../util/certificates.ts'
 import { nextTurn, systemClock } from '../util/clock.ts'
 import { type ApiServer, maxBodyBytes } from './api-server.ts'
-import type { Peer } from './authentication.ts'
 import type { Answer } from './call.ts'
 import { jsonAnswer } from './call.ts'
+import type { Peer } from './identity/authentication.ts'
+import { headerSeparator, impersonationHeaders } from './identity/impersonation-headers.ts'
 import { ConnectionFault } from './reachable-body.ts'
 import { entityTooLarge } from './status.ts'
 
@@ -39,7 +40,9 @@ export async function listen(api: ApiServer, options: ListenOptions): Promise<Li
   })
   // Long-lived watches and idle keep-alive connections are the rule here.
   server.keepAliveTimeout = 180_000
-  server.requestTimeout = 0
+  // But a request has to come in full within the time that the real server gives it: else whoever sends a byte now and then
+  // holds a connection, and what was sent on it, for ever.
+  server.requestTimeout = 60_000
   // Of those that are still shaking hands, the server itself keeps no account.
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -125,8 +128,18 @@ const refusal = entityTooLarge(`limit is ${maxBodyBytes}`)
 const tooLarge: Answer = jsonAnswer(refusal.code, refusal.toStatus())
 
 function toRequest(request: IncomingMessage, body: Buffer): Parameters<ApiServer['answer']>[0] {
-  const headers = request.headers as Record<string, string>
-  return { method: request.method ?? 'GET', path: request.url ?? '/', headers, body }
+  return { method: request.method ?? 'GET', path: request.url ?? '/', headers: toHeaders(request), body }
+}
+
+/** Node joins headers of one name by commas, which groups may have in their names. */
+function toHeaders({ headers, headersDistinct }: IncomingMessage): Record<string, string> {
+  const plain = headers as Record<string, string>
+  const repeated = impersonationHeaders(plain)
+  if (repeated.length === 0) return plain
+  return {
+    ...plain,
+    ...Object.fromEntries(repeated.map((name) => [name, headersDistinct[name]!.join(headerSeparator)])),
+  }
 }
 
 /**
@@ -165,13 +178,16 @@ function rememberPeers(): PeerOf {
 /** Whom our own authority has given a certificate; one of another authority says nothing of anybody. */
 function readPeer(socket: Socket): Peer {
   const tls = socket as Partial<TLSSocket>
-  const subject = tls.getPeerCertificate?.().subject
-  if (subject === undefined) return {}
+  const certificate = tls.getPeerCertificate?.()
+  const subject = certificate?.subject
+  if (certificate === undefined || subject === undefined) return {}
   if (tls.authorized !== true) return { isUntrusted: true }
   const { CN = '', O: organizations = [] } = subject as Partial<Record<'CN' | 'O', string | string[]>>
   const commonName = [CN].flat().at(-1)
   // A name is what it takes to be somebody.
-  return commonName ? { certificate: { commonName, organizations: [organizations].flat() } } : {}
+  if (!commonName) return {}
+  const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase()
+  return { certificate: { commonName, organizations: [organizations].flat(), fingerprint } }
 }
 
 type Head = Record<string, string | string[]>

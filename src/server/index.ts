@@ -1,7 +1,9 @@
 /** `kopf/server`: the embedded API server, to be started alone or used in process. For development and tests. */
 export { ApiServer, type ApiServerOptions } from './api-server.ts'
-export type { User } from './authentication.ts'
+export type { ControllerChoice, ControllerName } from './controllers/life/names.ts'
 export type { Fault, FaultEffect, FaultMatch, FaultOptions, FaultPlan } from './faults.ts'
+export type { User } from './identity/authentication.ts'
+export type { ServiceAccountName } from './identity/long-tokens.ts'
 export { toKubeconfig } from './kubeconfig.ts'
 export type { RequestFilter, RequestLog, RequestRecord } from './request-log.ts'
-export { type RunningServer, type StartServerOptions, startServer } from './start.ts'
+export { type KubeconfigUser, type RunningServer, type StartServerOptions, startServer } from './start.ts'

@@ -9,10 +9,19 @@ interface DiscoveredResource {
   readonly namespaced: boolean
 }
 
+export interface LoadOptions {
+  /** What is there already stays as it is: the server may have it from its last life. Otherwise it is refused. */
+  readonly leavesPresent?: boolean
+}
+
 /** What was created, as people name it: `gadgets.example.com/first`. Throws at the first object that is refused. */
-export async function loadObjects(server: Transport, objects: readonly unknown[]): Promise<string[]> {
+export async function loadObjects(
+  server: Transport,
+  objects: readonly unknown[],
+  options: LoadOptions = {},
+): Promise<string[]> {
   const loaded: string[] = []
-  for (const object of objects.flatMap(flatten)) loaded.push(await loadOne(server, object))
+  for (const object of objects.flatMap(flatten)) loaded.push(...(await loadOne(server, object, options)))
   return loaded
 }
 
@@ -26,7 +35,7 @@ function flatten(object: unknown): KubeObject[] {
   )
 }
 
-async function loadOne(server: Transport, object: KubeObject): Promise<string> {
+async function loadOne(server: Transport, object: KubeObject, { leavesPresent }: LoadOptions): Promise<string[]> {
   const { name = '', generateName = '', namespace = 'default' } = object.metadata ?? {}
   const what = `${object.kind} "${name || generateName}"`
   const groupVersion = parseGroupVersion(object.apiVersion)
@@ -41,11 +50,13 @@ async function loadOne(server: Transport, object: KubeObject): Promise<string> {
   const scope = resource.namespaced ? `/namespaces/${encodeURIComponent(namespace)}` : ''
   const answer = (await call(server, 'POST', `${root}${scope}/${resource.name}?fieldValidation=Strict`, object)) as {
     kind?: string
+    reason?: string
     message?: string
     metadata?: { name?: string }
   }
+  if (answer.reason === 'AlreadyExists' && leavesPresent) return []
   if (answer.kind === 'Status') throw refused(what, answer.message ?? 'no reason was given')
-  return `${formatGroupResource({ group, plural: resource.name })}/${answer.metadata?.name}`
+  return [`${formatGroupResource({ group, plural: resource.name })}/${answer.metadata?.name}`]
 }
 
 function refused(what: string, why: string): KopfError {

@@ -260,6 +260,10 @@ const objectMeta = structOf('v1.ObjectMeta', {
   managedFields: { type: listOf(managedFieldsEntry, {}) },
 })
 
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0
+}
+
 /** Throws a DecodingError. Keeps nothing of what it is given. */
 export function readMetadata(raw: unknown, { within }: DecodingOptions): DecodedMetadata {
   const decoder: Decoder = { isSorted: within === undefined, problems: new Set(), error: undefined }
@@ -267,5 +271,9 @@ export function readMetadata(raw: unknown, { within }: DecodingOptions): Decoded
   const place: Place = { struct: within ?? '', field, path: 'metadata', decoder }
   const decoded = raw === undefined || raw === null ? {} : objectMeta.decode(raw as Json, place)
   if (decoder.error !== undefined) throw new DecodingError(decoder.error)
+  if (within !== undefined && isEmptyList((raw as ObjectMeta | undefined)?.managedFields)) {
+    // Not the same as none: it says that nobody shall own anything, for which one empty entry is the other way.
+    ;(decoded as ObjectMeta).managedFields = [{}]
+  }
   return { metadata: decoded as ObjectMeta, problems: [...decoder.problems] }
 }

@@ -2,7 +2,8 @@
  * What is the same for the metadata of all kinds: how it is read, and which values it may have (apimachinery's
  * `ValidateObjectMeta` and `ValidateObjectMetaUpdate`). The errors come in the order of the real server.
  */
-import { type ObjectMeta, type OwnerReference, parseGroupVersion } from '../kube/objects.ts'
+import { type Json, type JsonObject, type ObjectMeta, type OwnerReference, parseGroupVersion } from '../kube/objects.ts'
+import { once } from '../util/once.ts'
 import { type FieldError, forbidden, formatValue, invalid, quote, required, tooLong } from './field-errors.ts'
 import { type DecodedMetadata, DecodingError, readMetadata } from './metadata-decoding.ts'
 import { labelNameProblems, labelValueProblems, qualifiedNameProblems } from './names.ts'
@@ -92,6 +93,8 @@ export function annotationErrors(
 
 function ownerErrors(owners: readonly OwnerReference[]): FieldError[] {
   const errors: FieldError[] = []
+  // Made once: there may be as many errors as owners, and each shows them all.
+  const list = once(() => `[${owners.map(formatOwner).join(',')}]`)
   let controller: string | undefined
   for (const owner of owners) {
     errors.push(...ownerReferenceErrors(owner))
@@ -99,12 +102,7 @@ function ownerErrors(owners: readonly OwnerReference[]): FieldError[] {
     const name = `${owner.kind}/${owner.name}`
     if (controller !== undefined) {
       const found = `Found "true" in references for ${controller} and ${name}`
-      errors.push(
-        invalidOwner(
-          `[${owners.map(formatOwner).join(',')}]`,
-          `Only one reference can have Controller set to true. ${found}`,
-        ),
-      )
+      errors.push(invalidOwner(list(), `Only one reference can have Controller set to true. ${found}`))
     }
     controller ??= name
   }
@@ -182,7 +180,8 @@ export function finalizerWarnings(meta: ObjectMeta, old?: ObjectMeta): string[] 
   })
 }
 
-function managedFieldsErrors({ managedFields = [] }: ObjectMeta): FieldError[] {
+function managedFieldsErrors({ managedFields }: ObjectMeta): readonly FieldError[] {
+  if (managedFields === undefined || managedFields.every(isOwnEntry)) return noErrors
   return managedFields.flatMap(({ operation, fieldsType, manager, subresource }, index) => {
     const field = `metadata.managedFields[${index}]`
     const errors: FieldError[] = []
@@ -196,6 +195,18 @@ function managedFieldsErrors({ managedFields = [] }: ObjectMeta): FieldError[] {
     if (Buffer.byteLength(String(subresource ?? '')) > 256) errors.push(tooLong(`${field}.subresource`, 256))
     return errors
   })
+}
+
+const noErrors: readonly FieldError[] = []
+
+/** As this server writes them, and so nearly all: nothing has to be said. */
+function isOwnEntry({ operation, fieldsType, manager, subresource }: JsonObject): boolean {
+  if ((operation !== 'Apply' && operation !== 'Update') || fieldsType !== 'FieldsV1') return false
+  return isShort(manager) && isShort(subresource)
+}
+
+function isShort(text: Json | undefined): boolean {
+  return text === undefined || (typeof text === 'string' && text.length <= 42)
 }
 
 /** What may not change, besides what has to hold anyway. The new metadata must have its resourceVersion by now. */

@@ -60,8 +60,17 @@ function notAcceptable(accepted: readonly string[]): StatusError {
  */
 export function checkRoute(accept: string | undefined, subject: Subject): void {
   const offered = subject === 'list' || subject === 'watch' ? [...mediaTypes, ...streamTypes] : mediaTypes
+  checkOffered(accept, offered, mediaTypes)
+}
+
+/** The same for a page of another type: `offered` is what the client is told of, `taken` what counts. */
+export function checkOffered(
+  accept: string | undefined,
+  offered: readonly string[],
+  taken: readonly string[] = offered,
+): void {
   const accepted = (accept || '*/*').split(',').map((part) => part.split(';')[0]!.trim())
-  if (accepted.some((type) => type === '*/*' || mediaTypes.includes(type))) return
+  if (accepted.some((type) => type === '*/*' || taken.includes(type))) return
   const message = `406: Not Acceptable\n\nAvailable representations: ${offered.join(', ')}`
   throw new StatusError(406, 'NotAcceptable', message, {})
 }

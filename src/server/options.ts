@@ -11,6 +11,8 @@ export type FieldValidation = 'Strict' | 'Warn' | 'Ignore'
 export interface WriteOptions {
   readonly dryRun: boolean
   readonly fieldValidation: FieldValidation
+  /** Whether what others own may be taken from them, by server-side apply. */
+  readonly force: boolean
 }
 
 export interface ListOptions {
@@ -40,7 +42,7 @@ export function parseWriteOptions(
   patchType = '',
 ): WriteOptions {
   const isApply = patchType.startsWith('application/apply-patch')
-  if (query.size === 0 && !isApply) return { dryRun: false, fieldValidation: 'Warn' }
+  if (query.size === 0 && !isApply) return { dryRun: false, fieldValidation: 'Warn', force: false }
   const errors: FieldError[] = []
   const fieldManager = query.get('fieldManager') ?? ''
   if (isApply && fieldManager === '') errors.push(required('fieldManager', 'is required for apply patch'))
@@ -53,7 +55,8 @@ export function parseWriteOptions(
     errors.push(notSupported('fieldValidation', fieldValidation, ['', 'Ignore', 'Strict', 'Warn']))
   }
   if (errors.length > 0) throw invalidObject(metaGroup, kind, '', errors)
-  return { dryRun: query.has('dryRun'), fieldValidation: fieldValidation as FieldValidation }
+  const force = isTrue(query.get('force'))
+  return { dryRun: query.has('dryRun'), fieldValidation: fieldValidation as FieldValidation, force }
 }
 
 function fieldManagerErrors(fieldManager: string): FieldError[] {

@@ -1,17 +1,19 @@
 /** Everything that is not a resource: what is served, in which version, and whether the server is well. */
 import { aggregatedDiscovery, taggedAnswer } from './aggregated-discovery.ts'
-import { builtinDefinitions } from './builtins/types.ts'
 import { type Answer, jsonAnswer } from './call.ts'
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, rootPaths, versionInfo } from './discovery.ts'
+import type { AccountTokens } from './identity/account-tokens.ts'
+import { openidPage } from './identity/openid.ts'
 import { checkRoute, isPrettyRequest, negotiate } from './negotiation.ts'
-import { OpenApi } from './openapi.ts'
+import type { OpenApiShelf } from './openapi/shelf.ts'
 import type { Registry } from './registry.ts'
 import type { ParsedRequest } from './request.ts'
 import type { ServedResource } from './resource.ts'
-import { methodNotAllowed, notImplemented, pathNotFound } from './status.ts'
+import { methodNotAllowed, pathNotFound } from './status.ts'
 
 type Headers = Readonly<Record<string, string>>
 
+const swaggerPath = '/openapi/v2'
 const openapiRoot = '/openapi/v3'
 const healthPaths = new Set(['/healthz', '/livez', '/readyz', '/healthz/ping', '/livez/ping', '/readyz/ping'])
 
@@ -19,23 +21,30 @@ interface Known {
   readonly resources: readonly ServedResource[]
   /** The texts of aggregated discovery, by their path. */
   readonly aggregated: Map<string, string>
-  readonly openapi: OpenApi
 }
+
+/** An answer of its own, the body of one, or undefined where there is no such page. */
+type Page = Answer | Record<string, unknown> | undefined
 
 export class Pages {
   readonly #registry: Registry
+  readonly #tokens: AccountTokens
 
   /** What was worked out from what is served, as long as nothing else is. */
   #known: Known | undefined
 
-  constructor(registry: Registry) {
+  /** Asked for with the first document. */
+  #shelf: Promise<OpenApiShelf> | undefined
+
+  constructor(registry: Registry, tokens: AccountTokens) {
     this.#registry = registry
+    this.#tokens = tokens
   }
 
-  answer({ method, path, query }: ParsedRequest, headers: Headers): Answer {
+  async answer({ method, path, query }: ParsedRequest, headers: Headers): Promise<Answer> {
     // Whoever asks in whichever way: the server is well.
     if (healthPaths.has(path)) return textPage(query.has('verbose') ? verboseHealth(path) : 'ok')
-    const page = this.#find(path.length > 1 ? path.replace(/\/$/, '') : path, query, headers)
+    const page = await this.#find(path.length > 1 ? path.replace(/\/$/, '') : path, query, headers)
     if (page === undefined) return this.#missing(path)
     if (method !== 'GET' && method !== 'HEAD') throw methodNotAllowed()
     if ('status' in page) return page as Answer
@@ -50,22 +59,21 @@ export class Pages {
     return notFoundPage
   }
 
-  /** An answer of its own, the body of one, or undefined where there is no such page. */
-  #find(path: string, query: URLSearchParams, headers: Headers): Answer | Record<string, unknown> | undefined {
-    if (path === openapiRoot || path.startsWith(`${openapiRoot}/`)) return this.#openapi(path, query, headers)
+  #find(path: string, query: URLSearchParams, headers: Headers): Page | Promise<Page> {
+    const isOpenApi = path === swaggerPath || path === openapiRoot || path.startsWith(`${openapiRoot}/`)
+    if (isOpenApi) return this.#openapi(path, query, headers)
     const { all } = this.#registry
     switch (path) {
       case '/':
         return rootPaths(all)
       case '/version':
-        return versionInfo()
+        // Indented for everybody: people read it.
+        return { ...jsonAnswer(200, {}), body: JSON.stringify(versionInfo(), undefined, 2) }
       case '/api':
       case '/apis':
         return this.#discovery(path, headers)
-      case '/openapi/v2':
-        throw notImplemented('OpenAPI v2 is not served yet: /openapi/v3 is')
       default:
-        return this.#group(path)
+        return openidPage(path, this.#tokens, headers) ?? this.#group(path)
     }
   }
 
@@ -79,19 +87,20 @@ export class Pages {
     return taggedAnswer(text, form.contentType, headers['if-none-match'])
   }
 
-  #openapi(path: string, query: URLSearchParams, headers: Headers): Answer | undefined {
-    const { openapi } = this.#current()
-    const ifNoneMatch = headers['if-none-match']
-    if (path === openapiRoot) return openapi.answerIndex(ifNoneMatch)
-    const request = { path: path.slice(openapiRoot.length + 1), accept: headers['accept'], ifNoneMatch }
-    return openapi.answer({ ...request, hash: query.get('hash') ?? undefined })
+  async #openapi(path: string, query: URLSearchParams, headers: Headers): Promise<Answer> {
+    this.#shelf ??= import('./openapi/shelf.ts').then(({ openShelf }) => openShelf())
+    const shelf = await this.#shelf
+    const { all } = this.#registry
+    const conditions = { accept: headers['accept'], ifNoneMatch: headers['if-none-match'] }
+    if (path === swaggerPath) return shelf.answerSwagger(all, conditions)
+    const hash = query.get('hash') ?? undefined
+    return shelf.answer(all, { path: path.slice(openapiRoot.length + 1), ...conditions, hash })
   }
 
   #current(): Known {
     const { all } = this.#registry
-    if (this.#known?.resources === all) return this.#known
-    this.#known = { resources: all, aggregated: new Map(), openapi: new OpenApi(all, builtinDefinitions) }
-    return this.#known
+    if (this.#known?.resources !== all) this.#known = { resources: all, aggregated: new Map() }
+    return this.#known!
   }
 
   #group(path: string): Record<string, unknown> | undefined {

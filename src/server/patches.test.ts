@@ -38,9 +38,14 @@ describe('content types', () => {
     [jsonPatch, 'json'],
     [mergePatch, 'merge'],
     [`${mergePatch}; charset=utf-8`, 'merge'],
+    ['application/apply-patch+yaml', 'apply'],
   ])('%s is taken', (contentType, expected) => {
     expect(parsePatchType(contentType, { isCustom: true })).toBe(expected)
     expect(parsePatchType(contentType, { isCustom: false })).toBe(expected)
+  })
+
+  test('a strategic merge patch is taken of kinds whose types are known', () => {
+    expect(parsePatchType('application/strategic-merge-patch+json', { isCustom: false })).toBe('strategic')
   })
 
   test.each([
@@ -49,16 +54,8 @@ describe('content types', () => {
     ['application/json', true, accepted],
     ['application/strategic-merge-patch+json', true, accepted],
     ['text/plain', false, '415: Unsupported Media Type'],
-    [
-      'application/strategic-merge-patch+json',
-      false,
-      'strategic merge patches are not served yet: use a merge patch (kubectl: --type=merge)',
-    ],
-    [
-      'application/apply-patch+yaml',
-      true,
-      'server-side apply is not served yet: use a merge patch, or kubectl without --server-side',
-    ],
+    ['application/apply-patch+cbor', true, accepted],
+    ['application/apply-patch+cbor', false, '415: Unsupported Media Type'],
   ])('%j of a custom resource: %s', (contentType, isCustom, message) => {
     const expected = expect.objectContaining({ code: 415, reason: 'UnsupportedMediaType', message })
     expect(() => parsePatchType(contentType, { isCustom })).toThrow(expected)
@@ -221,7 +218,7 @@ describe('merge patches', () => {
 describe('objects that cannot be decoded after the patch', () => {
   test('are shown in the answer, as Go would print them', () => {
     const error = badRequest('Widget in version "v1" cannot be handled as a Widget: json: no')
-    const shown = toPatchError({ b: '<', a: 1 }, error) as StatusError
+    const shown = toPatchError(() => ({ b: '<', a: 1 }), error) as StatusError
     expect(shown.toStatus()).toEqual({
       kind: 'Status',
       apiVersion: 'v1',
@@ -245,7 +242,7 @@ describe('objects that cannot be decoded after the patch', () => {
 
   test('leave all other errors as they are', () => {
     for (const error of [badRequest('x'), conflict({ group: '', plural: 'pods' }, 'a', 'b'), new Error('bug')]) {
-      expect(toPatchError({}, error)).toBe(error)
+      expect(toPatchError(() => ({}), error)).toBe(error)
     }
   })
 })

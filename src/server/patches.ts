@@ -3,6 +3,7 @@
  * what is answered where one cannot be (apiserver's patch.go). The patch verb calls this, then decodes the result like
  * any body; what fails there is turned into the answer to a patch by `toPatchError`.
  */
+import type { JsonObject } from '../kube/objects.ts'
 import { goJson } from '../util/go-json.ts'
 import { isPlainObject, type Json } from '../util/json.ts'
 import { invalid } from './field-errors.ts'
@@ -10,10 +11,13 @@ import { findDuplicateFields, parseJsonText } from './json-text.ts'
 import type { FieldValidation } from './options.ts'
 import { applyJsonOperations, applyMerge, PatchFailure, type PatchOperation } from './patch-dialect.ts'
 import { badRequest, entityTooLarge, invalidObject, StatusError, unsupportedMediaType } from './status.ts'
+import { rejectPatch } from './strategic/apply.ts'
 
 export interface PatchOptions {
   /** Custom resources do not take strategic merge patches, and are refused in other words than built-in kinds. */
   readonly isCustom: boolean
+  /** Applies a strategic merge patch, for kinds that take one. Changes the patch. */
+  readonly mergeStrategically?: ((current: object, patch: JsonObject) => Patched) | undefined
   readonly fieldValidation: FieldValidation
 }
 
@@ -25,7 +29,7 @@ export interface Patched {
 
 const maxOperations = 10_000
 
-type PatchType = 'json' | 'merge'
+type PatchType = 'json' | 'merge' | 'strategic' | 'apply'
 
 /** Which patch a content type announces. To be called before anything else is looked at, even whether the object exists. */
 export function parsePatchType(contentType: string, { isCustom }: { readonly isCustom: boolean }): PatchType {
@@ -37,14 +41,10 @@ export function parsePatchType(contentType: string, { isCustom }: { readonly isC
     case 'application/merge-patch+json':
       return 'merge'
     case 'application/apply-patch+yaml':
-      throw unsupportedMediaType(
-        'server-side apply is not served yet: use a merge patch, or kubectl without --server-side',
-      )
+      return 'apply'
     case 'application/strategic-merge-patch+json':
       if (isCustom) throw unknownPatchType(isCustom)
-      throw unsupportedMediaType(
-        'strategic merge patches are not served yet: use a merge patch (kubectl: --type=merge)',
-      )
+      return 'strategic'
     default:
       throw unknownPatchType(isCustom)
   }
@@ -66,6 +66,7 @@ export function applyPatchBody(
   options: PatchOptions,
 ): Patched {
   const type = parsePatchType(contentType, options)
+  if (type === 'strategic') return applyStrategicText(patchText, current, options)
   const patch = parsePatchText(patchText, options)
   const isStrict = options.fieldValidation !== 'Ignore'
   const duplicates = isStrict ? findDuplicateFields(patchText, patch).map((path) => `duplicate field "${path}"`) : []
@@ -76,17 +77,37 @@ export function applyPatchBody(
   return { object: applyOperations(current, operations), problems }
 }
 
+function applyStrategicText(text: string, current: object, options: PatchOptions): Patched {
+  const { fieldValidation, mergeStrategically } = options
+  const patch = parseStrategicPatch(text)
+  const duplicates = findDuplicateFields(text, patch).map((path) => `duplicate field "${path}"`)
+  const { object, problems } = mergeStrategically!(current, patch)
+  if (fieldValidation === 'Ignore') return { object, problems: [] }
+  const all = [...duplicates, ...problems]
+  if (fieldValidation === 'Warn' || all.length === 0) return { object, problems: all }
+  throw rejectPatch(patch, `strict decoding error: ${all.join(', ')}`)
+}
+
+function parseStrategicPatch(text: string): JsonObject {
+  const patch = readJson(text, { isCustom: false }, '')
+  if (!isPlainObject(patch) && patch !== null) throw badRequest(typeError(patch, mapType))
+  return patch ?? {}
+}
+
 /** A JSON patch that is no client's: what is wrong with it is an Error with the words of Go's decoder, whatever its class. */
 export function parseJsonPatch(text: string): PatchOperation[] {
   return readOperations(parsePatchText(text, { fieldValidation: 'Ignore', isCustom: true }), false)
 }
 
 function parsePatchText(text: string, { fieldValidation, isCustom }: PatchOptions): unknown {
+  return readJson(text, { isCustom }, fieldValidation === 'Ignore' ? '' : 'error decoding patch: ')
+}
+
+function readJson(text: string, { isCustom }: { readonly isCustom: boolean }, prefix: string): unknown {
   try {
     return parseJsonText(text, { exact: isCustom })
   } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error
-    throw badRequest(fieldValidation === 'Ignore' ? error.message : `error decoding patch: ${error.message}`)
+    throw error instanceof SyntaxError ? badRequest(prefix + error.message) : error
   }
 }
 
@@ -180,10 +201,10 @@ export function rejectPatched(patched: Json, why: string): StatusError {
  * What the real server answers where the patched object cannot be decoded: the same reason as for a body, but as a 422.
  * `error` is what decoding threw; anything but a refusal to decode is handed back as it is.
  */
-export function toPatchError(patched: Json, error: unknown): unknown {
+export function toPatchError(patched: () => Json, error: unknown): unknown {
   if (!(error instanceof StatusError) || error.code !== 400) return error
   const why =
     /^\S+ in version "[^"]*" cannot be handled as a \S+: (.*)$/s.exec(error.message)?.[1] ??
     /^the object provided is unrecognized \(must be of type \S+\): (.*) \(.*\)$/s.exec(error.message)?.[1]
-  return why === undefined ? error : rejectPatched(patched, why)
+  return why === undefined ? error : rejectPatched(patched(), why)
 }

@@ -29,7 +29,11 @@ export function presentObject(resource: ServedResource, stored: Stored): KubeObj
 export function presentText(resource: ServedResource, stored: Stored): string {
   if (stored.rules === resource) return stored.json
   if (resource.converter !== undefined) return resource.converter.show(stored).json
-  return toJsonText(presentObject(resource, stored))
+  const text = toJsonText(presentObject(resource, stored))
+  // Mostly nothing has changed but the schema, or the process: the next reader need not find that out again. Only for the
+  // version that is stored: the rules go on to the next state, which will be of that one.
+  if (text === stored.json && resource.conversion === undefined) stored.rules = resource
+  return text
 }
 
 /** A webhook may convert labels, too. */

@@ -1,4 +1,6 @@
 /** What a request asks for, read from its method and path alone (apiserver's RequestInfo). Pure. */
+
+import { trimEnd } from '../util/text.ts'
 import type { TransportRequest } from '../util/transport.ts'
 import { badRequest } from './status.ts'
 
@@ -39,9 +41,8 @@ export function parseRequest(request: TransportRequest): ParsedRequest {
 function parseResourcePath(path: string): ResourcePath | undefined {
   // Decoded first, as the real server does: an escaped slash divides like any other. Nothing else is made of the path:
   // there are no `..` to go up by, and an empty segment is one that leads nowhere, or to all namespaces.
-  const [root, ...rest] = decodePath(path)
-    .replace(/^\/|\/+$/g, '')
-    .split('/')
+  const decoded = trimEnd(decodePath(path), '/')
+  const [root, ...rest] = (decoded.startsWith('/') ? decoded.slice(1) : decoded).split('/')
   if (root !== 'api' && root !== 'apis') return undefined
   const group = root === 'api' ? '' : rest.shift()
   const version = rest.shift()

@@ -3,8 +3,9 @@
  * Built-in kinds (builtins/) and CRDs (crds/) make these; the verbs work on them without knowing which it is.
  */
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
-import type { User } from './authentication.ts'
 import type { FieldError } from './field-errors.ts'
+import type { User } from './identity/authentication.ts'
+import type { Ownership } from './ownership/track.ts'
 import type { Stored } from './storage/stored.ts'
 
 /** One column of a Table: `kubectl get` shows those of priority 0, `-o wide` all. */
@@ -54,6 +55,13 @@ export interface Strategy {
   nameProblems(name: string, isPrefix: boolean): readonly string[]
   /** Fields a client cannot set on creation: mostly the status. */
   prepareForCreate(object: KubeObject): void
+  /**
+   * A strategic merge patch, for kinds whose types say how to merge: the object as the patch would have it, and fields of it
+   * that the kind does not know. Changes the patch, as messages show it. Throws a StatusError where it does not apply.
+   */
+  mergeStrategically?(current: object, patch: JsonObject): Merged
+  /** The same for the kind's Scale. */
+  mergeScaleStrategically?(scale: object, patch: JsonObject): Merged
   /** Fields a client cannot change by an update of the object: the status stays as it was; `generation` goes up with the spec. */
   prepareForUpdate(object: KubeObject, old: KubeObject): void
   /** The same for an update of `/status`: everything but the status (and what Kubernetes lets through) stays as it was. */
@@ -62,8 +70,9 @@ export interface Strategy {
   prepareForFinalize?(object: KubeObject, old: KubeObject): void
   /** Errors beyond those of metadata, which is the same for all kinds. */
   validate(object: KubeObject): readonly FieldError[]
-  validateUpdate(object: KubeObject, old: KubeObject): readonly FieldError[]
-  validateStatusUpdate(object: KubeObject, old: KubeObject): readonly FieldError[]
+  /** What is wrong, but was so before, is told in `warnings` where the kind forgives it. */
+  validateUpdate(object: KubeObject, old: KubeObject, warnings?: string[]): readonly FieldError[]
+  validateStatusUpdate(object: KubeObject, old: KubeObject, warnings?: string[]): readonly FieldError[]
   /** What is accepted, but its author should know; of an update only what is new. */
   warnings?(object: KubeObject, old?: KubeObject): readonly string[]
   /** A PUT to a name that is not there creates the object: so with leases, roles, events and a few more. */
@@ -100,6 +109,19 @@ export interface Converter {
   toStorage(object: KubeObject): Promise<KubeObject>
 }
 
+/** Whose the fields of an object are. */
+export interface OwnedFields {
+  /** For requests to the resource itself, '', or to one of its subresources. */
+  ownership(subresource: string): Ownership
+  /** An object with nothing in it, as the real server begins with when one is created. Nobody changes it. */
+  readonly blank: KubeObject
+}
+
+export interface Merged {
+  readonly object: JsonObject
+  readonly problems: readonly string[]
+}
+
 /** One resource in one version, as discovery shows it. */
 export interface ServedResource {
   readonly group: string
@@ -121,6 +143,8 @@ export interface ServedResource {
   /** For all versions of a CRD with a conversion webhook, even the one that is stored: what is older may be of another. */
   readonly converter?: Converter
   readonly strategy: Strategy
+  /** Absent for kinds of which nothing is kept. */
+  readonly fields?: OwnedFields
   readonly columns: readonly Column[]
   /** Made from a CRD. */
   readonly isCustom?: boolean

@@ -2,10 +2,15 @@
 import { randomBytes } from 'node:crypto'
 import { KopfError } from '../errors.ts'
 import { CertificateAuthority, type KeyPair } from '../util/certificates.ts'
+import { systemClock } from '../util/clock.ts'
 import { ApiServer, type ApiServerOptions } from './api-server.ts'
-import { administrator } from './authentication.ts'
 import { type Listener, listen } from './http.ts'
+import { administrator } from './identity/authentication.ts'
+import type { ServiceAccountName } from './identity/long-tokens.ts'
 import { toKubeconfig } from './kubeconfig.ts'
+import type { Data } from './storage/data.ts'
+import { toLimits } from './storage/history.ts'
+import { type Keepsakes, noKeepsakes } from './storage/keepsakes.ts'
 
 export interface StartServerOptions extends ApiServerOptions {
   /** Any free one by default. */
@@ -14,9 +19,14 @@ export interface StartServerOptions extends ApiServerOptions {
   readonly host?: string
   /** Plain HTTP instead of HTTPS. Tokens can be read on the way: only for this machine. */
   readonly insecure?: boolean
+  /** Where what the server holds is kept, to go on from the next time; made where it is not there. By default nothing is kept. */
+  readonly dataDir?: string
   /** Serves another server's objects and faults; then its own options count. By default a new one is made. */
   readonly api?: ApiServer
 }
+
+/** A service account that is there, or anybody with a name, by a certificate. */
+export type KubeconfigUser = ServiceAccountName | { readonly user: string; readonly groups?: readonly string[] }
 
 export interface RunningServer {
   readonly url: string
@@ -28,6 +38,8 @@ export interface RunningServer {
   readonly api: ApiServer
   /** The text of a kubeconfig for an administrator. */
   readonly kubeconfig: string
+  /** The same for somebody else: what they may is told by roles, where the server goes by them. */
+  kubeconfigFor(user: KubeconfigUser): Promise<string>
   /** A client certificate of this server's authority; not for plain HTTP. */
   issueClientCertificate(commonName: string, organizations?: readonly string[]): Promise<KeyPair>
   /** Breaks every connection at once, as a network failure would. */
@@ -51,22 +63,63 @@ const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
  */
 export async function startServer(options: StartServerOptions = {}): Promise<RunningServer> {
   const { host = '127.0.0.1', port = 0, insecure = false } = options
-  const api = options.api ?? new ApiServer(options)
-  if (api.isOpen && !loopback.has(host)) {
+  if ((options.api?.isOpen ?? options.open) && !loopback.has(host)) {
     throw new KopfError(
       'KOPF_SERVER_OPEN',
       `Cannot start an open API server on "${host}": everybody could change everything; listen on 127.0.0.1 or require credentials`,
     )
   }
-  const token = api.isOpen ? undefined : randomBytes(24).toString('base64url')
-  if (token !== undefined) api.addToken(token, administrator)
-  const authority = insecure ? undefined : await CertificateAuthority.create('kopf-embedded-authority')
-  const tls = await tlsOf(authority, host)
-  const listener = await listen(api, { host, port, ...tls }).catch((error) => {
-    throw cannotListen(host, port, error)
-  })
-  return running(api, listener, { host, authority, token, isShared: options.api !== undefined })
+  const data = await openKept(options)
+  const keepsakes = options.api?.keepsakes ?? data?.keepsakes ?? noKeepsakes
+  let own: ApiServer | undefined
+  try {
+    const authority = insecure ? undefined : await authorityOf(keepsakes)
+    if (options.api === undefined) own = new ApiServer({ ...(authority && { ca: authority.caPem }), ...options }, data)
+    const api = options.api ?? own!
+    const token = api.isOpen ? undefined : tokenOf(keepsakes)
+    if (token !== undefined) api.addToken(token, administrator)
+    const tls = await tlsOf(authority, host)
+    const listener = await listen(api, { host, port, ...tls }).catch((error) => {
+      throw cannotListen(host, port, error)
+    })
+    return running(api, listener, { host, authority, token, isShared: own === undefined })
+  } catch (error) {
+    await (own ?? data)?.close()
+    throw error
+  }
 }
+
+async function openKept({ api, dataDir, history, clock }: StartServerOptions): Promise<Data | undefined> {
+  if (api !== undefined || dataDir === undefined) return undefined
+  // Only now: most servers keep nothing.
+  const { openData } = await import('./storage/data.ts')
+  return openData(dataDir, toLimits(history), clock)
+}
+
+/** The same as in earlier lives of the server, so that a kubeconfig goes on being good. */
+function tokenOf(keepsakes: Keepsakes): string {
+  const known = keepsakes.recall('administrator-token')
+  if (known !== undefined) return known
+  const token = randomBytes(24).toString('base64url')
+  keepsakes.remember('administrator-token', token)
+  return token
+}
+
+/** Also the same; a new one when it has less than a month to go. */
+async function authorityOf(keepsakes: Keepsakes): Promise<CertificateAuthority> {
+  const known = keepsakes.recall('authority')
+  if (known !== undefined) {
+    const { pair, until } = JSON.parse(known) as { pair: KeyPair; until: number }
+    if (until > systemClock.now()) return CertificateAuthority.load(pair)
+  }
+  const authority = await CertificateAuthority.create('kopf-embedded-authority', { lifetimeMs: authorityLifetimeMs })
+  const until = systemClock.now() + authorityLifetimeMs - 30 * dayMs
+  keepsakes.remember('authority', JSON.stringify({ pair: await authority.exportPair(), until }))
+  return authority
+}
+
+const dayMs = 24 * 3_600_000
+const authorityLifetimeMs = 365 * dayMs
 
 const listenProblems: Readonly<Record<string, string>> = {
   EADDRINUSE: 'the port is taken by another program; choose another one, or 0 for any that is free',
@@ -107,22 +160,31 @@ function running(api: ApiServer, listener: Listener, { host, authority, token, i
     ...(authority === undefined ? {} : { ca: authority.caPem }),
     ...(token === undefined ? {} : { token }),
   }
-  const stop = () => {
-    if (!isShared) api.close()
-    return listener.close()
+  const stop = async () => {
+    const closed = isShared ? undefined : api.close()
+    await listener.close()
+    await closed
+  }
+  const issueClientCertificate = (commonName: string, organizations: readonly string[] = []) => {
+    if (authority !== undefined) return authority.issue({ commonName, organizations })
+    throw new KopfError(
+      'KOPF_SERVER_INSECURE',
+      'Cannot issue a client certificate: the server speaks plain HTTP; start it without `insecure`',
+    )
   }
   return {
     ...access,
     api,
     kubeconfig: toKubeconfig(access),
-    issueClientCertificate(commonName, organizations = []) {
-      if (authority === undefined) {
-        throw new KopfError(
-          'KOPF_SERVER_INSECURE',
-          'Cannot issue a client certificate: the server speaks plain HTTP; start it without `insecure`',
-        )
+    issueClientCertificate,
+    async kubeconfigFor(user) {
+      const { token: _, ...server } = access
+      if ('serviceAccount' in user) {
+        const { namespace = 'default' } = user
+        return toKubeconfig({ ...server, token: api.issueToken(user), namespace })
       }
-      return authority.issue({ commonName, organizations })
+      const clientCertificate = await issueClientCertificate(user.user, user.groups)
+      return toKubeconfig({ ...server, clientCertificate })
     },
     breakConnections: () => listener.breakConnections(),
     stop,

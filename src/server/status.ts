@@ -3,7 +3,7 @@
  * Whoever finds that a request cannot be served throws one of these; api-server.ts turns it into the answer.
  */
 import { formatGroupResource, type GroupResource } from '../kube/objects.ts'
-import { type FieldError, formatFieldErrors, quote } from './field-errors.ts'
+import { type FieldError, formatFieldErrors, quote, readableErrors } from './field-errors.ts'
 
 interface StatusDetails {
   readonly name?: string
@@ -100,6 +100,11 @@ export function expired(message: string): StatusError {
   return new StatusError(410, 'Expired', message)
 }
 
+/** The real server means 400 here and says 500. */
+export function noVersion(resourceVersion: string): StatusError {
+  return new StatusError(500, '', `strconv.ParseUint: parsing ${quote(resourceVersion)}: invalid syntax`)
+}
+
 export function entityTooLarge(message: string): StatusError {
   return new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: ${message}`)
 }
@@ -108,7 +113,8 @@ export function unsupportedMediaType(message: string): StatusError {
   return new StatusError(415, 'UnsupportedMediaType', message)
 }
 
-export function invalidObject(group: string, kind: string, name: string, errors: readonly FieldError[]): StatusError {
+export function invalidObject(group: string, kind: string, name: string, all: readonly FieldError[]): StatusError {
+  const errors = readableErrors(all)
   const subject = group === '' ? kind : `${kind}.${group}`
   const suffix = errors.length === 0 ? '' : `: ${formatFieldErrors(errors)}`
   return new StatusError(422, 'Invalid', `${subject} ${quote(name)} is invalid${suffix}`, {
@@ -123,6 +129,12 @@ export function invalidObject(group: string, kind: string, name: string, errors:
 export function internalError(error: unknown): StatusError {
   const message = error instanceof Error ? error.message : String(error)
   return new StatusError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] })
+}
+
+/** The change has not happened, and can be tried again: the disk may take it then. */
+export function cannotKeep(why: string): StatusError {
+  const message = `Internal error occurred: the change cannot be kept: ${why}`
+  return new StatusError(500, 'InternalError', message, { causes: [{ message: why }], retryAfterSeconds: 1 })
 }
 
 export function notImplemented(message: string): StatusError {

@@ -34,10 +34,8 @@ export interface WatchLimits {
   readonly bookmarkIntervalMs: number
 }
 
-interface WatchEvent {
-  readonly type: EventType
-  readonly stored: Stored
-}
+/** Mostly the change itself: what waits for a thousand watchers is then there once. */
+type WatchEvent = Pick<Change, 'type' | 'current'>
 
 /** With what a watch fails once it was in order. */
 export function errorLine(error: StatusError): Uint8Array {
@@ -86,12 +84,13 @@ export class WatchStream {
 
   /** To be called for every change of the collection, in order. */
   hear(change: Change): void {
-    if (this.#isEnding) return
+    // What the watch began with may be kept, and told of, only now.
+    if (this.#isEnding || change.version <= this.#version) return
     this.#version = change.version
     const event = this.#eventOf(change)
     if (event === undefined) return
     this.#pending.push(event)
-    this.#pendingCharacters += event.stored.json.length
+    this.#pendingCharacters += event.current.json.length
     const { pendingChanges, pendingCharacters } = this.#limits
     if (this.#pending.length > pendingChanges || this.#pendingCharacters > pendingCharacters) this.cut()
     this.#wake()
@@ -182,7 +181,7 @@ export class WatchStream {
   }
 
   *#firstEvents(): Generator<WatchEvent, void, undefined> {
-    for (const stored of this.#plan.initial) if (this.#plan.matches(stored)) yield { type: 'ADDED', stored }
+    for (const stored of this.#plan.initial) if (this.#plan.matches(stored)) yield { type: 'ADDED', current: stored }
     for (const change of this.#plan.missed) {
       const event = this.#eventOf(change)
       if (event !== undefined) yield event
@@ -193,9 +192,9 @@ export class WatchStream {
     const { encode, marksInitialEnd, bookmark } = this.#plan
     let lines: Uint8Array[] = []
     let size = 0
-    for (const { type, stored } of this.#firstEvents()) {
+    for (const { type, current } of this.#firstEvents()) {
       if (this.#isCut) return
-      const line = encode(type, stored)
+      const line = encode(type, current)
       lines.push(line)
       size += line.length
       if (size < chunkSize) continue
@@ -213,12 +212,12 @@ export class WatchStream {
     const lines: Uint8Array[] = []
     let size = 0
     let count = 0
-    for (const { type, stored } of this.#pending) {
-      const line = this.#plan.encode(type, stored)
+    for (const { type, current } of this.#pending) {
+      const line = this.#plan.encode(type, current)
       lines.push(line)
       size += line.length
       count += 1
-      this.#pendingCharacters -= stored.json.length
+      this.#pendingCharacters -= current.json.length
       if (size >= chunkSize) break
     }
     this.#pending = this.#pending.slice(count)
@@ -233,12 +232,20 @@ export class WatchStream {
   }
 
   /** An object that comes to match arrives as added, one that ceases to match leaves as deleted, although it lives. */
-  #eventOf({ type, current, previous, version }: Change): WatchEvent | undefined {
+  #eventOf(change: Change): WatchEvent | undefined {
+    const { type, current, previous } = change
     const { matches } = this.#plan
     const isIn = type !== 'DELETED' && matches(current)
     const wasIn = previous !== undefined && matches(previous)
-    if (isIn) return { type: wasIn ? 'MODIFIED' : 'ADDED', stored: current }
-    if (!wasIn) return undefined
-    return { type: 'DELETED', stored: type === 'DELETED' ? current : withVersion(previous, version) }
+    if (!isIn && !wasIn) return undefined
+    const seen = isIn ? (wasIn ? 'MODIFIED' : 'ADDED') : 'DELETED'
+    if (seen === type) return change
+    return { type: seen, current: isIn ? current : lastSeen(change, previous!) }
   }
+}
+
+/** The state before, under the version of the change: made once for all who see the object leave. */
+function lastSeen(change: Change, previous: Stored): Stored {
+  change.lastSeen ??= withVersion(previous, change.version)
+  return change.lastSeen
 }

@@ -15,6 +15,7 @@ import type { ConnectionInfo } from '../client/credentials.ts'
 import type { KubeObject, ObjectMeta } from '../kube/objects.ts'
 import type { CustomResource, ObjectOf, OpenObject, ResourceLike } from '../kube/resources.ts'
 import type { RunOptions } from '../operator.ts'
+import type { ServiceAccountName } from '../server/identity/long-tokens.ts'
 import { toMs } from '../util/duration.ts'
 import { isDeepEqual } from '../util/equality.ts'
 import { createLogSink, type LogSink } from '../util/log.ts'
@@ -199,6 +200,26 @@ export class Cluster implements RunOptions, AsyncDisposable {
     return events.filter(
       ({ involvedObject }) => involvedObject.name === name && (uid ?? involvedObject.uid) === involvedObject.uid,
     )
+  }
+
+  /**
+   * What an operator is started with to be a service account, with the rights of that and no others: what it may is told by
+   * roles where the cluster was started with `authorization: 'rbac'`, as on any real one. The account must be there.
+   *
+   * @example
+   * ```ts
+   * await using cluster = await startCluster({ authorization: 'rbac', objects: [account, role, binding] })
+   * await using _operator = await kopf.start(await cluster.as({ serviceAccount: 'operator' }))
+   * ```
+   */
+  async as(account: ServiceAccountName): Promise<RunOptions> {
+    const { clock, signal, logging } = this
+    return { clock, signal, logging, ...(await this.#site.accessFor({ namespace: this.namespace, ...account })) }
+  }
+
+  /** The same as `kubeconfig()`, for programs that are to be this service account. */
+  kubeconfigFor(account: ServiceAccountName): Promise<string> {
+    return this.#site.kubeconfig({ namespace: this.namespace, ...account })
   }
 
   /** The path of a kubeconfig for kubectl and other programs; from now on the embedded cluster also listens on a port. */

@@ -3,12 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { ApiServer } from '../server/api-server.ts'
+import { ApiServer, type ApiServerOptions } from '../server/api-server.ts'
+import type { ServiceAccountName } from '../server/identity/long-tokens.ts'
+import { accountUsername } from '../server/identity/service-accounts.ts'
 import { type RunningServer, startServer } from '../server/start.ts'
 import { systemClock } from '../util/clock.ts'
 import type { Transport } from '../util/transport.ts'
 import { EmbeddedClock, RealClock } from './cluster-clock.ts'
-import { type ClusterFaults, type ClusterRequests, createTestClient, type Site } from './site.ts'
+import { type ClusterFaults, type ClusterRequests, createTestClient, createTestSession, type Site } from './site.ts'
 import { stirring } from './stirring.ts'
 
 /** Whom the server takes operators for. */
@@ -23,18 +25,23 @@ const hourMs = 3_600_000
 const waitAtMostMs = 4000
 const pollMs = 5
 
-export function openEmbedded({ isSkipping }: { readonly isSkipping: boolean }): Site {
+export interface EmbeddedOptions extends Pick<ApiServerOptions, 'authorization' | 'controllers'> {
+  readonly isSkipping: boolean
+}
+
+export function openEmbedded({ isSkipping, ...options }: EmbeddedOptions): Site {
   let isFaulty = false
   const timing = isSkipping
     ? skipTime({ isOccupied: () => server.webhookCalls > 0, isFaulty: () => isFaulty })
     : takeTime()
-  const server = new ApiServer({ clock: timing.clock })
+  const server = new ApiServer({ ...options, clock: timing.clock })
   const token = randomBytes(16).toString('hex')
   server.addToken(token, operator)
+  const operators = [operator.username]
   const faults: ClusterFaults = {
     add(options) {
       isFaulty = true
-      return server.faults.add({ ...options, on: { user: operator.username, ...options.on } })
+      return server.faults.add({ ...options, on: { user: operators, ...options.on } })
     },
     clear() {
       isFaulty = false
@@ -47,16 +54,21 @@ export function openEmbedded({ isSkipping }: { readonly isSkipping: boolean }): 
     ...timing,
     access: { transport: withToken(transport, token) },
     namespace: 'default',
-    client: createTestClient(transport, timing.clock, 'default'),
+    client: createTestClient(createTestSession(transport, timing.clock), 'default'),
     faults,
-    requests: new Requests(server),
+    requests: new Requests(server, operators),
     get version() {
       return server.version
     },
-    kubeconfig: () => door.open(),
+    async accessFor(account) {
+      const { serviceAccount: name, namespace = 'default' } = account
+      operators.push(accountUsername({ namespace, name }))
+      return { transport: withToken(transport, server.issueToken(account)) }
+    },
+    kubeconfig: (account) => door.open(account),
     async close() {
       await door.close()
-      server.close()
+      await server.close()
     },
   }
 }
@@ -109,11 +121,16 @@ function withToken(transport: Transport, token: string): Transport {
 class Requests implements ClusterRequests {
   readonly #server: ApiServer
 
-  constructor(server: ApiServer) {
+  /** Names of users; more may come. */
+  readonly #operators: readonly string[]
+
+  constructor(server: ApiServer, operators: readonly string[]) {
     this.#server = server
+    this.#operators = operators
   }
 
-  last: ClusterRequests['last'] = (filter = {}) => this.#server.requests.last({ user: operator.username, ...filter })
+  last: ClusterRequests['last'] = (filter = {}) =>
+    this.#server.requests.last(filter).filter(({ user }) => filter.user !== undefined || this.#operators.includes(user))
 
   counts(): Readonly<Record<string, number>> {
     const counts: Record<string, number> = {}
@@ -139,9 +156,13 @@ class Door {
     this.#server = server
   }
 
-  async open(): Promise<string> {
+  async open(account?: ServiceAccountName): Promise<string> {
     this.#opened ??= this.#open()
-    return join((await this.#opened).folder, 'kubeconfig')
+    const { running, folder } = await this.#opened
+    if (account === undefined) return join(folder, 'kubeconfig')
+    const path = join(folder, `${account.namespace}.${account.serviceAccount}.kubeconfig`)
+    await writeFile(path, await running.kubeconfigFor(account), { mode: 0o600 })
+    return path
   }
 
   async close(): Promise<void> {

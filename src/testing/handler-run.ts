@@ -4,7 +4,7 @@ import type { Body, UserInfo } from '../core/handling/args.ts'
 import type { AdmissionOperation } from '../core/handling/handler.ts'
 import type { HandlerKind } from '../core/handling/kinds.ts'
 import type { SslPeer } from '../core/webhook-server.ts'
-import type { JsonObject } from '../kube/objects.ts'
+import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { ObjectOf, ResourceLike } from '../kube/resources.ts'
 import type { Duration } from '../util/duration.ts'
 import type { LogLevel } from '../util/log.ts'
@@ -35,6 +35,9 @@ interface Situated<R extends ResourceLike, M> {
   /** Of event handlers: what has happened. Default: `ADDED`. */
   readonly event?: 'ADDED' | 'MODIFIED' | 'DELETED' | null
 
+  /** Of reconcilers: the children that the object has. Default: none. */
+  readonly children?: readonly object[]
+
   /** Of daemons: when they are told to stop, by how long they have waited. Default: when they first wait. */
   readonly stopAfter?: Duration
 
@@ -60,6 +63,9 @@ export type HandlerOutcome =
       readonly result: unknown
       /** There where the handler has thrown, and its option `errors` is `ignored`. */
       readonly ignoredError?: unknown
+      /** Of reconcilers: the children as they would be applied, and after how many seconds it would be called again. */
+      readonly children?: readonly KubeObject[] | undefined
+      readonly requeueAfter?: number | undefined
     }
   /** It would be called again, after so many seconds. */
   | { readonly type: 'retry'; readonly delay: number; readonly error: unknown }

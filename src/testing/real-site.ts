@@ -1,13 +1,15 @@
 /** A real cluster: a namespace of its own for each test cluster, and time as it is. */
 import { randomBytes } from 'node:crypto'
-import type { ConnectionInfo } from '../client/credentials.ts'
+import type { Session } from '../client/calls.ts'
+import { ConnectionInfo } from '../client/credentials.ts'
 import { loginWithKubeconfig } from '../client/kubeconfig.ts'
 import { loginWithServiceAccount } from '../client/service-account.ts'
 import { createHttpsTransport } from '../client/transport.ts'
 import { KopfError, LoginError } from '../errors.ts'
+import type { ServiceAccountName } from '../server/identity/long-tokens.ts'
 import { systemClock } from '../util/clock.ts'
 import { RealClock } from './cluster-clock.ts'
-import { createTestClient, type Site } from './site.ts'
+import { createTestClient, createTestSession, type Site } from './site.ts'
 
 const pollMs = 50
 const waitAtMostMs = 60_000
@@ -17,7 +19,8 @@ export async function openReal(given: ConnectionInfo | true): Promise<Site> {
   const transport = createHttpsTransport(connection)
   const clock = new RealClock()
   const namespace = `kopf-test-${randomBytes(4).toString('hex')}`
-  const client = createTestClient(transport, clock, namespace)
+  const session = createTestSession(transport, clock)
+  const client = createTestClient(session, namespace)
   const site: Site = {
     clock,
     access: { connection, namespaces: [namespace] },
@@ -34,7 +37,11 @@ export async function openReal(given: ConnectionInfo | true): Promise<Site> {
     patienceMs: Infinity,
     waited: (work) => work(),
     pass: () => systemClock.sleep(pollMs),
-    kubeconfig: async () => refuse('kubeconfig()'),
+    accessFor: async (account) => ({
+      connection: await loginAs(session, connection, account),
+      namespaces: [namespace],
+    }),
+    kubeconfig: async (account) => refuse(account === undefined ? 'kubeconfig()' : 'kubeconfigFor()'),
     async close() {
       await client.delete('namespaces', namespace)
       await transport.close()
@@ -47,6 +54,16 @@ export async function openReal(given: ConnectionInfo | true): Promise<Site> {
     await transport.close()
     throw error
   }
+}
+
+/** By a token for an hour: longer than any test. */
+async function loginAs(session: Session, admin: ConnectionInfo, account: ServiceAccountName): Promise<ConnectionInfo> {
+  const { serviceAccount: name, namespace = 'default' } = account
+  const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`
+  const answer = await session.request({ method: 'POST', path, body: {} })
+  const { token } = answer['status'] as { token: string }
+  const { server, caData, caPath, insecure, tlsServerName, proxyUrl } = admin.reveal()
+  return new ConnectionInfo({ server, caData, caPath, insecure, tlsServerName, proxyUrl, token })
 }
 
 async function login(): Promise<ConnectionInfo> {

@@ -2,6 +2,7 @@
  * One call of one handler, and of the sub-handlers it declares. The filters, the arguments, the call and what follows from it
  * are those of an operator that runs; what would be written, logged and posted is kept instead.
  */
+import { createConditions } from '../core/handling/conditions.ts'
 import { causeArgs } from '../core/handling/cycle.ts'
 import type { Handler } from '../core/handling/handler.ts'
 import { attempt, type InvokeOptions } from '../core/handling/invoke.ts'
@@ -9,6 +10,7 @@ import { kindOf, type Room } from '../core/handling/kinds.ts'
 import { ChildrenRetry, type Outcome } from '../core/handling/outcomes.ts'
 import { checkResult, collectWish, type Wishes } from '../core/handling/results.ts'
 import { type Situation, selectHandlers, whyNot } from '../core/handling/select.ts'
+import { type StepJournal, Steps } from '../core/handling/steps.ts'
 import { Subhandling } from '../core/handling/subhandling.ts'
 import { createPatch } from '../core/patching/patch.ts'
 import type { KubeObject } from '../kube/objects.ts'
@@ -27,19 +29,25 @@ export interface RehearsalOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly defaultBackoffMs: number
+  /** What would follow from what a reconciler has returned; throws for what would be refused. */
+  readonly readReconciled: (result: unknown) => unknown
 }
 
 /** Nobody watches over the calls: the test has a time limit of its own. */
 const watch: InvokeOptions['watch'] = { begin: () => ({ returned: () => {}, settled: () => {} }) }
 
+/** It is the first attempt, and the only one: nothing was done before, and nobody asks afterwards. */
+const journal: StepJournal = { recall: () => undefined, note: () => {}, commit: async () => {} }
+
 const retryArgs = ['retry', 'started', 'runtime']
 
 /** What belongs to one call, by room. */
 const ownArgs: Readonly<Record<Room, readonly string[]>> = {
-  change: [...retryArgs, 'patch', 'subhandler', 'execute'],
-  background: [...retryArgs, 'patch'],
+  change: [...retryArgs, 'patch', 'conditions', 'subhandler', 'execute', 'step'],
+  background: [...retryArgs, 'patch', 'conditions'],
+  reconcile: [...retryArgs, 'patch', 'conditions'],
   admission: [...retryArgs, 'patch'],
-  event: ['patch'],
+  event: ['patch', 'conditions'],
   index: retryArgs,
   activity: retryArgs,
   conversion: [],
@@ -62,24 +70,35 @@ export class Rehearsal {
   }
 
   async call(handler: Handler, retries: number = 0): Promise<Outcome> {
-    const { clock, logger, defaultBackoffMs, options } = this.#given
+    const { clock, logger, defaultBackoffMs, options, situation } = this.#given
     const patch = createPatch<KubeObject>()
     const children = new Subhandling(handler, (declared) => this.#callAll(declared))
+    // Those of the operator itself are about no object, and get none of this.
+    const body = situation?.body ?? ({ metadata: {} } as KubeObject)
+    const steps = new Steps({ id: handler.id, body, journal, names: children.names })
+    const conditions = createConditions({ patch, body: () => body, clock, handler })
     const startedMs = options.started?.getTime() ?? clock.now()
     const outcome = await attempt(
       { clock, logger, watch, defaultBackoffMs },
       handler,
       { startedMs, retries },
       {
-        args: (retryArgs) => this.#argsOf(handler, { ...retryArgs, ...children.args, patch }),
+        args: (retryArgs) =>
+          this.#argsOf(handler, { ...retryArgs, ...children.args, ...steps.args, patch, conditions }),
         finish: async (result) => {
           await children.finish()
-          return checkOf(handler)(handler, patch, result)
+          await steps.finish()
+          if (handler.reconciling === undefined) return checkOf(handler)(handler, patch, result)
+          checkResult(handler, patch, undefined)
+          return this.#given.readReconciled(result)
         },
       },
     )
+    await steps.settle()
     this.outcomes.set(handler.id, outcome)
-    if (keepsWishes(handler, outcome)) collectWish(this.wishes, { handler, patch, outcome })
+    // What a reconciler returns is not for the status.
+    const written: Outcome = handler.reconciling === undefined ? outcome : { type: 'done', result: undefined }
+    if (keepsWishes(handler, outcome)) collectWish(this.wishes, { handler, patch, outcome: written })
     return outcome
   }
 

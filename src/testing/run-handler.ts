@@ -10,6 +10,7 @@ import { KopfError } from '../errors.ts'
 import type { CustomResource, ObjectOf, ResourceLike } from '../kube/resources.ts'
 import { toSelector } from '../kube/selectors.ts'
 import type { Operator } from '../operator.ts'
+import { type Reconcilable, type ReconcileTrial, readTrial, trialChildren } from '../running/reconcile-trial.ts'
 import { toMs } from '../util/duration.ts'
 import { createLogger, type Logger } from '../util/log.ts'
 import { once } from '../util/once.ts'
@@ -96,6 +97,7 @@ class HandlerTrial {
       clock: this.#clock,
       logger: this.#logger(scene),
       defaultBackoffMs: toMs(settings.execution.defaultBackoff),
+      readReconciled: (result) => readTrial(result, this.#trial(scene!)),
     })
   }
 
@@ -144,11 +146,21 @@ class HandlerTrial {
         return { event: { type: event, object: scene.body } }
       case 'background':
         return { stopped: new CountedStop(stopAfter, this.#signal) }
+      case 'reconcile':
+        return {
+          deleting: scene.deleting,
+          children: trialChildren(this.#options.children ?? [], this.#trial(scene)),
+        }
       case 'admission':
         return this.#admissionArgs(scene)
       default:
         return {}
     }
+  }
+
+  #trial({ body }: Scene): ReconcileTrial {
+    const operator = this.#operator.name
+    return { handler: this.#handler, owner: body, operator, describe: (selector) => this.#known.describe(selector) }
   }
 
   #admissionArgs({ body, oldBody }: Scene): object {
@@ -166,7 +178,7 @@ class HandlerTrial {
     const outcome = outcomes.get(this.#options.id.startsWith(`${id}/`) ? this.#options.id : id)
     if (reason === undefined && outcome === undefined) throw this.#undeclared([...outcomes.keys()])
     return {
-      outcome: outcome === undefined ? ({ type: 'skipped', reason: reason! } as const) : toShown(outcome),
+      outcome: outcome === undefined ? ({ type: 'skipped', reason: reason! } as const) : this.#show(outcome),
       result: outcome?.type === 'done' ? outcome.result : undefined,
       patch: wishes.merge,
       object: scene === undefined ? {} : fulfil(scene.body, wishes),
@@ -177,6 +189,11 @@ class HandlerTrial {
       warnings: this.#warnings,
       memo: this.#memo,
     }
+  }
+
+  #show(outcome: Outcome): HandlerOutcome {
+    if (this.#handler.reconciling === undefined || outcome.type !== 'done') return toShown(outcome)
+    return { ...outcome, ...(outcome.result as Reconcilable | undefined) }
   }
 
   #undeclared(called: readonly string[]): KopfError {

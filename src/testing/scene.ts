@@ -18,7 +18,7 @@ export type AnyOptions = RunHandlerOptions<string, object>
 const notStanzas: ReadonlySet<string> = new Set([
   ...['id', 'resource', 'kind', 'body', 'old', 'reason', 'retry', 'started', 'memo', 'event', 'stopAfter'],
   ...['operation', 'subresource', 'dryrun', 'userinfo', 'headers', 'sslpeer', 'signal', 'cluster'],
-  ...['name', 'namespace', 'labels', 'annotations', 'metadata'],
+  ...['name', 'namespace', 'labels', 'annotations', 'metadata', 'children'],
 ])
 
 export interface Scene {

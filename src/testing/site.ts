@@ -1,5 +1,6 @@
 /** Where a test cluster is: what is different between the embedded server and a real cluster. */
 
+import type { Session } from '../client/calls.ts'
 import type { Client } from '../client/client.ts'
 import { createClient } from '../client/client.ts'
 import type { ConnectionInfo } from '../client/credentials.ts'
@@ -8,6 +9,7 @@ import { createSettings } from '../core/settings.ts'
 import type { RunOptions } from '../operator.ts'
 import { Insights } from '../running/insights.ts'
 import type { Fault, FaultOptions } from '../server/faults.ts'
+import type { ServiceAccountName } from '../server/identity/long-tokens.ts'
 import type { RequestFilter, RequestRecord } from '../server/request-log.ts'
 import type { Clock } from '../util/clock.ts'
 import type { Transport } from '../util/transport.ts'
@@ -29,10 +31,12 @@ export interface ClusterRequests {
   clear(): void
 }
 
+/** What operators are started with to be on a cluster. */
+type Access = Pick<RunOptions, 'transport' | 'namespaces'> & { readonly connection?: ConnectionInfo }
+
 export interface Site {
   readonly clock: ClusterClock
-  /** What operators are started with to be here. */
-  readonly access: Pick<RunOptions, 'transport' | 'namespaces'> & { readonly connection?: ConnectionInfo }
+  readonly access: Access
   readonly namespace: string
   readonly client: Client
   readonly faults: ClusterFaults
@@ -46,15 +50,20 @@ export interface Site {
   waited<T>(work: () => Promise<T>): Promise<T>
   /** Lets something happen, and time pass, but not beyond the limit. */
   pass(limitMs: number): Promise<void>
-  /** A file by which other programs find the cluster. */
-  kubeconfig(): Promise<string>
+  /** The same for an operator that is this service account. */
+  accessFor(account: ServiceAccountName): Promise<Access>
+  /** A file by which other programs find the cluster; as an administrator, or as this service account. */
+  kubeconfig(account?: ServiceAccountName): Promise<string>
   close(): Promise<void>
 }
 
-/** The client of the test itself. */
-export function createTestClient(transport: Transport, clock: Clock, namespace: string): Client {
+export function createTestSession(transport: Transport, clock: Clock): Session {
   const { networking } = createSettings()
-  const session = createSession({ transport, networking, clock, userAgent: `kopf-testing/${packageVersion()}` })
+  return createSession({ transport, networking, clock, userAgent: `kopf-testing/${packageVersion()}` })
+}
+
+/** The client of the test itself. */
+export function createTestClient(session: Session, namespace: string): Client {
   const insights = new Insights(() => session, [])
   return createClient({ session, resolve: (like) => insights.resolve(like), namespace })
 }

@@ -2,6 +2,7 @@
 import type { ConnectionInfo } from '../client/credentials.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { CustomResource } from '../kube/resources.ts'
+import type { ControllerChoice } from '../server/controllers/life/names.ts'
 import { Cluster } from './cluster.ts'
 import { install, releaseObjects, uninstall } from './definitions.ts'
 import { openEmbedded } from './embedded-site.ts'
@@ -15,6 +16,16 @@ export interface StartClusterOptions {
   readonly objects?: readonly { readonly apiVersion: string; readonly kind: string; readonly metadata: object }[]
   /** `real`: time passes as it does, for handlers that have timers of their own. Default: `skipping`. */
   readonly clock?: 'skipping' | 'real'
+  /**
+   * `rbac`: what service accounts may do is told by roles, as on a real cluster; see `Cluster.as`. Default: whoever has
+   * credentials may do everything. Of no effect with `real`.
+   */
+  readonly authorization?: 'rbac' | 'always-allow'
+  /**
+   * Brings built-in kinds to life: deployments get pods that become ready, jobs complete, claims are bound. `'all'`, or some by name.
+   * Not on a real cluster, which has its own. Default: none.
+   */
+  readonly controllers?: 'all' | readonly ControllerChoice[]
   /** A real cluster instead: true for that of the kubeconfig, or a connection. Default: the embedded one. */
   readonly real?: boolean | ConnectionInfo
 }
@@ -31,8 +42,9 @@ export interface StartClusterOptions {
  * ```
  */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
-  const { resources = [], objects = [], real = false, clock = 'skipping' } = options
-  const site = real === false ? openEmbedded({ isSkipping: clock === 'skipping' }) : await openReal(real)
+  const { resources = [], objects = [], real = false, clock = 'skipping', ...server } = options
+  const isSkipping = clock === 'skipping'
+  const site = real === false ? openEmbedded({ isSkipping, ...server }) : await openReal(real)
   let definitions: readonly KubeObject[] = []
   const tidy = () => (real === false ? Promise.resolve() : takeBack(site, resources, definitions))
   try {

@@ -52,6 +52,36 @@ function toValue(document: Document): unknown {
   }
 }
 
+export interface Duplicate {
+  readonly key: string
+  /** Of its second place, from 1. */
+  readonly line: number
+}
+
+/** The first document of a text, in which the last of two keys counts; and which keys are there twice. Undefined for no document. */
+export async function parseYamlLoosely(text: string): Promise<{ value: unknown; duplicates: Duplicate[] }> {
+  const { Lexer, LineCounter, parseAllDocuments, visit } = await import('yaml')
+  checkTextDepth(new Lexer().lex(text))
+  const lineCounter = new LineCounter()
+  const options = { version: '1.1', customTags: plainTags, logLevel: 'error', uniqueKeys: false, lineCounter } as const
+  const documents = parseAllDocuments(text, options)
+  if ('empty' in documents) return { value: undefined, duplicates: [] }
+  const document = documents[0] as Document
+  const duplicates: Duplicate[] = []
+  visit(document, {
+    Map(_, { items }) {
+      const seen = new Set<string>()
+      for (const { key } of items) {
+        const name = String(key)
+        const [start = 0] = (key as { range?: number[] }).range ?? []
+        if (seen.has(name)) duplicates.push({ key: name, line: lineCounter.linePos(start).line })
+        seen.add(name)
+      }
+    },
+  })
+  return { value: toValue(document), duplicates }
+}
+
 /** What announces a token of text, which may look like anything. */
 const scalarMark = '\x1f'
 

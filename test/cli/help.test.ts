@@ -97,8 +97,20 @@ describe('a slip of the pen', () => {
     ],
     [['dev', 'a.ts', '--crds'], "error: option '--crds' cannot be used without '--cluster'.\n(see --help)\n"],
     [
+      ['dev', 'a.ts', '--cluster', '--data-dir', 'data'],
+      "error: option '--data-dir' cannot be used with '--cluster'.\n(see --help)\n",
+    ],
+    [
       ['dev', 'a.ts', '--cluster', '--port', '1'],
       "error: option '--port' cannot be used with '--cluster'.\n(see --help)\n",
+    ],
+    [
+      ['dev', 'a.ts', '--cluster', '--controllers', 'all'],
+      "error: option '--controllers' cannot be used with '--cluster'.\n(see --help)\n",
+    ],
+    [
+      ['server', '--controllers', 'pods,deploymnts'],
+      'error: option \'--controllers <names>\' argument \'pods,deploymnts\' is invalid. Cannot start the controller "deploymnts": there is none of that name; there are "all" of them, cronjobs, daemonsets, deployments, jobs, persistentvolumeclaims, pods, replicasets, serviceaccounts, services, statefulsets, and with a minus before its name one is left out.\n(see --help)\n',
     ],
     [['release', 'pods'], 'error: nothing to release. Name an object, or all of them with --all.\n(see --help)\n'],
     [['release', 'pods', 'a', '--all'], "error: a name and option '--all' cannot be used together.\n(see --help)\n"],

@@ -162,6 +162,7 @@ describe('exit code 2:', { timeout: 30_000 }, () => {
     ],
     [['operator.ts', '--apply', 'a.yaml'], "error: option '--apply' cannot be used without '--embedded'."],
     [['operator.ts', '--port', '8001'], "error: option '--port' cannot be used without '--embedded'."],
+    [['operator.ts', '--controllers', 'all'], "error: option '--controllers' cannot be used without '--embedded'."],
     [['operator.ts', '--embedded', '--context', 'a'], "error: option '--context' cannot be used with '--embedded'."],
     [
       ['operator.ts', '--log-format', 'xml'],

@@ -67,6 +67,10 @@ class Command {
     return /export KUBECONFIG=(\S+)/.exec(this.stdout)![1]!
   }
 
+  get pid(): number {
+    return this.#child.pid!
+  }
+
   send(signal: NodeJS.Signals): void {
     this.#child.kill(signal)
   }
@@ -138,6 +142,17 @@ describe('a server', { timeout: patienceMs }, () => {
     expect(server.stderr).toBe('')
   })
 
+  test('goes by roles where it is told to', async () => {
+    const server = await start('--authorization', 'rbac')
+    const api = apiFrom(server.kubeconfig)
+    expectStatus(await api.get('/apis/rbac.authorization.k8s.io/v1/clusterroles/view'), 200)
+    const headers = { 'impersonate-user': 'joe' }
+    expect((await api.get('/api/v1/namespaces', {}, { headers })).status).toBe(403)
+    api.close()
+    server.send('SIGTERM')
+    expect(await server.exit).toBe(0)
+  })
+
   test('writes its kubeconfig where it is told, over its own and over nothing', async () => {
     const path = join(folder, 'own.kubeconfig')
     for (const content of [undefined, '', 'its own']) {
@@ -176,6 +191,24 @@ describe('a server', { timeout: patienceMs }, () => {
     api.close()
   })
 
+  test('with a data directory goes on from what it held, with the same credentials', async () => {
+    const data = join(folder, 'data')
+    const objects = file('kept.json', configMap('kept'))
+    const first = await start('--data-dir', data, '-f', objects)
+    expect(first.stdout).toContain('  configmaps/kept\n')
+    const { users } = JSON.parse(readFileSync(first.kubeconfig, 'utf8')) as Kubeconfig
+    first.send('SIGTERM')
+    expect(await first.exit).toBe(0)
+    expect(first.stdout.endsWith(`SIGTERM: stopped. What the server held is in ${data}.\n`)).toBe(true)
+    const second = await start('--data-dir', data, '-f', objects)
+    expect(second.stdout).not.toContain('Created at the start')
+    expect((JSON.parse(readFileSync(second.kubeconfig, 'utf8')) as Kubeconfig).users).toEqual(users)
+    const api = apiFrom(second.kubeconfig)
+    expectStatus(await api.get('/api/v1/namespaces/default/configmaps/kept'), 200)
+    api.close()
+    expect(second.stderr).toBe('')
+  })
+
   test('that is open needs no credentials', async () => {
     const server = await start('--open')
     expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
@@ -208,6 +241,15 @@ describe('a failure is one line and exit code 1:', { timeout: patienceMs }, () =
       `kopf: Cannot write the kubeconfig to "${path}": a file is there that was not written by kopf server; name another one\n`,
     )
     expect(readFileSync(path, 'utf8')).toBe('apiVersion: v1\nkind: Config\n')
+  })
+
+  test('a data directory that another server uses', async () => {
+    const data = join(folder, 'shared')
+    await start('--data-dir', data)
+    const pid = [...running][0]!.pid
+    expect(await fail('--data-dir', data)).toBe(
+      `kopf: Cannot use the data directory "${data}": the server of process ${pid} uses it; stop that one, or name another directory\n`,
+    )
   })
 
   test('a kubeconfig in a folder that is not there, or that is one', async () => {

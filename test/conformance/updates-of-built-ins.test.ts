@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Body, Tree } from '../support/answers.ts'
 import { useCluster } from '../support/cluster.ts'
-import { eventually, expectInvalid, expectStatus, timestamp } from '../support/expectations.ts'
+import { eventually, expectFailure, expectInvalid, expectStatus, timestamp } from '../support/expectations.ts'
 import { configMap, object, pod, podTemplate } from '../support/objects.ts'
 
 const cluster = useCluster()
@@ -392,5 +392,34 @@ describe('Tables of', () => {
     const { columns, cells } = await table(cluster.core(`limitranges/${metadata.name}`))
     expect(columns.map(([name]) => name)).toEqual(['Name', 'Created At'])
     expect(cells).toEqual([metadata.name, metadata.creationTimestamp])
+  })
+})
+
+describe('an update of a lease that is not there', () => {
+  const path = cluster.grouped('coordination.k8s.io/v1', 'leases')
+  const lease = (name: string, metadata: Tree = {}) => ({
+    apiVersion: 'coordination.k8s.io/v1',
+    kind: 'Lease',
+    metadata: { name, ...metadata },
+    spec: {},
+  })
+
+  test('makes it, whatever version it names', async () => {
+    const answer = await cluster.api.put(`${path}/versioned`, lease('versioned', { resourceVersion: '5' }))
+    expect(expectStatus(answer, 201).metadata.resourceVersion).not.toBe('5')
+    const dry = await cluster.api.put(`${path}/dry`, lease('dry', { resourceVersion: '5' }), {
+      query: { dryRun: 'All' },
+    })
+    expect(expectStatus(dry, 201).metadata.resourceVersion).toBe('5')
+    const odd = await cluster.api.put(`${path}/odd`, lease('odd', { resourceVersion: 'x' }))
+    expectFailure(odd, 500, '', 'strconv.ParseUint: parsing "x": invalid syntax')
+  })
+
+  test('is a conflict where it is for another incarnation', async () => {
+    const answer = await cluster.api.put(`${path}/other`, lease('other', { uid: 'x' }))
+    const key = `/registry/leases/${cluster.namespace}/other`
+    const why = 'Precondition failed: UID in precondition: x, UID in object meta: '
+    const message = `Operation cannot be fulfilled on leases.coordination.k8s.io "other": StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`
+    expectFailure(answer, 409, 'Conflict', message, { name: 'other', group: 'coordination.k8s.io', kind: 'leases' })
   })
 })

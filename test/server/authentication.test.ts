@@ -89,15 +89,43 @@ describe('a token', () => {
   })
 })
 
+describe('a kubeconfig for somebody else', () => {
+  test('has a token of a service account, or a certificate of a user', async () => {
+    const path = '/api/v1/namespaces/default/serviceaccounts'
+    await ask(server.api, 'POST', path, { body: { metadata: { name: 'robot' } } })
+    const robot = JSON.parse(await server.kubeconfigFor({ serviceAccount: 'robot' }))
+    expect(await whoIs({ token: robot.users[0].user.token })).toMatchObject({
+      username: 'system:serviceaccount:default:robot',
+      groups: ['system:serviceaccounts', 'system:serviceaccounts:default', 'system:authenticated'],
+    })
+    const jane = JSON.parse(await server.kubeconfigFor({ user: 'jane', groups: ['developers'] })).users[0].user
+    const pem = (name: string) => Buffer.from(jane[name], 'base64').toString()
+    const certificate = { certPem: pem('client-certificate-data'), keyPem: pem('client-key-data') }
+    expect(await whoIs(certificate)).toMatchObject({ username: 'jane', groups: ['developers', 'system:authenticated'] })
+  })
+
+  test('is refused where there is no such service account', async () => {
+    await expect(server.kubeconfigFor({ serviceAccount: 'none', namespace: 'x' })).rejects.toMatchObject({
+      code: 'KOPF_SERVER_ACCOUNT',
+      message: 'Cannot issue a token for the service account "x/none": there is none; create it before',
+    })
+  })
+})
+
 describe('a client certificate', () => {
   test('names its user and their groups', async () => {
+    const extra = {
+      'authentication.kubernetes.io/credential-id': [expect.stringMatching(/^X509SHA256=[0-9a-f]{64}$/)],
+    }
     expect(await whoIs(await certificateOf(server, 'joe', ['one', 'two']))).toEqual({
       username: 'joe',
       groups: ['one', 'two', 'system:authenticated'],
+      extra,
     })
     expect(await whoIs(await certificateOf(server, 'system:serviceaccount:default:x'))).toEqual({
       username: 'system:serviceaccount:default:x',
       groups: ['system:authenticated'],
+      extra,
     })
   })
 

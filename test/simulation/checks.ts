@@ -34,13 +34,14 @@ export async function checkWorld(world: World): Promise<void> {
     checkLive(world, twin, body as unknown as Live)
   }
   checkIndices(world, live)
+  if (world.options.hasChildren) await world.offspring.check(live)
   for (const twin of world.driver.dead) checkGone(world, twin)
 }
 
 /** P5: whoever was held until the clean-up has had it. */
 function checkGone({ journal, nature }: World, twin: Twin): void {
   const { uid, name, wasHeld, isForced } = twin
-  if (!nature.hasCleanup || !wasHeld || isForced) return
+  if (!nature.hasCleanup || !nature.hasChanges || !wasHeld || isForced) return
   if (journal.lastDone(uid, 'cleanup')?.end !== 'done') journal.violate('P5', `${name} went without its clean-up`)
 }
 

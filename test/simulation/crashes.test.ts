@@ -38,6 +38,10 @@ test('a crash at any moment is made up for', async () => {
   await crashEverywhere(scenario, 'kill', every)
 }, 120_000)
 
+test('with children, too: before and after each of them is applied and deleted', async () => {
+  await crashEverywhere({ ...scenario, seed: 'crash-3', hasChildren: true }, 'kill', every)
+}, 600_000)
+
 test('with daemons and timers, too', async () => {
   await crashEverywhere(accompanied, 'kill', everyInBackground)
 }, 600_000)

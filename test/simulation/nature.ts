@@ -15,13 +15,22 @@ export interface Nature {
   /** Objects are listed in pages, not streamed. */
   readonly isPaged: boolean
   readonly parts: readonly Part[]
+  /** Children are made one group after the other. */
+  readonly isOrdered: boolean
 }
 
 /** With daemons and timers, handlers of changes may be missing, and what needs the finalizer is not always the same. */
-export function drawNature(random: Random, hasBackground: boolean): Nature {
+export function drawNature(
+  random: Random,
+  { hasBackground, hasChildren = false }: { readonly hasBackground: boolean; readonly hasChildren?: boolean },
+): Nature {
   const dice = random.fork('nature')
   const common = { hasStatusEndpoint: dice.chance(0.7), isSpied: dice.chance(0.3) }
-  const plain = { isNarrow: false, isImpatient: false, hasIndices: false, isPaged: false, parts: [] }
+  const plain = { isNarrow: false, isImpatient: false, hasIndices: false, isPaged: false, parts: [], isOrdered: false }
+  if (hasChildren) {
+    const drawn = { hasCleanup: dice.chance(0.5), isOrdered: dice.chance(0.5), isPaged: dice.chance(0.4) }
+    return { ...common, ...plain, hasChanges: false, ...drawn }
+  }
   if (!hasBackground) return { ...common, hasChanges: true, hasCleanup: true, ...plain }
   const kind = dice.pick(['full', 'unheld', 'unheld', 'alone', 'narrow'])
   const isNarrow = kind === 'narrow'
@@ -35,5 +44,6 @@ export function drawNature(random: Random, hasBackground: boolean): Nature {
     hasIndices: dice.chance(0.6),
     isPaged: dice.chance(0.4),
     parts: castParts(dice, isNarrow),
+    isOrdered: false,
   }
 }

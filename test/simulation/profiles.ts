@@ -23,13 +23,14 @@ export const backgroundProfiles: ReadonlyMap<string, Profile> = new Map<string, 
 ])
 
 export function optionsOf(seed: string): WorldOptions {
-  const [, prefix, name = '', number = ''] = /^(background-)?(\w+)-(\d+)$/.exec(seed) ?? []
-  const hasBackground = prefix !== undefined
+  const [, prefix, name = '', number = ''] = /^(background-|children-)?(\w+)-(\d+)$/.exec(seed) ?? []
+  const hasBackground = prefix === 'background-'
+  const hasChildren = prefix === 'children-'
   const profile = (hasBackground ? backgroundProfiles : profiles).get(name)
   if (profile === undefined) {
     const names = [...backgroundProfiles.keys()].join(', ')
-    throw new Error(`A seed is "background-" or nothing, one of ${names}, "-" and a number`)
+    throw new Error(`A seed is "background-", "children-" or nothing, one of ${names}, "-" and a number`)
   }
   // Every fourth world has handlers that neither fail nor take time.
-  return { seed, ...profile, steps: 60, objects: 6, isRough: Number(number) % 4 !== 0, hasBackground }
+  return { seed, ...profile, steps: 60, objects: 6, isRough: Number(number) % 4 !== 0, hasBackground, hasChildren }
 }

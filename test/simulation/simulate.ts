@@ -144,11 +144,11 @@ async function dieNowAndThen(world: World, isOver: () => boolean): Promise<void>
  * A process that has just started may wait for the answer to an ordinary request, as long as settings allow for.
  */
 async function checkCanary(world: World): Promise<void> {
-  const { clock, driver, journal, options, background } = world
+  const { clock, driver, journal, options, background, offspring } = world
   const begunMs = clock.now()
   const twin = await driver.create('canary', options.hasBackground ? { tier: 'gold' } : undefined)
   if (twin === undefined) throw new Error('The canary could not be created')
-  const isSeen = () => [...journal.calls, ...background.runs].some(({ uid }) => uid === twin.uid)
+  const isSeen = () => [...journal.calls, ...background.runs, ...offspring.calls].some(({ uid }) => uid === twin.uid)
   const isUndisturbed = options.faults.length === 0 && !options.isMortal && options.crash === undefined
   const isHanging = options.faults.includes('headless') && options.isMortal
   const limitMs = isHanging ? 420_000 : isUndisturbed ? 1000 : 110_000

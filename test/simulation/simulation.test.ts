@@ -79,6 +79,11 @@ if (chosen !== undefined) {
     })
   })
 
+  const families = [...profiles.keys()].flatMap((name) => seedsOf(`children-${name}`, 3))
+  describe('with children', () => {
+    test.each(families)('seed %s', expectHarmony, 60_000)
+  })
+
   test.each([...remembered])('seed %s: %s', (seed) => expectHarmony(seed), 60_000)
 
   test.each(['all-3', 'background-all-3'])('the same seed is the same world: %s', async (seed) => {

@@ -17,6 +17,7 @@ import { Journal } from './journal.ts'
 import type { ShownObject, WrittenObject } from './messages.ts'
 import { createMischief, notePhases } from './mischief.ts'
 import { drawNature, type Nature } from './nature.ts'
+import { Offspring } from './offspring.ts'
 import { Random } from './random.ts'
 import { type FaultName, Weather } from './weather.ts'
 import { Wire } from './wire.ts'
@@ -33,6 +34,8 @@ export interface WorldOptions {
   readonly isRough: boolean
   /** Whether there are daemons and timers. */
   readonly hasBackground: boolean
+  /** Whether objects have children, and nothing else. */
+  readonly hasChildren?: boolean
   /** Kills the process, or stops it, at this call, counted over all processes. */
   readonly crash?: { readonly call: number; readonly moment: 'before' | 'after'; readonly manner: 'kill' | 'stop' }
 }
@@ -68,6 +71,7 @@ export class World {
   readonly server: ApiServer
   readonly nature: Nature
   readonly background: Background
+  readonly offspring: Offspring = new Offspring(this)
   process!: Process
   /** When each object, by uid, was handled to the end for the first time. */
   readonly handledMs: Map<string, number> = new Map()
@@ -89,7 +93,7 @@ export class World {
     this.server = new ApiServer({ clock: this.clock })
     this.journal = new Journal(this.clock, () => checkCompleteness(this))
     this.weather = new Weather(options.faults, this.random.fork('weather'))
-    this.nature = drawNature(this.random, options.hasBackground)
+    this.nature = drawNature(this.random, options)
     this.driver = new Driver({
       server: this.server,
       random: this.random.fork('driver'),
@@ -100,7 +104,11 @@ export class World {
       elsewhere,
       hasStatusEndpoint: this.nature.hasStatusEndpoint,
       objects: options.objects,
-      mischief: options.hasBackground ? createMischief(this) : undefined,
+      mischief: options.hasBackground
+        ? createMischief(this)
+        : options.hasChildren
+          ? this.offspring.mischief
+          : undefined,
     })
     this.background = this.#createBackground()
     this.#narrateWeather()
@@ -144,6 +152,7 @@ export class World {
     const stage = { ...options, clock: mortal, process: number, isDead, restMs: () => this.restMs }
     const operator = createOperator({ ...stage, ...this.nature, journal, widgets, namespace })
     this.background.register(operator, widgets, this.nature.parts, stage)
+    if (options.hasChildren) this.offspring.register(operator, widgets, stage)
     const indices = this.nature.hasIndices ? addIndices(operator, widgets, this.nature.isNarrow) : undefined
     const process: Process = {
       ...{ number, startedMs: clock.now(), startedAt: Number(server.version), wire, indices, running: undefined },
@@ -244,7 +253,8 @@ export class World {
     this.journal.committed(process, uid, subresource)
     if (lastHandled in annotations && !this.handledMs.has(uid)) this.handledMs.set(uid, this.clock.now())
     this.background.checkRelease(object, process)
-    if (this.nature.hasCleanup) this.#checkRelease(object)
+    if (this.options.hasChildren) this.offspring.checkRelease(object)
+    else if (this.nature.hasCleanup) this.#checkRelease(object)
   }
 
   #show({ metadata, spec = {} }: ShownObject, process: number, isRead: boolean): void {

@@ -13,12 +13,16 @@ export interface Credentials {
   readonly certPem?: string
   readonly keyPem?: string
   readonly token?: string
+  /** In whose name. */
+  readonly impersonated?: { readonly user: string; readonly groups: readonly string[] }
 }
 
 export interface ApiOptions {
   readonly url: string
   readonly caPem?: string
   readonly credentials: Credentials
+  /** Whether bodies and events say who owns which field; most suites are not about that. */
+  readonly keepsManagedFields?: boolean
 }
 
 export type WatchQuery = Exclude<RequestOptions['query'], string | undefined>
@@ -65,6 +69,10 @@ export class Api {
     return this.request('PATCH', path, { ...options, body, contentType: 'application/json-patch+json' })
   }
 
+  strategicPatch(path: string, body: unknown, options?: RequestOptions): Promise<Answer> {
+    return this.request('PATCH', path, { ...options, body, contentType: 'application/strategic-merge-patch+json' })
+  }
+
   delete(path: string, options?: RequestOptions): Promise<Answer> {
     return this.request('DELETE', path, options)
   }
@@ -75,12 +83,18 @@ export class Api {
     const chunks: Buffer[] = []
     for await (const chunk of response) chunks.push(chunk as Buffer)
     const text = Buffer.concat(chunks).toString('utf8')
-    return { status: response.statusCode ?? 0, headers: response.headers, text, body: parseBody(response, text) }
+    const body = this.#read(parseBody(response, text))
+    return { status: response.statusCode ?? 0, headers: response.headers, text, body }
   }
 
   /** Begins a watch; the answer's head has come when this resolves, so later changes cannot be missed. */
   async watch(path: string, query: WatchQuery = {}, options: RequestOptions = {}): Promise<Watch> {
-    return new Watch(await this.#send('GET', path, { ...options, query: { watch: true, ...query } }))
+    const response = await this.#send('GET', path, { ...options, query: { watch: true, ...query } })
+    return new Watch(response, (value) => this.#read(value))
+  }
+
+  #read(value: unknown): Answer['body'] {
+    return this.#options.keepsManagedFields ? (value as Answer['body']) : withoutManagedFields(value)
   }
 
   close(): void {
@@ -110,10 +124,12 @@ export class Api {
   }
 
   #headers(options: RequestOptions, payload: Buffer | undefined): http.OutgoingHttpHeaders {
-    const { token } = this.#options.credentials
+    const { token, impersonated } = this.#options.credentials
     return {
       accept: options.accept ?? 'application/json',
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(impersonated === undefined ? {} : { 'impersonate-user': impersonated.user }),
+      ...(impersonated?.groups.length ? { 'impersonate-group': [...impersonated.groups] } : {}),
       ...(payload === undefined ? {} : { 'content-type': options.contentType ?? 'application/json' }),
       ...(payload === undefined ? {} : { 'content-length': payload.length }),
       ...options.headers,
@@ -134,7 +150,7 @@ function toQuery(query: RequestOptions['query']): string {
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
 
-function parseBody(response: http.IncomingMessage, text: string): Answer['body'] {
+function parseBody(response: http.IncomingMessage, text: string): unknown {
   const isJson = response.headers['content-type']?.startsWith('application/json') ?? false
-  return isJson && text !== '' ? withoutManagedFields(JSON.parse(text)) : (text as unknown as Answer['body'])
+  return isJson && text !== '' ? JSON.parse(text) : text
 }

@@ -3,11 +3,15 @@
  * Called once at the top of a test file; gives it a namespace and an API group of its own, and cleans up after it.
  */
 import { randomBytes } from 'node:crypto'
+import type { StartServerOptions } from 'kopf/server'
 import { afterAll, beforeAll, inject } from 'vitest'
 import type { Body, Tree } from './answers.ts'
 import { Api, type Credentials } from './api.ts'
 import { type CrdOptions, crd, crdsPath, installCrd, unconverted } from './crds.ts'
 import { expectStatus } from './expectations.ts'
+
+/** For the embedded server: the real one always has RBAC. */
+type ServerOptions = Pick<StartServerOptions, 'authorization'>
 
 interface Target {
   readonly url: string
@@ -18,13 +22,13 @@ interface Target {
   stop(): Promise<void>
 }
 
-async function startTarget(): Promise<Target> {
+async function startTarget(options: ServerOptions): Promise<Target> {
   if (process.env['KOPF_TEST_CLUSTER'] === 'real') {
     // Of a kind that was defined a moment ago, a real server knows no past in any case.
     return { ...inject('realCluster'), forgetPast: () => {}, stop: async () => {} }
   }
   const { startServer } = await import('kopf/server')
-  const server = await startServer()
+  const server = await startServer(options)
   return {
     url: server.url,
     caPem: server.ca!,
@@ -50,7 +54,10 @@ export class Cluster {
   readonly #closing: Array<() => unknown> = []
   #target: Target | undefined
 
-  constructor() {
+  readonly #options: ServerOptions
+
+  constructor(options: ServerOptions = {}) {
+    this.#options = options
     const id = randomBytes(4).toString('hex')
     this.namespace = `conformance-${id}`
     this.group = `g${id}.example.com`
@@ -105,6 +112,11 @@ export class Cluster {
     this.#target?.forgetPast()
   }
 
+  /** The administrator in the name of somebody else. */
+  impersonating(user: string, groups: readonly string[] = []): Api {
+    return this.asUser({ ...this.admin, impersonated: { user, groups } })
+  }
+
   asUser(credentials: Credentials): Api {
     const api = this.api.as(credentials)
     this.defer(() => api.close())
@@ -112,7 +124,7 @@ export class Cluster {
   }
 
   async start(): Promise<void> {
-    const target = await startTarget()
+    const target = await startTarget(this.#options)
     this.#target = target
     this.url = target.url
     this.caPem = target.caPem
@@ -131,8 +143,8 @@ export class Cluster {
   }
 }
 
-export function useCluster(): Cluster {
-  const cluster = new Cluster()
+export function useCluster(options?: ServerOptions): Cluster {
+  const cluster = new Cluster(options)
   beforeAll(() => cluster.start())
   afterAll(() => cluster.stop())
   return cluster

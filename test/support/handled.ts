@@ -21,6 +21,19 @@ export function progressOf(body: Body, id: string): Record<string, unknown> | un
   return text === undefined ? undefined : JSON.parse(text)
 }
 
+/** All records of handlers that are on the object, by their names without the prefix. */
+export function recordsOf(body: Body): Record<string, Record<string, unknown>> {
+  const prefix = 'kopf.zalando.org/'
+  const isRecord = (key: string) =>
+    key.startsWith(prefix) && key !== lastHandled && !key.endsWith('/seen-configurations')
+  const records = Object.entries(annotationsOf(body)).filter(([key]) => isRecord(key))
+  return Object.fromEntries(records.map(([key, text]) => [key.slice(prefix.length), JSON.parse(text)]))
+}
+
+export function isHandled(body: Body): boolean {
+  return lastHandled in annotationsOf(body)
+}
+
 /** The object, as soon as its spec as it is counts as handled and nobody is at work on it. */
 export function untilHandled(lab: Lab, name: string): Promise<Body> {
   return lab.untilObject(name, (body) => {

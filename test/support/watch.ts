@@ -1,6 +1,6 @@
 /** The event stream of a watch as the suites read it: one event after the other, each with a deadline. */
 import type http from 'node:http'
-import { type Body, withoutManagedFields } from './answers.ts'
+import type { Body } from './answers.ts'
 
 export interface WatchEvent {
   readonly type: string
@@ -16,14 +16,16 @@ export class Watch {
   readonly lines: string[] = []
 
   readonly #response: http.IncomingMessage
+  readonly #show: (value: unknown) => Body
   /** Index into `lines` of the next one to hand out. */
   #read = 0
   #rest = ''
   #isOver = false
   #wake: () => void = () => {}
 
-  constructor(response: http.IncomingMessage) {
+  constructor(response: http.IncomingMessage, show: (value: unknown) => Body) {
     this.#response = response
+    this.#show = show
     this.status = response.statusCode ?? 0
     this.headers = response.headers
     response.setEncoding('utf8')
@@ -67,7 +69,7 @@ export class Watch {
   /** The answer as one document, for a watch that was refused. */
   async body(timeoutMs: number = patience): Promise<Body> {
     while (!this.#isOver) await this.#change(timeoutMs)
-    return withoutManagedFields(JSON.parse([...this.lines, this.#rest].join('\n')))
+    return this.#show(JSON.parse([...this.lines, this.#rest].join('\n')))
   }
 
   /** Whether the server has ended the answer, rather than broken off. */
@@ -85,7 +87,7 @@ export class Watch {
       await this.#change(timeoutMs)
     }
     const line = this.lines[this.#read++]!
-    return withoutManagedFields(JSON.parse(line)) as unknown as WatchEvent
+    return this.#show(JSON.parse(line)) as unknown as WatchEvent
   }
 
   #take(text: string): void {

@@ -1,5 +1,5 @@
 /** The testing kit as its users have it, the same words on the embedded cluster and on a real one. */
-import { defineResource, Operator, PermanentError, TemporaryError } from 'kopf'
+import { defineResource, isForbidden, Operator, PermanentError, TemporaryError } from 'kopf'
 import { startCluster } from 'kopf/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
@@ -52,6 +52,40 @@ test('timers and daemons go on as time passes', async () => {
   await cluster.create(Database, { name: 'orders', spec })
   await cluster.until(Database, 'orders', ({ status }) => status?.ticks === 5)
   await cluster.until(Database, 'orders', ({ status }) => status?.phase === 'Pinged 5 times')
+})
+
+test('an operator has the rights of its service account, and no others', async () => {
+  const kopf = new Operator({ settings: { posting: { enabled: false } } })
+  kopf.on.create(Database, async ({ client, patch }) => {
+    await client.create(['v1', 'configmaps'], { metadata: { name: 'allowed' } })
+    const refused = client.create(['v1', 'secrets'], { metadata: { name: 'refused' } })
+    patch.status.phase = await refused.then(
+      () => 'created',
+      (error) => (isForbidden(error) ? 'forbidden' : String(error)),
+    )
+  })
+  await using cluster = await startCluster({ resources: [Database], real, authorization: 'rbac' })
+  const { namespace } = cluster
+  await cluster.create('serviceaccounts', { name: 'robot' })
+  const rbac = ['rbac.authorization.k8s.io/v1', 'roles'] as const
+  await cluster.create(rbac, {
+    name: 'robot',
+    rules: [
+      { apiGroups: ['testing.example.com'], resources: ['*'], verbs: ['list', 'watch', 'patch'] },
+      { apiGroups: [''], resources: ['configmaps'], verbs: ['create'] },
+    ],
+  })
+  await cluster.create(['rbac.authorization.k8s.io/v1', 'rolebindings'], {
+    name: 'robot',
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'robot' },
+    subjects: [{ kind: 'ServiceAccount', name: 'robot', namespace }],
+  })
+  const access = await cluster.as({ serviceAccount: 'robot' })
+  await using _operator = await kopf.start({ ...access, namespaces: [namespace] })
+  await cluster.create(Database, { name: 'orders', spec })
+  const { status } = await cluster.until(Database, 'orders', ({ status }) => status?.phase)
+  expect(status?.phase).toBe('forbidden')
+  await cluster.get(['v1', 'configmaps'], 'allowed')
 })
 
 test('a deleted object is gone when the handlers are done with it', async () => {

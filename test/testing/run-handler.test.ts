@@ -391,3 +391,43 @@ describe('which handler is meant', () => {
     expect((await runHandler(kopf, { resource: Database, id: 'greet', kind: 'resume', spec })).result).toBe('resume')
   })
 })
+
+test('a reconciler: with the children that are there, and what it wants of them', async () => {
+  const kopf = new Operator({ name: 'shops' })
+  kopf.reconcile('shops.example.com', { owns: ['configmaps'] }, ({ name, spec, children, deleting, patch }) => {
+    patch.status['menus'] = children.of('configmaps').length
+    if (deleting) return undefined
+    const menu = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { coffee: spec['coffee'] } }
+    return { children: [[menu]], requeueAfter: '5m' }
+  })
+  const { outcome, patch } = await runHandler(kopf, {
+    id: 'reconcile',
+    name: 'corner',
+    spec: { coffee: 'strong' },
+    children: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'old', namespace: 'default' } }],
+  })
+  expect(outcome).toMatchObject({ type: 'done', requeueAfter: 300 })
+  expect(outcome.type === 'done' && outcome.children).toMatchObject([
+    {
+      metadata: {
+        name: 'corner',
+        namespace: 'default',
+        labels: { 'kopf.dev/reconciler': 'shops.reconcile' },
+        ownerReferences: [{ name: 'corner', controller: true }],
+      },
+      data: { coffee: 'strong' },
+    },
+  ])
+  expect(patch).toEqual({ status: { menus: 1 } })
+  const gone = await runHandler(kopf, { id: 'reconcile', reason: 'delete' })
+  expect(gone.outcome).toMatchObject({ type: 'done', children: undefined })
+})
+
+test('a reconciler that returns what it does not own has failed', async () => {
+  const kopf = new Operator()
+  kopf.reconcile('shops.example.com', () => ({
+    children: [{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' } }],
+  }))
+  const { outcome } = await runHandler(kopf, { id: 'reconcile' })
+  expect(outcome).toMatchObject({ type: 'failed', error: { code: 'KOPF_CHILD' } })
+})

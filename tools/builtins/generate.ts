@@ -24,6 +24,7 @@ function moduleFolder(name: string): string {
 function shorten(definition: string): string {
   return definition
     .replace(/^io\.k8s\.api\./, '')
+    .replace(/^io\.k8s\.apiextensions-apiserver\.pkg\.apis\./, '')
     .replace(/^io\.k8s\.apimachinery\.pkg\.(?:apis|util|api)\./, '')
     .replace(/^io\.k8s\.apimachinery\.pkg\./, '')
 }
@@ -91,11 +92,13 @@ class GoTypes {
     if (prefix === 'intstr') return 'k8s.io/apimachinery/pkg/util/intstr'
     if (prefix === 'types') return 'k8s.io/apimachinery/pkg/types'
     if (prefix === 'meta.v1') return 'k8s.io/apimachinery/pkg/apis/meta/v1'
+    if (prefix === 'apiextensions.v1') return 'k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1'
     return `k8s.io/api/${prefix.replace('.', '/')}`
   }
 
   static prefix(importPath: string): string {
     return importPath
+      .replace(/^k8s\.io\/apiextensions-apiserver\/pkg\/apis\//, '')
       .replace(/^k8s\.io\/apimachinery\/pkg\/(?:apis|api|util)\//, '')
       .replace(/^k8s\.io\/(?:apimachinery\/pkg|api)\//, '')
       .replaceAll('/', '.')
@@ -105,7 +108,7 @@ class GoTypes {
     let known = this.#packages.get(prefix)
     if (!known) {
       const path = GoTypes.importPath(prefix)
-      const module = path.startsWith('k8s.io/api/') ? 'k8s.io/api' : 'k8s.io/apimachinery'
+      const module = path.split('/').slice(0, 2).join('/')
       known = readGoPackage(join(this.#folders[module]!, path.slice(module.length)))
       this.#packages.set(prefix, known)
     }
@@ -150,10 +153,11 @@ const definitions = collectDefinitions(join(moduleFolder('k8s.io/kubernetes'), '
 const goTypes = new GoTypes({
   'k8s.io/api': moduleFolder('k8s.io/api'),
   'k8s.io/apimachinery': moduleFolder('k8s.io/apimachinery'),
+  'k8s.io/apiextensions-apiserver': moduleFolder('k8s.io/apiextensions-apiserver'),
 })
 const structs: Record<string, string[]> = {}
 for (const [name, schema] of Object.entries(definitions)) {
-  if (schema.type === 'object' && schema.properties) structs[name] = goTypes.fields(name)
+  if (schema.type === 'object') structs[name] = goTypes.fields(name)
 }
 const sorted = (table: object): object => Object.fromEntries(Object.entries(table).sort(([a], [b]) => (a < b ? -1 : 1)))
 const text = JSON.stringify({

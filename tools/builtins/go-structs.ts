@@ -50,11 +50,12 @@ function parseField(line: string): GoField | undefined {
 function parseFile(text: string, structs: Map<string, GoField[]>, named: Map<string, string>): void {
   let open: GoField[] | undefined
   for (const line of text.split('\n')) {
-    const start = /^type (\w+) struct \{/.exec(line)
+    const start = /^type (\w+) struct ?\{/.exec(line)
     const other = /^type (\w+) =? ?([^\s{]+)$/.exec(line.replace(/\s*\/\/.*$/, ''))
     if (start) {
       open = []
       structs.set(start[1]!, open)
+      if (line.endsWith('}')) open = undefined
     } else if (line.startsWith('}')) open = undefined
     else if (open && !/^\t\/\//.test(line)) open.push(...[parseField(line) ?? []].flat())
     else if (other) named.set(other[1]!, other[2]!)

@@ -38,5 +38,7 @@ export const generatedKinds: ReadonlyArray<readonly [document: string, group: st
   ['apis__scheduling.k8s.io__v1', 'scheduling.v1', ['PriorityClass']],
   ['apis__policy__v1', 'policy.v1', ['PodDisruptionBudget']],
   ['apis__autoscaling__v2', 'autoscaling.v2', ['HorizontalPodAutoscaler']],
+  ['apis__apiextensions.k8s.io__v1', 'apiextensions.v1', ['CustomResourceDefinition']],
   ['apis__discovery.k8s.io__v1', 'discovery.v1', ['EndpointSlice']],
+  ['apis__apiextensions.k8s.io__v1', 'apiextensions.v1', ['CustomResourceDefinition']],
 ]

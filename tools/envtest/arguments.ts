@@ -62,10 +62,26 @@ export function toApiServerArgs({ ports, files, auditLog, featureGates, extra }:
   ]
 }
 
-export function toControllerManagerArgs(files: Files, featureGates: Readonly<Record<string, boolean>>): string[] {
+/** What everybody relies on: without them namespaces never end, and nothing is collected. */
+const usualControllers = [
+  'clusterrole-aggregation-controller',
+  'garbage-collector-controller',
+  'namespace-controller',
+  'serviceaccount-controller',
+  'serviceaccount-token-controller',
+]
+
+export interface ControllerManagerOptions {
+  readonly files: Files
+  readonly featureGates: Readonly<Record<string, boolean>>
+  /** Beside the usual ones. */
+  readonly controllers: readonly string[]
+}
+
+export function toControllerManagerArgs({ files, featureGates, controllers }: ControllerManagerOptions): string[] {
   return [
     `--kubeconfig=${files.controllerManagerKubeconfig}`,
-    '--controllers=garbage-collector-controller,namespace-controller,serviceaccount-controller,serviceaccount-token-controller',
+    `--controllers=${[...usualControllers, ...controllers].join(',')}`,
     '--use-service-account-credentials=false',
     `--service-account-private-key-file=${files.serviceAccountKey}`,
     `--root-ca-file=${files.ca}`,

@@ -18,8 +18,11 @@ import { startWatchdog } from './watchdog.ts'
 export interface ControlPlaneOptions {
   /** Log each request to `auditLog`; true is the level "Metadata". Default false. */
   readonly audit?: boolean | AuditLevel
-  /** Run the garbage collector and the controllers of namespaces and service accounts. Default true. */
-  readonly controllers?: boolean
+  /**
+   * Run the garbage collector and the controllers of namespaces and service accounts, and beside them those of these names.
+   * Default true: no others.
+   */
+  readonly controllers?: boolean | readonly string[]
   /** Have etcd wait for the disk, as in production. Default false: what is lost then is lost only with the machine. */
   readonly fsync?: boolean
   readonly featureGates?: Readonly<Record<string, boolean>>
@@ -98,11 +101,16 @@ async function prepare(binaries: Binaries, options: ControlPlaneOptions): Promis
     files: await writeFiles(folder, url, { certificates, auditLevel }),
     admin: { url, caPem: certificates.caPem, user: certificates.admin },
     auditLog: options.audit ? join(folder, 'audit.log') : undefined,
-    controllers: options.controllers ?? true,
+    controllers: controllersOf(options),
     fsync: options.fsync ?? false,
     featureGates: options.featureGates ?? {},
     apiServerArgs: options.apiServerArgs ?? [],
   }
+}
+
+function controllersOf({ controllers = true }: ControlPlaneOptions): readonly string[] | undefined {
+  if (controllers === false) return undefined
+  return controllers === true ? [] : controllers
 }
 
 function toControlPlane(layout: Layout, processes: Processes): ControlPlane {

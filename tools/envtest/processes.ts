@@ -24,7 +24,8 @@ export interface Layout {
   readonly files: Files
   readonly admin: ApiTarget
   readonly auditLog: string | undefined
-  readonly controllers: boolean
+  /** Undefined where none are to run; else those beside the usual ones. */
+  readonly controllers: readonly string[] | undefined
   readonly fsync: boolean
   readonly featureGates: Readonly<Record<string, boolean>>
   readonly apiServerArgs: readonly string[]
@@ -160,8 +161,8 @@ export class Processes {
 
   #spawnControllerManager(): Child | undefined {
     const { binaries, folder, files, featureGates, controllers } = this.#layout
-    if (!controllers || binaries.kubeControllerManager === undefined) return undefined
-    const args = toControllerManagerArgs(files, featureGates)
+    if (controllers === undefined || binaries.kubeControllerManager === undefined) return undefined
+    const args = toControllerManagerArgs({ files, featureGates, controllers })
     const program = binaries.kubeControllerManager
     this.#controllerManager = new Child({ name: 'kube-controller-manager', program, args, folder })
     return this.#controllerManager

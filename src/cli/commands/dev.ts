@@ -3,8 +3,9 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { KopfError } from '../../errors.ts'
 import type { RunOptions } from '../../operator.ts'
+import type { ControllerChoice } from '../../server/controllers/life/names.ts'
 import { type ClusterArguments, loginByOptions } from '../cluster-options.ts'
-import { collect, type Embedded, portOption, startEmbedded } from '../embedded.ts'
+import { collect, controllersOption, dataDirOption, type Embedded, portOption, startEmbedded } from '../embedded.ts'
 import { untilStopped } from '../ending.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
 import { addEnvironment, addExamples } from '../help.ts'
@@ -19,6 +20,8 @@ interface DevArguments extends LoggingArguments, ScopeArguments, ClusterArgument
   readonly crds?: boolean
   readonly apply?: readonly string[]
   readonly port: number
+  readonly dataDir?: string
+  readonly controllers?: readonly ControllerChoice[]
 }
 
 const variables: readonly Variable[] = [...scopeVariables, ...loggingVariables]
@@ -46,6 +49,8 @@ export function addDevCommand(program: Command): void {
     .option('--context <name>', 'with --cluster: use this context of the kubeconfig')
     .option('--crds', 'with --cluster: keep the definitions (CRDs) of the operator up to date there, too')
     .addOption(portOption())
+    .addOption(dataDirOption())
+    .addOption(controllersOption('without --cluster: '))
   addLoggingOptions(command)
   addExamples(command, [
     'kopf dev operator.ts --apply objects.yaml',
@@ -58,12 +63,14 @@ export function addDevCommand(program: Command): void {
   })
 }
 
-function checkUsage(command: Command, { cluster, context, crds }: DevArguments): void {
+function checkUsage(command: Command, { cluster, context, crds, dataDir, controllers }: DevArguments): void {
   const refuse = (option: string, how: string) =>
     command.error(`error: option '${option}' cannot be used ${how} '--cluster'.`)
   if (!cluster && context !== undefined) refuse('--context', 'without')
   if (!cluster && crds) refuse('--crds', 'without')
   if (cluster && command.getOptionValueSource('port') === 'cli') refuse('--port', 'with')
+  if (cluster && dataDir !== undefined) refuse('--data-dir', 'with')
+  if (cluster && controllers !== undefined) refuse('--controllers', 'with')
 }
 
 async function dev(command: Command, files: readonly string[], args: DevArguments): Promise<void> {

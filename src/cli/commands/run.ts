@@ -2,10 +2,11 @@
 import type { Command } from 'commander'
 import type { CustomResource } from '../../kube/resources.ts'
 import type { Operator, RunOptions } from '../../operator.ts'
+import type { ControllerChoice } from '../../server/controllers/life/names.ts'
 import { parseHealthAddress } from '../../util/health-address.ts'
 import { once } from '../../util/once.ts'
 import { type ClusterArguments, loginByOptions } from '../cluster-options.ts'
-import { collect, type Embedded, portOption, startEmbedded } from '../embedded.ts'
+import { collect, controllersOption, type Embedded, portOption, startEmbedded } from '../embedded.ts'
 import { endAfter, untilStopped } from '../ending.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
 import { toRunError } from '../failures.ts'
@@ -25,6 +26,7 @@ interface RunArguments extends LoggingArguments, ScopeArguments, ClusterArgument
   readonly embedded?: boolean
   readonly apply?: readonly string[]
   readonly port: number
+  readonly controllers?: readonly ControllerChoice[]
 }
 
 const variables: readonly Variable[] = [
@@ -61,6 +63,7 @@ export function addRunCommand(program: Command): void {
     .option('--embedded', 'run on an embedded API server in this process, with no cluster at all')
     .option('--apply <file>', 'with --embedded: create the objects of this YAML or JSON file; can be repeated', collect)
     .addOption(portOption())
+    .addOption(controllersOption('with --embedded: '))
   addLoggingOptions(command)
   addExamples(command, [
     'kopf run operator.ts --namespace default',
@@ -129,7 +132,9 @@ function checkUsage(command: Command, targets: readonly string[], args: RunArgum
   }
   const misplaced = args.embedded
     ? args.context !== undefined && '--context'
-    : (args.apply !== undefined && '--apply') || (command.getOptionValueSource('port') === 'cli' && '--port')
+    : (args.apply !== undefined && '--apply') ||
+      (args.controllers !== undefined && '--controllers') ||
+      (command.getOptionValueSource('port') === 'cli' && '--port')
   if (!misplaced) return
   command.error(`error: option '${misplaced}' cannot be used ${args.embedded ? 'with' : 'without'} '--embedded'.`)
 }
@@ -140,11 +145,12 @@ function access(args: RunArguments, embedded: Embedded | undefined): RunOptions 
   return connection === undefined ? {} : { connection }
 }
 
-async function embed({ resources }: Operator, { port, kubeconfig, apply = [] }: RunArguments): Promise<Embedded> {
+async function embed({ resources }: Operator, args: RunArguments): Promise<Embedded> {
   const { toCrds } = await import('../../kube/crd.ts')
+  const { port, kubeconfig, controllers, apply = [] } = args
   const manifests = await Promise.all(apply.map(readManifest))
   const definitions = toCrds(resources as readonly CustomResource<object>[])
-  return startEmbedded({ port, kubeconfig, manifests: orderManifests(definitions, manifests) })
+  return startEmbedded({ port, kubeconfig, controllers, manifests: orderManifests(definitions, manifests) })
 }
 
 async function operate(operator: Operator, options: RunOptions, stopped: Promise<unknown>): Promise<void> {

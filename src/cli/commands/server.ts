@@ -1,7 +1,8 @@
 /** `kopf server`: the embedded API server alone, until it is told to stop. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
+import type { ControllerChoice } from '../../server/controllers/life/names.ts'
 import { untilSignal } from '../../util/signals.ts'
-import { collect, portOption, startEmbedded } from '../embedded.ts'
+import { collect, controllersOption, dataDirOption, portOption, startEmbedded } from '../embedded.ts'
 import { addExamples } from '../help.ts'
 import { readManifest } from '../manifests.ts'
 
@@ -10,6 +11,9 @@ interface ServerOptions {
   readonly kubeconfig?: string
   readonly filename?: readonly string[]
   readonly open?: boolean
+  readonly authorization: 'rbac' | 'always-allow'
+  readonly dataDir?: string
+  readonly controllers?: readonly ControllerChoice[]
 }
 
 export function addServerCommand(program: Command): void {
@@ -19,7 +23,7 @@ export function addServerCommand(program: Command): void {
     .description(
       'Runs a Kubernetes API server in this process, for development and tests.\n' +
         'It serves custom resources and the built-in kinds to kubectl, client libraries and operators.\n' +
-        'No pods run on it, and what it holds is gone when it stops.',
+        'Nothing runs on it, and what it holds is gone when it stops, unless it is kept in a directory.',
     )
     .addOption(portOption())
     .option(
@@ -31,18 +35,27 @@ export function addServerCommand(program: Command): void {
       'create the objects of this YAML or JSON file at the start; can be repeated',
       collect,
     )
+    .addOption(dataDirOption())
+    .addOption(controllersOption())
     .option('--open', 'plain HTTP without credentials: everybody on this machine may do everything')
+    .addOption(
+      new Option('--authorization <mode>', 'who may do what: everybody with credentials everything, or as roles say')
+        .choices(['always-allow', 'rbac'])
+        .default('always-allow'),
+    )
   addExamples(command, [
     'kopf server --kubeconfig dev.kubeconfig',
     'kubectl --kubeconfig dev.kubeconfig get namespaces',
+    'kopf server --data-dir data --port 6443 --kubeconfig dev.kubeconfig',
   ]).action(async (options: ServerOptions) => run(options))
 }
 
-async function run({ port, kubeconfig, filename = [], open = false }: ServerOptions): Promise<void> {
+async function run({ filename = [], ...options }: ServerOptions): Promise<void> {
   const stopped = untilSignal()
   const manifests = await Promise.all(filename.map(readManifest))
-  await using embedded = await startEmbedded({ port, kubeconfig, open, manifests })
+  await using embedded = await startEmbedded({ ...options, manifests })
   process.stdout.write(embedded.greeting)
   const signal = await stopped
-  process.stdout.write(`\n${signal}: stopped. What the server held is gone.\n`)
+  const whereabouts = options.dataDir === undefined ? 'gone' : `in ${options.dataDir}`
+  process.stdout.write(`\n${signal}: stopped. What the server held is ${whereabouts}.\n`)
 }

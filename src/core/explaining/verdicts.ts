@@ -12,6 +12,7 @@ const others: Readonly<Partial<Record<Room, (handler: Handler, sight: Sight) => 
   index: () => ({ verdict: 'later', why: 'It is called with every state of the object' }),
   event: () => ({ verdict: 'later', why: 'It is called with every event of the object' }),
   background: judgeBackground,
+  reconcile: judgeReconcile,
   admission: ({ admission }) => ({
     verdict: 'later',
     why: `The API server asks it before the object is stored (${admission?.operations?.join(', ') ?? 'any operation'})`,
@@ -29,8 +30,8 @@ export function judgeHandlers(sight: Sight, notes: string[]): HandlerVerdict[] {
   if (handlers.change.length > 0 && !sight.isOfInterest) {
     notes.push('No handler of changes can be for this object as it is: nothing is stored on it, and it is left alone')
   }
-  const rooms = [handlers.index, handlers.event, handlers.change, handlers.background, handlers.admission]
-  return [...rooms, handlers.conversion].flat().map((handler) => {
+  const rooms = [handlers.index, handlers.event, handlers.change, handlers.background, handlers.reconcile]
+  return [...rooms, handlers.admission, handlers.conversion].flat().map((handler) => {
     const { id, kind } = handler
     return { id, kind, ...(changes.get(handler) ?? judgeOther(sight, handler)) }
   })
@@ -51,13 +52,26 @@ function judgeBackground({ needsFinalizer }: Handler, { deleting, blocked }: Sig
   return { verdict: 'runs', why: 'It runs beside the object, unless it has ended by itself, which is stored nowhere' }
 }
 
+function judgeReconcile({ needsFinalizer, reconciling }: Handler, { deleting, blocked }: Sight): Verdict {
+  if (deleting && needsFinalizer) {
+    if (!blocked)
+      return { verdict: 'no', why: 'The object is being deleted, and our finalizer is not on it: it is done' }
+    return { verdict: 'runs', why: 'It is called until it returns without an error: the object stays until then' }
+  }
+  if (needsFinalizer && !blocked) return { verdict: 'later', why: 'It is called when our finalizer is on the object' }
+  const others = [...(reconciling?.owns ?? []), ...(reconciling?.watches ?? []).map(({ selector }) => selector)]
+  const what = ['the object', ...others.map((selector) => `one of its ${selector}`)].join(', or ')
+  return { verdict: 'later', why: `It is called at the start, and whenever ${what} changes; nothing of it is stored` }
+}
+
 /** What an operator does with the finalizer before it calls anybody. */
 function noteFinalizer(sight: Sight, notes: string[]): void {
   const { handlers, deleting, blocked, settings } = sight
-  if (handlers.change.length + handlers.background.length === 0) return
+  const beside = [...handlers.background, ...handlers.reconcile]
+  if (handlers.change.length + beside.length === 0) return
   const isNeeded =
     handlers.change.some((handler) => handler.needsFinalizer && askFilters(handler, sight).matches) ||
-    handlers.background.some((handler) => handler.needsFinalizer && askObjectFilters(handler, sight).matches)
+    beside.some((handler) => handler.needsFinalizer && askObjectFilters(handler, sight).matches)
   const { finalizer } = settings.persistence
   if (isNeeded && !blocked && !deleting) notes.push(`The finalizer "${finalizer}" is put on first`)
   if (!isNeeded && blocked) notes.push(`The finalizer "${finalizer}" is taken off: no handler needs it for this object`)

@@ -16,6 +16,7 @@ import { Ledger } from './ledger.ts'
 import { isDue, isFinished, type Progress, startProgress } from './progress.ts'
 import { type Situation, selectHandlers } from './select.ts'
 import { Sightings } from './sightings.ts'
+import { StepLedger } from './step-ledger.ts'
 
 export interface AgendaOptions {
   readonly cause: Cause
@@ -33,18 +34,22 @@ export interface AgendaOptions {
 
 export class Agenda {
   readonly ledger: Ledger
+  readonly steps: StepLedger
   readonly #options: AgendaOptions
   readonly #sightings: Sightings
   /** By id, as selected for its cause: a function may be registered for several reasons under one id. */
   readonly #handlers = new Map<string, Handler>()
   /** Each handler is called once in a cycle at most. */
   readonly #called = new Set<string>()
+  /** Those that are being called, with the records that were made under their names so far. */
+  readonly #running = new Map<string, ReadonlySet<string>>()
   readonly #finishedNow = new Set<string>()
 
   constructor(options: AgendaOptions) {
     const { progressStorage, diffbaseStorage } = options.settings.persistence
     this.#options = options
     this.ledger = new Ledger(progressStorage, options.clock.now())
+    this.steps = new StepLedger(progressStorage, options.clock.now())
     this.#sightings = new Sightings(options.cause, options.body, diffbaseStorage)
   }
 
@@ -64,17 +69,22 @@ export class Agenda {
     })
   }
 
-  /** It is being called now: how far it has come, and what it is told. */
-  begin({ id }: Handler): { readonly progress: Progress; readonly cause: Cause } {
+  /** It is being called now: how far it has come, and what it is told. `subrefs` grows meanwhile. */
+  begin({ id }: Handler, subrefs: ReadonlySet<string>): { readonly progress: Progress; readonly cause: Cause } {
     this.#called.add(id)
+    this.#running.set(id, subrefs)
     const progress = this.ledger.get(id)!
     const cause = progress.seen === undefined ? this.#options.cause : this.#sightings.restSince(progress.seen)
     return { progress, cause }
   }
 
   end({ id }: Handler, progress: Progress): void {
-    this.ledger.set(id, progress)
-    if (isFinished(progress)) this.#finishedNow.add(id)
+    this.#running.delete(id)
+    if (isFinished(progress)) {
+      this.#finishedNow.add(id)
+      this.steps.forget(progress.subrefs)
+    }
+    this.ledger.set(id, { ...progress, subrefs: progress.subrefs.filter((one) => !this.steps.isForgotten(one)) })
   }
 
   /** A sub-handler of one that is being called; `told` is what that one was told, with `seen` only the rest of a change. */
@@ -88,12 +98,22 @@ export class Agenda {
 
   /** The records of what is not finished, for the next cycle, the next process, or Kopf. */
   store(body: KubeObject, patch: JsonObject): void {
+    for (const [id, subrefs] of this.#running) this.#refer(id, subrefs)
+    this.steps.store(body, patch)
     for (const id of this.#finishedNow) this.ledger.set(id, { ...this.ledger.get(id)!, seen: this.#sightings.current })
     this.ledger.store(body, patch)
     this.#sightings.store(new Set([...this.ledger.entries()].flatMap(([, { seen }]) => seen ?? [])), body, patch)
   }
 
+  /** Whatever is stored is known to whom it belongs: also to the one that ends it, should we not. */
+  #refer(id: string, subrefs: ReadonlySet<string>): void {
+    const progress = this.ledger.get(id)!
+    if (subrefs.size === 0) return
+    this.ledger.set(id, { ...progress, subrefs: [...new Set([...progress.subrefs, ...subrefs])].sort() })
+  }
+
   purge(body: KubeObject, patch: JsonObject): void {
+    this.steps.purge(body, patch)
     const ids = this.#options.owned.map(({ id }) => id)
     this.ledger.purge(ids, body, patch)
     this.#sightings.purge(body, patch)
@@ -101,7 +121,10 @@ export class Agenda {
 
   prepare(reason: HandlerReason | 'noop'): void {
     const { owned, body, cause, situationOf, remembered } = this.#options
-    for (const { id } of owned) this.ledger.read(id, body, remembered)
+    for (const { id } of owned) {
+      const progress = this.ledger.read(id, body, remembered)
+      if (progress !== undefined) this.steps.read(progress.subrefs, body, remembered)
+    }
     if (reason !== 'noop') {
       this.#reportSuperseded(reason)
       for (const handler of selectHandlers(owned, situationOf(cause))) {
@@ -178,7 +201,7 @@ export class Agenda {
     const { body, remembered } = this.#options
     for (const [id, { subrefs, seen }] of [...this.ledger.entries()]) {
       if (this.#handlers.has(id) || seen !== undefined) continue
-      for (const child of subrefs) this.ledger.read(child, body, remembered)
+      for (const child of subrefs) if (!this.steps.isStep(child)) this.ledger.read(child, body, remembered)
     }
   }
 

@@ -11,6 +11,7 @@ import type { Diff, HandlerReason } from '../causation/causes.ts'
 import type { Patch } from '../patching/patch.ts'
 import type { Settings } from '../settings.ts'
 import type { SslPeer } from '../webhook-server.ts'
+import type { Conditions } from './conditions.ts'
 import type { AdmissionOperation } from './handler.ts'
 import type { Index } from './index-table.ts'
 import type {
@@ -23,6 +24,7 @@ import type {
   RetryOptions,
   RhythmOptions,
 } from './options.ts'
+import type { Step } from './steps.ts'
 
 /** Everything below it is read-only too. Functions and scalars stay as they are. */
 type DeepReadonly<T> = T extends (...args: never[]) => unknown
@@ -100,6 +102,8 @@ export interface ObjectArgs<T, M> extends CommonArgs<M> {
   readonly annotations: Readonly<Record<string, string>>
   /** What to change on the object: merged into it when the handler is done; null deletes. */
   readonly patch: Patch<T>
+  /** What the status says of the object: written with the patch, and never over those of others. */
+  readonly conditions: Conditions
   readonly recorder: Recorder
 }
 
@@ -134,6 +138,11 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>> extends ObjectArgs<T, M>, 
   readonly execute: (
     fns?: Readonly<Record<string, SubhandlerFunction<T, M>>> | readonly SubhandlerFunction<T, M>[],
   ) => Promise<void>
+  /**
+   * Runs the function once, and remembers what it has come to until this handler has finished: across retries, restarts and
+   * crashes. The result is kept on the object, as JSON: no secrets.
+   */
+  readonly step: Step
 }
 
 /** Why a daemon or a timer is told to stop; the latest reason where there are several. */
@@ -159,8 +168,62 @@ export interface TimerArgs<T, M> extends ObjectArgs<T, M>, RetryArgs {
   readonly stopped: Stopped
 }
 
+/** The children of an object as they are now, typed by `owns`: from memory, without a request. */
+export interface Children<O extends ResourceLike = ResourceLike> extends Iterable<Body<ObjectOf<O>>> {
+  readonly size: number
+  /** Those of one kind, by their names. */
+  of<R extends O>(resource: R): ReadonlyArray<Body<ObjectOf<R>>>
+  /** In the namespace of the object, unless told. */
+  get<R extends O>(resource: R, name: string, options?: { readonly namespace?: string }): Body<ObjectOf<R>> | undefined
+}
+
+/** Always the object as it is, whatever has happened to it or to what belongs to it. */
+export interface ReconcileArgs<T, M, O extends ResourceLike = ResourceLike> extends ObjectArgs<T, M>, RetryArgs {
+  /** Whether the object is on its way out: what has to be done before it goes is done now. */
+  readonly deleting: boolean
+  readonly children: Children<O>
+}
+
+/** Children that are applied together, when those of the group before are ready. */
+export interface ChildGroup {
+  readonly children: readonly object[]
+  /** Whether a child is as far as the next group needs it; `byDefault` says what is assumed of its kind. */
+  readonly ready?: (child: Body, byDefault: boolean) => boolean
+}
+
+/** What a reconciler may return. */
+export interface Reconciled {
+  /** When to call it again, if nothing happens before. */
+  readonly requeueAfter?: Duration
+  /**
+   * All children that the object should have: they are made, changed and deleted accordingly. Objects, or groups of them in
+   * the order in which they depend on each other. Without it, the children stay as they are.
+   */
+  readonly children?: ReadonlyArray<ChildGroup | readonly object[] | object>
+}
+
+/** An object that is to be reconciled: by its name, in the namespace of the object at hand unless told. */
+export type OwnerKey = string | { readonly name: string; readonly namespace?: string | undefined }
+
+/** A resource, and whom an object of it concerns. */
+type WatchOf<R> = readonly [
+  resource: R,
+  ownersOf: (object: Body<ObjectOf<R>>) => ReadonlyArray<OwnerKey | null | undefined> | OwnerKey | null | undefined,
+]
+
+interface ReconcilingOptions<O extends readonly ResourceLike[], W extends readonly ResourceLike[]> {
+  /** The kinds of its children: `[Deployment, 'services']`. It is called when one of them changes. */
+  readonly owns?: O
+  /** Other objects that it depends on, each with a function that says whom they concern. */
+  readonly watches?: { readonly [K in keyof W]: WatchOf<W[K]> }
+  /** How often to call it although nothing has happened. Default: never. */
+  readonly resync?: Duration
+  /** Whether the object stays until it was called with `deleting` and returned without an error. Default: false. */
+  readonly cleanup?: boolean
+}
+
 /** What is found goes into the index; the object itself is not changed here. */
-export interface IndexArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch'>, RetryArgs {}
+export interface IndexArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch' | 'conditions'>, RetryArgs {}
 
 /** Who made the request, as the API server says. */
 export interface UserInfo {
@@ -171,7 +234,7 @@ export interface UserInfo {
 }
 
 /** Of an object that is created with `generateName` there is no name yet, and no uid of one that is created. */
-export interface AdmissionArgs<T, M> extends Omit<ObjectArgs<T, M>, 'name' | 'uid'>, RetryArgs {
+export interface AdmissionArgs<T, M> extends Omit<ObjectArgs<T, M>, 'name' | 'uid' | 'conditions'>, RetryArgs {
   readonly name: string | undefined
   readonly uid: string | undefined
   readonly operation: AdmissionOperation
@@ -194,7 +257,7 @@ export interface AdmissionArgs<T, M> extends Omit<ObjectArgs<T, M>, 'name' | 'ui
 }
 
 /** The object in the version it is converted from. */
-export interface ConvertArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch' | 'recorder'> {
+export interface ConvertArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch' | 'conditions' | 'recorder'> {
   /** The versions, such as `v1`. */
   readonly from: string
   readonly to: string
@@ -229,6 +292,7 @@ export interface ArgsOf<T, M> {
   index: IndexArgs<T, M>
   daemon: DaemonArgs<T, M>
   timer: TimerArgs<T, M>
+  reconcile: ReconcileArgs<T, M>
   validate: AdmissionArgs<T, M>
   mutate: AdmissionArgs<T, M>
 }
@@ -239,7 +303,20 @@ export type Kind = keyof ArgsOf<OpenObject, object>
 export type Args<K extends Kind, R extends ResourceLike, M = Record<string, unknown>> = ArgsOf<ObjectOf<R>, M>[K]
 
 /** What filters see: no attempt is under way yet. */
-type FilterArgs<A> = Omit<A, keyof RetryArgs | 'param' | 'patch' | 'subhandler' | 'execute' | 'stopped' | 'warnings'>
+type FilterArgs<A> = Omit<
+  A,
+  | keyof RetryArgs
+  | 'param'
+  | 'patch'
+  | 'conditions'
+  | 'subhandler'
+  | 'execute'
+  | 'step'
+  | 'stopped'
+  | 'deleting'
+  | 'children'
+  | 'warnings'
+>
 
 type Filtered<A> = NamedOptions & FilterOptions<FilterArgs<A>>
 type Compared<A> = CompareOptions<FilterArgs<A>>
@@ -264,9 +341,15 @@ export interface OptionsOf<A> {
   index: Filtered<A> & RetryOptions
   daemon: Filtered<A> & RetryOptions & BackgroundOptions<FilterArgs<A>> & CancellationOptions
   timer: Filtered<A> & RetryOptions & BackgroundOptions<FilterArgs<A>> & RhythmOptions
+  reconcile: Filtered<A> & RetryOptions & ReconcilingOptions<readonly ResourceLike[], readonly ResourceLike[]>
   validate: Filtered<A> & AdmissionOptions
   mutate: Filtered<A> & AdmissionOptions
 }
+
+/** As those of the table, with the kinds that it owns and watches. */
+export type ReconcileOptions<A, O extends readonly ResourceLike[], W extends readonly ResourceLike[]> = Filtered<A> &
+  RetryOptions &
+  ReconcilingOptions<O, W>
 
 export interface ConvertOptions<From, To> extends NamedOptions {
   /** The version, such as `v1`; or the definition of the resource in that version, for its types. */

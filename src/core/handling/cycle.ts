@@ -5,7 +5,6 @@
  * Who is called, and what for, is the matter of agenda.ts.
  */
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
-import { monotonicOf, noLongerNeeded } from '../../util/clock.ts'
 import { toMs } from '../../util/duration.ts'
 import { deepFreeze } from '../../util/frozen.ts'
 import { join } from '../../util/join.ts'
@@ -14,14 +13,17 @@ import { reduceDiff } from '../causation/diff.ts'
 import { createPatch, type PatchFunction } from '../patching/patch.ts'
 import { Agenda, type AgendaOptions } from './agenda.ts'
 import { type Cause, titles } from './cause.ts'
+import { createConditions } from './conditions.ts'
 import { resolveField } from './filters.ts'
 import type { Handler } from './handler.ts'
 import { attempt, type CallWatch, type InvokeOptions } from './invoke.ts'
 import type { Lifecycle } from './lifecycles.ts'
-import { ChildrenRetry, type Outcome } from './outcomes.ts'
+import { Meanwhile } from './meanwhile.ts'
+import { ChildrenRetry } from './outcomes.ts'
 import { isFinished, type Progress, withOutcome } from './progress.ts'
 import { checkResult, collectWish, type Wishes } from './results.ts'
 import { selectHandlers } from './select.ts'
+import { type StepJournal, Steps } from './steps.ts'
 import { Subhandling } from './subhandling.ts'
 
 export interface CycleOptions extends AgendaOptions {
@@ -37,12 +39,9 @@ export interface CycleOptions extends AgendaOptions {
   readonly isPaused: () => boolean
   /** Something was written since the cycle began, by whomever of ours. */
   readonly isOutdated: () => boolean
-  /** Writes what there is so far, because the handler that is running now takes its time. */
-  readonly flush: (cycle: Cycle) => Promise<void>
+  /** Writes what there is so far, while a handler is running. */
+  readonly flush: (cycle: Cycle) => Promise<'written' | 'gone'>
 }
-
-/** No finished handler's progress stays unwritten for longer while another one runs. */
-const unwrittenAtMostMs = 1000
 
 export class Cycle implements Wishes {
   /** What the handlers want to be different, in the order they finished. */
@@ -52,8 +51,7 @@ export class Cycle implements Wishes {
   readonly #options: CycleOptions
   readonly #agenda: Agenda
   readonly #invoke: InvokeOptions
-  #unwrittenSinceMs: number | undefined
-  #hasFlushed = false
+  readonly #meanwhile: Meanwhile
 
   constructor(options: CycleOptions) {
     const { settings, clock, logger, watch } = options
@@ -61,6 +59,7 @@ export class Cycle implements Wishes {
     this.#agenda = new Agenda(options)
     const defaultBackoffMs = toMs(settings.execution.defaultBackoff)
     this.#invoke = { clock, logger, watch, defaultBackoffMs }
+    this.#meanwhile = new Meanwhile({ clock, logger, write: () => options.flush(this) })
   }
 
   get isDone(): boolean {
@@ -78,7 +77,7 @@ export class Cycle implements Wishes {
 
   /** For objects that do not keep what is stored on them. */
   get progress(): ReadonlyMap<string, Progress> {
-    return new Map(this.#agenda.ledger.entries())
+    return new Map([...this.#agenda.ledger.entries(), ...this.#agenda.steps.entries()])
   }
 
   /** Without any records and without any handler there is nothing to do, and nothing to be undone. */
@@ -109,7 +108,7 @@ export class Cycle implements Wishes {
   /** What is not done then is for the next process; or for the next cycle, which sees what this one has written already. */
   get #isCutShort(): boolean {
     const { stopping, isPaused, isOutdated } = this.#options
-    return stopping.aborted || isPaused() || this.#hasFlushed || isOutdated()
+    return stopping.aborted || isPaused() || this.#meanwhile.hasWritten || isOutdated()
   }
 
   store(body: KubeObject, patch: JsonObject): void {
@@ -124,7 +123,6 @@ export class Cycle implements Wishes {
   clearWritten(): void {
     for (const key of Object.keys(this.merge)) delete this.merge[key]
     this.fns.length = 0
-    this.#unwrittenSinceMs = undefined
   }
 
   #plan(due: readonly Handler[]): readonly Handler[] {
@@ -133,31 +131,49 @@ export class Cycle implements Wishes {
     return lifecycle(due, { retriesOf: ({ id }) => this.#agenda.ledger.get(id)?.retries ?? 0, random })
   }
 
-  /** `lineage`: the sub-handlers gathered for each handler this one is called from. */
+  /** `lineage`: the records gathered for each handler this one is called from. */
   async #run(handler: Handler, lineage: readonly Set<string>[]): Promise<void> {
-    const { progress, cause } = this.#agenda.begin(handler)
-    const patch = createPatch<KubeObject>()
     const subrefs = new Set<string>()
+    const family = [...lineage, subrefs]
+    const { progress, cause } = this.#agenda.begin(handler, subrefs)
+    const patch = createPatch<KubeObject>()
     const children = new Subhandling(handler, (declared) =>
-      this.#runChildren(declared, { cause, seen: progress.seen }, [...lineage, subrefs]),
+      this.#runChildren(declared, { cause, seen: progress.seen }, family),
     )
+    const { body, clock } = this.#options
+    const steps = new Steps({ id: handler.id, body, journal: this.#journalOf(progress, family), names: children.names })
     const call = attempt(this.#invoke, handler, progress, {
       args: (retryArgs) =>
-        join(this.#options.args(), causeArgs(cause, handler), retryArgs, children.args, {
+        join(this.#options.args(), causeArgs(cause, handler), retryArgs, children.args, steps.args, {
           param: handler.param,
           signal: this.#options.signal,
           patch,
+          conditions: createConditions({ patch, body: () => body, clock, handler }),
         }),
       finish: async (result) => {
         await children.finish()
+        await steps.finish()
         return checkResult(handler, patch, result)
       },
     })
-    const outcome = await this.#writingMeanwhile(call)
+    const outcome = await this.#meanwhile.during(call.finally(() => steps.settle()))
     collectWish(this, { handler, patch, outcome })
-    const { clock } = this.#options
     this.#agenda.end(handler, withOutcome(progress, outcome, { nowMs: clock.now(), seen: undefined, subrefs }))
-    if (outcome.type !== 'retry') this.#unwrittenSinceMs ??= monotonicOf(clock)
+    if (outcome.type !== 'retry') this.#meanwhile.note({ isStep: false })
+  }
+
+  /** Of the steps of one call; `family` are the records of its handler, and of those above it. */
+  #journalOf(run: Progress, family: readonly Set<string>[]): StepJournal {
+    const { steps } = this.#agenda
+    return {
+      recall: (key) => steps.recall(key, run),
+      note: (key, result) => {
+        for (const subrefs of family) subrefs.add(key)
+        steps.note(key, run, { result, nowMs: this.#options.clock.now() })
+        this.#meanwhile.note({ isStep: true })
+      },
+      commit: () => this.#meanwhile.commit(),
+    }
   }
 
   /** `told`: what the parent was told; with `seen`, that was only the rest of a change. */
@@ -179,23 +195,6 @@ export class Cycle implements Wishes {
     if (pending.length === 0) return
     const nowMs = this.#options.clock.now()
     throw new ChildrenRetry(Math.max(0, Math.min(...pending.map(({ delayedMs = nowMs }) => delayedMs - nowMs))))
-  }
-
-  /** While a handler takes its time, those before it do not wait with what they have done. */
-  async #writingMeanwhile(call: Promise<Outcome>): Promise<Outcome> {
-    if (this.#unwrittenSinceMs === undefined) return call
-    const { clock, flush } = this.#options
-    const finished = new AbortController()
-    const leftMs = this.#unwrittenSinceMs + unwrittenAtMostMs - monotonicOf(clock)
-    const timer = clock.sleep(Math.max(0, leftMs), finished.signal)
-    const first = await Promise.race([call.then(() => 'done' as const), timer.then(() => 'late' as const)])
-    finished.abort(noLongerNeeded)
-    timer.catch(() => {})
-    if (first === 'late') {
-      this.#hasFlushed = true
-      await flush(this)
-    }
-    return call
   }
 }
 

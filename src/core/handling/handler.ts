@@ -60,6 +60,21 @@ export interface Conversion {
   readonly to: string
 }
 
+/** Objects that are not children and yet concern some of the objects that are reconciled. */
+export interface Watch {
+  readonly selector: ResourceSelector
+  /** Answers with those whom the object concerns. */
+  readonly ownersOf: (object: never) => unknown
+}
+
+/** What else a reconciler is called for, beside its own object. */
+export interface Reconciling {
+  /** The kinds of its children, each one resource. */
+  readonly owns: readonly ResourceSelector[]
+  readonly watches: readonly Watch[]
+  readonly resyncMs: number | undefined
+}
+
 export interface Handler {
   /** `create`, `event`, …: for messages, and the id of anonymous functions. */
   readonly kind: string
@@ -70,6 +85,8 @@ export interface Handler {
 
   /** Undefined for activities and sub-handlers: they have no resource of their own. */
   readonly selector: ResourceSelector | undefined
+  /** Whether the status of the objects has a place for the generation that was handled, by the definition it is for. */
+  readonly observesGeneration: () => boolean
 
   /** The causes it is for; undefined for all of them (fields, resuming). */
   readonly reasons: ReadonlySet<HandlerReason> | undefined
@@ -100,6 +117,7 @@ export interface Handler {
 
   /** Daemons and timers. */
   readonly background: Background | undefined
+  readonly reconciling: Reconciling | undefined
   /** What an indexing function fills. */
   readonly index: IndexTable | undefined
   /** Those that validate and mutate. */

@@ -3,13 +3,14 @@ import type { HandlerReason } from '../causation/causes.ts'
 import type { ErrorsMode } from './handler.ts'
 
 /**
- * Where handlers are kept and called: before all others, with every event, with changes, beside the object, when the API
- * server asks before it stores an object or shows it in another version, or with the operator.
+ * Where handlers are kept and called: before all others, with every event, with changes, beside the object, whenever it or
+ * what belongs to it is different, when the API server asks before it stores an object or shows it in another version, or
+ * with the operator.
  */
-export type Room = 'index' | 'event' | 'change' | 'background' | 'admission' | 'conversion' | 'activity'
+export type Room = 'index' | 'event' | 'change' | 'background' | 'reconcile' | 'admission' | 'conversion' | 'activity'
 
 /** How messages call them, as in Kopf. */
-type Title = 'Handler' | 'Indexer' | 'Daemon' | 'Timer' | 'Activity'
+type Title = 'Handler' | 'Indexer' | 'Daemon' | 'Timer' | 'Reconciler' | 'Activity'
 
 export interface Kind {
   readonly room: Room
@@ -17,8 +18,8 @@ export interface Kind {
   readonly reasons: readonly HandlerReason[] | undefined
   readonly initial: boolean
   readonly needsChange: boolean
-  /** Whether the finalizer is put on for it, unless it is `optional`, or `finalizer` is false. */
-  readonly needsFinalizer: boolean
+  /** Whether the finalizer is put on for it, unless it is `optional`, or `finalizer` is false; or only with `cleanup`. */
+  readonly needsFinalizer: boolean | 'cleanup'
   readonly errors: ErrorsMode
   /** How loudly success is told; what is called for every state of every object is not worth a line of it. */
   readonly successLevel: 'info' | 'debug'
@@ -65,6 +66,7 @@ export type HandlerKind =
   | 'index'
   | 'daemon'
   | 'timer'
+  | 'reconcile'
   | 'validate'
   | 'mutate'
   | 'convert'
@@ -99,6 +101,15 @@ export const kinds: Readonly<Record<HandlerKind | 'subhandler', Kind>> = {
     title: 'Timer',
     needsFinalizer: true,
     options: [...changing.options, ...background, 'interval', 'sharp', 'idle'],
+  },
+  // Called again and again, whether there is anything to do or not: success is what is expected.
+  reconcile: {
+    ...changing,
+    room: 'reconcile',
+    title: 'Reconciler',
+    needsFinalizer: 'cleanup',
+    successLevel: 'debug',
+    options: [...changing.options, 'owns', 'watches', 'resync', 'cleanup'],
   },
   validate: admission,
   mutate: admission,

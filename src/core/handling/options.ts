@@ -1,9 +1,11 @@
 /** The options that users give with a handler, and whether they are right. Types for the front door, checks for register.ts. */
 import { KopfError } from '../../errors.ts'
+import type { ResourceLike } from '../../kube/resources.ts'
+import { type ResourceSelector, toSelector } from '../../kube/selectors.ts'
 import { type Duration, toMs } from '../../util/duration.ts'
 import { suggestName } from '../../util/suggestions.ts'
 import { ABSENT, type Absent, PRESENT, type Present } from './filters.ts'
-import type { AdmissionOperation, ErrorsMode, FieldPath, ValuePattern } from './handler.ts'
+import type { AdmissionOperation, ErrorsMode, FieldPath, ValuePattern, Watch } from './handler.ts'
 
 /** A label or an annotation: the exact value, PRESENT, ABSENT, or a callback that gets undefined where there is none. */
 type MetaPattern<A> = string | Present | Absent | ((value: string | undefined, args: A) => unknown)
@@ -159,6 +161,30 @@ export function readVersion(options: Options, name: 'from' | 'to', what: string)
   const version = typeof value === 'object' && value !== null ? (value as { version?: unknown }).version : value
   if (typeof version === 'string' && /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(version)) return version
   return refuse(what, `"${name}" is a version of it: { from: "v1", to: "v2" }`)
+}
+
+/** The kinds of children. Each must be one resource: the objects that are returned are of one kind each. */
+export function readOwned(value: unknown, what: string): readonly ResourceSelector[] {
+  if (value === undefined) return []
+  if (!Array.isArray(value)) refuse(what, '"owns" is a list of resources, such as [Deployment, "services"]')
+  return (value as ResourceLike[]).map((like) => readOne(like, 'owns', what))
+}
+
+export function readWatches(value: unknown, what: string): readonly Watch[] {
+  if (value === undefined) return []
+  const isPairs = Array.isArray(value) && value.every((pair) => Array.isArray(pair) && typeof pair[1] === 'function')
+  if (!isPairs) {
+    refuse(what, '"watches" is a list of pairs, such as [[ConfigMap, (object) => [{ name: "the object to look at" }]]]')
+  }
+  return (value as Array<readonly [ResourceLike, Watch['ownersOf']]>).map(([like, ownersOf]) => {
+    return { selector: readOne(like, 'watches', what), ownersOf }
+  })
+}
+
+function readOne(like: ResourceLike, name: string, what: string): ResourceSelector {
+  const selector = toSelector(like)
+  if (selector.isSpecific) return selector
+  return refuse(what, `"${name}" has ${selector}: name each resource by itself, such as "deployments.apps"`)
 }
 
 export function readWhen(value: unknown, what: string): ((args: never) => unknown) | undefined {

@@ -22,6 +22,8 @@ export interface Progress {
   readonly subrefs: readonly string[]
   /** The digest of the essence on which it finished last. Set and unfinished: what changed since is still to be told. */
   readonly seen?: string | undefined
+  /** Of a step: the text of its result. */
+  readonly result?: string | undefined
 }
 
 export function startProgress(purpose: HandlerReason, nowMs: number, seen?: string): Progress {
@@ -61,7 +63,8 @@ export function withOutcome(
 }
 
 export function toRecord(progress: Progress): ProgressRecord {
-  const { startedMs, stoppedMs, delayedMs, purpose, retries, success, failure, message, subrefs, seen } = progress
+  const { startedMs, stoppedMs, delayedMs, purpose, retries, success, failure, message, subrefs, seen, result } =
+    progress
   return {
     started: formatTimestamp(startedMs),
     stopped: stoppedMs === undefined ? undefined : formatTimestamp(stoppedMs),
@@ -73,6 +76,7 @@ export function toRecord(progress: Progress): ProgressRecord {
     message,
     subrefs: subrefs.length === 0 ? undefined : [...subrefs],
     seen,
+    result,
   }
 }
 
@@ -89,6 +93,7 @@ export function fromRecord(record: ProgressRecord, nowMs: number): Progress {
     message: typeof record.message === 'string' ? record.message : undefined,
     subrefs: Array.isArray(record.subrefs) ? record.subrefs.filter((id) => typeof id === 'string') : [],
     seen: typeof record.seen === 'string' ? record.seen : undefined,
+    result: typeof record.result === 'string' ? record.result : undefined,
   }
 }
 

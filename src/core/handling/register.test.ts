@@ -89,7 +89,7 @@ describe('records', () => {
       },
     ],
   ])('of %s with %j', (kind, options, expected) => {
-    const { fn, selector, ...record } = createHandler(kind, 'kopfexamples', options, create_fn)
+    const { fn, selector, observesGeneration: _, ...record } = createHandler(kind, 'kopfexamples', options, create_fn)
     expect(record).toEqual({ ...plain, ...expected, kind, id: 'create_fn' })
     expect(fn).toBe(create_fn)
     expect(selector === undefined).toBe(kind === 'startup')
@@ -126,7 +126,7 @@ describe('records', () => {
 
   test('of sub-handlers inherit the need of a change alone', () => {
     const parent = createHandler('update', 'kopfexamples', { id: 'p', retries: 3, labels: { a: 'b' } }, anonymous)
-    const { fn: _, ...child } = createSubhandler(parent, 'c', { old: 1, field: 'f' }, anonymous)
+    const { fn: _, observesGeneration: __, ...child } = createSubhandler(parent, 'c', { old: 1, field: 'f' }, anonymous)
     expect(child).toEqual({
       ...plain,
       kind: 'subhandler',

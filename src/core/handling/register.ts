@@ -2,9 +2,11 @@
  * The one registrar: makes the record of a handler from what the user wrote, and refuses what cannot work while the
  * stack still shows where it was written. Called by the front door and, for sub-handlers, while their parent runs.
  */
+import { hasStatusField } from '../../kube/crd.ts'
 import type { ResourceLike } from '../../kube/resources.ts'
 import { toSelector } from '../../kube/selectors.ts'
-import type { Admission, Background, Conversion, FieldPath, Handler, HandlerFunction } from './handler.ts'
+import { once } from '../../util/once.ts'
+import type { Admission, Background, Conversion, FieldPath, Handler, HandlerFunction, Reconciling } from './handler.ts'
 import { IndexTable } from './index-table.ts'
 import { type HandlerKind, type Kind, kindOf, kinds } from './kinds.ts'
 import {
@@ -18,9 +20,11 @@ import {
   readInitialDelay,
   readMetaPatterns,
   readOperations,
+  readOwned,
   readRetries,
   readSubresource,
   readVersion,
+  readWatches,
   readWhen,
   refuse,
 } from './options.ts'
@@ -51,11 +55,13 @@ export function createHandler(
     id: completeId(id, { row, field, conversion }),
     fn: own,
     selector,
+    // A schema is put into other words for it: that is for those who ask.
+    observesGeneration: once(() => hasStatusField(resource, 'observedGeneration')),
     deleted: readFlag(checked, 'deleted', what),
-    needsFinalizer:
-      row.needsFinalizer && !readFlag(checked, 'optional', what) && readFlag(checked, 'finalizer', what, true),
+    needsFinalizer: readFinalizer(row, checked, what),
     needsChange: row.needsChange,
     background: row.room === 'background' ? readBackground(kind, checked, what) : undefined,
+    reconciling: row.room === 'reconcile' ? readReconciling(checked, what) : undefined,
     index: row.room === 'index' ? new IndexTable() : undefined,
     admission: row.room === 'admission' ? readAdmission(checked, what) : undefined,
     conversion,
@@ -96,10 +102,12 @@ export function createSubhandler(
     id: `${parent.id}/${ownId}`,
     fn: own,
     selector: undefined,
+    observesGeneration: parent.observesGeneration,
     deleted: false,
     needsFinalizer: false,
     needsChange: parent.needsChange,
     background: undefined,
+    reconciling: undefined,
     index: undefined,
     admission: undefined,
     conversion: undefined,
@@ -154,6 +162,17 @@ function readRhythm(options: Options, what: string): Background['rhythm'] {
   }
   if (sharp && intervalMs === undefined) refuse(what, '"sharp" needs an "interval" to be sharp about')
   return { intervalMs, sharp, idleMs }
+}
+
+function readFinalizer({ needsFinalizer }: Kind, options: Options, what: string): boolean {
+  if (needsFinalizer === 'cleanup') return readFlag(options, 'cleanup', what)
+  return needsFinalizer && !readFlag(options, 'optional', what) && readFlag(options, 'finalizer', what, true)
+}
+
+function readReconciling(options: Options, what: string): Reconciling {
+  const resyncMs = readDuration(options, 'resync', what)
+  if (resyncMs === 0) refuse(what, '"resync" is longer than 0; leave it out for never')
+  return { owns: readOwned(options['owns'], what), watches: readWatches(options['watches'], what), resyncMs }
 }
 
 function readAdmission(options: Options, what: string): Admission {

@@ -87,12 +87,22 @@ export class Registry {
 
   /** One for each way of naming resources: what has to be looked for in the cluster. */
   selectors(): ResourceSelector[] {
-    return distinct(this.#handlers)
+    return distinct([...this.#handlers.map(({ selector }) => selector), ...this.relatedSelectors])
   }
 
-  /** Of those whose objects are to be watched. */
+  /** Of what is watched for those who reconcile others: their children, and what else concerns them. */
+  get relatedSelectors(): ResourceSelector[] {
+    return distinct(
+      this.#handlers.flatMap(({ reconciling }) => [
+        ...(reconciling?.owns ?? []),
+        ...(reconciling?.watches ?? []).map(({ selector }) => selector),
+      ]),
+    )
+  }
+
+  /** Of those whose objects are to be watched: with handlers of their own. */
   get watchedSelectors(): ResourceSelector[] {
-    return distinct(this.#handlers.filter((handler) => !isAsked(handler)))
+    return distinct(this.#handlers.filter((handler) => !isAsked(handler)).map(({ selector }) => selector))
   }
 
   /** Those that the API server calls, on its own account. */
@@ -102,7 +112,7 @@ export class Registry {
 
   /** Of those. */
   get askedSelectors(): ResourceSelector[] {
-    return distinct(this.asked)
+    return distinct(this.asked.map(({ selector }) => selector))
   }
 
   /** Undefined where the same activity is there already. */
@@ -175,9 +185,9 @@ function isAsked({ admission, conversion }: Handler): boolean {
   return admission !== undefined || conversion !== undefined
 }
 
-function distinct(handlers: readonly Handler[]): ResourceSelector[] {
+function distinct(selectors: ReadonlyArray<ResourceSelector | undefined>): ResourceSelector[] {
   const found: ResourceSelector[] = []
-  for (const { selector } of handlers) {
+  for (const selector of selectors) {
     if (selector !== undefined && !found.some((other) => isSame(other, selector))) found.push(selector)
   }
   return found
@@ -194,6 +204,7 @@ function byRoom(handlers: readonly Handler[]): { readonly [R in ObjectRoom]: rea
     event: [],
     change: [],
     background: [],
+    reconcile: [],
     admission: [],
     conversion: [],
   }
@@ -204,12 +215,13 @@ function byRoom(handlers: readonly Handler[]): { readonly [R in ObjectRoom]: rea
   return rooms
 }
 
-/** What is only indexed, or reviewed, is no change for others. */
+/** What is only indexed, reconciled or reviewed is no change for others. */
 function fieldsOf(handlers: readonly Handler[]): readonly (readonly string[])[] {
   const fields = new Map<string, readonly string[]>()
   for (const handler of handlers) {
     const { field } = handler
-    if (field !== undefined && idsOf(handler) === 'progress') fields.set(JSON.stringify(field), field)
+    if (field !== undefined && handler.reconciling === undefined && idsOf(handler) === 'progress')
+      fields.set(JSON.stringify(field), field)
   }
   return [...fields.values()]
 }

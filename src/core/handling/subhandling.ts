@@ -9,8 +9,8 @@ export class Subhandling {
   readonly #parent: Handler
   readonly #run: (handlers: readonly Handler[]) => Promise<void>
   #declared: Handler[] = []
-  /** By id, all that this call has declared. */
-  readonly #known = new Map<string, unknown>()
+  /** What has a record of its own in this call, by id: all that was declared, and steps. */
+  readonly names: Map<string, unknown> = new Map()
 
   constructor(parent: Handler, run: (handlers: readonly Handler[]) => Promise<void>) {
     this.#parent = parent
@@ -37,7 +37,7 @@ export class Subhandling {
 
   #declare([id, options, fn]: Declared): void {
     const handler = createSubhandler(this.#parent, id, options, fn)
-    const known = this.#known.get(handler.id)
+    const known = this.names.get(handler.id)
     if (known !== undefined && known !== fn) {
       // They would share one progress: the success of one would be taken for that of the other.
       throw new KopfError(
@@ -45,7 +45,7 @@ export class Subhandling {
         `Cannot declare a second sub-handler "${handler.id}": give one of them another id`,
       )
     }
-    this.#known.set(handler.id, handler.fn)
+    this.names.set(handler.id, handler.fn)
     this.#declared.push(handler)
   }
 

@@ -23,6 +23,8 @@ export interface ProgressRecord {
   readonly subrefs?: readonly string[] | null | undefined
   /** The digest of the essence it has finished on. Not known to Kopf, which ignores it. */
   readonly seen?: string | null | undefined
+  /** Of a step: what it has come to, as the text of JSON; empty for nothing. Not known to Kopf, either. */
+  readonly result?: string | null | undefined
 }
 
 const isString = (value: unknown): boolean => typeof value === 'string'
@@ -43,11 +45,14 @@ const fields: ReadonlyArray<readonly [keyof ProgressRecord, (value: unknown) => 
   ['subrefs', isNames],
 ]
 
+/** Those that Kopf does not know: written only where there is something. */
+const ownFields = ['seen', 'result'] as const
+
 /** Reads what anybody may have edited: fields of a wrong type are as good as absent; what is no object is no record. */
 export function readRecord(stored: unknown): ProgressRecord | undefined {
   if (!isPlainObject(stored)) return undefined
   const record: { [field: string]: Json } = {}
-  for (const [name, isValid] of [...fields, ['seen', isString] as const]) {
+  for (const [name, isValid] of [...fields, ...ownFields.map((name) => [name, isString] as const)]) {
     const value = Object.hasOwn(stored, name) ? stored[name] : undefined
     if (value !== undefined && isValid(value)) record[name] = value
   }
@@ -59,7 +64,7 @@ export function toFullRecord(record: ProgressRecord): JsonObject {
   const full: JsonObject = {}
   for (const [name] of fields) full[name] = (record[name] ?? null) as Json
   if (record.subrefs?.length === 0) full['subrefs'] = null
-  if (typeof record.seen === 'string') full['seen'] = record.seen
+  for (const name of ownFields) if (typeof record[name] === 'string') full[name] = record[name]
   return full
 }
 

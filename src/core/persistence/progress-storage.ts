@@ -165,6 +165,7 @@ export class StatusProgressStorage extends ProgressStorage {
     // With nulls: the fields that the merge patch does not name would stay as they were.
     const full = toFullRecord(record)
     if (typeof stored?.seen === 'string') full['seen'] ??= null
+    if (typeof stored?.result === 'string') full['result'] ??= null
     ensurePath(patch, [...this.field, key], full)
   }
 

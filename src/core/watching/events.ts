@@ -32,7 +32,7 @@ export type WatchLine =
 /** Marks the bookmark at which the objects that were there have all been sent. */
 const initialEndAnnotation = 'k8s.io/initial-events-end'
 
-export function parseWatchLine(line: string, resource: Resource): WatchLine {
+export function parseWatchLine(line: string, resource: Resource, keepsManagedFields: boolean = false): WatchLine {
   const parsed = tryParse(line)
   if (!('value' in parsed)) return { type: 'malformed', problem: parsed.problem }
   const { value } = parsed
@@ -40,7 +40,8 @@ export function parseWatchLine(line: string, resource: Resource): WatchLine {
   const { type, object } = value
   if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') {
     const problem = problemOf(object, resource)
-    return problem === undefined ? { type, object: dropManagedFields(object as never) } : { type: 'unusable', problem }
+    if (problem !== undefined) return { type: 'unusable', problem }
+    return { type, object: keepsManagedFields ? (object as never) : dropManagedFields(object as never) }
   }
   if (type === 'BOOKMARK') return parseBookmark(object)
   if (type === 'ERROR') return { type, status: isPlainObject(object) ? object : {} }
@@ -62,7 +63,7 @@ export function problemOf(object: unknown, resource: Resource): string | undefin
   return undefined
 }
 
-/** Nobody here needs them, and they are large. Copied, not deleted from: that would make a slow and large object of it. */
+/** Hardly anybody here needs them, and they are large. Copied, not deleted from: that would make a slow and large object of it. */
 export function dropManagedFields(object: KubeObject): KubeObject {
   const { managedFields, ...metadata } = object.metadata
   if (managedFields !== undefined) object.metadata = metadata

@@ -8,6 +8,7 @@ import { dropManagedFields, problemOf } from './events.ts'
 export interface ListOptions {
   readonly session: Session
   readonly resource: Resource
+  readonly keepsManagedFields: boolean
   readonly path: string
   readonly query: NonNullable<ApiCall['query']>
   /** Another form than the whole objects. */
@@ -45,14 +46,14 @@ export async function readPages(options: ListOptions, signal: AbortSignal): Prom
 }
 
 /** Items of built-in kinds come without a kind: it is that of the list. */
-function takePage(page: Record<string, unknown>, { resource, take, warn }: ListOptions): void {
+function takePage(page: Record<string, unknown>, { resource, keepsManagedFields, take, warn }: ListOptions): void {
   const apiVersion = textOf(page['apiVersion']) || formatGroupVersion(resource.group, resource.version)
   const kind = textOf(page['kind']).replace(/List$/, '') || resource.kind
   for (const object of Array.isArray(page['items']) ? page['items'] : []) {
     const whole = isPlainObject(object) ? withKind(object, apiVersion, kind) : object
     const problem = problemOf(whole, resource)
-    if (problem === undefined) take(dropManagedFields(whole as KubeObject))
-    else warn(problem)
+    if (problem !== undefined) warn(problem)
+    else take(keepsManagedFields ? (whole as KubeObject) : dropManagedFields(whole as KubeObject))
   }
 }
 

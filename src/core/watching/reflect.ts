@@ -44,6 +44,8 @@ export interface ReflectOptions {
   readonly selectors?: WatchSelectors
   /** Of the objects only their metadata is asked for, where nobody needs more: some are large. */
   readonly metadataOnly?: boolean
+  /** Who owns which fields is of interest: that is left out otherwise, since it is large. */
+  readonly keepsManagedFields?: boolean
   readonly observer: WatchObserver
   /** What an earlier call for the same scope has left: so that what went while nobody watched is found out, too. */
   readonly known?: KnownObjects
@@ -153,12 +155,13 @@ class Reflection {
   }
 
   async #list(): Promise<void> {
-    const { session, watching, selectors, metadataOnly } = this.#options
+    const { session, watching, selectors, metadataOnly, keepsManagedFields = false } = this.#options
     this.#beginList()
     const version = await readPages(
       {
         session,
         resource: this.#resource,
+        keepsManagedFields,
         path: this.#path,
         ...(metadataOnly && { accept: metadataForms.list }),
         query: listQuery({ notOlderThan: this.#guard }, selectors),
@@ -199,7 +202,7 @@ class Reflection {
   }
 
   #takeLine(text: string, attempt: Attempt): void {
-    const line = parseWatchLine(text, this.#resource)
+    const line = parseWatchLine(text, this.#resource, this.#options.keepsManagedFields)
     if (line.type === 'ADDED' || line.type === 'MODIFIED') {
       this.#mirror.apply(line.type, line.object)
     } else if (line.type === 'DELETED') {

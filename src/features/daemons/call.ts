@@ -1,8 +1,9 @@
 /** One call of a daemon or a timer, and the writing of what came of it. */
+import { createConditions } from '../../core/handling/conditions.ts'
 import { attempt } from '../../core/handling/invoke.ts'
 import { isOf, type Outcome } from '../../core/handling/outcomes.ts'
 import { checkResult, collectWish, type Wishes } from '../../core/handling/results.ts'
-import { createPatch } from '../../core/patching/patch.ts'
+import { createPatch, type Patch } from '../../core/patching/patch.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { monotonicOf } from '../../util/clock.ts'
 import type { Logger } from '../../util/log.ts'
@@ -25,7 +26,7 @@ export async function call<O>(host: Host<O>, task: Task<O>): Promise<Outcome> {
     handler,
     { startedMs: atMs, retries: task.retries },
     {
-      args: (retryArgs) => argsOf(host, task, { logger, rest: { ...retryArgs, patch, param: handler.param } }),
+      args: (retryArgs) => argsOf(host, task, { logger, patch, rest: { ...retryArgs, param: handler.param } }),
       finish: (result) => checkResult(handler, patch, result),
       isInterruption: (error) => task.stopped.isSet() && isAbort(error),
     },
@@ -50,10 +51,12 @@ const signal: PropertyDescriptor = {
 function argsOf<O>(
   host: Host<O>,
   task: Task<O>,
-  { logger, rest }: { readonly logger: Logger; readonly rest: object },
+  { logger, patch, rest }: { readonly logger: Logger; readonly patch: Patch<KubeObject>; readonly rest: object },
 ): object {
-  const args = Object.assign(host.argsOf(task.owner, task.handler, logger), rest, { stopped: task.stopped })
-  return Object.defineProperty(args, 'signal', signal)
+  const { handler, owner, stopped } = task
+  const given = host.argsOf(owner, handler, logger) as { readonly body: KubeObject }
+  const conditions = createConditions({ patch, body: () => given.body, clock: host.clock, handler })
+  return Object.defineProperty(Object.assign(given, rest, { patch, conditions, stopped }), 'signal', signal)
 }
 
 /** What was waiting for a signal ends like this when it is aborted: that is no failure of one that was asked to stop. */

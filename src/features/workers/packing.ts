@@ -20,7 +20,15 @@ const standIns = ['logger', 'patch', 'recorder', 'signal', 'stopped', 'warnings'
 export type StandIn = (typeof standIns)[number]
 
 /** Nothing but functions, and what only makes sense in the thread of the operator. */
-export const homebound: readonly string[] = ['client', 'execute', 'indices', 'settings', 'subhandler']
+export const homebound: readonly string[] = [
+  'client',
+  'conditions',
+  'execute',
+  'indices',
+  'settings',
+  'step',
+  'subhandler',
+]
 
 /** Optimistic: it is found out when it is sent. */
 export function packArgs(args: object): PackedArgs {

@@ -49,6 +49,13 @@ export function decodeStruct(types: Types, name: string, body: unknown): { objec
   return { object, problems: decoder.problems }
 }
 
+/** A value of a type that reads its own JSON, by itself. @throws DecodeError */
+export function decodeSpecial(types: Types, tag: SpecialTag, value: unknown): unknown {
+  return new Decoder(types).special(tag, value)
+}
+
+type SpecialTag = 'time' | 'microTime' | 'quantity' | 'intOrString'
+
 class Decoder {
   readonly problems: string[] = []
   /** Mismatches do not stop Go's decoder: it remembers the first, and one that does stop it wins over it. */
@@ -140,7 +147,7 @@ class Decoder {
       case 'raw':
         return cloneJson(value)
       default:
-        return this.#special(tag, value)
+        return this.special(tag, value)
     }
   }
 
@@ -158,7 +165,7 @@ class Decoder {
   }
 
   /** Types that read their own JSON: what they refuse ends the decoding at once. */
-  #special(tag: 'time' | 'microTime' | 'quantity' | 'intOrString', value: unknown): unknown {
+  special(tag: SpecialTag, value: unknown): unknown {
     if (tag === 'quantity') {
       const parsed = parseQuantity(
         typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : '',

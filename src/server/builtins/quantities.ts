@@ -33,9 +33,15 @@ const nano = 1_000_000_000n
 /** The largest value a binary quantity can have; more is cut down to it. */
 const maximum = (2n ** 63n - 1n) * nano
 
+/** Nothing that is measured has so many digits, and calculating with them takes its time. */
+const mostDigits = 1000
+
+/** One way to read each text: where a digit could belong to two parts, a long text would be read in as many ways. */
+const pattern = /^([+-]?)([0-9]*)(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?|[-+])[0-9]*)?$/
+
 /** The quantity, or the reason why it is none. */
 export function parseQuantity(text: string): Quantity | string {
-  const match = /^([+-]?)([0-9]*)(?:\.([0-9]*))?([eEinumkKMGTP]*[-+]?[0-9]*)$/.exec(text)
+  const match = text.length > mostDigits ? null : pattern.exec(text)
   if (!match || text === '') return malformed
   const [, sign, whole = '', fraction = '', suffix = ''] = match
   const scale = interpretSuffix(suffix)

@@ -2,9 +2,12 @@
  * The built-in kinds that the server serves: their names as the real server's discovery tells them, and their rules.
  * The list costs next to nothing; the types of a kind are read when the kind is first used.
  */
-import type { JsonObject } from '../../kube/objects.ts'
+import { formatGroupVersion, type JsonObject, type KubeObject } from '../../kube/objects.ts'
+import { type FieldSet, toFieldSet } from '../ownership/field-set.ts'
+import { createOwnership } from '../ownership/ownership.ts'
 import type { ScalePaths, ServedResource, Subresource } from '../resource.ts'
 import { builtinColumns } from '../tables/builtin-columns.ts'
+import { encodeStruct } from './encode.ts'
 import {
   endpointsRules,
   limitRangeRules,
@@ -30,7 +33,7 @@ import { statefulSetRules } from './kinds/stateful-sets.ts'
 import { claimRules, createVolumeRules, storageClassRules } from './kinds/storage.ts'
 import { webhookConfigurationRules } from './kinds/webhooks.ts'
 import { createStrategy, type KindRules } from './strategy.ts'
-import { Types } from './types.ts'
+import { builtinFieldTypes, Types } from './types.ts'
 
 interface Entry {
   readonly kind: string
@@ -45,6 +48,7 @@ interface Entry {
   readonly hasStatus?: boolean
   readonly hasScale?: boolean
   readonly hasFinalize?: boolean
+  readonly hasToken?: boolean
   readonly verbs?: readonly string[]
   readonly warning?: string
   readonly more?: Pick<ServedResource, 'collection' | 'conversion'>
@@ -78,6 +82,8 @@ function serve(types: Types, { group, version, types: prefix }: GroupEntry, entr
   const singular = entry.singular ?? kind.toLowerCase()
   const plural = entry.plural ?? `${singular}s`
   const type = `${prefix}.${kind}`
+  const apiVersion = formatGroupVersion(group, version)
+  let blank: KubeObject | undefined
   return {
     group,
     version,
@@ -95,6 +101,17 @@ function serve(types: Types, { group, version, types: prefix }: GroupEntry, entr
     omitsTypeInLists: true,
     ...entry.more,
     strategy: createStrategy(types, type, kind, rules),
+    fields: {
+      ownership: createOwnership({
+        apiVersion,
+        type: () => builtinFieldTypes.named(type),
+        resets: (subresource) => (entry.hasStatus ? resetFields(kind, subresource) : undefined),
+      }),
+      get blank(): KubeObject {
+        blank ??= { ...encodeStruct(types, type, {}), apiVersion, kind } as KubeObject
+        return blank
+      },
+    },
     columns: builtinColumns(group, plural),
     ...(entry.warning !== undefined && { warning: entry.warning }),
     get openapi(): JsonObject {
@@ -103,14 +120,35 @@ function serve(types: Types, { group, version, types: prefix }: GroupEntry, entr
   }
 }
 
+const specFields = toFieldSet(['f:spec'])
+const statusFields = toFieldSet(['f:status'])
+
+/** Beside the spec, what an update of the status does not change, where the real server knows of it. */
+const moreStatusResets: Readonly<Record<string, FieldSet>> = {
+  Deployment: toFieldSet(['f:spec'], ['f:metadata', 'f:labels']),
+  Pod: toFieldSet(['f:spec'], ['f:metadata', 'f:deletionTimestamp'], ['f:metadata', 'f:ownerReferences']),
+}
+
+function resetFields(kind: string, subresource: string): FieldSet {
+  return subresource === 'status' ? (moreStatusResets[kind] ?? specFields) : statusFields
+}
+
 function subresourcesOf({ kind, ...entry }: Entry, group: string, version: string): Subresource[] {
   const scale = { name: 'scale', kind: 'Scale', group: 'autoscaling', version: 'v1', verbs: subresourceVerbs }
   const status = { name: 'status', kind, group, version, verbs: subresourceVerbs }
+  const token = {
+    name: 'token',
+    kind: 'TokenRequest',
+    group: 'authentication.k8s.io',
+    version: 'v1',
+    verbs: ['create'],
+  }
   const finalize = { name: 'finalize', kind, group, version, verbs: ['update'] }
   return [
     ...(entry.hasFinalize ? [finalize] : []),
     ...(entry.hasScale ? [scale] : []),
     ...(entry.hasStatus ? [status] : []),
+    ...(entry.hasToken ? [token] : []),
   ]
 }
 
@@ -161,7 +199,7 @@ function core(timestamp: () => string): GroupEntry {
       },
       { kind: 'ResourceQuota', shortNames: ['quota'], hasStatus, rules: resourceQuotaRules },
       { kind: 'Secret', rules: secretRules },
-      { kind: 'ServiceAccount', shortNames: ['sa'], rules: serviceAccountRules },
+      { kind: 'ServiceAccount', shortNames: ['sa'], hasToken: true, rules: serviceAccountRules },
       { kind: 'Service', shortNames: ['svc'], categories: all, hasStatus, rules: createServiceRules() },
     ],
   }

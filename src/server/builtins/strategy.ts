@@ -7,10 +7,12 @@ import type { FieldError } from '../field-errors.ts'
 import { subdomainNameProblems } from '../names.ts'
 import type { Strategy } from '../resource.ts'
 import { badRequest } from '../status.ts'
+import { applyStrategic } from '../strategic/apply.ts'
 import { DecodeError, decodeStruct } from './decode.ts'
 import { defaulters } from './defaulters.ts'
 import { applyDefaults } from './defaulting.ts'
 import { encodeStruct } from './encode.ts'
+import { kindWarnings } from './kind-warnings.ts'
 import type { Types } from './types.ts'
 import { isEqual } from './values.ts'
 
@@ -48,8 +50,11 @@ export interface KindRules {
 export function createStrategy(types: Types, type: string, kind: string, rules: KindRules): Strategy {
   const write = (object: KubeObject): void => replaceContent(object, encodeStruct(types, type, object))
   const selectable = Object.entries(rules.selectable ?? {})
+  const warnings = kindWarnings(type)
   return {
     decode: (body) => decodeKind(types, type, kind, body),
+    mergeStrategically: (current, patch) => applyStrategic(types, type, current, patch),
+    mergeScaleStrategically: (scale, patch) => applyStrategic(types, 'autoscaling.v1.Scale', scale, patch),
     nameProblems: rules.nameProblems ?? subdomainNameProblems,
     prepareForCreate(object) {
       if (rules.hasStatus) object['status'] = {}
@@ -88,6 +93,7 @@ export function createStrategy(types: Types, type: string, kind: string, rules: 
       selectableFields: (object: KubeObject) =>
         Object.fromEntries(selectable.map(([name, read]) => [name, read(object)])),
     }),
+    ...(warnings && { warnings }),
     allowsUnconditionalUpdate: true,
     ...rules.extra,
   }

@@ -3,6 +3,7 @@
  * Go type is called in error messages. Parsed when a kind is first used; decoding, defaulting and encoding walk these.
  */
 import type { JsonObject } from '../../kube/objects.ts'
+import { FieldTypes } from '../ownership/field-types.ts'
 import { schemasJson } from './schemas.generated.ts'
 
 export type ScalarTag =
@@ -40,6 +41,10 @@ export interface GoField {
   readonly inlinedFrom: readonly string[]
   /** From a `+default` marker; undefined where there is none or where it is Go's zero value anyway. */
   readonly default: unknown
+  /** How a strategic merge patch treats it: `merge`, `replace`, `retainKeys`, some of these, or nothing. */
+  readonly patchStrategy: string
+  /** The field that tells the elements of a list apart that is to be merged. */
+  readonly patchMergeKey: string
 }
 
 export interface GoStruct {
@@ -71,6 +76,11 @@ const scalars: ReadonlyMap<string, ScalarTag> = new Map([
   ['intstr.IntOrString', 'intOrString'],
   ['meta.v1.FieldsV1', 'raw'],
   ['runtime.RawExtension', 'raw'],
+  // Of definitions, which read these themselves.
+  ['apiextensions.v1.JSON', 'raw'],
+  ['apiextensions.v1.JSONSchemaPropsOrArray', 'raw'],
+  ['apiextensions.v1.JSONSchemaPropsOrBool', 'raw'],
+  ['apiextensions.v1.JSONSchemaPropsOrStringArray', 'raw'],
 ])
 
 /** `core.v1.PodSpec` -> `v1.PodSpec`: Go prints the last part of the package and the type. */
@@ -78,19 +88,32 @@ function printGoType(type: string): string {
   return type.replace(/\[\]byte/g, '[]uint8').replace(/[\w.]+\.(\w+\.\w+)/g, '$1')
 }
 
+/** Parsed once, however many servers there are. */
+let parsed: Schemas | undefined
+
+function loadSchemas(): Schemas {
+  parsed ??= JSON.parse(schemasJson) as Schemas
+  return parsed
+}
+
+/** Zero values stand in the OpenAPI documents too, but an absent field already means them. */
+function defaultOf(property: JsonObject | undefined): unknown {
+  const value = property?.['default']
+  return value === '' || value === 0 || value === false || value === null ? undefined : value
+}
+
 export class Types {
-  #schemas: Schemas | undefined
   readonly #structs = new Map<string, GoStruct>()
 
   /** OpenAPI definitions of all kinds by short name, references being short names too. */
   get definitions(): Schemas['definitions'] {
-    return this.#load().definitions
+    return loadSchemas().definitions
   }
 
   struct(name: string): GoStruct {
     const known = this.#structs.get(name)
     if (known) return known
-    const words = this.#load().structs[name]
+    const words = loadSchemas().structs[name]
     if (!words) throw new Error(`Unknown type ${name}`)
     const fields = words.map((text) => this.#field(name, text))
     const byName = new Map(fields.map((field) => [field.name, field]))
@@ -99,15 +122,11 @@ export class Types {
     return struct
   }
 
-  #load(): Schemas {
-    this.#schemas ??= JSON.parse(schemasJson) as Schemas
-    return this.#schemas
-  }
-
   #field(struct: string, text: string): GoField {
     const [name = '', type = '', flags = ''] = text.split(' ')
     const [options = '', path] = flags.split('^')
     const pointer = type.startsWith('*')
+    const property = this.#property(struct, name)
     return {
       name,
       type: this.#type(pointer ? type.slice(1) : type),
@@ -115,20 +134,20 @@ export class Types {
       omitEmpty: options.includes('e'),
       omitZero: options.includes('z'),
       inlinedFrom: path === undefined ? [] : path.split('.'),
-      default: this.#defaultOf(struct, name),
+      default: defaultOf(property),
+      patchStrategy: String(property?.['x-kubernetes-patch-strategy'] ?? ''),
+      patchMergeKey: String(property?.['x-kubernetes-patch-merge-key'] ?? ''),
     }
   }
 
-  /** Zero values stand in the OpenAPI documents too, but an absent field already means them. */
-  #defaultOf(struct: string, field: string): unknown {
+  #property(struct: string, field: string): JsonObject | undefined {
     const properties = this.definitions[struct]?.properties as { [name: string]: JsonObject } | undefined
-    const value = properties?.[field]?.default
-    return value === '' || value === 0 || value === false || value === null ? undefined : value
+    return properties?.[field]
   }
 
   #type(type: string): GoType {
     const goName = printGoType(type)
-    const underlying = this.#load().named[type] ?? type
+    const underlying = loadSchemas().named[type] ?? type
     const scalar = scalars.get(underlying)
     if (scalar) return { tag: scalar, goName }
     const container = /^(?:(\[\])|map\[[\w.]+\])(\*?)(.*)$/.exec(underlying)
@@ -139,6 +158,9 @@ export class Types {
 }
 
 /** OpenAPI definitions for whoever resolves the references in a resource's `openapi`: applying, patching, documents. */
-export function builtinDefinitions(): { readonly [name: string]: JsonObject } {
-  return new Types().definitions
+function builtinDefinitions(): { readonly [name: string]: JsonObject } {
+  return loadSchemas().definitions
 }
+
+/** How the fields of built-in types are owned, and those of metadata, which all objects have. */
+export const builtinFieldTypes: FieldTypes = new FieldTypes(builtinDefinitions)

@@ -7,6 +7,7 @@ import { crdKeepers, crdResources } from '../crds/resources.ts'
 import { crdStatus, instancesStatus } from '../crds/status.ts'
 import { type Change, parseStored, type Stored } from '../storage/stored.ts'
 import { updateObject } from '../verbs/change.ts'
+import { serverManager } from '../verbs/owning.ts'
 import { deleteObject } from '../verbs/remove.ts'
 import { FollowUp } from './follow-up.ts'
 import { plainDeletion } from './garbage.ts'
@@ -107,7 +108,7 @@ export class CrdKeeper {
   #update(name: string, part: '' | 'status', change: (object: KubeObject) => KubeObject): void {
     const current = this.#parts.store.collection(collection).get(name)
     if (current === undefined) return
-    updateObject(this.#parts, crdDefinitionResource, current, { change, part, dryRun: false })
+    updateObject(this.#parts, crdDefinitionResource, current, { change, part, dryRun: false, manager: serverManager })
   }
 }
 

@@ -1,6 +1,7 @@
 /** Events live for an hour after they were last written. The old go when new ones come: no timer, and no heap of them. */
+import type { KubeObject } from '../../kube/objects.ts'
 import type { Parts } from '../call.ts'
-import type { Change } from '../storage/stored.ts'
+import { type Change, parseStored, type Stored } from '../storage/stored.ts'
 import { FollowUp } from './follow-up.ts'
 
 const collection = 'events'
@@ -18,19 +19,43 @@ export class EventExpirer {
     parts.store.subscribe(collection, (change) => this.#hear(change))
   }
 
-  #hear({ type, current }: Change): void {
+  #hear({ type, current, version }: Change): void {
     if (type === 'DELETED') return
-    this.#written.push({ key: current.key, version: current.version, time: this.#parts.clock.now() })
-    if (this.#written[0]!.time + lifetimeMs <= this.#parts.clock.now()) this.#sweep.add('sweep')
+    const now = this.#parts.clock.now()
+    const isNews = version > 0
+    this.#written.push({ key: current.key, version: current.version, time: isNews ? now : lastTimeOf(current, now) })
+    // What is told of again comes in any order.
+    if (!isNews || this.#written[0]!.time + lifetimeMs <= now) this.#sweep.add('sweep')
   }
 
   #expire(): void {
+    this.#written.sort((one, other) => one.time - other.time)
     const limit = this.#parts.clock.now() - lifetimeMs
-    const kept = this.#written.findIndex(({ time }) => time > limit)
-    const expired = this.#written.splice(0, kept < 0 ? this.#written.length : kept)
-    for (const { key, version } of expired) {
-      const current = this.#parts.store.collection(collection).get(key)
-      if (current?.version === version) this.#parts.store.remove(current)
+    let count = 0
+    try {
+      for (const { key, version, time } of this.#written) {
+        if (time > limit) break
+        const current = this.#parts.store.collection(collection).get(key)
+        if (current?.version === version) this.#parts.store.remove(current)
+        count += 1
+      }
+    } finally {
+      // What the store has refused has its turn the next time.
+      this.#written.splice(0, count)
     }
   }
+}
+
+/** When an event of an earlier life of the server was written, as far as it says so itself. */
+function lastTimeOf(stored: Stored, now: number): number {
+  const { metadata, ...event } = parseStored(stored) as KubeObject & EventTimes
+  const times = [metadata.creationTimestamp, event.lastTimestamp, event.eventTime, event.series?.lastObservedTime]
+  const known = times.map((time) => Date.parse(time ?? '')).filter((time) => time <= now)
+  return Math.max(0, ...known)
+}
+
+interface EventTimes {
+  readonly lastTimestamp?: string
+  readonly eventTime?: string
+  readonly series?: { readonly lastObservedTime?: string }
 }

@@ -4,21 +4,22 @@
  * later, as the real controllers do: the webhook may have been out of reach.
  */
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
-import type { User } from '../authentication.ts'
 import type { Call, Parts } from '../call.ts'
+import type { User } from '../identity/authentication.ts'
 import type { DeleteOptions } from '../options.ts'
 import type { ServedResource } from '../resource.ts'
 import { StatusError } from '../status.ts'
 import type { Stored } from '../storage/stored.ts'
 import { updateObject } from '../verbs/change.ts'
+import { controllerManager } from '../verbs/owning.ts'
 import { deleteObject } from '../verbs/remove.ts'
 import { deleteReviewed, updateReviewed } from '../verbs/reviewed.ts'
 import { toDeleteOptions, toWriteOptions } from '../webhooks/options.ts'
 import { createReviewer, type RequestAttributes } from '../webhooks/reviewer.ts'
+import { callAs, noQuery, serviceAccount } from './call-as.ts'
 
 const firstDelayMs = 5
 const longestDelayMs = 1_000_000
-const noQuery = new URLSearchParams()
 
 type Change = (object: KubeObject) => KubeObject
 
@@ -42,7 +43,7 @@ export class Hand {
   }
 
   update(resource: ServedResource, current: Stored, change: Change): void {
-    const update = { change: ifStill(current, change), part: '' as const, dryRun: false }
+    const update = { change: ifStill(current, change), part: '' as const, dryRun: false, manager: controllerManager }
     const call = this.#callFor(resource, current)
     const reviewer =
       call && createReviewer(call, () => request('UPDATE', current, toWriteOptions('UpdateOptions', noQuery)))
@@ -58,22 +59,8 @@ export class Hand {
   }
 
   /** Undefined where there are no webhooks at all. */
-  #callFor(resource: ServedResource, { namespace, name }: Stored): Call | undefined {
-    if (this.#parts.hooks.isEmpty) return undefined
-    const { group, version, plural } = resource
-    return {
-      ...this.#parts,
-      resource,
-      path: { group, version, plural, namespace, name, subresource: '', isWatchPath: false },
-      query: noQuery,
-      headers: {},
-      body: '',
-      sent: '',
-      user: this.#user,
-      warnings: [],
-      signal: this.#parts.closing,
-      readAt: undefined,
-    }
+  #callFor(resource: ServedResource, current: Stored): Call | undefined {
+    return this.#parts.hooks.isEmpty ? undefined : callAs(this.#parts, this.#user, resource, current)
   }
 
   #agree(current: Stored, write: () => Promise<unknown>): void {
@@ -112,11 +99,4 @@ function request(operation: 'UPDATE' | 'DELETE', { name }: Stored, options: Json
 /** What was decided about one state is not done to another: that one is looked at again. */
 function ifStill({ version }: Stored, change: Change): Change {
   return (object) => (object.metadata.resourceVersion === String(version) ? change(object) : object)
-}
-
-function serviceAccount(name: string): User {
-  return {
-    username: `system:serviceaccount:kube-system:${name}`,
-    groups: ['system:serviceaccounts', 'system:serviceaccounts:kube-system', 'system:authenticated'],
-  }
 }

@@ -5,6 +5,7 @@ import type { Parts } from '../call.ts'
 import type { ServedResource } from '../resource.ts'
 import { type Change, parseStored, type Stored } from '../storage/stored.ts'
 import { updateObject } from '../verbs/change.ts'
+import { controllerManager } from '../verbs/owning.ts'
 import { timestamp } from '../verbs/write.ts'
 import { FollowUp } from './follow-up.ts'
 import { plainDeletion } from './garbage.ts'
@@ -96,7 +97,7 @@ export class NamespaceTerminator {
     const resource = this.#parts.registry.storageOf(collection)
     const current = this.#parts.store.collection(collection).get(name)
     if (resource === undefined || current === undefined) return
-    updateObject(this.#parts, resource, current, { change, part, dryRun: false })
+    updateObject(this.#parts, resource, current, { change, part, dryRun: false, manager: controllerManager })
   }
 }
 

@@ -1,8 +1,12 @@
 /** CustomResourceDefinitions themselves, as a resource of the server like any other. */
 import type { KubeObject } from '../../kube/objects.ts'
 import { isDeepEqual } from '../../util/equality.ts'
+import { builtinFieldTypes, Types } from '../builtins/types.ts'
 import { subdomainNameProblems } from '../names.ts'
+import { toFieldSet } from '../ownership/field-set.ts'
+import { createOwnership } from '../ownership/ownership.ts'
 import type { Column, Decoded, ServedResource, Strategy } from '../resource.ts'
+import { applyStrategic } from '../strategic/apply.ts'
 import { nameColumn } from '../tables/columns.ts'
 import { descriptions } from '../tables/headers.generated.ts'
 import { decodeCrd } from './decode.ts'
@@ -46,6 +50,9 @@ const strategy: Strategy = {
     applyCrdDefaults(asCrd(decoded.object))
     return decoded
   },
+  mergeStrategically: (current, patch) => {
+    return applyStrategic(new Types(), 'apiextensions.v1.CustomResourceDefinition', current, patch)
+  },
   nameProblems: subdomainNameProblems,
   prepareForCreate(object) {
     const crd = asCrd(object)
@@ -78,6 +85,8 @@ const strategy: Strategy = {
   validateStatusUpdate: validateCrdStatusUpdate,
 }
 
+const type = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' }
+
 export const crdDefinitionResource: ServedResource = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
@@ -101,5 +110,13 @@ export const crdDefinitionResource: ServedResource = {
   collection: 'customresourcedefinitions.apiextensions.k8s.io',
   omitsTypeInLists: true,
   strategy,
+  fields: {
+    ownership: createOwnership({
+      apiVersion: type.apiVersion,
+      type: () => builtinFieldTypes.named('apiextensions.v1.CustomResourceDefinition'),
+      resets: (subresource) => toFieldSet([subresource === 'status' ? 'f:spec' : 'f:status']),
+    }),
+    blank: { ...decodeCrd({ ...type, metadata: {} }).object, status: emptyStatus() },
+  },
   columns: [nameColumn, createdAtColumn],
 }

@@ -12,12 +12,18 @@ export interface FieldPathOptions {
 }
 
 export type FoundField =
-  | { readonly names: readonly string[]; readonly schema: JsonSchema | undefined }
+  | {
+      readonly names: readonly string[]
+      readonly schema: JsonSchema | undefined
+      /** As messages write it: `spec.labels[app]`, with brackets where the name is a key of a map. */
+      readonly path: string
+    }
   | { readonly problem: string }
 
 export function findField(path: string, root: JsonSchema, { allowBrackets = true }: FieldPathOptions = {}): FoundField {
   const tokens = tokenize(path)
   const names: string[] = []
+  let written = ''
   let schema: JsonSchema | undefined = root
   while (tokens.length > 0) {
     const opening = tokens.shift()!
@@ -28,6 +34,7 @@ export function findField(path: string, root: JsonSchema, { allowBrackets = true
     if (typeof name !== 'string') return name
     const child: JsonSchema | true | undefined = schema && childOf(schema, name)
     if (child === undefined) return { problem: 'does not refer to a valid field' }
+    written += schema?.properties ? `${written === '' ? '' : '.'}${name}` : `[${name}]`
     schema = child === true ? undefined : child
     names.push(name)
     if (opening === '[') {
@@ -36,7 +43,7 @@ export function findField(path: string, root: JsonSchema, { allowBrackets = true
       if (closing !== ']') return { problem: `expected ] but got ${closing}` }
     }
   }
-  return { names, schema }
+  return { names, schema, path: written }
 }
 
 /** The delimiters and what is between them; a text in single quotes is one token. */

@@ -179,7 +179,7 @@ function printDependency(value: JsonSchema | string[]): string {
   ])
 }
 
-function printRule(rule: NonNullable<JsonSchema['x-kubernetes-validations']>[number]): string {
+export function printRule(rule: NonNullable<JsonSchema['x-kubernetes-validations']>[number]): string {
   return print([
     ['Rule', goJson(rule.rule)],
     ['Message', goJson(rule.message ?? '')],

@@ -1,6 +1,6 @@
 /**
  * What a schema in a CRD may say and what not, field by field: the real server's rules beyond being structural. Rules in CEL
- * are looked at from outside only: they have to be there, but nobody compiles them yet. Called by validate-schema.ts.
+ * are looked at from outside only; compiling them is rule-checks.ts. Called by validate-schema.ts.
  */
 
 import { isPlainObject } from '../../util/json.ts'

@@ -2,8 +2,12 @@
 
 import { compareKubeVersions } from '../../kube/kube-versions.ts'
 import { formatGroupVersion, type JsonObject, type KubeObject } from '../../kube/objects.ts'
+import { builtinFieldTypes } from '../builtins/types.ts'
 import type { Parts } from '../call.ts'
-import type { ScalePaths, ServedResource, Subresource } from '../resource.ts'
+import { type FieldSet, toFieldSet } from '../ownership/field-set.ts'
+import type { FieldType } from '../ownership/field-types.ts'
+import { createOwnership } from '../ownership/ownership.ts'
+import type { OwnedFields, ScalePaths, ServedResource, Subresource } from '../resource.ts'
 import { applyDefaults } from '../schema/default.ts'
 import { compileSchema, type SchemaNode } from '../schema/structural.ts'
 import { compileColumns } from '../tables/columns.ts'
@@ -90,6 +94,10 @@ function createResource(
       selectable: selectableOf(version),
       isStorage,
     }),
+    fields: {
+      ownership: ownershipOf(crd, compiled),
+      blank: { apiVersion: formatGroupVersion(spec.group, version.name), kind: names.kind, metadata: {} },
+    },
     columns: compileColumns(version.additionalPrinterColumns ?? []),
     ...(warning === undefined ? {} : { warning }),
     ...(version.schema?.openAPIV3Schema ? { openapi: version.schema.openAPIV3Schema as JsonObject } : {}),
@@ -132,6 +140,35 @@ function deprecationWarning({ spec }: CustomResourceDefinition, version: CrdVers
     .sort((left, right) => compareKubeVersions(right, left))[0]
   const warning = `${name(version.name)} is deprecated`
   return better === undefined ? warning : `${warning}; use ${name(better)}`
+}
+
+const specAndMetadata = toFieldSet(['f:metadata'], ['f:spec'])
+const statusFields = toFieldSet(['f:status'])
+
+function ownershipOf(crd: CustomResourceDefinition, { version }: Compiled): OwnedFields['ownership'] {
+  const { group } = crd.spec
+  const versions = crd.spec.versions ?? []
+  const types = new Map<string, FieldType>()
+  const typeOf = ({ name, schema }: CrdVersion): FieldType => {
+    const known = types.get(name) ?? builtinFieldTypes.custom(schema?.openAPIV3Schema as JsonObject | undefined)
+    types.set(name, known)
+    return known
+  }
+  const resetsOf = ({ subresources }: CrdVersion, subresource: string): FieldSet | undefined => {
+    if (subresources?.status === undefined) return undefined
+    return subresource === 'status' ? specAndMetadata : statusFields
+  }
+  return createOwnership({
+    apiVersion: formatGroupVersion(group, version.name),
+    type: () => typeOf(version),
+    resets: (subresource) => resetsOf(version, subresource),
+    inVersion(apiVersion, subresource) {
+      const other = versions.find(({ name }) => formatGroupVersion(group, name) === apiVersion)
+      // The real server knows of the resets of other versions only where a status is written.
+      const resets = other && subresource === 'status' ? resetsOf(other, subresource) : undefined
+      return other && { type: typeOf(other), resets }
+    },
+  })
 }
 
 interface Versions {

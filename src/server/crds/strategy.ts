@@ -5,6 +5,7 @@
 import { formatGroupVersion, type Json, type JsonObject, type KubeObject } from '../../kube/objects.ts'
 import { cloneJson, isDeepEqual } from '../../util/equality.ts'
 import { getOwn, isPlainObject, setOwn } from '../../util/json.ts'
+import { celEngine } from '../cel/lazy.ts'
 import { type FieldError, formatFieldError, invalid } from '../field-errors.ts'
 import { finalizerWarnings } from '../metadata.ts'
 import { subdomainNameProblems } from '../names.ts'
@@ -31,9 +32,36 @@ export interface CustomStrategyOptions {
   readonly isStorage: boolean
 }
 
+interface RuleChange {
+  readonly old?: KubeObject
+  readonly warnings?: string[] | undefined
+}
+
+const blocking: ReadonlySet<FieldError['type']> = new Set([
+  'FieldValueNotSupported',
+  'FieldValueRequired',
+  'FieldValueTooLong',
+  'FieldValueTooMany',
+  'FieldValueTypeInvalid',
+])
+const notChecked: FieldError = invalid(
+  '<nil>',
+  null,
+  'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation',
+)
+
 export function createCustomStrategy(options: CustomStrategyOptions): Strategy {
   const { schema, hasStatus, scale, selectable } = options
   const status = schema.properties.get('status')
+  const rules = schema.needs.rules ? celEngine().createRuleValidator(schema) : undefined
+  /** Rules are evaluated only where nothing else is wrong that they could stumble over. */
+  const withRules = (errors: FieldError[], object: KubeObject, change: RuleChange = {}): FieldError[] => {
+    if (!rules) return errors
+    if (errors.some(({ type }) => blocking.has(type))) return [...errors, notChecked]
+    const { old, warnings } = change
+    const options = { ...(old ? { old: asJson(old) } : {}), ...(warnings ? { warnings } : {}) }
+    return [...errors, ...rules.validate(asJson(object), options)]
+  }
   const validateContent = (object: KubeObject, old?: KubeObject): FieldError[] => [
     ...validateValue(schema, asJson(object), old === undefined ? {} : { old: asJson(old) }),
     ...(scale ? [...validateScaleSpec(object, scale), ...validateScaleStatus(object, scale)] : []),
@@ -56,22 +84,24 @@ export function createCustomStrategy(options: CustomStrategyOptions): Strategy {
     validate(object) {
       const json = asJson(object)
       const typeErrors = validateType(object, options)
-      return [
+      const errors = [
         ...(typeErrors.length > 0 ? typeErrors : validateContent(object)),
         ...validateEmbedded(json, schema),
         ...validateListTypes(schema, json),
       ]
+      return withRules(errors, object)
     },
-    validateUpdate(object, old) {
+    validateUpdate(object, old, warnings) {
       const json = asJson(object)
       const typeErrors = validateType(object, options)
-      return [
+      const errors = [
         ...(typeErrors.length > 0 ? typeErrors : validateContent(object, old)),
         ...validateEmbedded(json, schema),
         ...validateNewListTypes(schema, json, asJson(old)),
       ]
+      return withRules(errors, object, { old, warnings })
     },
-    validateStatusUpdate(object, old) {
+    validateStatusUpdate(object, old, warnings) {
       const json = asJson(object)
       const value = getOwn(json, 'status')
       const oldStatus = getOwn(asJson(old), 'status')
@@ -81,7 +111,8 @@ export function createCustomStrategy(options: CustomStrategyOptions): Strategy {
         errors.push(...validateValue(status, value, { prefix: 'status', ...ratchet }))
       }
       if (scale) errors.push(...validateScaleStatus(object, scale))
-      return [...errors, ...validateNewListTypes(schema, json, asJson(old))]
+      errors.push(...validateNewListTypes(schema, json, asJson(old)))
+      return withRules(errors, object, { old, warnings })
     },
     warnings: (object, old) => finalizerWarnings(object.metadata, old?.metadata),
     selectableFieldNames: [...selectable.keys()],
@@ -115,12 +146,13 @@ export function coerce(
   body: KubeObject,
   { schema, kind, version }: Pick<CustomStrategyOptions, 'schema' | 'kind' | 'version'>,
 ): { object: KubeObject; dropped: string[] } {
-  const object = cloneJson(asJson(body))
+  const { metadata, ...rest } = asJson(body)
+  const object = cloneJson(rest) as JsonObject
+  // In its place, for who looks at where fields stand; but out of reach of what the schema may say about it.
+  if (metadata !== undefined) object['metadata'] = {}
   const dropped = pruneObject(object, schema)
-  const metadata = object['metadata']
   dropNulls(object, schema)
-  // Where the schema mentions metadata, a null in it could have gone.
-  if (metadata !== undefined) object['metadata'] = metadata
+  if (metadata !== undefined) object['metadata'] = { ...(metadata as JsonObject) }
   const coerced = coerceEmbedded(object, schema, '')
   if ('error' in coerced) {
     const reason = formatFieldError(coerced.error)

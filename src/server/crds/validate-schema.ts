@@ -1,9 +1,11 @@
 /** Validates the schema of a CRD, or of one of its versions, with all the rules there are for schemas. */
 import { type FieldError, forbidden, invalid } from '../field-errors.ts'
+import type { JsonSchema } from '../schema/structural.ts'
 import { findUnsupported } from './completeness.ts'
 import type { CrdSchema } from './definition.ts'
 import { printSchema, setFields } from './go-print.ts'
 import { validateOpenApi } from './openapi.ts'
+import { checkRules } from './rule-checks.ts'
 import { validateSchemaDefaults } from './schema-defaults.ts'
 import { validateStructural } from './structural.ts'
 
@@ -33,7 +35,17 @@ const allowedAtRoot: readonly string[] = [
   'XValidations',
 ]
 
-export function validateSchema(schema: CrdSchema | undefined, hasStatus: boolean, path: string): FieldError[] {
+export interface SchemaOptions {
+  readonly hasStatus: boolean
+  /** On an update: whether it was the same before. */
+  readonly isUnchanged: boolean
+}
+
+export function validateSchema(
+  schema: CrdSchema | undefined,
+  { hasStatus, isUnchanged }: SchemaOptions,
+  path: string,
+): FieldError[] {
   const root = schema?.openAPIV3Schema
   if (!root) return []
   const field = `${path}.openAPIV3Schema`
@@ -41,14 +53,19 @@ export function validateSchema(schema: CrdSchema | undefined, hasStatus: boolean
   if (hasStatus) errors.push(...validateRootFields(root, field))
   if (root.nullable) errors.push(forbidden(`${field}.nullable`, 'nullable cannot be true at the root'))
   const unsupported = findUnsupported(root)
-  if (unsupported === undefined) {
-    const structural = validateStructural(field, root)
-    errors.push(...(structural.length > 0 ? structural : validateSchemaDefaults(root, field)))
-  }
-  errors.push(...validateOpenApi(root, field))
+  const structural = unsupported === undefined ? validateStructure(root, field) : []
+  const schemaErrors = validateOpenApi(root, field)
+  const isStructural = unsupported === undefined && structural.length === 0
+  const rules = isStructural ? checkRules(root, field, { schemaErrors, isUnchanged }) : []
+  errors.push(...structural, ...schemaErrors, ...rules)
   // Said only if nothing said it better.
   if (errors.length === 0 && unsupported !== undefined) errors.push(invalid(field, '', unsupported))
   return errors
+}
+
+function validateStructure(root: JsonSchema, field: string): FieldError[] {
+  const errors = validateStructural(field, root)
+  return errors.length > 0 ? errors : validateSchemaDefaults(root, field)
 }
 
 function validateRootFields(root: NonNullable<CrdSchema['openAPIV3Schema']>, field: string): FieldError[] {

@@ -3,6 +3,7 @@
  * kinds alike elsewhere; here only the name, which has to be made of the plural and the group.
  */
 import type { KubeObject } from '../../kube/objects.ts'
+import { isDeepEqual } from '../../util/equality.ts'
 import { type FieldError, invalid, notSupported, required } from '../field-errors.ts'
 import { label1035Problems, subdomainProblems } from '../names.ts'
 import { validateApproval } from './approval.ts'
@@ -35,7 +36,7 @@ export function validateCrd(object: KubeObject): FieldError[] {
   return [
     ...errors,
     // Not established yet: its certificates are not looked at.
-    ...validateSpec(spec, true),
+    ...validateSpec(spec, undefined, true),
     ...validateStatus(crd),
     ...validateStoredVersions(crd),
     ...validateApproval(crd, undefined),
@@ -47,7 +48,7 @@ export function validateCrdUpdate(object: KubeObject, oldObject: KubeObject): Fi
   const crd = object as CustomResourceDefinition
   const old = oldObject as CustomResourceDefinition
   return [
-    ...validateSpec(crd.spec, mayHaveInvalidCaBundle(old)),
+    ...validateSpec(crd.spec, old.spec, mayHaveInvalidCaBundle(old)),
     ...validateImmutable(crd, old),
     ...validateStatus(crd),
     ...validateStoredVersions(crd),
@@ -80,18 +81,22 @@ function validateImmutable({ spec }: CustomResourceDefinition, old: CustomResour
   return errors
 }
 
-function validateSpec(spec: CrdSpec, allowInvalidCaBundle: boolean): FieldError[] {
+function validateSpec(spec: CrdSpec, old: CrdSpec | undefined, allowInvalidCaBundle: boolean): FieldError[] {
   const internal = toInternal(spec)
+  const isUnchanged = (name: string): boolean => hasSameSchema(spec, old, name)
   return [
     ...validateGroup(spec.group),
     ...validateScope(spec.scope),
     ...validateSchemasPresent(internal),
     ...validateDefaultsAllowed(spec),
-    ...internal.versions.flatMap((version, index) => validateVersion(version, internal, `spec.versions[${index}]`)),
+    ...internal.versions.flatMap((version, index) => {
+      const path = `spec.versions[${index}]`
+      return validateVersion(version, internal, { path, isUnchanged: isUnchanged(version.name) })
+    }),
     ...validateVersionSet(internal.versions, spec.versions === null),
     ...validateRequiredNames(spec.names),
     ...validateNames(spec.names, 'spec.names'),
-    ...validateTop(internal),
+    ...validateTop(internal, isUnchanged(spec.versions?.[0]?.name ?? '')),
     ...(spec.conversion && spec.conversion.strategy !== 'None' && spec.preserveUnknownFields
       ? [
           invalid(
@@ -134,14 +139,24 @@ function validateDefaultsAllowed({ versions, preserveUnknownFields }: CrdSpec): 
   return [invalid('spec.preserveUnknownFields', true, 'must be false in order to use defaults in the schema')]
 }
 
-function validateVersion(version: CrdVersion, internal: InternalSpec, path: string): FieldError[] {
+/** A rule that is too dear by now is not refused where it was accepted once. */
+function hasSameSchema(spec: CrdSpec, old: CrdSpec | undefined, name: string): boolean {
+  const schemaOf = (one: CrdSpec | undefined) => one?.versions?.find((version) => version.name === name)?.schema
+  return old !== undefined && isDeepEqual(schemaOf(spec), schemaOf(old))
+}
+
+function validateVersion(
+  version: CrdVersion,
+  internal: InternalSpec,
+  { path, isUnchanged }: { readonly path: string; readonly isUnchanged: boolean },
+): FieldError[] {
   const { name, schema, subresources, additionalPrinterColumns = [], selectableFields = [] } = version
   const problems = label1035Problems(name)
   const hasStatus = (subresources ?? internal.subresources)?.status !== undefined
   const errors = problems.length === 0 ? [] : [invalid(`${path}.name`, name, problems.join(','))]
   errors.push(
     ...validateDeprecation(version, `${path}.deprecationWarning`),
-    ...validateSchema(schema, hasStatus, `${path}.schema`),
+    ...validateSchema(schema, { hasStatus, isUnchanged }, `${path}.schema`),
     ...validateSubresources(subresources, `${path}.subresources`),
     ...additionalPrinterColumns.flatMap((column, index) => {
       return validateColumn(column, `${path}.additionalPrinterColumns[${index}]`)
@@ -203,11 +218,11 @@ function validateNames(names: CrdNames, path: string): FieldError[] {
 }
 
 /** What all versions have in common. */
-function validateTop(internal: InternalSpec): FieldError[] {
+function validateTop(internal: InternalSpec, isUnchanged: boolean): FieldError[] {
   const { validation, subresources, additionalPrinterColumns, selectableFields, versions } = internal
   const hasStatus = [subresources, ...versions.map((version) => version.subresources)].some((one) => one?.status)
   const errors = [
-    ...validateSchema(validation, hasStatus, 'spec.validation'),
+    ...validateSchema(validation, { hasStatus, isUnchanged }, 'spec.validation'),
     ...validateSubresources(subresources, 'spec.subresources'),
     ...additionalPrinterColumns.flatMap((column, index) => {
       return validateColumn(column, `spec.additionalPrinterColumns[${index}]`)

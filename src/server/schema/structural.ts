@@ -9,7 +9,7 @@ import { isPlainObject } from '../../util/json.ts'
 import { type FormatCheck, findFormat, isSupportedFormat } from './formats.ts'
 import { compilePattern } from './patterns.ts'
 
-/** A rule in CEL. Kept with the schema, evaluated by nobody yet. */
+/** A rule in CEL. Evaluated by cel/rule-validator.ts. */
 export interface ValidationRule {
   rule: string
   message?: string
@@ -96,6 +96,7 @@ interface Needs {
   readonly defaults: boolean
   readonly embedded: boolean
   readonly listTypes: boolean
+  readonly rules: boolean
 }
 
 export interface SchemaNode {
@@ -212,5 +213,6 @@ function needsOf(schema: JsonSchema, children: readonly SchemaNode[]): Needs {
     defaults: (schema.default ?? undefined) !== undefined || children.some(({ needs }) => needs.defaults),
     embedded: (schema['x-kubernetes-embedded-resource'] ?? false) || children.some(({ needs }) => needs.embedded),
     listTypes: listType === 'set' || listType === 'map' || children.some(({ needs }) => needs.listTypes),
+    rules: (schema['x-kubernetes-validations'] ?? []).length > 0 || children.some(({ needs }) => needs.rules),
   }
 }

@@ -20,12 +20,13 @@ export function isDateTime(text: string): boolean {
   return match !== null && match[1]! <= '23' && match[2]! <= '59' && match[3]! <= '59'
 }
 
-const goDuration = /^[-+]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/
+// Each digit has one place: a long text without a unit would else be read in as many ways as it has digits.
+const goDuration = /^[-+]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/
 const wordUnits = /^(?:ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/i
 
 /** As Go writes them (`1h30m`), or in words, of which one has to be known and the rest may be anything: `2 days`. */
 export function isDuration(text: string): boolean {
   if (goDuration.test(text)) return true
-  for (const [, , unit] of text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g)) if (wordUnits.test(unit!)) return true
+  for (const [, unit] of text.matchAll(/(?<!\d)\d+\s*([A-Za-zµ]+)/g)) if (wordUnits.test(unit!)) return true
   return false
 }

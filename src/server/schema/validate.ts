@@ -1,7 +1,7 @@
 /**
  * Checks a value against its schema, as kube-openapi does for the real server: every check that applies to the value is
  * made, in its order, whether or not the ones before failed. Called by crds/resources.ts for objects and by
- * crds/defaults.ts for the defaults in schemas. Knows nothing of CEL rules.
+ * crds/defaults.ts for the defaults in schemas. Rules in CEL are cel/rule-validator.ts.
  */
 import type { Json, JsonObject } from '../../kube/objects.ts'
 import { isDeepEqual } from '../../util/equality.ts'
@@ -184,8 +184,18 @@ function checkField(node: SchemaNode, key: string, value: Json, path: string, pl
   return checkCorrelated(node, value, { path, violations: place.violations, correlation })
 }
 
+const texts = new WeakMap<readonly Json[], ReadonlySet<Json>>()
+
+function textsOf(allowed: readonly Json[]): ReadonlySet<Json> {
+  const known = texts.get(allowed) ?? new Set(allowed)
+  texts.set(allowed, known)
+  return known
+}
+
 /** A whole number of an enum also stands for what becomes it when its fraction is cut off, as Go converts numbers. */
 function isInEnum(allowed: readonly Json[], value: Json): boolean {
+  // Nearly all enums are of texts, and some lists are long.
+  if (typeof value === 'string') return textsOf(allowed).has(value)
   return allowed.some((one) => {
     if (typeof one === 'number' && typeof value === 'number' && Number.isInteger(one)) return one === Math.trunc(value)
     return one !== null && isDeepEqual(one, value)

@@ -9,6 +9,7 @@ import {
   invalid,
   notSupported,
   quote,
+  readableErrors,
   required,
   tooLong,
   tooMany,
@@ -19,6 +20,16 @@ export interface Violation {
   /** With the path in it: the same words twice are the same violation, reported once. */
   readonly message: string
   readonly error: FieldError
+}
+
+/** A long enum is described once, not for each value that is not in it. */
+const enums = new WeakMap<readonly Json[], { readonly list: string; readonly values: readonly string[] }>()
+
+function describeEnum(supported: readonly Json[]): { readonly list: string; readonly values: readonly string[] } {
+  const values = () => supported.map((one) => (typeof one === 'string' ? one : goJson(one)))
+  const known = enums.get(supported) ?? { list: goJson(supported), values: values() }
+  enums.set(supported, known)
+  return known
 }
 
 /** Collects the violations of one value, whose place in the object is `prefix`; all paths inside are relative to it. */
@@ -33,7 +44,11 @@ export class Violations {
   /** In the order found, without repetitions. */
   errors(): FieldError[] {
     const errors = new Map<string, FieldError>()
-    for (const { message, error } of this.found) if (!errors.has(message)) errors.set(message, error)
+    // Not all, where there are very many: as keys they would all be written out, each with the whole of its enum.
+    const told = new Set(readableErrors(this.found.map(({ error }) => error)))
+    for (const { message, error } of this.found) {
+      if (told.has(error) && !errors.has(message)) errors.set(message, error)
+    }
     return [...errors.values()]
   }
 
@@ -65,8 +80,8 @@ export class Violations {
   }
 
   enumFailed(path: string, value: Json, supported: readonly Json[]): void {
-    const values = supported.map((one) => (typeof one === 'string' ? one : goJson(one)))
-    this.#add(`${path} in body should be one of ${goJson(supported)}`, notSupported(this.#field(path), value, values))
+    const { list, values } = describeEnum(supported)
+    this.#add(`${path} in body should be one of ${list}`, notSupported(this.#field(path), value, values))
   }
 
   /** About the value as a whole: the real server reports these at no field. */

@@ -1,16 +1,16 @@
-/** All objects of one resource, by key, with their history. Reads as of now or of an earlier version. */
+/** All objects of one resource, with their history. Reads as of now or of an earlier version. */
+import { Bucket } from './bucket.ts'
 import { History, type HistoryLimits } from './history.ts'
 import type { Change, Stored } from './stored.ts'
 
 export class Collection {
   readonly name: string
   readonly history: History
-  readonly #objects = new Map<string, Stored>()
 
-  /** The keys in order; undefined while a key has come or gone since they were last sorted. */
-  #sorted: string[] | undefined = []
+  /** By namespace; '' for what is in none. A namespace stays here when its last object has gone. */
+  readonly #buckets = new Map<string, Bucket>()
 
-  /** The objects in the order of their keys, as long as nothing changes: a list in pages asks for them again and again. */
+  /** Everything in order, as long as nothing changes. */
   #listed: readonly Stored[] | undefined
 
   constructor(name: string, version: number, limits: HistoryLimits) {
@@ -19,22 +19,26 @@ export class Collection {
   }
 
   get size(): number {
-    return this.#objects.size
+    let size = 0
+    for (const bucket of this.#buckets.values()) size += bucket.size
+    return size
   }
 
   get(key: string): Stored | undefined {
-    return this.#objects.get(key)
+    const slash = key.indexOf('/')
+    if (slash < 0) return this.#buckets.get('')?.get(key)
+    return this.#buckets.get(key.slice(0, slash))?.get(key.slice(slash + 1))
+  }
+
+  *values(): Iterable<Stored> {
+    for (const bucket of this.#buckets.values()) yield* bucket.values()
   }
 
   /** In the order of keys, as the real server lists; only those in the namespace, or all for ''. */
   list(namespace: string): readonly Stored[] {
-    const keys = this.#keys()
-    this.#listed ??= keys.map((key) => this.#objects.get(key)!)
-    if (namespace === '') return this.#listed
-    // '0' is the character after '/': all keys of the namespace lie between the two.
-    const from = firstNotBelow(keys, `${namespace}/`)
-    const to = firstNotBelow(keys, `${namespace}0`)
-    return this.#listed.slice(from, to)
+    if (namespace !== '') return this.#buckets.get(namespace)?.list() ?? []
+    this.#listed ??= [...this.#buckets].sort(byKey).flatMap(([, bucket]) => bucket.list())
+    return this.#listed
   }
 
   /** One object as of an earlier version; 'forgotten' where that is no longer known. */
@@ -42,7 +46,7 @@ export class Collection {
     const later = this.history.since(version)
     if (later === undefined) return 'forgotten'
     const next = later.find((change) => change.current.key === key)
-    return next === undefined ? this.#objects.get(key) : next.previous
+    return next === undefined ? this.get(key) : next.previous
   }
 
   /** The list as of an earlier version; undefined where that is no longer known. */
@@ -57,36 +61,43 @@ export class Collection {
       if (change.previous === undefined) then.delete(change.current.key)
       else then.set(change.previous.key, change.previous)
     }
-    return [...then.values()].sort((one, other) => (one.key < other.key ? -1 : 1))
+    return [...then].sort(byKey).map(([, stored]) => stored)
   }
 
   /** To be called by the store alone, which gives out the versions. */
   apply(change: Change): void {
-    const { key } = change.current
-    if (change.type === 'DELETED') this.#objects.delete(key)
-    else this.#objects.set(key, change.current)
-    if (change.type !== 'MODIFIED') this.#sorted = undefined
+    const { type, current } = change
+    if (type === 'DELETED') this.#bucketOf(current).delete(current.name)
+    else this.#bucketOf(current).set(current)
     this.#listed = undefined
     this.history.add(change)
   }
 
-  #keys(): readonly string[] {
-    this.#sorted ??= [...this.#objects.keys()].sort(byCodeUnit)
-    return this.#sorted
+  /** Of the last change alone: it has turned out that it cannot be kept. */
+  undo(change: Change): void {
+    const { current, previous } = change
+    if (previous === undefined) this.#bucketOf(current).delete(current.name)
+    else this.#bucketOf(current).set(previous)
+    this.#listed = undefined
+    this.history.undo(change)
+  }
+
+  /** One that was there before the history begins. */
+  restore(stored: Stored): void {
+    this.#bucketOf(stored).set(stored)
+    this.#listed = undefined
+  }
+
+  #bucketOf({ namespace }: Stored): Bucket {
+    const known = this.#buckets.get(namespace)
+    if (known !== undefined) return known
+    const fresh = new Bucket()
+    this.#buckets.set(namespace, fresh)
+    return fresh
   }
 }
 
-function byCodeUnit(one: string, other: string): number {
-  return one < other ? -1 : 1
-}
-
-function firstNotBelow(keys: readonly string[], bound: string): number {
-  let low = 0
-  let high = keys.length
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (keys[middle]! < bound) low = middle + 1
-    else high = middle
-  }
-  return low
+/** Keys are compared as a whole: behind a namespace comes a slash, which is above the hyphen and the dot. */
+function byKey([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
+  return `${one}/` < `${other}/` ? -1 : 1
 }

@@ -11,6 +11,13 @@ export interface HistoryLimits {
   readonly characters: number
 }
 
+export function toLimits({
+  changes = 10_000,
+  characters = 64 * 1024 * 1024,
+}: Partial<HistoryLimits> = {}): HistoryLimits {
+  return { changes, characters }
+}
+
 export class History {
   /** In the order of versions, without gaps after `#floor`. */
   #changes: Change[] = []
@@ -37,6 +44,13 @@ export class History {
     this.#changes.push(change)
     this.#characters += superseded(change)
     if (this.#isOver()) this.#trim()
+  }
+
+  /** Takes back the last change. One that was so large that it is forgotten already has left nothing to take back. */
+  undo(change: Change): void {
+    if (this.#changes.at(-1) !== change) return
+    this.#changes.pop()
+    this.#characters -= superseded(change)
   }
 
   /** The changes after a version, oldest first; undefined where some of them are forgotten. */

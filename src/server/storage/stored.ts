@@ -1,5 +1,5 @@
 /** One version of one object, as the store keeps it: its text, and the few things that are looked at without reading the text. */
-import type { KubeObject } from '../../kube/objects.ts'
+import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import { parseJsonText, toJsonText } from '../../util/json-text.ts'
 
 export interface Stored {
@@ -19,20 +19,26 @@ export interface Stored {
   readonly isDeleting: boolean
   /** The uids of its owners; undefined for the many that have none. */
   readonly owners: readonly string[] | undefined
-  /** The rules it was written by. Readers of just these rules get the text as it is. */
-  readonly rules: object
+  /** The rules it was written by, or that were found to change nothing. Readers of just these get the text as it is. */
+  rules: object
   /** The state that this one differs from in nothing but its version; what was made of that one is good for this one. */
-  readonly origin?: Stored
+  readonly origin?: Stored | undefined
 }
 
 /** What happened to one object, in the words of a watch. */
 export interface Change {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
+  /** 0 where nothing has happened, and whoever follows is to look again. */
   readonly version: number
   /** For a deletion: the last state, under the version of the deletion. */
   readonly current: Stored
   readonly previous: Stored | undefined
+  /** For watches that see it leave while it lives: the state before, under this version. Made when first asked for. */
+  lastSeen?: Stored
 }
+
+/** In the place of rules: nobody has read the text yet by the rules that there are. */
+export const unread: object = {}
 
 export function keyOf(namespace: string, name: string): string {
   return namespace === '' ? name : `${namespace}/${name}`
@@ -40,29 +46,72 @@ export function keyOf(namespace: string, name: string): string {
 
 export function toStored(collection: string, object: KubeObject, version: number, rules: object): Stored {
   const { apiVersion, kind, metadata, ...rest } = object
-  const { name = '', namespace = '', uid = '', labels, ownerReferences } = metadata
   metadata.resourceVersion = String(version)
-  return {
-    collection,
-    key: keyOf(namespace, name),
-    namespace,
-    name,
-    uid,
-    version,
-    ...toText({ apiVersion, kind, metadata, ...rest }),
-    labels,
-    isDeleting: metadata.deletionTimestamp !== undefined,
-    owners: ownerReferences?.length ? ownerReferences.map((owner) => owner.uid) : undefined,
-    rules,
+  const { json, isExact } = toText({ apiVersion, kind, metadata, ...rest })
+  return new State({ collection, metadata, version, json, isExact, rules })
+}
+
+interface StateParts extends Pick<Stored, 'collection' | 'version' | 'json' | 'isExact' | 'rules' | 'origin'> {
+  readonly metadata: ObjectMeta
+}
+
+/** A class, for objects that are put together from others may each get a shape of its own, larger than all that is in them. */
+class State implements Stored {
+  readonly collection: string
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+  readonly version: number
+  readonly json: string
+  readonly isExact: boolean
+  readonly labels: Readonly<Record<string, string>> | undefined
+  readonly isDeleting: boolean
+  readonly owners: readonly string[] | undefined
+  rules: object
+  readonly origin: Stored | undefined
+
+  constructor({ collection, metadata, version, json, isExact, rules, origin }: StateParts) {
+    const { name = '', namespace = '', uid = '', labels, ownerReferences } = metadata
+    this.collection = collection
+    this.namespace = namespace
+    this.name = name
+    this.uid = uid
+    this.version = version
+    this.json = json
+    this.isExact = isExact
+    this.labels = labels
+    this.isDeleting = metadata.deletionTimestamp !== undefined
+    this.owners = ownerReferences?.length ? ownerReferences.map((owner) => owner.uid) : undefined
+    this.rules = rules
+    this.origin = origin
   }
+
+  get key(): string {
+    return keyOf(this.namespace, this.name)
+  }
+}
+
+/** From the text of an earlier life of the server. Who reads it finds out whether the rules still make the same of it. */
+export function restoreStored(collection: string, json: string, version: number, isExact: boolean): Stored {
+  const { metadata } = (isExact ? parseJsonText(json) : JSON.parse(json)) as KubeObject
+  return new State({ collection, metadata, version, json, isExact, rules: unread })
 }
 
 function toText(object: object): Pick<Stored, 'json' | 'isExact'> {
   try {
-    return { json: JSON.stringify(object), isExact: false }
+    return { json: inOnePiece(JSON.stringify(object)), isExact: false }
   } catch {
     return { json: toJsonText(object), isExact: true }
   }
+}
+
+/**
+ * A text that was just written is in pieces, which take half as much again, until somebody reads a character of it; then
+ * there is one piece, and the next collection of garbage leaves nothing else.
+ */
+function inOnePiece(text: string): string {
+  if (text.charCodeAt(0) !== 0x7b) throw new TypeError('Not the text of an object')
+  return text
 }
 
 /** A fresh copy: the caller may do with it what it likes. */
@@ -72,8 +121,11 @@ export function parseStored(stored: Stored): KubeObject {
 
 /** The same state under another version: what a watch shows of an object that is gone. */
 export function withVersion(stored: Stored, version: number): Stored {
-  const object = parseStored(stored)
-  return { ...toStored(stored.collection, object, version, stored.rules), origin: stored.origin ?? stored }
+  const { apiVersion, kind, metadata, ...rest } = parseStored(stored)
+  metadata.resourceVersion = String(version)
+  const { json, isExact } = toText({ apiVersion, kind, metadata, ...rest })
+  const { collection, rules, origin = stored } = stored
+  return new State({ collection, metadata, version, json, isExact, rules, origin })
 }
 
 const beforeApiVersion = '{"apiVersion":"'.length

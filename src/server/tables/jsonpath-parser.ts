@@ -3,6 +3,7 @@
  * It has quirks that CRDs in the wild rely on, so it is their grammar, not the RFC: `['a.b']` is two fields,
  * a dot in a name is written `\.`, a filter is `[?(left op right)]`.
  */
+import { trim } from '../../util/text.ts'
 import { unquote } from './unquote.ts'
 
 interface SliceBound {
@@ -136,7 +137,7 @@ class Parser {
     if (!this.#take(']')) throw new JsonPathError('unterminated array')
     const parts = text.split(',')
     if (parts.length > 1) {
-      return [{ type: 'union', paths: parts.map((part) => parseNested(`[${part.replace(/^ +| +$/g, '')}]`)) }]
+      return [{ type: 'union', paths: parts.map((part) => parseNested(`[${trim(part, ' ')}]`)) }]
     }
     const key = text.match(/^'([^']*)'$/)
     return key ? parseNested(`.${key[1]}`) : [parseSlice(text === '*' ? ':' : text)]

@@ -9,10 +9,12 @@ import { invalid } from '../field-errors.ts'
 import { validateMetadata, validateMetadataUpdate } from '../metadata.ts'
 import { pathSegmentNameProblems } from '../names.ts'
 import { parseVersion } from '../options.ts'
+import { keepTimes } from '../ownership/times.ts'
 import { presentObject } from '../present.ts'
 import type { ServedResource } from '../resource.ts'
-import { conflict, internalError, invalidObject, StatusError } from '../status.ts'
-import { parseStored, type Stored } from '../storage/stored.ts'
+import { conflict, internalError, invalidObject, noVersion, type StatusError } from '../status.ts'
+import { keyOf, parseStored, type Stored } from '../storage/stored.ts'
+import { ownUpdate } from './owning.ts'
 import {
   asStored,
   failIfInvalid,
@@ -34,11 +36,17 @@ export interface Update {
   readonly lens?: {
     show(object: KubeObject): KubeObject
     put(object: KubeObject, shown: KubeObject): KubeObject
+    /** Notes down whose the fields of what is shown are after a change. */
+    own(old: KubeObject, shown: KubeObject, manager: string): void
   }
+  /** Whether whoever asks for it may have what the change makes; throws where not. Controllers need not ask. */
+  readonly guard?: (wished: KubeObject, old: KubeObject) => void
   /** Whether `change` leaves alone what it is given, and the wished state shares nothing with it: then it gets no copy. */
   readonly isFresh?: boolean
   readonly part: Part
   readonly dryRun: boolean
+  /** In whose name; undefined where the wished state says itself who owns what. */
+  readonly manager: string | undefined
   /** A PUT that names a uid is for that one alone. */
   readonly uid?: string | undefined
   /** Where the client is told of what is accepted but should not be done. */
@@ -75,13 +83,22 @@ export interface Wish {
 /** With nothing wrong with it, and with what a client cannot change as it was. */
 function wishedState(parts: Parts, resource: ServedResource, current: Stored, update: Update): Wish {
   const old = presentObject(resource, current)
-  const object = changed(update, update.isFresh ? old : presentObject(resource, current))
+  const base = update.isFresh ? old : presentObject(resource, current)
+  const { change, lens } = update
+  const wished = change(lens === undefined ? base : lens.show(base))
+  own(parts, resource, { current, old, object: wished }, update)
+  const object = lens === undefined ? wished : lens.put(base, wished)
+  update.guard?.(object, old)
   checkIdentity(resource, current, update.uid)
   return settleWish(parts, resource, { current, old, object }, update)
 }
 
-function changed({ change, lens }: Update, object: KubeObject): KubeObject {
-  return lens === undefined ? change(object) : lens.put(object, change(lens.show(object)))
+/** Notes down whose the fields are that change; before webhooks and the rules of the kind change more. */
+export function own(parts: Parts, resource: ServedResource, { current, old, object }: Wish, update: Update): void {
+  const { manager, part, lens } = update
+  if (manager === undefined) return
+  if (lens === undefined) ownUpdate(parts, resource, { current, old, object }, { manager, subresource: part })
+  else lens.own(lens.show(old), object, manager)
 }
 
 /** What is wished for, made into what can be stored. Changes the object that it is given. */
@@ -93,11 +110,12 @@ export function settleWish(parts: Parts, resource: ServedResource, wish: Wish, u
     throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'")
   object.metadata.resourceVersion = old.metadata.resourceVersion!
   prepareUpdate(resource, object, old, update.part)
-  validateUpdate(parts, resource, { object, old }, update.part)
+  validateUpdate(parts, resource, { object, old }, update)
   update.warnings?.push(...(resource.strategy.warnings?.(object, old) ?? []))
   object.metadata.resourceVersion = old.metadata.resourceVersion!
   // Links of an object to itself are a thing of the past: nobody refuses them, nobody keeps them.
   if (!update.dryRun) delete object.metadata.selfLink
+  keepTimes(object, old)
   return { current, old, object }
 }
 
@@ -137,25 +155,32 @@ function isReadyToGo({ strategy }: ServedResource, object: KubeObject): boolean 
 }
 
 export function checkIdentity(resource: ServedResource, current: Stored, uid: string | undefined): void {
-  if (!uid || uid === current.uid) return
+  if (uid && uid !== current.uid) throw uidConflict(resource, current, { uid, found: current.uid })
+}
+
+/** An update for one object, where there is another of that name, or none. */
+export function uidConflict(
+  resource: ServedResource,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+  { uid, found }: { readonly uid: string; readonly found: string },
+): StatusError {
   const { group, plural, isCustom } = resource
-  const key = `/registry/${isCustom ? `${group}/` : ''}${plural}/${current.key}`
-  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.uid}`
-  throw conflict(
-    resource,
-    current.name,
-    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`,
-  )
+  const key = `/registry/${isCustom ? `${group}/` : ''}${plural}/${keyOf(namespace, name)}`
+  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${found}`
+  const message = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: ${why}`
+  return conflict(resource, name, message)
+}
+
+/** The version that an update names; 0 for none. */
+export function parsedVersion({ metadata: { resourceVersion = '' } }: KubeObject): number {
+  const version = parseVersion(resourceVersion)
+  if (version !== undefined) return version
+  throw noVersion(resourceVersion)
 }
 
 function checkVersion(resource: ServedResource, object: KubeObject, old: KubeObject): void {
   const { resourceVersion } = object.metadata
-  const version = parseVersion(resourceVersion ?? '')
-  if (version === undefined) {
-    // The real server means 400 here and says 500.
-    throw new StatusError(500, '', `strconv.ParseUint: parsing "${resourceVersion}": invalid syntax`)
-  }
-  if (version === 0) {
+  if (parsedVersion(object) === 0) {
     if (resource.strategy.allowsUnconditionalUpdate) return
     const error = invalid('metadata.resourceVersion', 0, 'must be specified for an update')
     throw invalidObject(resource.group, resource.plural, old.metadata.name!, [error])
@@ -183,7 +208,7 @@ function validateUpdate(
   parts: Parts,
   resource: ServedResource,
   change: { object: KubeObject; old: KubeObject },
-  part: Part,
+  { part, warnings }: Update,
 ): void {
   const { object, old } = change
   const { strategy, namespaced } = resource
@@ -195,6 +220,8 @@ function validateUpdate(
     ...(isOfAnotherType(resource, object)
       ? []
       : validateMetadataUpdate(metadata, old.metadata, metadataRules(resource))),
-    ...(part === 'status' ? strategy.validateStatusUpdate(object, old) : strategy.validateUpdate(object, old)),
+    ...(part === 'status'
+      ? strategy.validateStatusUpdate(object, old, warnings)
+      : strategy.validateUpdate(object, old, warnings)),
   ])
 }

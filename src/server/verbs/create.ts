@@ -1,5 +1,6 @@
 /** POST to a collection. */
 import { admitCreation } from '../admission.ts'
+import { refuseEscalation } from '../authorization/escalation.ts'
 import type { Answer, Call } from '../call.ts'
 import { decodeBody } from '../decode.ts'
 import { parseWriteOptions } from '../options.ts'
@@ -7,6 +8,7 @@ import { checkAcceptable, writtenAnswer } from '../representation.ts'
 import { toWriteOptions } from '../webhooks/options.ts'
 import { createReviewer } from '../webhooks/reviewer.ts'
 import { createObject } from './creation.ts'
+import { managerOf, ownCreation } from './owning.ts'
 import { dropDuplicateOwners, matchNamespace } from './place.ts'
 import { createReviewed } from './reviewed.ts'
 
@@ -17,15 +19,19 @@ export async function create(call: Call): Promise<Answer> {
   matchNamespace(call, object)
   dropDuplicateOwners(object, call.warnings)
   admitCreation(call, object)
+  // Only here: whoever creates by an update can create what is already on its way out, in the real server too.
+  delete object.metadata.deletionTimestamp
+  delete object.metadata.deletionGracePeriodSeconds
+  ownCreation(call, call.resource, object, managerOf(call))
   const reviewer = createReviewer(call, () => ({
     operation: 'CREATE',
     name: object.metadata.name ?? '',
     options: toWriteOptions('CreateOptions', call.query),
     dryRun,
   }))
-  const written =
-    reviewer === undefined && call.resource.converter === undefined
-      ? createObject(call, call.resource, object, dryRun, call.warnings)
-      : await createReviewed(call, object, { reviewer, dryRun })
-  return writtenAnswer(call, 201, written)
+  if (reviewer !== undefined || call.resource.converter !== undefined) {
+    return writtenAnswer(call, 201, await createReviewed(call, object, { reviewer, dryRun }))
+  }
+  refuseEscalation(call, object)
+  return writtenAnswer(call, 201, createObject(call, call.resource, object, dryRun, call.warnings))
 }

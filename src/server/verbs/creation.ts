@@ -104,8 +104,6 @@ export function prepareCreation(
 ): KubeObject {
   const object: KubeObject = { ...given, metadata: { ...given.metadata } }
   const { metadata } = object
-  delete metadata.deletionTimestamp
-  delete metadata.deletionGracePeriodSeconds
   delete metadata.selfLink
   delete metadata.resourceVersion
   metadata.uid = randomUUID()

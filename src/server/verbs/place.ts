@@ -1,6 +1,5 @@
 /** What is looked at in the metadata of an object before anything else: it must not contradict the path of the request. */
 import type { KubeObject, OwnerReference } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
 import type { Call } from '../call.ts'
 import { badRequest } from '../status.ts'
 
@@ -28,14 +27,16 @@ export function matchName({ path }: Call, { metadata }: KubeObject): void {
 export function dropDuplicateOwners(object: KubeObject, warnings: string[], isPatch = false): void {
   const owners = object.metadata.ownerReferences
   if (owners === undefined || owners.length < 2) return
-  const kept: OwnerReference[] = []
+  const kept = new Map<string, OwnerReference>()
   const dropped: string[] = []
   for (const owner of owners) {
-    if (kept.some((other) => isDeepEqual(other, owner))) dropped.push(owner.uid)
-    else kept.push(owner)
+    const { apiVersion, kind, name, uid, controller, blockOwnerDeletion } = owner
+    const key = JSON.stringify([apiVersion, kind, name, uid, controller, blockOwnerDeletion])
+    if (kept.has(key)) dropped.push(uid)
+    else kept.set(key, owner)
   }
   if (dropped.length === 0) return
-  object.metadata.ownerReferences = kept
+  object.metadata.ownerReferences = [...kept.values()]
   // Patched objects are looked at only once, after admission.
   const when = isPatch ? ' after mutating admission happens' : ''
   warnings.push(

@@ -7,15 +7,17 @@
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import { cloneJson } from '../../util/equality.ts'
 import { admitCreation } from '../admission.ts'
+import { refuseEscalation } from '../authorization/escalation.ts'
 import type { Call } from '../call.ts'
 import { generateName } from '../names.ts'
 import type { DeleteOptions } from '../options.ts'
+import { parseManagers } from '../ownership/managers.ts'
 import { presentObject } from '../present.ts'
 import type { ServedResource } from '../resource.ts'
 import { pathNotFound } from '../status.ts'
 import type { Stored } from '../storage/stored.ts'
 import type { Reviewer } from '../webhooks/reviewer.ts'
-import { checkIdentity, finishUpdate, settleWish, type Update, type Wish } from './change.ts'
+import { checkIdentity, finishUpdate, own, settleWish, type Update, type Wish } from './change.ts'
 import { commitConverted, deleteStored, finishConverted } from './converted.ts'
 import { commitCreation, generateAttempts, nameTaken, prepareCreation } from './creation.ts'
 import { dropDuplicateOwners, matchNamespace } from './place.ts'
@@ -26,7 +28,9 @@ export async function createReviewed(call: Call, given: KubeObject, reviewing: R
   const { resource, warnings } = call
   const { reviewer = nobody, dryRun } = reviewing
   const wished = await reviewer.mutate(withoutSystemFields(given))
+  keepOwners(call, wished, given)
   keepInPlace(call, wished)
+  refuseEscalation(call, wished)
   const { metadata } = wished
   const isGenerated = !metadata.name && !!metadata.generateName
   for (let attempt = 1; ; attempt += 1) {
@@ -76,9 +80,23 @@ async function finish(call: Call, wish: Wish, dryRun: boolean): Promise<Written 
 
 /** What the server gives an object is not there yet when mutating webhooks see it, whatever the client has sent. */
 function withoutSystemFields(given: KubeObject): KubeObject {
-  const { uid, creationTimestamp, deletionTimestamp, deletionGracePeriodSeconds, selfLink, ...metadata } =
-    given.metadata
+  const { uid, creationTimestamp, selfLink, ...metadata } = given.metadata
   return { ...given, metadata }
+}
+
+/** A webhook may change who owns what, but not to what makes no sense: then that is as it was, and the client is told. */
+function keepOwners({ warnings }: Call, object: KubeObject, before: KubeObject): void {
+  const { managedFields = [] } = object.metadata
+  if (managedFields === before.metadata.managedFields) return
+  try {
+    parseManagers(managedFields)
+  } catch (error) {
+    warnings.push(
+      `.metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission controller; please fix your requests: ${(error as Error).message}`,
+    )
+    if (before.metadata.managedFields === undefined) delete object.metadata.managedFields
+    else object.metadata.managedFields = before.metadata.managedFields
+  }
 }
 
 function keepInPlace(call: Call, object: KubeObject): void {
@@ -128,9 +146,12 @@ async function reviewWish(
   const [old, base] = [presentObject(resource, current), presentObject(resource, current)]
   // The body of a request is the same each time, and is changed on its way.
   const wished = copyOf(change(lens === undefined ? base : lens.show(base)))
+  own(call, resource, { current, old, object: wished }, update)
   const object = await reviewer.mutate(wished, lens === undefined ? old : lens.show(old))
+  keepOwners(call, object, wished)
   if (lens !== undefined) return { current, old, object: lens.put(base, object) }
   keepInPlace(call, object)
+  update.guard?.(object, old)
   return { current, old, object }
 }
 

@@ -1,55 +1,148 @@
 /** The scale subresource: replicas, read and written without knowing the kind. */
 
-import type { JsonObject, KubeObject } from '../../kube/objects.ts'
+import { formatGroupVersion, type JsonObject, type KubeObject } from '../../kube/objects.ts'
 import type { Json } from '../../util/json.ts'
+import { parseConfiguration } from '../apply-body.ts'
 import { parseBody } from '../body.ts'
+import { builtinFieldTypes } from '../builtins/types.ts'
 import type { Answer, Call } from '../call.ts'
 import { applyScale, type Scale, toScale } from '../crds/scale.ts'
 import { invalid } from '../field-errors.ts'
 import { parseWriteOptions } from '../options.ts'
+import { describe } from '../ownership/apply.ts'
+import { readManagers, writeManagers } from '../ownership/managers.ts'
+import { createOwnership } from '../ownership/ownership.ts'
+import { fromScaleManagers, type ReplicasPath, toReplicasPath, toScaleManagers } from '../ownership/scale.ts'
+import { trackWrite } from '../ownership/track.ts'
 import { applyPatchBody, parsePatchType } from '../patches.ts'
 import { presentObject, whenShown } from '../present.ts'
 import { objectAnswer } from '../representation.ts'
 import { labelSelectorFromObject } from '../selectors.ts'
-import { badRequest, invalidObject } from '../status.ts'
+import { badRequest, invalidObject, StatusError } from '../status.ts'
+import { builtinColumns } from '../tables/builtin-columns.ts'
+import { applyTo } from './apply.ts'
 import { read } from './get.ts'
+import { managerOf } from './owning.ts'
 import { applyUpdate } from './update.ts'
+import { timestamp } from './write.ts'
 
 export function getScale(call: Call): Answer | Promise<Answer> {
   const { resource } = call
   const stored = read(call)
-  const answer = () => objectAnswer(call, 200, scaleOf(call, presentObject(resource, stored), false))
+  const answer = () => scaleAnswer(call, presentObject(resource, stored))
   return whenShown(resource, [stored], answer)
 }
 
 export async function updateScale(call: Call): Promise<Answer> {
   const { dryRun } = parseWriteOptions(call.query, 'UpdateOptions')
-  const { value } = await parseBody(call, { apiVersion: 'autoscaling/v1', kind: 'Scale' })
-  return writeScale(call, () => checked(call, value), dryRun)
+  const { value } = await parseBody(call, scaleType)
+  return writeScale(call, () => checked(call, value), dryRun, managerOf(call))
 }
 
 export function patchScale(call: Call): Promise<Answer> {
   const contentType = call.headers['content-type'] ?? ''
-  const isCustom = call.resource.isCustom === true
-  parsePatchType(contentType, { isCustom })
+  const { isCustom = false, strategy } = call.resource
+  const type = parsePatchType(contentType, { isCustom })
+  if (type === 'apply') return applyToScale(call)
+  const mergeStrategically = strategy.mergeScaleStrategically
   const { dryRun, fieldValidation } = parseWriteOptions(call.query, 'PatchOptions', contentType)
   const change = (scale: Scale) =>
-    checked(call, applyPatchBody(contentType, call.body, scale, { isCustom, fieldValidation }).object)
-  return writeScale(call, change, dryRun)
+    checked(
+      call,
+      applyPatchBody(contentType, call.body, scale, { isCustom, mergeStrategically, fieldValidation }).object,
+    )
+  return writeScale(call, change, dryRun, managerOf(call))
 }
 
-async function writeScale(call: Call, change: (scale: Scale) => Scale, dryRun: boolean): Promise<Answer> {
+async function applyToScale(call: Call): Promise<Answer> {
+  const options = parseWriteOptions(call.query, 'PatchOptions', call.headers['content-type'])
+  const configuration = await parseConfiguration(call.body)
+  const target = {
+    ownership: scaleOwnership('scale'),
+    blank: { ...scaleType, metadata: {}, spec: {}, status: { replicas: 0 } },
+  }
+  const change = (scale: Scale) => {
+    const { object, isAsBefore } = applyTo(call, target, configuration, options, scale)
+    if (call.resource.isCustom && !isAsBefore) throw notConvertible(configuration.config)
+    return checked(call, object)
+  }
+  return writeScale(call, change, options.dryRun, undefined)
+}
+
+async function writeScale(
+  call: Call,
+  change: (scale: Scale) => Scale,
+  dryRun: boolean,
+  manager: string | undefined,
+): Promise<Answer> {
   const paths = call.resource.scale!
   const written = await applyUpdate(call, {
     dryRun,
     part: '',
     change: (scale) => change(scale as Scale),
     lens: {
-      show: (object) => scaleOf(call, object, true),
-      put: (object, scale) => applyScale(object, checked(call, scale), paths),
+      show: (object) => shownScale(call, object),
+      put: (object, scale) => withOwners(call, object, applyScale(object, checked(call, scale), paths), scale),
+      own: (old, object, manager) =>
+        trackWrite(scaleOwnership('scale'), { old, object, manager, now: timestamp(call) }),
     },
+    manager,
   })
-  return objectAnswer(call, 200, scaleOf(call, written.object, false))
+  return scaleAnswer(call, written.object)
+}
+
+/** Tables of it have columns of its own, whatever it is the scale of. */
+function scaleAnswer(call: Call, object: KubeObject): Promise<Answer> {
+  const resource = { ...call.resource, columns: builtinColumns('autoscaling', 'scale') }
+  return objectAnswer({ ...call, resource }, 200, scaleOf(call, object, false))
+}
+
+const scaleType = { apiVersion: 'autoscaling/v1', kind: 'Scale' }
+
+const scaleOwnership = createOwnership({
+  apiVersion: scaleType.apiVersion,
+  type: () => builtinFieldTypes.named('autoscaling.v1.Scale'),
+  resets: () => undefined,
+})
+
+/** The real server cannot apply to the scale of a custom resource what would change it. */
+function notConvertible(config: JsonObject): StatusError {
+  const why = `request to convert CR to an invalid group/version: ${scaleType.apiVersion}`
+  return new StatusError(500, '', `failed to convert new object (${describe(config)}) to proper version: ${why}`)
+}
+
+/** With those who own its replicas. */
+function shownScale(call: Call, object: KubeObject): Scale {
+  const scale = scaleOf(call, object, true)
+  const managers = readManagers(object.metadata.managedFields)
+  const entries = writeManagers(toScaleManagers(managers, replicasPaths(call)))
+  if (entries !== undefined) scale.metadata.managedFields = entries
+  return scale
+}
+
+/** The scaled object, with those who own its replicas now. */
+function withOwners(call: Call, old: KubeObject, object: KubeObject, scale: KubeObject): KubeObject {
+  const { group, version } = call.resource
+  const managers = readManagers(old.metadata.managedFields)
+  const parent = { managers, apiVersion: formatGroupVersion(group, version), pathOf: replicasPaths(call) }
+  const entries = writeManagers(fromScaleManagers(readManagers(scale.metadata.managedFields), parent))
+  const { managedFields: _, ...metadata } = object.metadata
+  return { ...object, metadata: entries === undefined ? metadata : { ...metadata, managedFields: entries } }
+}
+
+/** Other versions of a CRD may have their replicas elsewhere, or none. */
+function replicasPaths({ resource, registry }: Call): ReplicasPath {
+  const { group, plural, collection } = resource
+  const versions = registry.all.filter((one) => one.group === group && one.plural === plural)
+  const paths = new Map(
+    versions
+      .filter((one) => one.collection === collection)
+      .map((one) => [
+        formatGroupVersion(group, one.version),
+        one.scale ? toReplicasPath(one.scale.specReplicasPath) : null,
+      ]),
+  )
+  return (apiVersion) => paths.get(apiVersion)
 }
 
 function scaleOf({ resource }: Call, object: KubeObject, forUpdate: boolean): Scale {

@@ -1,6 +1,7 @@
 /** PUT of an object or of its status. */
 import type { KubeObject } from '../../kube/objects.ts'
 import { admitCreation } from '../admission.ts'
+import { isGuarded, refuseEscalation } from '../authorization/escalation.ts'
 import type { Answer, Call } from '../call.ts'
 import { decodeBody } from '../decode.ts'
 import { parseWriteOptions } from '../options.ts'
@@ -8,8 +9,9 @@ import { checkAcceptable, writtenAnswer } from '../representation.ts'
 import { keyOf } from '../storage/stored.ts'
 import { toWriteOptions } from '../webhooks/options.ts'
 import { createReviewer, type Reviewer } from '../webhooks/reviewer.ts'
-import { type Part, type Update, updateObject } from './change.ts'
+import { type Part, parsedVersion, type Update, uidConflict, updateObject } from './change.ts'
 import { createObject } from './creation.ts'
+import { managerOf, ownCreation } from './owning.ts'
 import { dropDuplicateOwners, matchName, matchNamespace } from './place.ts'
 import { createReviewed, updateReviewed } from './reviewed.ts'
 import { currentOf, type Written } from './write.ts'
@@ -32,6 +34,7 @@ export async function update(call: Call): Promise<Answer> {
     part: path.subresource as Part,
     uid: object.metadata.uid,
     warnings: call.warnings,
+    manager: managerOf(call),
     ...options,
   })
   return writtenAnswer(call, 200, written instanceof Promise ? await written : written)
@@ -39,21 +42,34 @@ export async function update(call: Call): Promise<Answer> {
 
 async function createByUpdate(call: Call, object: KubeObject, dryRun: boolean): Promise<Written> {
   admitCreation(call, object)
+  const { resource, path } = call
+  const { uid } = object.metadata
+  if (uid) throw uidConflict(resource, path, { uid, found: '' })
+  parsedVersion(object)
+  // A version of something that is not there is no reason not to make it; a dry run shows it all the same.
+  if (!dryRun) delete object.metadata.resourceVersion
+  ownCreation(call, resource, object, managerOf(call))
   const reviewer = reviewerFor(call, 'CREATE', dryRun)
-  if (reviewer === undefined) return createObject(call, call.resource, object, dryRun)
-  return createReviewed(call, object, { reviewer, dryRun })
+  if (reviewer !== undefined) return createReviewed(call, object, { reviewer, dryRun })
+  refuseEscalation(call, object)
+  return createObject(call, resource, object, dryRun)
 }
 
 /** For all verbs that change what is there. A promise only where webhooks are to be asked, or convert. */
-export function applyUpdate(call: Call, change: Update): Written | Promise<Written> {
+export function applyUpdate(call: Call, wanted: Update): Written | Promise<Written> {
   const { resource, path } = call
+  const change = isGuarded(resource) ? { ...wanted, guard: guardOf(call) } : wanted
   const current = currentOf(call, resource, path)
   const reviewer = reviewerFor(call, 'UPDATE', change.dryRun)
   const isAtOnce = reviewer === undefined && resource.converter === undefined
   return isAtOnce ? updateObject(call, resource, current, change) : updateReviewed(call, change, reviewer)
 }
 
-function reviewerFor(call: Call, operation: 'CREATE' | 'UPDATE', dryRun: boolean): Reviewer | undefined {
+function guardOf(call: Call): NonNullable<Update['guard']> {
+  return (wished, old) => refuseEscalation(call, wished, old)
+}
+
+export function reviewerFor(call: Call, operation: 'CREATE' | 'UPDATE', dryRun: boolean): Reviewer | undefined {
   const kind = operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions'
   return createReviewer(call, () => ({
     operation,

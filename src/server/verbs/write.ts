@@ -8,7 +8,7 @@ import type { FieldError } from '../field-errors.ts'
 import { presentObject } from '../present.ts'
 import type { ServedResource } from '../resource.ts'
 import { invalidObject, notFound } from '../status.ts'
-import { keyOf, type Stored } from '../storage/stored.ts'
+import { keyOf, type Stored, unread } from '../storage/stored.ts'
 
 /** What a write left behind: stored, or only worked out for a dry run. */
 export interface Written {
@@ -17,7 +17,7 @@ export interface Written {
   readonly isNew: boolean
 }
 
-export function timestamp(parts: Parts): string {
+export function timestamp(parts: Pick<Parts, 'clock'>): string {
   return `${new Date(parts.clock.now()).toISOString().slice(0, 19)}Z`
 }
 
@@ -39,13 +39,11 @@ export function asStored({ conversion }: ServedResource, object: KubeObject): Ku
   return conversion?.fromStorage(conversion.toStorage(object)) ?? object
 }
 
-/** What came by another version than the stored one has not been read by the rules of any yet: defaults are missing. */
-const unread: object = {}
-
 function rulesOf(parts: Parts, resource: ServedResource): ServedResource {
   return resource.conversion === undefined ? resource : (parts.registry.storageOf(resource.collection) ?? resource)
 }
 
+/** What came by another version than the stored one has not been read by the rules of any yet: defaults are missing. */
 export function writingRules(parts: Parts, resource: ServedResource): object {
   return resource.isCustom && resource.conversion !== undefined ? unread : rulesOf(parts, resource)
 }

@@ -4,6 +4,8 @@
  */
 import { isPlainObject } from '../../util/json.ts'
 import type { Webhook, WebhookRule } from '../builtins/kinds/webhooks.ts'
+import type { CompiledConditions } from '../cel/conditions.ts'
+import { celEngine } from '../cel/lazy.ts'
 import { type LabelSelector, labelSelectorFromObject } from '../selectors.ts'
 import type { Store } from '../storage/store.ts'
 import { parseStored, type Stored } from '../storage/stored.ts'
@@ -27,6 +29,8 @@ export interface Hook {
   readonly reviewVersion: 'v1' | 'v1beta1'
   /** Whether it wants to see what others have changed after it. */
   readonly isReinvoked: boolean
+  /** Undefined where it has none, as most. */
+  readonly conditions: CompiledConditions | undefined
 }
 
 const collections: ReadonlyArray<readonly [Phase, string]> = [
@@ -74,6 +78,7 @@ function toHook(webhook: Webhook, configuration: string): Hook {
     timeoutMs: (webhook.timeoutSeconds ?? 10) * 1000,
     reviewVersion: webhook.admissionReviewVersions?.find(isKnownVersion) ?? 'v1',
     isReinvoked: webhook.reinvocationPolicy === 'IfNeeded',
+    conditions: webhook.matchConditions?.length ? celEngine().compileConditions(webhook.matchConditions) : undefined,
   }
 }
 

@@ -1,8 +1,8 @@
 /** The question that is put to a webhook, and how its answer is read: AdmissionReview, both ways. Pure. */
 import { randomUUID } from 'node:crypto'
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
-import type { User } from '../authentication.ts'
 import { quote } from '../field-errors.ts'
+import type { User } from '../identity/authentication.ts'
 import type { ServedResource } from '../resource.ts'
 import type { Phase } from './hooks.ts'
 import type { Invocation, Subject } from './match.ts'

@@ -6,7 +6,8 @@
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Call } from '../call.ts'
 import { notFound } from '../status.ts'
-import { askWebhook } from './ask.ts'
+import { askWebhook, type Question } from './ask.ts'
+import { meetsConditions } from './conditions.ts'
 import type { Hook, Phase } from './hooks.ts'
 import { type Invocation, isExempt, isNamespace, isSelected, matchHook, type Selectable } from './match.ts'
 import { applyPatch } from './patch.ts'
@@ -59,11 +60,15 @@ export class Reviewer {
 
   /** Rejects with the first refusal, when all have answered. */
   async validate(object: KubeObject | undefined, old?: KubeObject): Promise<void> {
-    const chosen = this.#concerned.validating.filter(({ hook }) => this.#isSelected(hook, { object, old }))
+    const asking: Array<() => Promise<unknown>> = []
+    // Who is to be asked is known before the first one is: a condition that fails keeps all of them from it.
+    for (const invocation of this.#concerned.validating) {
+      if (!this.#isSelected(invocation.hook, { object, old })) continue
+      const question = await this.#questionFor('validating', invocation, { object, old })
+      if (question) asking.push(() => askWebhook(this.#call, invocation, question))
+    }
     const refusals: unknown[] = []
-    const ask = (invocation: Invocation) =>
-      this.#ask('validating', invocation, { object, old }).catch((error: unknown) => refusals.push(error))
-    await Promise.all(chosen.map(ask))
+    await Promise.all(asking.map((ask) => ask().catch((error: unknown) => refusals.push(error))))
     if (refusals.length > 0) throw refusals[0]
   }
 
@@ -98,23 +103,27 @@ export class Reviewer {
 
   /** Undefined where it stays as it is. */
   async #change(invocation: Invocation, objects: Objects): Promise<KubeObject | undefined> {
-    const operations = await this.#ask('mutating', invocation, objects)
+    const question = await this.#questionFor('mutating', invocation, objects)
+    const operations = question === undefined ? [] : await askWebhook(this.#call, invocation, question)
     if (operations.length === 0) return undefined
     const changed = applyPatch(this.#call, invocation, { object: objects.object, operations })
     if (changed !== undefined) this.#isChanged = true
     return changed
   }
 
-  async #ask(phase: Phase, invocation: Invocation, { object, old }: Objects): ReturnType<typeof askWebhook> {
+  /** Undefined where its conditions are not met. */
+  async #questionFor(phase: Phase, invocation: Invocation, { object, old }: Objects): Promise<Question | undefined> {
     const { resource } = this.#attributes
     const { target } = invocation
-    return askWebhook(this.#call, invocation, {
-      phase,
-      attributes: this.#named(object),
+    const attributes = this.#named(object)
+    const objects = {
       // Mutating webhooks get it in their version already.
       object: phase === 'validating' && object !== undefined ? await convert(object, resource, target) : object,
       old: old && (await convert(old, resource, target)),
-    })
+    }
+    const { authorizer } = this.#call
+    if (!meetsConditions(invocation, { attributes, authorizer, ...objects })) return undefined
+    return { phase, attributes, ...objects }
   }
 
   /** A name that was made for the object is known to those who are asked later. */

@@ -55,8 +55,8 @@ function changes(
   { subresource }: { subresource?: string },
   more: readonly Tree[] = [],
 ): fc.Arbitrary<Tree> {
-  if (subresource !== undefined) return merged(fc.constantFrom(...pools.statusFragments, ...more), 3)
-  return some([...fragmentsOf(of), ...pools.removals, ...more], 3)
+  if (subresource !== undefined) return merged(fc.constantFrom(...pools.statusFragments(fragmentsOf(of)), ...more), 3)
+  return some([...fragmentsOf(of), ...pools.removals, ...pools.managedFragments, ...more], 3)
 }
 
 function fragmentsOf(of: ResourceName): readonly Tree[] {
@@ -157,7 +157,7 @@ const jsonPatch: fc.Arbitrary<Command> = partOfObject.chain(({ of, part: chosen 
   fc
     .record({
       name,
-      operations: fc.array(fc.constantFrom(...operationsFor(chosen)), { minLength: 1, maxLength: 3 }),
+      operations: fc.array(fc.constantFrom(...pools.operations), { minLength: 1, maxLength: 3 }),
       query: query(pools.writeQueries),
     })
     .map(({ name: own, operations, query: parameters }) => ({
@@ -171,9 +171,39 @@ const jsonPatch: fc.Arbitrary<Command> = partOfObject.chain(({ of, part: chosen 
     })),
 )
 
-function operationsFor({ subresource }: { subresource?: string }): readonly Tree[] {
-  return subresource === undefined ? pools.operations : pools.statusOperations
+/**
+ * The real server stores what is empty in the metadata of an applied custom resource, without ever showing it; only the version
+ * of the next update tells.
+ */
+function applied(of: ResourceName, chosen: { subresource?: string }): fc.Arbitrary<Tree> {
+  const shown = changes(of, chosen, pools.appliedFragments)
+  return of === 'configmaps' ? shown : shown.filter((tree) => !/:(\[\]|\{\}|null)/.test(metadataText(tree)))
 }
+
+function metadataText({ metadata = {} }: Tree): string {
+  const { managedFields: _, ...rest } = metadata as Tree
+  return JSON.stringify(rest)
+}
+
+/** Configurations of few managers, who meet at the same fields. */
+const application: fc.Arbitrary<Command> = partOfObject.chain(({ of, part: chosen }) =>
+  fc
+    .record({
+      name,
+      rest: applied(of, chosen),
+      query: fc.constantFrom(...pools.applyQueries),
+      more: query(pools.writeQueries),
+    })
+    .map(({ name: own, rest, query: parameters, more }) => ({
+      method: 'PATCH' as const,
+      patch: 'apply' as const,
+      resource: of,
+      name: own,
+      ...chosen,
+      query: { ...more, ...parameters },
+      body: renamed(mergeTrees({ ...types[of], metadata: { name: own } }, rest), own),
+    })),
+)
 
 const deletion: fc.Arbitrary<Command> = resource.chain((of) =>
   fc
@@ -228,6 +258,7 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   { weight: 5, arbitrary: replacement },
   { weight: 5, arbitrary: mergePatch },
   { weight: 4, arbitrary: jsonPatch },
+  { weight: 10, arbitrary: application },
   { weight: 4, arbitrary: deletion },
   { weight: 1, arbitrary: deletionOfMany },
   { weight: 2, arbitrary: watching },

@@ -6,7 +6,7 @@
  */
 import { type ResourceName, resourcePaths } from './definitions.ts'
 
-type PatchType = 'merge' | 'json'
+type PatchType = 'merge' | 'json' | 'strategic' | 'apply'
 
 export interface Command {
   /** `WATCH` begins a watch, which is read at the end of the run. */

@@ -1,4 +1,4 @@
-/** The kinds that the fuzzer plays with: two of its own, one built in. Installed on both servers by fuzz.test.ts. */
+/** The kinds that the fuzzer plays with: two of its own, two built in. Installed on both servers by fuzz.test.ts. */
 import type { Tree } from '../../support/answers.ts'
 import { crd } from '../../support/crds.ts'
 
@@ -7,16 +7,18 @@ const group = 'fuzz.example.com'
 /** What a command names, and where it is: `{ns}` stands for the namespace of the run. */
 export const resourcePaths: Readonly<Record<ResourceName, string>> = {
   configmaps: '/api/v1/namespaces/{ns}/configmaps',
+  deployments: '/apis/apps/v1/namespaces/{ns}/deployments',
   widgets: `/apis/${group}/v1/namespaces/{ns}/widgets`,
   'widgets.v2': `/apis/${group}/v2/namespaces/{ns}/widgets`,
   gizmos: `/apis/${group}/v1/gizmos`,
 }
 
 /** `widgets.v2` are the same objects as `widgets` under a version that has fewer fields. */
-export type ResourceName = 'configmaps' | 'widgets' | 'widgets.v2' | 'gizmos'
+export type ResourceName = 'configmaps' | 'deployments' | 'widgets' | 'widgets.v2' | 'gizmos'
 
 export const types: Readonly<Record<ResourceName, { readonly apiVersion: string; readonly kind: string }>> = {
   configmaps: { apiVersion: 'v1', kind: 'ConfigMap' },
+  deployments: { apiVersion: 'apps/v1', kind: 'Deployment' },
   widgets: { apiVersion: `${group}/v1`, kind: 'Widget' },
   'widgets.v2': { apiVersion: `${group}/v2`, kind: 'Widget' },
   gizmos: { apiVersion: `${group}/v1`, kind: 'Gizmo' },

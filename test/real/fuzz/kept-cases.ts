@@ -8,7 +8,7 @@ export interface KeptCase {
   readonly commands: readonly Command[]
 }
 
-function create(resource: ResourceName, metadata: Tree, rest: Tree = {}): Command {
+export function create(resource: ResourceName, metadata: Tree, rest: Tree = {}): Command {
   return { method: 'POST', resource, body: { ...types[resource], metadata, ...rest } }
 }
 
@@ -254,4 +254,67 @@ const reads: readonly KeptCase[] = [
   },
 ]
 
-export const keptCases: readonly KeptCase[] = [...bodies, ...writes, ...versions, ...reads]
+const pair = ['a', 'b', 'c'].map((name) => ({ name, image: `${name}:1` }))
+const labels = { app: 'a' }
+const deployment: Command = create(
+  'deployments',
+  { name: 'a' },
+  { spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: pair } } } },
+)
+
+function strategic(resource: 'deployments' | 'configmaps', body: Tree, rest: Partial<Command> = {}): Command {
+  return { method: 'PATCH', patch: 'strategic', resource, name: 'a', body, ...rest }
+}
+
+const containers = (spec: Tree): Command => strategic('deployments', { spec: { template: { spec } } })
+
+const patches: readonly KeptCase[] = [
+  {
+    name: 'what a strategic patch deletes and makes anew stands where it would have stood in the old slice',
+    commands: [
+      deployment,
+      containers({
+        '$setElementOrder/containers': [{ name: 'b' }],
+        containers: [
+          { $patch: 'delete', name: 'b' },
+          { name: 'b', image: 'x' },
+        ],
+      }),
+    ],
+  },
+  {
+    name: 'what a strategic patch adds takes the place of what it deletes where it sets an empty order',
+    commands: [
+      deployment,
+      containers({
+        '$setElementOrder/containers': [],
+        containers: [
+          { name: 'b', image: 'y' },
+          { $patch: 'delete', name: 'a' },
+          { name: 'd', image: 'y' },
+        ],
+      }),
+    ],
+  },
+  {
+    name: 'variables that hide others are warned of',
+    commands: [
+      deployment,
+      containers({
+        containers: [
+          {
+            name: 'new',
+            image: 'x',
+            env: [
+              { name: 'a', value: '1' },
+              { name: 'a', value: '2' },
+            ],
+          },
+        ],
+      }),
+      strategic('deployments', { metadata: { labels: { b: 'c' } } }),
+    ],
+  },
+]
+
+export const keptCases: readonly KeptCase[] = [...bodies, ...writes, ...versions, ...reads, ...patches]

@@ -172,6 +172,8 @@ export const writeQueries: readonly Query[] = [
   { fieldValidation: 'Warn' },
   { fieldValidation: 'Odd' },
   { fieldManager: 'fuzzer' },
+  { fieldManager: 'one' },
+  { fieldManager: 'two' },
   { force: 'true' },
 ]
 
@@ -379,22 +381,48 @@ export const texts: readonly string[] = [
   '{"op": "add", "path": "/spec", "value": {}}',
 ]
 
-/**
- * What is said to `/status`. Nothing of it takes a field off outside of the status, or gives one or the whole a wrong type:
- * nothing is done of that, but the real server's record of who manages which field changes by it, and with it the version of the object.
- */
-export const statusFragments: readonly Tree[] = [
-  ...[...metadataFragments, ...customFragments].filter((fragment) => 'status' in fragment),
-  ...oddFragments.filter(
-    (fragment) =>
-      !/labels|annotations|finalizers|ownerReferences|generateName|apiVersion|kind/.test(JSON.stringify(fragment)),
-  ),
-  { spec: { size: 2 } },
-  { spec: { size: 3, colour: 'red' } },
-  { status: null },
-  { metadata: { uid: null, creationTimestamp: null } },
+/** What is said to `/status`: more of the status than elsewhere, and a little of everything. */
+export function statusFragments(others: readonly Tree[]): readonly Tree[] {
+  const own = [...metadataFragments, ...customFragments].filter((fragment) => 'status' in fragment)
+  return [...own, ...own, ...own, ...others, { status: null }]
+}
+
+export const applyQueries: readonly Query[] = [
+  { fieldManager: 'one' },
+  { fieldManager: 'one', force: 'true' },
+  { fieldManager: 'two' },
+  { fieldManager: 'two', force: 'true' },
+  { fieldManager: 'kubectl' },
+  {},
 ]
 
-export const statusOperations: readonly Tree[] = operations.filter(({ op, path = '' }) => {
-  return op === 'test' || !/^\/(spec|metadata|data|kind)/.test(String(path))
-})
+/** What only an applier says, and what makes managers meet. */
+export const appliedFragments: readonly Tree[] = [
+  { spec: { tags: ['x'] } },
+  { spec: { tags: ['y', 'x'] } },
+  { spec: { tags: ['z', 'y'] } },
+  { spec: { ports: [{ name: 'http' }] } },
+  { spec: { ports: [{ name: 'http', port: 8080 }] } },
+  { spec: { ports: [{ name: 'https', port: 443 }, { name: 'http' }] } },
+  { spec: { limits: { one: 1 } } },
+  { spec: { limits: { two: 2 } } },
+  { spec: { limits: {} } },
+  { spec: { free: { a: { b: 1 }, c: [1] } } },
+  { spec: { free: { a: { d: 2 } } } },
+  { spec: {} },
+  { data: { key: 'value', more: '1' } },
+  { data: { more: '2' } },
+  { data: {} },
+  { metadata: { labels: { app: 'one', tier: 'x' } } },
+  { metadata: { finalizers: ['example.com/other'] } },
+  { metadata: { managedFields: [] } },
+  { metadata: { managedFields: null } },
+]
+
+/** Ownership as a client would have it. */
+export const managedFragments: readonly Tree[] = [
+  { metadata: { managedFields: [] } },
+  { metadata: { managedFields: [{}] } },
+  { metadata: { managedFields: [{ manager: 'odd' }] } },
+  { metadata: { managedFields: null } },
+]

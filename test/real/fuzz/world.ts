@@ -6,7 +6,12 @@ import type { Command } from './commands.ts'
 import { type ResourceName, resourcePaths, types } from './definitions.ts'
 import { applyMergePatch } from './trees.ts'
 
-const patchTypes = { merge: 'application/merge-patch+json', json: 'application/json-patch+json' }
+const patchTypes = {
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+  strategic: 'application/strategic-merge-patch+json',
+  apply: 'application/apply-patch+yaml',
+}
 const noUid = '00000000-0000-4000-8000-000000000000'
 
 export class World {

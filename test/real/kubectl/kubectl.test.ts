@@ -1,14 +1,15 @@
 /** Sessions with the real kubectl on both servers: what it prints must be the same, but for names given at random. */
 import { randomBytes } from 'node:crypto'
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { type RunningServer, startServer } from 'kopf/server'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { eventually } from '../../support/expectations.ts'
 import { Kubectl, normalise, type Outcome } from './kubectl.ts'
 import { definition, manifests } from './manifests.ts'
-import { type Script, scripts } from './sessions.ts'
+import type { Script } from './script.ts'
+import { scripts } from './sessions.ts'
 
 const real = inject('realCluster')
 const unique = `kubectl-${randomBytes(4).toString('hex')}`
@@ -25,7 +26,7 @@ beforeAll(async () => {
   copyFileSync(real.kubeconfigs.admin, join(folder, 'real.kubeconfig'))
   writeFileSync(join(folder, 'embedded.kubeconfig'), embedded.kubeconfig)
   writeFileSync(join(folder, 'definition.yaml'), definition)
-  for (const [name, text] of Object.entries(manifests)) writeFileSync(join(folder, name), text)
+  for (const [name, text] of Object.entries(manifests)) writeManifest(name, text)
   for (const server of servers) {
     const kubectl = on(server)
     expectSuccess(await kubectl.run('create -f definition.yaml'))
@@ -33,6 +34,12 @@ beforeAll(async () => {
     await eventually(async () => expectSuccess(await kubectl.run('get gadgets')))
   }
 })
+
+function writeManifest(name: string, text: string): void {
+  const path = join(folder, name)
+  mkdirSync(dirname(path), { recursive: true })
+  writeFileSync(path, text, { mode: name.endsWith('.sh') ? 0o755 : 0o644 })
+}
 
 afterAll(async () => {
   expectSuccess(await on('real').run('delete -f definition.yaml'))
@@ -49,7 +56,10 @@ async function play({ commands }: Script, server: (typeof servers)[number], name
   expectSuccess(await on(server).run(`create namespace ${namespace}`))
   const kubectl = on(server, namespace)
   const outcomes: Outcome[] = []
-  for (const command of commands) outcomes.push(normalise(await kubectl.run(command.replace(/^\d+ /, ''))))
+  for (const command of commands) {
+    const typed = command.replace(/^\d+ /, '').replaceAll('$NS', namespace)
+    outcomes.push(normalise(await kubectl.run(typed)))
+  }
   await on(server).run(`delete namespace ${namespace} --wait=false`)
   return outcomes
 }
@@ -66,7 +76,7 @@ describe('kubectl', () => {
       )
       for (const [index, outcome] of onEmbedded!.entries()) expectSame(outcome, onReal![index]!)
     },
-    60_000,
+    120_000,
   )
 
   test('watches', async () => {

@@ -23,7 +23,10 @@ export class Kubectl {
     this.#options = options
   }
 
-  /** A command as it is typed: words apart by spaces, single quotes around what has spaces in it. */
+  /**
+   * A command as it is typed: words apart by spaces, single quotes around what has spaces in it. Words such as
+   * `EDITOR=./edit.sh` before it are variables of its environment.
+   */
   run(command: string): Promise<Outcome> {
     return this.start(command).outcome
   }
@@ -32,8 +35,15 @@ export class Kubectl {
   start(command: string): Session {
     const { program, kubeconfig, namespace, folder } = this.#options
     const own = ['--kubeconfig', kubeconfig, '--namespace', namespace, '--cache-dir', `${kubeconfig}.cache`]
-    const child = spawn(program, [...own, ...toWords(command)], { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
-    return new Session(command, child)
+    const words = toWords(command)
+    const count = words.findIndex((word) => !/^[A-Z_]+=/.test(word))
+    const variables = words.slice(0, count).map((word) => word.split(/=(.*)/s).slice(0, 2))
+    const env = { ...process.env, ...(Object.fromEntries(variables) as Record<string, string>) }
+    const stdio = ['ignore', 'pipe', 'pipe'] as const
+    return new Session(
+      command,
+      spawn(program, [...own, ...words.slice(count)], { cwd: folder, env, stdio: [...stdio] }),
+    )
   }
 }
 
@@ -79,7 +89,14 @@ const replacements: ReadonlyArray<readonly [RegExp, string]> = [
   [/^[IWE]\d{4} .*\n/gm, ''],
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>'],
   [/\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, '<time>'],
+  // The folders and files of diff and edit.
+  [/\/tmp\/(LIVE|MERGED)-\d+/g, '<$1>'],
+  [/\/tmp\/kubectl-edit-\d+\.yaml/g, '<edited>'],
+  [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}/g, '<time>'],
   [/https:\/\/127\.0\.0\.1:\d+/g, '<server>'],
+  // What is compared is written to files first.
+  [/\S+\/(LIVE|MERGED)-\d+/g, '$1'],
+  [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}/g, '<time>'],
   [/v1\.36\.3\+kopf/g, 'v1.36.3'],
   [/\b10\.\d+\.\d+\.\d+\b/g, '<address>'],
   // Ages, and the spaces by which a column is made as wide as they are.

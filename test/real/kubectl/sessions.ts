@@ -1,9 +1,9 @@
-/** What people type: sessions of commands, each in a namespace of its own. A number in front is an exit code other than 0. */
-
-export interface Script {
-  readonly title: string
-  readonly commands: readonly string[]
-}
+/** What people type: sessions of commands, of which these are the first steps. */
+import { applying } from './applying.ts'
+import { creating } from './creating.ts'
+import { reading } from './reading.ts'
+import type { Script } from './script.ts'
+import { workloads } from './workloads.ts'
 
 export const scripts: readonly Script[] = [
   {
@@ -165,6 +165,72 @@ export const scripts: readonly Script[] = [
     ],
   },
   {
+    title: 'applies on the server',
+    commands: [
+      'apply --server-side -f config.yaml',
+      'apply --server-side -f config.yaml',
+      'get cm config -o yaml --show-managed-fields',
+      '1 apply --server-side -f other-config.yaml --field-manager=other',
+      'apply --server-side -f other-config.yaml --field-manager=other --force-conflicts',
+      'get cm config -o yaml --show-managed-fields',
+      'apply --server-side -f less-config.yaml --force-conflicts',
+      'get cm config -o yaml --show-managed-fields',
+      'apply --server-side -f gadgets.yaml',
+      'apply --server-side -f bigger.yaml',
+      'get gadget one -o yaml --show-managed-fields',
+      'apply --server-side -f deployment.yaml',
+      'apply --server-side -f other-deployment.yaml --field-manager=other --force-conflicts',
+      'get deployment web -o yaml --show-managed-fields',
+      'apply --server-side -f less-config.yaml --dry-run=server',
+      'apply --server-side -f held.yaml --dry-run=server',
+      '1 get cm held',
+      '1 apply --server-side -f mistyped.yaml',
+      '1 apply --server-side -f wrong-name.yaml',
+      '1 apply --server-side -f bad-deployment.yaml',
+      'delete cm config',
+    ],
+  },
+  {
+    title: 'compares with what is on the server',
+    commands: [
+      'apply --server-side -f config.yaml',
+      'diff --server-side -f config.yaml',
+      '1 diff --server-side -f less-config.yaml',
+    ],
+  },
+  {
+    title: 'shows who owns what, whatever it did',
+    commands: [
+      'create -f config.yaml',
+      'label cm config colour=red',
+      "annotate cm config note='some text'",
+      `patch cm config --type=merge -p '{"data":{"key":"new"}}'`,
+      'get cm config -o yaml --show-managed-fields',
+      'create deployment web --image=nginx:1 --replicas=2',
+      'get deployment web -o yaml --show-managed-fields',
+      'scale deployment web --replicas=3',
+      'get deployment web -o yaml --show-managed-fields',
+      'scale deployment web --replicas=4',
+      'get deployment web -o yaml --show-managed-fields',
+      'create -f gadget.yaml',
+      'scale gadget one --replicas=3',
+      `patch gadget one --type=merge --subresource=status -p '{"status":{"phase":"Ready"}}'`,
+      'get gadget one -o yaml --show-managed-fields',
+      'replace -f bigger.yaml',
+      'get gadget one -o yaml --show-managed-fields',
+    ],
+  },
+  {
+    title: 'goes over from applying by itself to applying on the server',
+    commands: [
+      'apply -f gadget.yaml',
+      'get gadget one -o yaml --show-managed-fields',
+      'apply --server-side -f bigger.yaml',
+      'get gadget one -o yaml --show-managed-fields',
+      '1 apply --server-side -f gadget.yaml --field-manager=other',
+    ],
+  },
+  {
     title: 'is told what is wrong with manifests',
     commands: [
       '1 create -f invalid.yaml',
@@ -207,8 +273,7 @@ export const scripts: readonly Script[] = [
       'create rolebinding readers --role=reader --user=somebody',
       'get rolebindings -o wide',
       'create quota small --hard=pods=1',
-      // Lists have no schema, so that kubectl would ask for OpenAPI v2 to check them.
-      'create -f list.yaml --validate=false',
+      'create -f list.yaml',
       'get cm,secret',
     ],
   },
@@ -236,4 +301,8 @@ export const scripts: readonly Script[] = [
       'explain gadget.spec.size',
     ],
   },
+  ...applying,
+  ...workloads,
+  ...reading,
+  ...creating,
 ]

@@ -113,10 +113,12 @@ function checkNodeChange(node: KubeObject, old: KubeObject): FieldError[] {
   const [spec, oldSpec] = [part<NodeSpec>(node, 'spec'), part<NodeSpec>(old, 'spec')]
   const addresses = part<NodeStatus>(node, 'status').addresses ?? []
   const errors = [...checkNodeAmounts(node)]
+  const known = new Set<string>()
   for (const [index, { type, address }] of addresses.entries()) {
-    const isRepeated = addresses.slice(0, index).some((other) => other.type === type && other.address === address)
     const shown = { Type: type, Address: address }
-    if (isRepeated) errors.push(inFieldOrder(duplicate(`status.addresses[${index}]`, shown), shown))
+    const key = JSON.stringify(shown)
+    if (known.has(key)) errors.push(inFieldOrder(duplicate(`status.addresses[${index}]`, shown), shown))
+    known.add(key)
   }
   const [ranges, oldRanges] = [spec.podCIDRs ?? [], oldSpec.podCIDRs ?? []]
   if (oldRanges.length > 0 && oldRanges.join() !== ranges.join()) {

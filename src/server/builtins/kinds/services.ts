@@ -161,10 +161,12 @@ function checkClusterIps(spec: Partial<ServiceSpec>): FieldError[] {
   if (!clusterIP && clusterIPs.length > 0) {
     errors.push(invalid('spec.clusterIPs', clusterIPs, 'must be empty when `clusterIP` is not specified'))
   }
+  const families = new Set<string>()
   for (const [index, family] of ipFamilies.entries()) {
     if (family !== 'IPv4' && family !== 'IPv6')
       errors.push(notSupported(`spec.ipFamilies[${index}]`, family, ['IPv4', 'IPv6']))
-    if (ipFamilies.indexOf(family) < index) errors.push(duplicate(`spec.ipFamilies[${index}]`, family))
+    if (families.has(family)) errors.push(duplicate(`spec.ipFamilies[${index}]`, family))
+    families.add(family)
   }
   errors.push(
     ...checkOneOf('spec.ipFamilyPolicy', spec.ipFamilyPolicy, ['PreferDualStack', 'RequireDualStack', 'SingleStack']),
@@ -191,17 +193,20 @@ function checkPortsTogether({ type, ports = [] }: Partial<ServiceSpec>): FieldEr
     }
   }
   const key = ({ protocol = '' }: ServicePort, number: number): string => `${protocol}/${number}`
+  const nodePorts = new Set<string>()
   for (const [index, port] of ports.entries()) {
-    const before = ports.slice(0, index)
-    if (port.nodePort && before.some((other) => key(other, other.nodePort ?? 0) === key(port, port.nodePort!))) {
-      errors.push(duplicate(`spec.ports[${index}].nodePort`, port.nodePort))
-    }
+    if (!port.nodePort) continue
+    const isTaken = nodePorts.has(key(port, port.nodePort))
+    if (isTaken) errors.push(duplicate(`spec.ports[${index}].nodePort`, port.nodePort))
+    nodePorts.add(key(port, port.nodePort))
   }
+  const taken = new Set<string>()
   for (const [index, port] of ports.entries()) {
     // Printed as the internal type, with nothing set but what is compared.
     const shown = { Name: '', Protocol: port.protocol, AppProtocol: null, Port: port.port, TargetPort: 0, NodePort: 0 }
-    const isTaken = ports.slice(0, index).some((other) => key(other, other.port) === key(port, port.port))
+    const isTaken = taken.has(key(port, port.port))
     if (isTaken) errors.push(inFieldOrder(duplicate(`spec.ports[${index}]`, shown), shown))
+    taken.add(key(port, port.port))
   }
   return errors
 }

@@ -42,7 +42,8 @@ function withClaims(template: PodTemplate, claims: WorkloadSpec['volumeClaimTemp
   const { subdomain: _subdomain, hostname: _hostname, ...spec } = template.spec
   const names = claims.map(({ metadata }) => metadata.name ?? '')
   const added = names.map((name): Volume => ({ name, persistentVolumeClaim: { claimName: name } }))
-  const volumes = [...added, ...(spec.volumes ?? []).filter(({ name }) => !names.includes(name))]
+  const hidden = new Set(names)
+  const volumes = [...added, ...(spec.volumes ?? []).filter(({ name }) => !hidden.has(name))]
   return { ...template, spec: { ...spec, volumes } }
 }
 

@@ -1,8 +1,9 @@
 /** Configurations of admission webhooks. */
 import type { KubeObject } from '../../../kube/objects.ts'
+import { celEngine } from '../../cel/lazy.ts'
 import { validateWebhookUrl } from '../../crds/validate-conversion.ts'
-import { duplicate, type FieldError, forbidden, invalid, required } from '../../field-errors.ts'
-import { label1035Problems, subdomainProblems } from '../../names.ts'
+import { duplicate, type FieldError, invalid, required, tooMany } from '../../field-errors.ts'
+import { label1035Problems, qualifiedNameProblems, subdomainProblems } from '../../names.ts'
 import { checkLabelSelector, checkOneOf, type LabelSelector, portProblems, problemsAt } from '../checks.ts'
 import type { KindRules } from '../strategy.ts'
 
@@ -12,6 +13,12 @@ export interface WebhookRule {
   readonly apiVersions?: readonly string[]
   readonly resources?: readonly string[]
   readonly scope?: string
+}
+
+/** In CEL: all of them have to be true for the webhook to be asked. */
+interface MatchCondition {
+  readonly name: string
+  readonly expression: string
 }
 
 interface Service {
@@ -33,7 +40,7 @@ export interface Webhook {
   readonly clientConfig?: { readonly url?: string; readonly service?: Service; readonly caBundle?: string }
   readonly admissionReviewVersions?: readonly string[] | null
   readonly reinvocationPolicy?: string
-  readonly matchConditions?: readonly unknown[] | null
+  readonly matchConditions?: readonly MatchCondition[] | null
 }
 
 const webhooksOf = (object: KubeObject): readonly Webhook[] => (object['webhooks'] ?? []) as readonly Webhook[]
@@ -123,9 +130,11 @@ function checkUrlPath(path: string, urlPath: string): FieldError[] {
 
 function checkVersions(path: string, versions: readonly string[]): FieldError[] {
   if (versions.length === 0) return [required(path, 'must specify one of v1, v1beta1')]
+  const known = new Set<string>()
   const errors = versions.flatMap((version, index) => {
     const at = `${path}[${index}]`
-    if (versions.indexOf(version) < index) return [invalid(at, version, 'duplicate version')]
+    if (known.has(version)) return [invalid(at, version, 'duplicate version')]
+    known.add(version)
     return problemsAt(at, version, label1035Problems(version))
   })
   if (versions.includes('v1') || versions.includes('v1beta1')) return errors
@@ -156,11 +165,29 @@ function checkWebhook(path: string, hook: Webhook): FieldError[] {
   ]
 }
 
-/** They are CEL, which is not evaluated here. Without them, a webhook would be asked what it does not expect. */
-function checkConditions(path: string, conditions: readonly unknown[]): FieldError[] {
-  if (conditions.length === 0) return []
+const maximumConditions = 64
+
+function checkConditions(path: string, conditions: readonly MatchCondition[]): FieldError[] {
+  const errors = conditions.length > maximumConditions ? [tooMany(path, conditions.length, maximumConditions)] : []
+  const names = new Set<string>()
+  for (const [index, condition] of conditions.entries()) {
+    const { name } = condition
+    errors.push(...checkCondition(`${path}[${index}]`, condition))
+    if (name !== '' && names.has(name)) errors.push(duplicate(`${path}[${index}].name`, name))
+    names.add(name)
+  }
+  return errors
+}
+
+function checkCondition(path: string, { name, expression }: MatchCondition): FieldError[] {
+  const source = expression.trim()
+  const [problem] = source === '' ? [] : celEngine().compileConditions([{ name, expression: source }]).problems
   return [
-    forbidden(path, 'the embedded server evaluates no CEL expressions: use rules and selectors, or a real cluster'),
+    ...(source === '' ? [required(`${path}.expression`)] : []),
+    ...(problem === undefined ? [] : [invalid(`${path}.expression`, source, problem)]),
+    ...(name === ''
+      ? [required(`${path}.name`)]
+      : qualifiedNameProblems(name).map((one) => invalid(`${path}.name`, name, one))),
   ]
 }
 

@@ -1,0 +1,196 @@
+/**
+ * Makes the children of an object be as they are wanted: plan.ts says what to do, this does it, until there is nothing more to do
+ * for now. A child that is refused holds up none of its siblings. Called by running/reconciling.ts after the function of the user.
+ */
+import { describeError } from '../../core/handling/outcomes.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import type { Resource } from '../../kube/resources.ts'
+import type { Logger } from '../../util/log.ts'
+import { Turns } from '../../util/turns.ts'
+import { type Judgement, judgeChild } from './as-wanted.ts'
+import type { ChildCache, Parentage } from './child-cache.ts'
+import { describeChild, keyOfChild } from './child-names.ts'
+import { type Fight, isFight, isOver, peaceMs, react } from './fights.ts'
+import { type Apply, makePlan, type Plan, planDeletions } from './plan.ts'
+import { Report } from './report.ts'
+import type { Wanted, WantedGroup } from './wanted.ts'
+import { applyChild, type ChildWriter, deleteChild, describeRefusal } from './writes.ts'
+
+/** Where the children of the object are known, and how they are written. */
+export interface Nursery {
+  readonly writer: ChildWriter
+  readonly logger: Logger
+  readonly nowMs: () => number
+  /** Those of the object and the reconciler, as they are known now. */
+  present(): ReadonlyArray<{ readonly resource: Resource; readonly cache: ChildCache; readonly object: KubeObject }>
+  cacheOf(resource: Resource): ChildCache
+  /** Why nothing can be known of a kind, as the end of a sentence. */
+  whyUnseen(wanted: Wanted): string | undefined
+  /** Who else has made a child of that name, as the end of a sentence. */
+  rivalOf(wanted: Wanted): string | undefined
+  /** Told of every write that has changed something, and to what end: the child is there now, is another, or is gone. */
+  onWritten(child: KubeObject, end: 'new' | 'changed' | 'gone'): void
+  /** Told of those whose child it was, or is. */
+  onMoved(concerned: readonly Parentage[]): void
+  /** Says it once for the kind. */
+  warnOnce(resource: Resource, message: string): void
+}
+
+/** What is remembered of the children of one object from call to call; lost with the process, which harms nobody. */
+export interface ChildRecords {
+  /** By key: those that are changed again and again. */
+  readonly fights: Map<string, Fight>
+  /** The keys of those that were made, and not deleted since. */
+  readonly made: Set<string>
+}
+
+/** So many requests for one object at once. */
+const mostAtOnce = 8
+
+/** A child has changed since it was looked at: its event is on the way, or lost. */
+const staleMs = 1000
+
+export async function carryOut(
+  nursery: Nursery,
+  { groups, isDeleting }: { readonly groups: readonly WantedGroup[]; readonly isDeleting: boolean },
+  records: ChildRecords,
+): Promise<Report> {
+  const errand = new Errand(nursery, records)
+  // Each child at most once: whatever becomes of it, the next call will see.
+  for (;;) {
+    const plan = errand.plan(groups, isDeleting)
+    if (!(await errand.carryOut(plan))) return errand.finish(plan)
+  }
+}
+
+class Errand {
+  readonly #nursery: Nursery
+  readonly #records: ChildRecords
+  readonly #report = new Report()
+  /** Those that were seen to, by key. */
+  readonly #done = new Set<string>()
+  readonly #turns = new Turns(mostAtOnce)
+
+  constructor(nursery: Nursery, records: ChildRecords) {
+    this.#nursery = nursery
+    this.#records = records
+  }
+
+  plan(groups: readonly WantedGroup[], isDeleting: boolean): Plan {
+    const { writer, cacheOf, whyUnseen } = this.#nursery
+    const present = this.#nursery.present().map(({ object }) => object)
+    if (isDeleting) {
+      const waits: string[] = []
+      return { applies: [], deletions: planDeletions({ groups, present }, waits), waits, unseen: [] }
+    }
+    return makePlan({
+      groups,
+      present,
+      whyUnseen: (wanted) => whyUnseen(wanted),
+      judge: (wanted, live) => {
+        const unkept = cacheOf(wanted.kind.resource!).unkeptOf(live)
+        return judgeChild(wanted, live, { fieldManager: writer.fieldManager, unkept })
+      },
+    })
+  }
+
+  /** Whether anything was done. */
+  async carryOut({ applies, deletions }: Plan): Promise<boolean> {
+    const due = applies.filter((one) => !this.#done.has(one.wanted.key) && this.#mayPutBack(one))
+    const superfluous = deletions.filter((child) => !this.#done.has(keyOfChild(child)))
+    for (const { wanted } of due) this.#done.add(wanted.key)
+    for (const child of superfluous) this.#done.add(keyOfChild(child))
+    await Promise.all([
+      ...due.map((one) => this.#inTurn(() => this.#apply(one))),
+      ...superfluous.map((child) => this.#inTurn(() => this.#delete(child))),
+    ])
+    return due.length + superfluous.length > 0
+  }
+
+  finish({ waits, unseen }: Plan): Report {
+    const { nowMs } = this.#nursery
+    this.#report.waits = waits
+    this.#report.isBlind = unseen.length > 0
+    for (const message of unseen) this.#report.problems.push({ reason: 'KindMissing', message })
+    for (const [key, fight] of this.#records.fights) {
+      if (isOver(fight, nowMs())) this.#records.fights.delete(key)
+      else if (isFight(fight)) this.#noteFight(fight)
+    }
+    return this.#report
+  }
+
+  async #inTurn(work: () => Promise<void>): Promise<void> {
+    const over = await this.#turns.take()
+    await work().finally(over)
+  }
+
+  async #apply({ wanted, live }: Apply): Promise<void> {
+    const { writer, logger, cacheOf, warnOnce } = this.#nursery
+    const { resource } = wanted.kind
+    const what = describeChild(wanted.object)
+    const rival = this.#nursery.rivalOf(wanted)
+    if (rival !== undefined) return this.#report.fail(`Cannot apply ${what}: ${rival}`, undefined)
+    logger.debug(`Applying ${what}${live === undefined ? ', which is not there' : ''}.`)
+    try {
+      const { child, unkept, concerned } = await applyChild(writer, wanted, {
+        resource: resource!,
+        cache: cacheOf(resource!),
+      })
+      if (child.metadata.resourceVersion !== live?.metadata.resourceVersion) {
+        this.#nursery.onWritten(child, live === undefined ? 'new' : 'changed')
+      }
+      this.#nursery.onMoved(concerned)
+      this.#records.made.add(wanted.key)
+      if (unkept.length > 0) {
+        warnOnce(resource!, `The server does not keep all that is wanted of ${what}: ${unkept.slice(0, 3).join(', ')}`)
+      }
+    } catch (error) {
+      writer.signal.throwIfAborted()
+      this.#report.fail(`Cannot apply ${what}: ${describeRefusal(error)}`, error)
+    }
+  }
+
+  async #delete(child: KubeObject): Promise<void> {
+    const { writer, logger } = this.#nursery
+    const what = describeChild(child)
+    const found = this.#nursery.present().find(({ object }) => object === child)
+    if (found === undefined) return
+    logger.debug(`Deleting ${what}, which is no longer wanted.`)
+    try {
+      this.#records.made.delete(keyOfChild(child))
+      const left = await deleteChild(writer, child, found)
+      if (left === 'changed') this.#report.lookAgainAfter(staleMs)
+      else this.#nursery.onWritten(left ?? child, left === undefined ? 'gone' : 'changed')
+    } catch (error) {
+      writer.signal.throwIfAborted()
+      this.#report.fail(`Cannot delete ${what}: ${describeError(error)}`, error)
+    }
+  }
+
+  /** What others have changed is put back; unless they do so again and again. */
+  #mayPutBack({ wanted, judgement }: Apply): boolean {
+    const { nowMs, logger, writer } = this.#nursery
+    const { fights, made } = this.#records
+    const { key, object } = wanted
+    if (judgement.type === 'changed' || (judgement.type === 'missing' && !made.has(key))) return true
+    const words =
+      judgement.type === 'missing'
+        ? `"${writer.fieldManager}" makes ${describeChild(object)}, and somebody deletes it`
+        : describeTaking(writer.fieldManager, judgement, describeChild(object))
+    const { fight, waitMs, isNew } = react(fights.get(key), words, nowMs())
+    fights.set(key, fight)
+    if (isNew) logger.warn(`${words}, by turns: it is put back ever more seldom; let one of them leave it to the other`)
+    return waitMs === 0
+  }
+
+  #noteFight(fight: Fight): void {
+    const nowMs = this.#nursery.nowMs()
+    this.#report.problems.push({ reason: 'ChildContested', message: fight.words })
+    this.#report.lookAgainAfter(fight.heldUntilMs === undefined ? peaceMs(fight, nowMs) : fight.heldUntilMs - nowMs)
+  }
+}
+
+function describeTaking(ours: string, { fields, by }: Extract<Judgement, { type: 'taken' }>, what: string): string {
+  const rivals = by.length === 0 ? 'somebody else' : by.map((name) => `"${name}"`).join(' and ')
+  return `"${ours}" and ${rivals} both write ${fields.slice(0, 3).join(', ')} of ${what}`
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import type { KubeObject } from '../../kube/objects.ts'
+import { ChildCache } from './child-cache.ts'
+import { reconcilerLabel } from './marks.ts'
+
+function child(version: number, { uid = 'u', owner = 'parent', name = 'a' } = {}): KubeObject {
+  const reference = { apiVersion: 'v1', kind: 'X', name: owner, uid: owner, controller: true }
+  const labels = { [reconcilerLabel]: 'r' }
+  const metadata = { name, uid, labels, resourceVersion: String(version), ownerReferences: [reference] }
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata }
+}
+
+const parent = { owner: 'parent', label: 'r' }
+const other = { owner: 'other', label: 'r' }
+
+test('what is older than what is known is no news, and neither is the same again', () => {
+  const cache = new ChildCache()
+  expect(cache.put(child(9))).toEqual([parent])
+  expect(cache.put(child(9))).toEqual([])
+  expect(cache.put(child(8))).toEqual([])
+  expect(cache.put(child(10))).toEqual([parent, parent])
+  expect(cache.of(parent).map(({ metadata }) => metadata.resourceVersion)).toEqual(['10'])
+})
+
+test('a child that changes hands concerns both', () => {
+  const cache = new ChildCache()
+  cache.put(child(1))
+  expect(cache.put(child(2, { owner: 'other' }))).toEqual([parent, other])
+  expect([cache.of(parent), cache.of(other)].map(({ length }) => length)).toEqual([0, 1])
+})
+
+test('what is gone for good does not come back by what was told before', () => {
+  const cache = new ChildCache()
+  cache.put(child(5))
+  expect(cache.remove(child(5), { isForGood: true })).toEqual([parent])
+  expect(cache.put(child(6))).toEqual([])
+  expect(cache.of(parent)).toEqual([])
+})
+
+test('what has left our sight may come back later, and what came back is not lost by a late word', () => {
+  const cache = new ChildCache()
+  cache.put(child(5))
+  cache.remove(child(6))
+  expect(cache.put(child(6))).toEqual([])
+  expect(cache.put(child(7))).toEqual([parent])
+  expect(cache.remove(child(6))).toEqual([])
+  expect(cache.of(parent)).toHaveLength(1)
+})
+
+test('a name belongs to whoever has it now', () => {
+  const cache = new ChildCache()
+  cache.put(child(1, { uid: 'first' }))
+  cache.put(child(2, { uid: 'second' }))
+  cache.remove(child(1, { uid: 'first' }))
+  expect(cache.named(undefined, 'a')?.metadata.uid).toBe('second')
+})

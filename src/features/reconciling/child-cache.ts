@@ -1,0 +1,134 @@
+/**
+ * The children of one kind, each once, as they were last seen: by a stream that brings ours only, or in the answer to our own
+ * write. Never goes back to an older state, so that nobody acts on what he has changed himself. Fed by running/relations.ts
+ * and carry-out.ts.
+ */
+import { isOlder } from '../../core/watching/versions.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import { RecentMap } from '../../util/recent-map.ts'
+import { reconcilerLabel } from './marks.ts'
+
+/** What comes late comes within minutes: so many children do not go in that time. */
+const mostTombstones = 1000
+
+/** Stands for a version that is later than all: nothing of that object is to come any more. */
+const never = 'never'
+
+/** Whose child it is, and by which reconciler. */
+export interface Parentage {
+  /** The uid of the controller. */
+  readonly owner: string
+  readonly label: string
+}
+
+export class ChildCache {
+  readonly #children = new Map<string, KubeObject>()
+  /** The uids of the children, by that of their owner. */
+  readonly #byOwner = new Map<string, Set<string>>()
+  /** The uid of the one that has a name, by namespace and name. */
+  readonly #byName = new Map<string, string>()
+  /** Those that are gone, or out of sight since that version. */
+  readonly #gone = new RecentMap<string, string>(mostTombstones)
+  /** Fields that the server does not keep of a child, by its uid: found out right after it was applied. */
+  readonly #unkept = new Map<string, ReadonlySet<string>>()
+
+  /** Those of an owner, by their names. */
+  of({ owner, label }: Parentage): KubeObject[] {
+    const uids = this.#byOwner.get(owner) ?? []
+    const children = Array.from(uids, (uid) => this.#children.get(uid)!)
+    return children.filter((child) => labelOf(child) === label).sort(byName)
+  }
+
+  /** Whosever child it is. */
+  named(namespace: string | undefined, name: string): KubeObject | undefined {
+    return this.#children.get(this.#byName.get(`${namespace ?? ''}/${name}`) ?? '')
+  }
+
+  unkeptOf({ metadata: { uid = '' } }: KubeObject): ReadonlySet<string> | undefined {
+    return this.#unkept.get(uid)
+  }
+
+  noteUnkept({ metadata: { uid = '' } }: KubeObject, fields: readonly string[]): void {
+    if (fields.length === 0) this.#unkept.delete(uid)
+    else this.#unkept.set(uid, new Set(fields))
+  }
+
+  versionOf(uid: string): string | undefined {
+    return this.#children.get(uid)?.metadata.resourceVersion
+  }
+
+  /** Answers with those whom this concerns, before and after; with none where it is no news. */
+  put(object: KubeObject, { isForced = false }: { readonly isForced?: boolean } = {}): readonly Parentage[] {
+    const { uid = '', resourceVersion } = object.metadata
+    const before = this.#children.get(uid)
+    const known = before?.metadata.resourceVersion ?? this.#gone.get(uid)
+    const isOld = known === never || resourceVersion === known || isOlder(resourceVersion, known)
+    if (isOld && !isForced) return []
+    this.#unlink(before)
+    this.#children.set(uid, object)
+    this.#byName.set(nameOf(object), uid)
+    const parentage = parentageOf(object)
+    if (parentage !== undefined) {
+      const siblings = this.#byOwner.get(parentage.owner) ?? new Set()
+      this.#byOwner.set(parentage.owner, siblings.add(uid))
+    }
+    return concerned(before, object)
+  }
+
+  /** It is gone for ever, or out of sight; what was seen of it later than that stays. */
+  remove(object: KubeObject, { isForGood = false }: { readonly isForGood?: boolean } = {}): readonly Parentage[] {
+    const { uid = '', resourceVersion } = object.metadata
+    const before = this.#children.get(uid)
+    if (!isForGood && isOlder(resourceVersion, before?.metadata.resourceVersion)) return []
+    if (isForGood) this.#gone.set(uid, never)
+    else if (resourceVersion !== undefined) this.#gone.set(uid, resourceVersion)
+    if (before !== undefined) this.#drop(before)
+    return concerned(before, undefined)
+  }
+
+  /** What was seen there is not known any more. */
+  forget(isAmong: (object: KubeObject) => boolean): void {
+    for (const child of [...this.#children.values()]) {
+      if (isAmong(child)) this.#drop(child)
+    }
+  }
+
+  #drop(child: KubeObject): void {
+    const { uid = '' } = child.metadata
+    this.#unlink(child)
+    this.#children.delete(uid)
+    this.#unkept.delete(uid)
+    // Another one may have the name by now.
+    if (this.#byName.get(nameOf(child)) === uid) this.#byName.delete(nameOf(child))
+  }
+
+  #unlink(object: KubeObject | undefined): void {
+    const parentage = object && parentageOf(object)
+    if (parentage === undefined) return
+    const siblings = this.#byOwner.get(parentage.owner)
+    siblings?.delete(object?.metadata.uid ?? '')
+    if (siblings?.size === 0) this.#byOwner.delete(parentage.owner)
+  }
+}
+
+function labelOf({ metadata }: KubeObject): string | undefined {
+  return metadata.labels?.[reconcilerLabel]
+}
+
+function parentageOf(object: KubeObject): Parentage | undefined {
+  const controller = object.metadata.ownerReferences?.find((one) => one.controller === true)
+  const label = labelOf(object)
+  return controller === undefined || label === undefined ? undefined : { owner: controller.uid, label }
+}
+
+function concerned(before: KubeObject | undefined, after: KubeObject | undefined): readonly Parentage[] {
+  return [before, after].flatMap((object) => (object && parentageOf(object)) ?? [])
+}
+
+function nameOf({ metadata }: KubeObject): string {
+  return `${metadata.namespace ?? ''}/${metadata.name}`
+}
+
+function byName(a: KubeObject, b: KubeObject): number {
+  return nameOf(a) < nameOf(b) ? -1 : 1
+}

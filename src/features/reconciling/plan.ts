@@ -1,0 +1,93 @@
+/**
+ * What is to be done about the children of an object, given what is wanted and what is there: whom to apply, whom to delete, and
+ * whom to wait for. One step of it: what is done changes what is there, and then there may be a next step. Pure.
+ */
+import type { KubeObject } from '../../kube/objects.ts'
+import type { Judgement } from './as-wanted.ts'
+import { describeChild, keyOfChild } from './child-names.ts'
+import { groupOf } from './marks.ts'
+import { isReady } from './readiness.ts'
+import type { Wanted, WantedGroup } from './wanted.ts'
+
+export interface Apply {
+  readonly wanted: Wanted
+  /** As it is; undefined where it is not there. */
+  readonly live: KubeObject | undefined
+  readonly judgement: Exclude<Judgement, { type: 'same' }> | { readonly type: 'missing' }
+}
+
+export interface Plan {
+  readonly applies: readonly Apply[]
+  readonly deletions: readonly KubeObject[]
+  /** What has to happen before there is more to do, as sentences. */
+  readonly waits: readonly string[]
+  /** What cannot be done, since nothing is known of its kind; likewise. */
+  readonly unseen: readonly string[]
+}
+
+export interface Situation {
+  readonly groups: readonly WantedGroup[]
+  readonly present: readonly KubeObject[]
+  /** Why nothing can be known of the children of a kind, as the end of a sentence; undefined where it is known. */
+  readonly whyUnseen: (wanted: Wanted) => string | undefined
+  readonly judge: (wanted: Wanted, live: KubeObject) => Judgement
+}
+
+export function makePlan(situation: Situation): Plan {
+  const [waits, unseen]: [string[], string[]] = [[], []]
+  const applies = [...planApplies(situation, waits, unseen)]
+  return { applies, deletions: planDeletions(situation, waits), waits, unseen }
+}
+
+/** Group by group; what others have changed in a later one is put back all the same. */
+function* planApplies(
+  { groups, present, whyUnseen, judge }: Situation,
+  waits: string[],
+  unseen: string[],
+): Iterable<Apply> {
+  const live = new Map(present.map((child) => [keyOfChild(child), child]))
+  let isHeld = false
+  for (const { children, ready } of groups) {
+    const before = waits.length + unseen.length
+    let isAtWork = false
+    for (const wanted of children) {
+      const child = live.get(wanted.key)
+      const why = whyUnseen(wanted)
+      if (why !== undefined) {
+        unseen.push(`${describeChild(wanted.object)} ${why}`)
+        continue
+      }
+      if (child?.metadata.deletionTimestamp !== undefined) {
+        waits.push(`${describeChild(child)} is being deleted, and made anew when it is gone`)
+        continue
+      }
+      const judgement = child === undefined ? ({ type: 'missing' } as const) : judge(wanted, child)
+      if (judgement.type === 'same') {
+        if (!isHeld && !isFar(child!, ready)) waits.push(`${describeChild(child!)} is not ready`)
+      } else if (!isHeld || judgement.type === 'taken') {
+        isAtWork = true
+        yield { wanted, live: child, judgement }
+      }
+    }
+    isHeld ||= isAtWork || waits.length + unseen.length > before
+  }
+}
+
+function isFar(child: KubeObject, ready: WantedGroup['ready']): boolean {
+  const byDefault = isReady(child)
+  return ready === undefined ? byDefault : Boolean(ready(child as never, byDefault))
+}
+
+/** Those that came last go first: what others depend on is there until these are gone. */
+export function planDeletions(
+  { groups, present }: Pick<Situation, 'groups' | 'present'>,
+  waits: string[],
+): readonly KubeObject[] {
+  const wanted = new Set(groups.flatMap(({ children }) => children.map(({ key }) => key)))
+  const superfluous = present.filter((child) => !wanted.has(keyOfChild(child)))
+  const last = Math.max(...superfluous.map(groupOf))
+  const next = superfluous.filter((child) => groupOf(child) === last)
+  const going = next.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
+  for (const child of going) waits.push(`${describeChild(child)} is being deleted`)
+  return next.filter((child) => !going.includes(child))
+}

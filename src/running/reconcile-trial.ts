@@ -1,0 +1,51 @@
+/** A reconciler that is tried out by itself: the children it is given, and what it has returned, as in an operator. For kopf/testing. */
+import type { Children } from '../core/handling/args.ts'
+import type { Handler } from '../core/handling/handler.ts'
+import { createChildren } from '../features/reconciling/children.ts'
+import { findKind } from '../features/reconciling/kinds.ts'
+import { toReconcilerLabel } from '../features/reconciling/marks.ts'
+import { readReconciled } from '../features/reconciling/wanted.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import type { Resource } from '../kube/resources.ts'
+import type { ResourceSelector } from '../kube/selectors.ts'
+
+export interface ReconcileTrial {
+  readonly handler: Handler
+  readonly owner: KubeObject
+  /** The name of the operator. */
+  readonly operator: string | undefined
+  readonly describe: (selector: ResourceSelector) => Resource
+}
+
+/** What would follow from what a reconciler has returned. */
+export interface Reconcilable {
+  /** As they would be applied, in the order of their groups; undefined where it said nothing of children. */
+  readonly children: readonly KubeObject[] | undefined
+  /** In seconds. */
+  readonly requeueAfter: number | undefined
+}
+
+/** Throws for what an operator would refuse. */
+export function readTrial(result: unknown, { handler, owner, operator, describe }: ReconcileTrial): Reconcilable {
+  const kinds = kindsOf(handler, describe)
+  const label = toReconcilerLabel(operator, handler.id)
+  const { requeueMs, groups } = readReconciled(result, { owner, kinds, label })
+  return {
+    children: groups?.flatMap(({ children }) => children.map(({ object }) => object as unknown as KubeObject)),
+    requeueAfter: requeueMs === undefined ? undefined : requeueMs / 1000,
+  }
+}
+
+/** Those that the object is said to have. */
+export function trialChildren(objects: readonly object[], { handler, owner, describe }: ReconcileTrial): Children {
+  const kinds = kindsOf(handler, describe)
+  const present = kinds.map((kind) => ({
+    resource: kind.resource,
+    objects: (objects as readonly KubeObject[]).filter((object) => findKind(kinds, object) === kind),
+  }))
+  return createChildren(present, owner.metadata.namespace)
+}
+
+function kindsOf({ reconciling }: Handler, describe: ReconcileTrial['describe']) {
+  return (reconciling?.owns ?? []).map((selector) => ({ selector, resource: describe(selector) }))
+}

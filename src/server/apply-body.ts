@@ -1,0 +1,45 @@
+/** The body of an apply request: a configuration, in YAML or JSON. Read as the real server reads it: the last of two keys counts. */
+import type { JsonObject } from '../kube/objects.ts'
+import { isPlainObject } from '../util/json.ts'
+import { parseYamlLoosely, YamlError } from '../util/yaml.ts'
+import { mismatch } from './decode.ts'
+import { findDuplicateFields } from './json-text.ts'
+import { badRequest } from './status.ts'
+
+export interface Configuration {
+  readonly config: JsonObject
+  /** Keys that are there twice: `line 7: key "x" already set in map`. */
+  readonly problems: readonly string[]
+}
+
+/** Throws a StatusError. */
+export async function parseConfiguration(text: string): Promise<Configuration> {
+  const json = parseJson(text)
+  const { value, duplicates } = json === undefined ? await parseYamlBody(text) : { value: json, duplicates: [] }
+  if (value !== undefined && value !== null && !isPlainObject(value)) {
+    const why = mismatch(value, 'value of type map[string]interface {}')
+    throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`)
+  }
+  const problems = duplicates.map(({ key, line }) => `line ${line}: key ${JSON.stringify(key)} already set in map`)
+  return { config: value ?? {}, problems }
+}
+
+/** Most bodies are JSON, for which no YAML has to be known; undefined for all that is not quite. */
+function parseJson(text: string): unknown {
+  if (!text.startsWith('{')) return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return findDuplicateFields(text, value).length === 0 ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function parseYamlBody(text: string): ReturnType<typeof parseYamlLoosely> {
+  try {
+    return await parseYamlLoosely(text)
+  } catch (error) {
+    if (!(error instanceof YamlError)) throw error
+    throw badRequest(`error decoding YAML: error converting YAML to JSON: yaml: ${error.message}`)
+  }
+}

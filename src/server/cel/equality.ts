@@ -1,0 +1,94 @@
+/** When two values are equal, and which comes first. Numbers are compared by what they are worth, whatever their types. */
+import { fail, type Meter, noSuchOverload } from './failures.ts'
+import { CelList, CelMap, type CelValue, Duration, Opaque, Optional, Timestamp, TypeValue, Uint } from './values.ts'
+
+type CelNumber = bigint | number | Uint
+
+const isNumber = (value: CelValue): value is CelNumber =>
+  typeof value === 'bigint' || typeof value === 'number' || value instanceof Uint
+
+const plain = (value: CelNumber): bigint | number => (value instanceof Uint ? value.value : value)
+
+/** Lists of schemas that are sets or maps have an idea of their own of being the same. */
+export interface OwnEquality {
+  isEqualTo(other: CelValue, meter: Meter): boolean
+}
+
+function hasOwnEquality(value: CelValue): value is CelValue & OwnEquality {
+  return (value instanceof CelList || value instanceof CelMap) && 'isEqualTo' in value
+}
+
+export function isEqual(left: CelValue, right: CelValue, meter: Meter): boolean {
+  meter.work(1)
+  if (typeof left === 'string') {
+    if (typeof right === 'string' && left.length === right.length) meter.work(left.length / 16)
+    return left === right
+  }
+  if (isNumber(left)) {
+    if (!isNumber(right)) return false
+    const [one, other] = [plain(left), plain(right)]
+    // biome-ignore lint/suspicious/noDoubleEquals: a bigint and a number are compared by value only so
+    return one == other
+  }
+  if (left === null || typeof left === 'boolean') return left === right
+  if (hasOwnEquality(left)) return left.isEqualTo(right, meter)
+  if (left instanceof CelList) return right instanceof CelList && areListsEqual(left, right, meter)
+  if (left instanceof CelMap) return right instanceof CelMap && areMapsEqual(left, right, meter)
+  return areOthersEqual(left, right, meter)
+}
+
+function areOthersEqual(left: CelValue, right: CelValue, meter: Meter): boolean {
+  if (left instanceof Uint8Array) return right instanceof Uint8Array && Buffer.compare(left, right) === 0
+  if (left instanceof Timestamp) return right instanceof Timestamp && left.nanos === right.nanos
+  if (left instanceof Duration) return right instanceof Duration && left.nanos === right.nanos
+  if (left instanceof TypeValue) return right instanceof TypeValue && left.name === right.name
+  if (left instanceof Opaque) {
+    return right instanceof Opaque && left.typeName === right.typeName && left.equals(right)
+  }
+  if (!(left instanceof Optional) || !(right instanceof Optional)) return false
+  if (left.value === undefined || right.value === undefined) return left.value === right.value
+  return isEqual(left.value, right.value, meter)
+}
+
+export function areListsEqual(left: CelList, right: CelList, meter: Meter): boolean {
+  if (left.size !== right.size) return false
+  const others = right.toArray()
+  return left.toArray().every((item, index) => isEqual(item, others[index]!, meter))
+}
+
+function areMapsEqual(left: CelMap, right: CelMap, meter: Meter): boolean {
+  if (left.size !== right.size) return false
+  return left.keys().every((key) => {
+    const other = right.find(key)
+    return other !== undefined && isEqual(left.find(key)!, other, meter)
+  })
+}
+
+/** Negative, zero or positive. Values of different types cannot be ordered, but for numbers. */
+export function compare(left: CelValue, right: CelValue): number {
+  if (isNumber(left)) return isNumber(right) ? compareNumbers(plain(left), plain(right)) : noSuchOverload()
+  if (typeof left === 'string') return typeof right === 'string' ? compareTexts(left, right) : noSuchOverload()
+  if (typeof left === 'boolean') return typeof right === 'boolean' ? Number(left) - Number(right) : noSuchOverload()
+  if (left instanceof Uint8Array) return right instanceof Uint8Array ? Buffer.compare(left, right) : noSuchOverload()
+  const isTime = left instanceof Timestamp && right instanceof Timestamp
+  if (isTime || (left instanceof Duration && right instanceof Duration)) return compareNumbers(left.nanos, right.nanos)
+  return noSuchOverload()
+}
+
+function compareNumbers(left: bigint | number, right: bigint | number): number {
+  if (Number.isNaN(left) || Number.isNaN(right)) return fail('NaN values cannot be ordered')
+  if (left < right) return -1
+  return left > right ? 1 : 0
+}
+
+/** Go compares bytes, and bytes of UTF-8 are in the order of characters; UTF-16 is not, past its surrogates. */
+function compareTexts(left: string, right: string): number {
+  if (left === right) return 0
+  const length = Math.min(left.length, right.length)
+  let index = 0
+  while (index < length && left.charCodeAt(index) === right.charCodeAt(index)) index += 1
+  if (index === length) return left.length - right.length
+  const [one, other] = [left.charCodeAt(index), right.charCodeAt(index)]
+  const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdfff
+  return isHigh(one) === isHigh(other) ? one - other : isHigh(one) ? 1 : -1
+}

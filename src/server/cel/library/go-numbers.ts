@@ -1,0 +1,12 @@
+/** Doubles as Go prints them with `%g`. */
+
+export function formatDouble(value: number): string {
+  if (Number.isNaN(value)) return 'NaN'
+  if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf'
+  if (value === 0) return Object.is(value, -0) ? '-0' : '0'
+  const [mantissa, exponent] = value.toExponential().split('e') as [string, string]
+  const power = Number(exponent)
+  // With the shortest digits, Go changes to an exponent where six digits before the point are not enough.
+  if (power >= -4 && power < 6) return String(value)
+  return `${mantissa}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`
+}

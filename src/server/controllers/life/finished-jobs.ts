@@ -1,0 +1,34 @@
+/** Jobs that are over go after as long as they say (`ttlSecondsAfterFinished`), with their pods. */
+import type { Parts } from '../../call.ts'
+import { serviceAccount } from '../call-as.ts'
+import { isJobFinished, type Job } from './job-shapes.ts'
+import { findByKey, follow } from './reading.ts'
+import { parseTime } from './times.ts'
+import { WorkQueue } from './work-queue.ts'
+import { Writer } from './writing.ts'
+
+const collection = 'batch/jobs'
+
+export class FinishedJobController {
+  readonly #parts: Parts
+  readonly #writer: Writer
+  readonly #queue: WorkQueue
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+    this.#writer = new Writer(parts, serviceAccount('ttl-after-finished-controller'))
+    this.#queue = new WorkQueue(parts, (key) => this.#sync(key))
+    follow(parts, collection, ({ type, current }) => type !== 'DELETED' && this.#queue.add(current.key))
+  }
+
+  async #sync(key: string): Promise<void> {
+    const job = findByKey<Job>(this.#parts, collection, key)
+    const { ttlSecondsAfterFinished } = job?.spec ?? {}
+    if (job === undefined || ttlSecondsAfterFinished === undefined || !isJobFinished(job)) return
+    if (job.metadata.deletionTimestamp !== undefined) return
+    const end = job.status.conditions!.find(({ type }) => type === 'Complete' || type === 'Failed')!
+    const dueMs = parseTime(end.lastTransitionTime) + ttlSecondsAfterFinished * 1000
+    if (dueMs > this.#parts.clock.now()) this.#queue.addAt(key, dueMs)
+    else await this.#writer.delete(job, { propagationPolicy: 'Foreground' })
+  }
+}

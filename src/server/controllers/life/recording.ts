@@ -1,0 +1,48 @@
+/** Kubernetes events in the name of a controller: what `kubectl describe` shows below an object. */
+import type { KubeObject } from '../../../kube/objects.ts'
+import type { Parts } from '../../call.ts'
+import { StatusError } from '../../status.ts'
+import { timestamp } from '../../verbs/write.ts'
+import type { Writer } from './writing.ts'
+
+export class Recorder {
+  readonly #parts: Parts
+  readonly #writer: Writer
+  readonly #component: string
+
+  /** Many events are of the same millisecond, and their names shall differ. */
+  #count = 0
+
+  constructor(parts: Parts, writer: Writer, component: string) {
+    this.#parts = parts
+    this.#writer = writer
+    this.#component = component
+  }
+
+  /** An event that is refused is nobody's loss. */
+  async record(object: KubeObject, type: 'Normal' | 'Warning', reason: string, message: string): Promise<void> {
+    try {
+      await this.#writer.create(this.#eventOf(object, { type, reason, message }))
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error
+    }
+  }
+
+  #eventOf({ apiVersion, kind, metadata }: KubeObject, what: object): KubeObject {
+    const { name = '', namespace = 'default', uid = '', resourceVersion = '' } = metadata
+    const nanoseconds = BigInt(Math.floor(this.#parts.clock.now())) * 1_000_000n + BigInt(this.#count++ % 1_000_000)
+    const now = timestamp(this.#parts)
+    return {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name: `${name}.${nanoseconds.toString(16)}`, namespace },
+      involvedObject: { apiVersion, kind, name, namespace, uid, resourceVersion },
+      ...what,
+      source: { component: this.#component },
+      reportingComponent: this.#component,
+      firstTimestamp: now,
+      lastTimestamp: now,
+      count: 1,
+    }
+  }
+}

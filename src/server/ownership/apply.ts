@@ -1,0 +1,135 @@
+/**
+ * Server-side apply: a configuration put over an object in somebody's name. What it mentions is its applier's from then on;
+ * what the applier mentioned before, and does not now, goes, unless somebody else owns it too. To change what others own is a
+ * conflict, unless it is forced. Pure; verbs/apply.ts calls this.
+ */
+import type { JsonObject, KubeObject } from '../../kube/objects.ts'
+import { isDeepEqual } from '../../util/equality.ts'
+import type { Json } from '../../util/json.ts'
+import { badRequest, StatusError } from '../status.ts'
+import { unownedFields } from './compare.ts'
+import { type Conflict, conflictError, toConflicts } from './conflicts.ts'
+import { difference, isEmpty, recursiveDifference } from './field-set.ts'
+import { fieldsOf } from './fields-of.ts'
+import { agreedConflicts, lastAppliedOwner, refreshLastApplied } from './last-applied.ts'
+import { isSameManager, type Manager, readManagers, writeManagers } from './managers.ts'
+import { merge } from './merge.ts'
+import { pruneAbandoned } from './prune.ts'
+import { compareIn, type Ownership, reconcileManagers, settle, trackUpdate } from './track.ts'
+import { checkFields } from './validate.ts'
+import { FieldTypeError } from './values.ts'
+
+export interface Application {
+  /** Without fields where there is none yet. */
+  readonly live: KubeObject
+  readonly config: JsonObject
+  readonly manager: string
+  readonly force: boolean
+  readonly now: string
+  /** An object of the kind with nothing in it. */
+  readonly empty: KubeObject
+}
+
+export interface AppliedConfiguration {
+  /** The object as it should be, with its `managedFields`. */
+  readonly object: KubeObject
+  /** Nothing is different but for them; else the object is as good as a body, with defaults and all the rest yet to come. */
+  readonly isAsBefore: boolean
+}
+
+/** Throws a StatusError. */
+export function applyConfiguration(ownership: Ownership, application: Application): AppliedConfiguration {
+  checkConfiguration(ownership, application)
+  const { object, managers, isAsBefore } = withContext('', () => applyAgreed(ownership, application))
+  const metadata = { ...object.metadata }
+  const entries = writeManagers(managers)
+  if (entries === undefined) delete metadata.managedFields
+  else metadata.managedFields = entries
+  return { object: refreshLastApplied({ ...object, metadata }, application), isAsBefore }
+}
+
+function checkConfiguration({ type }: Ownership, { config }: Application): void {
+  const { managedFields } = (config['metadata'] ?? {}) as JsonObject
+  if (Array.isArray(managedFields)) throw badRequest('metadata.managedFields must be nil')
+  withContext(`failed to create typed patch object (${describe(config)}): `, () => checkFields(type, config))
+}
+
+/** What kubectl has applied by itself before is its own, whatever it was called then. */
+function applyAgreed(ownership: Ownership, application: Application): Applied {
+  const first = attempt(ownership, application, application.force)
+  if (!('conflicts' in first)) return first
+  if (application.manager !== lastAppliedOwner) throw conflictError(first.conflicts)
+  const agreed = agreedConflicts(ownership, application.live)
+  const open = agreed === undefined ? first.conflicts : first.conflicts.filter((one) => !agreed(one.path))
+  if (open.length > 0) throw conflictError(open)
+  return attempt(ownership, application, true) as Applied
+}
+
+interface Applied extends AppliedConfiguration {
+  readonly managers: readonly Manager[]
+}
+
+function attempt(
+  ownership: Ownership,
+  application: Application,
+  force: boolean,
+): Applied | { readonly conflicts: readonly Conflict[] } {
+  const live = withoutManagedFields(application.live)
+  const { type, apiVersion, subresource, resets } = ownership
+  const { config, now } = application
+  const known = liveManagers(ownership, application, live)
+  const identity = { name: application.manager, operation: 'Apply' as const, apiVersion, subresource }
+  const last = known.find((manager) => isSameManager(manager, identity))
+  const mentioned = fieldsOf(type, config)
+  const fields = resets === undefined ? mentioned : recursiveDifference(mentioned, resets)
+  const self: Manager = { ...identity, time: last?.time, fields }
+  const managers = [...known.filter((manager) => manager !== last), self]
+  const merged = merge(type, live as unknown as Json, config) as unknown as KubeObject
+  const object = pruneAbandoned(ownership, merged, { managers, self, last })
+  const comparison = compareIn(ownership, live, object)
+  const settled = settle(ownership, managers, { old: live, object, comparison, self })
+  if (settled.conflicts.length > 0 && !force) return { conflicts: toConflicts(settled.conflicts) }
+  // Who only agrees with what is there has not done anything at any time.
+  const isAsBefore = isDeepEqual(live, object)
+  const owned = difference(fields, unownedFields)
+  const applier = { ...self, fields: owned, time: isAsBefore ? self.time : now }
+  const others = settled.managers.filter((manager) => manager !== self)
+  return { object, managers: isEmpty(owned) ? others : [...others, applier], isAsBefore }
+}
+
+/** Where nobody was noted down so far, all that is there is somebody's from before. */
+function liveManagers(ownership: Ownership, { live, empty, now }: Application, bare: KubeObject): readonly Manager[] {
+  const managers = reconcileManagers(ownership, readManagers(live.metadata.managedFields), bare)
+  if (managers.length > 0) return managers
+  return trackUpdate(ownership, [], { old: empty, object: bare, manager: 'before-first-apply', now }, false)
+}
+
+function withoutManagedFields(object: KubeObject): KubeObject {
+  const { managedFields: _, ...metadata } = object.metadata
+  return { ...object, metadata }
+}
+
+/** As the real server names an object in messages: `default/web; apps/v1, Kind=Deployment`. */
+export function describe(config: JsonObject): string {
+  const { namespace = '', name = '' } = (config['metadata'] ?? {}) as JsonObject
+  return `${textOf(namespace)}/${textOf(name)}; ${describeType(config)}`
+}
+
+export function describeType({ apiVersion, kind }: JsonObject): string {
+  const version = textOf(apiVersion)
+  return `${version.includes('/') ? version : `/${version}`}, Kind=${textOf(kind)}`
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === 'string' ? value : ''
+}
+
+/** What does not fit its type is a mistake of its own for the real server. */
+function withContext<T>(context: string, work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof FieldTypeError)) throw error
+    throw new StatusError(500, '', context + error.message)
+  }
+}

@@ -1,0 +1,103 @@
+/**
+ * A configuration put over an object: what the configuration says counts, what it does not say stays. Lists that are owned
+ * item by item keep the order of the configuration as far as it has one.
+ */
+import { type Json, setOwn } from '../../util/json.ts'
+import type { FieldType, ListType, MapType } from './field-types.ts'
+import { asList, asMap, elementOfItem, formOf } from './values.ts'
+
+type Value = Json | undefined
+type Fields = { readonly [key: string]: Json }
+
+/** Shares with both what it takes from them. */
+export function merge(type: FieldType, live: Value, config: Value): Value {
+  const form = formOf(type, config === undefined ? live : config)
+  if (form === 'map' && !type.map!.isAtomic) {
+    const [left, right] = [asMap(live), asMap(config)]
+    if (hasAny(left) || hasAny(right)) return mergeMaps(type.map!, left ?? {}, right ?? {})
+  } else if (form === 'list' && !type.list!.isAtomic) {
+    const [left, right] = [asList(live), asList(config)]
+    if (hasAny(left) || hasAny(right)) return mergeLists(type.list!, left ?? [], right ?? [])
+  }
+  return config === undefined ? live : config
+}
+
+function hasAny(container: Fields | readonly Json[] | undefined): boolean {
+  return container !== undefined && Object.keys(container).length > 0
+}
+
+function mergeMaps(type: MapType, live: Fields, config: Fields): Json {
+  const merged: { [key: string]: Json } = {}
+  for (const key of Object.keys(live)) {
+    const wished = Object.hasOwn(config, key) ? config[key] : undefined
+    setOwn(merged, key, mergeField(type, key, live[key], wished))
+  }
+  for (const key of Object.keys(config)) {
+    if (!Object.hasOwn(live, key)) setOwn(merged, key, mergeField(type, key, undefined, config[key]))
+  }
+  return merged
+}
+
+function mergeField(type: MapType, key: string, live: Value, config: Value): Json {
+  return merge((type.fields.get(key) ?? type.element)!, live, config)!
+}
+
+/** A list by the elements that its items are known by. Of one that stands for several items there is no one item. */
+interface Indexed {
+  readonly elements: readonly string[]
+  readonly items: ReadonlyMap<string, Value>
+}
+
+function indexed(type: ListType, list: readonly Json[]): Indexed {
+  const items = new Map<string, Value>()
+  const elements = list.map((item) => elementOfItem(type, item))
+  for (const [index, element] of elements.entries()) {
+    items.set(element, items.has(element) ? undefined : list[index])
+  }
+  return { elements, items }
+}
+
+/**
+ * Items of the object that the configuration does not mention stay before the item that they stood before, where that is
+ * mentioned in the same order; the rest comes in the order of the configuration.
+ */
+function mergeLists(type: ListType, live: readonly Json[], config: readonly Json[]): Json {
+  const [left, right] = [indexed(type, live), indexed(type, config)]
+  const shared = right.elements.filter((element) => left.items.has(element))
+  const merged: Json[] = []
+  const done = new Set<string>()
+  const take = (element: string): void => {
+    done.add(element)
+    merged.push(merge(type.element, left.items.get(element), right.items.get(element))!)
+    if (shared[0] === element) shared.shift()
+  }
+  let [l, r] = [0, 0]
+  while (l < left.elements.length || r < right.elements.length) {
+    const element = left.elements[l]
+    if (element !== undefined && r < right.elements.length) {
+      if (element === right.elements[r]) {
+        take(element)
+        l += 1
+        r += 1
+        continue
+      }
+      if (right.items.has(element) && shared.length > 0 && shared[0] !== element) {
+        l += 1
+        continue
+      }
+    }
+    if (element !== undefined) {
+      if (!right.items.has(element)) {
+        merged.push(live[l]!)
+        l += 1
+        continue
+      }
+      if (done.has(element)) l += 1
+    }
+    if (r < right.elements.length) {
+      take(right.elements[r]!)
+      r += 1
+    }
+  }
+  return merged
+}

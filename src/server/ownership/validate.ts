@@ -1,0 +1,159 @@
+/** What is wrong with a value by its type, in the words of the real server: every item and field is looked at. */
+import type { Json } from '../../util/json.ts'
+import { formatValue, quote } from '../field-errors.ts'
+import type { FieldType, ListType, MapType } from './field-types.ts'
+import { printElement } from './path-elements.ts'
+import { asList, asMap, elementOfItem, FieldTypeError, formOf } from './values.ts'
+
+interface Problem {
+  readonly path: string
+  readonly message: string
+}
+
+/** Whether the same item may be in a list twice: so it is in what was stored, but not in what is applied. */
+export function checkFields(
+  type: FieldType,
+  value: Json,
+  { allowDuplicates = false }: { readonly allowDuplicates?: boolean } = {},
+): void {
+  const problems = validate(type, value, allowDuplicates)
+  if (problems.length === 0) return
+  const lines = problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
+  throw new FieldTypeError(lines.length === 1 ? lines[0] : ['errors:', ...lines.map((line) => `  ${line}`)].join('\n'))
+}
+
+/** The same for a step on the way, which the message then names. */
+export function checkFieldsOf(what: string, type: FieldType, value: Json): void {
+  try {
+    checkFields(type, value)
+  } catch (error) {
+    throw error instanceof FieldTypeError ? new FieldTypeError(`${what}: ${error.message}`) : error
+  }
+}
+
+/** The same as a question, for all that is written: duplicates are allowed, and nobody is told what is wrong. */
+export function fitsType(type: FieldType, value: Json): boolean {
+  if (value === null) return true
+  const form = formOf(type, value)
+  if (form === 'scalar') return isScalar(type.scalar!, value)
+  if (form === 'list') return Array.isArray(value) && fitsList(type.list!, value)
+  const map = asMap(value)
+  if (map === undefined) return false
+  const { fields, element } = type.map!
+  for (const key of Object.keys(map)) {
+    const child = fields.get(key) ?? element
+    if (child === undefined || !fitsType(child, map[key]!)) return false
+  }
+  return true
+}
+
+function fitsList(type: ListType, list: readonly Json[]): boolean {
+  return list.every((item) => (type.isAtomic || hasElement(type, item)) && fitsType(type.element, item))
+}
+
+function hasElement(type: ListType, item: Json): boolean {
+  try {
+    elementOfItem(type, item)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function isScalar(scalar: NonNullable<FieldType['scalar']>, value: Json): boolean {
+  const kind = typeof value === 'bigint' ? 'number' : typeof value
+  return kind === scalar || (scalar === 'any' && kind !== 'object')
+}
+
+function validate(type: FieldType, value: Json, allowDuplicates: boolean): Problem[] {
+  switch (formOf(type, value)) {
+    case 'map':
+      return validateMap(type.map!, value, allowDuplicates)
+    case 'list':
+      return validateList(type.list!, value, allowDuplicates)
+    default:
+      return validateScalar(type.scalar!, value)
+  }
+}
+
+function problem(message: string): Problem[] {
+  return [{ path: '', message }]
+}
+
+function at(element: string, problems: Problem[]): Problem[] {
+  if (problems.length === 0) return problems
+  const prefix = printElement(element)
+  return problems.map(({ path, message }) => ({ path: prefix + path, message }))
+}
+
+function validateScalar(scalar: NonNullable<FieldType['scalar']>, value: Json): Problem[] {
+  if (value === null || isScalar(scalar, value)) return []
+  if (scalar === 'number') return problem(`expected numeric (int or float), got ${goTypeOf(value)}`)
+  if (scalar === 'string') return problem(`expected string, got &value.valueUnstructured{Value:${goValueOf(value)}}`)
+  return problem(`expected ${scalar === 'any' ? 'any scalar' : scalar}, got ${printed(value)}`)
+}
+
+function goTypeOf(value: Json): string {
+  if (Array.isArray(value)) return '[]interface {}'
+  if (typeof value === 'object') return 'map[string]interface {}'
+  return typeof value === 'boolean' ? 'bool' : typeof value === 'number' ? 'float64' : typeof value
+}
+
+function goValueOf(value: Json): string {
+  if (typeof value === 'string') return quote(value)
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (Array.isArray(value)) return `[]interface {}{${value.map(goValueOf).join(', ')}}`
+  const fields = Object.keys(value).sort()
+  return `map[string]interface {}{${fields.map((key) => `${quote(key)}:${goValueOf(value[key]!)}`).join(', ')}}`
+}
+
+/** As Go prints what it wraps values in. */
+function printed(value: Json): string {
+  return `&{${typeof value === 'string' ? value : goPlain(value)}}`
+}
+
+function goPlain(value: Json): string {
+  if (typeof value === 'string') return value
+  if (Array.isArray(value)) return `[${value.map(goPlain).join(' ')}]`
+  if (typeof value !== 'object' || value === null) return formatValue(value)
+  const fields = Object.keys(value).sort()
+  return `map[${fields.map((key) => `${key}:${goPlain(value[key]!)}`).join(' ')}]`
+}
+
+function validateMap(type: MapType, value: Json, allowDuplicates: boolean): Problem[] {
+  if (value === null) return []
+  const map = asMap(value)
+  if (map === undefined) return problem(`expected map, got ${printed(value)}`)
+  const problems: Problem[] = []
+  for (const key of Object.keys(map).sort()) {
+    const child = type.fields.get(key) ?? type.element
+    // The real server does not look any further, at whatever comes next to it.
+    if (child === undefined) return [...problems, ...at(`f:${key}`, problem('field not declared in schema'))]
+    problems.push(...at(`f:${key}`, validate(child, map[key]!, allowDuplicates)))
+  }
+  return problems
+}
+
+function validateList(type: ListType, value: Json, allowDuplicates: boolean): Problem[] {
+  if (value === null) return []
+  const list = asList(value)
+  if (list === undefined) return problem(`expected list, got ${printed(value)}`)
+  const problems: Problem[] = []
+  const seen = new Set<string>()
+  for (const [index, item] of list.entries()) {
+    let element = `i:${index}`
+    if (!type.isAtomic) {
+      try {
+        element = elementOfItem(type, item)
+      } catch (error) {
+        if (!(error instanceof FieldTypeError)) throw error
+        return [...problems, ...problem(`element ${index}: ${error.message}`)]
+      }
+      const isRepeated = seen.has(element) && !allowDuplicates
+      if (isRepeated) problems.push(...problem(`duplicate entries for key ${printElement(element)}`))
+      seen.add(element)
+    }
+    problems.push(...at(element, validate(type.element, item, allowDuplicates)))
+  }
+  return problems
+}

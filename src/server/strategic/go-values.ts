@@ -1,0 +1,42 @@
+/** JSON values as Go holds and prints them, for messages that name a type or show a value with `%v`. */
+import { isPlainObject, type Json } from '../../util/json.ts'
+
+/** The Go type of a value from a JSON text; undefined for null, which has none. */
+export function goTypeOf(value: Json): string | undefined {
+  if (value === null) return undefined
+  if (Array.isArray(value)) return '[]interface {}'
+  if (typeof value === 'object') return 'map[string]interface {}'
+  if (typeof value === 'boolean') return 'bool'
+  if (typeof value === 'string') return 'string'
+  return Number.isInteger(value) && Math.abs(value) < 2 ** 63 ? 'int64' : 'float64'
+}
+
+/** Its kind, as `reflect` names it. */
+export function goKindOf(value: Json): string {
+  if (Array.isArray(value)) return 'slice'
+  return isPlainObject(value) ? 'map' : (goTypeOf(value) ?? 'nil')
+}
+
+/** Go's `%v`. */
+export function printGo(value: Json): string {
+  if (value === null) return '<nil>'
+  if (Array.isArray(value)) return `[${value.map(printGo).join(' ')}]`
+  if (typeof value !== 'object') return typeof value === 'number' ? printNumber(value) : String(value)
+  const keys = Object.keys(value).sort()
+  return `map[${keys.map((key) => `${key}:${printGo(value[key]!)}`).join(' ')}]`
+}
+
+/** Floats have exponents of two digits and more. */
+function printNumber(value: number): string {
+  return String(value).replace(/e([+-])(\d)$/, 'e$10$2')
+}
+
+/** Go's `%s`, of which anything but text is a misuse that it points out. */
+export function printGoText(value: Json): string {
+  if (typeof value === 'string') return value
+  if (value === null) return '%!s(<nil>)'
+  if (Array.isArray(value)) return `[${value.map(printGoText).join(' ')}]`
+  if (typeof value !== 'object') return `%!s(${goTypeOf(value)}=${printGo(value)})`
+  const keys = Object.keys(value).sort()
+  return `map[${keys.map((key) => `${key}:${printGoText(value[key]!)}`).join(' ')}]`
+}

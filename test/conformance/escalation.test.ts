@@ -1,0 +1,199 @@
+/** Nobody gives what they do not have: roles and bindings written by somebody with few rights. */
+import { beforeAll, describe, expect, test } from 'vitest'
+import type { Answer, Tree } from '../support/answers.ts'
+import type { Api } from '../support/api.ts'
+import { useCluster } from '../support/cluster.ts'
+import { expectFailure, expectStatus } from '../support/expectations.ts'
+import { bind, create, grant, rbacGroup, untilAllowed } from '../support/roles.ts'
+
+const cluster = useCluster({ authorization: 'rbac' })
+const { namespace } = cluster
+const root = `/apis/${rbacGroup}/v1`
+const all = ['roles', 'rolebindings', 'clusterroles', 'clusterrolebindings']
+const clerk = `clerk-${namespace}`
+const chief = `chief-${namespace}`
+let api: Api
+let trusted: Api
+
+beforeAll(async () => {
+  const writing = { apiGroups: [rbacGroup], resources: all, verbs: ['create', 'update', 'patch', 'get', 'delete'] }
+  const own = [
+    { apiGroups: [''], resources: ['pods', '*/log'], verbs: ['get', 'list'] },
+    { apiGroups: [''], resources: ['secrets'], resourceNames: ['mine'], verbs: ['get'] },
+    { nonResourceURLs: ['/metrics/*'], verbs: ['get'] },
+  ]
+  await grant(cluster, { to: [`user:${clerk}`], rules: [writing, ...own] })
+  const special = { apiGroups: [rbacGroup], resources: all, verbs: ['escalate', 'bind'] }
+  await grant(cluster, { to: [`user:${chief}`], rules: [writing, special] })
+  for (const user of [clerk, chief]) {
+    await untilAllowed(cluster, { user, resourceAttributes: { verb: 'create', group: rbacGroup, resource: 'roles' } })
+  }
+  api = cluster.impersonating(clerk)
+  trusted = cluster.impersonating(chief)
+})
+
+let count = 0
+const newName = () => `${namespace}-escalation-${count++}`
+
+async function write(by: Api, plural: string, body: Tree, name: string): Promise<Answer> {
+  const path = plural.startsWith('cluster') ? `${root}/${plural}` : `${root}/namespaces/${namespace}/${plural}`
+  const answer = await by.post(path, { metadata: { name }, ...body })
+  if (answer.status === 201) cluster.defer(() => cluster.api.delete(`${path}/${name}`))
+  return answer
+}
+
+function expectRefusal(answer: Answer, plural: string, name: string, ...lines: string[]): void {
+  const who = `user "${clerk}" (groups=["system:authenticated"])`
+  const why = `${who} is attempting to grant RBAC permissions not currently held:\n${lines.join('\n')}`
+  const details = { name, group: rbacGroup, kind: plural }
+  expectFailure(answer, 403, 'Forbidden', `${plural}.${rbacGroup} "${name}" is forbidden: ${why}`, details)
+}
+
+describe('a role', () => {
+  test.each<[string, Tree]>([
+    ['what one has', { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] }],
+    ['a part of it', { apiGroups: [''], resources: ['pods'], resourceNames: ['a', 'b'], verbs: ['get'] }],
+    ['a subresource', { apiGroups: [''], resources: ['pods/log', 'widgets/log'], verbs: ['get'] }],
+    ['a name', { apiGroups: [''], resources: ['secrets'], resourceNames: ['mine'], verbs: ['get'] }],
+    ['a path', { nonResourceURLs: ['/metrics/a', '/metrics/b/*'], verbs: ['get'] }],
+  ])('of %s can be written', async (_, rule) => {
+    expectStatus(await write(api, 'clusterroles', { rules: [rule] }, newName()), 201)
+  })
+
+  test('of more cannot, and what is missing is told by resource', async () => {
+    const name = newName()
+    const rules = [
+      { apiGroups: ['', 'apps'], resources: ['pods', 'deployments'], verbs: ['get', 'list', 'watch'] },
+      { apiGroups: [''], resources: ['secrets'], resourceNames: ['mine', 'yours'], verbs: ['get'] },
+      { apiGroups: [''], resources: ['secrets'], verbs: ['get'] },
+      { nonResourceURLs: ['/metrics', '/metrics/x', '/logs'], verbs: ['get', 'post'] },
+    ]
+    expectRefusal(
+      await write(api, 'clusterroles', { rules }, name),
+      'clusterroles',
+      name,
+      '{APIGroups:[""], Resources:["deployments"], Verbs:["get" "list" "watch"]}',
+      '{APIGroups:[""], Resources:["pods"], Verbs:["watch"]}',
+      '{APIGroups:[""], Resources:["secrets"], ResourceNames:["yours"], Verbs:["get"]}',
+      '{APIGroups:[""], Resources:["secrets"], Verbs:["get"]}',
+      '{APIGroups:["apps"], Resources:["deployments"], Verbs:["get" "list" "watch"]}',
+      '{APIGroups:["apps"], Resources:["pods"], Verbs:["get" "list" "watch"]}',
+      '{NonResourceURLs:["/logs"], Verbs:["get"]}',
+      '{NonResourceURLs:["/logs"], Verbs:["post"]}',
+      '{NonResourceURLs:["/metrics"], Verbs:["get"]}',
+      '{NonResourceURLs:["/metrics"], Verbs:["post"]}',
+      '{NonResourceURLs:["/metrics/x"], Verbs:["post"]}',
+    )
+  })
+
+  test('of a namespace is looked at in that namespace', async () => {
+    const services = { apiGroups: [''], resources: ['services'], verbs: ['get'] }
+    await grant(cluster, { to: [`user:${clerk}`], rules: [services], namespace })
+    const attributes = { verb: 'get', resource: 'services', namespace }
+    await untilAllowed(cluster, { user: clerk, resourceAttributes: attributes })
+    expectStatus(await write(api, 'roles', { rules: [services] }, newName()), 201)
+    const name = newName()
+    const line = '{APIGroups:[""], Resources:["services"], Verbs:["get"]}'
+    expectRefusal(await write(api, 'clusterroles', { rules: [services] }, name), 'clusterroles', name, line)
+  })
+
+  test('can be widened by nobody who has less, by PUT or PATCH', async () => {
+    const name = newName()
+    expectStatus(await write(api, 'roles', { rules: [] }, name), 201)
+    const path = `${root}/namespaces/${namespace}/roles/${name}`
+    const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]
+    const line = '{APIGroups:["*"], Resources:["*"], Verbs:["*"]}'
+    expectRefusal(await api.mergePatch(path, { rules }), 'roles', name, line)
+    expectRefusal(await api.put(path, { metadata: { name }, rules }), 'roles', name, line)
+    expectRefusal(
+      await api.put(`${path}-new`, { metadata: { name: `${name}-new` }, rules }),
+      'roles',
+      `${name}-new`,
+      line,
+    )
+  })
+
+  test('of more can be changed by nobody who has less, but for finalizers and owners', async () => {
+    const name = newName()
+    const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }]
+    await create(cluster, `${root}/clusterroles`, { metadata: { name }, rules })
+    const path = `${root}/clusterroles/${name}`
+    const line = '{APIGroups:[""], Resources:["nodes"], Verbs:["get"]}'
+    expectRefusal(await api.mergePatch(path, { metadata: { labels: { a: 'b' } } }), 'clusterroles', name, line)
+    expectStatus(await api.mergePatch(path, { metadata: { finalizers: ['example.com/a'] } }), 200)
+    expectStatus(await api.mergePatch(path, { metadata: { finalizers: null } }), 200)
+    expectStatus(await api.mergePatch(path, { rules: [] }), 200)
+  })
+
+  test('that gathers others needs all rights', async () => {
+    const name = newName()
+    const aggregationRule = { clusterRoleSelectors: [{ matchLabels: { a: namespace } }] }
+    const answer = await write(api, 'clusterroles', { aggregationRule }, name)
+    const message = `clusterroles.${rbacGroup} "${name}" is forbidden: must have cluster-admin privileges to use the aggregationRule`
+    expectFailure(answer, 403, 'Forbidden', message, { name, group: rbacGroup, kind: 'clusterroles' })
+  })
+
+  test('of anything can be written with the verb escalate', async () => {
+    const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]
+    expectStatus(await write(trusted, 'clusterroles', { rules }, newName()), 201)
+    expectStatus(await write(trusted, 'roles', { rules }, newName()), 201)
+  })
+
+  test('is checked for what is wrong with it only after that', async () => {
+    const name = newName()
+    const rules = [{ apiGroups: [''], resources: ['nodes'], verbs: ['get'] }, { verbs: [] }]
+    const line = '{APIGroups:[""], Resources:["nodes"], Verbs:["get"]}'
+    expectRefusal(await write(api, 'clusterroles', { rules }, name), 'clusterroles', name, line)
+  })
+})
+
+describe('a binding', () => {
+  const roleRef = (name: string, kind = 'ClusterRole') => ({ apiGroup: rbacGroup, kind, name })
+
+  test('of what one has can be written', async () => {
+    const rules = [{ apiGroups: [''], resources: ['pods'], verbs: ['get'] }]
+    const role = await grant(cluster, { to: [], rules })
+    expectStatus(await write(api, 'clusterrolebindings', { roleRef: roleRef(role) }, newName()), 201)
+    expectStatus(await write(api, 'rolebindings', { roleRef: roleRef(role) }, newName()), 201)
+  })
+
+  test('of more cannot', async () => {
+    for (const plural of ['clusterrolebindings', 'rolebindings']) {
+      const name = newName()
+      expectRefusal(
+        await write(api, plural, { roleRef: roleRef('cluster-admin') }, name),
+        plural,
+        name,
+        '{APIGroups:["*"], Resources:["*"], Verbs:["*"]}',
+        '{NonResourceURLs:["*"], Verbs:["*"]}',
+      )
+    }
+  })
+
+  test('of more gets no further subjects', async () => {
+    const name = await bind(cluster, { to: [], role: { kind: 'ClusterRole', name: 'cluster-admin' }, namespace })
+    const subjects = [{ kind: 'User', name: clerk, apiGroup: rbacGroup }]
+    const answer = await api.mergePatch(`${root}/namespaces/${namespace}/rolebindings/${name}`, { subjects })
+    expect(answer.status).toBe(403)
+  })
+
+  test.each([
+    ['clusterrolebindings', 'ClusterRole'],
+    ['rolebindings', 'ClusterRole'],
+    ['rolebindings', 'Role'],
+  ])('of nothing is refused: %s of a %s', async (plural, kind) => {
+    const answer = await write(api, plural, { roleRef: roleRef('nonesuch', kind) }, newName())
+    const message = `${plural}.${rbacGroup} "nonesuch" not found`
+    expectFailure(answer, 404, 'NotFound', message, { name: 'nonesuch', group: rbacGroup, kind: plural })
+  })
+
+  test('of a kind that is no role is refused', async () => {
+    const answer = await write(api, 'rolebindings', { roleRef: roleRef('x', 'Foo') }, newName())
+    expectFailure(answer, 500, '', 'unsupported role reference kind: "Foo"')
+  })
+
+  test('of anything can be written with the verb bind', async () => {
+    expectStatus(await write(trusted, 'clusterrolebindings', { roleRef: roleRef('cluster-admin') }, newName()), 201)
+    expectStatus(await write(trusted, 'rolebindings', { roleRef: roleRef('nonesuch') }, newName()), 201)
+  })
+})

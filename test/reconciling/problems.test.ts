@@ -1,0 +1,157 @@
+/** What can be wrong with children: each is told, none holds up the others, and all goes on when it is over. */
+import { Operator } from 'kopf'
+import { expect, test } from 'vitest'
+import { settle } from '../support/handled.ts'
+import type { Body } from '../support/lab.ts'
+import { configMap, useNursery } from './support.ts'
+
+const { lab, nursery } = useNursery()
+
+function conditionOf(body: Body): Record<string, unknown> | undefined {
+  const conditions: Array<Record<string, unknown>> = body.status?.['conditions'] ?? []
+  return conditions.find(({ type }) => type === 'ChildrenApplied')
+}
+
+test('one child of three is refused: the others are made, the object says so, and no longer when it is over', async () => {
+  const kopf = new Operator()
+  kopf.reconcile(lab.widgets, { owns: ['configmaps'] }, ({ spec }) => {
+    const names = ['p-a', spec['valid'] ? 'p-b' : 'p_b', 'p-c']
+    return { children: names.map((name) => configMap(name)) }
+  })
+  const transport = lab.record()
+  await lab.start(kopf, { transport })
+  await lab.create('third', { spec: { valid: false } })
+  await nursery.untilThere('p-a')
+  await nursery.untilThere('p-c')
+  const body = await lab.untilObject('third', (found) => conditionOf(found) !== undefined)
+  expect(conditionOf(body)).toMatchObject({ status: 'False', reason: 'ChildRefused', observedGeneration: 1 })
+  expect(conditionOf(body)?.['message']).toMatch(/^Cannot apply ConfigMap "p_b": .*422 Invalid/)
+  await lab.untilLogged(`Reconciler 'reconcile' failed temporarily: Cannot apply ConfigMap "p_b"`)
+  await lab.patch('third', { spec: { valid: true } })
+  await nursery.untilThere('p-b')
+  const after = await lab.untilObject('third', (found) => conditionOf(found)?.['status'] === 'True')
+  expect(conditionOf(after)).toMatchObject({ reason: 'Applied' })
+  await settle(lab)
+  transport.requests.length = 0
+  await lab.patch('third', { metadata: { labels: { touched: 'yes' } } })
+  await settle(lab)
+  expect(transport.writes()).toEqual([])
+})
+
+test('a kind that is not there is waited for, alone; when it comes, all goes on at once', async () => {
+  const kopf = new Operator()
+  const gadget = { apiVersion: `${lab.group}/v1`, kind: 'Gadget', metadata: { name: 'later' } }
+  kopf.reconcile(lab.widgets, { owns: ['configmaps', [lab.group, 'v1', 'gadgets']] }, () => {
+    return { children: [configMap('now'), gadget] }
+  })
+  await lab.start(kopf)
+  await lab.create('early', { spec: {} })
+  await nursery.untilThere('now')
+  const body = await lab.untilObject('early', (found) => conditionOf(found) !== undefined)
+  expect(conditionOf(body)).toMatchObject({ status: 'False', reason: 'KindMissing' })
+  expect(conditionOf(body)?.['message']).toContain('Gadget "later" waits for its kind')
+  await lab.install({ kind: 'Gadget' })
+  await lab.until(async () => (await lab.call('GET', lab.path('later', 'gadgets'))).status === 200)
+  await lab.untilObject('early', (found) => conditionOf(found)?.['status'] === 'True')
+})
+
+test('two who flip a field: both are named, and it becomes ever more seldom', async () => {
+  const kopf = new Operator({ name: 'red-painter' })
+  kopf.reconcile(lab.widgets, { owns: ['configmaps'] }, () => ({ children: [configMap('wall', { color: 'red' })] }))
+  const transport = lab.record()
+  await lab.start(kopf, { transport })
+  await lab.create('contested', { spec: {} })
+  await nursery.untilThere('wall')
+  const paint = async () => {
+    await lab.call(
+      'PATCH',
+      `${nursery.path('wall')}?fieldManager=blue-painter`,
+      { data: { color: 'blue' } },
+      mergePatch,
+    )
+  }
+  for (let times = 1; times <= 3; times += 1) {
+    await paint()
+    await nursery.until('wall', ({ data }) => (data as Record<string, string>)['color'] === 'red')
+  }
+  await paint()
+  const words = '"red-painter" and "blue-painter" both write data.color of ConfigMap "wall"'
+  await lab.untilLogged(words)
+  const body = await lab.untilObject('contested', (found) => conditionOf(found) !== undefined)
+  expect(conditionOf(body)).toMatchObject({ status: 'False', reason: 'ChildContested', message: words })
+  const before = lab.clock.now()
+  await nursery.until('wall', ({ data }) => (data as Record<string, string>)['color'] === 'red')
+  expect(lab.clock.now() - before).toBeGreaterThan(500)
+  await paint()
+  await nursery.until('wall', ({ data }) => (data as Record<string, string>)['color'] === 'red')
+  expect(transport.writes('/wall')).toHaveLength(6)
+  expect(lab.logs.filter((line) => line.includes(words))).toHaveLength(1)
+})
+
+const mergePatch = 'application/merge-patch+json'
+
+test.each([
+  [
+    'a kind that is not owned',
+    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' } },
+    'not owned: add it to "owns"',
+  ],
+  ['a child without a name', { apiVersion: 'v1', kind: 'ConfigMap', metadata: {} }, 'has no "metadata.name"'],
+  ['a child without a kind', { metadata: { name: 'x' } }, 'has an "apiVersion" and a "kind"'],
+  [
+    'a child elsewhere',
+    configMap('x', {}, { namespace: 'default' }),
+    'is in the namespace "default": it cannot be owned',
+  ],
+  [
+    'a child of the whole cluster',
+    { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } },
+    'is of the whole cluster: it cannot be owned',
+  ],
+  ['a child in another version', { apiVersion: 'v2', kind: 'ConfigMap', metadata: { name: 'x' } }, 'is of v2'],
+  ['what is no object', 42, 'something that is no object'],
+])('%s is a mistake that is told, and not tried again', async (what, child, words) => {
+  const kopf = new Operator()
+  let calls = 0
+  kopf.reconcile(lab.widgets, { owns: ['configmaps', 'namespaces'] }, () => {
+    calls += 1
+    return { children: [child as object] }
+  })
+  await lab.start(kopf)
+  await lab.create(what.replaceAll(' ', '-'), { spec: {} })
+  await lab.untilLogged(words)
+  expect(lab.logs.some((line) => line.includes(`Reconciler 'reconcile' failed permanently: Cannot use what`))).toBe(
+    true,
+  )
+  await settle(lab)
+  expect(calls).toBe(1)
+})
+
+test('the children as they are come as an argument, by kind and by name', async () => {
+  const kopf = new Operator()
+  const seen: unknown[] = []
+  kopf.reconcile(lab.widgets, { owns: ['configmaps', 'secrets'] }, ({ children, spec }) => {
+    seen.push({
+      size: children.size,
+      all: [...children].map(({ metadata }) => metadata.name),
+      maps: children.of('configmaps').map(({ metadata }) => metadata.name),
+      color: children.get('configmaps', 'c-b')?.['data']?.['color'],
+      none: children.get('secrets', 'c-b'),
+    })
+    if (spec['step'] === 0) return { children: [configMap('c-b', { color: 'red' }), configMap('c-a')] }
+    return undefined
+  })
+  await lab.start(kopf)
+  await nursery.create(configMap('c-foreign'))
+  await lab.create('parent', { spec: { step: 0 } })
+  await nursery.untilThere('c-a')
+  await lab.patch('parent', { spec: { step: 1 } })
+  await lab.until(() => seen.length >= 3)
+  await settle(lab)
+  expect([seen[0], seen.at(-1)]).toEqual([
+    { size: 0, all: [], maps: [], color: undefined, none: undefined },
+    { size: 2, all: ['c-a', 'c-b'], maps: ['c-a', 'c-b'], color: 'red', none: undefined },
+  ])
+  expect(await nursery.exists('c-b')).toBe(true)
+  await nursery.delete('c-foreign')
+})

@@ -1,0 +1,67 @@
+/**
+ * Writes src/server/openapi/definitions.generated.ts: the schemas of the built-in kinds that the embedded server serves, as
+ * the real one publishes them (tools/envtest): with descriptions and enumerations, which are not in its source in this form.
+ * Run by maintainers after the pin has moved, or a kind was added:
+ * `node --import tsx --conditions=source tools/openapi/record.ts`.
+ */
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
+import { builtinResources } from '../../src/server/builtins/resources.ts'
+import { crdDefinitionResource } from '../../src/server/crds/crd-resource.ts'
+import { common, schemaName } from '../../src/server/openapi/names.ts'
+import { reviewResources } from '../../src/server/reviews/reviews.ts'
+import { type ApiTarget, callApi } from '../envtest/api.ts'
+import { startControlPlane } from '../envtest/control-plane.ts'
+
+type Schemas = Record<string, unknown>
+
+const target = fileURLToPath(new URL('../../src/server/openapi/definitions.generated.ts', import.meta.url))
+
+const resources = [
+  ...builtinResources(),
+  crdDefinitionResource,
+  ...reviewResources({} as Parameters<typeof reviewResources>[0]),
+]
+
+function documentOf({ group, version }: (typeof resources)[number]): string {
+  return group === '' ? `api/${version}` : `apis/${group}/${version}`
+}
+
+async function readSchemas(api: ApiTarget): Promise<Schemas> {
+  const all: Schemas = {}
+  for (const path of new Set(resources.map(documentOf))) {
+    const { body } = await callApi(api, { path: `/openapi/v3/${path}` })
+    Object.assign(all, (body as { components: { schemas: Schemas } }).components.schemas)
+  }
+  return all
+}
+
+function referencesIn(schema: unknown): string[] {
+  return [...JSON.stringify(schema).matchAll(/"\$ref":"#\/components\/schemas\/([^"]+)"/g)].map((match) => match[1]!)
+}
+
+function select(all: Schemas): Schemas {
+  const lists = resources.filter(({ verbs }) => verbs.includes('list')).map((one) => schemaName(one, 'List'))
+  const queue = [...resources.map((one) => schemaName(one)), ...lists, ...Object.values(common)]
+  const found = new Set<string>()
+  for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
+    if (found.has(name)) continue
+    if (all[name] === undefined) throw new Error(`The real server does not describe ${name}`)
+    found.add(name)
+    queue.push(...referencesIn(all[name]))
+  }
+  // The kinds that it is of depend on the document.
+  delete (all[common.deleteOptions] as Schemas)['x-kubernetes-group-version-kind']
+  return Object.fromEntries([...found].sort().map((name) => [name, all[name]]))
+}
+
+await using plane = await startControlPlane()
+const schemas = select(await readSchemas({ url: plane.url, caPem: plane.caPem, user: plane.admin }))
+const text = JSON.stringify(schemas)
+const packed = gzipSync(text, { level: 9 }).toString('base64')
+writeFileSync(
+  target,
+  `/** Written by tools/openapi/record.ts: JSON, packed with gzip, since it is long and seldom read. */\nexport const packedDefinitions: string =\n  '${packed}'\n`,
+)
+console.log(`${Object.keys(schemas).length} schemas, ${Math.round(text.length / 1024)} KB, packed ${packed.length}`)
