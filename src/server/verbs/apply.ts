@@ -4,6 +4,8 @@ import { cloneJson } from '../../util/equality.ts'
 import { parseGoTime } from '../../util/go-time.ts'
 import { admitCreation } from '../admission.ts'
 import { type Configuration, parseConfiguration } from '../apply-body.ts'
+import { demandCreation } from '../authorization/creation.ts'
+import { refuseEscalation } from '../authorization/escalation.ts'
 import type { Answer, Call } from '../call.ts'
 import { decodeTyped } from '../decode.ts'
 import { decodeMetadata } from '../metadata.ts'
@@ -57,11 +59,13 @@ async function createApplied(call: Call, configuration: Configuration, options: 
   if (parseVersion(resourceVersion) === undefined) throw noVersion(resourceVersion)
   const { dryRun } = options
   const fresh = dryRun ? object : { ...object, metadata }
+  demandCreation(call)
   admitCreation(call, fresh)
   const reviewer = reviewerFor(call, 'CREATE', dryRun)
   const isAtOnce = reviewer === undefined && resource.converter === undefined
-  if (isAtOnce) return createObject(call, resource, fresh, dryRun, call.warnings)
-  return createReviewed(call, fresh, { reviewer, dryRun })
+  if (!isAtOnce) return createReviewed(call, fresh, { reviewer, dryRun })
+  refuseEscalation(call, fresh)
+  return createObject(call, resource, fresh, dryRun, call.warnings)
 }
 
 /** What the configuration makes of an object, decoded like any other. */

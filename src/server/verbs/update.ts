@@ -1,6 +1,7 @@
 /** PUT of an object or of its status. */
 import type { KubeObject } from '../../kube/objects.ts'
 import { admitCreation } from '../admission.ts'
+import { demandCreation } from '../authorization/creation.ts'
 import { isGuarded, refuseEscalation } from '../authorization/escalation.ts'
 import type { Answer, Call } from '../call.ts'
 import { decodeBody } from '../decode.ts'
@@ -41,6 +42,7 @@ export async function update(call: Call): Promise<Answer> {
 }
 
 async function createByUpdate(call: Call, object: KubeObject, dryRun: boolean): Promise<Written> {
+  demandCreation(call)
   admitCreation(call, object)
   const { resource, path } = call
   const { uid } = object.metadata
