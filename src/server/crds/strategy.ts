@@ -146,10 +146,10 @@ export function coerce(
   body: KubeObject,
   { schema, kind, version }: Pick<CustomStrategyOptions, 'schema' | 'kind' | 'version'>,
 ): { object: KubeObject; dropped: string[] } {
-  const { metadata, ...rest } = asJson(body)
-  const object = cloneJson(rest) as JsonObject
+  const given = asJson(body)
+  const { metadata } = given
   // In its place, for who looks at where fields stand; but out of reach of what the schema may say about it.
-  if (metadata !== undefined) object['metadata'] = {}
+  const object = cloneJson(metadata === undefined ? given : { ...given, metadata: {} }) as JsonObject
   const dropped = pruneObject(object, schema)
   dropNulls(object, schema)
   if (metadata !== undefined) object['metadata'] = { ...(metadata as JsonObject) }
