@@ -4,6 +4,7 @@ import type { Answer, Tree } from '../support/answers.ts'
 import type { Api } from '../support/api.ts'
 import { useCluster } from '../support/cluster.ts'
 import { expectFailure, expectStatus } from '../support/expectations.ts'
+import { apply } from '../support/owners.ts'
 import { bind, create, grant, rbacGroup, untilAllowed } from '../support/roles.ts'
 
 const cluster = useCluster({ authorization: 'rbac' })
@@ -111,6 +112,8 @@ describe('a role', () => {
       `${name}-new`,
       line,
     )
+    const applied = { apiVersion: `${rbacGroup}/v1`, kind: 'Role', metadata: { name: `${name}-applied` }, rules }
+    expectRefusal(await apply(api, `${path}-applied`, applied), 'roles', `${name}-applied`, line)
   })
 
   test('of more can be changed by nobody who has less, but for finalizers and owners', async () => {

@@ -5,6 +5,7 @@ import type { Api } from '../support/api.ts'
 import { useCluster } from '../support/cluster.ts'
 import { eventually, expectFailure, expectStatus } from '../support/expectations.ts'
 import { configMap } from '../support/objects.ts'
+import { apply } from '../support/owners.ts'
 import { bind, create, grant, mayDo, rbacGroup, untilAllowed } from '../support/roles.ts'
 
 const cluster = useCluster({ authorization: 'rbac' })
@@ -232,6 +233,22 @@ describe('a request', () => {
     const subject = object === '' ? kind : `${kind} "${object}"`
     const details = { ...(object === '' ? {} : { name: object }), kind }
     expectFailure(answer, 403, 'Forbidden', `${subject} is forbidden: ${refused(verb, resource, here)}`, details)
+  })
+
+  test('that makes an object by an update or an apply needs the right to create it, too', async () => {
+    const writer = user('writer')
+    const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['update', 'patch'] }
+    await grant(cluster, { to: [`user:${writer}`], rules: [leases], namespace })
+    const attributes = { verb: 'patch', group: 'coordination.k8s.io', resource: 'leases', namespace }
+    await untilAllowed(cluster, { user: writer, resourceAttributes: attributes })
+    const path = `${cluster.grouped('coordination.k8s.io/v1', 'leases')}/new`
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: { name: 'new' }, spec: {} }
+    const own = cluster.impersonating(writer)
+    const why = `User "${writer}" cannot create resource "leases" in API group "coordination.k8s.io" ${here}`
+    for (const answer of [await own.put(path, lease), await apply(own, path, lease)]) {
+      const details = { name: 'new', group: 'coordination.k8s.io', kind: 'leases' }
+      expectFailure(answer, 403, 'Forbidden', `leases.coordination.k8s.io "new" is forbidden: ${why}`, details)
+    }
   })
 
   test('across namespaces needs a rule for all', async () => {

@@ -45,6 +45,26 @@ async function namesAt(api: ApiServer, path: string): Promise<string[]> {
 }
 
 describe('what is there again', () => {
+  test('roles, and the tokens of service accounts', async () => {
+    const rbac = '/apis/rbac.authorization.k8s.io/v1/namespaces/default'
+    const options = { dataDir, authorization: 'rbac' as const }
+    const first = await ApiServer.open(options)
+    await create(first, '/api/v1/namespaces/default/serviceaccounts', { metadata: { name: 'robot' } })
+    const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }]
+    await create(first, `${rbac}/roles`, { metadata: { name: 'reader' }, rules })
+    await create(first, `${rbac}/rolebindings`, {
+      metadata: { name: 'reader' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: 'reader' },
+      subjects: [{ kind: 'ServiceAccount', name: 'robot', namespace: 'default' }],
+    })
+    const headers = { authorization: `Bearer ${first.issueToken({ serviceAccount: 'robot' })}` }
+    await first.close()
+    const second = await ApiServer.open(options)
+    expect((await ask(second, 'GET', configMaps, { headers })).status).toBe(200)
+    expect((await ask(second, 'GET', '/api/v1/namespaces/default/secrets', { headers })).status).toBe(403)
+    await second.close()
+  })
+
   test('objects, to the last byte, with their uids and versions', async () => {
     const before = await life(async (api) => {
       await create(api, configMaps, configMap('kept', { data: { text: 'Grüße, \u2028 世界' } }))
