@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { packageVersion } from '../util/version.ts'
 import { addCompletionCommand } from './commands/completion.ts'
+import { addCrdCommand } from './commands/crd.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addFreezeCommand } from './commands/freeze.ts'
@@ -36,6 +37,8 @@ export function createProgram(): Command {
   program.commandsGroup('Objects:')
   addExplainCommand(program)
   addReleaseCommand(program)
+  program.commandsGroup('Deployment:')
+  addCrdCommand(program)
   program.commandsGroup('Tools:')
   addServerCommand(program)
   addCompletionCommand(program)
