@@ -6,6 +6,7 @@ import { addCrdCommand } from './commands/crd.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addFreezeCommand } from './commands/freeze.ts'
+import { addInitCommand } from './commands/init.ts'
 import { addReleaseCommand } from './commands/release.ts'
 import { addResumeCommand } from './commands/resume.ts'
 import { addRunCommand } from './commands/run.ts'
@@ -30,6 +31,7 @@ export function createProgram(): Command {
     'kopf help run',
   ])
   program.commandsGroup('Operators:')
+  addInitCommand(program)
   addRunCommand(program)
   addDevCommand(program)
   addFreezeCommand(program)

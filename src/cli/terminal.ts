@@ -1,5 +1,6 @@
 /** The terminal of commands that talk with people: what they print, what they ask, which keys are pressed. */
 import { createInterface } from 'node:readline/promises'
+import { KopfError } from '../errors.ts'
 
 export function print(text: string): void {
   process.stdout.write(`${text}\n`)
@@ -17,16 +18,26 @@ export function isInteractive(): boolean {
 
 /** Anything but yes is no. */
 export async function confirm(question: string): Promise<boolean> {
+  return /^y(es)?$/i.test((await answerTo(`${question} [y/N] `)) ?? '')
+}
+
+/** Who leaves instead of an answer, leaves the command. */
+export async function ask(question: string): Promise<string> {
+  const answer = await answerTo(question)
+  if (answer === undefined) throw new KopfError('KOPF_STOPPED', 'Stopped, and nothing was done')
+  return answer
+}
+
+/** Undefined for Ctrl-C or Ctrl-D in place of an answer. */
+async function answerTo(question: string): Promise<string | undefined> {
   const dialogue = createInterface({ input: process.stdin, output: process.stderr })
   const ended = new AbortController()
   dialogue.once('close', () => ended.abort())
   try {
-    const answer = await dialogue.question(`${question} [y/N] `, { signal: ended.signal })
-    return /^y(es)?$/i.test(answer.trim())
+    return (await dialogue.question(question, { signal: ended.signal })).trim()
   } catch {
-    // Ctrl-C or Ctrl-D in place of an answer.
     process.stderr.write('\n')
-    return false
+    return undefined
   } finally {
     dialogue.close()
   }
