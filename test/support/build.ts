@@ -1,6 +1,6 @@
 /** The package as it is published, built into a folder of its own: inside the project, where its dependencies are found. */
 import { execFile } from 'node:child_process'
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -13,6 +13,7 @@ export async function buildPackage(): Promise<Build> {
   mkdirSync('.vitest', { recursive: true })
   const folder = mkdtempSync(resolve('.vitest', 'build-'))
   copyFileSync('package.json', join(folder, 'package.json'))
+  cpSync('templates', join(folder, 'templates'), { recursive: true })
   const compiler = join('node_modules', '.bin', 'tsc')
   await promisify(execFile)(compiler, ['-p', 'tsconfig.build.json', '--outDir', join(folder, 'dist')])
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
