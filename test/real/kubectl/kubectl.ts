@@ -90,13 +90,10 @@ const replacements: ReadonlyArray<readonly [RegExp, string]> = [
   [/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, '<time>'],
   [/\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d [+-]\d{4}/g, '<time>'],
   // The folders and files of diff and edit.
-  [/\/tmp\/(LIVE|MERGED)-\d+/g, '<$1>'],
+  [/\S+\/(LIVE|MERGED)-\d+/g, '<$1>'],
   [/\/tmp\/kubectl-edit-\d+\.yaml/g, '<edited>'],
-  [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}/g, '<time>'],
+  [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [+-]\d{4}/g, '<time>'],
   [/https:\/\/127\.0\.0\.1:\d+/g, '<server>'],
-  // What is compared is written to files first.
-  [/\S+\/(LIVE|MERGED)-\d+/g, '$1'],
-  [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ [+-]\d{4}/g, '<time>'],
   [/v1\.36\.3\+kopf/g, 'v1.36.3'],
   [/\b10\.\d+\.\d+\.\d+\b/g, '<address>'],
   // Ages, and the spaces by which a column is made as wide as they are.

@@ -199,7 +199,7 @@ export const workloads: readonly Script[] = [
       'events',
       'create -f event.yaml -n default',
       'events -n default --for=node/kubectl-none',
-      'events -n default --types=Warning --no-headers',
+      'events -n default --for=node/kubectl-none --types=Warning --no-headers',
       'events -n default --types=Normal',
       'describe event kubectl-event -n default',
       'get ev -n default --field-selector type=Warning,involvedObject.name=kubectl-none',
