@@ -36,11 +36,14 @@ interface Turn {
 
 export async function reconcileObject(runtime: Runtime, memory: Memory, logger: Logger): Promise<void> {
   const { reconcile } = memory.served.handlers
+  const { body } = memory
   for (const [position, handler] of reconcile.entries()) {
     if (isAmong(reconcile.slice(0, position), handler)) continue
     if (isOver(runtime, memory)) return
     await attend(runtime, memory, { handler, logger })
   }
+  // What was written is a change for others, and its echo is none.
+  if (memory.body !== body) runtime.queue.put(memory, { type: 'wake' })
   if (reconcile.length > 0 && !isOver(runtime, memory)) callAgain(runtime, memory)
 }
 

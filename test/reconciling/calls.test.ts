@@ -169,6 +169,26 @@ test('after the handlers of changes; and without a trace of its own on the objec
   expect(metadata.finalizers).toBeUndefined()
 })
 
+test('what it writes is a change for the handlers of changes, and for the filters of others', async () => {
+  const kopf = new Operator()
+  const calls: string[] = []
+  kopf.on.field(
+    lab.widgets,
+    'metadata.labels.mark',
+    { id: 'field' },
+    ({ new: mark }) => void calls.push(`mark ${mark}`),
+  )
+  kopf.timer(lab.widgets, { interval: 1000, labels: { mark: 'b' } }, () => void calls.push('timer'))
+  kopf.reconcile(lab.widgets, ({ spec, patch }) => {
+    patch.metadata.labels = { mark: spec['mark'] }
+  })
+  await lab.create('marked', { metadata: { labels: { mark: 'a' } }, spec: { mark: 'a' } })
+  await lab.start(kopf)
+  await settle(lab)
+  await lab.patch('marked', { spec: { mark: 'b' } })
+  await lab.until(() => calls.includes('mark b') && calls.includes('timer'))
+})
+
 test('only for objects that its filters let through', async () => {
   const kopf = new Operator()
   const calls: string[] = []
