@@ -21,6 +21,7 @@ import { writeLeftOver } from './late-writes.ts'
 import type { Memory, Unwritten } from './memories.ts'
 import { noteRun, pauseMsOf } from './pace.ts'
 import { isPutOff } from './pausing.ts'
+import { forgetSteps } from './reconciling-steps.ts'
 import type { Runtime } from './runtime.ts'
 import { checkStored, warnOfProgress } from './unkept.ts'
 import { View } from './view.ts'
@@ -148,12 +149,14 @@ async function takeStep(runtime: Runtime, memory: Memory, visit: Visit): Promise
   }
   if (!needsFinalizer && view.blocked) {
     visit.logger.debug('Removing the finalizer, as there are no handlers requiring it.')
+    forgetSteps(runtime, memory, visit.merge)
     visit.fns.push((body) => allowDeletion(body, finalizer))
     return {}
   }
   // Objects that no handler could ever be for are left alone: no annotations, no logs.
   if (interested.length === 0) {
-    if (view.deleting && view.blocked && !isHeld(memory) && !isCleanupOwed(memory, view)) release(runtime, visit)
+    if (view.deleting && view.blocked && !isHeld(memory) && !isCleanupOwed(memory, view))
+      release(runtime, memory, visit)
     return {}
   }
   if (runtime.pause.isPaused) return {}
@@ -162,9 +165,10 @@ async function takeStep(runtime: Runtime, memory: Memory, visit: Visit): Promise
   return { ...(await callHandlers(runtime, memory, visit, view)), isOfInterest: true }
 }
 
-function release({ settings }: Runtime, visit: Visit): void {
+function release(runtime: Runtime, memory: Memory, visit: Visit): void {
   visit.logger.debug('Removing the finalizer, thus allowing the actual deletion.')
-  visit.fns.push((body) => allowDeletion(body, settings.persistence.finalizer))
+  forgetSteps(runtime, memory, visit.merge)
+  visit.fns.push((body) => allowDeletion(body, runtime.settings.persistence.finalizer))
 }
 
 async function callHandlers(runtime: Runtime, memory: Memory, visit: Visit, view: View): Promise<Step> {
@@ -223,7 +227,7 @@ function finish(
   if (!isHandlerReason(view.reason)) return { hasCalled }
   memory.isInitial = false
   if (view.deleting) {
-    release(runtime, visit)
+    release(runtime, memory, visit)
     return { hasCalled }
   }
   if (view.old !== undefined && view.diff.length === 0) return { hasCalled }

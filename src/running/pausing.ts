@@ -21,6 +21,7 @@ export function takeBack(memory: Memory, { metadata }: KubeObject): void {
   // Another operator may have been at work on what belongs to it.
   for (const reconciliation of memory.reconciling?.values() ?? []) reconciliation.mark('unwatched')
   if (metadata.resourceVersion === memory.body.metadata.resourceVersion) return
+  for (const reconciliation of memory.reconciling?.values() ?? []) reconciliation.steps = undefined
   memory.unwritten = undefined
   memory.progress = undefined
 }

@@ -4,6 +4,7 @@ import type { Handler } from '../core/handling/handler.ts'
 import { createChildren } from '../features/reconciling/children.ts'
 import { findKind } from '../features/reconciling/kinds.ts'
 import { toReconcilerLabel } from '../features/reconciling/marks.ts'
+import { refuseSteps, whyNoSteps } from '../features/reconciling/step-run.ts'
 import { readReconciled } from '../features/reconciling/wanted.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources.ts'
@@ -44,6 +45,12 @@ export function trialChildren(objects: readonly object[], { handler, owner, desc
     objects: (objects as readonly KubeObject[]).filter((object) => findKind(kinds, object) === kind),
   }))
   return createChildren(present, owner.metadata.namespace)
+}
+
+/** What it is given in the place of steps, where it has none. */
+export function refusedSteps(handler: Handler): object | undefined {
+  const why = handler.reconciling === undefined ? undefined : whyNoSteps(handler, [])
+  return why === undefined ? undefined : refuseSteps(handler, why)
 }
 
 function kindsOf({ reconciling }: Handler, describe: ReconcileTrial['describe']) {

@@ -1,6 +1,6 @@
 /**
  * The reconcilers of an object, in its own worker, after its handlers of changes: whoever is due is called with the object as it
- * is, and its children are made as it says. Nothing of it is kept on the object. Called by process.ts.
+ * is, and its children are made as it says. Nothing of it is kept on the object but its steps. Called by process.ts.
  */
 
 import { createConditions } from '../core/handling/conditions.ts'
@@ -22,12 +22,13 @@ import { join } from '../util/join.ts'
 import type { Logger } from '../util/log.ts'
 import { type Memory, reconciliationOf } from './memories.ts'
 import { createNursery, kindsPresent } from './nursery.ts'
+import { type CallSteps, createSteps } from './reconciling-steps.ts'
 import { writeAll } from './reconciling-writes.ts'
 import type { Runtime } from './runtime.ts'
 import { View } from './view.ts'
 
 /** One reconciler of one object, at this moment. */
-interface Turn {
+export interface Turn {
   readonly handler: Handler
   readonly reconciliation: Reconciliation
   readonly view: View
@@ -91,7 +92,8 @@ function callAgain(runtime: Runtime, memory: Memory): void {
 async function reconcile(runtime: Runtime, memory: Memory, turn: Turn): Promise<void> {
   const { handler, reconciliation, view } = turn
   const patch = createPatch<KubeObject>()
-  const called = await call(runtime, memory, { ...turn, patch })
+  const steps = createSteps(runtime, memory, turn)
+  const called = await call(runtime, memory, { ...turn, patch, steps })
   const { outcome } = called
   const wishes: Wishes = { merge: {}, fns: [] }
   collectWish(wishes, { handler, patch, outcome: { type: 'done', result: undefined } })
@@ -100,7 +102,9 @@ async function reconcile(runtime: Runtime, memory: Memory, turn: Turn): Promise<
   reconciliation.isBlind ||= called.report.isBlind
   reconciliation.isCleaned = view.deleting && outcome.type === 'done' && called.report.waits.length === 0
   if (reconciliation.isCleaned && handler.needsFinalizer) runtime.queue.put(memory, { type: 'wake' })
-  await writeAll(runtime, memory, { ...turn, wishes, problems: called.report.problems })
+  await steps.settle(outcome, wishes, () =>
+    writeAll(runtime, memory, { ...turn, wishes, problems: called.report.problems }),
+  )
 }
 
 interface Called {
@@ -110,11 +114,11 @@ interface Called {
   readonly nextMs: number
 }
 
-type PatchedTurn = Turn & { readonly patch: Patch<KubeObject> }
+type PatchedTurn = Turn & { readonly patch: Patch<KubeObject>; readonly steps: CallSteps }
 
 async function call(runtime: Runtime, memory: Memory, turn: PatchedTurn): Promise<Called> {
   const { clock, random } = runtime
-  const { handler, reconciliation, view, logger, patch } = turn
+  const { handler, reconciliation, view, logger, patch, steps } = turn
   let report = new Report()
   let nextMs = Infinity
   reconciliation.started ??= { atMs: clock.now(), steadyMs: monotonicOf(clock) }
@@ -122,13 +126,14 @@ async function call(runtime: Runtime, memory: Memory, turn: PatchedTurn): Promis
   // All of it happens in this process: when the time of day is set, nothing has been used up.
   const steadyClock = { now: () => atMs + monotonicOf(clock) - steadyMs }
   const defaultBackoffMs = reconciliation.backoffMs(random)
-  const outcome = await attempt(
+  const attempted = attempt(
     { clock: steadyClock, logger, watch: runtime.watchOf(memory), defaultBackoffMs },
     handler,
     { startedMs: atMs, retries: reconciliation.retries },
     {
       args: (retryArgs) => argsOf(runtime, turn, { ...retryArgs, param: handler.param }),
       finish: async (result) => {
+        await steps.finish()
         checkResult(handler, patch, undefined)
         const family = {
           owner: view.body,
@@ -148,7 +153,7 @@ async function call(runtime: Runtime, memory: Memory, turn: PatchedTurn): Promis
       isInterruption: () => runtime.writing.aborted,
     },
   )
-  return { outcome, report, nextMs }
+  return { outcome: await steps.during(attempted), report, nextMs }
 }
 
 /**
@@ -169,9 +174,9 @@ function resyncMsOf({ reconciling }: Handler, random: () => number): number {
   return (reconciling?.resyncMs ?? Infinity) * (1 + random() / 10)
 }
 
-function argsOf(runtime: Runtime, { handler, view, patch }: PatchedTurn, rest: object): object {
+function argsOf(runtime: Runtime, { handler, view, patch, steps }: PatchedTurn, rest: object): object {
   const conditions = createConditions({ patch, body: () => view.body, clock: runtime.clock, handler })
   const children = createChildren(kindsPresent(runtime, handler, view.body), view.body.metadata.namespace)
   const own = { patch, conditions, signal: runtime.signal, deleting: view.deleting, children }
-  return join(view.objectArgs(), rest, own)
+  return join(view.objectArgs(), rest, steps.args, own)
 }

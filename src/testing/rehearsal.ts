@@ -14,6 +14,7 @@ import { type StepJournal, Steps } from '../core/handling/steps.ts'
 import { Subhandling } from '../core/handling/subhandling.ts'
 import { createPatch } from '../core/patching/patch.ts'
 import type { KubeObject } from '../kube/objects.ts'
+import { refusedSteps } from '../running/reconcile-trial.ts'
 import type { Clock } from '../util/clock.ts'
 import { join } from '../util/join.ts'
 import type { Logger } from '../util/log.ts'
@@ -45,7 +46,7 @@ const retryArgs = ['retry', 'started', 'runtime']
 const ownArgs: Readonly<Record<Room, readonly string[]>> = {
   change: [...retryArgs, 'patch', 'conditions', 'subhandler', 'execute', 'step'],
   background: [...retryArgs, 'patch', 'conditions'],
-  reconcile: [...retryArgs, 'patch', 'conditions'],
+  reconcile: [...retryArgs, 'patch', 'conditions', 'step'],
   admission: [...retryArgs, 'patch'],
   event: ['patch', 'conditions'],
   index: retryArgs,
@@ -76,6 +77,7 @@ export class Rehearsal {
     // Those of the operator itself are about no object, and get none of this.
     const body = situation?.body ?? ({ metadata: {} } as KubeObject)
     const steps = new Steps({ id: handler.id, body, journal, names: children.names })
+    const stepArgs = refusedSteps(handler) ?? steps.args
     const conditions = createConditions({ patch, body: () => body, clock, handler })
     const startedMs = options.started?.getTime() ?? clock.now()
     const outcome = await attempt(
@@ -83,8 +85,7 @@ export class Rehearsal {
       handler,
       { startedMs, retries },
       {
-        args: (retryArgs) =>
-          this.#argsOf(handler, { ...retryArgs, ...children.args, ...steps.args, patch, conditions }),
+        args: (retryArgs) => this.#argsOf(handler, { ...retryArgs, ...children.args, ...stepArgs, patch, conditions }),
         finish: async (result) => {
           await children.finish()
           await steps.finish()

@@ -423,6 +423,20 @@ test('a reconciler: with the children that are there, and what it wants of them'
   expect(gone.outcome).toMatchObject({ type: 'done', children: undefined })
 })
 
+test('a reconciler with cleanup has steps, and one without has none', async () => {
+  const kopf = new Operator()
+  const fn = async ({ step }: { step: (id: string, fn: () => number) => Promise<number> }) => {
+    return { requeueAfter: await step('a', () => 5) }
+  }
+  kopf.reconcile('shops.example.com', { id: 'with', cleanup: true }, fn)
+  kopf.reconcile('shops.example.com', { id: 'without' }, fn)
+  expect((await runHandler(kopf, { id: 'with' })).outcome).toMatchObject({ type: 'done', requeueAfter: 5 })
+  expect((await runHandler(kopf, { id: 'without' })).outcome).toMatchObject({
+    type: 'failed',
+    error: { code: 'KOPF_STEP' },
+  })
+})
+
 test('a reconciler that returns what it does not own has failed', async () => {
   const kopf = new Operator()
   kopf.reconcile('shops.example.com', () => ({

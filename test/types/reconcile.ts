@@ -52,6 +52,13 @@ kopf.reconcile(
   () => {},
 )
 
+kopf.reconcile(Database, { cleanup: true }, async ({ step }) => {
+  const size: number = await step('size', () => 1)
+  // @ts-expect-error: it would be a text the second time
+  await step('date', () => new Date())
+  return { requeueAfter: size }
+})
+
 // @ts-expect-error: what is owned is a resource
 kopf.reconcile(Database, { owns: [42] }, () => {})
 // @ts-expect-error: a list of them

@@ -60,7 +60,8 @@ export function explainObject(options: ExplainOptions): Explanation {
       body,
       storage: progressStorage,
       prefixes: ownPrefixes(progressStorage, diffbaseStorage),
-      ids: handlers.change.map(({ id }) => id),
+      // Those of reconcilers are of their steps.
+      ids: [...handlers.change, ...handlers.reconcile].map(({ id }) => id),
       nowMs,
     }),
     reason: detected.reason,

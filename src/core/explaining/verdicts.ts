@@ -61,7 +61,8 @@ function judgeReconcile({ needsFinalizer, reconciling }: Handler, { deleting, bl
   if (needsFinalizer && !blocked) return { verdict: 'later', why: 'It is called when our finalizer is on the object' }
   const others = [...(reconciling?.owns ?? []), ...(reconciling?.watches ?? []).map(({ selector }) => selector)]
   const what = ['the object', ...others.map((selector) => `one of its ${selector}`)].join(', or ')
-  return { verdict: 'later', why: `It is called at the start, and whenever ${what} changes; nothing of it is stored` }
+  const kept = needsFinalizer ? 'its steps are stored until it returns without an error' : 'nothing of it is stored'
+  return { verdict: 'later', why: `It is called at the start, and whenever ${what} changes; ${kept}` }
 }
 
 /** What an operator does with the finalizer before it calls anybody. */

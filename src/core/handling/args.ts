@@ -182,6 +182,11 @@ export interface ReconcileArgs<T, M, O extends ResourceLike = ResourceLike> exte
   /** Whether the object is on its way out: what has to be done before it goes is done now. */
   readonly deleting: boolean
   readonly children: Children<O>
+  /**
+   * Runs the function once, and remembers what it has come to until this reconciler returns without an error; with
+   * `cleanup: true` only. The result is kept on the object, as JSON: no secrets.
+   */
+  readonly step: Step
 }
 
 /** Children that are applied together, when those of the group before are ready. */

@@ -27,6 +27,8 @@ export type Step = <T>(id: string, fn: (() => T | Promise<T>) & MustBeJson<T>) =
 
 /** What the steps of one handler have come to, as texts; by keys that any storage can take. */
 export interface StepJournal {
+  /** Resolves when all that was ever written can be recalled; where it is not there, that is so from the beginning. */
+  open?(): Promise<void>
   /** Undefined where it was not run yet. */
   recall(key: string): string | undefined
   /** It is remembered from now on, and written with what is written next. */
@@ -80,6 +82,7 @@ export class Steps {
   async #run(id: string, fn: () => unknown): Promise<unknown> {
     const { journal, body } = this.#options
     const key = this.#claim(id, fn)
+    if (journal.open !== undefined) await journal.open()
     const known = journal.recall(key)
     if (known !== undefined) return this.#remember(known)
     await journal.commit()

@@ -4,6 +4,7 @@
  */
 import type { Outcome } from '../../core/handling/outcomes.ts'
 import type { ChildRecords } from './carry-out.ts'
+import type { StepRun } from './step-run.ts'
 
 const firstDelayMs = 1000
 const longestDelayMs = 600_000
@@ -26,6 +27,8 @@ export class Reconciliation {
   readonly records: ChildRecords = { fights: new Map(), made: new Set() }
   /** When the first attempt of a series began: the time of day, and by the clock that nobody sets. Undefined before it. */
   started: { readonly atMs: number; readonly steadyMs: number } | undefined
+  /** Its steps, as long as no call has returned without an error; undefined where they are to be read from the object. */
+  steps: StepRun | undefined
   /** Attempts that have failed in a row. */
   retries = 0
   /** It is not called before all children that are there are known. */
