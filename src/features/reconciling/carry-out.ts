@@ -70,10 +70,13 @@ class Errand {
   /** Those that were seen to, by key. */
   readonly #done = new Set<string>()
   readonly #turns = new Turns(mostAtOnce)
+  /** As they were when this began, by key. */
+  readonly #fightsBefore: ReadonlyMap<string, Fight>
 
   constructor(nursery: Nursery, records: ChildRecords) {
     this.#nursery = nursery
     this.#records = records
+    this.#fightsBefore = new Map(records.fights)
   }
 
   plan(groups: readonly WantedGroup[], isDeleting: boolean): Plan {
@@ -129,7 +132,7 @@ class Errand {
     const { resource } = wanted.kind
     const what = describeChild(wanted.object)
     const rival = this.#nursery.rivalOf(wanted)
-    if (rival !== undefined) return this.#report.fail(`Cannot apply ${what}: ${rival}`, undefined)
+    if (rival !== undefined) return this.#refuse(wanted, rival, undefined)
     logger.debug(`Applying ${what}${live === undefined ? ', which is not there' : ''}.`)
     try {
       const { child, unkept, concerned } = await applyChild(writer, wanted, {
@@ -146,8 +149,17 @@ class Errand {
       }
     } catch (error) {
       writer.signal.throwIfAborted()
-      this.#report.fail(`Cannot apply ${what}: ${describeRefusal(error)}`, error)
+      this.#refuse(wanted, describeRefusal(error), error)
     }
+  }
+
+  /** What was not put back is no turn in a fight: nobody has changed it since. */
+  #refuse({ key, object }: Wanted, why: string, cause: unknown): void {
+    const { fights } = this.#records
+    const before = this.#fightsBefore.get(key)
+    if (before !== undefined) fights.set(key, before)
+    else fights.delete(key)
+    this.#report.fail(`Cannot apply ${describeChild(object)}: ${why}`, cause)
   }
 
   async #delete(child: KubeObject): Promise<void> {
