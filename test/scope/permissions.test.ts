@@ -77,6 +77,21 @@ describe('of an operator for one namespace', () => {
   })
 })
 
+test('of an operator with reconcilers, so is what it has to do with children, and with what else it watches', async () => {
+  const operator = subject('parent')
+  await operator.grant({ cluster: [definitions], namespaces: { [lab.namespace]: [widgets, events] } })
+  const kopf = new Operator()
+  kopf.reconcile(lab.widgets, { owns: ['configmaps', 'deployments.apps'], watches: [['secrets', () => []]] }, () => {})
+  void lab.start(kopf, { transport: await operator.connect() }).catch(() => {})
+  await lab.until(() => told().length > 0)
+  expect(told()).toEqual([
+    `The operator is not allowed all that it needs. To a Role in "${lab.namespace}" of the operator, add rules: [` +
+      '{apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch", "create", "patch", "delete"]}, ' +
+      '{apiGroups: ["apps"], resources: ["deployments"], verbs: ["list", "watch", "create", "patch", "delete"]}, ' +
+      '{apiGroups: [""], resources: ["secrets"], verbs: ["list", "watch"]}]',
+  ])
+})
+
 test('of an operator for the whole cluster, a role in one namespace is not enough', async () => {
   const operator = subject('local')
   await operator.grant({

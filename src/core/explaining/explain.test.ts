@@ -176,6 +176,44 @@ describe('which handlers are called', () => {
     expect(verdictsOf(rows, bodyOf({ finalizers: [finalizer] }))[2]).toMatch(/^daemon runs/)
   })
 
+  test('reconcilers, by what they are called for, and what keeps them', () => {
+    const deletionTimestamp = '2026-01-31T11:59:00Z'
+    const rows: Row[] = [
+      ['reconcile', { id: 'plain', owns: ['services'], watches: [['secrets', () => []]] }],
+      ['reconcile', { id: 'cleaning', cleanup: true }],
+      ['reconcile', { id: 'other', labels: { a: 'b' } }],
+    ]
+    const always = 'It is called at the start, and whenever the object'
+    const [plain, cleaning, other] = verdictsOf(rows, bodyOf())
+    expect(plain).toBe(
+      `plain later: ${always}, or one of its services, or one of its secrets changes; nothing of it is stored`,
+    )
+    expect(cleaning).toBe('cleaning later: It is called when our finalizer is on the object')
+    expect(other).toBe('other no: The label "a" does not match')
+    expect(verdictsOf(rows, bodyOf({ finalizers: [finalizer] }))[1]).toBe(
+      `cleaning later: ${always} changes; its steps are stored until it returns without an error`,
+    )
+    expect(verdictsOf(rows, bodyOf({ deletionTimestamp, finalizers: [finalizer] }))[1]).toBe(
+      'cleaning runs: It is called until it returns without an error: the object stays until then',
+    )
+    expect(verdictsOf(rows, bodyOf({ deletionTimestamp, finalizers: ['other/one'] }))[1]).toBe(
+      'cleaning no: The object is being deleted, and our finalizer is not on it: it is done',
+    )
+    expect(explain(rows, bodyOf()).notes).toEqual([`The finalizer "${finalizer}" is put on first`])
+  })
+
+  test('the steps of a reconciler are records of its own', () => {
+    const records = { cleaning: { ...record, subrefs: ['cleaning/a'] }, 'cleaning.a': succeeded }
+    const { progress } = explain(
+      [['reconcile', { id: 'cleaning', cleanup: true }]],
+      bodyOf({ annotations: stored(records) }),
+    )
+    expect(progress.map(({ id, state }) => [id, state])).toEqual([
+      ['cleaning', 'due'],
+      ['cleaning/a', 'succeeded'],
+    ])
+  })
+
   test('a filter that fails, or asks for what is not there, is no verdict on the others', () => {
     const rows: Row[] = [
       ['create', { id: 'fails', when: () => Promise.resolve(true) }],
