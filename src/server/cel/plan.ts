@@ -302,7 +302,9 @@ class Planner {
 const isAccess = ({ name }: Call): boolean => name === '_[_]' || name === '_[?_]' || name === '_?._'
 
 /** Conversions of constants are made before anything is evaluated; one that fails is no program. */
-const foldable: ReadonlySet<string> = new Set('bool bytes double duration int string timestamp type uint'.split(' '))
+const foldable: ReadonlySet<string> = new Set(
+  'bool bytes double duration dyn int string timestamp type uint'.split(' '),
+)
 
 function evaluateConstant(step: Step): CelValue {
   return step({ places: [], meter: new Meter(1_000_000) })

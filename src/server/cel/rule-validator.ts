@@ -32,22 +32,30 @@ interface RuleOptions {
 
 interface RuleValidator {
   validate(object: JsonObject, options?: RuleOptions): FieldError[]
+  /** Of a schema: as if it had not changed, and, where nothing is wrong with that, as if it had come anew. */
+  validateDefault(value: Json, path: string): FieldError[]
 }
 
-export function createRuleValidator(schema: SchemaNode): RuleValidator {
-  const root = new NodeRules(schema, true)
+/** `isRoot` is false for what is no resource: defaults are judged by the schema in which they stand. */
+export function createRuleValidator(schema: SchemaNode, isRoot = true): RuleValidator {
+  const root = new NodeRules(schema, isRoot)
+  const run = (value: Json, place: Omit<Place, 'walk'>, warnings?: string[]): FieldError[] => {
+    const walk = new Walk(perObjectLimit, warnings)
+    try {
+      root.validate(value, { ...place, walk })
+    } catch (error) {
+      if (!(error instanceof BudgetSpent)) throw error
+    }
+    return walk.errors
+  }
   return {
     validate(object, { old, warnings } = {}) {
-      const walk = new Walk(perObjectLimit, warnings)
-      const ratchet = old
-        ? new Ratchet(new Correlation(schema, object, old), undefined)
-        : new Ratchet(undefined, undefined)
-      try {
-        root.validate(object, { path: '', old, ratchet, walk })
-      } catch (error) {
-        if (!(error instanceof BudgetSpent)) throw error
-      }
-      return walk.errors
+      const ratchet = old ? new Ratchet(new Correlation(schema, object, old), undefined) : noRatchet
+      return run(object, { path: '', old, ratchet }, warnings)
+    },
+    validateDefault(value, path) {
+      const errors = run(value, { path, old: value, ratchet: noRatchet })
+      return errors.length > 0 ? errors : run(value, { path, old: undefined, ratchet: noRatchet })
     },
   }
 }
@@ -91,7 +99,7 @@ class Ratchet {
   field(key: string): Ratchet {
     if (!this.#current) return this
     // Both versions were converted to the same one: these always look unchanged.
-    if (!this.#around && (key === 'apiVersion' || key === 'kind')) return new Ratchet(undefined, undefined)
+    if (!this.#around && (key === 'apiVersion' || key === 'kind')) return noRatchet
     return new Ratchet(this.#current.field(key), this.#current)
   }
 
@@ -99,6 +107,9 @@ class Ratchet {
     return this.#current ? new Ratchet(this.#current.item(index), this.#current) : this
   }
 }
+
+/** Nothing is forgiven. */
+const noRatchet = new Ratchet(undefined, undefined)
 
 interface Place {
   readonly path: string

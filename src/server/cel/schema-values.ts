@@ -72,10 +72,17 @@ function toText(text: string, format: string | undefined): CelValue {
     case 'date-time':
       return parseRfc3339(text) ?? fail(`Invalid date-time formatted string ${text}`)
     case 'byte':
-      return new Uint8Array(Buffer.from(text, 'base64'))
+      return toBytes(text)
     default:
       return text
   }
+}
+
+/** The format has one alphabet, what reads it for rules the other one, without `+` and `/`. */
+function toBytes(text: string): Uint8Array {
+  const wrong = text.search(/[+/]/)
+  if (wrong >= 0) fail(`Invalid byte formatted string ${text}: illegal base64 data at input byte ${wrong}`)
+  return new Uint8Array(Buffer.from(text, 'base64'))
 }
 
 function toList(items: readonly Json[], schema: JsonSchema): CelList {

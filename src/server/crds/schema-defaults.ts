@@ -2,13 +2,14 @@
  * Whether the defaults in a schema are valid themselves: each has to fit the schema it stands in, and to have no field that
  * would be pruned. Called by validate-schema.ts.
  */
-import type { JsonObject } from '../../kube/objects.ts'
+import type { Json, JsonObject } from '../../kube/objects.ts'
 import { cloneJson, isDeepEqual } from '../../util/equality.ts'
 import { isPlainObject } from '../../util/json.ts'
+import { celEngine } from '../cel/lazy.ts'
 import { type FieldError, formatFieldError, invalid } from '../field-errors.ts'
 import { coerceEmbedded, validateEmbedded } from '../schema/embedded.ts'
 import { pruneObject, pruneValue } from '../schema/prune.ts'
-import { compileSchema, type JsonSchema } from '../schema/structural.ts'
+import { compileSchema, type JsonSchema, type SchemaNode } from '../schema/structural.ts'
 import { validateValue } from '../schema/validate.ts'
 
 /** Inside of metadata, a default is judged by the object that it makes: `wrap` puts it in its place there. */
@@ -50,7 +51,7 @@ function validateDefault(schema: JsonSchema, path: string, place: Place): FieldE
   if (place.isInMeta) {
     const problem = metadataProblem(schema, place)
     if (problem !== undefined) return [invalid(field, value, `must result in valid metadata: ${problem}`)]
-    return validateValue(node, value, { prefix: field })
+    return validateBySchema(node, value, field)
   }
   const errors: FieldError[] = []
   const pruned = cloneJson(value)
@@ -60,7 +61,14 @@ function validateDefault(schema: JsonSchema, path: string, place: Place): FieldE
   const coerced = coerceEmbedded(cloneJson(value), node, field)
   if ('error' in coerced) return [...errors, coerced.error]
   const embedded = validateEmbedded(value, node, field)
-  return [...errors, ...(embedded.length > 0 ? embedded : validateValue(node, value, { prefix: field }))]
+  return [...errors, ...(embedded.length > 0 ? embedded : validateBySchema(node, value, field))]
+}
+
+/** Rules are asked where the rest of the schema has nothing to say. */
+function validateBySchema(node: SchemaNode, value: Json, field: string): FieldError[] {
+  const errors = validateValue(node, value, { prefix: field })
+  if (errors.length > 0 || !node.needs.rules) return errors
+  return celEngine().createRuleValidator(node, node.embedded).validateDefault(value, field)
 }
 
 function metadataProblem(schema: JsonSchema, { root, wrap }: Place): string | undefined {

@@ -1,6 +1,6 @@
 /** The kinds that the fuzzer plays with: two of its own, two built in. Installed on both servers by fuzz.test.ts. */
 import type { Tree } from '../../support/answers.ts'
-import { crd } from '../../support/crds.ts'
+import { crd, crdsPath } from '../../support/crds.ts'
 
 const group = 'fuzz.example.com'
 
@@ -11,10 +11,22 @@ export const resourcePaths: Readonly<Record<ResourceName, string>> = {
   widgets: `/apis/${group}/v1/namespaces/{ns}/widgets`,
   'widgets.v2': `/apis/${group}/v2/namespaces/{ns}/widgets`,
   gizmos: `/apis/${group}/v1/gizmos`,
+  definitions: crdsPath,
+  ruled: `/apis/{ns}.${group}/v1/namespaces/{ns}/ruleds`,
 }
 
-/** `widgets.v2` are the same objects as `widgets` under a version that has fewer fields. */
-export type ResourceName = 'configmaps' | 'deployments' | 'widgets' | 'widgets.v2' | 'gizmos'
+/**
+ * `widgets.v2` are the same objects as `widgets` under a version that has fewer fields; `ruled` are defined in the course of a
+ * run, in a group of its own.
+ */
+export type ResourceName =
+  | 'configmaps'
+  | 'deployments'
+  | 'widgets'
+  | 'widgets.v2'
+  | 'gizmos'
+  | 'definitions'
+  | 'ruled'
 
 export const types: Readonly<Record<ResourceName, { readonly apiVersion: string; readonly kind: string }>> = {
   configmaps: { apiVersion: 'v1', kind: 'ConfigMap' },
@@ -22,6 +34,8 @@ export const types: Readonly<Record<ResourceName, { readonly apiVersion: string;
   widgets: { apiVersion: `${group}/v1`, kind: 'Widget' },
   'widgets.v2': { apiVersion: `${group}/v2`, kind: 'Widget' },
   gizmos: { apiVersion: `${group}/v1`, kind: 'Gizmo' },
+  definitions: { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' },
+  ruled: { apiVersion: `<ns>.${group}/v1`, kind: 'Ruled' },
 }
 
 const anything: Tree = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
@@ -75,6 +89,11 @@ function version(name: string, spec: Tree, rest: Tree): Tree {
 }
 
 const selectableFields = [{ jsonPath: '.spec.colour' }]
+
+/** The one of `ruled`. */
+export function ruledDefinition(schema: Tree): Tree {
+  return crd({ group: `<ns>.${group}`, kind: 'Ruled', schema })
+}
 
 export const definitions: readonly Tree[] = [
   crd({

@@ -1,6 +1,7 @@
 /** One server during one run: sends commands to it, remembers what it has answered, and fills that into later commands. */
 import type { Answer, Body, Tree } from '../../support/answers.ts'
 import type { Api } from '../../support/api.ts'
+import { crdServed } from '../../support/crds.ts'
 import type { Watch } from '../../support/watch.ts'
 import type { Command } from './commands.ts'
 import { type ResourceName, resourcePaths, types } from './definitions.ts'
@@ -23,6 +24,8 @@ export class World {
   readonly #first = new Map<string, Body>()
   readonly #last = new Map<string, Body>()
   readonly #generated = new Map<string, string>()
+  /** The names of definitions that were made in the run. */
+  readonly #defined: string[] = []
   #listed: { resourceVersion: string; continue: string } = { resourceVersion: '', continue: '' }
 
   constructor(api: Api, namespace: string) {
@@ -39,7 +42,12 @@ export class World {
       ...(patch === undefined ? {} : { contentType: patchTypes[patch] }),
       ...acceptOf(command),
     })
-    if (command.query?.['dryRun'] === undefined) this.#remember(resource, answer.body, method === 'POST')
+    if (command.query?.['dryRun'] !== undefined) return answer
+    this.#remember(resource, answer.body, method === 'POST')
+    if (resource === 'definitions' && answer.status === 201) {
+      this.#defined.push(answer.body.metadata.name)
+      await crdServed(this.api, answer.body)
+    }
     return answer
   }
 
@@ -61,6 +69,7 @@ export class World {
   /** Whatever the run has left outside of its namespace. */
   async clean(): Promise<void> {
     for (const watch of this.watches) watch.close()
+    for (const name of this.#defined) await this.api.delete(`${resourcePaths.definitions}/${name}`)
     const path = resourcePaths.gizmos
     const { items } = (await this.api.get(path)).body
     for (const { metadata } of items) {
@@ -84,7 +93,7 @@ export class World {
   }
 
   #pathOf({ resource, name, subresource }: Command): string {
-    const parts = [resourcePaths[resource].replace('{ns}', this.namespace)]
+    const parts = [resourcePaths[resource].replaceAll('{ns}', this.namespace)]
     if (name !== undefined) parts.push(encodeURIComponent(this.#nameOf(resource, name)))
     if (subresource !== undefined) parts.push(subresource)
     return parts.join('/')

@@ -1,5 +1,5 @@
 /** Whether the arguments of `format` fit a format that is a constant. Called by constants.ts. */
-import type { Expr } from '../ast.ts'
+import { type Expr, partsOf } from '../ast.ts'
 import type { CelType } from '../types.ts'
 
 const kinds = 'strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps'
@@ -42,8 +42,8 @@ export function formatCheckProblem(format: Expr, list: Expr, at: number): Proble
     const argument = list.elements[count]
     if (!argument) return { at, message: `index ${count} out of range` }
     if (clause === undefined || clause === '') return { at, message: 'unexpected end of string' }
-    const message = clauseProblem(clause, argument)
-    if (message) return { at: message.startsWith('error') ? argument.at : at, message }
+    const problem = clauseProblem(clause, argument, at)
+    if (problem) return problem
     count += 1
   }
   if (list.elements.length <= count) return undefined
@@ -51,12 +51,26 @@ export function formatCheckProblem(format: Expr, list: Expr, at: number): Proble
   return { at, message }
 }
 
-function clauseProblem(clause: string, argument: Expr): string | undefined {
+function clauseProblem(clause: string, argument: Expr, at: number): Problem | undefined {
   const known = clauses[clause === 'X' ? 'x' : clause]
-  if (!known) return `could not parse formatting clause: unrecognized formatting clause "${clause}"`
-  const type = argument.type!
-  if (type.kind === 'dyn' || known[0].includes(type.kind)) return undefined
-  return `error during formatting: ${known[1]}, was given ${typeName(type)}`
+  if (!known) return { at, message: `could not parse formatting clause: unrecognized formatting clause "${clause}"` }
+  const [kinds, problem] = known
+  const wrong = clause === 's' ? findOther(argument, kinds) : isOneOf(argument, kinds) ? undefined : argument
+  return wrong && { at: wrong.at, message: `error during formatting: ${problem}, was given ${typeName(wrong.type!)}` }
+}
+
+const isOneOf = ({ type }: Expr, kinds: readonly string[]): boolean =>
+  type!.kind === 'dyn' || kinds.includes(type!.kind)
+
+/** Lists and maps that are written out are looked into. */
+function findOther(expr: Expr, kinds: readonly string[]): Expr | undefined {
+  if (!isOneOf(expr, kinds)) return expr
+  const parts = expr.kind === 'list' || expr.kind === 'map' ? partsOf(expr) : []
+  for (const part of parts) {
+    const other = findOther(part, kinds)
+    if (other) return other
+  }
+  return undefined
 }
 
 const typeName = ({ name }: CelType): string => name
