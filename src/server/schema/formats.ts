@@ -14,7 +14,10 @@ const uuid3 = /^[0-9a-f]{8}-?[0-9a-f]{4}-?3[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12
 const uuid4 = /^[0-9a-f]{8}-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i
 const uuid5 = /^[0-9a-f]{8}-?[0-9a-f]{4}-?5[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i
 const byteNumber = '(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])'
-const rgbColor = new RegExp(`^rgb\\(\\s*${byteNumber}\\s*,\\s*${byteNumber}\\s*,\\s*${byteNumber}\\s*\\)$`)
+/** As Go's patterns have it: `\\s` knows more here. */
+const blanks = '[\\t\\n\\f\\r ]*'
+const byteNumbers = [byteNumber, byteNumber, byteNumber].join(`${blanks},${blanks}`)
+const rgbColor = new RegExp(`^rgb\\(${blanks}${byteNumbers}${blanks}\\)$`)
 const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$/
 const creditCard =
   /^(?:4[0-9]{12}(?:[0-9]{3})?|5[1-5][0-9]{14}|6(?:011|5[0-9][0-9])[0-9]{12}|3[47][0-9]{13}|3(?:0[0-5]|[68][0-9])[0-9]{11}|(?:2131|1800|35\d{3})\d{11})$/
@@ -50,14 +53,14 @@ function isCreditCard(text: string): boolean {
 }
 
 function isIsbn10(text: string): boolean {
-  const digits = text.replace(/[\s-]+/g, '')
+  const digits = text.replace(/[\t\n\f\r -]+/g, '')
   if (!/^(?:[0-9]{9}X|[0-9]{10})$/.test(digits)) return false
   const sum = [...digits].reduce((total, digit, index) => total + (index + 1) * (digit === 'X' ? 10 : Number(digit)), 0)
   return sum % 11 === 0
 }
 
 function isIsbn13(text: string): boolean {
-  const digits = text.replace(/[\s-]+/g, '')
+  const digits = text.replace(/[\t\n\f\r -]+/g, '')
   if (!/^(?:[0-9]{13})$/.test(digits)) return false
   const sum = [...digits.slice(0, 12)].reduce(
     (total, digit, index) => total + (index % 2 === 0 ? 1 : 3) * Number(digit),

@@ -3,6 +3,8 @@
  * judged by it.
  */
 
+import { isIp } from './addresses.ts'
+
 interface GoUrl {
   readonly scheme: string
   readonly user: string | undefined
@@ -43,7 +45,7 @@ function parseRest(text: string, forRequest: boolean): Parsed {
   if (!hasAuthority) return withPath(empty, rest)
   const slash = rest.indexOf('/', 2)
   const authority = slash < 0 ? rest.slice(2) : rest.slice(2, slash)
-  const problem = authorityProblem(authority)
+  const problem = authorityProblem(empty.scheme, authority)
   if (problem) return { problem }
   const at = authority.lastIndexOf('@')
   const user = at < 0 ? undefined : authority.slice(0, at)
@@ -62,17 +64,49 @@ function withPath(url: GoUrl, path: string): Parsed {
   return problem ? { problem } : { url: { ...url, path } }
 }
 
-function authorityProblem(authority: string): string | undefined {
+function authorityProblem(scheme: string, authority: string): string | undefined {
   const at = authority.lastIndexOf('@')
-  if (at >= 0 && !/^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/.test(authority.slice(0, at))) return 'net/url: invalid userinfo'
-  const host = authority.slice(at + 1)
-  const bracket = host.startsWith('[') ? host.lastIndexOf(']') : -1
-  if (host.startsWith('[') && bracket < 0) return "missing ']' in host"
-  const port = bracket >= 0 ? host.slice(bracket + 1) : (/:[^:]*$/.exec(host)?.[0] ?? '')
-  if (!/^(?::[0-9]*)?$/.test(port)) return `invalid port ${JSON.stringify(port)} after host`
+  const user = authority.slice(0, Math.max(at, 0))
+  const problem = hostProblem(scheme, authority.slice(at + 1))
+  if (problem) return problem
+  if (!/^[A-Za-z0-9\-._:~!$&'()*+,;=%@]*$/.test(user)) return 'net/url: invalid userinfo'
+  return escapeProblem(user)
+}
+
+function hostProblem(scheme: string, host: string): string | undefined {
+  const open = host.lastIndexOf('[')
+  if (open > 0) return 'invalid IP-literal'
+  if (open === 0) return literalProblem(host)
+  // Lists of hosts with ports are known in other schemes.
+  const isStrict = scheme === 'http' || scheme === 'https'
+  const colon = isStrict ? host.indexOf(':') : host.lastIndexOf(':')
+  return portProblem(colon < 0 ? '' : host.slice(colon)) ?? hostTextProblem(host)
+}
+
+/** `[::1]:80`, also with a zone: `[fe80::1%25en0]`. */
+function literalProblem(host: string): string | undefined {
+  const close = host.lastIndexOf(']')
+  if (close < 0) return "missing ']' in host"
+  const inside = host.slice(1, close)
+  const problem = portProblem(host.slice(close + 1)) ?? hostTextProblem(inside)
+  if (problem) return problem
+  const zone = inside.indexOf('%25')
+  const address = zone < 0 ? inside : inside.slice(0, zone)
+  if (isIp(address)) return address.includes(':') ? undefined : 'invalid IP-literal'
+  return `invalid host: ParseAddr(${JSON.stringify(inside)}): unable to parse IP`
+}
+
+function portProblem(port: string): string | undefined {
+  return /^(?::[0-9]*)?$/.test(port) ? undefined : `invalid port ${JSON.stringify(port)} after host`
+}
+
+/** What is ASCII may not be escaped in a host, but for the percent sign itself and what follows it in a zone. */
+function hostTextProblem(host: string): string | undefined {
   const bad = /[^A-Za-z0-9\-._~!$&'()*+,;=:[\]<>"%\u0080-\uffff]/.exec(host)
   if (bad) return `invalid character ${JSON.stringify(bad[0])} in host name`
-  return escapeProblem(host)
+  const zone = host.indexOf('%25')
+  const escaped = /%(?!25)[0-7][0-9a-fA-F]/.exec(zone < 0 ? host : host.slice(0, zone))
+  return escapeProblem(host) ?? (escaped ? `invalid URL escape ${JSON.stringify(escaped[0])}` : undefined)
 }
 
 function escapeProblem(text: string): string | undefined {

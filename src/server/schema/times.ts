@@ -1,7 +1,7 @@
 /** Dates, times and durations in the forms that Go's `time` package and the real server's formats accept. */
 
 const datePattern = /^(\d{4})-(\d{2})-(\d{2})$/
-const timePattern = /^([0-9]{2}):([0-9]{2}):([0-9]{2})([^\n][0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$/
+const timePattern = /^([0-9]{2}):([0-9]{2}):([0-9]{2})([^\n][0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$/u
 
 export function isDate(text: string): boolean {
   const match = datePattern.exec(text)
@@ -26,7 +26,19 @@ const wordUnits = /^(?:ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|
 
 /** As Go writes them (`1h30m`), or in words, of which one has to be known and the rest may be anything: `2 days`. */
 export function isDuration(text: string): boolean {
-  if (goDuration.test(text)) return true
-  for (const [, unit] of text.matchAll(/(?<!\d)\d+\s*([A-Za-zµ]+)/g)) if (wordUnits.test(unit!)) return true
-  return false
+  if (goDuration.test(text) && !isTooLarge(text)) return true
+  let isKnown = false
+  for (const [, number, unit] of text.matchAll(/(?<!\d)(\d+)[\t\n\f\r ]*([A-Za-zµ]+)/g)) {
+    if (BigInt(number!) > maxInt64) return false
+    isKnown ||= wordUnits.test(unit!)
+  }
+  return isKnown
+}
+
+const maxInt64 = 2n ** 63n - 1n
+
+/** Only numbers that are too large by themselves: what is too large with its unit is read as words, which may overflow. */
+function isTooLarge(text: string): boolean {
+  if (text === '-9223372036854775808ns') return false
+  return [...text.matchAll(/(?<![\d.])\d+/g)].some(([number]) => BigInt(number) > maxInt64)
 }

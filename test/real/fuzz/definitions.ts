@@ -19,14 +19,7 @@ export const resourcePaths: Readonly<Record<ResourceName, string>> = {
  * `widgets.v2` are the same objects as `widgets` under a version that has fewer fields; `ruled` are defined in the course of a
  * run, in a group of its own.
  */
-export type ResourceName =
-  | 'configmaps'
-  | 'deployments'
-  | 'widgets'
-  | 'widgets.v2'
-  | 'gizmos'
-  | 'definitions'
-  | 'ruled'
+export type ResourceName = 'configmaps' | 'deployments' | 'widgets' | 'widgets.v2' | 'gizmos' | 'definitions' | 'ruled'
 
 export const types: Readonly<Record<ResourceName, { readonly apiVersion: string; readonly kind: string }>> = {
   configmaps: { apiVersion: 'v1', kind: 'ConfigMap' },

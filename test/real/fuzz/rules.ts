@@ -24,7 +24,12 @@ const counts = [{ maxItems: 5 }, {}, { maxItems: 2, minItems: 1 }]
 const port: Tree = { type: 'object', required: ['name'], properties: { name: text, port: integer } }
 
 const fields: Readonly<Record<string, Field>> = {
-  text: { kind: 'string', schema: { type: 'string' }, bounds: lengths, values: ['a', '', 'b', 'aab', 'é😀x', 'true', '10'] },
+  text: {
+    kind: 'string',
+    schema: { type: 'string' },
+    bounds: lengths,
+    values: ['a', '', 'b', 'aab', 'é😀x', 'true', '10'],
+  },
   count: {
     kind: 'int',
     schema: integer,
@@ -53,7 +58,10 @@ const fields: Readonly<Record<string, Field>> = {
       [{ name: 'a', port: 1 }],
       [],
       [{ name: 'b' }, { name: 'a', port: 2 }],
-      [{ name: 'a', port: 1 }, { name: 'b', port: 0 }],
+      [
+        { name: 'a', port: 1 },
+        { name: 'b', port: 0 },
+      ],
       [{ port: 1 }],
     ],
   },
@@ -81,7 +89,11 @@ const fields: Readonly<Record<string, Field>> = {
     schema: { type: 'string', format: 'date-time' },
     values: ['2024-02-29T12:30:45Z', '2024-02-29T12:30:45.5+02:00', '1999-12-31T23:59:59z', 'yesterday'],
   },
-  day: { kind: 'timestamp', schema: { type: 'string', format: 'date' }, values: ['2024-02-29', '2023-02-29', '0001-01-01'] },
+  day: {
+    kind: 'timestamp',
+    schema: { type: 'string', format: 'date' },
+    values: ['2024-02-29', '2023-02-29', '0001-01-01'],
+  },
   wait: {
     kind: 'duration',
     schema: { type: 'string', format: 'duration' },
@@ -232,17 +244,25 @@ const write: fc.Arbitrary<Command> = fc
     const operations = Object.entries(spec).map(([name, value]) => ({ op: 'add', path: `/spec/${name}`, value }))
     const managed = { ...query, fieldManager: 'fuzz', force: 'true' }
     if (way === 'put') return { ...at, method: 'PUT', body: { $read: 'a', spec } }
-    if (way === 'post') return { method: 'POST', resource: 'ruled', query: { dryRun: 'All' }, body: { ...object, metadata: { name: 'b' } } }
+    if (way === 'post')
+      return {
+        method: 'POST',
+        resource: 'ruled',
+        query: { dryRun: 'All' },
+        body: { ...object, metadata: { name: 'b' } },
+      }
     if (way === 'json') return { ...at, method: 'PATCH', patch: 'json', body: operations }
     if (way === 'apply') return { ...at, method: 'PATCH', patch: 'apply', query: managed, body: object }
     return { ...at, method: 'PATCH', patch: 'merge', body: { spec } }
   })
 
-const tried = wild.map(
-  (body): Command => ({ method: 'POST', resource: 'definitions', query: { dryRun: 'All' }, body }),
-)
+const tried = wild.map((body): Command => ({ method: 'POST', resource: 'definitions', query: { dryRun: 'All' }, body }))
 const made = tame.map((body): Command => ({ method: 'POST', resource: 'definitions', body }))
-const begun: Command = { method: 'POST', resource: 'ruled', body: { ...types.ruled, metadata: { name: 'a' }, spec: {} } }
+const begun: Command = {
+  method: 'POST',
+  resource: 'ruled',
+  body: { ...types.ruled, metadata: { name: 'a' }, spec: {} },
+}
 
 const several = (command: fc.Arbitrary<Command>, maxLength: number) =>
   fc.array(command, { minLength: 1, maxLength, size: 'max' })

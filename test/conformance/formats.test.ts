@@ -1,0 +1,37 @@
+/**
+ * The formats of texts that schemas can ask for, each with values at its edges: testdata/formats.json says which of them the
+ * real server takes, of names of formats that it does not know as well.
+ */
+import { readFileSync } from 'node:fs'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { useCluster } from '../support/cluster.ts'
+import { object } from '../support/objects.ts'
+
+interface Values {
+  readonly good: readonly string[]
+  readonly bad: readonly string[]
+}
+
+const file = new URL('testdata/formats.json', import.meta.url)
+const formats = Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, Values>)
+
+const cluster = useCluster()
+
+beforeAll(() => {
+  const properties = Object.fromEntries(formats.map(([format]) => [format, { type: 'string', format }]))
+  const schema = { type: 'object', properties: { spec: { type: 'object', properties } } }
+  return cluster.install({ kind: 'Widget', schema })
+})
+
+describe('what is taken for the format', () => {
+  test.each(formats)('%s', async (format, { good, bad }) => {
+    const statuses: Record<string, number> = {}
+    for (const value of [...good, ...bad]) {
+      const widget = object(`${cluster.group}/v1`, 'Widget', 'edge', { spec: { [format]: value } })
+      const { status } = await cluster.api.post(cluster.custom('widgets'), widget, { query: { dryRun: 'All' } })
+      statuses[value] = status
+    }
+    const expected = [...good.map((value) => [value, 201]), ...bad.map((value) => [value, 422])]
+    expect(statuses).toEqual(Object.fromEntries(expected))
+  })
+})
