@@ -25,13 +25,12 @@ beforeAll(() => {
 
 describe('what is taken for the format', () => {
   test.each(formats)('%s', async (format, { good, bad }) => {
-    const statuses: Record<string, number> = {}
-    for (const value of [...good, ...bad]) {
+    const send = async (value: string): Promise<[string, number]> => {
       const widget = object(`${cluster.group}/v1`, 'Widget', 'edge', { spec: { [format]: value } })
       const { status } = await cluster.api.post(cluster.custom('widgets'), widget, { query: { dryRun: 'All' } })
-      statuses[value] = status
+      return [value, status]
     }
     const expected = [...good.map((value) => [value, 201]), ...bad.map((value) => [value, 422])]
-    expect(statuses).toEqual(Object.fromEntries(expected))
+    expect(await Promise.all([...good, ...bad].map(send))).toEqual(expected)
   })
 })

@@ -121,8 +121,7 @@ class Checker {
   }
 
   #free(): CelType {
-    this.#freeCount += 1
-    return param(`_var${this.#freeCount}`)
+    return param(`_var${this.#freeCount++}`)
   }
 
   #select(expr: Select): CelType {

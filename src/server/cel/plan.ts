@@ -5,7 +5,7 @@
 import type { Call, Expr, Fold, Ident, List, MapLiteral, Select } from './ast.ts'
 import { callStep, charged } from './calls.ts'
 import { listBase, mapBase } from './costs.ts'
-import { fail, Meter, noSuchOverload } from './failures.ts'
+import { type CelFailure, fail, Meter, noSuchOverload } from './failures.ts'
 import type { Overload } from './functions.ts'
 import { foldStep, planLogic, planNotStrictlyFalse } from './logic.ts'
 import { type Qualifier, readPlace, resolve, type Step } from './paths.ts'
@@ -19,7 +19,8 @@ export interface PlanOptions {
 
 export interface Program {
   /** Throws a CelFailure for errors, a CostExceeded where the meter ends it. */
-  evaluate(values: readonly CelValue[], meter: Meter): CelValue
+  /** A value that cannot be read is its failure, which matters where the expression comes to it. */
+  evaluate(values: ReadonlyArray<CelValue | CelFailure>, meter: Meter): CelValue
 }
 
 export function plan(expr: Expr, options: PlanOptions): Program {

@@ -11,6 +11,7 @@ import { Correlation } from '../schema/correlate.ts'
 import type { JsonSchema, SchemaNode, ValidationRule } from '../schema/structural.ts'
 import { CelFailure, CostExceeded, Meter, WorkBudget } from './failures.ts'
 import type { Program } from './plan.ts'
+import { noRatchet, Ratchet } from './ratchet.ts'
 import { type CompiledRule, compileRules } from './rules.ts'
 import { withMeta } from './schema-types.ts'
 import { toCelValue } from './schema-values.ts'
@@ -82,34 +83,8 @@ class Walk {
   }
 }
 
-/** Which old value a failure may be forgiven by: the own one, or that of what is around. */
-class Ratchet {
-  readonly #current: Correlation | undefined
-  readonly #around: Correlation | undefined
-
-  constructor(current: Correlation | undefined, around: Correlation | undefined) {
-    this.#current = current
-    this.#around = around
-  }
-
-  isUnchanged(): boolean {
-    return (this.#current ?? this.#around)?.isUnchanged() ?? false
-  }
-
-  field(key: string): Ratchet {
-    if (!this.#current) return this
-    // Both versions were converted to the same one: these always look unchanged.
-    if (!this.#around && (key === 'apiVersion' || key === 'kind')) return noRatchet
-    return new Ratchet(this.#current.field(key), this.#current)
-  }
-
-  item(index: number): Ratchet {
-    return this.#current ? new Ratchet(this.#current.item(index), this.#current) : this
-  }
-}
-
-/** Nothing is forgiven. */
-const noRatchet = new Ratchet(undefined, undefined)
+/** What a rule is about, or why it could not be read. */
+type RuleValue = CelValue | CelFailure
 
 interface Place {
   readonly path: string
@@ -184,7 +159,7 @@ class NodeRules {
       const { rule, program, problem, usesOldSelf } = compiled
       if (problem !== undefined) walk.errors.push(this.#invalid(place, `rule compile error: ${problem}`))
       if (!program || (usesOldSelf && !hasOld && !rule.optionalOldSelf)) continue
-      const values = (): CelValue[] => this.#valuesFor(value, hasOld ? old : undefined, compiled)
+      const values = (): RuleValue[] => this.#valuesFor(value, hasOld ? old : undefined, compiled)
       if (this.#holds(program, values, place, rule)) continue
       const error = this.#failed(value, place, { compiled, values })
       if (!usesOldSelf && place.ratchet.isUnchanged()) walk.warnings?.push(formatFieldError(error))
@@ -192,15 +167,26 @@ class NodeRules {
     }
   }
 
-  #valuesFor(value: Json, old: Json | undefined, { usesOldSelf, rule }: CompiledRule): CelValue[] {
-    const self = toCelValue(value, this.#schema)
+  #valuesFor(value: Json, old: Json | undefined, { usesOldSelf, rule }: CompiledRule): RuleValue[] {
+    const self = this.#read(value)
     if (!usesOldSelf) return [self]
-    const oldSelf = old === undefined ? undefined : toCelValue(old, this.#schema)
-    return rule.optionalOldSelf ? [self, new Optional(oldSelf)] : [self, oldSelf!]
+    if (old === undefined) return [self, Optional.none]
+    const oldSelf = this.#read(old)
+    return [self, rule.optionalOldSelf && !(oldSelf instanceof CelFailure) ? new Optional(oldSelf) : oldSelf]
+  }
+
+  /** Texts that fit their format may still mean nothing to rules: `2024-01-01T00:00:00z`. */
+  #read(value: Json): RuleValue {
+    try {
+      return toCelValue(value, this.#schema)
+    } catch (error) {
+      if (error instanceof CelFailure) return error
+      throw error
+    }
   }
 
   /** Also true where it could not be evaluated: then the error is said already. */
-  #holds(program: Program, values: () => CelValue[], place: Place, rule: ValidationRule): boolean {
+  #holds(program: Program, values: () => RuleValue[], place: Place, rule: ValidationRule): boolean {
     const { walk } = place
     const { value, failure, cost } = evaluate(program, values, walk.work)
     if (cost > walk.remaining) walk.stop(this.#invalid(place, `validation failed due to ${outOfBudget}`))
@@ -223,7 +209,7 @@ class NodeRules {
   #failed(
     value: Json,
     place: Place,
-    { compiled, values }: { readonly compiled: CompiledRule; readonly values: () => CelValue[] },
+    { compiled, values }: { readonly compiled: CompiledRule; readonly values: () => RuleValue[] },
   ): FieldError {
     const { rule, message } = compiled
     const field = this.#fieldOf(place, rule)
@@ -251,7 +237,7 @@ class NodeRules {
   }
 
   /** Undefined where it has none that can be shown: then the rule's own is. */
-  #messageOf(message: Program, values: () => CelValue[], place: Place, rule: ValidationRule): string | undefined {
+  #messageOf(message: Program, values: () => RuleValue[], place: Place, rule: ValidationRule): string | undefined {
     const { walk, path } = place
     const stop = (detail: string): never =>
       walk.stop({
@@ -285,7 +271,7 @@ interface Evaluation {
   readonly cost: number
 }
 
-function evaluate(program: Program, values: () => CelValue[], work: WorkBudget): Evaluation {
+function evaluate(program: Program, values: () => RuleValue[], work: WorkBudget): Evaluation {
   const meter = new Meter(perRuleLimit, work)
   try {
     return { value: program.evaluate(values(), meter), cost: meter.cost }

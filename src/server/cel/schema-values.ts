@@ -10,6 +10,7 @@ import type { JsonSchema } from '../schema/structural.ts'
 import { areListsEqual, isEqual, type OwnEquality } from './equality.ts'
 import { escapeField, unescapeField } from './escaping.ts'
 import { fail, type Meter, noSuchOverload } from './failures.ts'
+import { goQuote } from './library/go-quote.ts'
 import { parseGoDuration, parseRfc3339, parseWordyDuration } from './library/go-times.ts'
 import { withMeta } from './schema-types.ts'
 import { CelList, CelMap, type CelValue, Duration } from './values.ts'
@@ -70,12 +71,19 @@ function toText(text: string, format: string | undefined): CelValue {
       return parsed ?? fail(`Invalid date formatted string ${text}`)
     }
     case 'date-time':
-      return parseRfc3339(text) ?? fail(`Invalid date-time formatted string ${text}`)
+      return parseRfc3339(text) ?? fail(`Invalid date-time formatted string ${text}: ${dateTimeProblem(text)}`)
     case 'byte':
       return toBytes(text)
     default:
       return text
   }
+}
+
+/** What Go says to the last form that it tries, which has no zone. */
+function dateTimeProblem(text: string): string {
+  const shown = `parsing time ${goQuote(text)}`
+  if (text[10] !== 'T') return `${shown} as "2006-01-02T15:04:05": cannot parse ${goQuote(text.slice(10))} as "T"`
+  return `${shown}: extra text: ${goQuote(text.slice(19).replace(/^[.,]\d+/, ''))}`
 }
 
 /** The format has one alphabet, what reads it for rules the other one, without `+` and `/`. */

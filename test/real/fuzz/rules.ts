@@ -87,7 +87,15 @@ const fields: Readonly<Record<string, Field>> = {
   since: {
     kind: 'timestamp',
     schema: { type: 'string', format: 'date-time' },
-    values: ['2024-02-29T12:30:45Z', '2024-02-29T12:30:45.5+02:00', '1999-12-31T23:59:59z', 'yesterday'],
+    values: [
+      '2024-02-29T12:30:45Z',
+      '2024-02-29T12:30:45.5+02:00',
+      '1999-12-31T23:59:59z',
+      '2024-02-29t00:00:00+24:00',
+      '2024-02-29T00:00:00x5Z',
+      '2024-02-29T00:00:00,5+99:99',
+      'yesterday',
+    ],
   },
   day: {
     kind: 'timestamp',
@@ -97,7 +105,7 @@ const fields: Readonly<Record<string, Field>> = {
   wait: {
     kind: 'duration',
     schema: { type: 'string', format: 'duration' },
-    values: ['1h', '1h2m3.5s', '-5ms', '0', '2 days', 'soon'],
+    values: ['1h', '1h2m3.5s', '-5ms', '0', '2 days', '9223372037s', 'soon'],
   },
   data: { kind: 'bytes', schema: { type: 'string', format: 'byte' }, values: ['YQ==', '/wA=', 'w6k=', 'x'] },
   'with-dash': { kind: 'int', schema: integer, values: [1, 0, 7] },

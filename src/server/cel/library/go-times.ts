@@ -41,14 +41,14 @@ const words: ReadonlyArray<readonly [pattern: RegExp, nanos: bigint]> = [
   [/^(?:w|wk|week.*)$/i, 604_800n * billion],
 ]
 
-/** `2 days`: what the format `duration` allows beside Go's own texts. The sum of all parts that are known. */
+/** `2 days`: what the format `duration` allows beside Go's own texts. The sum of all known parts; it may overflow. */
 export function parseWordyDuration(text: string): bigint | undefined {
   let nanos: bigint | undefined
-  for (const [, count, unit] of text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g)) {
+  for (const [, count, unit] of text.matchAll(/(?<!\d)(\d+)[\t\n\f\r ]*([A-Za-zµ]+)/g)) {
     const scale = words.find(([pattern]) => pattern.test(unit!))?.[1]
     if (scale !== undefined) nanos = (nanos ?? 0n) + BigInt(count!) * scale
   }
-  return nanos
+  return nanos === undefined ? undefined : BigInt.asIntN(64, nanos)
 }
 
 /** As `string(duration)` writes it: `5400s`. */
