@@ -16,6 +16,7 @@ import { definitions } from './definitions.ts'
 import { keptCases } from './kept-cases.ts'
 import { ownershipCases } from './ownership-cases.ts'
 import { describeDifference } from './report.ts'
+import { ruleCases } from './rule-cases.ts'
 import { ruledObjects } from './rules.ts'
 import { strategicPatches } from './strategic.ts'
 
@@ -58,7 +59,7 @@ async function expectSameAnswers(commands: readonly Command[]): Promise<void> {
 }
 
 describe('both servers answer the same to what once made a difference', () => {
-  test.each([...keptCases, ...ownershipCases])('$name', ({ commands }) => expectSameAnswers(commands))
+  test.each([...keptCases, ...ownershipCases, ...ruleCases])('$name', ({ commands }) => expectSameAnswers(commands))
 })
 
 /** Looks for the shortest sequence that makes a difference, and fails with it. */

@@ -6,7 +6,8 @@ import fc from 'fast-check'
 import type { Tree } from '../../support/answers.ts'
 import type { Command } from './commands.ts'
 import { ruledDefinition, types } from './definitions.ts'
-import { Choices, expression, type Kind, type Scope } from './expressions.ts'
+import { Choices, expression, type Scope } from './expressions.ts'
+import type { Kind } from './grammar.ts'
 
 interface Field {
   readonly kind: Kind
