@@ -25,6 +25,8 @@ export interface Compiled {
 export interface CompileProblem {
   readonly problem: string
   readonly isInstance?: boolean
+  /** Those that it uses, where that could be found out. */
+  readonly variables?: ReadonlySet<string>
 }
 
 /** What is wrong with it, or the program. */
@@ -36,14 +38,10 @@ export function compile(source: string, options: CompileOptions): Compiled | Com
   if (issues.isEmpty) checkConstants(expr, environment, issues)
   if (!issues.isEmpty) return { problem: issues.format() }
   const variables = [...environment.variables.keys()]
+  const used = usedVariables(expr, new Set(variables))
   const program = instantiate(expr, environment, variables)
-  if ('problem' in program) return program
-  return {
-    program,
-    type: expr.type!,
-    cost: estimateCost(expr, sizeAt).max,
-    variables: usedVariables(expr, new Set(variables)),
-  }
+  if ('problem' in program) return { ...program, variables: used }
+  return { program, type: expr.type!, cost: estimateCost(expr, sizeAt).max, variables: used }
 }
 
 function instantiate(expr: Expr, { functions }: Environment, variables: readonly string[]): Program | CompileProblem {

@@ -50,7 +50,7 @@ export function expandMacro(at: number, name: string, args: Args, target: Expr |
   if (name !== 'has' || args.length !== 1) return undefined
   const [operand] = args
   if (operand!.kind !== 'select') throw new MacroProblem(operand!.at, 'invalid argument to has() macro')
-  return { ...operand!, isTest: true }
+  return { ...operand!, at, isTest: true }
 }
 
 type Parts = Pick<Fold, 'initial' | 'condition' | 'step' | 'result'>

@@ -43,7 +43,8 @@ function compileRule(rule: ValidationRule, self: SchemaType): CompiledRule {
   const compiled = compileWith(rule.rule, rule, self)
   if ('problem' in compiled) {
     const stage = compiled.isInstance ? 'program instantiation' : 'compilation'
-    return { ...none, problem: `${stage} failed: ${compiled.problem}` }
+    const usesOldSelf = compiled.variables?.has('oldSelf') ?? false
+    return { ...none, usesOldSelf, problem: `${stage} failed: ${compiled.problem}` }
   }
   if (compiled.type.kind !== 'bool') return { ...none, problem: 'cel expression must evaluate to a bool' }
   const { program, cost, variables } = compiled

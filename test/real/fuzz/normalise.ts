@@ -112,6 +112,8 @@ export class Normaliser {
   #text(text: string): string {
     const readable = withoutPatchedObject(text, (object) => JSON.stringify(this.value(object)))
     let normal = readable.replaceAll(this.#namespace, '<ns>').replace(typeProblems, '<problems>')
+    // Rules name the type of what they are about with a random number.
+    normal = normal.replaceAll(/\bselfType\d+/g, 'selfType')
     for (const { pattern, what } of differences) {
       normal = normal.replaceAll(pattern, (found) => (what === 'time' ? '<time>' : this.#number(what, found)))
     }

@@ -53,6 +53,25 @@ export const ruleCases: readonly KeptCase[] = [
     ],
   },
   {
+    name: 'a rule that is no program may have used its old value',
+    commands: [
+      tried({
+        text: ruled({ type: 'string' }, { rule: "bool('a') && oldSelf.hasValue()", optionalOldSelf: true }),
+        has: ruled({ type: 'string' }, { rule: 'has(true.a) || has(self.a)' }),
+      }),
+    ],
+  },
+  {
+    name: 'a sum of quantities is equal to others, and others to none',
+    commands: [
+      definition({
+        left: ruled({ type: 'string' }, { rule: "quantity('2').sub(1) == quantity('1')" }),
+        right: ruled({ type: 'string' }, { rule: "quantity('1') == quantity('2').sub(1)" }),
+      }),
+      written({ left: 'a', right: 'a' }),
+    ],
+  },
+  {
     name: 'types that are free are counted from nothing',
     commands: [tried({ text: ruled({ type: 'string' }, { rule: "self == 'a' || optional.none()" }) })],
   },

@@ -1,6 +1,6 @@
 /** `quantity('1.5Gi')`: amounts as apimachinery reads them. */
 import { parseQuantity } from '../../builtins/quantities.ts'
-import { fail } from '../failures.ts'
+import { fail, noSuchOverload } from '../failures.ts'
 import { global, type Library, member } from '../functions.ts'
 import { boolType, doubleType, intType, stringType, struct } from '../types.ts'
 import { type CelValue, Opaque } from '../values.ts'
@@ -14,15 +14,19 @@ class QuantityValue extends Opaque {
   readonly nanos: bigint
   /** Whether it was written without decimals: only then it is taken for an integer, whatever it is worth. */
   readonly isWhole: boolean
+  /** A sum or a difference: nothing can be compared with it by `==`, though it can with others. */
+  readonly isComputed: boolean
 
-  constructor(nanos: bigint, isWhole: boolean) {
+  constructor(nanos: bigint, isWhole: boolean, isComputed: boolean) {
     super()
     this.nanos = nanos
     this.isWhole = isWhole
+    this.isComputed = isComputed
   }
 
   equals(other: Opaque): boolean {
-    return (other as QuantityValue).nanos === this.nanos
+    const { nanos, isComputed } = other as QuantityValue
+    return isComputed ? noSuchOverload() : nanos === this.nanos
   }
 
   /** Undefined where it is not whole, or larger than an int. */
@@ -46,7 +50,7 @@ const isWhole = (value: CelValue | undefined): boolean => !(value instanceof Qua
 const combine =
   (sign: 1n | -1n) =>
   ([left, right]: readonly CelValue[]): QuantityValue =>
-    new QuantityValue(nanosOf(left) + sign * nanosOf(right), isWhole(left) && isWhole(right))
+    new QuantityValue(nanosOf(left) + sign * nanosOf(right), isWhole(left) && isWhole(right), true)
 const sum = combine(1n)
 const rest = combine(-1n)
 
@@ -56,7 +60,7 @@ export const quantities: Library = {
       const parsed = parseQuantity(text as string)
       return typeof parsed === 'string'
         ? fail(parsed)
-        : new QuantityValue(parsed.nanos, !/[.mun-]/.test((text as string).slice(1)))
+        : new QuantityValue(parsed.nanos, !/[.mun-]/.test((text as string).slice(1)), false)
     }),
   ],
   isQuantity: [
