@@ -25,8 +25,9 @@ export interface Compiled {
 export interface CompileProblem {
   readonly problem: string
   readonly isInstance?: boolean
-  /** Those that it uses, where that could be found out. */
+  /** What could be found out of it nevertheless. */
   readonly variables?: ReadonlySet<string>
+  readonly type?: CelType
 }
 
 /** What is wrong with it, or the program. */
@@ -40,7 +41,7 @@ export function compile(source: string, options: CompileOptions): Compiled | Com
   const variables = [...environment.variables.keys()]
   const used = usedVariables(expr, new Set(variables))
   const program = instantiate(expr, environment, variables)
-  if ('problem' in program) return { ...program, variables: used }
+  if ('problem' in program) return { ...program, variables: used, type: expr.type! }
   return { program, type: expr.type!, cost: estimateCost(expr, sizeAt).max, variables: used }
 }
 

@@ -41,12 +41,14 @@ function compileRule(rule: ValidationRule, self: SchemaType): CompiledRule {
   const none = { rule, usesOldSelf: false, cost: 0, messageCost: 0 }
   if (rule.rule.trim() === '') return none
   const compiled = compileWith(rule.rule, rule, self)
+  if (compiled.type && compiled.type.kind !== 'bool') {
+    return { ...none, problem: 'cel expression must evaluate to a bool' }
+  }
   if ('problem' in compiled) {
     const stage = compiled.isInstance ? 'program instantiation' : 'compilation'
     const usesOldSelf = compiled.variables?.has('oldSelf') ?? false
     return { ...none, usesOldSelf, problem: `${stage} failed: ${compiled.problem}` }
   }
-  if (compiled.type.kind !== 'bool') return { ...none, problem: 'cel expression must evaluate to a bool' }
   const { program, cost, variables } = compiled
   return { ...none, program, cost, usesOldSelf: variables.has('oldSelf'), ...compileMessage(rule, self) }
 }
@@ -58,12 +60,12 @@ function compileMessage(
   const { messageExpression = '' } = rule
   if (messageExpression === '') return { messageCost: 0 }
   const compiled = compileWith(messageExpression, rule, self)
+  if (compiled.type && compiled.type.kind !== 'string') {
+    return { messageProblem: 'messageExpression must evaluate to a string', messageCost: 0 }
+  }
   if ('problem' in compiled) {
     const stage = compiled.isInstance ? 'instantiation' : 'compilation'
     return { messageProblem: `messageExpression ${stage} failed: ${compiled.problem}`, messageCost: 0 }
-  }
-  if (compiled.type.kind !== 'string') {
-    return { messageProblem: 'messageExpression must evaluate to a string', messageCost: 0 }
   }
   return { message: compiled.program, messageCost: compiled.cost }
 }

@@ -57,6 +57,8 @@ export const ruleCases: readonly KeptCase[] = [
     commands: [
       tried({
         text: ruled({ type: 'string' }, { rule: "bool('a') && oldSelf.hasValue()", optionalOldSelf: true }),
+        number: ruled({ type: 'string' }, { rule: "int('a')" }),
+        words: ruled({ type: 'string' }, { rule: 'true', messageExpression: "int('a')" }),
         has: ruled({ type: 'string' }, { rule: 'has(true.a) || has(self.a)' }),
       }),
     ],
@@ -70,6 +72,10 @@ export const ruleCases: readonly KeptCase[] = [
       }),
       written({ left: 'a', right: 'a' }),
     ],
+  },
+  {
+    name: 'a power of ten is written without spaces',
+    commands: [tried({ count: ruled(integer, { rule: 'false', messageExpression: "'%e'.format([1e300])" }) })],
   },
   {
     name: 'types that are free are counted from nothing',

@@ -85,7 +85,7 @@ function formatFloat(value: number, precision: number, isScientific: boolean): s
   if (!isScientific) return `${value.toFixed(digits).replace(/\B(?<!\.\d*)(?=(\d{3})+(?!\d))/g, ',')}${more}`
   const [mantissa, exponent] = value.toExponential(digits).split('e') as [string, string]
   const power = Math.abs(Number(exponent))
-  return `${mantissa}\u202f×\u202f10${toSuperscript(`${exponent.startsWith('-') ? '-' : ''}${String(power).padStart(2, '0')}`)}`
+  return `${mantissa}×10${toSuperscript(`${exponent.startsWith('-') ? '-' : ''}${String(power).padStart(2, '0')}`)}`
 }
 
 function toSuperscript(digits: string): string {
