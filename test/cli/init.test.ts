@@ -1,6 +1,6 @@
 /** `kopf init`: the folder of a new operator, as its user finds it, and what becomes of it. */
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
@@ -62,6 +62,19 @@ describe('a new operator', { timeout: 120_000 }, () => {
     })
     expect(readdirSync(join(folder.path, 'My Ópera tor'))).toContain('.gitignore')
   })
+})
+
+test('npm create kopf does the same, with nothing else installed', { timeout: 60_000 }, async () => {
+  const installed = join(folder.path, 'node_modules')
+  mkdirSync(join(installed, 'create-kopf'), { recursive: true })
+  // A copy: a link would be followed, to where there is no package beside it.
+  cpSync('packages/create-kopf', join(installed, 'create-kopf'), { recursive: true })
+  symlinkSync(resolve(dirname(inject('command')), '../..'), join(installed, 'kopf'))
+  const command = join(installed, 'create-kopf/create.js')
+  const create = (...args: string[]) => promisify(execFile)(process.execPath, [command, ...args], { cwd: folder.path })
+  expect((await create('mine')).stdout).toContain('mine is ready')
+  expect(readdirSync(join(folder.path, 'mine'))).toContain('operator.ts')
+  await expect(create('mine')).rejects.toMatchObject({ code: 1 })
 })
 
 describe('what is refused', { timeout: 60_000 }, () => {
