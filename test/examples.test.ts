@@ -31,7 +31,7 @@ async function run(folder: string, options: RunOptions = {}): Promise<RunningOpe
   const { default: operator } = (await import(`../examples/${folder}/operator.ts`)) as { default: Operator }
   await loadObjects(lab.server, toCrds(operator.resources as readonly CustomResource<object>[]))
   const text = readFileSync(join('examples', folder, 'object.yaml'), 'utf8')
-  await loadObjects(lab.server, await parseYaml(text))
+  await loadObjects(lab.server, parseYaml(text))
   return lab.start(operator, { namespaces: ['default'], ...options })
 }
 
@@ -276,8 +276,8 @@ test('18: of two operators one stands back, and goes on when the other is gone',
 })
 
 test('the definitions of the example are those of the package', async () => {
-  const definitions = await parseYaml(readFileSync('peering.yaml', 'utf8'))
-  const shown = await parseYaml(readFileSync(join('examples', '18-peering', 'object.yaml'), 'utf8'))
+  const definitions = parseYaml(readFileSync('peering.yaml', 'utf8'))
+  const shown = parseYaml(readFileSync(join('examples', '18-peering', 'object.yaml'), 'utf8'))
   expect(shown).toEqual(expect.arrayContaining(definitions))
 })
 

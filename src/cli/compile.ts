@@ -8,8 +8,9 @@ import { rmSync } from 'node:fs'
 import { mkdtemp, realpath } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { KopfError } from '../errors.ts'
+import { ownProgram } from '../util/package-files.ts'
 import type { BundleRequest } from './bundling.ts'
 import type { CompileAnswer } from './compile-process.ts'
 import { explainFileProblem } from './file-problems.ts'
@@ -80,9 +81,7 @@ export async function createOutput(): Promise<string> {
 
 /** With the flags of this process, so that packages are found as here; but nobody debugs it, and it says nothing. */
 async function buildElsewhere(request: BundleRequest): Promise<void> {
-  // The ending is that of this file: the sources are run as they are in development.
-  const program = fileURLToPath(import.meta.url).replace(/compile(\.[jt]s)$/, 'compile-process$1')
-  const child = fork(program, {
+  const child = fork(ownProgram('cli/compile-process'), {
     execArgv: process.execArgv.filter((flag) => !/^--(inspect|cpu-prof|heap-prof)/.test(flag)),
   })
   child.send(request)

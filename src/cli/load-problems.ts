@@ -3,9 +3,7 @@ import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Message } from 'esbuild'
 import { KopfError } from '../errors.ts'
-
-/** Where this package is: its frames tell the author of an operator nothing. */
-const ownFolder = fileURLToPath(new URL('../', import.meta.url))
+import { ownCode } from '../util/package-files.ts'
 
 /** At most so many errors of a compiler: the first ones cause the others. */
 const maxMessages = 5
@@ -59,7 +57,8 @@ function describe(error: unknown): string {
   const frames = (error.stack ?? '')
     .split('\n')
     .filter((line) => /^\s+at /.test(line))
-    .filter((line) => !/\(?node:|[\\/]node_modules[\\/]/.test(line) && !line.includes(ownFolder))
+    // Ours tell the author of an operator nothing.
+    .filter((line) => !/\(?node:|[\\/]node_modules[\\/]/.test(line) && !line.includes(ownCode()))
     .map((line) => `  ${line.trim().replace(/\(?file:\/\/[^)\s]+/, shorten)}`)
   // Ours are sentences of their own: what was registered wrongly, and what would be right.
   const title = error instanceof KopfError ? error.message : `${error.name}: ${error.message}`

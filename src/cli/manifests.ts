@@ -13,7 +13,7 @@ export interface Manifest {
 
 export async function readManifest(file: string): Promise<Manifest> {
   try {
-    return { file, objects: await parseYaml(await readFile(file, 'utf8')) }
+    return { file, objects: parseYaml(await readFile(file, 'utf8')) }
   } catch (error) {
     const why = error instanceof YamlError ? error.message : explainFileProblem(error)
     throw new KopfError('KOPF_FILE', `Cannot read "${file}": ${why}`, { cause: error })

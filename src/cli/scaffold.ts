@@ -1,9 +1,9 @@
 /** A new operator from the template of the package: its files, with names of the user's own. Never overwrites anything. */
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { KopfError } from '../errors.ts'
 import { defineResource } from '../kube/resources.ts'
+import { packageFile } from '../util/package-files.ts'
 import { packageVersion } from '../util/version.ts'
 import { explainFileProblem } from './file-problems.ts'
 
@@ -13,14 +13,13 @@ export interface Scaffold {
   readonly group: string
 }
 
-const template: string = fileURLToPath(new URL('../../templates/operator', import.meta.url))
-
 /** npm would leave these out of the package, or take them for its own, under their real names. */
 const hidden: Readonly<Record<string, string>> = { gitignore: '.gitignore', dockerignore: '.dockerignore' }
 
 /** The files that were written. */
 export async function scaffold(wish: Scaffold): Promise<readonly string[]> {
   const words = wordsOf(wish)
+  const template = packageFile('templates/operator')
   const names = (await readdir(template)).toSorted()
   await makeFolder(wish.folder)
   const written: string[] = []

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { getOwn, isPlainObject } from '../util/json.ts'
-import { parseYamlSync } from '../util/yaml.ts'
+import { parseYaml } from '../util/yaml.ts'
 import { ConnectionInfo, type ConnectionInfoOptions, type Impersonation } from './credentials.ts'
 import { runExecPlugin } from './exec-plugin.ts'
 import { readExecPlugin } from './exec-stanza.ts'
@@ -80,7 +80,7 @@ function readSource(path: string): Source | undefined {
 
 function parse(path: string, content: string): unknown {
   try {
-    return parseYamlSync(content)[0]
+    return parseYaml(content)[0]
   } catch (error) {
     // The parser's message may repeat a line of the file, and with it a secret: only the place is told.
     const place = /at line \d+, column \d+/.exec((error as Error).message)?.[0]

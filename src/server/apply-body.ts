@@ -13,9 +13,9 @@ export interface Configuration {
 }
 
 /** Throws a StatusError. */
-export async function parseConfiguration(text: string): Promise<Configuration> {
+export function parseConfiguration(text: string): Configuration {
   const json = parseJson(text)
-  const { value, duplicates } = json === undefined ? await parseYamlBody(text) : { value: json, duplicates: [] }
+  const { value, duplicates } = json === undefined ? parseYamlBody(text) : { value: json, duplicates: [] }
   if (value !== undefined && value !== null && !isPlainObject(value)) {
     const why = mismatch(value, 'value of type map[string]interface {}')
     throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`)
@@ -35,9 +35,9 @@ function parseJson(text: string): unknown {
   }
 }
 
-async function parseYamlBody(text: string): ReturnType<typeof parseYamlLoosely> {
+function parseYamlBody(text: string): ReturnType<typeof parseYamlLoosely> {
   try {
-    return await parseYamlLoosely(text)
+    return parseYamlLoosely(text)
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     throw badRequest(`error decoding YAML: error converting YAML to JSON: yaml: ${error.message}`)

@@ -26,7 +26,7 @@ export async function parseBody(call: Call, type: BodyType = typeOf(call.resourc
     case 'application/json':
       return parseJson(body, type, call.resource.isCustom === true && type.kind === call.resource.kind)
     case 'application/yaml':
-      return { value: await parseYamlObject(body, type), problems: [] }
+      return { value: parseYamlObject(body, type), problems: [] }
     case 'application/vnd.kubernetes.protobuf':
       return { value: await parseProtobuf(call, type), problems: [] }
     default:
@@ -85,9 +85,9 @@ function parseJson(text: string, type: BodyType, exact: boolean): ParsedBody {
   }
 }
 
-async function parseYamlObject(text: string, type: BodyType): Promise<unknown> {
+function parseYamlObject(text: string, type: BodyType): unknown {
   try {
-    const [value = null] = await parseYaml(text)
+    const [value = null] = parseYaml(text)
     return value
   } catch (error) {
     if (!(error instanceof YamlError)) throw error

@@ -30,7 +30,7 @@ export function checkAcceptable(call: Call): void {
 async function answer(call: Call, status: number, form: Negotiated, body: unknown): Promise<Answer> {
   const headers = { 'content-type': form.contentType }
   if (form.format === 'yaml') {
-    return { status, headers, body: await formatYaml(body) }
+    return { status, headers, body: formatYaml(body) }
   }
   const isPretty = form.isPretty || isPrettyRequest(call.query.get('pretty'), call.headers['user-agent'])
   return { status, headers, body: isPretty ? toPrettyText(body) : `${toJsonText(body)}\n` }

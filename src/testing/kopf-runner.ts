@@ -3,10 +3,10 @@
  * class of that name. The only file of the kit that starts programs, and that hands them the environment of this process.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { KopfError } from '../errors.ts'
 import { noLongerNeeded, systemClock } from '../util/clock.ts'
 import { type Duration, toMs } from '../util/duration.ts'
+import { ownProgram } from '../util/package-files.ts'
 
 export interface KopfRunnerOptions {
   /** How long is waited for a text in the output, and for the end after it was told to stop. Default: 30 seconds. */
@@ -18,9 +18,6 @@ export interface KopfRunnerOptions {
   /** Beside all that this process has in its environment; undefined takes something away. */
   readonly env?: Readonly<Record<string, string | undefined>>
 }
-
-/** The ending is that of this file: in development the sources are run as they are. */
-const command = fileURLToPath(new URL(`../cli/main${import.meta.url.slice(-3)}`, import.meta.url))
 
 const mostShown = 2000
 
@@ -57,7 +54,7 @@ export class KopfRunner implements AsyncDisposable {
     this.#args = args
     this.#timeoutMs = toMs(timeout, '`timeout`')
     this.#reraise = reraise
-    this.#child = spawn(process.execPath, [command, ...args], {
+    this.#child = spawn(process.execPath, [ownProgram('cli/main'), ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
       ...(cwd === undefined ? {} : { cwd }),

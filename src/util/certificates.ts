@@ -3,7 +3,6 @@
  * Used by the embedded server and the webhook servers to serve TLS, and by the tools that start a real control plane.
  */
 import { webcrypto } from 'node:crypto'
-import { createRequire } from 'node:module'
 
 export interface KeyPair {
   readonly certPem: string
@@ -34,14 +33,10 @@ const yearMs = 365 * 24 * 3_600_000
 
 type Encoder = typeof import('@peculiar/x509')
 
-/**
- * The encoder's dependency container does not load without the metadata API, and must find it in place. Required and not
- * imported: of what is not a module, an import reads all files twice, which is a fifth of the time.
- */
-function loadEncoder(): Encoder {
-  const require = createRequire(import.meta.url)
-  require('reflect-metadata')
-  return require('@peculiar/x509') as Encoder
+/** The encoder's dependency container does not load without the metadata API, and must find it in place. */
+async function loadEncoder(): Promise<Encoder> {
+  await import('reflect-metadata')
+  return import('@peculiar/x509')
 }
 
 export class CertificateAuthority {
@@ -79,7 +74,7 @@ export class CertificateAuthority {
   static async load({ certPem, keyPem }: KeyPair): Promise<CertificateAuthority> {
     const der = Buffer.from(keyPem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64')
     const key = await webcrypto.subtle.importKey('pkcs8', der, signing, true, ['sign'])
-    return new CertificateAuthority(loadEncoder(), certPem, key)
+    return new CertificateAuthority(await loadEncoder(), certPem, key)
   }
 
   /** With the key that signs: for whoever keeps it as a secret. */

@@ -1,7 +1,8 @@
 /** The version of this package, from its own package.json. */
 import { readFileSync } from 'node:fs'
+import { packageFile } from './package-files.ts'
 
 export function packageVersion(): string {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  const text = readFileSync(packageFile('package.json'), 'utf8')
   return (JSON.parse(text) as { version: string }).version
 }

@@ -11,37 +11,37 @@ test.each([
   ['014', 12],
   ['1e3', 1000],
   ['~', undefined],
-])('reads %s as kubectl does', async (text, value) => {
-  expect((await parseYaml(`a: ${text}`)) as unknown[]).toEqual([{ a: value ?? null }])
+])('reads %s as kubectl does', (text, value) => {
+  expect(parseYaml(`a: ${text}`)).toEqual([{ a: value ?? null }])
 })
 
-test('reads every document and leaves out the empty ones', async () => {
-  expect(await parseYaml('---\na: 1\n---\n---\nb: 2\n')).toEqual([{ a: 1 }, { b: 2 }])
-  expect(await parseYaml('# nothing but a comment\n')).toEqual([])
+test('reads every document and leaves out the empty ones', () => {
+  expect(parseYaml('---\na: 1\n---\n---\nb: 2\n')).toEqual([{ a: 1 }, { b: 2 }])
+  expect(parseYaml('# nothing but a comment\n')).toEqual([])
 })
 
-test('says where the text is no YAML', async () => {
-  await expect(parseYaml('a: [1, 2\nb: 3')).rejects.toThrow(YamlError)
-  await expect(parseYaml('a: [1, 2\nb: 3')).rejects.toThrow(/line \d+/)
+test('says where the text is no YAML', () => {
+  expect(() => parseYaml('a: [1, 2\nb: 3')).toThrow(YamlError)
+  expect(() => parseYaml('a: [1, 2\nb: 3')).toThrow(/line \d+/)
 })
 
-test('refuses aliases that multiply', async () => {
+test('refuses aliases that multiply', () => {
   const levels = Array.from(
     { length: 9 },
     (_, level) => `l${level + 1}: &l${level + 1} [${'*l'.concat(String(level)).concat(', ').repeat(9)}1]`,
   )
-  await expect(parseYaml(['l0: &l0 [1]', ...levels].join('\n'))).rejects.toThrow(YamlError)
+  expect(() => parseYaml(['l0: &l0 [1]', ...levels].join('\n'))).toThrow(YamlError)
 })
 
-test('keeps hostile keys as data', async () => {
-  const [value] = (await parseYaml('__proto__: {polluted: true}')) as [object]
+test('keeps hostile keys as data', () => {
+  const [value] = parseYaml('__proto__: {polluted: true}') as [object]
   expect(Object.keys(value)).toEqual(['__proto__'])
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
 })
 
-test('writes strings so that they are read back as strings', async () => {
+test('writes strings so that they are read back as strings', () => {
   const value = { a: 'yes', b: '012', c: 'null', d: 'x: y' }
-  expect(await parseYaml(await formatYaml(value))).toEqual([value])
+  expect(parseYaml(formatYaml(value))).toEqual([value])
 })
 
 describe('depth', () => {
@@ -64,21 +64,28 @@ describe('depth', () => {
     ],
   ]
 
-  test.each(deep)('of %s is refused where it could not be read', async (_, nested) => {
-    for (const depth of [250, 1000, 2000])
-      await expect(parseYaml(nested(depth))).rejects.toThrow('exceeded max depth of 200')
-    await expect(parseYaml(nested(90)).catch((error: unknown) => error)).resolves.toBeDefined()
+  const problemOf = (text: string): string => {
+    try {
+      return String(parseYaml(text).length)
+    } catch (error) {
+      return (error as Error).message
+    }
+  }
+
+  test.each(deep)('of %s is refused where it could not be read', (_, nested) => {
+    for (const depth of [250, 1000, 2000]) expect(() => parseYaml(nested(depth))).toThrow('exceeded max depth of 200')
+    expect(problemOf(nested(90))).not.toContain('exceeded max depth')
   })
 
-  test('of what is no structure does not count', async () => {
+  test('of what is no structure does not count', () => {
     const text = `a: "${'['.repeat(1000)}"\nb: |\n  ${' '.repeat(500)}x\nc: [${'[],'.repeat(1000)}]\n# ${'['.repeat(1000)}\nd: '${'- '.repeat(500)}'\n`
-    expect(await parseYaml(text)).toHaveLength(1)
+    expect(parseYaml(text)).toHaveLength(1)
   })
 
-  test('of a value is refused where it could not be written', async () => {
+  test('of a value is refused where it could not be written', () => {
     const nested = (depth: number) => JSON.parse(deep[1]![1](depth).replaceAll('a', '"a"'))
-    expect(await formatYaml(nested(200))).toContain('a: 1')
-    await expect(formatYaml(nested(201))).rejects.toThrow('exceeded max depth of 200 in YAML')
-    await expect(formatYaml(nested(100_000))).rejects.toThrow('exceeded max depth of 200 in YAML')
+    expect(formatYaml(nested(200))).toContain('a: 1')
+    expect(() => formatYaml(nested(201))).toThrow('exceeded max depth of 200 in YAML')
+    expect(() => formatYaml(nested(100_000))).toThrow('exceeded max depth of 200 in YAML')
   })
 })

@@ -2,14 +2,20 @@
  * YAML as kubectl reads it: version 1.1 (`yes` is true), but no timestamps and no base-60 numbers, and nothing that JSON
  * could not carry. The parser is loaded when it is first needed. The only file that knows which parser it is.
  */
-import { createRequire } from 'node:module'
 import type { Document, Tags } from 'yaml'
+import { requireLibrary } from './package-files.ts'
 
 /** Thrown for text that is no YAML, or too deep to be read or written. The message is the first line of the parser's, with the place. */
 export class YamlError extends Error {}
 
 /** An alias may stand for this many nodes in all: enough for people, too few for a bomb. */
 const maxAliasCount = 100
+
+type Parser = typeof import('yaml')
+
+function loadParser(): Parser {
+  return requireLibrary('yaml') as Parser
+}
 
 const unwanted = new Set(['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`))
 
@@ -24,18 +30,8 @@ function plainTags(tags: Tags): Tags {
 const maxDepth = 200
 
 /** Every document of a text, empty ones left out. */
-export async function parseYaml(text: string): Promise<unknown[]> {
-  return parseWith(await import('yaml'), text)
-}
-
-/** The same, for who cannot wait. */
-export function parseYamlSync(text: string): unknown[] {
-  return parseWith(createRequire(import.meta.url)('yaml') as Parser, text)
-}
-
-type Parser = Pick<typeof import('yaml'), 'Lexer' | 'parseAllDocuments'>
-
-function parseWith({ Lexer, parseAllDocuments }: Parser, text: string): unknown[] {
+export function parseYaml(text: string): unknown[] {
+  const { Lexer, parseAllDocuments } = loadParser()
   checkTextDepth(new Lexer().lex(text))
   const documents = parseAllDocuments(text, { version: '1.1', customTags: plainTags, logLevel: 'error' })
   if ('empty' in documents) return []
@@ -59,8 +55,8 @@ export interface Duplicate {
 }
 
 /** The first document of a text, in which the last of two keys counts; and which keys are there twice. Undefined for no document. */
-export async function parseYamlLoosely(text: string): Promise<{ value: unknown; duplicates: Duplicate[] }> {
-  const { Lexer, LineCounter, parseAllDocuments, visit } = await import('yaml')
+export function parseYamlLoosely(text: string): { value: unknown; duplicates: Duplicate[] } {
+  const { Lexer, LineCounter, parseAllDocuments, visit } = loadParser()
   checkTextDepth(new Lexer().lex(text))
   const lineCounter = new LineCounter()
   const options = { version: '1.1', customTags: plainTags, logLevel: 'error', uniqueKeys: false, lineCounter } as const
@@ -116,8 +112,8 @@ function checkValueDepth(value: unknown): void {
 }
 
 /** With the keys in order and lists not indented, as Kubernetes writes it. */
-export async function formatYaml(value: unknown): Promise<string> {
-  const { stringify } = await import('yaml')
+export function formatYaml(value: unknown): string {
+  const { stringify } = loadParser()
   checkValueDepth(value)
   return stringify(value, { version: '1.1', aliasDuplicateObjects: false, sortMapEntries: true, indentSeq: false })
 }

@@ -49,7 +49,7 @@ describe('the definitions of an operator', { timeout: 60_000 }, () => {
   test('are printed as a cluster accepts them, and agree with what it keeps', async () => {
     const printed = await crd('operator.ts')
     expect(printed).toMatchObject({ exit: 0, stderr: '' })
-    const definitions = (await parseYaml(printed.stdout)) as { metadata: { name: string } }[]
+    const definitions = parseYaml(printed.stdout) as { metadata: { name: string } }[]
     expect(definitions.map(({ metadata }) => metadata.name)).toEqual(['databases.example.com', 'backups.example.com'])
     for (const body of definitions)
       expect(await ask(server.api, 'POST', crdsPath, { body })).toMatchObject({ status: 201 })

@@ -18,7 +18,7 @@ let api: Api
 beforeAll(async () => {
   server = await startServer()
   api = new Api({ url: server.url, caPem: server.ca!, credentials: { token: server.token! } })
-  for (const definition of await parseYaml(readFileSync('peering.yaml', 'utf8'))) {
+  for (const definition of parseYaml(readFileSync('peering.yaml', 'utf8'))) {
     await crdServed(api, expectStatus(await api.post(crdsPath, definition as Tree), 201))
   }
   for (const name of ['one', 'two']) {

@@ -12,7 +12,7 @@ import { createHttpsTransport, type HttpsTransport } from '../../src/client/tran
 import { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { nextTurn, systemClock } from '../../src/util/clock.ts'
 import type { Transport } from '../../src/util/transport.ts'
-import { parseYamlSync } from '../../src/util/yaml.ts'
+import { parseYaml } from '../../src/util/yaml.ts'
 import type { Tree } from '../support/answers.ts'
 import { useCluster } from '../support/cluster.ts'
 import { expectStatus } from '../support/expectations.ts'
@@ -159,7 +159,7 @@ describe('the permissions that the reference names', () => {
     const pages = readdirSync(join('docs', 'reference')).filter((name) => name.startsWith('webhook-servers'))
     const texts = pages.map((name) => readFileSync(join('docs', 'reference', name), 'utf8'))
     const [, yaml] = /^```yaml\n(.*?^kind: Role\n.*?)^```/ms.exec(texts.join('\n'))!
-    for (const object of parseYamlSync(yaml!) as Tree[]) {
+    for (const object of parseYaml(yaml!) as Tree[]) {
       if (object['kind'] === 'RoleBinding') {
         for (const subject of object['subjects'] as Tree[]) subject['namespace'] = cluster.namespace
       }

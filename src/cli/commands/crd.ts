@@ -57,7 +57,7 @@ async function crd(command: Command, files: readonly string[], args: CrdArgument
   await using loaded = await loadOperator({ files, modules: args.module ?? [], folder: process.cwd() })
   const definitions = definitionsOf(loaded.operator, [...files, ...(args.module ?? [])])
   if (args.check === undefined && !args.checkCluster) {
-    print(await toYaml(definitions))
+    print(toYaml(definitions))
     return
   }
   const drift: string[] = []
@@ -84,9 +84,8 @@ function definitionsOf({ resources }: Operator, names: readonly string[]): KubeO
   )
 }
 
-async function toYaml(objects: readonly KubeObject[]): Promise<string> {
-  const texts = await Promise.all(objects.map((object) => formatYaml(object)))
-  return texts.join('---\n').trimEnd()
+function toYaml(objects: readonly KubeObject[]): string {
+  return objects.map(formatYaml).join('---\n').trimEnd()
 }
 
 async function compare(definitions: readonly KubeObject[], place: Place): Promise<string[]> {

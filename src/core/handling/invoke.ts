@@ -3,6 +3,7 @@
 import { HandlerTimeoutError, PermanentError, TemporaryError } from '../../errors.ts'
 import type { Clock } from '../../util/clock.ts'
 import type { Logger } from '../../util/log.ts'
+import { hideOurFrames } from '../../util/own-frames.ts'
 import type { Handler } from './handler.ts'
 import { kindOf, titleOf } from './kinds.ts'
 import {
@@ -16,9 +17,6 @@ import {
   toOutcome,
 } from './outcomes.ts'
 import type { Progress } from './progress.ts'
-
-/** As it stands in stacks. */
-const ownFile = new URL(import.meta.url).pathname
 
 /** Sees calls begin and end, to name those that block the process or never end. */
 export interface CallWatch {
@@ -82,7 +80,7 @@ export async function attempt(
       return toOutcome(undefined)
     }
     const outcome = toErrorOutcome(error, facts())
-    hideOurFrames(error)
+    hideOurFrames(error, /\binvoke\b/)
     report(logger, title, outcome, error)
     return outcome
   }
@@ -118,18 +116,6 @@ function report(logger: Logger, title: string, outcome: Outcome, error: unknown)
   } else {
     const limited = outcome.error !== error ? ` (it ${limitOf(outcome.error)} on the next attempt)` : ''
     logger.error(`${title} failed with an exception and will stop now${limited}: ${why}`, { error })
-  }
-}
-
-/** Of a stack, only what the author of the handler knows: not how we came to call it. */
-function hideOurFrames(error: unknown): void {
-  try {
-    if (!(error instanceof Error) || typeof error.stack !== 'string') return
-    const lines = error.stack.split('\n')
-    const end = lines.findIndex((line) => /^ +at .*\binvoke\b/.test(line) && line.includes(ownFile))
-    if (end > 0) error.stack = lines.slice(0, end).join('\n')
-  } catch {
-    // Frozen, or made to be in the way: it is shown as it is.
   }
 }
 

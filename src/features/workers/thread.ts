@@ -6,14 +6,15 @@ import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from '
 import { describeError } from '../../core/handling/describe-error.ts'
 import { PermanentError } from '../../errors.ts'
 import type { JsonObject } from '../../kube/objects.ts'
+import { hideOurFrames } from '../../util/own-frames.ts'
 import { carry } from './carried-errors.ts'
 import type { FromThread, LoadedModule, ThreadOptions, ToThread } from './messages.ts'
 import { unpackArgs } from './thread-args.ts'
 import { type Line, ThreadCall } from './thread-call.ts'
 import { importFunction, type WorkerFunction } from './thread-module.ts'
 
-/** As they stand in stacks: this file, and the one that imports modules. */
-const ownPlaces = ['./thread.', './thread-module.'].map((name) => new URL(name, import.meta.url).pathname)
+/** As they stand in stacks: what calls functions of the user, and what imports their modules. */
+const callers = /#run\b|\bimportFunction\b/
 
 class ThreadProgram implements Line {
   readonly #port: MessagePort
@@ -86,7 +87,7 @@ class ThreadProgram implements Line {
   }
 
   #tellThrown(call: ThreadCall, error: unknown, { isSpent }: { readonly isSpent: boolean }): void {
-    hideOurFrames(error)
+    hideOurFrames(error, callers)
     const { id, warnings } = call
     this.post({ type: 'ended', call: id, merge: readMergeOf(call), warnings, thrown: carry(error), isSpent })
   }
@@ -107,17 +108,6 @@ function readMergeOf(call: ThreadCall): JsonObject {
     return call.readMerge()
   } catch {
     return {}
-  }
-}
-
-/** Of a stack, only what the author of the handler knows. */
-function hideOurFrames(error: unknown): void {
-  try {
-    const lines = (error as Error).stack!.split('\n')
-    const end = lines.findIndex((line) => /^ +at /.test(line) && ownPlaces.some((place) => line.includes(place)))
-    if (end > 0) (error as Error).stack = lines.slice(0, end).join('\n')
-  } catch {
-    // No error, or frozen, or made to be in the way: it is shown as it is.
   }
 }
 

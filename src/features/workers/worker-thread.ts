@@ -5,6 +5,7 @@
 import { Worker } from 'node:worker_threads'
 import { describeError } from '../../core/handling/describe-error.ts'
 import { KopfError } from '../../errors.ts'
+import { ownProgram } from '../../util/package-files.ts'
 import { Conversation } from './conversation.ts'
 import type { FromThread, LoadedModule, ThreadOptions, ToThread } from './messages.ts'
 import { describeModule } from './module-files.ts'
@@ -23,7 +24,7 @@ export class WorkerThread {
   /** `onExit` is called once, whyever it has ended. */
   constructor(onExit: (thread: WorkerThread) => void) {
     const options: ThreadOptions = { sent: this.#sent, sourceMaps: process.sourceMapsEnabled }
-    this.#worker = new Worker(program(), { name: 'kopf', workerData: options })
+    this.#worker = new Worker(ownProgram('features/workers/thread'), { name: 'kopf', workerData: options })
     this.#worker.on('message', (message: FromThread) => this.#hear(message))
     this.#worker.on('messageerror', (error) => this.#conversation?.fail(error))
     this.#worker.on('error', (error) => {
@@ -84,9 +85,4 @@ export class WorkerThread {
     const message = `Cannot finish ${describeModule(this.#module!)}: its worker thread has died: ${why}`
     this.#conversation.fail(new KopfError('KOPF_WORKER', message, { cause: this.#problem }))
   }
-}
-
-/** The ending is that of this file: the sources are run as they are in development. */
-function program(): URL {
-  return new URL(import.meta.url.replace(/worker-thread(\.[jt]s)$/, 'thread$1'))
 }

@@ -25,7 +25,7 @@ import { timestamp, type Written } from './write.ts'
 
 export async function apply(call: Call): Promise<Answer> {
   const options = parseWriteOptions(call.query, 'PatchOptions', call.headers['content-type'])
-  const configuration = await parseConfiguration(call.body)
+  const configuration = parseConfiguration(call.body)
   const { resource, path } = call
   const isThere = call.store.collection(resource.collection).get(keyOf(path.namespace, path.name)) !== undefined
   if (!isThere && path.subresource === '') {

@@ -56,7 +56,7 @@ export function patchScale(call: Call): Promise<Answer> {
 
 async function applyToScale(call: Call): Promise<Answer> {
   const options = parseWriteOptions(call.query, 'PatchOptions', call.headers['content-type'])
-  const configuration = await parseConfiguration(call.body)
+  const configuration = parseConfiguration(call.body)
   const target = {
     ownership: scaleOwnership('scale'),
     blank: { ...scaleType, metadata: {}, spec: {}, status: { replicas: 0 } },

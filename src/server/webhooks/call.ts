@@ -240,9 +240,9 @@ async function readAnswer(text: string): Promise<unknown> {
   }
 }
 
-async function readYaml(text: string): Promise<unknown> {
+function readYaml(text: string): unknown {
   try {
-    const [value = null] = await parseYaml(text)
+    const [value = null] = parseYaml(text)
     return value
   } catch (error) {
     throw new Error(`error converting YAML to JSON: yaml: ${(error as Error).message}`)

@@ -1,0 +1,14 @@
+/** Stacks for the author of an operator: what they know of, not how we came to call it. */
+import { ownCode } from './package-files.ts'
+
+/** Cuts the stack of an error where a function of ours has called one of the user: at the first frame of such a name. */
+export function hideOurFrames(error: unknown, callers: RegExp): void {
+  try {
+    if (!(error instanceof Error) || typeof error.stack !== 'string') return
+    const lines = error.stack.split('\n')
+    const end = lines.findIndex((line) => /^ +at /.test(line) && callers.test(line) && line.includes(ownCode()))
+    if (end > 0) error.stack = lines.slice(0, end).join('\n')
+  } catch {
+    // Frozen, or made to be in the way: it is shown as it is.
+  }
+}
