@@ -1,7 +1,7 @@
 /** `kopf init`: the folder of a new operator, as its user finds it, and what becomes of it. */
 import { execFile } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
 import { Folder, KopfCommand, stopCommands } from './run-support.ts'
@@ -25,7 +25,7 @@ async function init(...args: string[]): Promise<{ exit: number | string; stdout:
 function install(project: string): void {
   const installed = (name: string) => join(folder.path, project, 'node_modules', name)
   mkdirSync(installed('@types'), { recursive: true })
-  symlinkSync(resolve(dirname(inject('command')), '../..'), installed('kopf'))
+  symlinkSync(inject('package'), installed('kopf'))
   for (const name of ['zod', 'tsx', 'typescript', '@types/node'])
     symlinkSync(resolve('node_modules', name), installed(name))
 }
@@ -69,7 +69,7 @@ test('npm create kopf does the same, with nothing else installed', { timeout: 60
   mkdirSync(join(installed, 'create-kopf'), { recursive: true })
   // A copy: a link would be followed, to where there is no package beside it.
   cpSync('packages/create-kopf', join(installed, 'create-kopf'), { recursive: true })
-  symlinkSync(resolve(dirname(inject('command')), '../..'), join(installed, 'kopf'))
+  symlinkSync(inject('package'), join(installed, 'kopf'))
   const command = join(installed, 'create-kopf/create.js')
   const create = (...args: string[]) => promisify(execFile)(process.execPath, [command, ...args], { cwd: folder.path })
   expect((await create('mine')).stdout).toContain('mine is ready')

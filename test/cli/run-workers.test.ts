@@ -3,18 +3,12 @@ import { execFile } from 'node:child_process'
 import { readdirSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { type Build, buildPackage } from '../support/build.ts'
+import { afterEach, describe, expect, inject, test } from 'vitest'
 import { Folder, fromSources, RunCommand, stopCommands } from './run-support.ts'
 
 const objects = resolve('examples/01-minimal/object.yaml')
 
-let build: Build
 let folder: Folder
-beforeAll(async () => {
-  build = await buildPackage()
-}, 120_000)
-afterAll(() => build[Symbol.dispose]())
 afterEach(async () => {
   await stopCommands()
   folder.remove()
@@ -51,7 +45,7 @@ async function stop(one: RunCommand): Promise<void> {
 
 describe.each([
   ['from sources', () => new Folder(fromSources)],
-  ['as it is published', () => new Folder([join(build.folder, 'dist', 'cli', 'main.js')])],
+  ['as it is published', () => new Folder()],
 ])('%s', { timeout: 60_000 }, (_, createFolder) => {
   test('a module is compiled as the operator is, and its errors tell of its own lines', async () => {
     folder = createFolder()
@@ -94,7 +88,7 @@ describe('a program without the command', { timeout: 60_000 }, () => {
   function write(files: Readonly<Record<string, string>>): void {
     folder = new Folder()
     folder.write({ 'node_modules/.keep': '', ...files })
-    symlinkSync(build.folder, join(folder.path, 'node_modules', 'kopf'))
+    symlinkSync(inject('package'), join(folder.path, 'node_modules', 'kopf'))
   }
 
   test('runs modules in JavaScript, also where their sources are named, and ends when it has nothing more to do', async () => {

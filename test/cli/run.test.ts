@@ -1,6 +1,6 @@
 /** `kopf run` as people meet it: operators from files and modules, on the embedded server, until they are stopped. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { startServer } from 'kopf/server'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
@@ -29,7 +29,7 @@ const operatorOf = (word: string, more = '') =>
 
 /** As installed in the project: another file than the command's own. */
 function ownCopy(): Record<string, string> {
-  const ours = pathToFileURL(resolve(dirname(inject('command')), '..', 'index.js')).href
+  const ours = pathToFileURL(join(inject('package'), 'dist', 'index.js')).href
   return {
     'node_modules/kopf/package.json': JSON.stringify({ name: 'kopf', type: 'module', exports: './index.js' }),
     'node_modules/kopf/index.js': `console.log('its own copy')\nexport * from ${JSON.stringify(ours)}\n`,

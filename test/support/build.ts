@@ -1,20 +1,18 @@
 /** The package as it is published, built into a folder of its own: inside the project, where its dependencies are found. */
-import { execFile } from 'node:child_process'
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { promisify } from 'node:util'
+import { buildPackage } from '../../tools/build/package.ts'
 
 export interface Build extends Disposable {
   /** Where its package.json is. */
   readonly folder: string
 }
 
-export async function buildPackage(): Promise<Build> {
+export async function buildForTests(): Promise<Build> {
   mkdirSync('.vitest', { recursive: true })
   const folder = mkdtempSync(resolve('.vitest', 'build-'))
   copyFileSync('package.json', join(folder, 'package.json'))
   cpSync('templates', join(folder, 'templates'), { recursive: true })
-  const compiler = join('node_modules', '.bin', 'tsc')
-  await promisify(execFile)(compiler, ['-p', 'tsconfig.build.json', '--outDir', join(folder, 'dist')])
+  await buildPackage(join(folder, 'dist'))
   return { folder, [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }) }
 }

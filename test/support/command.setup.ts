@@ -4,17 +4,20 @@
  */
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { buildPackage } from './build.ts'
+import { buildForTests } from './build.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     /** The path of the built command. */
     command: string
+    /** The folder of the built package. */
+    package: string
   }
 }
 
 export async function setup(project: TestProject): Promise<() => void> {
-  const build = await buildPackage()
+  const build = await buildForTests()
   project.provide('command', join(build.folder, 'dist', 'cli', 'main.js'))
+  project.provide('package', build.folder)
   return () => build[Symbol.dispose]()
 }

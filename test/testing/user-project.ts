@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { type Build, buildPackage } from '../support/build.ts'
+import { inject } from 'vitest'
 
 const operator = `
 import { defineResource, Operator, TemporaryError } from 'kopf'
@@ -48,21 +48,16 @@ export interface Run {
 
 export class UserProject implements Disposable {
   readonly path: string = realpathSync(mkdtempSync(join(tmpdir(), 'kopf-user-project-')))
-  readonly #build: Build
-
-  private constructor(build: Build) {
-    this.#build = build
-  }
 
   /** With these packages from the registry. */
   static async create(...packages: readonly string[]): Promise<UserProject> {
-    const project = new UserProject(await buildPackage())
+    const project = new UserProject()
     mkdirSync(join(project.path, 'node_modules'))
     project.write('package.json', JSON.stringify({ type: 'module' }))
     project.write('operator.ts', operator)
     if (packages.length > 0) await project.#install(packages)
     // Last: what npm does not know it would take away.
-    project.link('kopf', project.#build.folder)
+    project.link('kopf', inject('package'))
     return project
   }
 
@@ -99,7 +94,6 @@ export class UserProject implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#build[Symbol.dispose]()
     rmSync(this.path, { recursive: true, force: true })
   }
 }
