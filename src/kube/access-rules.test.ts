@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type AccessRule, findMissing, formatRules, type Need } from './access-rules.ts'
+import { type AccessRule, findMissing, formatRules, type Need, toRules } from './access-rules.ts'
 
 const need: Need = { group: 'example.com', resource: 'widgets', verbs: ['list', 'watch', 'patch'] }
 const rule: AccessRule = { apiGroups: ['example.com'], resources: ['widgets'], verbs: ['list', 'watch', 'patch'] }
@@ -38,4 +38,53 @@ test('rules are written as YAML, one for all resources with the same verbs', () 
     'rules: [{apiGroups: ["example.com"], resources: ["widgets", "gadgets"], verbs: ["list", "watch", "patch"]}, ' +
       '{apiGroups: [""], resources: ["events"], verbs: ["create"]}]',
   )
+})
+
+describe('the rules of a role', () => {
+  const rulesOf = (...needs: Need[]) => toRules(needs).map(({ why: _, ...rule }) => rule)
+
+  test('have what is needed at times only, too, with the verbs as people order them', () => {
+    expect(rulesOf({ ...need, also: ['get'] })).toEqual([{ ...rule, verbs: ['get', 'list', 'watch', 'patch'] }])
+    expect(rulesOf({ group: 'apps', resource: 'deployments/status', verbs: [], also: ['patch'] })).toEqual([
+      { apiGroups: ['apps'], resources: ['deployments/status'], verbs: ['patch'] },
+    ])
+  })
+
+  test('say nothing twice: one resource has one rule, and equal rules are one', () => {
+    const seen = { ...need, verbs: ['list', 'watch'] }
+    expect(rulesOf(seen, need, seen)).toEqual([rule])
+    expect(rulesOf(need, { ...need, resource: 'gadgets' })).toEqual([{ ...rule, resources: ['widgets', 'gadgets'] }])
+    expect(rulesOf(need, { ...need, group: 'example.org' })).toEqual([
+      { ...rule, apiGroups: ['example.com', 'example.org'] },
+    ])
+  })
+
+  test('never grant by merging what nobody has asked for', () => {
+    const other = { ...need, group: 'example.org', resource: 'gadgets' }
+    expect(rulesOf(need, { ...need, resource: 'gadgets' }, other)).toEqual([
+      { ...rule, resources: ['widgets', 'gadgets'] },
+      { apiGroups: ['example.org'], resources: ['gadgets'], verbs: need.verbs },
+    ])
+  })
+
+  test('are for named objects where that is enough, and not besides what is granted for all', () => {
+    const named = { ...need, names: ['one'] }
+    expect(rulesOf(named)).toEqual([{ ...rule, resourceNames: ['one'] }])
+    expect(rulesOf({ ...need, verbs: ['list', 'watch'] }, named)).toEqual([
+      { ...rule, verbs: ['list', 'watch'] },
+      { ...rule, resourceNames: ['one'], verbs: ['patch'] },
+    ])
+  })
+
+  test('tell all that they are for', () => {
+    const reasons = toRules([
+      { ...need, why: 'handled' },
+      { ...need, verbs: ['delete'], why: 'children' },
+      { ...need, resource: 'gadgets', why: 'handled' },
+    ]).map(({ resources, why }) => [resources, why])
+    expect(reasons).toEqual([
+      [['widgets'], 'handled; children'],
+      [['gadgets'], 'handled'],
+    ])
+  })
 })

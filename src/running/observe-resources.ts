@@ -11,7 +11,7 @@ import { Definitions } from './definitions.ts'
 import { GroupLooks, type Sight } from './group-looks.ts'
 import type { Insights } from './insights.ts'
 import { tryAgainAfter } from './observe.ts'
-import { concernsDefinitions, isNeeded, type Resolved, resolveResources } from './resources.ts'
+import { isNeeded, observesDefinitions, type Resolved, resolveResources } from './resources.ts'
 import type { Runtime } from './runtime.ts'
 
 export interface ObserveResourcesOptions {
@@ -62,10 +62,7 @@ export class ResourceObserver {
   /** After that; and when what is there is being watched, which is more urgent. */
   observe(signal: AbortSignal): void {
     const { registry, insights, tasks } = this.#options
-    const { scanning, peering } = this.#runtime.settings
-    // Whoever waits for a peering waits for its definition, too.
-    const isConcerned = peering.mandatory || concernsDefinitions(registry, insights.resources)
-    if (scanning.disabled || !isConcerned) return
+    if (!observesDefinitions(registry, insights.resources, this.#runtime.settings)) return
     this.isObserving = true
     tasks.run(() => this.#follow(signal))
   }

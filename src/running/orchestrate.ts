@@ -6,8 +6,7 @@
 import { describeError } from '../core/handling/outcomes.ts'
 import type { Registry } from '../core/handling/registry.ts'
 import { KopfError } from '../errors.ts'
-import { formatRules, type Need } from '../kube/access-rules.ts'
-import { definitionsResource, namespacesResource } from '../kube/backbone.ts'
+import { formatRules } from '../kube/access-rules.ts'
 import type { NamespacePattern } from '../kube/namespaces.ts'
 import type { Resource } from '../kube/resources.ts'
 import { formatResource } from '../kube/selectors.ts'
@@ -16,6 +15,7 @@ import type { Health } from './health.ts'
 import { unindex, untilAllIndexed } from './indexing.ts'
 import type { Insights } from './insights.ts'
 import type { Memory, Served } from './memories.ts'
+import { needsOfObjects, needsOfWork } from './needs.ts'
 import { NamespaceObserver } from './observe-namespaces.ts'
 import { ResourceObserver } from './observe-resources.ts'
 import { type Needs, Permissions } from './permissions.ts'
@@ -100,18 +100,14 @@ export class Orchestra {
   }
 
   #needs(): Needs {
-    const { settings } = this.#runtime
-    const everywhere: Need[] = []
-    const where: Need[] = []
-    for (const served of this.#served.values()) (served.resource.namespaced ? where : everywhere).push(needOf(served))
-    for (const { need, namespaced } of this.#relations.needs) (namespaced ? where : everywhere).push(need)
-    const seen = [
-      ...(this.#resources.isObserving ? [definitionsResource] : []),
-      ...(this.#namespaces.isObserving ? [namespacesResource] : []),
-    ]
-    for (const { group, plural } of seen) everywhere.push({ group, resource: plural, verbs: ['list', 'watch'] })
-    if (settings.posting.enabled && where.length > 0) where.push({ group: '', resource: 'events', verbs: ['create'] })
-    return { everywhere, where, namespaces: this.#namespaces.names }
+    const needs = needsOfWork({
+      handled: this.#served.values(),
+      related: this.#relations.related,
+      observesDefinitions: this.#resources.isObserving,
+      observesNamespaces: this.#namespaces.isObserving,
+      isPosting: this.#runtime.settings.posting.enabled,
+    })
+    return { ...needs, namespaces: this.#namespaces.names }
   }
 
   /** What is served already stays so although its name has become ambiguous: half of the handling would be worse than either. */
@@ -247,12 +243,7 @@ export class Orchestra {
   }
 }
 
-function needOf({ resource: { group, plural }, handlers: { change, background, reconcile } }: Served): Need {
-  const isPatched = change.length + background.length + reconcile.length > 0
-  return { group, resource: plural, verbs: ['list', 'watch', ...(isPatched ? ['patch'] : [])] }
-}
-
 function forbidden(error: Error, served: Served): KopfError {
-  const advice = `Grant the operator a role with the ${formatRules([needOf(served)])}`
+  const advice = `Grant the operator a role with the ${formatRules(needsOfObjects(served))}`
   return new KopfError('KOPF_FORBIDDEN', `Cannot watch anything: ${describeError(error)}\n${advice}`, { cause: error })
 }

@@ -5,13 +5,10 @@
 import { type Access, type ReviewedRules, reviewAccess, reviewRules } from '../client/access-reviews.ts'
 import { describeError } from '../core/handling/outcomes.ts'
 import { findMissing, formatRules, type Need } from '../kube/access-rules.ts'
+import type { WorkNeeds } from './needs.ts'
 import type { Runtime } from './runtime.ts'
 
-export interface Needs {
-  /** What has to be allowed in the whole cluster, wherever objects are served. */
-  readonly everywhere: readonly Need[]
-  /** What has to be allowed where objects are served. */
-  readonly where: readonly Need[]
+export interface Needs extends WorkNeeds {
   /** The namespaces that are served; undefined for the whole cluster. */
   readonly namespaces: readonly string[] | undefined
 }
@@ -62,7 +59,8 @@ export class Permissions {
     if (!review.isIncomplete) return missing
     const denied: Need[] = []
     for (const { verbs, ...need } of missing) {
-      const areDenied = await Promise.all(verbs.map((verb) => this.#isDenied({ ...need, verb, namespace })))
+      const { group, resource } = need
+      const areDenied = await Promise.all(verbs.map((verb) => this.#isDenied({ group, resource, verb, namespace })))
       denied.push({ ...need, verbs: verbs.filter((_, position) => areDenied[position]) })
     }
     return denied.filter(({ verbs }) => verbs.length > 0)

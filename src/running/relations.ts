@@ -9,13 +9,13 @@ import { sharedSelectors } from '../core/watching/scope.ts'
 import { Mapping, type Owner } from '../features/reconciling/mapping.ts'
 import { reconcilerLabel } from '../features/reconciling/marks.ts'
 import { markOfChild } from '../features/reconciling/reconciliation.ts'
-import type { Need } from '../kube/access-rules.ts'
 import type { Resource } from '../kube/resources.ts'
 import { formatResource, type ResourceSelector, selectResources } from '../kube/selectors.ts'
 import { deepFreeze } from '../util/frozen.ts'
 import { createChildSource } from './child-source.ts'
 import type { Memory, Served } from './memories.ts'
 import { reconciliationOf } from './memories.ts'
+import type { Related } from './needs.ts'
 import type { Runtime } from './runtime.ts'
 import { loggerOf } from './runtime.ts'
 import { type Source, Sources, type SourcesOptions } from './sources.ts'
@@ -25,10 +25,8 @@ export interface RelationsOptions extends SourcesOptions {
   readonly served: () => Iterable<Served>
 }
 
-interface OpenSource {
+interface OpenSource extends Related {
   readonly source: Source
-  readonly resource: Resource
-  readonly isOwned: boolean
 }
 
 /** A watch of a handler that is for something in the cluster. */
@@ -78,12 +76,9 @@ export class Relations {
     this.#sources.closeNamespace(name)
   }
 
-  /** What has to be allowed for it. */
-  get needs(): ReadonlyArray<{ readonly need: Need; readonly namespaced: boolean }> {
-    return Array.from(this.#open.values(), ({ resource: { group, plural, namespaced }, isOwned }) => {
-      const verbs = isOwned ? ['list', 'watch', 'create', 'patch', 'delete'] : ['list', 'watch']
-      return { need: { group, resource: plural, verbs }, namespaced }
-    })
+  /** What is watched. */
+  get related(): Iterable<Related> {
+    return this.#open.values()
   }
 
   /** One stream for all children of a kind, whoever has made them. */

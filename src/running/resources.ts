@@ -1,5 +1,6 @@
 /** Which resources of the cluster the handlers are for; and, where there are none, what to say about it. Pure. */
 import type { Registry } from '../core/handling/registry.ts'
+import type { Settings } from '../core/settings.ts'
 import { canBeCustom } from '../kube/groups.ts'
 import type { Resource } from '../kube/resources.ts'
 import { formatResource, type ResourceSelector, selectResources } from '../kube/selectors.ts'
@@ -71,12 +72,21 @@ function isTerminating({ group, verbs }: Resource): boolean {
 }
 
 /** Whether a definition that comes, changes or goes could make a difference to the handlers. */
-export function concernsDefinitions(registry: Registry, known: readonly Resource[]): boolean {
+function concernsDefinitions(registry: Registry, known: readonly Resource[]): boolean {
   return registry.selectors().some((selector) => {
     if (selector.group !== undefined) return canBeCustom(selector.group)
     // The core group goes first, whatever else has the name.
     return !selector.isSpecific || !selectResources(selector, known).selected.some(({ group }) => group === '')
   })
+}
+
+/** Whether definitions are to be followed. Whoever waits for a peering waits for its definition, too. */
+export function observesDefinitions(
+  registry: Registry,
+  known: readonly Resource[],
+  { scanning, peering }: Pick<Settings, 'scanning' | 'peering'>,
+): boolean {
+  return !scanning.disabled && (peering.mandatory || concernsDefinitions(registry, known))
 }
 
 /** Whether something in the group could be meant by a handler that has not got what it is for. */
