@@ -78,6 +78,7 @@ export type {
   WebhookRequestInfo,
   WebhookServe,
   WebhookServerLike,
+  WebhookService,
 } from './core/webhook-server.ts'
 export {
   daemon,

@@ -30,12 +30,13 @@ import { KopfError } from './errors.ts'
 import type { KubeObject } from './kube/objects.ts'
 import type { ObjectOf, Resource, ResourceDefinition, ResourceLike } from './kube/resources.ts'
 import { copyMemo } from './running/memos.ts'
+import { type Grant, type NeedsPlan, type PlannedRole, type PlanOptions, planNeeds } from './running/plan-needs.ts'
 import { startOperator } from './running/run.ts'
 import type { LoginAnswer, RunningOperator, RunOptions } from './running/run-options.ts'
 import { systemClock } from './util/clock.ts'
 import { untilSignal } from './util/signals.ts'
 
-export type { RunningOperator, RunOptions }
+export type { Grant, NeedsPlan, PlannedRole, PlanOptions, RunningOperator, RunOptions }
 
 /** A handler: gets one object to destructure; may be asynchronous; what it returns goes to `status.<id>`. */
 export type HandlerFn<A> = (args: A) => unknown
@@ -345,6 +346,11 @@ export class Operator<M extends object = Record<string, unknown>> {
       memo: () => copyMemo(this.#memo()),
       nowMs: systemClock.now(),
     })
+  }
+
+  /** What it will have to be allowed, by its handlers and its settings as they are now: for whoever grants it. */
+  planNeeds(options: PlanOptions): NeedsPlan {
+    return planNeeds({ name: this.name, registry: this.#registry, settings: this.settings }, options)
   }
 
   /** Runs it until the process is told to stop, or it fails. */

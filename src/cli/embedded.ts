@@ -101,7 +101,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
 }
 
 /** Among several files, people want to know which. */
-function rethrowFrom(file: string | undefined, error: unknown): never {
+export function rethrowFrom(file: string | undefined, error: unknown): never {
   if (!(error instanceof KopfError) || file === undefined) throw error
   throw new KopfError(error.code, `${file}: ${error.message}`, { cause: error })
 }

@@ -7,6 +7,7 @@ import { addDevCommand } from './commands/dev.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addFreezeCommand } from './commands/freeze.ts'
 import { addInitCommand } from './commands/init.ts'
+import { addManifestsCommand } from './commands/manifests.ts'
 import { addReleaseCommand } from './commands/release.ts'
 import { addResumeCommand } from './commands/resume.ts'
 import { addRunCommand } from './commands/run.ts'
@@ -41,6 +42,7 @@ export function createProgram(): Command {
   addReleaseCommand(program)
   program.commandsGroup('Deployment:')
   addCrdCommand(program)
+  addManifestsCommand(program)
   program.commandsGroup('Tools:')
   addServerCommand(program)
   addCompletionCommand(program)

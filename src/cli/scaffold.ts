@@ -37,7 +37,7 @@ export async function scaffold(wish: Scaffold): Promise<readonly string[]> {
 function wordsOf({ folder, kind, group }: Scaffold): ReadonlyArray<readonly [string, string]> {
   const { plural, singular } = defineResource({ group, version: 'v1', kind })
   return [
-    ['my-operator', nameOf(folder)],
+    ['my-operator', toName(folder)],
     ['"kopf": "0.0.0"', `"kopf": "${packageVersion()}"`],
     ['example.com', group],
     ['Greeting', kind],
@@ -47,7 +47,7 @@ function wordsOf({ folder, kind, group }: Scaffold): ReadonlyArray<readonly [str
 }
 
 /** As npm and Kubernetes accept it. */
-function nameOf(folder: string): string {
+export function toName(folder: string): string {
   const name = basename(resolve(folder))
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]+/g, '-')

@@ -63,7 +63,23 @@ export interface WebhookContext {
 /** Listens, and yields how it is reached: at first, and whenever that changes. */
 export type WebhookServe = (fn: WebhookFn, context: WebhookContext) => AsyncIterable<WebhookClientConfig>
 
+/** The Service in front of a server that listens in the pods of the operator: for `kopf manifests`. */
+export interface WebhookService {
+  readonly name: string
+  /** Undefined for where the operator itself runs. */
+  readonly namespace: string | undefined
+  readonly port: number
+  /** What the server listens on. */
+  readonly targetPort: number
+  /** The Secret that the server keeps, if any. */
+  readonly secret: string | undefined
+}
+
 /** A function that serves, or an object that has one; it is disposed of at the end if it can be. */
 export type WebhookServerLike =
   | WebhookServe
-  | { readonly serve: WebhookServe; [Symbol.asyncDispose]?(): PromiseLike<void> }
+  | {
+      readonly serve: WebhookServe
+      readonly service?: WebhookService | undefined
+      [Symbol.asyncDispose]?(): PromiseLike<void>
+    }

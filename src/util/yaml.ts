@@ -117,3 +117,34 @@ export function formatYaml(value: unknown): string {
   checkValueDepth(value)
   return stringify(value, { version: '1.1', aliasDuplicateObjects: false, sortMapEntries: true, indentSeq: false })
 }
+
+/** A comment before a value: by the keys and positions that lead to it. */
+export interface YamlRemark {
+  readonly path: ReadonlyArray<string | number>
+  readonly text: string
+}
+
+/** Lists of words that are no longer than this stay on one line. */
+const longestLine = 90
+
+/** With the keys as they come, short lists on one line, and comments: for people to read before they apply it. */
+export async function formatYamlForPeople(value: unknown, remarks: readonly YamlRemark[] = []): Promise<string> {
+  const { Document, isMap, isNode, isScalar, visit } = await import('yaml')
+  checkValueDepth(value)
+  const document = new Document(value, { version: '1.1', aliasDuplicateObjects: false })
+  visit(document, {
+    Seq(_, list) {
+      const words = list.items.map((item) => (isScalar(item) ? String(item.value) : undefined))
+      list.flow = words.every((word) => word !== undefined && !/\s/.test(word)) && words.join(', ').length < longestLine
+    },
+  })
+  for (const { path, text } of remarks) {
+    const parent = document.getIn(path.slice(0, -1), true)
+    const key = isMap(parent)
+      ? parent.items.find((pair) => isScalar(pair.key) && pair.key.value === path.at(-1))?.key
+      : undefined
+    const node = key ?? document.getIn(path, true)
+    if (isNode(node)) node.commentBefore = ` ${text}`
+  }
+  return document.toString({ indentSeq: false, flowCollectionPadding: false, lineWidth: 120 })
+}

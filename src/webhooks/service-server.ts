@@ -2,7 +2,7 @@
  * The webhook server of an operator that runs in the cluster, behind a Service. Users make it for
  * `settings.admission.server`. Made of serving.ts, and of the certificates in a Secret (certificate-secret.ts).
  */
-import type { WebhookClientConfig, WebhookContext, WebhookFn } from '../core/webhook-server.ts'
+import type { WebhookClientConfig, WebhookContext, WebhookFn, WebhookService } from '../core/webhook-server.ts'
 import { KopfError } from '../errors.ts'
 import { type Duration, toMs } from '../util/duration.ts'
 import { toRoot } from './addresses.ts'
@@ -80,8 +80,16 @@ export class WebhookServiceServer {
     if (caLifetimeMs < certLifetimeMs) refuseOptions('"caLifetime" is to be as long as "certLifetime" at least')
   }
 
+  /** What has to be there in front of it, for `kopf manifests`. */
+  get service(): WebhookService & { readonly secret: string } {
+    const { service: name, namespace, servicePort: port = 443, port: targetPort = 9443 } = this.#options
+    const { secret = `${name}-certificates` } = this.#options
+    return { name, namespace, port, targetPort, secret }
+  }
+
   async *serve(fn: WebhookFn, context: WebhookContext): AsyncGenerator<WebhookClientConfig, void, undefined> {
-    const { service: name, servicePort: port = 443, addr, port: listened = 9443 } = this.#options
+    const { name, port, targetPort: listened } = this.service
+    const { addr } = this.#options
     const namespace = this.#options.namespace ?? context.namespace ?? refuseNamespace(name)
     const path = toRoot(this.#options.path)
     const service = { namespace, name, port, ...(path === '' ? {} : { path }) }
@@ -95,7 +103,7 @@ export class WebhookServiceServer {
 
   /** Those of the Secret, and whenever there are others. */
   async *#certificates(namespace: string, context: WebhookContext): AsyncIterable<Certificates> {
-    const { service, secret: name = `${service}-certificates` } = this.#options
+    const { name: service, secret: name } = this.service
     const qualified = `${service}.${namespace}`
     const hosts = [`${qualified}.svc`, `${qualified}.svc.cluster.local`, qualified, service]
     const secret = new CertificateSecret(

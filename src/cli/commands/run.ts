@@ -13,15 +13,12 @@ import { toRunError } from '../failures.ts'
 import { addEnvironment, addExamples } from '../help.ts'
 import { addLoggingOptions, type LoggingArguments, loggingVariables, startLogging } from '../logging-options.ts'
 import { orderManifests, readManifest } from '../manifests.ts'
-import { developerPriority, readInteger } from '../peering-options.ts'
+import { developerPriority } from '../peering-options.ts'
+import { addPrecedenceOptions, type PrecedenceArguments, readPrecedence } from '../precedence-options.ts'
 import { addScopeOptions, readScope, type ScopeArguments, scopeVariables, warnOfScope } from '../scope-options.ts'
 
-interface RunArguments extends LoggingArguments, ScopeArguments, ClusterArguments {
+interface RunArguments extends LoggingArguments, ScopeArguments, PrecedenceArguments, ClusterArguments {
   readonly module?: readonly string[]
-  readonly standalone?: boolean
-  readonly dev?: boolean
-  readonly peering?: string
-  readonly priority?: string
   readonly liveness?: string
   readonly embedded?: boolean
   readonly apply?: readonly string[]
@@ -49,11 +46,8 @@ export function addRunCommand(program: Command): void {
     .optionsGroup('Operator:')
     .option('-m, --module <name>', 'load this module too: what import takes; can be repeated', collect)
   addScopeOptions(command)
-    .optionsGroup('Other operators:')
-    .option('-P, --peering <name>', 'work only while no operator of this peering has precedence, and not without it')
-    .option('-p, --priority <number>', 'the precedence among the operators of a peering (default: 0)')
+  addPrecedenceOptions(command)
     .option('--dev', `for development, the same as --priority ${developerPriority}: others of the peering are paused`)
-    .option('--standalone', 'take no notice of any peering and of other operators')
     .optionsGroup('Health:')
     .option('-L, --liveness <url>', 'tell of its health here, such as http://0.0.0.0:8080/healthz, and at /readyz')
     .optionsGroup('Cluster:')
@@ -80,7 +74,7 @@ export function addRunCommand(program: Command): void {
 async function run(command: Command, files: readonly string[], args: RunArguments): Promise<void> {
   const modules = args.module ?? []
   const scope = readScope(command, args)
-  const peering = readPeering(command, args)
+  const peering = readPrecedence(command, args)
   checkUsage(command, [...files, ...modules], args)
   const logging = startLogging(args)
   const stopped = untilStopped()
@@ -107,19 +101,6 @@ async function run(command: Command, files: readonly string[], args: RunArgument
   }
   if (!args.embedded) warnOfScope(options, args, logging)
   await operate(loaded.operator, options, stopped)
-}
-
-function readPeering(
-  command: Command,
-  { peering, priority, dev, standalone }: RunArguments,
-): Pick<RunOptions, 'peering' | 'priority' | 'standalone'> {
-  const asked = priority === undefined ? undefined : readInteger(command, '-p, --priority <number>', priority)
-  const chosen = dev ? developerPriority : asked
-  return {
-    ...(peering === undefined ? {} : { peering }),
-    ...(chosen === undefined ? {} : { priority: chosen }),
-    ...(standalone === undefined ? {} : { standalone }),
-  }
 }
 
 function checkUsage(command: Command, targets: readonly string[], args: RunArguments): void {

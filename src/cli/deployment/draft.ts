@@ -1,0 +1,189 @@
+/** From an operator that was loaded, and the words of whoever deploys it, to the plan of its deployment; and what they should know. */
+import { relative, resolve, sep } from 'node:path'
+import { KopfError } from '../../errors.ts'
+import type { Resource } from '../../kube/resources.ts'
+import { formatResource } from '../../kube/selectors.ts'
+import type { NeedsPlan, Operator, RunOptions } from '../../operator.ts'
+import { toMs } from '../../util/duration.ts'
+import { toName } from '../scaffold.ts'
+import { type readWishes, toGrant } from './grants.ts'
+import type { DeploymentPlan } from './plan.ts'
+import { healthPort } from './workload.ts'
+
+/** Options of the command. */
+export interface DraftArguments {
+  readonly name?: string
+  readonly image?: string
+  readonly installNamespace: string
+  readonly createNamespace?: boolean
+  readonly replicas?: number
+  readonly withCrds?: boolean
+}
+
+export interface DraftOptions extends DraftArguments {
+  readonly files: readonly string[]
+  readonly modules: readonly string[]
+  readonly folder: string
+  readonly scope: Pick<RunOptions, 'namespaces' | 'clusterwide'>
+  readonly peering: Pick<RunOptions, 'peering' | 'priority' | 'standalone'>
+  /** What clusters are known to serve. */
+  readonly resources: readonly Resource[]
+  readonly wishes: ReturnType<typeof readWishes>
+}
+
+export interface Draft {
+  readonly plan: DeploymentPlan
+  /** For people, beside the result. */
+  readonly remarks: readonly string[]
+}
+
+export function draft(operator: Operator, options: DraftOptions): Draft {
+  const { installNamespace: namespace, resources, wishes } = options
+  const name = options.name ?? operator.name ?? toName(options.folder)
+  checkName(
+    name,
+    options.name === undefined ? 'the name of the operator; choose another with --name' : 'given by --name',
+  )
+  checkName(namespace, 'given by --install-namespace')
+  const needs = operator.planNeeds({
+    ...options.scope,
+    ...options.peering,
+    resources,
+    namespace,
+    grants: wishes.map((wish) => toGrant(wish, resources)),
+  })
+  checkKnown(needs)
+  const plan: DeploymentPlan = {
+    name,
+    namespace,
+    image: options.image ?? `${name}:latest`,
+    replicas: replicasOf(operator, options),
+    isElected: operator.settings.election.enabled,
+    args: argsOf(options),
+    roles: needs.roles,
+    graceSeconds: graceSecondsOf(operator),
+    webhooks: webhooksOf(operator, namespace),
+  }
+  return { plan, remarks: remarksOn(operator, options, needs, plan) }
+}
+
+function refuse(why: string): never {
+  throw new KopfError('KOPF_MANIFESTS', `Cannot print manifests: ${why}`)
+}
+
+function checkName(name: string, whence: string): void {
+  if (/^[a-z]([-a-z0-9]{0,48}[a-z0-9])?$/.test(name)) return
+  refuse(
+    `"${name}" cannot be the name of what is made (${whence}); expected lower case letters, digits and dashes, at most 50, ` +
+      'beginning with a letter',
+  )
+}
+
+/** Guessing would grant too little, or too much. */
+function checkKnown({ unresolved, ambiguous }: NeedsPlan): void {
+  if (unresolved.length > 0) {
+    refuse(
+      `of ${unresolved.join(', ')} nothing but the name is known; give the definition with --crd <file>, or a cluster that ` +
+        'serves it with --context <name>, or make the resource with defineResource',
+    )
+  }
+  for (const { selector, candidates } of ambiguous) {
+    refuse(
+      `${selector} may be ${candidates.map(formatResource).join(' or ')}; name the group where the handler is registered`,
+    )
+  }
+}
+
+function replicasOf({ settings }: Operator, { replicas }: DraftOptions): number {
+  const { enabled } = settings.election
+  if (replicas !== undefined && replicas > 1 && !enabled) {
+    refuse(
+      `${replicas} replicas would all handle everything; let them elect a leader, with ` +
+        '`new Operator({ name, settings: { election: { enabled: true } } })`',
+    )
+  }
+  return replicas ?? (enabled ? 2 : 1)
+}
+
+/** As `kopf run` takes them, in a folder of the image that is as this one. */
+function argsOf({ files, modules, folder, scope, peering }: DraftOptions): string[] {
+  const { namespaces } = scope
+  return [
+    'run',
+    ...files.map((file) => pathInImage(file, folder)),
+    ...modules.map((name) => `--module=${name}`),
+    ...(namespaces === undefined ? ['--all-namespaces'] : namespaces.map((name) => `--namespace=${name}`)),
+    ...(peering.peering === undefined ? [] : [`--peering=${peering.peering}`]),
+    ...(peering.priority === undefined ? [] : [`--priority=${peering.priority}`]),
+    ...(peering.standalone ? ['--standalone'] : []),
+    `--liveness=http://0.0.0.0:${healthPort}/healthz`,
+    '--log-format=json',
+  ]
+}
+
+function pathInImage(file: string, folder: string): string {
+  const path = relative(folder, resolve(folder, file))
+  if (!path.startsWith('..')) return path.split(sep).join('/')
+  return refuse(
+    `"${file}" is not in this folder, and will not be in the image; call the command where the Dockerfile is`,
+  )
+}
+
+/** After handlers and daemons there are the last writes, events, the peering, and the webhooks to take back. */
+const lastWordsSeconds = 10
+const lastReviewsSeconds = 20
+const leastSeconds = 30
+
+function graceSecondsOf({ settings, registry }: Operator): number {
+  const endings = registry.handlers.map(({ background }) => {
+    const { backoffMs = 0, timeoutMs = 0 } = background?.cancellation ?? {}
+    return backoffMs + timeoutMs
+  })
+  const handlersSeconds = Math.ceil((toMs(settings.queueing.exitTimeout) + Math.max(0, ...endings)) / 1000)
+  const reviewsSeconds = registry.asked.length > 0 ? lastReviewsSeconds : 0
+  return Math.max(leastSeconds, handlersSeconds + lastWordsSeconds + reviewsSeconds)
+}
+
+function webhooksOf({ registry, settings }: Operator, namespace: string): DeploymentPlan['webhooks'] {
+  if (registry.asked.length === 0) return undefined
+  const { server } = settings.admission
+  if (server === null) {
+    refuse(
+      'there are webhooks, and `settings.admission.server` is not set when the operator is loaded; set it there and not in a ' +
+        'startup handler, such as `kopf.settings.admission.server = new WebhookServiceServer({ service: "my-operator" })`',
+    )
+  }
+  const service = 'service' in server ? server.service : undefined
+  if (service === undefined) return undefined
+  if ((service.namespace ?? namespace) !== namespace) {
+    refuse(
+      `the webhooks are reached by a Service in the namespace "${service.namespace}", where the pods have to be; install it ` +
+        `there with --install-namespace ${service.namespace}`,
+    )
+  }
+  return { service: service.name, port: service.port, targetPort: service.targetPort }
+}
+
+function remarksOn(operator: Operator, options: DraftOptions, needs: NeedsPlan, plan: DeploymentPlan): string[] {
+  const { registry, resources, settings } = operator
+  const { peering, mandatory } = { peering: options.peering.peering, mandatory: settings.peering.mandatory }
+  const remarks = [
+    options.image === undefined && `The image is "${plan.image}": name yours with --image.`,
+    !options.withCrds &&
+      resources.length > 0 &&
+      'The definitions (CRDs) are not among them: apply those of `kopf crd` before, or print them with --with-crds.',
+    options.wishes.length === 0 &&
+      'What handlers do with the client is not known here, and not allowed: add it with --grant "verbs resource".',
+    registry.activities('startup').length > 0 &&
+      'Startup handlers were not called: settings that they change are not as they will be. Set those of webhooks, the election, ' +
+        'peering and scanning where the operator is made.',
+    needs.isOpen &&
+      'Handlers are for resources that are not named one by one: what is defined later is not allowed until it is printed anew.',
+    registry.asked.length > 0 &&
+      plan.webhooks === undefined &&
+      'The webhook server is no WebhookServiceServer: the Service in front of it, and its certificates, are for you to provide.',
+    (peering !== undefined || mandatory) &&
+      `The peering "${peering ?? settings.peering.name}" is mandatory: see to it that it is there, by peering.yaml of the package.`,
+  ]
+  return remarks.filter((one) => one !== false)
+}

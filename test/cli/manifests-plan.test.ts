@@ -1,0 +1,408 @@
+/** What `kopf manifests` grants and deploys, worked out in this process: from handlers, settings and options. */
+import { join } from 'node:path'
+import { defineResource, EVERYTHING, Operator, resource } from 'kopf'
+import { startServer } from 'kopf/server'
+import { WebhookServer, WebhookServiceServer } from 'kopf/webhooks'
+import { describe, expect, test } from 'vitest'
+import { type Draft, type DraftOptions, draft } from '../../src/cli/deployment/draft.ts'
+import { readWishes } from '../../src/cli/deployment/grants.ts'
+import { learnResources } from '../../src/cli/deployment/known-resources.ts'
+import { render } from '../../src/cli/deployment/render.ts'
+import { createProgram } from '../../src/cli/program.ts'
+import { toRules } from '../../src/kube/access-rules.ts'
+import { parseYamlSync } from '../../src/util/yaml.ts'
+import type { Tree } from '../support/answers.ts'
+import { crd, crdsPath } from '../support/crds.ts'
+import { ask } from '../support/in-process.ts'
+import { Folder } from './run-support.ts'
+
+const schema = {
+  '~standard': {
+    version: 1,
+    vendor: 'test',
+    validate: (value: unknown) => ({ value }),
+    jsonSchema: { input: () => ({ type: 'object' }), output: () => ({ type: 'object' }) },
+  },
+} as never
+
+const Widget = defineResource({ group: 'example.com', version: 'v1', kind: 'Widget', status: schema })
+const Gadget = defineResource({ group: 'example.com', version: 'v1', kind: 'Gadget' })
+const Zone = defineResource({ group: 'example.com', version: 'v1', kind: 'Zone', scope: 'Cluster' })
+const nothing = () => {}
+
+interface Wishes extends Partial<DraftOptions> {
+  readonly grant?: readonly string[]
+}
+
+async function plan(operator: Operator, { grant = [], ...options }: Wishes = {}): Promise<Draft> {
+  const command = createProgram().commands.find((one) => one.name() === 'manifests')!
+  return draft(operator as Operator, {
+    installNamespace: 'ops',
+    files: ['operator.ts'],
+    modules: [],
+    folder: '/somewhere/My Operator',
+    scope: { clusterwide: true },
+    peering: { standalone: true },
+    resources: await learnResources(operator, {}),
+    wishes: readWishes(command, grant),
+    ...options,
+  })
+}
+
+/** `cluster: list,watch pods`, `ops: create events`, … */
+async function rightsOf(operator: Operator, options?: Wishes): Promise<string[]> {
+  const { roles } = (await plan(operator, options)).plan
+  return roles.flatMap(({ namespace = 'cluster', needs }) =>
+    toRules(needs).map(({ apiGroups, resources, resourceNames = [], verbs }) => {
+      const what = resources.map((one) => (apiGroups[0] === '' ? one : `${one}.${apiGroups}`)).join('+')
+      return [`${namespace}:`, verbs.join(','), what, ...resourceNames].join(' ')
+    }),
+  )
+}
+
+async function printed(operator: Operator, options: Wishes = {}): Promise<Record<string, Tree>> {
+  const { plan: planned } = await plan(operator, options)
+  const args = { installNamespace: 'ops', ...options }
+  const objects = parseYamlSync(await render(operator, planned, args)) as Array<Tree & { kind: string }>
+  return Object.fromEntries(objects.map((object) => [object.kind, object]))
+}
+
+function operatorOf(register: (kopf: Operator) => void, settings = {}): Operator {
+  const kopf = new Operator({ name: 'mine', settings })
+  register(kopf)
+  return kopf
+}
+
+const events = 'create,patch events'
+const definitions = 'cluster: list,watch customresourcedefinitions.apiextensions.k8s.io'
+const inNamespaces = (...namespaces: string[]): Wishes => ({ scope: { namespaces } })
+
+describe('least privilege', () => {
+  test.each<[string, (kopf: Operator) => void, string[]]>([
+    ['on.event sees', (kopf) => kopf.on.event('pods', nothing), ['cluster: list,watch pods', `cluster: ${events}`]],
+    ['an index sees', (kopf) => kopf.index('pods', () => null), ['cluster: list,watch pods', `cluster: ${events}`]],
+    [
+      'on.create patches, and writes into the status',
+      (kopf) => kopf.on.create(Widget, nothing),
+      [
+        'cluster: get,list,watch,patch widgets.example.com',
+        'cluster: patch widgets/status.example.com',
+        `cluster: ${events}`,
+        definitions,
+      ],
+    ],
+    [
+      'where the status has no endpoint of its own, there is none to allow',
+      (kopf) => kopf.timer(Gadget, { interval: 1 }, nothing),
+      ['cluster: get,list,watch,patch gadgets.example.com', `cluster: ${events}`, definitions],
+    ],
+    [
+      'one resource that is handled twice has one rule',
+      (kopf) => {
+        kopf.on.event('pods', nothing)
+        kopf.daemon('pods', nothing)
+      },
+      ['cluster: get,list,watch,patch pods', 'cluster: patch pods/status', `cluster: ${events}`],
+    ],
+    [
+      'reconcile makes children, and sees what it watches',
+      (kopf) =>
+        kopf.reconcile(
+          Gadget,
+          { owns: ['configmaps', resource('apps/v1', 'deployments')], watches: [['secrets', () => []]] },
+          nothing,
+        ),
+      [
+        'cluster: get,list,watch,patch gadgets.example.com',
+        'cluster: update gadgets/finalizers.example.com',
+        'cluster: list,watch,create,patch,delete configmaps',
+        'cluster: list,watch,create,patch,delete deployments.apps',
+        'cluster: list,watch secrets',
+        `cluster: ${events}`,
+        definitions,
+      ],
+    ],
+  ])('%s', async (_what, register, rights) => {
+    expect(await rightsOf(operatorOf(register))).toEqual(rights)
+  })
+
+  test('is in each of the namespaces that are named, and in the cluster only for what is in none', async () => {
+    const kopf = operatorOf((one) => {
+      one.on.event(Gadget, nothing)
+      one.on.event(Zone, nothing)
+    })
+    expect(await rightsOf(kopf, inNamespaces('team-a', 'team-b'))).toEqual([
+      'cluster: list,watch zones.example.com',
+      definitions,
+      'team-a: list,watch gadgets.example.com',
+      `team-a: ${events}`,
+      'team-b: list,watch gadgets.example.com',
+      `team-b: ${events}`,
+      // Those about objects in no namespace.
+      `ops: ${events}`,
+    ])
+  })
+
+  test('is in the whole cluster for patterns, whose namespaces have to be found', async () => {
+    const kopf = operatorOf((one) => one.on.event('pods', nothing))
+    expect(await rightsOf(kopf, inNamespaces('team-*', 'ops'))).toEqual([
+      'cluster: list,watch pods',
+      `cluster: ${events}`,
+      'cluster: list,watch namespaces',
+    ])
+  })
+
+  test.each<[string, object, string[]]>([
+    ['posts nothing', { posting: { enabled: false } }, ['team-a: list,watch gadgets.example.com', definitions]],
+    [
+      'looks for nothing',
+      { scanning: { disabled: true } },
+      ['team-a: list,watch gadgets.example.com', `team-a: ${events}`],
+    ],
+  ])('is less for one that %s', async (_what, settings, rights) => {
+    const kopf = operatorOf((one) => one.on.event(Gadget, nothing), settings)
+    expect((await rightsOf(kopf, inNamespaces('team-a'))).toSorted()).toEqual(rights.toSorted())
+  })
+
+  test('has the peering by its name, of the cluster or of each namespace', async () => {
+    const kopf = operatorOf((one) => one.on.event('pods', nothing), { peering: { name: 'main' } })
+    const peering = { peering: {} }
+    expect((await rightsOf(kopf, peering)).at(-1)).toBe(
+      'cluster: list,watch,patch clusterkopfpeerings.kopf.dev,zalando.org main',
+    )
+    expect((await rightsOf(kopf, { ...inNamespaces('team-a'), peering: { peering: 'other' } })).at(-1)).toBe(
+      'team-a: list,watch,patch kopfpeerings.kopf.dev,zalando.org other',
+    )
+  })
+
+  test('has the Lease by its name, where it is', async () => {
+    const pods = (one: Operator) => one.on.event('pods', nothing)
+    expect((await rightsOf(operatorOf(pods, { election: { enabled: true } }))).slice(-2)).toEqual([
+      'ops: get,list,watch,update leases.coordination.k8s.io mine',
+      'ops: create leases.coordination.k8s.io',
+    ])
+    const elsewhere = { enabled: true, name: 'theirs', namespace: 'leases' }
+    expect((await rightsOf(operatorOf(pods, { election: elsewhere }))).slice(-2)).toEqual([
+      'leases: get,list,watch,update leases.coordination.k8s.io theirs',
+      'leases: create leases.coordination.k8s.io',
+    ])
+  })
+
+  test('has webhook configurations and the Secret by their names', async () => {
+    const server = new WebhookServiceServer({ service: 'hooks' })
+    const admission = { server, managed: 'mine.example.com' }
+    expect(await rightsOf(operatorOf((one) => one.on.validate('pods', nothing), { admission }))).toEqual([
+      `cluster: ${events}`,
+      'cluster: list,watch,patch validatingwebhookconfigurations.admissionregistration.k8s.io+' +
+        'mutatingwebhookconfigurations.admissionregistration.k8s.io mine.example.com',
+      'cluster: create validatingwebhookconfigurations.admissionregistration.k8s.io',
+      'ops: get,watch,update secrets hooks-certificates',
+      'ops: create secrets',
+    ])
+    const Other = defineResource({ group: 'example.com', version: 'v2', kind: 'Gadget' })
+    const converting = operatorOf((one) => one.on.convert(Other, { from: Gadget, to: Other }, () => ({})), {
+      admission,
+    })
+    expect(await rightsOf(converting)).toContain(
+      'cluster: patch customresourcedefinitions.apiextensions.k8s.io gadgets.example.com',
+    )
+  })
+
+  test('has what is granted besides, where it belongs', async () => {
+    const kopf = operatorOf((one) => one.on.event('pods', nothing))
+    const grant = ['get nodes', 'patch deployments.apps/scale', 'get,update secrets a,b', '* gadgets']
+    const resources = await learnResources(
+      operatorOf((one) => one.on.event(Gadget, nothing)),
+      {},
+    )
+    expect(await rightsOf(kopf, { ...inNamespaces('team-a'), grant, resources })).toEqual([
+      'cluster: get nodes',
+      'team-a: list,watch pods',
+      `team-a: ${events}`,
+      'team-a: patch deployments/scale.apps',
+      'team-a: get,update secrets a b',
+      'team-a: * gadgets.example.com',
+    ])
+  })
+})
+
+describe('the pods', () => {
+  const pods = (one: Operator) => one.on.event('pods', nothing)
+  const specOf = (deployment: Tree) => deployment['spec'] as Tree & { template: { spec: Tree } }
+
+  test('are one, never two at once, unless they elect a leader', async () => {
+    const alone = await printed(operatorOf(pods))
+    expect(specOf(alone['Deployment']!)).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
+    expect(alone).not.toHaveProperty('PodDisruptionBudget')
+    const elected = operatorOf(pods, { election: { enabled: true } })
+    const both = await printed(elected)
+    expect(specOf(both['Deployment']!)).toMatchObject({ replicas: 2, strategy: { type: 'RollingUpdate' } })
+    expect(both['PodDisruptionBudget']).toMatchObject({ spec: { maxUnavailable: 1 } })
+    expect(specOf((await printed(elected, { replicas: 5 }))['Deployment']!)['replicas']).toBe(5)
+  })
+
+  test('have the time that handlers, daemons and webhooks take to end', async () => {
+    const graceOf = async (operator: Operator) => (await plan(operator)).plan.graceSeconds
+    expect(await graceOf(operatorOf(pods))).toBe(30)
+    expect(await graceOf(operatorOf(pods, { queueing: { exitTimeout: '5m' } }))).toBe(310)
+    const daemon = operatorOf((one) =>
+      one.daemon('pods', { cancellationBackoff: 5, cancellationTimeout: '1m' }, nothing),
+    )
+    expect(await graceOf(daemon)).toBe(77)
+  })
+
+  test('are told what kopf run would have been', async () => {
+    const options = {
+      files: ['./src/operator.ts'],
+      modules: ['more'],
+      ...inNamespaces('a', 'b-*'),
+      peering: { peering: 'main', priority: 5 },
+    }
+    const { args } = (await plan(operatorOf(pods), options)).plan
+    expect(args).toEqual([
+      ...[
+        'run',
+        'src/operator.ts',
+        '--module=more',
+        '--namespace=a',
+        '--namespace=b-*',
+        '--peering=main',
+        '--priority=5',
+      ],
+      ...['--liveness=http://0.0.0.0:8080/healthz', '--log-format=json'],
+    ])
+  })
+
+  test('stand behind a Service where there are webhooks, on the port that these listen on', async () => {
+    const server = new WebhookServiceServer({ service: 'hooks', port: 1234, servicePort: 8443 })
+    const { Service, Deployment } = await printed(
+      operatorOf((one) => one.on.validate('pods', nothing), { admission: { server } }),
+    )
+    expect(Service).toMatchObject({
+      metadata: { name: 'hooks', namespace: 'ops' },
+      spec: { selector: { 'app.kubernetes.io/name': 'mine' }, ports: [{ port: 8443, targetPort: 'webhooks' }] },
+    })
+    const [container] = specOf(Deployment!).template.spec['containers'] as Array<{ ports: unknown[] }>
+    expect(container!.ports).toContainEqual({ name: 'webhooks', containerPort: 1234 })
+  })
+
+  test('are called as the operator, as the folder, or as whoever deploys them says', async () => {
+    const nameOf = async (operator: Operator, options?: Wishes) => (await plan(operator, options)).plan.name
+    const unnamed = new Operator()
+    pods(unnamed)
+    expect(await nameOf(operatorOf(pods))).toBe('mine')
+    expect(await nameOf(unnamed)).toBe('my-operator')
+    expect(await nameOf(unnamed, { name: 'ours' })).toBe('ours')
+  })
+
+  test('have a namespace for restricted pods, and definitions, where these are asked for', async () => {
+    const kopf = operatorOf((one) => one.on.event(Gadget, nothing))
+    expect(Object.keys(await printed(kopf, { createNamespace: true, withCrds: true }))).toEqual([
+      'CustomResourceDefinition',
+      'Namespace',
+      'ServiceAccount',
+      'ClusterRole',
+      'ClusterRoleBinding',
+      'Deployment',
+    ])
+  })
+})
+
+describe('what cannot be known is said', () => {
+  const refusal = (operator: Operator, options?: Wishes) => plan(operator, options).then(() => '', String)
+
+  test('a resource that is only named', async () => {
+    const kopf = operatorOf((one) => one.on.create('kopfexamples', nothing))
+    expect(await refusal(kopf)).toBe(
+      'KopfError: Cannot print manifests: of kopfexamples nothing but the name is known; give the definition with --crd <file>, ' +
+        'or a cluster that serves it with --context <name>, or make the resource with defineResource',
+    )
+    expect(
+      await refusal(operatorOf((one) => one.reconcile(Gadget, { owns: ['certificates.cert-manager.io'] }, nothing))),
+    ).toContain('of certificates.cert-manager.io nothing but the name is known')
+    expect(
+      await refusal(
+        operatorOf((one) => one.on.event('pods', nothing)),
+        { grant: ['get kopfexamples'] },
+      ),
+    ).toContain('Cannot grant "get kopfexamples": nothing is known by that name')
+  })
+
+  test('and it is known by a file, or by a cluster, that has its definition', async () => {
+    const folder = new Folder()
+    const definition = crd({ group: 'kopf.dev', kind: 'KopfExample' })
+    await using server = await startServer()
+    folder.write({ 'crd.yaml': JSON.stringify(definition), 'admin.kubeconfig': server.kubeconfig })
+    expect(await ask(server.api, 'POST', crdsPath, { body: definition })).toMatchObject({ status: 201 })
+    const kopf = operatorOf((one) => {
+      one.on.event('kopfexamples', nothing)
+      one.on.event(Gadget, nothing)
+    })
+    for (const knowledge of [
+      { crd: [join(folder.path, 'crd.yaml')] },
+      { kubeconfig: join(folder.path, 'admin.kubeconfig') },
+    ]) {
+      const resources = await learnResources(kopf, knowledge)
+      expect((await rightsOf(kopf, { ...inNamespaces('team-a'), resources })).slice(1)).toEqual([
+        'team-a: list,watch kopfexamples.kopf.dev',
+        'team-a: list,watch gadgets.example.com',
+        `team-a: ${events}`,
+      ])
+    }
+    folder.remove()
+  })
+
+  test('a name that several resources have', async () => {
+    const One = defineResource({ group: 'one.example.com', version: 'v1', kind: 'Gadget' })
+    const Two = defineResource({ group: 'two.example.com', version: 'v1', kind: 'Gadget' })
+    const kopf = operatorOf((one) => {
+      one.on.event(One, nothing)
+      one.on.event(Two, nothing)
+      one.on.create('gadgets', nothing)
+    })
+    expect(await refusal(kopf)).toContain('gadgets may be gadgets.v1.one.example.com or gadgets.v1.two.example.com')
+  })
+
+  test('webhooks without a server, or with one in another namespace', async () => {
+    const validating = (server: object | null) =>
+      operatorOf((one) => one.on.validate('pods', nothing), { admission: { server } })
+    expect(await refusal(validating(null))).toContain(
+      '`settings.admission.server` is not set when the operator is loaded',
+    )
+    expect(await refusal(validating(new WebhookServiceServer({ service: 'x', namespace: 'theirs' })))).toContain(
+      'install it there with --install-namespace theirs',
+    )
+  })
+
+  test('replicas that would all do the same, files that will not be there, and names that are none', async () => {
+    const kopf = operatorOf((one) => one.on.event('pods', nothing))
+    expect(await refusal(kopf, { replicas: 2 })).toContain('2 replicas would all handle everything')
+    expect(await refusal(kopf, { files: ['../operator.ts'] })).toContain('"../operator.ts" is not in this folder')
+    expect(await refusal(kopf, { name: 'No_Name' })).toContain(
+      '"No_Name" cannot be the name of what is made (given by --name)',
+    )
+    expect(await refusal(new Operator({ name: 'My Operator' }))).toContain('choose another with --name')
+  })
+
+  test('what only a running operator would know', async () => {
+    const kopf = operatorOf(
+      (one) => {
+        one.on.startup(nothing)
+        one.on.event(EVERYTHING, nothing)
+        one.on.validate('pods', nothing)
+      },
+      { admission: { server: new WebhookServer({ addr: '127.0.0.1' }) }, peering: { mandatory: true } },
+    )
+    const told = async (options?: Wishes) => (await plan(kopf, options)).remarks.map((one) => one.split(/[:,]/)[0])
+    expect(await told({ peering: {} })).toEqual([
+      'The image is "mine',
+      'What handlers do with the client is not known here',
+      'Startup handlers were not called',
+      'Handlers are for resources that are not named one by one',
+      'The webhook server is no WebhookServiceServer',
+      'The peering "default" is mandatory',
+    ])
+    const quiet = operatorOf((one) => one.on.event('pods', nothing))
+    expect((await plan(quiet, { image: 'x', grant: ['get nodes'] })).remarks).toEqual([])
+  })
+})

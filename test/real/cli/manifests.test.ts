@@ -1,0 +1,172 @@
+/**
+ * What `kopf manifests` prints, applied by kubectl to a real control plane: in a namespace for restricted pods only, by an API
+ * server that wants owners to be entitled to their children. The operator runs as its ServiceAccount; the audit log is the judge.
+ */
+import { execFile } from 'node:child_process'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { type ControlPlane, startControlPlane } from '../../../tools/envtest/control-plane.ts'
+import { type AuditEntry, AuditLog } from '../../../tools/kopf/audit-log.ts'
+import { type Folder, stopCommands } from '../../cli/run-support.ts'
+import { Api } from '../../support/api.ts'
+import {
+  Deployment,
+  findPort,
+  installPeering,
+  operatorOfAllKinds,
+  Scene,
+  type Use,
+  unusedInCalmTimes,
+  type World,
+} from '../../support/deployment.ts'
+import { eventually, expectStatus } from '../../support/expectations.ts'
+
+let plane: ControlPlane
+let api: Api
+let world: World
+const entries: AuditEntry[] = []
+
+beforeAll(async () => {
+  plane = await startControlPlane({
+    audit: true,
+    apiServerArgs: ['--enable-admission-plugins=OwnerReferencesPermissionEnforcement'],
+  })
+  const { url, caPem, admin } = plane
+  api = new Api({ url, caPem, credentials: admin })
+  const log = new AuditLog(plane.auditLog!)
+  const usesOf = (user: string) => {
+    entries.push(...log.read())
+    return entries.filter((entry) => entry.user === user).map(toUse)
+  }
+  world = { api, url, caPem, usesOf, apply }
+})
+afterEach(stopCommands)
+afterAll(async () => {
+  api.close()
+  await plane.stop()
+})
+
+function toUse({ verb, resource, subresource, namespace, code }: AuditEntry): Use {
+  return { verb, resource: subresource === '' ? resource : `${resource}/${subresource}`, namespace, status: code }
+}
+
+/** As somebody does it at a terminal; first on trial, then in earnest. */
+async function apply(text: string, folder: Folder): Promise<readonly string[]> {
+  const file = join(folder.path, 'manifests.yaml')
+  await writeFile(file, text)
+  const kubectl = (...args: string[]) =>
+    promisify(execFile)(plane.binaries.kubectl, ['--kubeconfig', plane.kubeconfigs.admin, 'apply', '-f', file, ...args])
+  const trial = await kubectl('--dry-run=server')
+  const { stderr } = await kubectl()
+  return [trial.stderr, stderr].filter((one) => one !== '')
+}
+
+async function createNamespaces(...names: string[]): Promise<void> {
+  const restricted = (mode: string) => [`pod-security.kubernetes.io/${mode}`, 'restricted']
+  for (const name of names) {
+    const labels = Object.fromEntries(['enforce', 'warn', 'audit'].map(restricted))
+    expectStatus(await api.post('/api/v1/namespaces', { metadata: { name, labels } }), 201)
+  }
+}
+
+describe('an operator with exactly these rights', { timeout: 120_000 }, () => {
+  test('does all that its handlers are for, in the namespaces that were named', async () => {
+    const group = 'named.example.com'
+    const port = await findPort()
+    await createNamespaces('ops', 'team-a', 'team-b')
+    await installPeering(api, ['team-a', 'team-b'])
+    const args = ['-n', 'team-a', '-n', 'team-b', '--install-namespace', 'ops', '--grant', 'create secrets']
+    const deployed = await Deployment.install(world, operatorOfAllKinds(group, port), args)
+    await deployed.rerouteService(port)
+    const running = await deployed.run()
+    const scenes = ['team-a', 'team-b'].map((namespace) => new Scene(api, group, namespace))
+    await Promise.all(scenes.map((scene) => scene.play(() => deployed.log)))
+    await scenes[0]!.playInTheCluster(() => deployed.log)
+    running.send('SIGTERM')
+    expect(await running.exit).toBe(0)
+    expect(deployed.refused).toEqual([])
+    expect(deployed.log).not.toMatch(/not allowed|[Ff]orbidden/)
+    expect(deployed.unused).toEqual(unusedInCalmTimes({ served: ['team-a', 'team-b'], home: 'ops' }))
+    deployed.folder.remove()
+  })
+
+  test('does so in the whole cluster', async () => {
+    const group = 'whole.example.com'
+    const port = await findPort()
+    await createNamespaces('operators', 'anywhere')
+    const args = ['-A', '--name', 'whole', '--install-namespace', 'operators', '--grant', 'create secrets']
+    const deployed = await Deployment.install(world, operatorOfAllKinds(group, port), args)
+    await deployed.rerouteService(port)
+    const running = await deployed.run()
+    const scene = new Scene(api, group, 'anywhere')
+    await scene.play(() => deployed.log)
+    await scene.playInTheCluster(() => deployed.log)
+    running.send('SIGTERM')
+    expect(await running.exit).toBe(0)
+    expect(deployed.refused).toEqual([])
+    expect(deployed.log).not.toMatch(/not allowed|[Ff]orbidden/)
+    // There is no peering of the whole cluster here to agree by.
+    const unsigned = ['patch clusterkopfpeerings']
+    const expected = [...unusedInCalmTimes({ served: [undefined], home: 'operators' }), ...unsigned]
+    expect(deployed.unused).toEqual(expected.toSorted())
+    deployed.folder.remove()
+  })
+})
+
+const maker = `import { defineResource, Operator } from 'kopf'
+const Maker = defineResource({ group: 'maker.example.com', version: 'v1', kind: 'Maker' })
+const kopf = new Operator({ name: 'maker' })
+kopf.reconcile(Maker, { owns: ['configmaps'] }, ({ name, logger }) => {
+  logger.info('called')
+  return { children: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }] }
+})
+export default kopf
+`
+
+test('rights that no request is named after are needed all the same', { timeout: 120_000 }, async () => {
+  await createNamespaces('makers')
+  const deployed = await Deployment.install(world, maker, [
+    '-n',
+    'makers',
+    '--install-namespace',
+    'makers',
+    '--standalone',
+  ])
+  const role = '/apis/rbac.authorization.k8s.io/v1/namespaces/makers/roles/maker'
+  const { rules } = expectStatus(await api.get(role), 200) as unknown as {
+    rules: Array<{ resources: string[]; verbs: string[] }>
+  }
+  const without = (resource: string, verb: string) =>
+    rules.map((rule) =>
+      rule.resources.includes(resource) ? { ...rule, verbs: rule.verbs.filter((one) => one !== verb) } : rule,
+    )
+  const running = await deployed.run()
+  const make = (name: string) =>
+    api.post('/apis/maker.example.com/v1/namespaces/makers/makers', {
+      apiVersion: 'maker.example.com/v1',
+      kind: 'Maker',
+      metadata: { name },
+    })
+  const configMap = (name: string) => api.get(`/api/v1/namespaces/makers/configmaps/${name}`)
+  await eventually(async () => expectStatus(await make('first'), 201, 409))
+  await eventually(async () => expectStatus(await configMap('first'), 200))
+  for (const [resource, verb, refusal] of [
+    ['configmaps', 'create', /cannot create resource/],
+    ['makers/finalizers', 'update', /cannot set blockOwnerDeletion/],
+  ] as const) {
+    const reduced = without(resource, verb).filter(({ verbs }) => verbs.length > 0)
+    expectStatus(await api.mergePatch(role, { rules: reduced }), 200)
+    // The API server learns of it by a watch of its own.
+    let count = 0
+    await eventually(async () => {
+      count += 1
+      expectStatus(await make(`${verb}-${count}`), 201)
+      expect(deployed.log).toMatch(refusal)
+    })
+  }
+  running.send('SIGTERM')
+  expect(await running.exit).toBe(0)
+  deployed.folder.remove()
+})

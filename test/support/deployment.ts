@@ -1,0 +1,346 @@
+/**
+ * An operator that is deployed as `kopf manifests` has it, but for the pod: its objects are in a cluster that goes by roles, and
+ * it runs with the arguments of its Deployment, as its ServiceAccount. The same on both servers; what it has asked for is counted.
+ */
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { expect } from 'vitest'
+import { parseYamlSync } from '../../src/util/yaml.ts'
+import { Folder, KopfCommand } from '../cli/run-support.ts'
+import type { Answer, Tree } from './answers.ts'
+import type { Api } from './api.ts'
+import { eventually, expectStatus } from './expectations.ts'
+
+/** A request of the operator, as a server has seen it. */
+export interface Use {
+  readonly verb: string
+  /** The plural, with the subresource after a slash. */
+  readonly resource: string
+  readonly namespace: string
+  readonly status: number
+}
+
+export interface World {
+  readonly api: Api
+  readonly url: string
+  readonly caPem: string
+  /** What a user has asked for since the world began. */
+  usesOf(user: string): readonly Use[]
+  /** As people apply it; answers with what was warned of. */
+  apply(text: string, folder: Folder): Promise<readonly string[]>
+}
+
+/** A printed object. */
+interface Printed extends Tree {
+  kind: string
+  metadata: { name: string; namespace?: string }
+}
+
+interface Rule {
+  apiGroups: string[]
+  resources: string[]
+  resourceNames?: string[]
+  verbs: string[]
+}
+
+export class Deployment {
+  readonly folder: Folder = new Folder()
+  readonly objects: readonly Printed[]
+  readonly #world: World
+  #command: KopfCommand | undefined
+
+  private constructor(world: World, folder: Folder, text: string) {
+    this.folder = folder
+    this.#world = world
+    this.objects = parseYamlSync(text) as Printed[]
+  }
+
+  /** Prints and applies; the operator does not run yet. */
+  static async install(world: World, source: string, args: readonly string[]): Promise<Deployment> {
+    const folder = new Folder()
+    folder.write({ 'operator.ts': source })
+    const printing = new KopfCommand(folder, ['manifests', 'operator.ts', '--with-crds', ...args])
+    expect([await printing.exit, printing.stderr.match(/kopf: .*/)]).toEqual([0, null])
+    expect(await world.apply(printing.stdout, folder)).toEqual([])
+    return new Deployment(world, folder, printing.stdout)
+  }
+
+  one(kind: string): Printed {
+    return this.objects.find((object) => object.kind === kind)!
+  }
+
+  /** Nothing routes to pods here: to the API server, the Service is another name for this machine. */
+  async rerouteService(port: number): Promise<void> {
+    const { name, namespace } = this.one('Service').metadata
+    const path = `/api/v1/namespaces/${namespace}/services`
+    expectStatus(await this.#world.api.delete(`${path}/${name}`), 200)
+    const spec = { type: 'ExternalName', externalName: 'localhost', ports: [{ port }] }
+    expectStatus(await this.#world.api.post(path, { metadata: { name }, spec }), 201)
+  }
+
+  get user(): string {
+    const { name, namespace } = this.one('ServiceAccount').metadata
+    return `system:serviceaccount:${namespace}:${name}`
+  }
+
+  /** With the arguments of the container, but on a port that is free, and with a way to the cluster. */
+  async run(): Promise<KopfCommand> {
+    const { name, namespace } = this.one('ServiceAccount').metadata
+    this.folder.write({ 'operator.kubeconfig': await this.#createKubeconfig(namespace!, name) })
+    const pod = (this.one('Deployment')['spec'] as { template: { spec: { containers: Array<{ args: string[] }> } } })
+      .template
+    const own = ['--liveness=http://127.0.0.1:0/healthz', '--kubeconfig=operator.kubeconfig']
+    const command = new KopfCommand(this.folder, [...pod.spec.containers[0]!.args, ...own], { POD_ID: 'pod-1' })
+    this.#command = command
+    return command
+  }
+
+  /** As a pod has it: a token of the account, and its namespace. */
+  async #createKubeconfig(namespace: string, name: string): Promise<string> {
+    const { api, url, caPem } = this.#world
+    const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`
+    const { token } = expectStatus(await api.post(path, { spec: {} }), 201).status
+    return JSON.stringify({
+      clusters: [
+        { name, cluster: { server: url, 'certificate-authority-data': Buffer.from(caPem).toString('base64') } },
+      ],
+      users: [{ name, user: { token } }],
+      contexts: [{ name, context: { cluster: name, user: name, namespace } }],
+      'current-context': name,
+    })
+  }
+
+  get log(): string {
+    return this.#command?.stderr ?? ''
+  }
+
+  /** What the operator was refused. */
+  get refused(): Use[] {
+    return this.#world.usesOf(this.user).filter(({ status }) => status === 403)
+  }
+
+  /** What it was granted, and has not made use of: `update secrets in "ops"`. */
+  get unused(): string[] {
+    const uses = this.#world.usesOf(this.user)
+    const grants = this.objects.filter(({ kind }) => kind === 'ClusterRole' || kind === 'Role').flatMap(toGrants)
+    const isUsed = ({ verb, resource, namespace }: Grant) =>
+      uses.some(
+        (use) => use.verb === verb && use.resource === resource && (namespace ?? use.namespace) === use.namespace,
+      )
+    return [...new Set(grants.filter((grant) => !isUsed(grant)).map(describe))].toSorted()
+  }
+}
+
+/**
+ * What an operator of all kinds of handlers has no use for in a calm time, and is granted all the same: reading an object, or the
+ * Lease, after a conflict or a hand-over; to write the Secret when certificates are renewed; and what is no request of its own
+ * but is asked for with one: to create what is applied, and to block the end of an owner.
+ */
+export function unusedInCalmTimes({
+  served,
+  home,
+}: {
+  served: readonly (string | undefined)[]
+  home: string
+}): string[] {
+  const grants = served.flatMap((namespace) => [
+    ...[
+      ['get', 'widgets'],
+      ['get', 'gadgets'],
+      ['create', 'configmaps'],
+      ['update', 'gadgets/finalizers'],
+    ].map(([verb, resource]) => describe({ verb: verb!, resource: resource!, namespace })),
+    'get zones',
+    `get leases in "${home}"`,
+    `update secrets in "${home}"`,
+  ])
+  return [...new Set(grants)].toSorted()
+}
+
+interface Grant {
+  readonly verb: string
+  readonly resource: string
+  readonly namespace: string | undefined
+}
+
+function toGrants(role: Printed): Grant[] {
+  return (role['rules'] as Rule[]).flatMap(({ resources, verbs }) =>
+    resources.flatMap((resource) => verbs.map((verb) => ({ verb, resource, namespace: role.metadata.namespace }))),
+  )
+}
+
+function describe({ verb, resource, namespace }: Grant): string {
+  return namespace === undefined ? `${verb} ${resource}` : `${verb} ${resource} in "${namespace}"`
+}
+
+export async function findPort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, resolve))
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** Of the package, with their objects of the name "main" in these namespaces. */
+export async function installPeering(api: Api, namespaces: readonly string[]): Promise<void> {
+  for (const definition of parseYamlSync(readFileSync('peering.yaml', 'utf8'))) {
+    expectStatus(await api.post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition), 201)
+  }
+  for (const namespace of namespaces) {
+    const path = `/apis/kopf.dev/v1/namespaces/${namespace}/kopfpeerings`
+    const peering = { apiVersion: 'kopf.dev/v1', kind: 'KopfPeering', metadata: { name: 'main' } }
+    await eventually(async () => expectStatus(await api.post(path, peering), 201, 409))
+  }
+}
+
+/** Every kind of handler, and all else that takes a right. */
+export function operatorOfAllKinds(group: string, port: number): string {
+  return `import { AdmissionError, defineResource, Operator, resource } from 'kopf'
+import { WebhookServiceServer } from 'kopf/webhooks'
+const schema = (json: object) => ({
+  '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }), jsonSchema: { input: () => json, output: () => json } },
+}) as never
+const open = { type: 'object', additionalProperties: true }
+const Widget = defineResource({ group: '${group}', version: 'v1', kind: 'Widget', status: schema(open) })
+const Gadget = defineResource({ group: '${group}', version: 'v1', kind: 'Gadget' })
+const Zone = defineResource({ group: '${group}', version: 'v1', kind: 'Zone', scope: 'Cluster' })
+const Gizmo1 = defineResource({ group: '${group}', version: 'v1', kind: 'Gizmo' })
+const Gizmo2 = defineResource({ group: '${group}', version: 'v2', kind: 'Gizmo' })
+const ConfigMap = resource<{ data?: Record<string, string> }>('v1', 'configmaps')
+const kopf = new Operator({
+  name: 'everything',
+  settings: {
+    // So that it lists, and watches, as on servers that can do no better.
+    watching: { initialStreaming: false },
+    election: { enabled: true, retryPeriod: '300ms' },
+    peering: { name: 'main' },
+    admission: {
+      server: new WebhookServiceServer({ service: 'everything', port: ${port}, servicePort: ${port} }),
+      managed: 'everything.${group}',
+    },
+  },
+})
+export default kopf
+kopf.on.create(Widget, async ({ name, recorder, client }) => {
+  recorder.info('Hello', 'again')
+  await client.create('secrets', { apiVersion: 'v1', kind: 'Secret', metadata: { name } } as never)
+  return 'made'
+})
+kopf.on.update(Widget, ({ patch, recorder }) => {
+  recorder.info('Hello', 'again')
+  patch.status.updated = true
+})
+kopf.on.delete(Widget, ({ logger, name }) => logger.info('good-bye, ' + name))
+kopf.on.field(Widget, 'spec.size', () => {})
+kopf.timer(Widget, { interval: 0.2 }, ({ patch }) => {
+  patch.status.ticked = true
+})
+kopf.daemon(Widget, async ({ logger, stopped }) => {
+  logger.info('haunting')
+  await stopped.wait()
+})
+kopf.on.event('podtemplates', ({ logger, name }) => logger.info('saw ' + name))
+const limits = kopf.index('limitranges', ({ name }) => new Map([[name, name]]))
+kopf.on.event(Widget, ({ logger }) => logger.info('limits: ' + [...limits.keys()]))
+kopf.reconcile(Gadget, { owns: [ConfigMap], watches: [['podtemplates', () => []]] }, ({ name, spec, patch }) => {
+  patch.metadata.annotations = { parts: String(spec.parts) }
+  const children = spec.parts.map((part: string) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: name + '-' + part } }))
+  return { children }
+})
+kopf.on.create(Zone, ({ recorder, logger, name }) => {
+  recorder.info('Seen')
+  recorder.info('Seen')
+  logger.info('entered ' + name)
+})
+kopf.on.validate(Widget, { id: 'check' }, ({ spec }) => {
+  if (spec?.size === 'wrong') throw new AdmissionError('not of this size')
+})
+kopf.on.mutate(Gadget, { id: 'mark', operations: ['CREATE'] }, ({ patch }) => {
+  patch.metadata.labels = { marked: 'yes' }
+})
+kopf.on.convert(Gizmo2, { from: Gizmo1, to: Gizmo2 }, () => ({ spec: { converted: true } }))
+kopf.on.convert(Gizmo2, { from: Gizmo2, to: Gizmo1 }, () => ({}))
+`
+}
+
+export class Scene {
+  readonly #api: Api
+  readonly #group: string
+  readonly #namespace: string
+
+  constructor(api: Api, group: string, namespace: string) {
+    this.#api = api
+    this.#group = group
+    this.#namespace = namespace
+  }
+
+  custom(rest: string, version: string = 'v1'): string {
+    return `/apis/${this.#group}/${version}/namespaces/${this.#namespace}/${rest}`
+  }
+
+  make(kind: string, name: string, spec: Tree, version: string = 'v1'): Promise<Answer> {
+    const plural = `${kind.toLowerCase()}s`
+    const body = { apiVersion: `${this.#group}/${version}`, kind, metadata: { name }, spec }
+    return this.#api.post(this.custom(plural, version), body)
+  }
+
+  /** What every handler in it is there for, from the first object to the last. */
+  async play(log: () => string): Promise<void> {
+    const core = `/api/v1/namespaces/${this.#namespace}`
+    const look = async (path: string) => expectStatus(await this.#api.get(path), 200)
+    const gone = async (path: string) => expect((await this.#api.get(path)).status).toBe(404)
+    const limits = { apiVersion: 'v1', kind: 'LimitRange', metadata: { name: 'mild' }, spec: { limits: [] } }
+    expectStatus(await this.#api.post(`${core}/limitranges`, limits), 201)
+    const template = { apiVersion: 'v1', kind: 'PodTemplate', metadata: { name: 'plan' }, template: podTemplate }
+    expectStatus(await this.#api.post(`${core}/podtemplates`, template), 201)
+    // The webhooks are in effect when one of them refuses something.
+    await eventually(async () => {
+      const { text } = await this.#api.post(`${this.custom('widgets')}?dryRun=All`, {
+        apiVersion: `${this.#group}/v1`,
+        kind: 'Widget',
+        metadata: { name: 'never' },
+        spec: { size: 'wrong' },
+      })
+      expect(text).toContain('not of this size')
+    })
+    expectStatus(await this.make('Widget', 'first', { size: 'small' }), 201)
+    await eventually(async () => {
+      const { status, metadata } = await look(this.custom('widgets/first'))
+      expect(status).toMatchObject({ ticked: true })
+      expect(Object.values(status)).toContain('made')
+      expect(metadata['finalizers']).toHaveLength(1)
+    })
+    await look(`${core}/secrets/first`)
+    expectStatus(await this.#api.mergePatch(this.custom('widgets/first'), { spec: { size: 'large' } }), 200)
+    await eventually(async () =>
+      expect((await look(this.custom('widgets/first'))).status).toMatchObject({ updated: true }),
+    )
+    await eventually(async () => {
+      const { items } = await look(`${core}/events`)
+      expect(items.filter(({ reason }) => reason === 'Hello').map(({ count }) => count)).toEqual([2])
+    })
+    expectStatus(await this.#api.delete(this.custom('widgets/first')), 200)
+    await eventually(() => gone(this.custom('widgets/first')))
+    const gadget = expectStatus(await this.make('Gadget', 'first', { parts: ['a', 'b'] }), 201)
+    expect(gadget.metadata.labels).toEqual({ marked: 'yes' })
+    await eventually(() => look(`${core}/configmaps/first-b`))
+    expectStatus(await this.#api.mergePatch(this.custom('gadgets/first'), { spec: { parts: ['a'] } }), 200)
+    await eventually(() => gone(`${core}/configmaps/first-b`))
+    await look(`${core}/configmaps/first-a`)
+    expectStatus(await this.make('Gizmo', 'first', {}), 201)
+    await eventually(async () =>
+      expect((await look(this.custom('gizmos/first', 'v2'))).spec).toEqual({ converted: true }),
+    )
+    await eventually(async () => expect(log()).toContain('saw plan'))
+    expect(log()).toContain('limits: mild')
+    expect(log()).toContain('haunting')
+  }
+
+  async playInTheCluster(log: () => string): Promise<void> {
+    const body = { apiVersion: `${this.#group}/v1`, kind: 'Zone', metadata: { name: 'north' } }
+    expectStatus(await this.#api.post(`/apis/${this.#group}/v1/zones`, body), 201)
+    await eventually(async () => expect(log()).toContain('entered north'))
+  }
+}
+
+const podTemplate = { metadata: { labels: { app: 'x' } }, spec: { containers: [{ name: 'x', image: 'x' }] } }
