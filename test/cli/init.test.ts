@@ -4,6 +4,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync }
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { parseYamlSync } from '../../src/util/yaml.ts'
 import { Folder, KopfCommand, stopCommands } from './run-support.ts'
 
 let folder: Folder
@@ -30,6 +31,17 @@ function install(project: string): void {
     symlinkSync(resolve('node_modules', name), installed(name))
 }
 
+interface PodSpec {
+  readonly containers: ReadonlyArray<{ readonly args: readonly string[] }>
+  readonly securityContext: { readonly runAsUser: number; readonly runAsGroup: number }
+}
+
+/** Of one stage of a Dockerfile: names and values. */
+function toInstructions(stage: string): Array<readonly [string, string]> {
+  const lines = stage.split('\n').filter((line) => /^[A-Z]/.test(line))
+  return lines.map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)] as const)
+}
+
 describe('a new operator', { timeout: 120_000 }, () => {
   test('type-checks and passes its test at once', async () => {
     const { exit, stdout, stderr } = await init('databases', '--kind', 'Database', '--group', 'acme.dev')
@@ -51,6 +63,38 @@ describe('a new operator', { timeout: 120_000 }, () => {
     const running = new KopfCommand(folder, args)
     await running.until(/\[default\/first\] Hello, Ada!/)
     expect(running.stdout).toContain('customresourcedefinitions.apiextensions.k8s.io/databases.acme.dev')
+  })
+
+  test('has a Dockerfile for an image that the printed Deployment can run', async () => {
+    await init('databases')
+    install('databases')
+    const project = join(folder.path, 'databases')
+    // npm install makes it.
+    folder.write({ 'databases/package-lock.json': '{}' })
+    const stages = readFileSync(join(project, 'Dockerfile'), 'utf8')
+      .split(/^(?=FROM )/m)
+      .slice(1)
+    const [packages = [], last = []] = stages.map(toInstructions)
+    const of = (name: string) => last.filter(([one]) => one === name).map(([, value]) => value!)
+    expect([of('FROM'), of('USER'), of('RUN')]).toEqual([[expect.stringContaining('nonroot')], ['65532:65532'], []])
+    const copied = [...packages, ...last]
+      .filter(([name, value]) => name === 'COPY' && !value!.startsWith('--from'))
+      .flatMap(([, value]) => value!.split(' ').slice(0, -1))
+    const present = readdirSync(project)
+    for (const name of copied) {
+      const isMeant = (one: string) => (name === '*.ts' ? one.endsWith('.ts') : one === name)
+      expect(present.filter(isMeant), name).not.toEqual([])
+    }
+    const [entry, command] = [of('ENTRYPOINT'), of('CMD')].map(([value]) => JSON.parse(value!) as string[])
+    expect(existsSync(join(project, entry![1]!))).toBe(true)
+    const scripts = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')).scripts
+    const cwd = { cwd: project }
+    const [, ...args] = scripts.manifests.split(' ')
+    const { stdout } = await promisify(execFile)(process.execPath, [entry![1]!, ...args], cwd)
+    const printed = parseYamlSync(stdout) as Array<{ kind: string; spec: { template: { spec: PodSpec } } }>
+    const { containers, securityContext } = printed.find(({ kind }) => kind === 'Deployment')!.spec.template.spec
+    expect(containers[0]!.args).toEqual(command)
+    expect(`${securityContext.runAsUser}:${securityContext.runAsGroup}`).toBe(of('USER')[0])
   })
 
   test('has a name that npm and Kubernetes accept, whatever the folder is called, and asks nothing of who is not there', async () => {
