@@ -128,6 +128,7 @@ export { defineResource, EVERYTHING, resource } from './kube/resources.ts'
 export type {
   FieldArgs,
   HandlerFn,
+  ObjectOutcome,
   On,
   OperatorOptions,
   Plugin,
@@ -139,6 +140,7 @@ export type {
   RegisterReconcile,
   RegisterWithOptions,
   RunningOperator,
+  RunObserver,
   RunOptions,
 } from './operator.ts'
 export { Operator } from './operator.ts'

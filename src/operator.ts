@@ -32,11 +32,12 @@ import type { ObjectOf, Resource, ResourceDefinition, ResourceLike } from './kub
 import { copyMemo } from './running/memos.ts'
 import { type Grant, type NeedsPlan, type PlannedRole, type PlanOptions, planNeeds } from './running/plan-needs.ts'
 import { startOperator } from './running/run.ts'
+import type { ObjectOutcome, RunObserver } from './running/run-observer.ts'
 import type { LoginAnswer, RunningOperator, RunOptions } from './running/run-options.ts'
 import { systemClock } from './util/clock.ts'
 import { untilSignal } from './util/signals.ts'
 
-export type { Grant, NeedsPlan, PlannedRole, PlanOptions, RunningOperator, RunOptions }
+export type { Grant, NeedsPlan, ObjectOutcome, PlannedRole, PlanOptions, RunningOperator, RunObserver, RunOptions }
 
 /** A handler: gets one object to destructure; may be asynchronous; what it returns goes to `status.<id>`. */
 export type HandlerFn<A> = (args: A) => unknown

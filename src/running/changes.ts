@@ -4,7 +4,7 @@
  */
 
 import { isUnprocessable } from '../client/api-error.ts'
-import type { Essence } from '../core/causation/causes.ts'
+import type { Essence, HandlerReason } from '../core/causation/causes.ts'
 import { type Cause, titles } from '../core/handling/cause.ts'
 import { Cycle } from '../core/handling/cycle.ts'
 import { isHandlerReason, preMatches } from '../core/handling/select.ts'
@@ -22,6 +22,7 @@ import type { Memory, Unwritten } from './memories.ts'
 import { noteRun, pauseMsOf } from './pace.ts'
 import { isPutOff } from './pausing.ts'
 import { forgetSteps } from './reconciling-steps.ts'
+import type { ObjectOutcome } from './run-observer.ts'
 import type { Runtime } from './runtime.ts'
 import { checkStored, warnOfProgress } from './unkept.ts'
 import { View } from './view.ts'
@@ -47,6 +48,13 @@ const mostIdleWrites = 5
 
 /** With the pauses of `queueing.errorDelays`, this takes seconds. */
 const mostRefusals = 5
+
+const outcomes: Readonly<Record<HandlerReason, ObjectOutcome>> = {
+  create: 'created',
+  update: 'updated',
+  resume: 'resumed',
+  delete: 'deleted',
+}
 
 export async function handleChanges(runtime: Runtime, memory: Memory, visit: Visit): Promise<void> {
   if (hasVanished(memory)) return
@@ -189,6 +197,7 @@ async function callHandlers(runtime: Runtime, memory: Memory, visit: Visit, view
   }
   const cycle = createCycle(runtime, memory, visit, { view, cause })
   await cycle.run(isHandlerReason(reason) ? reason : 'noop')
+  visit.outcome = outcomeOf(cycle, cause) ?? visit.outcome ?? 'unchanged'
   mergeInto(visit.merge, cycle.merge)
   visit.fns.push(...cycle.fns)
   if (!cycle.isDone) {
@@ -198,6 +207,13 @@ async function callHandlers(runtime: Runtime, memory: Memory, visit: Visit, view
     return { wakeAtMs: cycle.wakeAtMs, hasCalled: cycle.hasCalled }
   }
   return finish(runtime, memory, visit, { view, cycle })
+}
+
+/** Undefined where there was nobody to call: what came before it counts. */
+function outcomeOf(cycle: Cycle, { reason }: Cause): ObjectOutcome | undefined {
+  if (!cycle.isDone) return 'retrying'
+  if (!cycle.hasCalled) return undefined
+  return cycle.hasFailed ? 'failed' : outcomes[reason]
 }
 
 /** Nobody was called, and what there is to store is what we remember, not what the object says: it does not keep it. */

@@ -13,6 +13,7 @@ import { monotonicOf } from '../util/clock.ts'
 import type { Logger } from '../util/log.ts'
 import { once } from '../util/once.ts'
 import { createBackground } from './background.ts'
+import { Backlog } from './backlog.ts'
 import type { Memory } from './memories.ts'
 import { copyMemo } from './memos.ts'
 import { processObject } from './process.ts'
@@ -33,6 +34,7 @@ type Given =
   | 'writing'
   | 'stopping'
   | 'standing'
+  | 'observer'
 
 export interface RuntimeParts extends Pick<Runtime, Given> {
   readonly blueprint: Blueprint
@@ -47,7 +49,7 @@ const mostWaitingEvents = 1024
 
 export function createRuntime({ blueprint, poster, watchdog, mayWork, clientIn, ...given }: RuntimeParts): Runtime {
   const { name, registry, settings, memo } = blueprint
-  const { clock, stopping } = given
+  const { clock, stopping, observer } = given
   const background = once(() => createBackground(runtime, watchdog))
   const runtime: Runtime = {
     ...given,
@@ -62,6 +64,7 @@ export function createRuntime({ blueprint, poster, watchdog, mayWork, clientIn, 
       now: () => monotonicOf(clock),
     }),
     alarms: new Alarms<Memory>(clock, (memory) => runtime.queue.put(memory, { type: 'wake' }), stopping),
+    backlog: observer && new Backlog(observer),
     get background() {
       return background()
     },

@@ -14,7 +14,7 @@ import type { TaskGroup } from '../util/tasks.ts'
 import type { Health } from './health.ts'
 import { unindex, untilAllIndexed } from './indexing.ts'
 import type { Insights } from './insights.ts'
-import type { Memory, Served } from './memories.ts'
+import { allHandlers, type Memory, type Served } from './memories.ts'
 import { needsOfObjects, needsOfWork } from './needs.ts'
 import { NamespaceObserver } from './observe-namespaces.ts'
 import { ResourceObserver } from './observe-resources.ts'
@@ -149,9 +149,13 @@ export class Orchestra {
   }
 
   #prepare(resource: Resource): Served {
-    const { settings, logger } = this.#runtime
+    const { settings, logger, observer } = this.#runtime
     const served = toServed(this.#options.registry, settings, resource)
     for (const conflict of served.handlers.conflicts) logger.warn(conflict)
+    observer?.served?.(
+      resource,
+      allHandlers(served.handlers).map(({ kind }) => kind),
+    )
     this.#served.set(formatResource(resource), served)
     return served
   }

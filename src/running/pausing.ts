@@ -8,11 +8,12 @@ import type { Runtime } from './runtime.ts'
 import type { Visit } from './visit.ts'
 
 /** In the turn in which the streams have ended: whatever is woken later finds the objects left alone. */
-export function leaveObjects({ queue, background }: Runtime, memories: Iterable<Memory>): void {
+export function leaveObjects({ queue, background, backlog }: Runtime, memories: Iterable<Memory>): void {
   for (const memory of memories) memory.isUnwatched = true
   // The list that comes after the pause has all but the ends, of which nobody tells twice.
   queue.discard(({ type }) => type !== 'deleted')
   background.pauseAll()
+  backlog?.leave()
 }
 
 /** The object is in sight again. What was to be written is out of date where somebody else has written meanwhile. */

@@ -24,9 +24,9 @@ import { writeWish } from './writing.ts'
 
 export async function processObject(runtime: Runtime, memory: Memory, arrivals: readonly Arrival[]): Promise<void> {
   const logger = loggerOf(runtime, memory.body)
+  const visit = createVisit(logger)
   try {
     await untilIndexed(memory)
-    const visit = createVisit(logger)
     const failures = await welcomeAll(runtime, memory, visit, arrivals)
     const throttledMs = memory.throttledUntilMs - monotonicOf(runtime.clock)
     const isThrottled = throttledMs > 0
@@ -46,6 +46,9 @@ export async function processObject(runtime: Runtime, memory: Memory, arrivals: 
     easeThrottle(memory, logger)
   } catch (error) {
     throttle(runtime, memory, logger, error)
+    visit.outcome = 'retrying'
+  } finally {
+    runtime.backlog?.visited(memory, visit.outcome)
   }
 }
 

@@ -7,6 +7,7 @@ import type { NamespacePattern } from '../kube/namespaces.ts'
 import type { Clock } from '../util/clock.ts'
 import type { LogSink, PinoLike } from '../util/log.ts'
 import type { Transport } from '../util/transport.ts'
+import type { RunObserver } from './run-observer.ts'
 
 /** What may come of a login: nothing where there is nothing to log in with. */
 export type LoginAnswer = ConnectionInfo | null | undefined
@@ -45,6 +46,8 @@ export interface RunOptions {
   readonly livenessEndpoint?: string
   /** Makes of a module of `inWorker` what can be imported, and answers with its address; `kopf run` compiles TypeScript. */
   readonly loadWorkerModule?: (url: URL) => Promise<URL>
+  /** Told of the run as it happens: what is watched, what was there, what came of it. */
+  readonly observer?: Partial<RunObserver>
 }
 
 /** What the operator itself brings along. */

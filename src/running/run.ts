@@ -17,6 +17,7 @@ import { TaskGroup } from '../util/tasks.ts'
 import { packageVersion } from '../util/version.ts'
 import { within } from '../util/within.ts'
 import { type Admission, checkAdmission } from './admission.ts'
+import type { Backlog } from './backlog.ts'
 import { createRuntime } from './create-runtime.ts'
 import { createDoors, type Doors } from './doors.ts'
 import { Ground } from './ground.ts'
@@ -85,6 +86,7 @@ class Run implements RunningOperator {
   #endpoint: Endpoint | undefined
   #queue: KeyedQueue<Memory, Arrival> | undefined
   #background: Background<Memory> | undefined
+  #backlog: Backlog | undefined
   #doors: Doors | undefined
   /** No handler of objects is called before the indices are complete; without any they are. */
   #isIndexed: boolean
@@ -108,6 +110,7 @@ class Run implements RunningOperator {
       onLeading: () => {
         // First: whether anything may be handled is for the peering to say.
         this.#doors?.peerings.lookAgain()
+        this.#tellBacklog()
         this.#queue?.recheckLimit()
       },
       onUnled: (error) => {
@@ -141,6 +144,7 @@ class Run implements RunningOperator {
       await this.#ground.connection.ready(undefined)
       this.#ground.health.loggedIn()
       this.#hasLoggedIn = true
+      this.#options.observer?.connected?.(this.#ground.connection.info?.server)
       await this.#ground.leadership.start(this.#ground.connection.defaultNamespace)
       const runtime = this.#createRuntime()
       const doors = this.#createDoors(runtime)
@@ -303,12 +307,14 @@ class Run implements RunningOperator {
       writing: this.#writes.signal,
       stopping: this.#tasks.signal,
       standing: this.#ground.leadership,
+      observer: this.#options.observer,
       mayWork: () => this.#isIndexed && this.#ground.leadership.isLeading,
       clientIn: (namespace) => this.#ground.clientIn(namespace, this.#writes.signal),
     })
     this.#poster = poster
     this.#queue = runtime.queue
     this.#background = runtime.background
+    this.#backlog = runtime.backlog
     return runtime
   }
 
@@ -329,6 +335,14 @@ class Run implements RunningOperator {
       },
       onFailure: (error) => void this.#fail(error),
     })
+  }
+
+  /** What a stand-by has gathered is looked at from now on. */
+  #tellBacklog(): void {
+    if (this.#backlog === undefined) return
+    for (const memory of this.#doors?.orchestra.memories() ?? []) {
+      if (!memory.served.isOnlyIndexed) this.#backlog.found(memory)
+    }
   }
 
   #warnOfNames(): void {

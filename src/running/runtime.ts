@@ -17,9 +17,11 @@ import type { Resource } from '../kube/resources.ts'
 import type { Alarms } from '../util/alarms.ts'
 import type { Clock } from '../util/clock.ts'
 import { createLogger, type Logger, type LogSink } from '../util/log.ts'
+import type { Backlog } from './backlog.ts'
 import type { Standing } from './leadership.ts'
 import type { Memory } from './memories.ts'
 import type { Pause } from './pause.ts'
+import type { RunObserver } from './run-observer.ts'
 
 /** What waits for an object: a state of it, its end, or that it is time to look again. */
 export type Arrival =
@@ -44,6 +46,9 @@ export interface Runtime {
   readonly watchOf: (memory: Memory) => CallWatch
   readonly queue: KeyedQueue<Memory, Arrival>
   readonly alarms: Alarms<Memory>
+  /** Who wants to see what the operator does, and how far it has caught up; undefined where nobody does. */
+  readonly observer: Partial<RunObserver> | undefined
+  readonly backlog: Backlog | undefined
   readonly background: Background<Memory>
   /** Whether it stands back for another operator: nothing new is begun meanwhile. */
   readonly pause: Pause

@@ -147,6 +147,7 @@ function deliver(runtime: Runtime, served: Served, event: ObjectEvent): void {
   const memory = known ?? remember(runtime, served, { object: event.object, isInitial: isListed })
   const isBack = memory.isUnwatched
   if (isBack) takeBack(memory, event.object)
+  if (isBack || (isListed && known === undefined)) runtime.backlog?.found(memory)
   noteState(runtime, memory, event.object)
   indexState(runtime, memory, event.object)
   if (known !== undefined && !isBack && isEcho(known, event)) return

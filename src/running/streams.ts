@@ -125,6 +125,8 @@ export class Streams {
   #noteListed(stream: OpenStream): void {
     this.#awaited.delete(stream)
     this.#refused.delete(stream)
+    const { resource, memories } = stream.served
+    this.#runtime.observer?.listed?.(resource, memories.size)
     this.#check()
     if (!this.#indexing.has(stream)) return
     void untilAllIndexed(stream.served).then(() => {

@@ -2,6 +2,7 @@
 import type { PatchFunction } from '../core/patching/patch.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { Logger } from '../util/log.ts'
+import type { ObjectOutcome } from './run-observer.ts'
 
 export interface Visit {
   readonly logger: Logger
@@ -12,8 +13,10 @@ export interface Visit {
   hasNews: boolean
   /** It was time to look again. */
   isWoken: boolean
+  /** What has come of it so far, for those who watch the operator; undefined where no handler of changes is for the object. */
+  outcome: ObjectOutcome | undefined
 }
 
 export function createVisit(logger: Logger): Visit {
-  return { logger, merge: {}, fns: [], hasNews: false, isWoken: false }
+  return { logger, merge: {}, fns: [], hasNews: false, isWoken: false, outcome: undefined }
 }

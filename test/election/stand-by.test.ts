@@ -1,6 +1,7 @@
 import type { Operator } from 'kopf'
 import { afterEach, expect, test } from 'vitest'
 import { settle, untilHandled, useCleanLab } from '../support/handled.ts'
+import { Notebook } from '../support/notebook.ts'
 import { electionIn, leasePath, Replicas, untilHeldBy } from './support.ts'
 
 const lab = useCleanLab()
@@ -113,4 +114,21 @@ test('a handler that does not end when the leader stops is not joined by another
   const { leaseDuration, retryPeriod } = electionIn(lab)
   expect((lab.clock.now() - stoppedMs) / 1000).toBeGreaterThan(leaseDuration - retryPeriod - 1)
   release()
+})
+
+test('what a stand-by sees is found by its observer when its turn has come', async () => {
+  const replicas = new Replicas(lab)
+  await lab.create('one', { spec: {} })
+  await lab.create('two', { spec: {} })
+  await replicas.start('a')
+  await untilHandled(lab, 'one')
+  await untilHandled(lab, 'two')
+  const notebook = new Notebook()
+  await replicas.start('b', undefined, { observer: notebook.observer })
+  await settle(lab)
+  expect(notebook.objects['widgets']).toBe(2)
+  expect(notebook.found).toBe(0)
+  await lab.stop(replicas.running['a']!)
+  await lab.until(() => notebook.found > 0 && notebook.isSettled)
+  expect(notebook.outcomes).toEqual({ unchanged: 2 })
 })

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { addressIn, ask } from '../activities/support.ts'
 import { Door } from '../admission/support.ts'
 import { finalizer, progressOf, settle, untilHandled } from '../support/handled.ts'
+import { Notebook } from '../support/notebook.ts'
 import { gate } from '../support/recording.ts'
 import { usePeeringLab } from './support.ts'
 
@@ -63,6 +64,24 @@ test('one that starts paused opens no stream at all, and is ready', async () => 
   await resume()
   await untilHandled(lab, 'one')
   expect(called).toEqual(['one'])
+})
+
+test('what an observer was told of is let go when it is paused, and found again when it goes on', async () => {
+  await peering.create()
+  const kopf = new Operator({ settings: { peering: { name: peering.name }, queueing: { workerLimit: 1 } } })
+  const door = gate()
+  kopf.on.create(lab.widgets, () => door.opened)
+  for (const name of ['one', 'two', 'three']) await lab.create(name, { spec: {} })
+  const notebook = new Notebook()
+  await lab.start(kopf, { identity: 'me', observer: notebook.observer })
+  await lab.until(() => notebook.found === 3)
+  await pause()
+  await lab.until(() => notebook.isSettled)
+  expect(notebook.outcomes).toEqual({ left: 3 })
+  door.open()
+  await resume()
+  await lab.until(() => notebook.found === 6 && notebook.isSettled)
+  expect(notebook.outcomes).toMatchObject({ left: 3, created: expect.any(Number) })
 })
 
 test('what is deleted during the pause is noticed after it', async () => {

@@ -75,6 +75,11 @@ export class Cycle implements Wishes {
     return this.#agenda.hasCalled
   }
 
+  /** Whether any handler has failed for good. */
+  get hasFailed(): boolean {
+    return [...this.#agenda.ledger.entries()].some(([, { failure }]) => failure)
+  }
+
   /** For objects that do not keep what is stored on them. */
   get progress(): ReadonlyMap<string, Progress> {
     return new Map([...this.#agenda.ledger.entries(), ...this.#agenda.steps.entries()])

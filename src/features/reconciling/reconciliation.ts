@@ -31,6 +31,8 @@ export class Reconciliation {
   steps: StepRun | undefined
   /** Attempts that have failed in a row. */
   retries = 0
+  /** The last attempt has failed for good. */
+  hasFailed = false
   /** It is not called before all children that are there are known. */
   isWaiting = false
   /** It was called although children of some kind cannot be known, and is called again when they can. */
@@ -78,6 +80,7 @@ export class Reconciliation {
   follow(outcome: Outcome, nextMs: number, nowMs: number): void {
     if (outcome.type === 'retry') this.retries += 1
     else this.retries = 0
+    this.hasFailed = outcome.type === 'failed'
     if (outcome.type !== 'retry') this.started = undefined
     this.#dueMs = outcome.type === 'retry' ? nowMs + outcome.delayMs : outcome.type === 'done' ? nextMs : Infinity
   }

@@ -1,0 +1,180 @@
+/** What an observer is told of a run: what is watched, what was there, and what came of each object, once. */
+import { Operator, PermanentError, TemporaryError } from 'kopf'
+import { expect, test } from 'vitest'
+import { settle, untilHandled, useCleanLab } from '../support/handled.ts'
+import { Notebook } from '../support/notebook.ts'
+import { gate } from '../support/recording.ts'
+
+const lab = useCleanLab()
+
+async function observe(kopf: Operator, notebook: Notebook = new Notebook()): Promise<Notebook> {
+  await lab.start(kopf, { observer: notebook.observer })
+  await lab.until(() => notebook.found > 0 && notebook.isSettled)
+  return notebook
+}
+
+test('what is watched is told with the kinds of its handlers, and then how many objects there are', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, () => {})
+  kopf.on.update(lab.widgets, { id: 'one' }, () => {})
+  kopf.on.update(lab.widgets, { id: 'two' }, () => {})
+  kopf.timer(lab.widgets, { interval: '1h' }, () => {})
+  kopf.index('namespaces', ({ name }) => [[name, 1]])
+  await lab.create('a')
+  await lab.create('b')
+  const notebook = await observe(kopf)
+  expect(notebook.kinds).toEqual({ widgets: ['create', 'update', 'update', 'timer'], namespaces: ['index'] })
+  expect(notebook.objects['widgets']).toBe(2)
+  expect(notebook.objects['namespaces']).toBeGreaterThan(0)
+  // What is only indexed is not waited for.
+  expect(notebook.found).toBe(2)
+  expect(notebook.servers).toHaveLength(1)
+  if (lab.isReal) expect(notebook.servers[0]).toMatch(/^https:/)
+  else expect(notebook.servers[0]).toBeUndefined()
+})
+
+test('new objects are created, changed ones updated, others unchanged, and each is told of once', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'c' }, () => {})
+  kopf.on.update(lab.widgets, { id: 'u' }, () => {})
+  for (const name of ['a', 'b', 'c']) await lab.create(name, { spec: { size: 1 } })
+  const first = await observe(kopf)
+  expect(first.outcomes).toEqual({ created: 3 })
+  await lab.stopAll()
+  await lab.patch('b', { spec: { size: 2 } })
+  await lab.create('d', { spec: { size: 1 } })
+  const second = await observe(kopf)
+  expect(second.outcomes).toEqual({ created: 1, updated: 1, unchanged: 2 })
+  await lab.create('later', { spec: { size: 1 } })
+  await lab.patch('a', { spec: { size: 3 } })
+  await untilHandled(lab, 'later')
+  await untilHandled(lab, 'a')
+  await settle(lab)
+  // Neither what comes later nor what happens again is of that time.
+  expect(second.found).toBe(4)
+  expect(second.settled).toBe(4)
+})
+
+test('resumed objects are told of as that, and those on their way out as deleted', async () => {
+  const kopf = new Operator()
+  kopf.on.resume(lab.widgets, { id: 'r' }, () => {})
+  kopf.on.delete(lab.widgets, { id: 'd' }, () => {})
+  await lab.create('a', { spec: {} })
+  await lab.create('b', { spec: {} })
+  await observe(kopf)
+  await lab.stopAll()
+  await lab.delete('b')
+  const { outcomes } = await observe(kopf)
+  expect(outcomes).toEqual({ resumed: 1, deleted: 1 })
+})
+
+test('the failure of one handler is that of the object', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'good' }, () => {})
+  kopf.on.create(lab.widgets, { id: 'bad' }, ({ name }) => {
+    if (name === 'later') throw new TemporaryError('Not yet', { delay: '1h' })
+    if (name === 'never') throw new PermanentError('Never')
+  })
+  for (const name of ['a', 'later', 'never']) await lab.create(name)
+  const { outcomes } = await observe(kopf)
+  expect(outcomes).toEqual({ created: 1, retrying: 1, failed: 1 })
+})
+
+test('objects that only events and daemons are for are watched, and those that nobody is for are skipped', async () => {
+  const kopf = new Operator()
+  kopf.daemon(lab.widgets, { id: 'd', annotations: { daemon: 'yes' } }, ({ stopped }) => stopped.wait('1h'))
+  kopf.on.create(lab.widgets, { id: 'c', annotations: { create: 'yes' } }, () => {})
+  await lab.create('a', { metadata: { annotations: { daemon: 'yes' } } })
+  await lab.create('b', { metadata: { annotations: { create: 'yes' } } })
+  await lab.create('c')
+  expect((await observe(kopf)).outcomes).toEqual({ watched: 1, created: 1, skipped: 1 })
+  await lab.stopAll()
+  const spying = new Operator()
+  spying.on.event(lab.widgets, () => {})
+  expect((await observe(spying)).outcomes).toEqual({ watched: 3 })
+})
+
+test('reconciled objects are settled when their reconciler was called, which waits for their children', async () => {
+  const kopf = new Operator()
+  const called: string[] = []
+  kopf.reconcile(lab.widgets, { id: 'r', owns: ['configmaps'] }, ({ name }) => {
+    called.push(name)
+    if (name === 'later') throw new TemporaryError('Not yet', { delay: '1h' })
+    if (name === 'never') throw new PermanentError('Never')
+  })
+  for (const name of ['a', 'b', 'later', 'never']) await lab.create(name)
+  const notebook = new Notebook()
+  const before: string[] = []
+  const observer = {
+    ...notebook.observer,
+    settled: (...told: Parameters<typeof notebook.observer.settled>) => {
+      before.push(`${notebook.settled + 1} settled, ${new Set(called).size >= notebook.settled + 1}`)
+      notebook.observer.settled(...told)
+    },
+  }
+  await lab.start(kopf, { observer })
+  await lab.until(() => notebook.found > 0 && notebook.isSettled)
+  expect(notebook.outcomes).toEqual({ reconciled: 2, retrying: 1, failed: 1 })
+  expect(before).toEqual([1, 2, 3, 4].map((count) => `${count} settled, true`))
+})
+
+test('an object that takes its time is not settled before', async () => {
+  const kopf = new Operator()
+  const door = gate()
+  kopf.on.create(lab.widgets, async ({ name }) => {
+    if (name === 'slow') await door.opened
+  })
+  await lab.create('slow')
+  await lab.create('quick')
+  const notebook = new Notebook()
+  await lab.start(kopf, { observer: notebook.observer })
+  await lab.until(() => notebook.settled === 1)
+  expect(notebook.found).toBe(2)
+  door.open()
+  await lab.until(() => notebook.isSettled)
+  expect(notebook.outcomes).toEqual({ created: 2 })
+})
+
+test('an object that goes before its turn is let go', async () => {
+  const kopf = new Operator({ settings: { queueing: { workerLimit: 1 } } })
+  const door = gate()
+  kopf.on.create(lab.widgets, { id: 'c' }, async ({ name }) => {
+    if (name === 'a') await door.opened
+  })
+  await lab.create('a')
+  await lab.create('b')
+  const notebook = new Notebook()
+  await lab.start(kopf, { observer: notebook.observer })
+  await lab.until(() => notebook.found === 2)
+  await lab.delete('b')
+  await settle(lab)
+  door.open()
+  await lab.until(() => notebook.isSettled)
+  expect(notebook.outcomes).toEqual({ created: 1, left: 1 })
+})
+
+test('an object that could not be written to is to be tried again', async () => {
+  const kopf = new Operator({ settings: { queueing: { errorDelays: ['1h'] } } })
+  kopf.on.create(lab.widgets, { id: 'c' }, () => {})
+  await lab.create('refused', { spec: {} })
+  await lab.create('other', { spec: {} })
+  const wire = lab.record()
+  wire.meddle = async ({ method, path }, send) => {
+    if (method === 'PATCH' && path === lab.path('refused')) throw new Error('The wire is cut')
+    return send()
+  }
+  const notebook = new Notebook()
+  await lab.start(kopf, { transport: wire, observer: notebook.observer })
+  await lab.until(() => notebook.found > 0 && notebook.isSettled)
+  expect(notebook.outcomes).toEqual({ created: 1, retrying: 1 })
+})
+
+test('an observer need not listen to everything', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, () => {})
+  await lab.create('a', { spec: {} })
+  const found: string[] = []
+  await lab.start(kopf, { observer: { found: ({ plural }) => void found.push(plural) } })
+  await untilHandled(lab, 'a')
+  expect(found).toEqual(['widgets'])
+})
