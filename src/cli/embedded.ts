@@ -3,8 +3,10 @@ import { InvalidArgumentError, Option } from 'commander'
 import { KopfError } from '../errors.ts'
 import { type ControllerChoice, chooseControllers, controllerNames } from '../server/controllers/life/names.ts'
 import type { RunningServer } from '../server/start.ts'
+import { summarizeNames } from './display/names.ts'
 import { writeKubeconfig } from './kubeconfig-file.ts'
 import type { Manifest } from './manifests.ts'
+import { isPrintedToPerson } from './terminal.ts'
 
 export interface EmbeddedOptions {
   readonly port: number
@@ -111,7 +113,8 @@ function quote(path: string): string {
 }
 
 function greet({ url }: RunningServer, quoted: string, loaded: readonly string[]): string {
-  const created = loaded.length === 0 ? [] : ['Created at the start:', ...loaded.map((name) => `  ${name}`), '']
+  const names = isPrintedToPerson() ? summarizeNames(loaded) : loaded
+  const created = loaded.length === 0 ? [] : ['Created at the start:', ...names.map((name) => `  ${name}`), '']
   const lines = [
     `The embedded Kubernetes API server is ready at ${url}`,
     '',

@@ -3,6 +3,7 @@
  * the command line wins. The only file of the commands that reads the environment.
  */
 import { type Command, InvalidArgumentError } from 'commander'
+import type { TerminalVariables } from './display/abilities.ts'
 
 type VariableType = 'text' | 'flag' | 'list'
 
@@ -57,6 +58,12 @@ const readers: Readonly<Record<VariableType, Reader>> = {
   text: (text) => (text === '' ? undefined : text),
   list: (text) => (text === '' ? undefined : text.split(/\s+/)),
   flag: (text, refuse) => flags[text.toLowerCase()] ?? refuse('true or false'),
+}
+
+/** What other commands go by, too. */
+export function terminalVariables(): TerminalVariables {
+  const { NO_COLOR, FORCE_COLOR, TERM, CI } = process.env
+  return { NO_COLOR, FORCE_COLOR, TERM, CI }
 }
 
 /** The name of the single namespace that older deployments set. */

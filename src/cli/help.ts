@@ -8,14 +8,33 @@ export function addExamples(command: Command, examples: readonly string[]): Comm
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
 }
 
+/** A variable that other commands go by, too, and what it does. */
+export type Convention = readonly [name: string, meaning: string]
+
+/** For commands that log. */
+export const colourConventions: readonly Convention[] = [
+  ['NO_COLOR', 'with any value: no colours on a terminal'],
+  ['FORCE_COLOR', '0 for no colours on a terminal, 1 for colours on any'],
+]
+
+export interface EnvironmentOptions {
+  readonly conventions?: readonly Convention[]
+  readonly remarks: readonly string[]
+}
+
 /** Each variable and the option it stands for, in two columns as wide as the terminal allows. */
-export function addEnvironment(command: Command, variables: readonly Variable[], remarks: readonly string[]): Command {
+export function addEnvironment(
+  command: Command,
+  variables: readonly Variable[],
+  { conventions = [], remarks }: EnvironmentOptions,
+): Command {
   return command.addHelpText('after', ({ error }) => {
     const help = command.createHelp()
     const output = command.configureOutput()
     const width = (error ? output.getErrHelpWidth?.() : output.getOutHelpWidth?.()) ?? 80
     help.prepareContext({ helpWidth: width })
-    const terms = variables.map((variable) => [variableName(command, variable), describe(command, variable)] as const)
+    const own = variables.map((variable) => [variableName(command, variable), describe(command, variable)] as const)
+    const terms = [...own, ...conventions]
     const termWidth = Math.max(...terms.map(([term]) => term.length))
     const items = terms.map(([term, description]) => help.formatItem(term, termWidth, description, help))
     return ['', 'Environment:', ...items, ...remarks.map((one) => help.boxWrap(`  ${one}`, width))].join('\n')

@@ -1,8 +1,10 @@
 /** The options about logs, the same for every command that logs. */
 import { type Command, Option } from 'commander'
-import { configureLogging, type LogFormat, type LogSink } from '../util/log.ts'
+import { configureLogging, type LogFormat, type LogLevel, type LogSink } from '../util/log.ts'
+import { createPalette, paintLine } from './display/palette.ts'
 import type { Variable } from './environment.ts'
 import { choiceOption } from './help.ts'
+import { terminalAbilities, writeLog } from './terminal.ts'
 
 export interface LoggingArguments {
   readonly verbose?: boolean
@@ -38,6 +40,9 @@ export function addLoggingOptions(command: Command): Command {
 
 export function startLogging(options: LoggingArguments): LogSink {
   const { verbose = false, debug = false, quiet = false, logRefkey: refkey, logPrefix: prefix } = options
+  const { hasColours } = terminalAbilities()
+  const palette = createPalette(hasColours)
+  const paint = (line: string, level: LogLevel) => writeLog(paintLine(palette, line, level))
   return configureLogging({
     format: options.logFormat,
     verbose,
@@ -45,5 +50,11 @@ export function startLogging(options: LoggingArguments): LogSink {
     quiet,
     ...(prefix === undefined ? {} : { prefix }),
     ...(refkey === undefined ? {} : { refkey }),
+    ...(hasColours && options.logFormat !== 'json' ? { write: paint } : {}),
   })
+}
+
+/** Only for people: what reads JSON, or wants to be left alone, gets no more than log lines. */
+export function wantsDisplay({ logFormat, quiet = false }: LoggingArguments): boolean {
+  return logFormat !== 'json' && !quiet && terminalAbilities().isLively
 }

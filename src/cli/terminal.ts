@@ -1,6 +1,9 @@
 /** The terminal of commands that talk with people: what they print, what they ask, which keys are pressed. */
 import { createInterface } from 'node:readline/promises'
 import { KopfError } from '../errors.ts'
+import { type Abilities, judgeTerminal } from './display/abilities.ts'
+import { StatusLine } from './display/status-line.ts'
+import { terminalVariables } from './environment.ts'
 
 export function print(text: string): void {
   process.stdout.write(`${text}\n`)
@@ -11,9 +14,31 @@ export function remark(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
+/** Whole lines, with their ends. */
+export function writeLog(lines: string): void {
+  process.stderr.write(lines)
+}
+
 /** Whether somebody is there to answer. */
 export function isInteractive(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true
+}
+
+/** Of the terminal where logs go, if they go to one. */
+export function terminalAbilities(): Abilities {
+  return judgeTerminal(process.stderr.isTTY === true, terminalVariables())
+}
+
+/** Whether a person reads what is printed. */
+export function isPrintedToPerson(): boolean {
+  return process.stdout.isTTY === true
+}
+
+/** At the bottom of that terminal; gone when the process ends, however it does. */
+export function createStatusLine(): StatusLine {
+  const line = new StatusLine(process.stderr, process.stdout)
+  process.once('exit', () => line.clear())
+  return line
 }
 
 /** Anything but yes is no. */

@@ -58,8 +58,8 @@ export interface LoggingOptions {
 }
 
 export interface LogSinkOptions extends LoggingOptions {
-  /** Gets whole lines with their ends; standard error unless told. */
-  readonly write?: (line: string) => void
+  /** Gets whole lines with their ends, and how serious each is; standard error unless told. */
+  readonly write?: (line: string, level: LogLevel) => void
   readonly clock?: Clock
 }
 
@@ -81,7 +81,7 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
     log(record) {
       if (!isAtLeast(record.level, minimumLevel) || (!debug && isInternal(record))) return
       try {
-        write(formatRecord(record, clock.now(), { format, prefix, refkey }))
+        write(formatRecord(record, clock.now(), { format, prefix, refkey }), record.level)
       } catch {}
     },
   }

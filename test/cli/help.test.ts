@@ -66,6 +66,8 @@ describe('help', () => {
     ]) {
       expect(out).toMatch(new RegExp(`^  KOPF_RUN_${name} +(as|true or false for) --`, 'm'))
     }
+    expect(out).toMatch(/^ {2}NO_COLOR +with any value: no colours on a terminal$/m)
+    expect(out).toMatch(/^ {2}FORCE_COLOR +0 for no colours/m)
   })
 
   test('the version', async () => {

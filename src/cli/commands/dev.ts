@@ -8,8 +8,14 @@ import { type ClusterArguments, loginByOptions } from '../cluster-options.ts'
 import { collect, controllersOption, dataDirOption, type Embedded, portOption, startEmbedded } from '../embedded.ts'
 import { untilStopped } from '../ending.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
-import { addEnvironment, addExamples } from '../help.ts'
-import { addLoggingOptions, type LoggingArguments, loggingVariables, startLogging } from '../logging-options.ts'
+import { addEnvironment, addExamples, colourConventions } from '../help.ts'
+import {
+  addLoggingOptions,
+  type LoggingArguments,
+  loggingVariables,
+  startLogging,
+  wantsDisplay,
+} from '../logging-options.ts'
 import { readManifest } from '../manifests.ts'
 import { developerPriority } from '../peering-options.ts'
 import { addScopeOptions, readScope, type ScopeArguments, scopeVariables, warnOfScope } from '../scope-options.ts'
@@ -56,7 +62,10 @@ export function addDevCommand(program: Command): void {
     'kopf dev operator.ts --apply objects.yaml',
     'kopf dev operator.ts --cluster --context staging --namespace sandbox',
   ])
-  addEnvironment(command, variables, ['What is on the command line wins.'])
+  addEnvironment(command, variables, {
+    conventions: colourConventions,
+    remarks: ['What is on the command line wins.'],
+  })
   command.action(async (files: readonly string[]) => {
     readEnvironment(command, variables)
     await dev(command, files, command.opts<DevArguments>())
@@ -108,6 +117,7 @@ async function dev(command: Command, files: readonly string[], args: DevArgument
     defines: args.cluster ? (args.crds ?? false) : true,
     folder,
     run,
+    show: wantsDisplay(args) ? (await import('../display/show.ts')).createDelayDisplays() : undefined,
     say: (line) => print(`kopf dev: ${line}`),
     describeError,
   })

@@ -48,7 +48,7 @@ export function addFreezeCommand(program: Command): void {
     'kopf freeze --peering default --all-namespaces --lifetime 600',
     'kopf freeze -P example -n staging --dev --lifetime 60 --id nightly-backup',
   ])
-  addEnvironment(command, [...peeringVariables, ...variables], ['What is on the command line wins.'])
+  addEnvironment(command, [...peeringVariables, ...variables], { remarks: ['What is on the command line wins.'] })
 }
 
 async function freeze(command: Command): Promise<void> {

@@ -24,7 +24,7 @@ export function addResumeCommand(program: Command): void {
     'kopf resume --peering default --all-namespaces',
     'kopf resume --peering example --namespace staging --id nightly-backup',
   ])
-  addEnvironment(command, peeringVariables, ['What is on the command line wins.'])
+  addEnvironment(command, peeringVariables, { remarks: ['What is on the command line wins.'] })
 }
 
 async function resume(command: Command): Promise<void> {

@@ -6,12 +6,19 @@ import type { ControllerChoice } from '../../server/controllers/life/names.ts'
 import { parseHealthAddress } from '../../util/health-address.ts'
 import { once } from '../../util/once.ts'
 import { type ClusterArguments, loginByOptions } from '../cluster-options.ts'
+import type { Display } from '../display/display.ts'
 import { collect, controllersOption, type Embedded, portOption, startEmbedded } from '../embedded.ts'
 import { endAfter, untilStopped } from '../ending.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
 import { toRunError } from '../failures.ts'
-import { addEnvironment, addExamples } from '../help.ts'
-import { addLoggingOptions, type LoggingArguments, loggingVariables, startLogging } from '../logging-options.ts'
+import { addEnvironment, addExamples, colourConventions } from '../help.ts'
+import {
+  addLoggingOptions,
+  type LoggingArguments,
+  loggingVariables,
+  startLogging,
+  wantsDisplay,
+} from '../logging-options.ts'
 import { orderManifests, readManifest } from '../manifests.ts'
 import { developerPriority } from '../peering-options.ts'
 import { addPrecedenceOptions, type PrecedenceArguments, readPrecedence } from '../precedence-options.ts'
@@ -64,7 +71,10 @@ export function addRunCommand(program: Command): void {
     'kopf run operator.ts backups.ts -n team-a -n "team-b-*"',
     'kopf run operator.ts --embedded --apply objects.yaml',
   ])
-  addEnvironment(command, variables, ['What is on the command line wins.'])
+  addEnvironment(command, variables, {
+    conventions: colourConventions,
+    remarks: ['What is on the command line wins.'],
+  })
   command.action(async (files: readonly string[]) => {
     readEnvironment(command, variables)
     await run(command, files, command.opts<RunArguments>())
@@ -100,7 +110,9 @@ async function run(command: Command, files: readonly string[], args: RunArgument
     loadWorkerModule: (url) => workerModules.load(url),
   }
   if (!args.embedded) warnOfScope(options, args, logging)
-  await operate(loaded.operator, options, stopped)
+  const title = { name: loaded.operator.name ?? [...files, ...modules].join(', '), ...args, ...scope }
+  const display = wantsDisplay(args) ? (await import('../display/show.ts')).showRun(title) : undefined
+  await operate(loaded.operator, { options, stopped, display })
 }
 
 function checkUsage(command: Command, targets: readonly string[], args: RunArguments): void {
@@ -134,15 +146,28 @@ async function embed({ resources }: Operator, args: RunArguments): Promise<Embed
   return startEmbedded({ port, kubeconfig, controllers, manifests: orderManifests(definitions, manifests) })
 }
 
-async function operate(operator: Operator, options: RunOptions, stopped: Promise<unknown>): Promise<void> {
+interface Operation {
+  readonly options: RunOptions
+  readonly stopped: Promise<unknown>
+  /** What a person sees of it. */
+  readonly display: Display | undefined
+}
+
+async function operate(operator: Operator, { options, stopped, display }: Operation): Promise<void> {
   const starting = new AbortController()
   const limitExit = once(() => endAfter(operator))
   void stopped.then(() => {
+    display?.fold()
     starting.abort()
     limitExit()
   })
+  const observer = display && { observer: display.account }
   try {
-    const running = await operator.start({ ...options, signal: starting.signal })
+    const running = await operator.start({ ...options, ...observer, signal: starting.signal })
+    void running.ready.then(
+      () => display?.listed(),
+      () => {},
+    )
     // It may also have failed, and take its time to clean up.
     running.stopping.addEventListener('abort', limitExit, { once: true })
     await Promise.race([stopped, running.done])
@@ -152,5 +177,7 @@ async function operate(operator: Operator, options: RunOptions, stopped: Promise
     // Told to stop before it had started: that is no failure.
     if (starting.signal.aborted && (error as Error)?.name === 'AbortError') return
     throw toRunError(error)
+  } finally {
+    display?.end()
   }
 }

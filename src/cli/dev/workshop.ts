@@ -14,6 +14,7 @@ import { monotonicMs, systemClock } from '../../util/clock.ts'
 import { toJsonText } from '../../util/json-text.ts'
 import { within } from '../../util/within.ts'
 import type { Cluster } from '../cluster.ts'
+import type { Display } from '../display/display.ts'
 import { importOperator, type Target } from '../load.ts'
 import { type Manifest, orderManifests, readManifest } from '../manifests.ts'
 import { isProgram } from '../programs.ts'
@@ -33,6 +34,8 @@ export interface WorkshopOptions {
   readonly defines: boolean
   readonly folder: string
   readonly run: RunOptions
+  /** Makes what a person sees of the next operator beside its logs; undefined where there is nobody. */
+  readonly show: (() => Display) | undefined
   readonly say: (line: string) => void
   readonly describeError: (error: unknown) => string
 }
@@ -45,6 +48,7 @@ export class Workshop implements AsyncDisposable {
   readonly #watcher: SaveWatcher
   #queue: Promise<void> = Promise.resolve()
   #generation: Generation | undefined
+  #display: Display | undefined
   /** Of the bundle that was loaded last; undefined after a failure, which may be no fault of the files. */
   #digest: string | undefined
   #files: readonly string[]
@@ -186,7 +190,7 @@ export class Workshop implements AsyncDisposable {
   }
 
   async #replace(operator: Operator, bundle: Bundle): Promise<void> {
-    const { run, folder } = this.#options
+    const { run, folder, show } = this.#options
     const { signal } = this.#interruption
     // Another save has come meanwhile: what is loaded is old already.
     signal.throwIfAborted()
@@ -199,8 +203,15 @@ export class Workshop implements AsyncDisposable {
       this.#follow()
       return workers.load(url)
     }
-    const generation = await startGeneration(operator, bundle, { options: { ...run, loadWorkerModule }, signal })
+    const display = show?.()
+    this.#display = display
+    const options = { ...run, ...(display && { observer: display.account }), loadWorkerModule }
+    const generation = await startGeneration(operator, bundle, { options, signal })
     this.#generation = generation
+    void generation.running.ready.then(
+      () => display?.listed(),
+      () => {},
+    )
     generation.running.done.catch((error: unknown) => {
       if (this.#generation !== generation) return
       this.#generation = undefined
@@ -217,6 +228,8 @@ export class Workshop implements AsyncDisposable {
   async #stop(): Promise<void> {
     const generation = this.#generation
     this.#generation = undefined
+    this.#display?.end()
+    this.#display = undefined
     if (generation !== undefined && !(await stopGeneration(generation))) {
       this.#options.say('Not all of the operator from before has ended; it is left to itself')
     }

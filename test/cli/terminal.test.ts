@@ -1,0 +1,246 @@
+/** What a person sees of `kopf run` on a terminal, and that nobody else sees anything of it. */
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { Screen } from '../support/screen.ts'
+import { Folder, RunCommand, stopCommands } from './run-support.ts'
+
+const interrupt = '\u0003'
+
+let folder: Folder
+beforeEach(() => {
+  folder = new Folder()
+  folder.write({
+    'operator.ts': `
+      import { Operator, defineResource, TemporaryError } from 'kopf'
+      const Widget = defineResource({ group: 'example.com', version: 'v1', kind: 'Widget' })
+      const kopf = new Operator({ settings: { queueing: { workerLimit: 5 } } })
+      kopf.on.create(Widget, async ({ name, spec, logger }) => {
+        await new Promise((resolve) => setTimeout(resolve, spec.takesMs))
+        console.log('Said by', name)
+        if (name === 'w-7') throw new TemporaryError('Not yet', { delay: '1h' })
+        logger.warn('A warning that is made longer and longer until it does not fit into the columns of a terminal: ' + name)
+      })
+      kopf.on.update(Widget, () => {})
+      kopf.index('namespaces', ({ name }) => [[name, 1]])
+      export default kopf`,
+    'one.json': objects(1, 0),
+    'many.json': objects(40, 170),
+    'quick.json': objects(40, 0),
+  })
+})
+afterEach(async () => {
+  for (const one of running) one.type(interrupt)
+  await Promise.all([...running].map(({ exit }) => exit))
+  await stopCommands()
+  folder.remove()
+})
+
+function objects(count: number, takesMs: number): string {
+  const items = Array.from({ length: count }, (_, number) => ({
+    apiVersion: 'example.com/v1',
+    kind: 'Widget',
+    metadata: { name: `w-${number}`, namespace: 'default' },
+    spec: { takesMs },
+  }))
+  return JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
+}
+
+const running = new Set<OnTerminal>()
+
+interface TerminalOptions {
+  readonly variables?: Readonly<Record<string, string>>
+  readonly columns?: number
+  /** The terminal shows the keys that are pressed. */
+  readonly isEchoed?: boolean
+  /** What comes after the command in the shell. */
+  readonly redirection?: string
+}
+
+/** The command on a terminal of its own, by the program `script`, which every Linux and macOS has. */
+class OnTerminal {
+  output = ''
+  readonly exit: Promise<number | null>
+  readonly #child
+  readonly #waiting = new Set<() => void>()
+
+  readonly #columns: number
+
+  constructor(
+    args: readonly string[],
+    { variables = {}, columns = 120, isEchoed = false, redirection = '' }: TerminalOptions = {},
+  ) {
+    this.#columns = columns
+    const { KUBECONFIG: _, CI: _ci, NO_COLOR: _no, FORCE_COLOR: _force, ...inherited } = process.env
+    const command = [process.execPath, ...folder.command, 'run', ...args].map((one) => `'${one}'`).join(' ')
+    const line = `stty cols ${columns} rows 40 ${isEchoed ? '' : '-echo'}; exec ${command} ${redirection}`
+    const ways = process.platform === 'darwin' ? ['-q', '/dev/null', 'sh', '-c', line] : ['-qefc', line, '/dev/null']
+    this.#child = spawn('script', ways, {
+      cwd: folder.path,
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...inherited, SHELL: '/bin/sh', TERM: 'xterm', HOME: folder.path, TMPDIR: folder.temporary, ...variables },
+    })
+    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      this.output += text
+      for (const wake of this.#waiting) wake()
+    })
+    running.add(this)
+    this.exit = new Promise((settle) => {
+      this.#child.once('close', (code) => {
+        running.delete(this)
+        for (const wake of this.#waiting) wake()
+        settle(code)
+      })
+    })
+  }
+
+  async until(pattern: RegExp): Promise<this> {
+    while (!pattern.test(this.output)) {
+      if (!running.has(this)) throw new Error(`It ended without ${pattern}:\n${this.output}`)
+      await new Promise<void>((wake) => this.#waiting.add(wake))
+    }
+    return this
+  }
+
+  type(keys: string): void {
+    this.#child.stdin.write(keys)
+  }
+
+  async stop(): Promise<void> {
+    this.type(interrupt)
+    expect(await this.exit).toBe(0)
+  }
+
+  get screen(): Screen {
+    const screen = new Screen(this.#columns)
+    screen.write(this.output)
+    return screen
+  }
+}
+
+function onTerminal(file: string, options: TerminalOptions & { readonly args?: readonly string[] } = {}): OnTerminal {
+  return new OnTerminal(['operator.ts', '--embedded', '--apply', file, ...(options.args ?? [])], options)
+}
+
+const logLine =
+  /^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] kopf\.(objects|operator) {8,9}\[(INFO {4}|WARNING |ERROR {3})\] (\[default\/w-\d+\] )?\S.*$/
+
+/** What the command says before: where the server is, and how to use it. */
+function afterGreeting(lines: readonly string[]): readonly string[] {
+  const end = lines.indexOf('Stop it with Ctrl-C.')
+  expect(end).toBeGreaterThan(0)
+  expect(lines[end + 1]).toBe('')
+  return lines.slice(end + 2)
+}
+
+const title = [
+  expect.stringMatching(/^kopf \d+\.\d+\.\d+\S*: operator\.ts on the embedded server, all namespaces$/),
+  expect.stringMatching(/^ {2}widgets\.v1\.example\.com +\d+ objects? +create, update$/),
+  expect.stringMatching(/^ {2}namespaces\.v1 +\d+ objects? +index$/),
+]
+
+describe('a person at a terminal', { timeout: 60_000 }, () => {
+  test('sees what is watched, a bar while much is worked off, what came of it, and every other line whole', async () => {
+    const one = await onTerminal('many.json').until(/Caught up/)
+    await one.stop()
+    expect(one.output).toMatch(/▕.*█.*▏ \d+ of 40 handled/)
+    const { screen } = one
+    const lines = screen.lines
+    expect(lines).toContain('  40 widgets.example.com')
+    const [summary, ...others] = afterGreeting(lines).filter((line) => line.startsWith('Caught up'))
+    expect(summary).toMatch(/^Caught up with 40 objects in [\d.]+ s: 39 created, 1 to be retried\.$/)
+    expect(others).toEqual([])
+    const said = lines.filter((line) => line.startsWith('Said by'))
+    expect(new Set(said)).toEqual(new Set(Array.from({ length: 40 }, (_, number) => `Said by w-${number}`)))
+    expect(said).toHaveLength(40)
+    const logged = lines.filter((line) => logLine.test(line))
+    expect(logged.filter((line) => line.includes('A warning that is made longer'))).toHaveLength(39)
+    expect(afterGreeting(lines).slice(0, 3)).toEqual(title)
+    const known = new Set<string>([...afterGreeting(lines).slice(0, 3), summary!, ...said, ...logged])
+    expect(afterGreeting(lines).filter((line) => !known.has(line))).toEqual([])
+    expect(screen.isPlain).toBe(true)
+  })
+
+  test('can stop it in the middle, and finds the terminal as it was', async () => {
+    // So narrow that the bar takes all of it: what the terminal shows of the key is behind it.
+    const one = await onTerminal('many.json', { columns: 40, isEchoed: true }).until(/▕.*▏ [1-9]\d* of 40 handled/)
+    await one.stop()
+    const { screen } = one
+    expect(screen.lines.at(-1)).toMatch(/^Stopped after \d+ of 40 objects: the rest is for the next start\.$/)
+    expect(screen.lines.filter((line) => line.includes('▕'))).toEqual([])
+    expect(screen.isPlain).toBe(true)
+    expect(screen.column).toBe(0)
+  })
+
+  test('sees colours, unless the environment has NO_COLOR, and no bar for what is done at once', async () => {
+    const [coloured, plain] = await Promise.all([
+      onTerminal('one.json').until(/Caught up/),
+      onTerminal('one.json', { variables: { NO_COLOR: '1' } }).until(/Caught up/),
+    ])
+    await Promise.all([coloured.stop(), plain.stop()])
+    expect(coloured.output).toContain('\u001b[33m[WARNING ] [default/w-0] A warning')
+    expect(plain.output).not.toContain('\u001b')
+    expect(coloured.output).not.toContain('▕')
+    const lines = afterGreeting(plain.screen.lines)
+    expect(lines.slice(0, 3)).toEqual(title)
+    expect(lines.filter((line) => line.startsWith('Caught'))).toEqual([
+      expect.stringMatching(/^Caught up with 1 object in \d\.\d s: 1 created\.$/),
+    ])
+    const words = ({ screen }: OnTerminal) => screen.lines.map((line) => line.replaceAll(/\d+|\bkopf-\S+/g, ''))
+    expect(words(coloured).sort()).toEqual(words(plain).sort())
+  })
+
+  test('sees nothing but log lines with --quiet, with JSON, where nobody is there, or where it cannot be done', async () => {
+    const plain = [
+      onTerminal('one.json', { args: ['--quiet'], variables: { NO_COLOR: '1' } }),
+      onTerminal('one.json', { variables: { TERM: 'dumb' } }),
+      onTerminal('one.json', { variables: { CI: 'true', NO_COLOR: '1' } }),
+    ]
+    const json = onTerminal('one.json', { args: ['--log-format', 'json'] })
+    for (const one of [...plain, json]) {
+      await one.until(/A warning/)
+      await one.stop()
+      expect(one.output).not.toContain('\u001b')
+      const rest = afterGreeting(one.screen.lines).filter((line) => line !== 'Said by w-0')
+      expect(rest.length).toBeGreaterThan(0)
+      const isOfFormat = (line: string) => (one === json ? line.startsWith('{"message": "') : logLine.test(line))
+      expect(rest.filter((line) => !isOfFormat(line))).toEqual([])
+    }
+  })
+})
+
+describe('without a terminal', { timeout: 60_000 }, () => {
+  const args = ['operator.ts', '--embedded', '--apply', 'quick.json']
+
+  /** To the letter: programs read it. */
+  function checkLogs(text: string): void {
+    const lines = text.trimEnd().split('\n')
+    expect(lines.filter((line) => !logLine.test(line))).toEqual([])
+    expect(lines.length).toBeGreaterThan(60)
+  }
+
+  test('there are log lines only, whatever is said of colours', async () => {
+    const one = await new RunCommand(folder, args, { FORCE_COLOR: '1' }).until(/Said by w-9\n/)
+    await one.until(/\[default\/w-9\] Creation is processed/)
+    one.send('SIGTERM')
+    expect(await one.exit).toBe(0)
+    checkLogs(one.stderr)
+    const names = Array.from({ length: 40 }, (_, number) => `  widgets.example.com/w-${number}\n`).join('')
+    expect(one.stdout.replaceAll(/^Said by .*\n/gm, '')).toMatch(
+      new RegExp(
+        '^The embedded Kubernetes API server is ready at https://127\\.0\\.0\\.1:\\d+\n\n' +
+          'Created at the start:\n {2}customresourcedefinitions\\.apiextensions\\.k8s\\.io/widgets\\.example\\.com\n' +
+          `${names}\nTo use it from another terminal:\n {2}export KUBECONFIG=\\S+\n` +
+          ' {2}kubectl get widgets\\.example\\.com w-39\n\nStop it with Ctrl-C\\.\n\n$',
+      ),
+    )
+  })
+
+  test('logs in a file have nothing of it, although the rest is on a terminal', async () => {
+    const one = await new OnTerminal(args, { redirection: '2>log.txt' }).until(/Said by w-9\r\n/)
+    await one.stop()
+    checkLogs(readFileSync(`${folder.path}/log.txt`, 'utf8'))
+    expect(one.output).not.toContain('\u001b')
+    expect(one.output).not.toContain('Caught up')
+  })
+})
