@@ -79,6 +79,31 @@ describe('what is saved is in effect at once', { timeout: 60_000 }, () => {
     await stop(one)
   })
 
+  test('what is taken out of a file of objects: labels, and on the embedded server objects', async () => {
+    const operator = operatorOf(
+      `kopf.on.field(Widget, 'metadata.labels', ({ new: labels, logger }) => logger.info('labels: ' + JSON.stringify(labels)))
+kopf.on.delete(Widget, ({ name, logger }) => logger.info('delete: ' + name + ' ' + word))`,
+    )
+    const labelled = (labels: string) =>
+      `{apiVersion: example.com/v1, kind: Widget, metadata: {name: first, labels: ${labels}}}`
+    const other = '{apiVersion: example.com/v1, kind: Widget, metadata: {name: other}}'
+    write({ 'operator.ts': operator, 'objects.yaml': `${labelled('{a: b, c: d}')}\n---\n${other}` })
+    const one = await dev().until(/labels: \{"a":"b","c":"d"\}/)
+    folder.write({ 'objects.yaml': `${labelled('{a: b}')}\n---\n${other}` })
+    await one.until(/labels: \{"a":"b"\}/)
+    // Some editors empty a file before they write it.
+    folder.write({ 'objects.yaml': '' })
+    folder.write({ 'word.ts': wordOf('two') })
+    await one.until(/word\.ts changed, reloaded in/)
+    expect(one.stdout).not.toMatch(/deleted/)
+    folder.write({ 'objects.yaml': `# ${other}\n---\n${labelled('{}')}` })
+    await one.until(/deleted widgets\.example\.com\/other$/m)
+    await one.until(/delete: other two/)
+    await one.until(/labels: (undefined|\{\})/)
+    expect(one.stdout).not.toMatch(/deleted widgets\.example\.com\/first/)
+    await stop(one)
+  })
+
   test('the definitions of the operator', async () => {
     write()
     const one = await dev().until(/started in/)

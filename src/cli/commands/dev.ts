@@ -115,6 +115,7 @@ async function dev(command: Command, files: readonly string[], args: DevArgument
     cluster,
     applied,
     defines: args.cluster ? (args.crds ?? false) : true,
+    deletes: !args.cluster,
     folder,
     run,
     show: wantsDisplay(args) ? (await import('../display/show.ts')).createDelayDisplays() : undefined,

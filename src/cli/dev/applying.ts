@@ -2,7 +2,7 @@
  * Makes a cluster have the objects of files, and the definitions of an operator: creates what is missing, and puts what is
  * there into the state of the file. What others keep in the metadata and the status stays.
  */
-import { isAlreadyExists } from '../../client/api-error.ts'
+import { isAlreadyExists, isNotFound } from '../../client/api-error.ts'
 import { KopfError } from '../../errors.ts'
 import { formatGroupResource, type KubeObject, parseGroupVersion } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
@@ -12,16 +12,23 @@ import type { Cluster } from '../cluster.ts'
 import { isDefinition, type Manifest } from '../manifests.ts'
 
 /** What was done, as people name it: `created gadgets.example.com/first`. */
-export type Deed = `${'created' | 'changed'} ${string}`
+export type Deed = `${'created' | 'changed' | 'deleted'} ${string}`
+
+/** How the file had an object when it was last applied, if it did. */
+type Before = (object: KubeObject) => KubeObject | undefined
 
 /** How long a definition may take until objects of it can be created. */
 const definingMs = 10_000
 
-export async function applyManifests(cluster: Cluster, manifests: readonly Manifest[]): Promise<Deed[]> {
+export async function applyManifests(
+  cluster: Cluster,
+  manifests: readonly Manifest[],
+  before: Before = () => undefined,
+): Promise<Deed[]> {
   const deeds: Deed[] = []
   for (const { file, objects } of manifests) {
     for (const object of objects.flatMap(flatten)) {
-      const deed = await applyObject(cluster, object).catch((error) => rethrow(error, object, file))
+      const deed = await applyObject(cluster, object, before).catch((error) => rethrow(error, object, file))
       if (deed !== undefined) deeds.push(deed)
       if (isDefinition(object) && deed !== undefined) await untilServed(cluster, object)
     }
@@ -29,7 +36,24 @@ export async function applyManifests(cluster: Cluster, manifests: readonly Manif
   return deeds
 }
 
-function flatten(object: unknown): KubeObject[] {
+/** Deletes what is still there, in this order. */
+export async function deleteObjects(cluster: Cluster, objects: readonly KubeObject[]): Promise<Deed[]> {
+  const deeds: Deed[] = []
+  for (const object of objects) {
+    const { name, namespace } = object.metadata
+    try {
+      const resource = await findResource(cluster, object)
+      await cluster.client.delete(resource, name!, namespace === undefined ? {} : { namespace })
+      deeds.push(`deleted ${formatGroupResource(resource)}/${name}`)
+    } catch (error) {
+      if (!isNotFound(error)) throw error
+    }
+  }
+  return deeds
+}
+
+/** The objects of a list, or the one that it is. */
+export function flatten(object: unknown): KubeObject[] {
   const { kind, apiVersion, items } = (object ?? {}) as { kind?: unknown; apiVersion?: unknown; items?: unknown }
   if (kind === 'List' && Array.isArray(items)) return items.flatMap(flatten)
   if (typeof kind === 'string' && typeof apiVersion === 'string') return [object as KubeObject]
@@ -44,7 +68,7 @@ function rethrow(error: unknown, { kind, metadata }: KubeObject, file: string | 
   })
 }
 
-async function applyObject(cluster: Cluster, object: KubeObject): Promise<Deed | undefined> {
+async function applyObject(cluster: Cluster, object: KubeObject, before: Before): Promise<Deed | undefined> {
   const resource = await findResource(cluster, object)
   const title = (name: string | undefined) => `${formatGroupResource(resource)}/${name}`
   try {
@@ -59,7 +83,7 @@ async function applyObject(cluster: Cluster, object: KubeObject): Promise<Deed |
     name!,
     namespace === undefined ? {} : { namespace },
   )) as KubeObject
-  const wanted = combine(present, object)
+  const wanted = combine(present, object, before(object))
   if (isDeepEqual(present, wanted)) return undefined
   const replaced = await cluster.client.replace(resource, wanted)
   // The server fills in what the file leaves out: then there was no difference.
@@ -68,20 +92,27 @@ async function applyObject(cluster: Cluster, object: KubeObject): Promise<Deed |
 }
 
 /** The file decides on everything but the metadata, of which it has only a part, and the status, unless it is in it. */
-function combine(present: KubeObject, object: KubeObject): KubeObject {
+function combine(present: KubeObject, object: KubeObject, before: KubeObject | undefined): KubeObject {
   const { metadata, ...others } = object
-  const labels = { ...present.metadata.labels, ...metadata.labels }
-  const annotations = { ...present.metadata.annotations, ...metadata.annotations }
+  const mapOf = (key: 'labels' | 'annotations') => ({
+    ...without(present.metadata[key] ?? {}, before?.metadata[key] ?? {}),
+    ...metadata[key],
+  })
+  const [labels, annotations] = [mapOf('labels'), mapOf('annotations')]
   return {
     ...(present['status'] === undefined ? {} : { status: present['status'] }),
     ...others,
     metadata: {
       ...present.metadata,
       ...metadata,
-      ...(Object.keys(labels).length > 0 && { labels }),
-      ...(Object.keys(annotations).length > 0 && { annotations }),
+      ...(present.metadata.labels || metadata.labels ? { labels } : {}),
+      ...(present.metadata.annotations || metadata.annotations ? { annotations } : {}),
     },
   }
+}
+
+function without(map: Readonly<Record<string, string>>, keys: object): Record<string, string> {
+  return Object.fromEntries(Object.entries(map).filter(([key]) => !(key in keys)))
 }
 
 async function findResource(cluster: Cluster, { apiVersion, kind }: KubeObject): Promise<Resource> {

@@ -3,6 +3,7 @@
  * and objects that have changed in their files are applied. The cluster stays, and what is on its objects with it. One thing
  * after the other, however fast somebody saves. Told of saves by watching.ts.
  */
+import { statSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { setDefaultOperator } from '../../default-operator.ts'
@@ -16,10 +17,11 @@ import { within } from '../../util/within.ts'
 import type { Cluster } from '../cluster.ts'
 import type { Display } from '../display/display.ts'
 import { importOperator, type Target } from '../load.ts'
-import { type Manifest, orderManifests, readManifest } from '../manifests.ts'
+import { isDefinition, type Manifest, orderManifests, readManifest } from '../manifests.ts'
 import { isProgram } from '../programs.ts'
 import { WorkerModules } from '../worker-modules.ts'
-import { applyManifests, type Deed } from './applying.ts'
+import { AppliedObjects } from './applied-objects.ts'
+import { applyManifests, type Deed, deleteObjects } from './applying.ts'
 import { type Generation, startGeneration, stopGeneration } from './generation.ts'
 import type { Bundle, Rebuilder } from './rebuild.ts'
 import { type Saved, SaveWatcher } from './watching.ts'
@@ -32,6 +34,8 @@ export interface WorkshopOptions {
   readonly applied: readonly string[]
   /** Whether the definitions of the operator are put into the cluster. */
   readonly defines: boolean
+  /** Whether objects that were taken out of their file are deleted. */
+  readonly deletes: boolean
   readonly folder: string
   readonly run: RunOptions
   /** Makes what a person sees of the next operator beside its logs; undefined where there is nobody. */
@@ -55,6 +59,7 @@ export class Workshop implements AsyncDisposable {
   #hasFailed = false
   #definitions = ''
   #hasApplied = false
+  readonly #objects = new AppliedObjects()
   #workers: WorkerModules | undefined
   /** Modules of threads: they are not in the bundle, and are known when they are first needed. */
   readonly #workerFiles = new Set<string>()
@@ -91,7 +96,7 @@ export class Workshop implements AsyncDisposable {
 
   #take({ files, sinceMs }: Saved): void {
     const { applied } = this.#options
-    const objects = applied.filter((file) => files.has(file))
+    const objects = applied.filter((file) => files.has(file) && hasText(file))
     const others = [...files].filter((file) => !applied.includes(file))
     if (objects.length > 0) void this.#enqueue(() => this.#apply(objects, sinceMs))
     if (others.length === 0) return
@@ -162,21 +167,27 @@ export class Workshop implements AsyncDisposable {
     const own = defines ? toCrds(resources as readonly CustomResource<object>[]) : []
     const text = toJsonText(own)
     if (text === this.#definitions && this.#hasApplied) return
-    const [definitions, ...files] = orderManifests(own, await this.#read(applied))
+    const manifests = await this.#read(applied)
+    const [definitions, ...files] = orderManifests(own, manifests)
     if (text !== this.#definitions) this.#tell(await applyManifests(cluster, [definitions!]))
     this.#definitions = text
     if (this.#hasApplied) return
     this.#hasApplied = true
     await applyManifests(cluster, files).then(
-      (deeds) => this.#tell(deeds),
+      (deeds) => {
+        this.#tell(deeds)
+        this.#objects.replace(manifests)
+      },
       (error) => this.#options.say(this.#options.describeError(error)),
     )
   }
 
   async #apply(files: readonly string[], sinceMs: number): Promise<void> {
-    const { cluster, say } = this.#options
-    const deeds = await applyManifests(cluster, namedOnly(orderManifests([], await this.#read(files))))
-    this.#tell(deeds)
+    const { cluster, deletes, say } = this.#options
+    const manifests = (await this.#read(files)).map(namedOnly)
+    this.#tell(await applyManifests(cluster, orderManifests([], manifests), (object) => this.#objects.before(object)))
+    const missing = this.#objects.replace(manifests).filter((object) => !isDefinition(object))
+    if (deletes) this.#tell(await deleteObjects(cluster, missing))
     const tookMs = Math.round(monotonicMs() - sinceMs)
     say(`${this.#names(files)} changed, applied in ${tookMs} ms`)
   }
@@ -258,7 +269,12 @@ function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
 }
 
 /** What has no name is made anew each time: once is enough. */
-function namedOnly(manifests: readonly Manifest[]): Manifest[] {
+function namedOnly({ objects, ...manifest }: Manifest): Manifest {
   const isNamed = (object: unknown) => (object as KubeObject | undefined)?.metadata?.name !== undefined
-  return manifests.map(({ objects, ...manifest }) => ({ ...manifest, objects: objects.filter(isNamed) }))
+  return { ...manifest, objects: objects.filter(isNamed) }
+}
+
+/** Some editors empty a file before they write it: that must not pass for objects taken out. */
+function hasText(file: string): boolean {
+  return statSync(file, { throwIfNoEntry: false })?.size !== 0
 }

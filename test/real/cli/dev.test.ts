@@ -41,6 +41,9 @@ test('definitions, objects and operators follow the files', { timeout: 60_000 },
   await one.until(/operator\.ts changed, reloaded in \d+ ms: 2 handlers/)
   folder.write({ 'objects.json': JSON.stringify({ ...gizmo, spec: { size: 1 } }) })
   await one.until(/changed gizmos\.\S+\/first/)
+  // Taken out of its file, it stays: on a cluster, nothing is deleted for that.
+  folder.write({ 'objects.json': JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [] }) })
+  await one.until(/applied in \d+ ms\n(.*\n)*.*applied in/)
   one.send('SIGTERM')
   expect(await one.exit).toBe(0)
   const { body } = await cluster.api.get(cluster.custom('gizmos/first'))
