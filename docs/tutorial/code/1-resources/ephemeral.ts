@@ -1,0 +1,18 @@
+import { defineResource, Operator } from 'kopf'
+import { z } from 'zod'
+
+export const EphemeralVolumeClaim = defineResource({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'EphemeralVolumeClaim',
+  shortNames: ['evc'],
+  spec: z.object({ size: z.string().regex(/^[1-9][0-9]*[MGT]i$/) }),
+  status: z.object({ size: z.string() }),
+})
+
+const kopf = new Operator()
+export default kopf
+
+kopf.on.create(EphemeralVolumeClaim, ({ name, spec, logger }) => {
+  logger.info(`${name} asks for ${spec.size}`)
+})

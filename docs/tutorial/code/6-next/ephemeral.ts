@@ -1,0 +1,39 @@
+import { defineResource, Operator, resource } from 'kopf'
+import { z } from 'zod'
+
+export const EphemeralVolumeClaim = defineResource({
+  group: 'example.com',
+  version: 'v1',
+  kind: 'EphemeralVolumeClaim',
+  shortNames: ['evc'],
+  spec: z.object({
+    size: z.string().regex(/^[1-9][0-9]*[MGT]i$/),
+    lifetimeSeconds: z.number().int().min(1).optional(),
+  }),
+  status: z.object({ size: z.string() }),
+})
+
+const Claim = resource<{ status?: { capacity?: { storage: string } } }>('v1', 'persistentvolumeclaims')
+
+const kopf = new Operator({ name: 'ephemeral-volumes' })
+export default kopf
+
+kopf.reconcile(EphemeralVolumeClaim, { owns: [Claim] }, ({ name, labels, spec, children, patch }) => {
+  patch.status.size = children.get(Claim, name)?.status?.capacity?.storage ?? null
+  const claim = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name, labels },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: spec.size } } },
+  }
+  return { children: [claim] }
+})
+
+kopf.reconcile(EphemeralVolumeClaim, { id: 'expire' }, async ({ name, meta, spec, started, client, logger }) => {
+  if (spec.lifetimeSeconds === undefined) return undefined
+  const age = (started.getTime() - Date.parse(meta.creationTimestamp!)) / 1000
+  if (age < spec.lifetimeSeconds) return { requeueAfter: spec.lifetimeSeconds - age }
+  logger.info(`${name} has had its ${spec.lifetimeSeconds} seconds`)
+  await client.delete(EphemeralVolumeClaim, name)
+  return undefined
+})
