@@ -1,4 +1,5 @@
 /** How an operator starts and stops. */
+import { once } from 'node:events'
 import { Operator, PermanentError, type RunningOperator, TemporaryError } from 'kopf'
 import { expect, test } from 'vitest'
 import type { SkippingClock } from '../../src/testing/skipping-clock.ts'
@@ -117,6 +118,30 @@ test('a handler that takes too long is told so by its signal, and what it has do
   await lab.stop(running)
   expect(order).toEqual(['begins', 'aborted true'])
   expect(progressOf(await lab.get('one'), 'endless')).toMatchObject({ retries: 1, message: 'interrupted' })
+})
+
+test.each([
+  ['what waits for it', (signal: AbortSignal) => once(new EventTarget(), 'never', { signal })],
+  ['a look at it', (signal: AbortSignal) => lab.clock.sleep(3_000_000, signal).catch(() => signal.throwIfAborted())],
+])('a handler that is ended by its signal, by %s, has not failed, and no attempt is used up', async (_, wait) => {
+  const kopf = new Operator({ settings: { queueing: { exitTimeout: 0.2 } } })
+  const calls: number[] = []
+  kopf.on.create(lab.widgets, { id: 'fn', errors: 'permanent', retries: 1 }, async ({ signal, retry, patch }) => {
+    calls.push(retry)
+    patch.status['calls'] = calls.length
+    if (calls.length === 1) await wait(signal)
+  })
+  const running = await lab.start(kopf)
+  await lab.create('one', { spec: {} })
+  await lab.until(() => calls.length === 1)
+  await lab.stop(running)
+  const stopped = await lab.get('one')
+  expect(stopped['status']).toEqual({ calls: 1 })
+  expect(progressOf(stopped, 'fn')).toMatchObject({ success: false, failure: false, retries: 0 })
+  await lab.start(kopf)
+  const { status } = await untilHandled(lab, 'one')
+  expect(status).toEqual({ calls: 2 })
+  expect(calls).toEqual([0, 0])
 })
 
 test('a handler that never comes back does not keep the operator from stopping', async () => {

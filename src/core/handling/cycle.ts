@@ -19,7 +19,7 @@ import type { Handler } from './handler.ts'
 import { attempt, type CallWatch, type InvokeOptions } from './invoke.ts'
 import type { Lifecycle } from './lifecycles.ts'
 import { Meanwhile } from './meanwhile.ts'
-import { ChildrenRetry } from './outcomes.ts'
+import { ChildrenRetry, isAbort } from './outcomes.ts'
 import { isFinished, type Progress, withOutcome } from './progress.ts'
 import { checkResult, collectWish, type Wishes } from './results.ts'
 import { selectHandlers } from './select.ts'
@@ -145,13 +145,14 @@ export class Cycle implements Wishes {
     const children = new Subhandling(handler, (declared) =>
       this.#runChildren(declared, { cause, seen: progress.seen }, family),
     )
-    const { body, clock } = this.#options
+    const { body, clock, signal } = this.#options
+    let isInterrupted = false
     const steps = new Steps({ id: handler.id, body, journal: this.#journalOf(progress, family), names: children.names })
     const call = attempt(this.#invoke, handler, progress, {
       args: (retryArgs) =>
         join(this.#options.args(), causeArgs(cause, handler), retryArgs, children.args, steps.args, {
           param: handler.param,
-          signal: this.#options.signal,
+          signal,
           patch,
           conditions: createConditions({ patch, body: () => body, clock, handler }),
         }),
@@ -160,9 +161,15 @@ export class Cycle implements Wishes {
         await steps.finish()
         return checkResult(handler, patch, result)
       },
+      isInterruption: (error) => {
+        isInterrupted = signal.aborted && (error === signal.reason || isAbort(error))
+        return isInterrupted
+      },
     })
     const outcome = await this.#meanwhile.during(call.finally(() => steps.settle()))
     collectWish(this, { handler, patch, outcome })
+    // It was us who had no more time: no attempt is used up, and the next process makes it anew.
+    if (isInterrupted) return
     this.#agenda.end(handler, withOutcome(progress, outcome, { nowMs: clock.now(), seen: undefined, subrefs }))
     if (outcome.type !== 'retry') this.#meanwhile.note({ isStep: false })
   }

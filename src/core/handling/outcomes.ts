@@ -115,6 +115,11 @@ const longestDelayMs = 100 * 365 * 86_400_000
 
 const defaultDelayMs = toMs(new TemporaryError('').delay ?? 0)
 
+/** What was waiting for a signal ends like this when it is aborted: that is no failure of one that was asked to stop. */
+export function isAbort(error: unknown): boolean {
+  return (isOf(error, Error) || isOf(error, DOMException)) && (error as Error).name === 'AbortError'
+}
+
 /** Whatever was thrown may be a proxy that throws when it is looked at. */
 export function isOf<T>(error: unknown, type: abstract new (...args: never[]) => T): error is T {
   try {

@@ -1,7 +1,7 @@
 /** One call of a daemon or a timer, and the writing of what came of it. */
 import { createConditions } from '../../core/handling/conditions.ts'
 import { attempt } from '../../core/handling/invoke.ts'
-import { isOf, type Outcome } from '../../core/handling/outcomes.ts'
+import { isAbort, type Outcome } from '../../core/handling/outcomes.ts'
 import { checkResult, collectWish, type Wishes } from '../../core/handling/results.ts'
 import { createPatch, type Patch } from '../../core/patching/patch.ts'
 import type { KubeObject } from '../../kube/objects.ts'
@@ -57,9 +57,4 @@ function argsOf<O>(
   const given = host.argsOf(owner, handler, logger) as { readonly body: KubeObject }
   const conditions = createConditions({ patch, body: () => given.body, clock: host.clock, handler })
   return Object.defineProperty(Object.assign(given, rest, { patch, conditions, stopped }), 'signal', signal)
-}
-
-/** What was waiting for a signal ends like this when it is aborted: that is no failure of one that was asked to stop. */
-function isAbort(error: unknown): boolean {
-  return (isOf(error, Error) || isOf(error, DOMException)) && (error as Error).name === 'AbortError'
 }
