@@ -1,0 +1,273 @@
+/**
+ * The page "Coming from Kopf" has every public name of Kopf 1.45.2 (recorded by tools/kopf-vectors/names.py; test/real/interop
+ * looks whether that is still what it has), and what it gives for them is really there.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as kopf from 'kopf'
+import * as testing from 'kopf/testing'
+import * as webhooks from 'kopf/webhooks'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { createProgram } from '../src/cli/program.ts'
+
+interface Command {
+  readonly options: readonly string[]
+  readonly environment: readonly string[]
+}
+
+type Lists = Readonly<Record<string, readonly string[]>>
+
+const recorded = JSON.parse(readFileSync(join('test', 'testdata', 'kopf-names.json'), 'utf8')) as {
+  readonly names: readonly string[]
+  readonly lifecycles: readonly string[]
+  readonly decorators: Lists
+  readonly functions: Lists
+  readonly classes: Lists
+  readonly enums: Lists
+  readonly runner: { readonly parameters: readonly string[]; readonly members: readonly string[] }
+  readonly arguments: Lists
+  readonly settings: readonly string[]
+  readonly commands: Readonly<Record<string, Command>>
+}
+
+const page = readFileSync(join('docs', 'guide', 'coming-from-kopf.md'), 'utf8')
+const programs = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!).join('\n')
+
+interface Row {
+  readonly theirs: readonly string[]
+  readonly ours: readonly string[]
+  readonly isNone: boolean
+  readonly notes: string
+}
+
+/** The rows of the tables below a heading, up to the next one of any rank. */
+function rowsBelow(title: string): Row[] {
+  const section = page.split(/^#+ /m).find((part) => part.startsWith(`${title}\n`))
+  const cells = (section ?? '').split('\n').filter((line) => line.startsWith('| `'))
+  return cells.map((line) => {
+    const [theirs = '', ours = '', notes = ''] = line.split(/(?<!\\)\|/).slice(1, -1)
+    return { theirs: spans(theirs).flatMap(apart), ours: spans(ours), isNone: ours.trim() === '—', notes: notes.trim() }
+  })
+}
+
+function spans(cell: string): string[] {
+  return [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text!)
+}
+
+/** `adopt(forced, nested)` are `adopt(forced)` and `adopt(nested)`. */
+function apart(span: string): string[] {
+  const [, name, list] = /^(\w+)\((\w+(?:, \w+)+)\)$/.exec(span) ?? []
+  return list?.split(', ').map((parameter) => `${name}(${parameter})`) ?? [span]
+}
+
+const nameSections = [
+  'To register',
+  'To filter',
+  'To throw and catch',
+  'Children and events',
+  'To log in',
+  'To run',
+  'Storages',
+  'Webhooks',
+  'Types',
+]
+const otherSections = ['Values', 'Parameters', 'Handlers', 'Resources', 'Options', 'Arguments', 'Settings']
+const commandSections = ['The command line', 'Environment', 'Tests with `KopfRunner`']
+const rowsOf = (...titles: string[]) => titles.flatMap(rowsBelow)
+
+/** Those of Kopf that no row begins with. */
+function missing(names: readonly string[], rows: readonly Row[]): string[] {
+  const told = new Set(rows.flatMap(({ theirs }) => theirs))
+  return names.filter((name) => !told.has(name))
+}
+
+describe('every name of Kopf is on the page:', () => {
+  const cases: ReadonlyArray<readonly [string, readonly string[], readonly Row[]]> = [
+    ['what can be imported', recorded.names.map((name) => `kopf.${name}`), rowsOf(...nameSections)],
+    ['members of enumerations', members(recorded.enums), rowsOf('Values')],
+    ['lifecycles', recorded.lifecycles.map((name) => `lifecycles.${name}`), rowsOf('Values')],
+    ['parameters of functions', parameters(recorded.functions), rowsOf('Parameters')],
+    ['parameters of classes', parameters(recorded.classes), rowsOf('Parameters')],
+    ['decorators', Object.keys(recorded.decorators).map((name) => `@kopf.on.${name}`), rowsOf('Handlers')],
+    ['options', distinct(recorded.decorators).map((name) => `${name}=`), rowsOf('Options', 'Resources')],
+    ['arguments', distinct(recorded.arguments), rowsOf('Arguments')],
+    ['settings', recorded.settings, rowsOf('Settings')],
+    ['options of commands', distinct(recorded.commands, 'options'), rowsOf('The command line')],
+    ['the environment', distinct(recorded.commands, 'environment'), rowsOf('Environment')],
+    ['parameters of the runner', parameters({ KopfRunner: recorded.runner.parameters }), rowsOf('Parameters')],
+    ['members of the runner', members({ runner: recorded.runner.members }), rowsOf('Tests with `KopfRunner`')],
+  ]
+  test.each(cases)('%s', (_, names, rows) => {
+    expect(names.length).toBeGreaterThan(1)
+    expect(missing(names, rows)).toEqual([])
+  })
+})
+
+function members(lists: Lists): string[] {
+  return Object.entries(lists).flatMap(([name, list]) => list.map((member) => `${name}.${member}`))
+}
+
+function parameters(lists: Lists): string[] {
+  return Object.entries(lists).flatMap(([name, list]) => list.map((parameter) => `${name}(${parameter})`))
+}
+
+function distinct<T extends readonly string[] | Command>(lists: Readonly<Record<string, T>>, key?: keyof Command) {
+  const all = Object.values(lists).flatMap((one) => (key === undefined ? one : (one as Command)[key]) as string[])
+  return [...new Set(all)]
+}
+
+test('whatever has no counterpart says why', () => {
+  const rows = rowsOf(...nameSections, ...otherSections, ...commandSections)
+  expect(rows.filter(({ isNone, notes }) => isNone && notes === '').map(({ theirs }) => theirs[0])).toEqual([])
+  // Only what becomes a plain argument has neither a name nor a dash.
+  const nameless = rows.filter(({ isNone, ours }) => !isNone && ours.length === 0)
+  expect(nameless.filter(({ theirs }) => !theirs.every((one) => /^\w+\(\w+\)$/.test(one)))).toEqual([])
+})
+
+/** What operators are made of, and what their handlers are called with, each from the real thing. */
+const things: Record<string, unknown> = {}
+
+beforeAll(async () => {
+  const operator = new kopf.Operator()
+  const seen: object[] = []
+  const note = (args: object) => void seen.push(args)
+  operator.on.create('configmaps', { id: 'create' }, note)
+  operator.on.event('configmaps', { id: 'event' }, note)
+  operator.on.validate('configmaps', { id: 'validate' }, note)
+  operator.on.startup({ id: 'startup' }, note)
+  operator.daemon('configmaps', { id: 'daemon' }, note)
+  operator.timer('configmaps', { id: 'timer', interval: 1 }, note)
+  operator.reconcile('configmaps', { id: 'reconcile' }, note)
+  for (const { id } of operator.registry.handlers) await testing.runHandler(operator, { id })
+  expect(seen).toHaveLength(operator.registry.handlers.length)
+  Object.assign(things, ...seen, kopf, webhooks, testing, { operator })
+})
+
+/** Types are not there at run time: the compiler sees to those that a program of the page, or an `export`, names. */
+const exported = ['src/index.ts', 'src/webhooks/index.ts', 'src/testing/index.ts']
+  .flatMap((path) => [...readFileSync(path, 'utf8').matchAll(/export (?:type )?\{([^}]*)\}/g)])
+  .flatMap(([, list]) => list!.split(','))
+  .map((entry) =>
+    entry
+      .trim()
+      .replace(/^type /, '')
+      .replace(/^.* as /, ''),
+  )
+
+function isThere(token: string): boolean {
+  if (exported.includes(token)) return true
+  const [first = '', ...rest] = token.split('.')
+  let value: unknown = Object.hasOwn(things, first) ? things[first] : undefined
+  for (const key of rest) value = (value as Record<string, unknown> | undefined)?.[key]
+  return value !== undefined || Object.hasOwn(things, token) || isInProgram(token)
+}
+
+/** As a text, as a field of an object, or with its owner before it. */
+function isInProgram(token: string): boolean {
+  const text = token.replaceAll('.', '\\.')
+  return new RegExp(token.startsWith("'") || token.includes('.') ? `${text}(?!\\w)` : `[{,\\s]${text}[:,]`).test(
+    programs,
+  )
+}
+
+const absent = (rows: readonly Row[]) => rows.flatMap(({ ours }) => ours).filter((token) => !isThere(token))
+
+test.each([...nameSections, 'Values', 'Parameters', 'Handlers', 'Arguments', 'Tests with `KopfRunner`'])(
+  'what is given under "%s" is there',
+  (title) => {
+    expect(rowsOf(title)).not.toEqual([])
+    expect(absent(rowsOf(title))).toEqual([])
+  },
+)
+
+test('a name that is not there is found out', () => {
+  const made: Row = {
+    theirs: [],
+    ours: ['adoptt', 'recorder.inform', 'touchKeys', "'temporarily'"],
+    isNone: false,
+    notes: '',
+  }
+  expect(absent([made])).toEqual(made.ours)
+})
+
+describe('an option that is given for one of Kopf is taken by', () => {
+  const ours = new Map(rowsOf('Options').flatMap(({ theirs, ours: [name] }) => theirs.map((each) => [each, name])))
+  const selecting = new Set(rowsOf('Resources').flatMap(({ theirs }) => theirs))
+  const places: Readonly<Record<string, readonly string[]>> = {
+    field: ['field='],
+    subhandler: ['id='],
+    register: ['id='],
+  }
+
+  test.each(Object.entries(recorded.decorators))('%s', (decorator, options) => {
+    const elsewhere = [...selecting, ...(places[decorator] ?? [])]
+    const named = options.map((name) => `${name}=`).filter((name) => !elsewhere.includes(name))
+    const given = named.map((name) => ours.get(name)).filter((name) => name !== undefined)
+    expect(given).toContain('param')
+    for (const option of given) expect(refusal(decorator, option)).not.toMatch(/has no option/)
+    expect(refusal(decorator, 'nonsense')).toMatch(/has no option/)
+  })
+})
+
+/** What is said to a handler with this option, of whatever value. */
+function refusal(decorator: string, option: string): string {
+  const operator = new kopf.Operator()
+  const options = { [option]: {} } as never
+  const fn = () => {}
+  const { on } = operator
+  const declare = things['subhandler'] as kopf.ChangeArgs<object, object>['subhandler']
+  const register: Readonly<Record<string, () => void>> = {
+    field: () => on.field('pods', 'spec.a', options, fn),
+    index: () => operator.index('pods', options, fn),
+    daemon: () => operator.daemon('pods', options, fn),
+    timer: () => operator.timer('pods', options, fn),
+    subhandler: () => declare('one', options, fn),
+    register: () => declare('one', options, fn),
+    startup: () => on.startup(options, fn),
+    cleanup: () => on.cleanup(options, fn),
+    login: () => on.login(options, () => undefined),
+    probe: () => on.probe(options, fn),
+  }
+  try {
+    ;(register[decorator] ?? (() => on[decorator as 'create']('pods', options, fn)))()
+    return ''
+  } catch (error) {
+    return String(error)
+  }
+}
+
+test('what is given for settings can be set', () => {
+  const { settings } = new kopf.Operator()
+  const given = rowsOf('Settings').flatMap(({ ours }) => ours)
+  expect(given).toHaveLength(recorded.settings.length)
+  const isKnob = (path: string) => {
+    const [group = '', knob = ''] = path.split('.')
+    return knob in ((settings as unknown as Record<string, object>)[group] ?? {})
+  }
+  expect(given.filter((path) => !isKnob(path))).toEqual([])
+  expect(isKnob('posting.levels')).toBe(false)
+})
+
+describe('on the command line', () => {
+  const program = createProgram()
+
+  test.each(Object.entries(recorded.commands))('kopf %s takes the same options and variables', (name, theirs) => {
+    const command = program.commands.find((one) => one.name() === name)!
+    const flags = command.options.flatMap(({ short, long }) => [short, long])
+    expect(theirs.options.filter((flag) => !flags.includes(flag))).toEqual([])
+    const lines: string[] = []
+    command.configureOutput({ writeOut: (text) => void lines.push(text) }).outputHelp()
+    const help = lines.join('')
+    // Of older deployments: read apart, and told on the page alone.
+    const told = theirs.environment.filter((variable) => variable !== 'KOPF_RUN_NAMESPACE')
+    expect(told.filter((variable) => !new RegExp(`\\b${variable}\\b`).test(help))).toEqual([])
+  })
+
+  test('what the page gives is what it has', () => {
+    const flags = program.commands.flatMap((command) => command.options.map(({ long }) => long))
+    const options = rowsOf('The command line').flatMap(({ ours }) => ours.filter((one) => one.startsWith('--')))
+    expect(options.filter((option) => !flags.includes(option))).toEqual([])
+    const variables = rowsOf('Environment')
+    expect(variables.map(({ ours }) => ours)).toEqual(variables.map(({ theirs }) => theirs))
+  })
+})
