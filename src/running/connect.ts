@@ -63,9 +63,9 @@ export class Connection implements Transport {
     return this.#options.transport === undefined
   }
 
-  /** Undefined before the connection is found, and where it does not say. */
+  /** Undefined before the connection is found, and where it does not say. A transport says nothing at all, and is in none. */
   get defaultNamespace(): string | undefined {
-    return this.#info?.defaultNamespace
+    return this.#options.transport === undefined ? this.#info?.defaultNamespace : 'default'
   }
 
   /** The one that was last chosen. */

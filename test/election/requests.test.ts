@@ -1,5 +1,6 @@
 /** What an election costs, and what is on the wire when it goes wrong. */
-import { KopfError } from 'kopf'
+import { KopfError, Operator } from 'kopf'
+import { startCluster } from 'kopf/testing'
 import { afterEach, expect, test } from 'vitest'
 import { settle, untilHandled, useCleanLab } from '../support/handled.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
@@ -26,6 +27,16 @@ test('a leader writes the Lease once in each retry period, and a stand-by has on
   expect(since.length).toBeGreaterThanOrEqual(lab.isReal ? 7 : 9)
   expect(since.length).toBeLessThanOrEqual(11)
   expect(replicas.leaseRequests('b')).toEqual(['WATCH'])
+})
+
+test('on a server in the same process the Lease is in the default namespace', async () => {
+  await using cluster = await startCluster()
+  const kopf = new Operator({ name: 'alone', settings: { election: { enabled: true } } })
+  kopf.on.event('configmaps', () => {})
+  await using running = await kopf.start(cluster)
+  await running.ready
+  const lease = await cluster.until('leases', 'alone', () => true)
+  expect(lease).toMatchObject({ metadata: { namespace: 'default' }, spec: { holderIdentity: expect.any(String) } })
 })
 
 test('without an election nothing is asked of Leases', async () => {
