@@ -57,7 +57,11 @@ export class KopfCommand {
   readonly #child: ChildProcess
   readonly #waiting = new Set<() => void>()
 
-  constructor(folder: Folder, args: readonly string[], variables: Readonly<Record<string, string>> = {}) {
+  constructor(
+    folder: Pick<Folder, 'path' | 'temporary' | 'command'>,
+    args: readonly string[],
+    variables: Readonly<Record<string, string>> = {},
+  ) {
     const { KUBECONFIG: _, ...inherited } = process.env
     this.#child = spawn(process.execPath, [...folder.command, ...args], {
       cwd: folder.path,

@@ -1,0 +1,101 @@
+/** Examples in this process, on a server of their own, where time is skipped. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { CustomResource, Operator, RunOptions } from 'kopf'
+import { toCrds } from '../../src/kube/crd.ts'
+import { loadObjects } from '../../src/server/load.ts'
+import { createLogSink } from '../../src/util/log.ts'
+import { parseYaml } from '../../src/util/yaml.ts'
+import { ask } from '../support/in-process.ts'
+import { Lab, type Reply } from '../support/lab.ts'
+import { Kubectl } from './kubectl.ts'
+import { Terminal } from './shown.ts'
+import type { Run, Stage } from './stage.ts'
+
+const mergePatch = 'application/merge-patch+json'
+
+export class EmbeddedStage implements Stage {
+  readonly #folder: string
+  readonly #lab = new Lab({ hasSockets: true })
+  #runs = 0
+
+  private constructor(folder: string) {
+    this.#folder = folder
+  }
+
+  static async open(folder: string): Promise<EmbeddedStage> {
+    const stage = new EmbeddedStage(folder)
+    await stage.#lab.open()
+    return stage
+  }
+
+  async prepare(): Promise<void> {}
+
+  async run(command: string): Promise<Run> {
+    const { isVerbose, ...options } = toOptions(command)
+    // Not by name: the compiler checks the examples as users do, not by the stricter rules of this house. And a module of its
+    // own for each run, since settings belong to the operator.
+    this.#runs += 1
+    const module = `../../examples/${this.#folder}/operator.ts?run=${this.#runs}`
+    const { default: operator } = (await import(/* @vite-ignore */ module)) as { default: Operator }
+    if (this.#runs === 1) await this.#fill(operator)
+    const lines: string[] = []
+    const write = (text: string) => void lines.push(...text.trimEnd().split('\n'))
+    const logging = createLogSink({ verbose: isVerbose, clock: this.#lab.clock, write })
+    const running = await this.#lab.start(operator, { ...options, logging })
+    return { terminal: new Terminal(() => lines), stop: () => this.#lab.stop(running) }
+  }
+
+  /** As `--embedded --apply object.yaml` does, and `kopf server --filename object.yaml`. */
+  async #fill(operator: Operator): Promise<void> {
+    const text = readFileSync(join('examples', this.#folder, 'object.yaml'), 'utf8')
+    await loadObjects(this.#lab.server, toCrds(operator.resources as readonly CustomResource<object>[]))
+    await loadObjects(this.#lab.server, await parseYaml(text))
+  }
+
+  answer(command: string): Promise<string> {
+    const [program, ...words] = command.split(' ')
+    if (program !== 'kubectl') throw new Error(`There is no stand-in for "${command}"`)
+    const kubectl = new Kubectl((...request) => ask(this.#lab.server, ...request))
+    return this.#lab.outside(kubectl.run(words.join(' ')))
+  }
+
+  call(method: string, path: string, body?: object): Promise<Reply> {
+    return this.#lab.outside(this.#lab.call(method, path, body, method === 'PATCH' ? mergePatch : undefined))
+  }
+
+  until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+    return this.#lab.until(isSo)
+  }
+
+  close(): Promise<void> {
+    return this.#lab.stopAll()
+  }
+}
+
+/** What the options of the command mean; one that is not known here is a mistake of the README. */
+function toOptions(command: string): RunOptions & { isVerbose: boolean } {
+  const words = command.split(' ')
+  const take = (option: string): string | undefined => {
+    const at = words.indexOf(option)
+    return at < 0 ? undefined : words.splice(at, 2)[1]
+  }
+  const has = (option: string): boolean => {
+    const at = words.indexOf(option)
+    if (at >= 0) words.splice(at, 1)
+    return at >= 0
+  }
+  const namespace = take('--namespace')
+  const livenessEndpoint = take('--liveness')
+  const isVerbose = has('--verbose')
+  const priority = has('--dev') ? 666 : undefined
+  const isHere = has('--embedded') && take('--apply') === 'object.yaml' && !has('--all-namespaces')
+  if (!isHere && take('--kubeconfig') !== 'dev.kubeconfig') throw new Error(`No cluster in "${command}"`)
+  if (words.join(' ') !== 'npx kopf run operator.ts') throw new Error(`What is meant by "${command}"?`)
+  return {
+    isVerbose,
+    ...(namespace === undefined ? { clusterwide: true } : { namespaces: [namespace] }),
+    ...(livenessEndpoint === undefined ? {} : { livenessEndpoint }),
+    ...(priority === undefined ? {} : { priority }),
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * Every example is run as its README says, and shows what its README shows: on the embedded server in this process, and on the
+ * real control plane with the programs that people use.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parseYaml } from '../../src/util/yaml.ts'
+import { findFreePorts } from '../../tools/envtest/ports.ts'
+import { readReadme } from './readme.ts'
+import { follow, Story } from './story.ts'
+
+const example = '/apis/kopf.dev/v1/namespaces/default/kopfexamples/kopf-example-1'
+const read = (...path: string[]) => readFileSync(join('examples', ...path), 'utf8')
+
+/** Those of which the README is all there is to be looked at. */
+const plain = [
+  '01-minimal',
+  '02-children',
+  '03-exceptions',
+  '04-events',
+  '05-handlers',
+  '07-subhandlers',
+  '10-builtins',
+  '13-hooks',
+  '14-daemons',
+  '15-timers',
+  '16-indexing',
+  '18-reconcile',
+  '22-conditions',
+  '23-memos',
+  '25-heavy',
+  '26-typed-with-zod',
+]
+
+// On the real control plane half a minute is half a minute.
+const patience = { timeout: 120_000 }
+
+test.each(plain)('%s shows what its README shows', patience, async (folder) => {
+  const story = await follow(folder)
+  story.end()
+})
+
+test('06-peering: of two operators one stands back, and goes on when the other is gone', patience, async () => {
+  const story = await Story.open('06-peering')
+  const deployed = await story.run()
+  await story.follow(deployed, 1)
+  const developed = await story.run('--dev')
+  await story.follow(deployed, 1)
+  await story.follow(developed, 2)
+  await story.follow(deployed, 1)
+  story.end()
+})
+
+test('06-peering has the definitions of the package', async () => {
+  const definitions = await parseYaml(readFileSync('peering.yaml', 'utf8'))
+  expect(await parseYaml(read('06-peering', 'object.yaml'))).toEqual(expect.arrayContaining(definitions))
+})
+
+test('08-raw-events shows what its README shows, and leaves the pods as they are', patience, async () => {
+  const story = await Story.open('08-raw-events')
+  const run = await story.run()
+  await story.follow(run, 3)
+  const { body } = await story.stage.call('GET', '/api/v1/namespaces/default/pods/web-1')
+  expect(Object.keys(body.metadata.annotations ?? {}).filter((key) => key.includes('kopf'))).toEqual([])
+  expect(body.metadata.finalizers).toBeUndefined()
+  await story.follow(run)
+  story.end()
+  expect(run.terminal.lines.filter((line) => line.includes('default/other'))).toEqual([])
+})
+
+test('11-filtering-handlers: a handler of a change across a limit is not called beyond it', patience, async () => {
+  const story = await Story.open('11-filtering-handlers')
+  const run = await story.run()
+  await story.follow(run)
+  story.end()
+  const small = example.replace('kopf-example-1', 'small')
+  const versionOf = async () =>
+    JSON.parse((await story.stage.call('GET', small)).body.metadata.annotations?.[handled] ?? '{}')
+  await story.stage.call('PATCH', small, { spec: { size: 30 } })
+  await story.stage.until(async () => (await versionOf()).spec?.size === 30)
+  expect(run.terminal.lines.filter((line) => line.endsWith('Has grown large'))).toHaveLength(1)
+})
+
+const handled = 'kopf.zalando.org/last-handled-configuration'
+
+test('17-admission: requests are completed, warned of, and refused', patience, async () => {
+  const story = await Story.open('17-admission')
+  const run = await story.run()
+  await story.follow(run, 1)
+  // A real API server takes a moment to notice whom it is to ask.
+  const attempt = () => story.stage.call('PATCH', `${example}?dryRun=All`, { spec: { numbers: [101] } })
+  await story.stage.until(async () => (await attempt()).status === 422)
+  await story.follow(run)
+  story.end()
+})
+
+test('19-steps: what the steps have come to is kept while it waits, and gone afterwards', patience, async () => {
+  const story = await follow('19-steps')
+  story.end()
+  const { body } = await story.stage.call('GET', example)
+  expect(Object.keys(body.metadata.annotations ?? {}).filter((key) => key.includes('backups'))).toEqual([])
+})
+
+test('20-conversion: an object is there in both versions', patience, async () => {
+  const story = await follow('20-conversion')
+  story.end()
+})
+
+test('21-leader-election: of two replicas one works, and the other takes over', patience, async () => {
+  const story = await Story.open('21-leader-election')
+  const first = await story.run()
+  await story.follow(first, 1)
+  const second = await story.run()
+  await story.follow(first, 2)
+  await story.follow(second)
+  story.end()
+  expect(second.terminal.lines.filter((line) => line.includes('Hello'))).toEqual([])
+})
+
+test('24-health: whoever looks is told how it is', patience, async () => {
+  const [port] = await findFreePorts(1)
+  const story = await Story.open('24-health', { '8080': String(port) })
+  await story.follow(await story.run())
+  story.end()
+})
+
+test('each example is short, has its objects, and says how to run it on either cluster, what to see, and where to read on', () => {
+  const folders = readdirSync('examples').filter((name) => /^\d/.test(name) && name !== '00-embedded-server')
+  for (const folder of folders) {
+    for (const file of readdirSync(join('examples', folder)).filter((name) => name.endsWith('.ts'))) {
+      expect(read(folder, file).split('\n').length, `${folder}/${file}`).toBeLessThanOrEqual(50)
+    }
+    expect(
+      readReadme(folder).shell.some((line) => line.startsWith('kubectl apply -f')),
+      folder,
+    ).toBe(true)
+  }
+})

@@ -1,0 +1,48 @@
+/**
+ * The README of an example, as far as a test can hold it to its word: the commands it gives (```shell), and, under "What you will
+ * see", what is shown (``` without a language): lines of the operator, `^C` where it is stopped, `$ commands` with their answers.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export interface Command {
+  readonly command: string
+  readonly answer: readonly string[]
+}
+
+export type Block =
+  | { readonly type: 'log'; readonly lines: readonly string[] }
+  | { readonly type: 'stop'; readonly lines: readonly string[] }
+  | { readonly type: 'commands'; readonly commands: readonly Command[] }
+
+export interface Readme {
+  readonly shell: readonly string[]
+  readonly seen: readonly Block[]
+}
+
+export function readReadme(folder: string, words: Readonly<Record<string, string>> = {}): Readme {
+  const original = readFileSync(join('examples', folder, 'README.md'), 'utf8')
+  const text = Object.entries(words).reduce((text, [old, now]) => text.replaceAll(old, now), original)
+  const [, seen] = text.split('## What you will see\n')
+  if (seen === undefined) throw new Error(`The README of ${folder} does not say what you will see`)
+  return {
+    shell: fencesIn(text, 'shell').flat(),
+    seen: fencesIn(seen, '').map(toBlock),
+  }
+}
+
+function fencesIn(text: string, language: string): string[][] {
+  const fences = text.matchAll(/^```(\w*)\n([\s\S]*?)\n?^```$/gm)
+  return [...fences].filter(([, one]) => one === language).map(([, , content]) => content!.split('\n'))
+}
+
+function toBlock(lines: string[]): Block {
+  if (lines[0] === '^C') return { type: 'stop', lines: lines.slice(1) }
+  if (!lines[0]?.startsWith('$ ')) return { type: 'log', lines }
+  const commands: Array<{ command: string; answer: string[] }> = []
+  for (const line of lines) {
+    if (line.startsWith('$ ')) commands.push({ command: line.slice(2), answer: [] })
+    else commands.at(-1)!.answer.push(line)
+  }
+  return { type: 'commands', commands }
+}

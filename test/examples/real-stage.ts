@@ -1,0 +1,113 @@
+/** Examples as people run them on a cluster: the commands of the README, with the programs themselves, on the real control plane. */
+import { execFile } from 'node:child_process'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { inject } from 'vitest'
+import { systemClock } from '../../src/util/clock.ts'
+import { parseYaml } from '../../src/util/yaml.ts'
+import { KopfCommand } from '../cli/run-support.ts'
+import { Api } from '../support/api.ts'
+import { crdsPath, unconverted } from '../support/crds.ts'
+import type { Reply } from '../support/lab.ts'
+import { copyExample } from './copies.ts'
+import { Terminal } from './shown.ts'
+import type { Run, Stage } from './stage.ts'
+
+interface Listed {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly metadata: { readonly name: string; readonly namespace?: string }
+}
+
+const mergePatch = { headers: { 'content-type': 'application/merge-patch+json' } }
+const patienceMs = 60_000
+
+export class RealStage implements Stage {
+  readonly #folder: string
+  readonly #running = new Set<Run>()
+  readonly #api: Api
+
+  private constructor(folder: string) {
+    this.#folder = folder
+    const { url, caPem, admin } = inject('realCluster')
+    this.#api = new Api({ url, caPem, credentials: admin })
+  }
+
+  static open(folder: string): RealStage {
+    return new RealStage(copyExample(folder))
+  }
+
+  async prepare(shell: readonly string[]): Promise<void> {
+    for (const command of shell.filter((line) => line.includes('kubectl apply'))) {
+      // A definition that has just been created takes the server a moment.
+      await this.until(async () => !/^error|no matches/m.test(await this.answer(command)))
+    }
+  }
+
+  async run(command: string): Promise<Run> {
+    const folder = { path: this.#folder, temporary: this.#folder, command: [inject('command')] }
+    const args = command.replace('npx kopf ', '').split(' ')
+    const process = new KopfCommand(folder, args, this.#variables())
+    const run = {
+      terminal: new Terminal(() => process.stderr.trimEnd().split('\n')),
+      stop: async () => {
+        this.#running.delete(run)
+        process.send('SIGINT')
+        await process.exit
+      },
+    }
+    this.#running.add(run)
+    return run
+  }
+
+  answer(command: string): Promise<string> {
+    const words = command.replaceAll('npx kopf ', `${process.execPath} ${inject('command')} `)
+    const options = { cwd: this.#folder, env: { ...process.env, ...this.#variables() } }
+    return new Promise((settle) => {
+      execFile('bash', ['-c', `(${words}) 2>&1`], options, (_, output) => settle(output))
+    })
+  }
+
+  #variables(): Record<string, string> {
+    const { kubeconfigs, kubectl } = inject('realCluster')
+    return { KUBECONFIG: kubeconfigs.admin, PATH: `${dirname(kubectl)}:${process.env['PATH']}` }
+  }
+
+  async call(method: string, path: string, body?: object): Promise<Reply> {
+    const options = { ...(body === undefined ? {} : { body }), ...(method === 'PATCH' ? mergePatch : {}) }
+    return (await this.#api.request(method, path, options)) as unknown as Reply
+  }
+
+  async until(isSo: () => boolean | Promise<boolean>): Promise<void> {
+    for (const endMs = Date.now() + patienceMs; !(await isSo()); await systemClock.sleep(50)) {
+      if (Date.now() > endMs) throw new Error('It never came to be')
+    }
+  }
+
+  /** Nothing of it is left, but what all examples share. */
+  async close(): Promise<void> {
+    for (const run of this.#running) await run.stop()
+    const file = join(this.#folder, 'object.yaml')
+    const objects = existsSync(file) ? ((await parseYaml(readFileSync(file, 'utf8'))) as Listed[]) : []
+    for (const object of objects.toReversed()) await this.#remove(object)
+    await this.#removeDefinition('databases.example.com')
+    rmSync(this.#folder, { recursive: true })
+    this.#api.close()
+  }
+
+  async #remove({ apiVersion, kind, metadata: { name, namespace = 'default' } }: Listed): Promise<void> {
+    if (kind === 'CustomResourceDefinition') return
+    const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`
+    const path = `${root}/namespaces/${namespace}/${kind.toLowerCase()}s/${name}`
+    await this.call('PATCH', path, { metadata: { finalizers: null } })
+    await this.call('DELETE', path)
+    await this.until(async () => (await this.call('GET', path)).status === 404)
+  }
+
+  async #removeDefinition(name: string): Promise<void> {
+    const path = `${crdsPath}/${name}`
+    await this.call('PATCH', path, unconverted)
+    await this.call('DELETE', path)
+    await this.until(async () => (await this.call('GET', path)).status === 404)
+  }
+}

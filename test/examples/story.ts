@@ -1,0 +1,99 @@
+/** An example, run as its README says, and held to what it shows. */
+import { afterEach } from 'vitest'
+import { type Block, type Command, type Readme, readReadme } from './readme.ts'
+import { isAnswerShown, type Terminal } from './shown.ts'
+import { isReal, openStage, type Run, type Stage } from './stage.ts'
+
+const open = new Set<Story>()
+
+afterEach(async () => {
+  for (const story of open) await story.stage.close()
+  open.clear()
+})
+
+export class Story {
+  readonly stage: Stage
+  readonly #readme: Readme
+  readonly #rest: Block[]
+
+  private constructor(stage: Stage, readme: Readme) {
+    this.stage = stage
+    this.#readme = readme
+    this.#rest = [...readme.seen]
+  }
+
+  /** With other words where the README has these: ports that may be in use. */
+  static async open(folder: string, words: Readonly<Record<string, string>> = {}): Promise<Story> {
+    const story = new Story(await openStage(folder), readReadme(folder, words))
+    open.add(story)
+    await story.stage.prepare(story.#readme.shell)
+    return story
+  }
+
+  /** The command of the README for this cluster; where it has several, the one with this in it. */
+  run(part: string = ''): Promise<Run> {
+    const isForHere = (line: string) => /--embedded|--kubeconfig/.test(line) !== isReal
+    const commands = this.#readme.shell.filter((line) => line.startsWith('npx kopf run') && isForHere(line))
+    const command = commands.find((line) => line.includes(part))
+    if (command === undefined) throw new Error(`The README has no command to run it with ${part} here`)
+    return this.stage.run(command)
+  }
+
+  /** Reads the README to its end, or so many blocks of it. */
+  async follow(run: Run, blocks: number = this.#rest.length): Promise<void> {
+    for (const block of this.#rest.splice(0, blocks)) {
+      if (block.type === 'stop') await run.stop()
+      if (block.type === 'commands') for (const one of block.commands) await this.#ask(one)
+      else await this.#untilShown(run.terminal, block.lines)
+    }
+  }
+
+  async #untilShown(terminal: Terminal, lines: readonly string[]): Promise<void> {
+    try {
+      await this.stage.until(() => terminal.shows(lines))
+    } catch {
+      throw new Error(`The README shows:\n${lines.join('\n')}\nThere is:\n${terminal.lines.join('\n')}`)
+    }
+  }
+
+  /** What only looks is asked until the operator has got there; nobody is as fast as a test. */
+  async #ask({ command, answer }: Command): Promise<void> {
+    let last = ''
+    const isAnswered = async () => {
+      last = command.startsWith('curl ')
+        ? await fetchText(command.slice('curl '.length))
+        : await this.stage.answer(command)
+      // Events have names at random, and are listed by their names.
+      const isSorted = !command.startsWith('kubectl get events')
+      return isAnswerShown(answer, last, isSorted)
+    }
+    const isLook = /^kubectl (get|wait)|^curl/.test(command)
+    try {
+      if (isLook) await this.stage.until(isAnswered)
+      else if (!(await isAnswered())) throw new Error('not so')
+    } catch {
+      throw new Error(`The README shows:\n$ ${command}\n${answer.join('\n')}\nIt is:\n${last}`)
+    }
+  }
+
+  /** Blocks that are looked at otherwise. */
+  skip(blocks: number): void {
+    this.#rest.splice(0, blocks)
+  }
+
+  /** Fails where the README shows more than has been seen. */
+  end(): void {
+    if (this.#rest.length > 0) throw new Error(`Nobody has looked at:\n${JSON.stringify(this.#rest, undefined, 2)}`)
+  }
+}
+
+async function fetchText(url: string): Promise<string> {
+  return (await fetch(url)).text()
+}
+
+/** For most examples all there is to do. */
+export async function follow(folder: string): Promise<Story> {
+  const story = await Story.open(folder)
+  await story.follow(await story.run())
+  return story
+}
