@@ -7,6 +7,7 @@ import { type On, Operator, type RunningOperator, type RunOptions } from './oper
 const shared: unique symbol = Symbol.for('kopf.defaultOperator') as never
 const place = globalThis as { [shared]?: Operator }
 
+/** The operator of programs that do not make one: made when it is first asked for. */
 export function getDefaultOperator(): Operator {
   place[shared] ??= new Operator()
   return place[shared]
@@ -23,9 +24,13 @@ export const on: On<Record<string, unknown>> = new Proxy({} as On<Record<string,
   get: (_, kind) => getDefaultOperator().on[kind as keyof On<object>],
 })
 
+/** `daemon` of the default operator: runs beside each object, for as long as it is there. */
 export const daemon: Operator['daemon'] = forward('daemon')
+/** `timer` of the default operator: called again and again for each object. */
 export const timer: Operator['timer'] = forward('timer')
+/** `reconcile` of the default operator: makes the children of each object be as they should. */
 export const reconcile: Operator['reconcile'] = forward('reconcile')
+/** `index` of the default operator: an overview of objects in memory, by key. */
 export const index: Operator['index'] = forward('index')
 
 function forward<K extends 'daemon' | 'timer' | 'reconcile' | 'index'>(kind: K): Operator[K] {
@@ -34,10 +39,12 @@ function forward<K extends 'daemon' | 'timer' | 'reconcile' | 'index'>(kind: K):
   return register as Operator[K]
 }
 
+/** Starts the default operator in the background. */
 export function start(options?: RunOptions): Promise<RunningOperator> {
   return getDefaultOperator().start(options)
 }
 
+/** Runs the default operator until the process is told to stop, or it fails. */
 export function run(options?: RunOptions): Promise<void> {
   return getDefaultOperator().run(options)
 }

@@ -48,6 +48,7 @@ export class KopfError extends Error {
 }
 brand('KopfError')(KopfError)
 
+/** When a handler is to be called again. */
 export interface TemporaryErrorOptions extends ErrorOptions {
   /** How long to wait before the handler is called again; 60 seconds unless told, 0 or null for at once. */
   readonly delay?: Duration | null
@@ -96,6 +97,7 @@ export class LoginError extends KopfError {
 }
 brand('LoginError')(LoginError)
 
+/** How a request is refused. */
 export interface AdmissionErrorOptions extends ErrorOptions {
   /** The code of the answer to whoever made the request. Default: 500. */
   readonly status?: number

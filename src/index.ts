@@ -1,4 +1,8 @@
-/** The front door: everything an operator is written with. */
+/**
+ * The front door: everything an operator is written with.
+ *
+ * @module kopf
+ */
 
 export {
   ApiError,

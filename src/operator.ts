@@ -57,6 +57,7 @@ type FieldValue<T, P> = P extends string ? Get<T, P> | undefined : unknown
 /** As `ChangeArgs`, but `old`, `new` and `diff` are of the field alone. */
 export type FieldArgs<T, M, P> = ChangeArgs<T, M, NonNullable<FieldValue<T, P>>>
 
+/** Registers a handler of one field; its `old` and `new` are typed by the path. */
 export interface RegisterField<M> {
   <const R extends ResourceLike, const P extends FieldPath>(
     resource: R,
@@ -185,11 +186,13 @@ export type RegisterConvert<M> = <
   handler: (args: ConvertArgs<ObjectOf<From>, M>) => Converted<ObjectOf<To>> | PromiseLike<Converted<ObjectOf<To>>>,
 ) => void
 
+/** Registers a handler of the operator's own life, with or without options. */
 export interface RegisterActivity<M, Result = unknown> {
   (handler: (args: ActivityArgs<M>) => Result | PromiseLike<Result>): void
   (options: ActivityOptions, handler: (args: ActivityArgs<M>) => Result | PromiseLike<Result>): void
 }
 
+/** Registers handlers of what happens to objects, to requests, and to the operator itself. */
 export interface On<M> {
   /** Before anything talks to the cluster: where settings are set. */
   readonly startup: RegisterActivity<M>
@@ -219,6 +222,7 @@ export interface On<M> {
   readonly convert: RegisterConvert<M>
 }
 
+/** What an operator is made with; all of it has defaults. */
 export interface OperatorOptions<M extends object> {
   /** For messages, and of the Lease where `settings.election` does not name one. */
   readonly name?: string
@@ -245,7 +249,9 @@ const brand: unique symbol = Symbol.for('kopf.Operator') as never
  * ```
  */
 export class Operator<M extends object = Record<string, unknown>> {
+  /** As it was given. */
   readonly name: string | undefined
+  /** Registers handlers, by what they are for. */
   readonly on: On<M>
   /** Runs beside each object, for as long as it is there. */
   readonly daemon: Register<'daemon', M>
@@ -255,6 +261,7 @@ export class Operator<M extends object = Record<string, unknown>> {
   readonly reconcile: RegisterReconcile<M>
   /** Keeps an overview of all objects in memory, by key. */
   readonly index: RegisterIndex<M>
+  /** How it works; to be changed before it starts, or by a startup handler. */
   readonly settings: Settings
   readonly #registry = new Registry()
   readonly #definitions = new Set<ResourceDefinition<object>>()
@@ -299,7 +306,11 @@ export class Operator<M extends object = Record<string, unknown>> {
     return [...this.#definitions]
   }
 
-  /** All handlers, in the order of registration. */
+  /**
+   * All handlers, in the order of registration.
+   *
+   * @internal
+   */
   get registry(): Registry {
     return this.#registry
   }

@@ -63,6 +63,7 @@ export interface Client {
     object: Partial<ObjectOf<R>>,
     options?: WriteOptions,
   ): Promise<ObjectOf<R>>
+  /** The same for an object that says itself what it is. */
   create<T extends SelfDescribed>(object: T, options?: WriteOptions): Promise<T & { metadata: ObjectMeta }>
 
   /**
@@ -97,6 +98,7 @@ export interface Client {
     object: DeepPartial<ObjectOf<R>>,
     options?: ApplyOptions,
   ): Promise<ObjectOf<R>>
+  /** The same for an object that says itself what it is. */
   apply<T extends SelfDescribed>(object: T, options?: ApplyOptions): Promise<T & { metadata: ObjectMeta }>
 
   /**
@@ -113,6 +115,7 @@ export interface Client {
     object: Partial<ObjectOf<R>>,
     options?: WriteOptions,
   ): Promise<ObjectOf<R>>
+  /** The same for an object that says itself what it is. */
   replace<T extends SelfDescribed>(object: T, options?: WriteOptions): Promise<T & { metadata: ObjectMeta }>
 
   /**

@@ -6,6 +6,7 @@ import { type InspectOptions, inspect } from 'node:util'
 import { brand } from '../errors.ts'
 import { checkConnection } from './connection-checks.ts'
 
+/** Where an API server is, and how to be let in: the fields of a `ConnectionInfo`. */
 export interface ConnectionInfoOptions {
   /** The address of the API server: `https://10.0.0.1:6443`. May have a path, as behind some proxies. */
   readonly server: string
@@ -42,6 +43,7 @@ export interface ConnectionInfoOptions {
   readonly expiration?: Date | undefined
 }
 
+/** Whom to act as: what the API server then allows is what that user may do. */
 export interface Impersonation {
   readonly user: string
   readonly uid?: string | undefined
@@ -93,18 +95,22 @@ export class ConnectionInfo {
     this.#options = { ...options }
   }
 
+  /** The address of the API server. */
   get server(): string {
     return this.#options.server
   }
 
+  /** For objects whose namespace nobody has told. */
   get defaultNamespace(): string | undefined {
     return this.#options.defaultNamespace
   }
 
+  /** Of several credentials, those with the highest are used. */
   get priority(): number {
     return this.#options.priority ?? 0
   }
 
+  /** When they are not valid any more, if that is known. */
   get expiration(): Date | undefined {
     return this.#options.expiration
   }
@@ -114,6 +120,7 @@ export class ConnectionInfo {
     return { ...this.#options }
   }
 
+  /** Without secrets: of those only that they are there. */
   toJSON(): Record<string, unknown> {
     const options = this.#options
     const present = (names: ReadonlyArray<keyof ConnectionInfoOptions>) =>

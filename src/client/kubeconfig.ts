@@ -26,6 +26,7 @@ import {
   texts,
 } from './kubeconfig-entries.ts'
 
+/** Which kubeconfig to use, and what of it. */
 export interface KubeconfigLoginOptions {
   /** One file instead of those of `KUBECONFIG` and `~/.kube/config`. It must exist. */
   readonly path?: string

@@ -12,6 +12,7 @@ const mountedAt = '/var/run/secrets/kubernetes.io/serviceaccount'
 /** As in Kopf: above that of a kubeconfig. */
 const priority = 20
 
+/** Where the files of the service account are. */
 export interface ServiceAccountLoginOptions {
   /** The folder of the token; where Kubernetes mounts it by default. */
   readonly path?: string

@@ -5,8 +5,10 @@
 import { KopfError } from '../errors.ts'
 import { isPlainObject } from '../util/json.ts'
 
+/** Whether a condition holds; `Unknown` where nobody can tell yet. */
 export type ConditionStatus = 'True' | 'False' | 'Unknown'
 
+/** One entry of `status.conditions`, as the API conventions have it. */
 export interface Condition {
   readonly type: string
   readonly status: ConditionStatus

@@ -6,6 +6,7 @@ export type { Json }
 /** A JSON object whose values have not been looked at yet. */
 export type JsonObject = { [key: string]: Json }
 
+/** Names the object that another one belongs to, and with which it goes. */
 export interface OwnerReference {
   apiVersion: string
   kind: string
@@ -15,6 +16,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean
 }
 
+/** The metadata that every object has. */
 export interface ObjectMeta {
   name?: string
   generateName?: string
@@ -33,6 +35,7 @@ export interface ObjectMeta {
   selfLink?: string
 }
 
+/** Any Kubernetes object: a kind, a name, and whatever else it has. */
 export interface KubeObject {
   apiVersion: string
   kind: string

@@ -79,6 +79,7 @@ export function appendOwnerReference<T extends object>(
   return edit(objects, (object) => addReference(object, reference))
 }
 
+/** Takes the reference to an owner off objects; the opposite of `appendOwnerReference`. */
 export function removeOwnerReference<T extends object>(objects: T, owner: ReferableObject): Described<T> {
   const { uid } = buildOwnerReference(owner)
   return edit(objects, (object) => {

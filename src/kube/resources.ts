@@ -50,6 +50,9 @@ export interface ResourceDefinition<T = KubeObject> {
   readonly '~object'?: T
 }
 
+/**
+ * Everything a resource can be named by: a text such as `kopfexamples` or `databases.example.com`, a selector, a definition.
+ */
 export type ResourceLike = SelectorNotation | ResourceDefinition<never> | ResourceDefinition<object>
 
 /** An object of which nothing is known beforehand: every field may be there, and be anything. */

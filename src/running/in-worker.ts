@@ -23,6 +23,7 @@ export type WorkerArgs<
   M = Record<string, unknown>,
 > = K extends Kind ? Omit<Args<K, R, M>, NotInWorkers> : Omit<ActivityArgs<M>, NotInWorkers>
 
+/** Which function of the module is meant. */
 export interface InWorkerOptions {
   /** The name of the function among what the module exports. Default: its default export. */
   readonly name?: string

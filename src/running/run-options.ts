@@ -12,6 +12,7 @@ import type { RunObserver } from './run-observer.ts'
 /** What may come of a login: nothing where there is nothing to log in with. */
 export type LoginAnswer = ConnectionInfo | null | undefined
 
+/** Where an operator runs and what it serves; what is not said is found out. */
 export interface RunOptions {
   /** Only what is in these namespaces: names, globs, or expressions. */
   readonly namespaces?: readonly NamespacePattern[]
@@ -59,6 +60,7 @@ export interface Blueprint {
   readonly memo: object
 }
 
+/** An operator at work. Leaving the block of `await using` stops it. */
 export interface RunningOperator extends AsyncDisposable {
   /** Resolves when all objects that are there have been seen; also on a stand-by, which handles none of them yet. */
   readonly ready: Promise<void>

@@ -46,6 +46,7 @@ import { WebhookCaller } from './webhooks/call.ts'
 import { Hooks } from './webhooks/hooks.ts'
 import { createServiceResolver } from './webhooks/services.ts'
 
+/** What an API server in this process is made with; all of it has defaults. */
 export interface ApiServerOptions extends OptionalControllers {
   /** Bearer tokens and whom they stand for. Without any, and without `open`, nobody but certificates gets in. */
   readonly tokens?: Readonly<Record<string, User>>
@@ -63,8 +64,11 @@ export interface ApiServerOptions extends OptionalControllers {
 /** As the real server's: 3 MB. */
 export const maxBodyBytes: number = 3 * 1024 * 1024
 
+/** A Kubernetes API server in this process, with no socket: requests are given to `send`. */
 export class ApiServer implements Transport {
+  /** What goes wrong on purpose. */
   readonly faults: FaultPlan
+  /** What was asked of it. */
   readonly requests: RequestLog = new RequestLog()
   readonly #parts: Parts
   readonly #pages: Pages
@@ -139,7 +143,11 @@ export class ApiServer implements Transport {
     return this.#data?.close() ?? Promise.resolve()
   }
 
-  /** What is known again when a server is opened on the same directory. */
+  /**
+   * What is known again when a server is opened on the same directory.
+   *
+   * @internal
+   */
   get keepsakes(): Keepsakes {
     return this.#parts.keepsakes
   }
@@ -181,7 +189,11 @@ export class ApiServer implements Transport {
     return { status, headers: answered, body: typeof body === 'string' ? inOneChunk(body) : body }
   }
 
-  /** Rejects only with a ConnectionFault of the plan, or where the client went away: then there is no answer. */
+  /**
+   * Rejects only with a ConnectionFault of the plan, or where the client went away: then there is no answer.
+   *
+   * @internal
+   */
   async answer(request: TransportRequest, peer: Peer, signal: AbortSignal): Promise<Answer> {
     const visit: Visit = { request, signal, subject: nothing, warnings: [], time: this.#parts.clock.now() }
     let status = 0

@@ -22,6 +22,7 @@ export interface FaultMatch {
   readonly path?: string
 }
 
+/** What becomes of a request that runs into a fault. */
 export type FaultEffect =
   /** The request waits before it is looked at. */
   | { readonly type: 'delay'; readonly delayMs: number }
@@ -41,6 +42,7 @@ export type FaultEffect =
   /** Reads are served from what there was at this version; from the moment the fault was added if none is given. */
   | { readonly type: 'stale'; readonly version?: string }
 
+/** Which requests run into the fault, how many of them, and what becomes of them. */
 export interface FaultOptions {
   readonly on?: FaultMatch
   readonly effect: FaultEffect
@@ -50,9 +52,11 @@ export interface FaultOptions {
   readonly after?: number
 }
 
+/** A fault that was added to the plan. */
 export interface Fault {
   /** How many requests have run into it. */
   readonly hits: number
+  /** No request runs into it any more. */
   remove(): void
 }
 
@@ -68,6 +72,7 @@ interface Planned extends FaultOptions {
   hits: number
 }
 
+/** The faults that a server is to have: for tests of what an operator does then. */
 export class FaultPlan {
   #planned: Planned[] = []
 
@@ -100,6 +105,7 @@ export class FaultPlan {
     }
   }
 
+  /** Takes all faults out of the plan. */
   clear(): void {
     this.#planned = []
   }

@@ -1,4 +1,9 @@
-/** `kopf/server`: the embedded API server, to be started alone or used in process. For development and tests. */
+/**
+ * The embedded API server, to be started alone or used in process. For development and tests.
+ *
+ * @module kopf/server
+ */
+
 export { ApiServer, type ApiServerOptions } from './api-server.ts'
 export type { ControllerChoice, ControllerName } from './controllers/life/names.ts'
 export type { Fault, FaultEffect, FaultMatch, FaultOptions, FaultPlan } from './faults.ts'

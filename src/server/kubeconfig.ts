@@ -12,6 +12,7 @@ export interface KubeconfigOptions {
   readonly namespace?: string
 }
 
+/** The text of a kubeconfig for one server and one user. */
 export function toKubeconfig(options: KubeconfigOptions): string {
   const { url, ca, name = 'kopf', namespace = 'default' } = options
   const config = {

@@ -1,6 +1,7 @@
 /** A record of the requests that were served: by verb and resource for counting, the last ones in full for looking closer. */
 import type { Verb } from './request.ts'
 
+/** One request that was served. */
 export interface RequestRecord {
   readonly verb: Verb | 'other'
   readonly method: string
@@ -19,6 +20,7 @@ export interface RequestRecord {
   readonly time: number
 }
 
+/** Which records are meant: those that are equal in all it names. */
 export type RequestFilter = Partial<RequestRecord>
 
 /** Enough for a test's closer look; counts are kept of all. */
@@ -27,12 +29,14 @@ const keptRecords = 10_000
 /** Paths come from clients; beyond so many, what is new is counted together. */
 const keptCounts = 10_000
 
+/** What was asked of the server: counts of everything, and the last requests in full. */
 export class RequestLog {
   #records: RequestRecord[] = []
 
   /** By verb and resource, as `patch gadgets.example.com` or `patch gadgets.example.com/status`. */
   #counts = new Map<string, number>()
 
+  /** @internal */
   add(record: RequestRecord): void {
     const subject = record.subresource === '' ? record.resource : `${record.resource}/${record.subresource}`
     const named = `${record.verb} ${subject || record.path.split('?')[0]}`
@@ -53,6 +57,7 @@ export class RequestLog {
     return Object.fromEntries(this.#counts)
   }
 
+  /** Forgets all requests so far. */
   clear(): void {
     this.#records = []
     this.#counts.clear()

@@ -12,6 +12,7 @@ import type { Data } from './storage/data.ts'
 import { toLimits } from './storage/history.ts'
 import { type Keepsakes, noKeepsakes } from './storage/keepsakes.ts'
 
+/** Where a server listens, and what it is made with. */
 export interface StartServerOptions extends ApiServerOptions {
   /** Any free one by default. */
   readonly port?: number
@@ -28,7 +29,9 @@ export interface StartServerOptions extends ApiServerOptions {
 /** A service account that is there, or anybody with a name, by a certificate. */
 export type KubeconfigUser = ServiceAccountName | { readonly user: string; readonly groups?: readonly string[] }
 
+/** A server that listens. Leaving the block of `await using` stops it. */
 export interface RunningServer {
+  /** Where it listens: `https://127.0.0.1:43219`. */
   readonly url: string
   /** The authority that signed the server's certificate, in PEM; absent for plain HTTP. */
   readonly ca?: string
@@ -44,7 +47,9 @@ export interface RunningServer {
   issueClientCertificate(commonName: string, organizations?: readonly string[]): Promise<KeyPair>
   /** Breaks every connection at once, as a network failure would. */
   breakConnections(): void
+  /** Ends all connections and the server; resolves when what it held is kept, or gone. */
   stop(): Promise<void>
+  /** As `stop`. */
   [Symbol.asyncDispose](): Promise<void>
 }
 

@@ -20,6 +20,7 @@ export interface Where {
   readonly namespace?: string
 }
 
+/** When a cluster counts as quiet. */
 export interface SettledOptions extends WaitOptions {
   /** How long nothing must have happened, by the clock of the cluster. Default: 5 seconds. */
   readonly quiet?: Duration

@@ -36,6 +36,7 @@ interface ClusterContents {
 /** Enough to see what went on. */
 const mostLogs = 10_000
 
+/** A cluster for tests: the embedded server in this process, or a namespace of a real one. Operators are started on it. */
 export class Cluster implements RunOptions, AsyncDisposable {
   readonly clock: ClusterClock
   /** Aborted at the end: no operator outlives its cluster. */
@@ -104,10 +105,12 @@ export class Cluster implements RunOptions, AsyncDisposable {
     return await this.client.patch(resource, given, { status }, options)
   }
 
+  /** An object by its name; an `ApiError` where there is none. */
   get<const R extends ResourceLike>(resource: R, name: string, options?: GetOptions): Promise<ObjectOf<R>> {
     return this.client.get(resource, name, options)
   }
 
+  /** All objects of a resource, or those that the options select. */
   list<const R extends ResourceLike>(resource: R, options?: SelectionOptions): Promise<ObjectOf<R>[]> {
     return this.client.list(resource, options)
   }
@@ -122,6 +125,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
     return this.client.patch(resource, name, patch, options)
   }
 
+  /** Puts the object in the place of the one of its name. */
   replace<const R extends ResourceLike>(
     resource: R,
     object: Partial<ObjectOf<R>>,

@@ -55,8 +55,10 @@ interface Situated<R extends ResourceLike, M> {
   readonly cluster?: Cluster
 }
 
+/** Which handler is called, and the object that it is called for. */
 export type RunHandlerOptions<R extends ResourceLike, M> = Situated<R, M> & NewObject<ObjectOf<R>>
 
+/** What became of a handler: it is done, would be called again, has failed, or was not called. */
 export type HandlerOutcome =
   | {
       readonly type: 'done'
@@ -73,11 +75,13 @@ export type HandlerOutcome =
   /** It was not called: its filters do not match. */
   | { readonly type: 'skipped'; readonly reason: string }
 
+/** A line that the handler has logged. */
 export interface LoggedLine {
   readonly level: LogLevel
   readonly message: string
 }
 
+/** A Kubernetes event that the handler has posted. */
 export interface RecordedEvent {
   readonly type: string
   readonly reason: string
@@ -86,6 +90,7 @@ export interface RecordedEvent {
   readonly name: string | null
 }
 
+/** Everything that came of the call of one handler. */
 export interface HandlerRun<T, M> {
   readonly outcome: HandlerOutcome
   /** What it returned; undefined where it did not come so far. */

@@ -1,4 +1,9 @@
-/** `kopf/testing`: operators and their handlers under test, with no cluster and no waiting. Not for production. */
+/**
+ * Operators and their handlers under test, with no cluster and no waiting. Not for production.
+ *
+ * @module kopf/testing
+ */
+
 export type { Cluster } from './cluster.ts'
 export type { ClusterClock } from './cluster-clock.ts'
 export type { NewObject, SettledOptions } from './cluster-options.ts'

@@ -8,6 +8,7 @@ import { noLongerNeeded, systemClock } from '../util/clock.ts'
 import { type Duration, toMs } from '../util/duration.ts'
 import { ownProgram } from '../util/package-files.ts'
 
+/** How the command is run, and how long it is waited for. */
 export interface KopfRunnerOptions {
   /** How long is waited for a text in the output, and for the end after it was told to stop. Default: 30 seconds. */
   readonly timeout?: Duration
@@ -91,6 +92,7 @@ export class KopfRunner implements AsyncDisposable {
     if (this.#reraise && this.error !== undefined) throw this.error
   }
 
+  /** As `stop`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }

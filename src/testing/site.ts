@@ -18,7 +18,9 @@ import type { ClusterClock } from './cluster-clock.ts'
 
 /** What goes wrong on purpose, for operators only: what the test itself asks for is answered. */
 export interface ClusterFaults {
+  /** Strikes the requests of operators to come. */
   add(options: FaultOptions): Fault
+  /** Takes all faults away. */
   clear(): void
 }
 
@@ -28,6 +30,7 @@ export interface ClusterRequests {
   last(filter?: RequestFilter): readonly RequestRecord[]
   /** How many there were since the beginning or the last `clear`, by verb and resource: `{ 'patch widgets.example.com': 2 }`. */
   counts(): Readonly<Record<string, number>>
+  /** Forgets all requests so far. */
   clear(): void
 }
 

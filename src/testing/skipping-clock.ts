@@ -89,10 +89,12 @@ export class SkippingClock implements Clock {
     return this.#occupied[occupation]
   }
 
+  /** How many wait for a moment to come. */
   get sleeping(): number {
     return this.#sleepers.size
   }
 
+  /** How often anything has happened: whoever waits for calm compares it. */
   get changes(): number {
     return this.#changes
   }

@@ -9,6 +9,7 @@ import { openEmbedded } from './embedded-site.ts'
 import { openReal } from './real-site.ts'
 import type { Site } from './site.ts'
 
+/** What the cluster of a test has at the start, and how its time passes. */
 export interface StartClusterOptions {
   /** Custom resources whose definitions (CRDs) are to be there: what `defineResource` returns. */
   readonly resources?: readonly CustomResource<object>[]

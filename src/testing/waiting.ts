@@ -4,6 +4,7 @@ import { monotonicMs } from '../util/clock.ts'
 import { type Duration, toMs } from '../util/duration.ts'
 import type { Site } from './site.ts'
 
+/** How long a test waits. */
 export interface WaitOptions {
   /** By the clock of the cluster. Default: an hour, which takes no time where it is skipped; a minute on a real cluster. */
   readonly timeout?: Duration

@@ -7,6 +7,7 @@ import { cutText, isError, isExpected, toErrorText, toJsonLine, toSafeLine, toTe
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal'
 
+/** How lines of the log look: with everything, the message alone, or as JSON. */
 export type LogFormat = 'full' | 'plain' | 'json'
 
 export type LogFields = Readonly<Record<string, unknown>>

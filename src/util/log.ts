@@ -24,11 +24,14 @@ export interface Logger {
   error(message: string, fields?: LogFields): void
 }
 
+/** A logger whose lines are about one object, and begin with its name. */
 export type ObjectLogger = Logger
 
+/** Where records of the log go. */
 export interface LogSink {
   /** Loggers do not make records below it; it may change at any time. */
   readonly minimumLevel: LogLevel
+  /** Takes one record; must not throw. */
   log(record: LogRecord): void
 }
 
@@ -42,6 +45,7 @@ export interface PinoLike {
   fatal?(fields: object, message: string): void
 }
 
+/** What is logged, and how it looks. */
 export interface LoggingOptions {
   /** `full` unless told: the time, the logger, the level and the message; `plain`: only the message. */
   readonly format?: LogFormat

@@ -33,6 +33,7 @@ export class WebhookAutoServer extends WebhookServer {
   }
 }
 
+/** Where to listen, whichever way the API server then comes. */
 export interface WebhookAutoTunnelOptions {
   /** Where to listen. Default: all interfaces; with a tunnel, only this machine. */
   readonly addr?: string
@@ -66,6 +67,7 @@ export class WebhookAutoTunnel {
     })
   }
 
+  /** Called by the operator: listens, and yields how it is reached. */
   async *serve(fn: WebhookFn, context: WebhookContext): AsyncGenerator<WebhookClientConfig, void, undefined> {
     const host = guessHost(await context.readSigns())
     if (host === undefined) {

@@ -1,4 +1,8 @@
-/** The entry `kopf/webhooks`: what listens for requests of the API server, to be set as `settings.admission.server`. */
+/**
+ * What listens for requests of the API server, to be set as `settings.admission.server`.
+ *
+ * @module kopf/webhooks
+ */
 
 export type { WebhookClientConfig, WebhookContext, WebhookFn, WebhookServe } from '../core/webhook-server.ts'
 export { WebhookAutoServer, WebhookAutoTunnel, type WebhookAutoTunnelOptions } from './auto-server.ts'

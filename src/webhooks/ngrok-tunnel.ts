@@ -9,6 +9,7 @@ import { runNgrok, toNgrokError } from './ngrok-run.ts'
 import { checkOptions, pathCheck, portCheck, textCheck } from './option-checks.ts'
 import { WebhookServer } from './server.ts'
 
+/** How `ngrok` is run, and which tunnel it opens. */
 export interface WebhookNgrokTunnelOptions {
   /** Where the tunnel ends on this machine. Default: `127.0.0.1`, which is reached from nowhere else. */
   readonly addr?: string
@@ -54,6 +55,7 @@ export class WebhookNgrokTunnel {
     })
   }
 
+  /** Called by the operator: listens, opens the tunnel, and yields how it is reached. */
   async *serve(fn: WebhookFn, context: WebhookContext): AsyncGenerator<WebhookClientConfig, void, undefined> {
     const { addr = '127.0.0.1', port = 0, path = '' } = this.#options
     const local = new WebhookServer({ addr, port, path, insecure: true }).serve(fn, context)

@@ -12,6 +12,7 @@ import {
   textCheck,
 } from './option-checks.ts'
 
+/** Where a webhook server listens, where the API server finds it, and with which certificates. */
 export interface WebhookServerOptions {
   /** The address or name to listen on, such as `0.0.0.0`. Default: all interfaces. */
   readonly addr?: string

@@ -32,6 +32,7 @@ export class WebhookServer {
     this.#options = checkServerOptions(options)
   }
 
+  /** Called by the operator: listens, and yields how it is reached, anew when the certificate is another one. */
   async *serve(fn: WebhookFn, context: WebhookContext): AsyncGenerator<WebhookClientConfig, void, undefined> {
     const { addr, port, insecure = false } = this.#options
     const path = toRoot(this.#options.path)

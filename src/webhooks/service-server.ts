@@ -13,6 +13,7 @@ import { checkOptions, durationCheck, pathCheck, portCheck, refuseOptions, textC
 import { overlapMs } from './rotation.ts'
 import { serveReviews } from './serving.ts'
 
+/** Which Service is in front of the operator, and where its certificates are kept. */
 export interface WebhookServiceServerOptions {
   /** The name of the Service in front of the operator's pods. */
   readonly service: string
@@ -87,6 +88,7 @@ export class WebhookServiceServer {
     return { name, namespace, port, targetPort, secret }
   }
 
+  /** Called by the operator: listens, and yields how it is reached, anew when the authority is another one. */
   async *serve(fn: WebhookFn, context: WebhookContext): AsyncGenerator<WebhookClientConfig, void, undefined> {
     const { name, port, targetPort: listened } = this.service
     const { addr } = this.#options

@@ -1,11 +1,13 @@
 /** What can have happened to an object. Made by detect.ts, asked by handling/, told to users as arguments. */
 import type { Json, JsonObject } from '../../kube/objects.ts'
 
+/** Whether a field has come, has another value, or has gone. */
 export type DiffOperation = 'add' | 'change' | 'remove'
 
 /** What was done, where (the keys on the way), and the values before and after; undefined where there was none. */
 export type DiffItem = readonly [operation: DiffOperation, field: readonly string[], old: unknown, new: unknown]
 
+/** What has changed between two states of an object: one item for each field, empty where nothing has. */
 export type Diff = readonly DiffItem[]
 
 /** The part of a body that counts as a change: no status, no system metadata, nothing of ours. */

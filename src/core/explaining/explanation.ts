@@ -18,6 +18,7 @@ export interface StoredProgress {
   readonly subhandlers: readonly string[]
 }
 
+/** A field that differs from the last handled state. */
 export interface ExplainedChange {
   readonly operation: DiffOperation
   readonly field: readonly string[]
@@ -25,6 +26,7 @@ export interface ExplainedChange {
   readonly new?: unknown
 }
 
+/** Whether a handler is called for an object, and why. */
 export interface HandlerVerdict {
   readonly id: string
   readonly kind: string

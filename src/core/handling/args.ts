@@ -40,8 +40,11 @@ type Stanza<T, K extends string> = T extends { readonly [P in K]?: infer V } ? N
 
 /** The parts of an object as handlers get them, by Kopf's names; of any object, or of one whose type is known. */
 export type Body<T = OpenObject> = DeepReadonly<T>
+/** The `spec` of an object: what people want of it. */
 export type Spec<T = OpenObject> = DeepReadonly<Stanza<T, 'spec'>>
+/** The `status` of an object: what is the case. Nothing in it is sure to be there. */
 export type Status<T = OpenObject> = Partial<DeepReadonly<Stanza<T, 'status'>>>
+/** The `metadata` of an object. */
 export type Meta = DeepReadonly<ObjectMeta>
 
 /** What is remembered of an object, unless the operator has a memo of its own. */
@@ -57,7 +60,9 @@ export interface RawEvent<T = OpenObject> {
 export interface Recorder {
   /** An event of any type, whatever `posting.level` is. */
   event(event: { readonly type: string; readonly reason: string; readonly message?: string }): void
+  /** An event of the type `Normal`. */
   info(reason: string, message?: string): void
+  /** An event of the type `Warning`. */
   warn(reason: string, message?: string): void
   /** The reason is the name of the error and the message its message, unless told. */
   exception(error: unknown, options?: { readonly reason?: string; readonly message?: string }): void
@@ -88,6 +93,7 @@ interface RetryArgs {
   readonly signal: AbortSignal
 }
 
+/** What every handler of an object is called with. */
 export interface ObjectArgs<T, M> extends CommonArgs<M> {
   readonly resource: Resource
   readonly body: Body<T>
@@ -107,6 +113,7 @@ export interface ObjectArgs<T, M> extends CommonArgs<M> {
   readonly recorder: Recorder
 }
 
+/** What handlers of raw events are called with. */
 export interface EventArgs<T, M> extends ObjectArgs<T, M> {
   readonly event: RawEvent<T>
   /** Aborted when the operator has no more time for this. */
@@ -124,6 +131,7 @@ export type BodyEssence<T> = DeepReadonly<Omit<T, 'apiVersion' | 'kind' | 'statu
   }
 }
 
+/** What handlers of creation, update, deletion and resuming are called with: the object, and what has changed. */
 export interface ChangeArgs<T, M, V = BodyEssence<T>> extends ObjectArgs<T, M>, RetryArgs {
   readonly reason: HandlerReason
   readonly old: V | undefined
@@ -150,6 +158,7 @@ export type DaemonStoppingReason = 'filters-mismatch' | 'resource-deleted' | 'op
 
 /** Whether to stop, for those that run beside an object. */
 export interface Stopped {
+  /** Whether it is time to stop. */
   isSet(): boolean
   /** Undefined as long as it is not set. */
   readonly reason: DaemonStoppingReason | undefined
@@ -164,6 +173,7 @@ export interface DaemonArgs<T, M> extends ObjectArgs<T, M>, RetryArgs {
   readonly stopped: Stopped
 }
 
+/** What timers are called with. */
 export interface TimerArgs<T, M> extends ObjectArgs<T, M>, RetryArgs {
   readonly stopped: Stopped
 }
@@ -283,6 +293,7 @@ export type Converted<T> = {
   }
 }
 
+/** What handlers of the operator's own life are called with: startup, cleanup, login, probes. */
 export interface ActivityArgs<M> extends CommonArgs<M>, RetryArgs {
   readonly settings: Settings
 }

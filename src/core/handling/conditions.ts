@@ -30,6 +30,7 @@ export interface Conditions {
   set(type: string, status: boolean | ConditionStatus, reason: string, message?: string): void
   /** As it is, and as this call has set it. */
   get(type: string): Condition | undefined
+  /** Says nothing of this any more. */
   remove(type: string): void
 }
 

@@ -6,6 +6,9 @@ import type { ResourceSelector } from '../../kube/selectors.ts'
 import type { HandlerReason } from '../causation/causes.ts'
 import type { IndexTable } from './index-table.ts'
 
+/**
+ * What an arbitrary error of a handler means: it is ignored, the handler is called again, or it has failed for good.
+ */
 export type ErrorsMode = 'ignored' | 'temporary' | 'permanent'
 
 /** A dotted string, or the keys one by one where a key has dots in it. */
@@ -41,6 +44,7 @@ export interface Background {
   readonly cancellation: Cancellation
 }
 
+/** What a request to the API server wants to do to an object. */
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
 
 /** Of which requests to the API server a handler is asked, and what the API server may expect of it. */

@@ -21,10 +21,15 @@ export interface Index<K, V> extends Iterable<readonly [K, Store<V>]> {
   readonly size: number
   /** Empty where nothing has the key. */
   get(key: K): Store<V>
+  /** Whether there is anything under the key. */
   has(key: K): boolean
+  /** Every key, once. */
   keys(): IterableIterator<K>
+  /** The values under each key. */
   values(): IterableIterator<Store<V>>
+  /** Each key with its values. */
   entries(): IterableIterator<readonly [K, Store<V>]>
+  /** Calls with the values under each key, and with the key. */
   forEach(callback: (values: Store<V>, key: K) => void): void
 }
 

@@ -4,6 +4,7 @@
  */
 import type { Handler } from './handler.ts'
 
+/** What a lifecycle can go by. */
 export interface LifecycleContext {
   /** How often a handler was tried before, for this cause. */
   readonly retriesOf: (handler: Handler) => number
@@ -11,6 +12,7 @@ export interface LifecycleContext {
   readonly random: () => number
 }
 
+/** Picks the handlers to be called now among those that are due; the others get their turn in later cycles. */
 export type Lifecycle = (handlers: readonly Handler[], context: LifecycleContext) => readonly Handler[]
 
 /** All of them, in the order of registration: one cycle and one write, whatever their number. */
@@ -49,6 +51,7 @@ export interface Lifecycles {
   readonly asap: Lifecycle
 }
 
+/** The ready-made ones, for the option `lifecycle` of an operator. */
 export const lifecycles: Lifecycles = { allAtOnce, oneByOne, randomized, shuffled, asap }
 
 /** Kopf's is `asap`: one handler, and one write, per cycle. */

@@ -17,6 +17,9 @@ interface MetadataPatch extends Omit<PatchOf<ObjectMeta>, 'labels' | 'annotation
 /** Edits the freshest body, possibly more than once when others write too: it must be idempotent. */
 export type PatchFunction<T> = (body: T) => void
 
+/**
+ * What is to be different on the object: set fields of it, or null to take them away. Merged when the handler is done.
+ */
 export type Patch<T = KubeObject> = {
   [K in keyof T as K extends 'apiVersion' | 'kind' | 'metadata' ? never : K]-?: PatchOf<NonNullable<T[K]>>
 } & {

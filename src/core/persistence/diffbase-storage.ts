@@ -66,8 +66,10 @@ export abstract class DiffBaseStorage {
     return buildEssence(body, { extraFields, ignoredFields: this.ignoredFields })
   }
 
+  /** The last handled state, as it is kept on the object; undefined where there is none. */
   abstract fetch(options: DiffBaseQuery): Essence | undefined
 
+  /** Puts the last handled state into the patch. */
   // biome-ignore lint/suspicious/noConfusingVoidType: storages of users, as those of Kopf, may have nothing to say.
   abstract store(options: DiffBaseChange & { readonly essence: Essence }): DiffBaseStored | void
 

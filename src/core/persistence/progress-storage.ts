@@ -44,10 +44,13 @@ export interface ProgressTouch {
 
 /** The base of all progress storages. All methods are synchronous. */
 export abstract class ProgressStorage {
+  /** What is kept of a handler on the object; undefined where there is nothing. */
   abstract fetch(options: ProgressQuery): ProgressRecord | undefined
 
+  /** Puts into the patch what is to be kept of a handler. */
   abstract store(options: ProgressChange & { readonly record: ProgressRecord }): void
 
+  /** Puts into the patch that nothing is kept of a handler any more. */
   abstract purge(options: ProgressChange): void
 
   /** Makes a change that says nothing, for those who wait for an event. */

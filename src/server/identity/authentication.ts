@@ -3,6 +3,7 @@ import { unauthorized } from '../status.ts'
 import { type AccountTokens, serverAudiences, TokenError } from './account-tokens.ts'
 import { SignatureError } from './jwt.ts'
 
+/** Who makes a request. */
 export interface User {
   readonly username: string
   readonly uid?: string

@@ -4,6 +4,7 @@ import type { Parts } from '../call.ts'
 import { keyOf } from '../storage/stored.ts'
 import { longestSeconds, serverAudiences } from './account-tokens.ts'
 
+/** A service account that is there. */
 export interface ServiceAccountName {
   readonly serviceAccount: string
   /** `default` unless told. */
