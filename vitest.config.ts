@@ -2,7 +2,8 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config'
 
 /**
  * Two projects run the same conformance suite: `embedded` on the server of this package, `real` on a Kubernetes
- * control plane built by tools/envtest. Everything else needs only Node and is part of `embedded`.
+ * control plane built by tools/envtest. Everything else needs only Node and is part of `embedded`; but `site`, which looks at
+ * the built documentation in a browser.
  */
 const config: ViteUserConfig = defineConfig({
   resolve: { conditions: ['source'] },
@@ -21,7 +22,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'embedded',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['test/real/**'],
+          exclude: ['test/real/**', 'test/site/**'],
           env: { KOPF_TEST_CLUSTER: 'embedded' },
           globalSetup: ['test/support/command.setup.ts'],
         },
@@ -39,6 +40,7 @@ const config: ViteUserConfig = defineConfig({
           fileParallelism: false,
         },
       },
+      { extends: true, test: { name: 'site', include: ['test/site/**/*.test.ts'] } },
     ],
   },
 })

@@ -12,16 +12,14 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { WebhookNgrokTunnel, WebhookServer, WebhookServiceServer } from 'kopf/webhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { knobs } from '../src/core/settings-knobs.ts'
-import { SelectorMap } from '../src/core/settings-selectors.ts'
+import { home } from '../docs/.vitepress/home.ts'
+import { listPages, pageOf, toAnchor } from '../docs/.vitepress/pages.ts'
+import { sections } from '../docs/.vitepress/sidebar.ts'
+import { generated } from '../tools/docs/generate.ts'
 
 const run = promisify(execFile)
-const pages = [
-  'README.md',
-  ...readdirSync('docs', { recursive: true, encoding: 'utf8' }).map((path) => join('docs', path)),
-]
-  .filter((path) => path.endsWith('.md'))
-  .sort()
+const docs = listPages().filter((page) => page.startsWith('docs/'))
+const pages = ['README.md', ...docs].sort()
 
 /** The resource of the typed blocks: that of the guide. */
 const database = `import { z } from 'zod'
@@ -133,23 +131,14 @@ test('no link leads nowhere', () => {
   expect(dead).toEqual([])
 })
 
-/** As they are made of headings: in lower case, dashes for spaces, no punctuation. */
 function anchorsOf(page: string): string[] {
   const headings = readFileSync(page, 'utf8').matchAll(/^#+ (.*)$/gm)
-  return [...headings].map(([, title]) =>
-    title!
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N} -]/gu, '')
-      .replaceAll(' ', '-'),
-  )
+  return [...headings].map(([, title]) => toAnchor(title!))
 }
 
 test('every page can be reached from the README', () => {
   const seen = new Set<string>()
-  const pending = [
-    'README.md',
-    ...readdirSync(join('docs', 'decisions')).map((name) => join('docs', 'decisions', name)),
-  ]
+  const pending = ['README.md']
   for (let page = pending.pop(); page !== undefined; page = pending.pop()) {
     if (seen.has(page) || !page.endsWith('.md')) continue
     seen.add(page)
@@ -172,23 +161,30 @@ function rowsOf(page: string): string[][] {
     )
 }
 
-test('the settings in the reference are those of the code, with their defaults', () => {
-  const documented = rowsOf(join('docs', 'reference', 'settings.md')).map(([name, byDefault]) => [name, byDefault])
-  const actual = Object.entries(knobs).flatMap(([group, names]) =>
-    Object.entries(names as Record<string, { byDefault(): unknown }>).map(([name, { byDefault }]) => [
-      `\`${group}.${name}\``,
-      `\`${show(byDefault())}\``,
-    ]),
-  )
-  expect(documented).toEqual(actual)
+test.each(Object.keys(generated))('%s repeats the code as it is: else run `npm run docs:generate`', (file) => {
+  const text = readFileSync(file, 'utf8')
+  expect(generated[file]!(text)).toBe(text)
 })
 
-function show(value: unknown): string {
-  if (value instanceof SelectorMap) return 'empty'
-  if (Array.isArray(value)) return `[${value.join(', ')}]`
-  if (typeof value === 'object' && value !== null) return `new ${value.constructor.name}()`
-  return JSON.stringify(value)
-}
+test('the sidebar of the site has every page, and no page that is not there', () => {
+  const listed = sections.flatMap(({ pages }) => pages.map((page) => `${typeof page === 'string' ? page : page[0]}.md`))
+  // These have lists of their own; the first page is everywhere.
+  const isListedElsewhere = (page: string) => /^(docs\/decisions\/\d|examples\/|docs\/index\.md$)/.test(page)
+  expect([...listed].sort()).toEqual(listPages().filter((page) => !isListedElsewhere(page)))
+})
+
+test('no two pages of the site have one address', () => {
+  const addresses = listPages().map(pageOf)
+  expect(addresses).not.toContain(undefined)
+  expect(new Set(addresses).size).toBe(addresses.length)
+})
+
+test('the figures on the first page of the site are those of the benchmarks', () => {
+  const figures = JSON.stringify(home).match(/\d[\d,.]* (?:ms|MB|%)/g) ?? []
+  expect(figures.length).toBeGreaterThan(6)
+  const benchmarks = readFileSync(join('bench', 'README.md'), 'utf8')
+  expect(figures.filter((figure) => !benchmarks.includes(` ${figure}`))).toEqual([])
+})
 
 test('the codes of errors in the reference are those of the code', () => {
   const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
@@ -199,8 +195,12 @@ test('the codes of errors in the reference are those of the code', () => {
   )
   // Variables of the environment begin alike.
   const actual = [...new Set(codes)].filter((code) => !code.startsWith('KOPF_RUN_')).sort()
-  const documented = rowsOf(join('docs', 'reference', 'errors.md')).map(([code]) => code!.replaceAll('`', ''))
-  expect(documented.filter((code) => code.startsWith('KOPF_'))).toEqual(actual)
+  const page = readFileSync(join('docs', 'reference', 'errors.md'), 'utf8')
+  const codeSections = page.split(/^### /m).slice(1)
+  expect(codeSections.map((text) => text.split('\n')[0])).toEqual(actual)
+  // What is the case, and what to do about it.
+  const isComplete = (text: string) => /^\w+\n\n[A-Z`].*?\.\n\n\*\*To do:\*\* \S.*\.\n*$/s.test(text)
+  expect(codeSections.filter((text) => !isComplete(text))).toEqual([])
 })
 
 /** Servers list them to whoever gives them one that is not there. */

@@ -9,7 +9,10 @@ export interface WatchingSettings {
   serverTimeout: Duration | null
   /** How long we keep one watch open; null for as long as the server does. Default: null. */
   clientTimeout: Duration | null
-  /** How long connecting a watch may take; null for `networking.connectTimeout`, then `.requestTimeout`. Default: null. */
+  /**
+   * How long connecting a watch may take; null for `networking.connectTimeout`, then `networking.requestTimeout`.
+   * Default: null.
+   */
   connectTimeout: Duration | null
   /** The pause before a watch is opened again. Default: 0.1. */
   reconnectBackoff: Duration
@@ -44,10 +47,16 @@ export interface NetworkingSettings {
   requestTimeout: Duration | null
   /** How long connecting may take; null for as long as the request. Default: null. */
   connectTimeout: Duration | null
-  /** Delays between the attempts of one request, which are one more than these. Default: 1, 1, 2, 3, 5, 8, 13, 21. */
+  /**
+   * The waits between the attempts of one request; there is one attempt more than waits. Default: 1, 1, 2, 3, 5, 8,
+   * 13, 21.
+   */
   errorBackoffs: Backoffs
-  /** Whether the server's `Retry-After` replaces our delay, rather than being the least of it. Default: false. */
+  /** Whether the server's `Retry-After` replaces our wait, rather than being the least of it. Default: false. */
   enforceRetryAfter: boolean
-  /** Whether proxies named in the environment are used. Default: false. */
+  /**
+   * Whether `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` of the environment count, unless a connection says. Default:
+   * false.
+   */
   trustEnv: boolean
 }

@@ -12,7 +12,10 @@ type PostingLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** The process of `kopf run`. */
 export interface ProcessSettings {
-  /** How long a graceful stop may take before the process ends itself regardless; null for ever. Default: 600. */
+  /**
+   * How long a graceful stop may take before the process ends unfinished, with exit code 1; null for ever. Default:
+   * 600.
+   */
   ultimateExitingTimeout: Duration | null
 }
 
@@ -20,17 +23,17 @@ export interface ProcessSettings {
 export interface PostingSettings {
   /** Whether events are posted at all. Default: true. */
   enabled: boolean
-  /** Whether log messages of handlers become events too. Default: false. */
+  /** Whether log lines about an object become events of it. Default: false. */
   loggers: boolean
-  /** The least level that becomes an event. Default: "info". */
+  /** The least level that becomes an event: `debug`, `info`, `warn` or `error`. Default: "info". */
   level: PostingLevel
-  /** Delays between attempts to post what was posted explicitly. Default: 1, 1, 2, 3, 5, 8, 13, 21. */
+  /** The waits between attempts to post what `recorder` was told. Default: 1, 1, 2, 3, 5, 8, 13, 21. */
   defaultBackoffs: Backoffs
-  /** Delays between attempts to post what came from a log message. Default: 1, 1, 2, 3, 5. */
+  /** The waits between attempts to post what came from a log line. Default: 1, 1, 2, 3, 5. */
   loggingBackoffs: Backoffs
-  /** How many objects can have their events posted at the same time; null for no limit. Default: null. */
+  /** How many objects can have their events posted at the same time; null for a bound of our own. Default: null. */
   workerLimit: number | null
-  /** How long the poster of an object waits for its next event before it goes. Default: 1. */
+  /** Accepted, and without effect: posters go home at once. Default: 1. */
   idleTimeout: Duration
   /** `reportingComponent` of the events. Default: "kopf". */
   reportingComponent: string
@@ -42,11 +45,11 @@ export interface PostingSettings {
 
 /** Arrangements with other operators on the same objects. */
 export interface PeeringSettings {
-  /** The name of the peering object. Operators of different peerings do not see each other. Default: "default". */
+  /** The name of the peering; operators of different peerings do not see each other. Default: "default". */
   name: string
   /** Whether keep-alives stay out of the log. Default: false. */
   stealth: boolean
-  /** Operators pause while one of a higher (or the same) priority runs. Default: 0. */
+  /** Who gives way to whom: operators pause while one of a higher (or the same) priority runs. Default: 0. */
   priority: number
   /** How long others believe our last sign of life. Default: 60. */
   lifetime: Duration
@@ -54,7 +57,10 @@ export interface PeeringSettings {
   mandatory: boolean
   /** Whether to run without peering even if the object is there. Default: false. */
   standalone: boolean
-  /** Whether the peering object is a cluster-wide one; set at each start, as the scope of the operator is. Default: false. */
+  /**
+   * Whether the peering is one of the whole cluster; set at each start, as the scope of the operator is. Default:
+   * false.
+   */
   clusterwide: boolean
   /** The opposite of `clusterwide`: setting one sets the other. */
   namespaced: boolean
@@ -83,9 +89,9 @@ export interface QueueingSettings {
    * Default: 64. (Kopf has no limit: a large cluster then starts with one burst of requests.)
    */
   workerLimit: number | null
-  /** How long the worker of an object waits for the next event. Ours go home at once, so it has no effect. Default: 5. */
+  /** Accepted, and without effect: workers go home at once. Default: 5. */
   idleTimeout: Duration
-  /** How long workers may go on with what they have begun when the operator stops. Default: 2. */
+  /** How long handlers may go on with what they have begun when the operator stops. Default: 2. */
   exitTimeout: Duration
   /**
    * How long an object is left alone after each unexpected error of the framework in a row; the last one repeats, an
@@ -98,15 +104,24 @@ export interface QueueingSettings {
 
 /** Looking for resources and namespaces that come and go. */
 export interface ScanningSettings {
-  /** Whether to serve only what is there at start-up, without watching CRDs and namespaces. Default: false. */
+  /**
+   * Whether definitions and namespaces are not observed: what is there at the start is served, in the namespaces
+   * given by name. Default: false.
+   */
   disabled: boolean
 }
 
 /** Admission webhooks. */
 export interface AdmissionSettings {
-  /** What listens for admission requests, such as a `WebhookServer`; null for none. Default: null. */
+  /**
+   * What listens for requests of the API server, such as a `WebhookServer`; needed where there are handlers for them.
+   * Default: null.
+   */
   server: WebhookServerLike | null
-  /** The name of the webhook configurations to keep up to date; null to leave them to others. Default: null. */
+  /**
+   * The name of the webhook configurations to keep up to date, with a dot in it; null to leave that to others.
+   * Default: null.
+   */
   managed: string | null
 }
 
@@ -122,11 +137,17 @@ export interface ExecutionSettings {
 
 /** Daemons and timers. */
 export interface BackgroundSettings {
-  /** How often to look after a daemon that was told to stop and has no time-out. Default: 60. */
+  /**
+   * How often the log says that a daemon without a `cancellationTimeout`, or the call of a timer, is still waited
+   * for. Default: 60.
+   */
   cancellationPolling: Duration
-  /** How long a daemon may take to stop before this counts as waiting; null for `instantExitZeroTimeCycles`. Default: null. */
+  /**
+   * How long one may take to end before anything is said or done about it; null for `instantExitZeroTimeCycles`.
+   * Default: null.
+   */
   instantExitTimeout: Duration | null
-  /** How many turns of the event loop a daemon may take to stop before this counts as waiting. Default: 10. */
+  /** The same in turns of the event loop; null for none. Default: 10. */
   instantExitZeroTimeCycles: number | null
 }
 
@@ -141,12 +162,18 @@ export interface ReconcilingSettings {
 
 /** What is kept on the objects. */
 export interface PersistenceSettings {
-  /** Keeps objects from going before our handlers were called. Default: "kopf.zalando.org/KopfFinalizerMarker". */
+  /**
+   * Keeps objects from going before handlers of their deletion were called. Default:
+   * "kopf.zalando.org/KopfFinalizerMarker".
+   */
   finalizer: string
   /** Where the progress of handlers is kept. Default: `new SmartProgressStorage()`. */
   progressStorage: ProgressStorage
   /** Where the last handled state is kept. Default: `new AnnotationsDiffBaseStorage()`. */
   diffbaseStorage: DiffBaseStorage
-  /** How long to wait for our own last write to come back before handling older states; 0 for not at all. Default: 5. */
+  /**
+   * Where versions of objects cannot be compared: how long to wait for our own last write to come back; 0 for not at
+   * all. Default: 5.
+   */
   consistencyTimeout: Duration
 }

@@ -1,0 +1,65 @@
+/** What stands beside the pages: the manual; the examples and the API, which are long, have lists of their own. */
+import { existsSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DefaultTheme } from 'vitepress'
+import { apiFolder, listExamples, pageOf, root, titleOf } from './pages.ts'
+import { type Section, sections } from './sidebar.ts'
+
+export function createSidebar(): DefaultTheme.SidebarMulti {
+  const manual = sections.map(toSidebar)
+  return {
+    '/': manual,
+    '/decisions/': [{ text: 'Decisions', items: listDecisions() }, ...manual],
+    '/examples/': [{ text: 'Examples', link: '/examples/', items: listExamples().map(toExample) }],
+    '/reference/api/': listApi(),
+  }
+}
+
+function toSidebar({ title, isCollapsed, pages }: Section): DefaultTheme.SidebarItem {
+  const items = pages
+    .map((page) => (typeof page === 'string' ? { file: `${page}.md` } : { file: `${page[0]}.md`, title: page[1] }))
+    .filter(({ file }) => existsSync(join(root, file)))
+    .map(({ file, title }) => ({ text: title ?? titleOf(file), link: linkOf(file) }))
+  return { text: title, items, collapsed: isCollapsed ?? false }
+}
+
+function toExample(name: string): DefaultTheme.SidebarItem {
+  return { text: titleOf(`examples/${name}/README.md`), link: linkOf(`examples/${name}/README.md`) }
+}
+
+function listDecisions(): DefaultTheme.SidebarItem[] {
+  const names = readdirSync(join(root, 'docs', 'decisions')).filter((name) => /^\d/.test(name))
+  return names
+    .sort()
+    .map((name) => ({ text: titleOf(`docs/decisions/${name}`), link: linkOf(`docs/decisions/${name}`) }))
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  classes: 'Classes',
+  functions: 'Functions',
+  variables: 'Values',
+  interfaces: 'Interfaces',
+  'type-aliases': 'Types',
+}
+
+/** As typedoc has left it: a folder for each entry of the package, in it one for each kind of thing. */
+function listApi(): DefaultTheme.SidebarItem[] {
+  const entries = ['kopf', 'kopf/server', 'kopf/testing', 'kopf/webhooks']
+  return entries.map((entry, index) => {
+    const groups = Object.entries(kinds).map(([kind, text]) => {
+      const folder = join(root, apiFolder, entry, kind)
+      const names = existsSync(folder) ? readdirSync(folder).map((name) => name.replace(/\.md$/, '')) : []
+      const items = names
+        .sort()
+        .map((name) => ({ text: name.replace(/_$/, ''), link: `/reference/api/${entry}/${kind}/${name}` }))
+      return { text, items, collapsed: index > 0 || kind === 'interfaces' || kind === 'type-aliases' }
+    })
+    return { text: entry, link: `/reference/api/${entry}/`, items: groups.filter(({ items }) => items.length > 0) }
+  })
+}
+
+function linkOf(file: string): string {
+  return `/${pageOf(file)!
+    .replace(/(^|\/)index\.md$/, '$1')
+    .replace(/\.md$/, '')}`
+}

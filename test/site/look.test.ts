@@ -1,0 +1,185 @@
+/** The built site in a real browser, on a phone and on a desk, by day and by night: what a reader would see of it. */
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { sections } from '../../docs/.vitepress/sidebar.ts'
+import { serveSite } from './built-site.ts'
+import { findChromium } from './chromium.ts'
+import { readContrasts } from './contrast.ts'
+
+const phone = { width: 390, height: 844 }
+const desk = { width: 1280, height: 800 }
+
+/** Those with the widest tables, the longest code, and one of each kind. */
+const looks = [
+  '/',
+  '/guide/getting-started.html',
+  '/guide/reconcile.html',
+  '/guide/embedded-server.html',
+  '/guide/coming-from-kopf.html',
+  '/reference/handlers-and-options.html',
+  '/reference/settings.html',
+  '/reference/cli.html',
+  '/reference/errors.html',
+  '/reference/api/kopf/classes/Operator.html',
+  '/examples/01-minimal.html',
+  '/benchmarks.html',
+]
+
+let browser: Browser
+let site: Awaited<ReturnType<typeof serveSite>>
+
+beforeAll(async () => {
+  site = await serveSite()
+  const args = process.getuid?.() === 0 ? ['--no-sandbox'] : []
+  browser = await chromium.launch({ executablePath: findChromium(), args })
+}, 180_000)
+
+afterAll(async () => {
+  await browser?.close()
+  await site?.[Symbol.asyncDispose]()
+})
+
+interface Visit extends AsyncDisposable {
+  readonly context: BrowserContext
+  readonly page: Page
+  /** What a reader does not see, but should not be: errors, and requests that leave the machine or find nothing. */
+  readonly troubles: string[]
+}
+
+async function visit(viewport: typeof phone, colorScheme: 'light' | 'dark' = 'light'): Promise<Visit> {
+  const context = await browser.newContext({ viewport, colorScheme, reducedMotion: 'reduce' })
+  const troubles: string[] = []
+  await context.route(
+    (url) => url.origin !== site.url,
+    (route) => {
+      troubles.push(`a request to ${route.request().url()}`)
+      return route.abort()
+    },
+  )
+  const page = await context.newPage()
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') troubles.push(message.text())
+  })
+  page.on('pageerror', (error) => troubles.push(String(error)))
+  page.on('response', (response) => {
+    if (response.status() >= 400) troubles.push(`${response.status()} for ${response.url()}`)
+  })
+  return { context, page, troubles, [Symbol.asyncDispose]: () => context.close() }
+}
+
+/** By how many pixels the page is wider than the window: it would have to be moved sideways to be read. */
+function overflowOf(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
+}
+
+async function linksIn(page: Page, selector: string): Promise<string[]> {
+  const links = await page.locator(selector).evaluateAll((all) => all.map((one) => (one as HTMLAnchorElement).pathname))
+  return [...new Set(links)]
+}
+
+describe('every page that the sidebars lead to', () => {
+  test.each([
+    ['the manual', '/guide/getting-started.html', sections.flatMap(({ pages }) => pages).length],
+    ['the examples', '/examples/', 20],
+    ['the API', '/reference/api/kopf/', 100],
+  ])('%s', { timeout: 180_000 }, async (_, start, atLeast) => {
+    await using desktop = await visit(desk)
+    await desktop.page.goto(site.url + start)
+    const links = await linksIn(desktop.page, '.VPSidebar a')
+    expect(links.length).toBeGreaterThanOrEqual(atLeast)
+
+    await using reader = await visit(phone)
+    const { page, troubles } = reader
+    const problems: string[] = []
+    for (const link of links) {
+      const response = await page.goto(site.url + link)
+      const overflow = await overflowOf(page)
+      if (response?.status() !== 200) problems.push(`${link}: ${response?.status()}`)
+      if (overflow > 0) problems.push(`${link}: wider than a phone by ${overflow} px`)
+      if ((await page.locator('h1').count()) === 0) problems.push(`${link}: no heading`)
+      problems.push(...troubles.splice(0).map((trouble) => `${link}: ${trouble}`))
+    }
+    expect(problems).toEqual([])
+  })
+})
+
+describe.each([
+  ['a phone', phone, 'light'],
+  ['a phone', phone, 'dark'],
+  ['a desk', desk, 'light'],
+  ['a desk', desk, 'dark'],
+] as const)('on %s (%o), in the %s', (_, viewport, scheme) => {
+  test.each(looks)('%s fits, and can be read', async (path) => {
+    await using reader = await visit(viewport, scheme)
+    const { page, troubles } = reader
+    await page.goto(site.url + path)
+    expect(await page.evaluate(() => document.documentElement.classList.contains('dark'))).toBe(scheme === 'dark')
+    expect(await overflowOf(page)).toBeLessThanOrEqual(0)
+    const contrasts = await readContrasts(page)
+    expect(contrasts.length).toBeGreaterThan(20)
+    expect(contrasts.filter(({ ratio, needed }) => ratio < needed)).toEqual([])
+    expect(troubles).toEqual([])
+    const shots = process.env['KOPF_DOCS_SHOTS']
+    if (shots !== undefined) {
+      const name = `${path.replaceAll(/\W+/g, '-')}-${viewport.width}-${scheme}.png`
+      await page.screenshot({ path: `${shots}/${name}` })
+    }
+  })
+})
+
+test.each(['ts', 'yaml', 'shell'])('code in %s is coloured', async (language) => {
+  const path = { ts: '/guide/handlers.html', yaml: '/examples/01-minimal.html', shell: '/reference/cli.html' }[language]
+  await using reader = await visit(desk)
+  await reader.page.goto(site.url + path)
+  const colors = await reader.page
+    .locator(`div.language-${language} code span span`)
+    .evaluateAll((spans) => spans.map((span) => getComputedStyle(span).color))
+  expect(new Set(colors).size).toBeGreaterThan(1)
+})
+
+test.each([
+  ['a phone', phone],
+  ['a desk', desk],
+])('on %s, the search finds what is written about finalizers, and leads there', async (_, viewport) => {
+  await using reader = await visit(viewport)
+  const { page, troubles } = reader
+  await page.goto(`${site.url}/guide/getting-started.html`)
+  await page.locator('.VPNavBarSearch button').first().click()
+  await page.locator('#localsearch-input').fill('finalizer')
+  const results = page.locator('.VPLocalSearchBox .result')
+  await results.first().waitFor()
+  expect(await results.count()).toBeGreaterThan(3)
+  await results.first().click()
+  await page.waitForURL((url) => !url.pathname.endsWith('/getting-started.html'))
+  await page.locator('.vp-doc h1').waitFor()
+  expect(await page.locator('.vp-doc').textContent()).toMatch(/finalizer/i)
+  expect(troubles).toEqual([])
+})
+
+test('on a phone, the menu opens the sidebar, and a link in it leads to its page', async () => {
+  await using reader = await visit(phone)
+  const { page } = reader
+  await page.goto(`${site.url}/guide/getting-started.html`)
+  const link = page.locator('.VPSidebar').getByRole('link', { name: 'Filters', exact: true })
+  expect(await link.isVisible()).toBe(false)
+  await page.locator('.VPLocalNav button.menu').click()
+  await link.click()
+  await page.waitForURL(/guide\/filters/)
+  expect(await page.locator('.vp-doc h1').textContent()).toContain('Filters')
+})
+
+test('the switch of the appearance makes it dark, and it stays so', async () => {
+  await using reader = await visit(desk)
+  const { page } = reader
+  await page.goto(site.url)
+  await page.locator('.VPNavBar .VPSwitchAppearance').click()
+  await page.goto(`${site.url}/guide/handlers.html`)
+  expect(await page.evaluate(() => document.documentElement.classList.contains('dark'))).toBe(true)
+})
+
+test('an address that is not there is answered with a page that leads back', async () => {
+  await using reader = await visit(desk)
+  const response = await reader.page.goto(`${site.url}/guide/no-such-page.html`)
+  expect(response?.status()).toBe(404)
+  expect(await reader.page.locator('.NotFound a').getAttribute('href')).toBe('/')
+})

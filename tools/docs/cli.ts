@@ -1,0 +1,97 @@
+/** What the command line says of itself, as Markdown: from the same tree and the same words as `--help`. */
+import type { Command } from 'commander'
+import { createProgram } from '../../src/cli/program.ts'
+import { toTable } from './markdown.ts'
+
+/** By name, such as `kopf run`: how it is called, its options, examples; and `commands`, which lists them all. */
+export function describeCommands(): Readonly<Record<string, string>> {
+  const program = createProgram()
+  const commands = Object.fromEntries(program.commands.map((command) => [nameOf(command), describe(command)]))
+  return { commands: overview(program), ...commands }
+}
+
+/** The page itself, too, where a command has no section on it yet. */
+export function addMissingCommands(page: string): string {
+  const missing = createProgram().commands.filter((command) => !page.includes(`\n## ${nameOf(command)}\n`))
+  const sections = missing.map(
+    (command) =>
+      `\n## ${nameOf(command)}\n\n${command.description()}\n\n<!-- generated: ${nameOf(command)} -->\n<!-- end -->\n`,
+  )
+  return `${page}${sections.join('')}`
+}
+
+function nameOf(command: Command): string {
+  return `kopf ${command.name()}`
+}
+
+function overview(program: Command): string {
+  const rows = program.commands.map((command) => [
+    `[\`${nameOf(command)}\`](#${nameOf(command).replaceAll(' ', '-')})`,
+    command.summary() || command.description(),
+  ])
+  return toTable(['command', 'what it does'], [...rows, ['`kopf help [command]`', 'print the help of a command']])
+}
+
+function describe(command: Command): string {
+  const { environment, examples } = readHelp(command)
+  const usage = `\`\`\`\n${nameOf(command)} ${command.usage().replace(/^\[options\] ?/, '')} [options]\n\`\`\``.replace(
+    / {2,}/g,
+    ' ',
+  )
+  const args = command.registeredArguments
+    .filter(({ description }) => description !== '')
+    .map((argument) => toRow(argument.name(), argument))
+  const options = command.options.map((option) => toRow(option.flags, option, environment.get(option.long ?? '')))
+  const parts = [
+    usage,
+    ...(args.length === 0 ? [] : [toTable(['argument', 'meaning', 'default'], args)]),
+    ...(options.length === 0 ? [] : [toTable(['option', 'meaning', 'default', 'environment'], options)]),
+    ...(examples.length === 0 ? [] : [`\`\`\`shell\n${examples.join('\n')}\n\`\`\``]),
+  ]
+  return parts.join('\n\n')
+}
+
+interface Told {
+  readonly description: string
+  readonly defaultValue?: unknown
+  readonly defaultValueDescription?: string | undefined
+  readonly argChoices?: readonly string[] | undefined
+}
+
+function toRow(name: string, told: Told, variable = ''): string[] {
+  const [, meaning, inWords = told.defaultValueDescription] = /^(.*?)(?: \(default: (.*)\))?$/s.exec(told.description)!
+  const value = typeof told.defaultValue === 'boolean' ? undefined : told.defaultValue
+  const choices = told.argChoices === undefined ? '' : `: ${told.argChoices.map(code).join(', ')}`
+  const byDefault = inWords ?? (value === undefined ? '' : code(String(value)))
+  return [code(name), withCode(`${meaning}${choices}`), withCode(byDefault), variable]
+}
+
+/** Examples and variables are in no field of commander's: what it prints is read. */
+function readHelp(command: Command): { environment: Map<string, string>; examples: string[] } {
+  let help = ''
+  command.configureOutput({ writeOut: (text) => (help += text), getOutHelpWidth: () => 1000 })
+  command.outputHelp()
+  const lines = help.split('\n')
+  const environment = new Map<string, string>()
+  for (const line of lines) {
+    const [, variable, option] = /^ {2}(KOPF_\w+) .*?(--[\w-]+)/.exec(line) ?? []
+    if (variable !== undefined)
+      environment.set(option!, [environment.get(option!), code(variable)].filter(Boolean).join(', '))
+  }
+  const beginning = lines.indexOf('Examples:')
+  const examples = beginning < 0 ? [] : lines.slice(beginning + 1)
+  const end = examples.findIndex((line) => !line.startsWith('  $ '))
+  return { environment, examples: (end < 0 ? examples : examples.slice(0, end)).map((line) => line.slice(4)) }
+}
+
+function code(text: string): string {
+  return `\`${text}\``
+}
+
+/** Options, variables, files and patterns in a sentence stand out; so does what Markdown would take for its own. */
+function withCode(text: string): string {
+  return text.replaceAll(
+    /(?<!`)(--[a-z][\w-]*(?: \d+)?|\[[\w/]+\]|https?:\/\/[^\s,]+|~\/[\w./]+|\b[A-Z]+_[A-Z]+\b|\bKUBECONFIG\b|\bdefineResource\b|(?<= )\/[a-z]+\b)(?!`)/g,
+    '`$1`',
+  )
+}

@@ -1,0 +1,47 @@
+/** What there is of a kind, as Markdown: the decisions, the examples. Each tells its title and its first words itself. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { posix } from 'node:path'
+import { listExamples, titleOf } from '../../docs/.vitepress/pages.ts'
+import { sections } from '../../docs/.vitepress/sidebar.ts'
+import { toTable } from './markdown.ts'
+
+const root = new URL('../../', import.meta.url)
+
+export function listDecisions(): string {
+  const names = readdirSync(new URL('docs/decisions/', root)).filter((name) => /^\d{4}-.*\.md$/.test(name))
+  return names
+    .sort()
+    .map((name) => {
+      const text = readFileSync(new URL(`docs/decisions/${name}`, root), 'utf8')
+      return `- [${/^# (.*)$/m.exec(text)?.[1]}](${name})`
+    })
+    .join('\n')
+}
+
+export function describeExamples(): string {
+  const rows = listExamples().map((name) => {
+    const text = readFileSync(new URL(`examples/${name}/README.md`, root), 'utf8')
+    const [, title, words] = /^# (.*)\n\n([^\n]+(?:\n[^\n]+)*)/.exec(text)!
+    return [`[${name}](${name}/README.md)`, title!, firstSentence(words!.replaceAll('\n', ' '))]
+  })
+  return toTable(['folder', 'what it is', 'in a sentence'], rows)
+}
+
+function firstSentence(text: string): string {
+  return /^.*?[.:](?= |$)/.exec(text)?.[0].replace(/:$/, '.') ?? text
+}
+
+/** The sidebar of the site, as paragraphs, for whoever reads the files where they are. */
+export function listContents(): string {
+  const isThere = (file: string) => existsSync(new URL(file, root))
+  const paragraphs = sections.map(({ title, pages }) => {
+    const links = pages
+      .map((page) => (typeof page === 'string' ? [`${page}.md`] : [`${page[0]}.md`, page[1]]))
+      .filter(([file]) => isThere(file!))
+      .map(([file, short]) => `[${short ?? titleOf(file!)}](${posix.relative('docs', file!)})`)
+    return links.length === 0 ? [] : [`**${title}.** ${links.join(' · ')}`]
+  })
+  return [...paragraphs.flat(), '**Examples.** [Folders to run](../examples/README.md), each for one idea.'].join(
+    '\n\n',
+  )
+}
