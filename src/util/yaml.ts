@@ -128,8 +128,8 @@ export interface YamlRemark {
 const longestLine = 90
 
 /** With the keys as they come, short lists on one line, and comments: for people to read before they apply it. */
-export async function formatYamlForPeople(value: unknown, remarks: readonly YamlRemark[] = []): Promise<string> {
-  const { Document, isMap, isNode, isScalar, visit } = await import('yaml')
+export function formatYamlForPeople(value: unknown, remarks: readonly YamlRemark[] = []): string {
+  const { Document, isMap, isNode, isScalar, visit } = loadParser()
   checkValueDepth(value)
   const document = new Document(value, { version: '1.1', aliasDuplicateObjects: false })
   visit(document, {

@@ -4,7 +4,7 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync }
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
-import { parseYamlSync } from '../../src/util/yaml.ts'
+import { parseYaml } from '../../src/util/yaml.ts'
 import { Folder, KopfCommand, stopCommands } from './run-support.ts'
 
 let folder: Folder
@@ -91,7 +91,7 @@ describe('a new operator', { timeout: 120_000 }, () => {
     const cwd = { cwd: project }
     const [, ...args] = scripts.manifests.split(' ')
     const { stdout } = await promisify(execFile)(process.execPath, [entry![1]!, ...args], cwd)
-    const printed = parseYamlSync(stdout) as Array<{ kind: string; spec: { template: { spec: PodSpec } } }>
+    const printed = parseYaml(stdout) as Array<{ kind: string; spec: { template: { spec: PodSpec } } }>
     const { containers, securityContext } = printed.find(({ kind }) => kind === 'Deployment')!.spec.template.spec
     expect(containers[0]!.args).toEqual(command)
     expect(`${securityContext.runAsUser}:${securityContext.runAsGroup}`).toBe(of('USER')[0])

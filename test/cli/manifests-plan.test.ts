@@ -10,7 +10,7 @@ import { learnResources } from '../../src/cli/deployment/known-resources.ts'
 import { render } from '../../src/cli/deployment/render.ts'
 import { createProgram } from '../../src/cli/program.ts'
 import { toRules } from '../../src/kube/access-rules.ts'
-import { parseYamlSync } from '../../src/util/yaml.ts'
+import { parseYaml } from '../../src/util/yaml.ts'
 import type { Tree } from '../support/answers.ts'
 import { crd, crdsPath } from '../support/crds.ts'
 import { ask } from '../support/in-process.ts'
@@ -63,7 +63,7 @@ async function rightsOf(operator: Operator, options?: Wishes): Promise<string[]>
 async function printed(operator: Operator, options: Wishes = {}): Promise<Record<string, Tree>> {
   const { plan: planned } = await plan(operator, options)
   const args = { installNamespace: 'ops', ...options }
-  const objects = parseYamlSync(await render(operator, planned, args)) as Array<Tree & { kind: string }>
+  const objects = parseYaml(await render(operator, planned, args)) as Array<Tree & { kind: string }>
   return Object.fromEntries(objects.map((object) => [object.kind, object]))
 }
 

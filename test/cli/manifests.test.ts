@@ -1,7 +1,7 @@
 /** `kopf manifests`, and an operator with exactly what it has printed, on an embedded server that goes by roles. */
 import { type RunningServer, startServer } from 'kopf/server'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { parseYamlSync } from '../../src/util/yaml.ts'
+import { parseYaml } from '../../src/util/yaml.ts'
 import { Api } from '../support/api.ts'
 import {
   Deployment,
@@ -46,7 +46,7 @@ function toUse(record: ReturnType<RunningServer['api']['requests']['last']>[numb
 async function applyAll(text: string): Promise<readonly string[]> {
   const { Cluster } = await import('../../src/cli/cluster.ts')
   const warnings: string[] = []
-  for (const object of parseYamlSync(text) as Array<{
+  for (const object of parseYaml(text) as Array<{
     kind: string
     apiVersion: string
     metadata: { namespace?: string }

@@ -50,7 +50,7 @@ export class EmbeddedStage implements Stage {
   async #fill(operator: Operator): Promise<void> {
     const text = readFileSync(join('examples', this.#folder, 'object.yaml'), 'utf8')
     await loadObjects(this.#lab.server, toCrds(operator.resources as readonly CustomResource<object>[]))
-    await loadObjects(this.#lab.server, await parseYaml(text))
+    await loadObjects(this.#lab.server, parseYaml(text))
   }
 
   answer(command: string): Promise<string> {

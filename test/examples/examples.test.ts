@@ -53,8 +53,8 @@ test('06-peering: of two operators one stands back, and goes on when the other i
 })
 
 test('06-peering has the definitions of the package', async () => {
-  const definitions = await parseYaml(readFileSync('peering.yaml', 'utf8'))
-  expect(await parseYaml(read('06-peering', 'object.yaml'))).toEqual(expect.arrayContaining(definitions))
+  const definitions = parseYaml(readFileSync('peering.yaml', 'utf8'))
+  expect(parseYaml(read('06-peering', 'object.yaml'))).toEqual(expect.arrayContaining(definitions))
 })
 
 test('08-raw-events shows what its README shows, and leaves the pods as they are', patience, async () => {

@@ -117,7 +117,7 @@ async function openCluster(): Promise<AsyncDisposable & { variables: Record<stri
   if (isReal)
     return { variables: { KUBECONFIG: inject('realCluster').kubeconfigs.admin }, [Symbol.asyncDispose]: async () => {} }
   const server = await startServer()
-  await loadObjects(server.api, await parseYaml(readFileSync(join('examples', 'crd.yaml'), 'utf8')))
+  await loadObjects(server.api, parseYaml(readFileSync(join('examples', 'crd.yaml'), 'utf8')))
   const file = join(copy('12-embedded'), 'dev.kubeconfig')
   writeFileSync(file, server.kubeconfig)
   return { variables: { KUBECONFIG: file }, [Symbol.asyncDispose]: () => server.stop() }

@@ -88,7 +88,7 @@ export class RealStage implements Stage {
   async close(): Promise<void> {
     for (const run of this.#running) await run.stop()
     const file = join(this.#folder, 'object.yaml')
-    const objects = existsSync(file) ? ((await parseYaml(readFileSync(file, 'utf8'))) as Listed[]) : []
+    const objects = existsSync(file) ? (parseYaml(readFileSync(file, 'utf8')) as Listed[]) : []
     for (const object of objects.toReversed()) await this.#remove(object)
     await this.#removeDefinition('databases.example.com')
     rmSync(this.#folder, { recursive: true })

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { expect } from 'vitest'
-import { parseYamlSync } from '../../src/util/yaml.ts'
+import { parseYaml } from '../../src/util/yaml.ts'
 import { Folder, KopfCommand } from '../cli/run-support.ts'
 import type { Answer, Tree } from './answers.ts'
 import type { Api } from './api.ts'
@@ -52,7 +52,7 @@ export class Deployment {
   private constructor(world: World, folder: Folder, text: string) {
     this.folder = folder
     this.#world = world
-    this.objects = parseYamlSync(text) as Printed[]
+    this.objects = parseYaml(text) as Printed[]
   }
 
   /** Prints and applies; the operator does not run yet. */
@@ -183,7 +183,7 @@ export async function findPort(): Promise<number> {
 
 /** Of the package, with their objects of the name "main" in these namespaces. */
 export async function installPeering(api: Api, namespaces: readonly string[]): Promise<void> {
-  for (const definition of parseYamlSync(readFileSync('peering.yaml', 'utf8'))) {
+  for (const definition of parseYaml(readFileSync('peering.yaml', 'utf8'))) {
     expectStatus(await api.post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition), 201)
   }
   for (const namespace of namespaces) {

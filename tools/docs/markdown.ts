@@ -25,10 +25,6 @@ export function fillMarked(text: string, parts: Readonly<Record<string, string>>
   })
 }
 
-export function mark(name: string, part: string): string {
+function mark(name: string, part: string): string {
   return `<!-- generated: ${name} -->\n\n${part}\n\n<!-- end -->`
-}
-
-export function markersIn(text: string): string[] {
-  return [...text.matchAll(marker)].map((match) => match[1]!)
 }

@@ -79,7 +79,7 @@ async function manifests(command: Command, files: readonly string[], args: Manif
     resources,
     wishes,
   })
-  print(await render(loaded.operator, plan, args))
+  print(render(loaded.operator, plan, args))
   for (const text of remarks) remark(text)
 }
 

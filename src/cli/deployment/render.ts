@@ -1,6 +1,5 @@
 /** The plan as YAML: in the order in which it is read and applied, with a word on what is not plain. */
 import { toCrds } from '../../kube/crd.ts'
-import type { KubeObject } from '../../kube/objects.ts'
 import type { CustomResource } from '../../kube/resources.ts'
 import type { Operator } from '../../operator.ts'
 import { packageVersion } from '../../util/version.ts'
@@ -10,24 +9,19 @@ import type { DraftArguments } from './draft.ts'
 import { type DeploymentPlan, type Documented, labelsOf } from './plan.ts'
 import { writeWorkload } from './workload.ts'
 
-export async function render(operator: Operator, plan: DeploymentPlan, args: DraftArguments): Promise<string> {
+export function render(operator: Operator, plan: DeploymentPlan, args: DraftArguments): string {
   const definitions = args.withCrds ? toCrds(operator.resources as readonly CustomResource<object>[]) : []
   const objects = [
     ...(args.createNamespace ? [writeNamespace(plan)] : []),
     ...writeAccess(plan),
     ...writeWorkload(plan),
   ]
-  const texts = await Promise.all([...definitions.map(formatDefinition), ...objects.map(format)])
+  const texts = [...definitions.map((one) => formatYaml(one)), ...objects.map(format)]
   const heading = `# The operator "${plan.name}", as printed by \`kopf manifests\` ${packageVersion()}.\n`
   return `${heading}${texts.join('---\n')}`.trimEnd()
 }
 
-/** As `kopf crd` prints it. */
-function formatDefinition(definition: KubeObject): Promise<string> {
-  return formatYaml(definition)
-}
-
-function format({ object, remarks = [] }: Documented): Promise<string> {
+function format({ object, remarks = [] }: Documented): string {
   return formatYamlForPeople(object, remarks)
 }
 
