@@ -2,8 +2,8 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config'
 
 /**
  * Two projects run the same conformance suite: `embedded` on the server of this package, `real` on a Kubernetes
- * control plane built by tools/envtest. Everything else needs only Node and is part of `embedded`; but `site`, which looks at
- * the built documentation in a browser.
+ * control plane built by tools/envtest. `package` installs what would be published, for which npm needs its registry, and `site`
+ * looks at the built documentation in a browser. Everything else needs only Node and is part of `embedded`.
  */
 const config: ViteUserConfig = defineConfig({
   resolve: { conditions: ['source'] },
@@ -22,7 +22,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'embedded',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['test/real/**', 'test/site/**'],
+          exclude: ['test/real/**', 'test/site/**', 'test/package/**'],
           env: { KOPF_TEST_CLUSTER: 'embedded' },
           globalSetup: ['test/support/command.setup.ts'],
         },
@@ -41,6 +41,15 @@ const config: ViteUserConfig = defineConfig({
         },
       },
       { extends: true, test: { name: 'site', include: ['test/site/**/*.test.ts'] } },
+      {
+        extends: true,
+        test: {
+          name: 'package',
+          include: ['test/package/**/*.test.ts'],
+          globalSetup: ['test/package/packed.setup.ts'],
+          fileParallelism: false,
+        },
+      },
     ],
   },
 })

@@ -40,6 +40,7 @@ export async function writeJavaScript(folder: string): Promise<readonly string[]
   const { output } = await bundle.generate({
     dir: folder,
     format: 'esm',
+    comments: false,
     chunkFileNames: 'chunks/[name]-[hash].js',
     codeSplitting: {
       includeDependenciesRecursively: false,

@@ -1,0 +1,43 @@
+/** The packages as `npm pack` makes them, and one of them installed in an empty project: once for the whole run. */
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import type { TestProject } from 'vitest/node'
+
+declare module 'vitest' {
+  export interface ProvidedContext {
+    /** The path of the packed kopf. */
+    tarball: string
+    /** The path of the packed create-kopf. */
+    createTarball: string
+    /** A folder with kopf in its `node_modules`, and nothing else of a project. */
+    project: string
+  }
+}
+
+export async function setup(run: TestProject): Promise<() => void> {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'kopf-package-')))
+  const tarball = await pack('.', folder)
+  run.provide('tarball', tarball)
+  run.provide('createTarball', await pack('packages/create-kopf', folder))
+  const project = join(folder, 'project')
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+  await npm(['install', '--silent', tarball], project)
+  run.provide('project', project)
+  return () => rmSync(folder, { recursive: true, force: true })
+}
+
+/** As it would be published: built anew. */
+async function pack(source: string, folder: string): Promise<string> {
+  const { stdout } = await npm(['pack', '--json', '--silent', '--pack-destination', folder], resolve(source))
+  // What is built before may print something.
+  const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('[\n'))) as [{ filename: string }]
+  return join(folder, filename)
+}
+
+function npm(args: readonly string[], cwd: string): Promise<{ stdout: string }> {
+  return promisify(execFile)('npm', [...args, '--no-audit', '--no-fund'], { cwd, maxBuffer: 10_000_000 })
+}
