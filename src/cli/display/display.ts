@@ -73,6 +73,7 @@ export class Display {
     this.fold()
     const { burst, isIdle } = this.account
     if (this.#isCutShort && !isIdle) this.#options.print(drawInterruption(burst, this.#options.palette))
+    this.#isCutShort = false
   }
 
   get #look(): Look {
