@@ -18,9 +18,12 @@ export function realKubectl(program: string, kubeconfig: string): Kubectl {
   }
 }
 
-const paths: Readonly<Record<string, string>> = {
-  evc: '/apis/example.com/v1/namespaces/default/ephemeralvolumeclaims',
-  pvc: '/api/v1/namespaces/default/persistentvolumeclaims',
+const kindsByShortName: Readonly<Record<string, { readonly path: string; readonly title: string }>> = {
+  evc: {
+    path: '/apis/example.com/v1/namespaces/default/ephemeralvolumeclaims',
+    title: 'ephemeralvolumeclaim.example.com',
+  },
+  pvc: { path: '/api/v1/namespaces/default/persistentvolumeclaims', title: 'persistentvolumeclaim' },
 }
 
 export function standInForKubectl(kubeconfig: string): Kubectl {
@@ -38,23 +41,25 @@ export function standInForKubectl(kubeconfig: string): Kubectl {
 
 async function get(api: Api, kinds: readonly string[], [name, , jsonpath]: readonly string[]): Promise<string> {
   if (name !== undefined) {
-    const { body } = await api.get(`${pathOf(kinds[0]!)}/${name}`)
+    const { body } = await api.get(`${findKind(kinds[0]!).path}/${name}`)
     return jsonpath!.slice('jsonpath='.length).replaceAll(/\{\.([^}]*)\}/g, (_, path: string) => look(body, path))
   }
-  const tables = await Promise.all(kinds.map((kind) => listTable(api, pathOf(kind))))
+  const tables = await Promise.all(kinds.map((kind) => listTable(api, findKind(kind).path)))
   const text = tables.filter((table) => table.length > 1).map(formatTable)
   return text.length === 0 ? 'No resources found in default namespace.\n' : text.join('\n')
 }
 
 async function remove(api: Api, kind: string, name: string): Promise<string> {
-  const { status } = await api.delete(`${pathOf(kind)}/${name}`)
+  const { path, title } = findKind(kind)
+  const { status } = await api.delete(`${path}/${name}`)
   if (status !== 200) throw new Error(`Cannot delete ${kind} ${name}: ${status}`)
-  return `ephemeralvolumeclaim.example.com "${name}" deleted from default namespace\n`
+  return `${title} "${name}" deleted from default namespace\n`
 }
 
-function pathOf(kind: string): string {
-  if (paths[kind] === undefined) throw new Error(`The pages have not asked for ${kind} so far: where is it?`)
-  return paths[kind]
+function findKind(shortName: string): { readonly path: string; readonly title: string } {
+  const kind = kindsByShortName[shortName]
+  if (kind === undefined) throw new Error(`The pages have not asked for ${shortName} so far: where is it?`)
+  return kind
 }
 
 function look(body: Body, path: string): string {

@@ -1,6 +1,6 @@
 /** Somebody who follows the pages: a folder with files, `kopf dev` in the first terminal, questions in the second. */
 import { execFile } from 'node:child_process'
-import { readFileSync, symlinkSync } from 'node:fs'
+import { readFileSync, renameSync, symlinkSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, inject, vi } from 'vitest'
@@ -13,6 +13,8 @@ export interface ReaderOptions {
   readonly kubectl: (folder: string) => Kubectl
   /** On a cluster of the reader's own, by its kubeconfig. */
   readonly cluster?: string
+  /** Takes the object out of its file to delete it, as the pages say for those without kubectl. */
+  readonly deletesByFile?: boolean
 }
 
 /** Everything is there within moments; this is for machines that are busy. */
@@ -22,13 +24,17 @@ export class Reader {
   readonly #folder = new Folder()
   readonly #kubectl: Kubectl
   readonly #cluster: string | undefined
+  readonly #deletesByFile: boolean
   #dev: KopfCommand | undefined
   /** How much of its streams was read already. */
   #seen = { stdout: 0, stderr: 0 }
+  /** What is seen in addition, in the next look. */
+  #added: readonly string[] = []
 
-  constructor({ kubectl, cluster }: ReaderOptions) {
+  constructor({ kubectl, cluster, deletesByFile = false }: ReaderOptions) {
     this.#kubectl = kubectl(this.#folder.path)
     this.#cluster = cluster
+    this.#deletesByFile = deletesByFile
     this.#install()
   }
 
@@ -58,8 +64,10 @@ export class Reader {
     }
   }
 
+  /** As most editors do it: a new file in the place of the old one. */
   save(file: string, text: string): void {
-    this.#folder.write({ [file]: text })
+    this.#folder.write({ [`tmp/${file}`]: text })
+    renameSync(join(this.#folder.temporary, file), join(this.#folder.path, file))
   }
 
   read(file: string): string {
@@ -104,7 +112,7 @@ export class Reader {
   async see(printed: readonly string[]): Promise<void> {
     const isLog = (line: string) => line.startsWith('[')
     const streams = {
-      stdout: printed.filter((line) => !isLog(line)),
+      stdout: [...this.#added, ...printed.filter((line) => !isLog(line))],
       // What is left out of the one stream is left out of the other, too.
       stderr: printed.filter((line) => isLog(line) || line === '…'),
     }
@@ -117,6 +125,7 @@ export class Reader {
       return isAsPrinted(streams.stdout, stdout) && isAsPrinted(streams.stderr, stderr)
     }
     await vi.waitUntil(areAsPrinted, patience).catch(() => expect(unread()).toEqual(streams))
+    this.#added = []
     this.#seen = { stdout: this.#dev!.stdout.length, stderr: this.#dev!.stderr.length }
   }
 
@@ -127,6 +136,10 @@ export class Reader {
 
   async #ask({ command, answer }: Extract<Step, { type: 'ask' }>): Promise<void> {
     const words = wordsOf(command)
+    if (this.#deletesByFile && command.startsWith('kubectl delete evc ')) {
+      this.#takeOut(words[3]!)
+      return
+    }
     let said: string[] = []
     const isAnswered = async () => {
       said = linesOf(await this.#answer(words).catch(String))
@@ -136,6 +149,14 @@ export class Reader {
     const isHarmless = words[1] !== 'delete' && words[0] !== 'node'
     const isAsExpected = await (isHarmless ? vi.waitUntil(isAnswered, patience).catch(() => false) : isAnswered())
     expect(isAsExpected ? answer : said).toEqual(answer)
+  }
+
+  #takeOut(name: string): void {
+    this.save('evc.yaml', this.read('evc.yaml').replaceAll(/^(?=.)/gm, '#'))
+    this.#added = [
+      `kopf dev: deleted ephemeralvolumeclaims.example.com/${name}`,
+      'kopf dev: evc.yaml changed, applied in 20 ms',
+    ]
   }
 
   async #answer([program, ...args]: readonly string[]): Promise<string> {
