@@ -4,7 +4,7 @@
  * A block that imports something is a program as it stands. One that imports nothing is the middle of an operator: what it
  * uses of `kopf`, and the operator itself, is put before it. In decisions, such blocks are prose. One that begins with the
  * name of a file, such as `// heavy.ts`, is that file, for others to refer to. Those of the walk-through are parts of files in
- * docs/tutorial/code, which are compiled with the examples, and run by test/tutorial.
+ * examples/tutorial, which are compiled with the examples, and run by test/tutorial.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'

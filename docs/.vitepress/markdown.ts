@@ -38,7 +38,10 @@ export function showExampleFiles(md: Markdown): void {
   md.core.ruler.before('normalize', 'kopf-examples', (state) => {
     const folder = /^(examples\/[^/]+)\/README\.md$/.exec(fileOf(state.env))?.[1]
     if (folder === undefined) return
-    const names = readdirSync(join(root, folder)).filter((name) => extensionOf(name) in languages)
+    const names = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => extensionOf(name) in languages)
+      .map((name) => name.replaceAll('\\', '/'))
+      .sort()
     const files = names.map((name) => {
       const text = readFileSync(join(root, folder, name), 'utf8').trimEnd()
       return `## ${name}\n\n\`\`\`${languages[extensionOf(name)]}\n${text}\n\`\`\`\n`

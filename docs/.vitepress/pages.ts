@@ -69,6 +69,6 @@ export function resolveLink(file: string, link: string): string | undefined {
   const target = posix.join(posix.dirname(file), decodeURI(path)).replace(/\/$/, '')
   const page = pageOf(target) ?? pageOf(`${target}/README.md`)
   if (page !== undefined) return `/${page}${anchor === undefined ? '' : `#${anchor}`}`
-  const [, example, name] = /^examples\/([^/]+)\/([^/]+)$/.exec(target) ?? []
+  const [, example, name] = /^examples\/([^/]+)\/(.+)$/.exec(target) ?? []
   return example === undefined ? undefined : `/examples/${example}.md#${toAnchor(name!)}`
 }

@@ -3,6 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 const folder = join('docs', 'tutorial')
+/** With a folder for each page that has code: `2-creation` for creation.md. */
+const steps = join('examples', 'tutorial')
 
 /** In the order of reading. */
 export const pageNames: readonly string[] = [
@@ -57,9 +59,9 @@ export function readPage(name: string): Page {
 }
 
 function filesOf(name: string): Record<string, string> {
-  const step = readdirSync(join(folder, 'code')).find((one) => one.endsWith(`-${name}`))
+  const step = readdirSync(steps).find((one) => one.endsWith(`-${name}`))
   if (step === undefined) return {}
-  const path = join(folder, 'code', step)
+  const path = join(steps, step)
   return Object.fromEntries(readdirSync(path).map((file) => [file, readFileSync(join(path, file), 'utf8')]))
 }
 
