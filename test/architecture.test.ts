@@ -209,6 +209,12 @@ test.each([
     ['cli/main.ts', 'cli/terminal.ts', 'cli/commands/run.ts', 'cli/commands/server.ts', 'util/log.ts'],
   ],
   ['calling functions of the user', /\bhandler\.fn\b.*\)\(/, ['core/handling/invoke.ts']],
+  // Comments and messages that tell users of it are not meant: there, another file is named.
+  [
+    'addresses of our own files',
+    /(new URL\((?!'\.\/heavy)[^)]*|createRequire\(|fileURLToPath\()import\.meta\.url/,
+    ['util/package-files.ts'],
+  ],
   ['threads', /\bnew Worker\(/, ['features/workers/worker-thread.ts']],
   [
     'connections to others',
