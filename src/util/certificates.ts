@@ -33,10 +33,14 @@ const yearMs = 365 * 24 * 3_600_000
 
 type Encoder = typeof import('@peculiar/x509')
 
+let encoder: Encoder | undefined
+
 /** The encoder's dependency container does not load without the metadata API, and must find it in place. */
 async function loadEncoder(): Promise<Encoder> {
+  if (encoder !== undefined) return encoder
   await import('reflect-metadata')
-  return import('@peculiar/x509')
+  encoder = await import('@peculiar/x509')
+  return encoder
 }
 
 export class CertificateAuthority {
