@@ -65,6 +65,8 @@ describe('bash', () => {
       [['kopf', 'run', 'op'], ['operator.ts']],
       [['kopf', 'run', 'with'], ['with space.ts']],
       [['kopf', 'dev', 'operator.ts', '--apply', 'ob'], ['objects.yaml']],
+      [['kopf', 'manifests', 'operator.ts', '--inst'], ['--install-namespace']],
+      [['kopf', 'manifests', 'operator.ts', '--crd', 'ob'], ['objects.yaml']],
       [['kopf', 'explain', 'kopfexamples', 'a', '--out'], ['--output']],
       [['kopf', 'explain', 'kopfexamples', 'a', '-o', 'j'], ['json']],
       [

@@ -114,6 +114,23 @@ describe('a slip of the pen', () => {
       ['server', '--controllers', 'pods,deploymnts'],
       'error: option \'--controllers <names>\' argument \'pods,deploymnts\' is invalid. Cannot start the controller "deploymnts": there is none of that name; there are "all" of them, cronjobs, daemonsets, deployments, jobs, persistentvolumeclaims, pods, replicasets, serviceaccounts, services, statefulsets, and with a minus before its name one is left out.\n(see --help)\n',
     ],
+    [['manifests'], 'error: name the file of an operator\n(see --help)\n'],
+    [
+      ['manifests', 'a.ts', '--replicas', 'two'],
+      "error: option '--replicas <number>' argument 'two' is invalid. Expected a number from 1 to 9999.\n(see --help)\n",
+    ],
+    [
+      ['manifests', 'a.ts', '--grant', 'configmaps'],
+      "error: option '--grant <rule>' argument 'configmaps' is invalid: expected verbs, a resource, and perhaps names, such as \"get,list configmaps\".\n(see --help)\n",
+    ],
+    [
+      ['manifests', 'a.ts', '--grant', 'get,wacth configmaps'],
+      "error: option '--grant <rule>' argument 'get,wacth configmaps' is invalid: \"wacth\" is no verb; there are get, list, watch, create, update, patch, delete, deletecollection, *.\n(see --help)\n",
+    ],
+    [
+      ['manifests', 'a.ts', '--grant', 'create secrets mine'],
+      "error: option '--grant <rule>' argument 'create secrets mine' is invalid: Kubernetes cannot restrict \"create\" to names; grant it by a rule of its own.\n(see --help)\n",
+    ],
     [['release', 'pods'], 'error: nothing to release. Name an object, or all of them with --all.\n(see --help)\n'],
     [['release', 'pods', 'a', '--all'], "error: a name and option '--all' cannot be used together.\n(see --help)\n"],
     [

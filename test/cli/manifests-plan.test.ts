@@ -208,6 +208,21 @@ describe('least privilege', () => {
     )
   })
 
+  test('is explained rule by rule, as people read it', async () => {
+    const kopf = operatorOf((one) => one.on.create(Widget, nothing))
+    const { plan: planned } = await plan(kopf)
+    expect(await render(kopf, planned, { installNamespace: 'ops' })).toContain(`rules:
+# Handled: seen, and patched.
+- apiGroups: [example.com]
+  resources: [widgets]
+  verbs: [get, list, watch, patch]
+# What handlers write into the status.
+- apiGroups: [example.com]
+  resources: [widgets/status]
+  verbs: [patch]
+`)
+  })
+
   test('has what is granted besides, where it belongs', async () => {
     const kopf = operatorOf((one) => one.on.event('pods', nothing))
     const grant = ['get nodes', 'patch deployments.apps/scale', 'get,update secrets a,b', '* gadgets']

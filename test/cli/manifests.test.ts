@@ -4,9 +4,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { parseYaml } from '../../src/util/yaml.ts'
 import { Api } from '../support/api.ts'
 import {
+  createPeering,
   Deployment,
   findPort,
-  installPeering,
+  installPeerings,
   operatorOfAllKinds,
   Scene,
   type Use,
@@ -71,7 +72,8 @@ describe('an operator with exactly these rights', { timeout: 120_000 }, () => {
     const group = 'all.example.com'
     const port = await findPort()
     await createNamespaces('ops', 'team-a', 'team-b')
-    await installPeering(api, ['team-a', 'team-b'])
+    await installPeerings(api)
+    await createPeering(api, 'main', ['team-a', 'team-b'])
     const args = ['-n', 'team-a', '-n', 'team-b', '--install-namespace', 'ops', '--grant', 'create secrets']
     const deployed = await Deployment.install(world, operatorOfAllKinds(group, port), args)
     await deployed.rerouteService(port)

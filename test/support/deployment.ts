@@ -47,7 +47,7 @@ export class Deployment {
   readonly folder: Folder = new Folder()
   readonly objects: readonly Printed[]
   readonly #world: World
-  #command: KopfCommand | undefined
+  readonly #replicas: KopfCommand[] = []
 
   private constructor(world: World, folder: Folder, text: string) {
     this.folder = folder
@@ -84,14 +84,14 @@ export class Deployment {
   }
 
   /** With the arguments of the container, but on a port that is free, and with a way to the cluster. */
-  async run(): Promise<KopfCommand> {
+  async run(identity: string = 'pod-1'): Promise<KopfCommand> {
     const { name, namespace } = this.one('ServiceAccount').metadata
     this.folder.write({ 'operator.kubeconfig': await this.#createKubeconfig(namespace!, name) })
     const pod = (this.one('Deployment')['spec'] as { template: { spec: { containers: Array<{ args: string[] }> } } })
       .template
     const own = ['--liveness=http://127.0.0.1:0/healthz', '--kubeconfig=operator.kubeconfig']
-    const command = new KopfCommand(this.folder, [...pod.spec.containers[0]!.args, ...own], { POD_ID: 'pod-1' })
-    this.#command = command
+    const command = new KopfCommand(this.folder, [...pod.spec.containers[0]!.args, ...own], { POD_ID: identity })
+    this.#replicas.push(command)
     return command
   }
 
@@ -111,7 +111,7 @@ export class Deployment {
   }
 
   get log(): string {
-    return this.#command?.stderr ?? ''
+    return this.#replicas.map(({ stderr }) => stderr).join('')
   }
 
   /** What the operator was refused. */
@@ -181,16 +181,21 @@ export async function findPort(): Promise<number> {
   return port
 }
 
-/** Of the package, with their objects of the name "main" in these namespaces. */
-export async function installPeering(api: Api, namespaces: readonly string[]): Promise<void> {
+/** Of the package. */
+export async function installPeerings(api: Api): Promise<void> {
   for (const definition of parseYaml(readFileSync('peering.yaml', 'utf8'))) {
     expectStatus(await api.post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition), 201)
   }
-  for (const namespace of namespaces) {
-    const path = `/apis/kopf.dev/v1/namespaces/${namespace}/kopfpeerings`
-    const peering = { apiVersion: 'kopf.dev/v1', kind: 'KopfPeering', metadata: { name: 'main' } }
-    await eventually(async () => expectStatus(await api.post(path, peering), 201, 409))
-  }
+}
+
+/** That of the whole cluster without namespaces. */
+export async function createPeering(api: Api, name: string, namespaces?: readonly string[]): Promise<void> {
+  const kind = namespaces === undefined ? 'ClusterKopfPeering' : 'KopfPeering'
+  const peering = { apiVersion: 'kopf.dev/v1', kind, metadata: { name } }
+  const places = namespaces?.map((one) => `namespaces/${one}/kopfpeerings`) ?? ['clusterkopfpeerings']
+  // Definitions are in effect a moment later.
+  for (const place of places)
+    await eventually(async () => expectStatus(await api.post(`/apis/kopf.dev/v1/${place}`, peering), 201))
 }
 
 /** Every kind of handler, and all else that takes a right. */
@@ -278,7 +283,7 @@ export class Scene {
     return `/apis/${this.#group}/${version}/namespaces/${this.#namespace}/${rest}`
   }
 
-  make(kind: string, name: string, spec: Tree, version: string = 'v1'): Promise<Answer> {
+  #make(kind: string, name: string, spec: Tree, version: string = 'v1'): Promise<Answer> {
     const plural = `${kind.toLowerCase()}s`
     const body = { apiVersion: `${this.#group}/${version}`, kind, metadata: { name }, spec }
     return this.#api.post(this.custom(plural, version), body)
@@ -303,7 +308,7 @@ export class Scene {
       })
       expect(text).toContain('not of this size')
     })
-    expectStatus(await this.make('Widget', 'first', { size: 'small' }), 201)
+    expectStatus(await this.#make('Widget', 'first', { size: 'small' }), 201)
     await eventually(async () => {
       const { status, metadata } = await look(this.custom('widgets/first'))
       expect(status).toMatchObject({ ticked: true })
@@ -321,13 +326,13 @@ export class Scene {
     })
     expectStatus(await this.#api.delete(this.custom('widgets/first')), 200)
     await eventually(() => gone(this.custom('widgets/first')))
-    const gadget = expectStatus(await this.make('Gadget', 'first', { parts: ['a', 'b'] }), 201)
+    const gadget = expectStatus(await this.#make('Gadget', 'first', { parts: ['a', 'b'] }), 201)
     expect(gadget.metadata.labels).toEqual({ marked: 'yes' })
     await eventually(() => look(`${core}/configmaps/first-b`))
     expectStatus(await this.#api.mergePatch(this.custom('gadgets/first'), { spec: { parts: ['a'] } }), 200)
     await eventually(() => gone(`${core}/configmaps/first-b`))
     await look(`${core}/configmaps/first-a`)
-    expectStatus(await this.make('Gizmo', 'first', {}), 201)
+    expectStatus(await this.#make('Gizmo', 'first', {}), 201)
     await eventually(async () =>
       expect((await look(this.custom('gizmos/first', 'v2'))).spec).toEqual({ converted: true }),
     )

@@ -4,7 +4,6 @@ import { KopfError } from '../../errors.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { formatResource, selectResources, toSelector } from '../../kube/selectors.ts'
 import type { Grant } from '../../operator.ts'
-import { suggestName } from '../../util/suggestions.ts'
 
 /** As it was written: verbs, a resource, and perhaps names of objects. */
 interface Wish {
@@ -30,13 +29,7 @@ export function readWishes(command: Command, texts: readonly string[] = []): Wis
     }
     const wanted = given.split(',')
     const wrong = wanted.find((verb) => !verbs.includes(verb))
-    if (wrong !== undefined) {
-      const meant = suggestName(wrong, verbs)
-      return refuse(
-        text,
-        `"${wrong}" is no verb; ${meant === undefined ? `there are ${verbs.join(', ')}` : `did you mean ${meant}?`}`,
-      )
-    }
+    if (wrong !== undefined) return refuse(text, `"${wrong}" is no verb; there are ${verbs.join(', ')}`)
     if (names !== undefined && wanted.includes('create')) {
       return refuse(text, 'Kubernetes cannot restrict "create" to names; grant it by a rule of its own')
     }

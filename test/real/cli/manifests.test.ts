@@ -12,9 +12,10 @@ import { type AuditEntry, AuditLog } from '../../../tools/kopf/audit-log.ts'
 import { type Folder, stopCommands } from '../../cli/run-support.ts'
 import { Api } from '../../support/api.ts'
 import {
+  createPeering,
   Deployment,
   findPort,
-  installPeering,
+  installPeerings,
   operatorOfAllKinds,
   Scene,
   type Use,
@@ -41,6 +42,7 @@ beforeAll(async () => {
     return entries.filter((entry) => entry.user === user).map(toUse)
   }
   world = { api, url, caPem, usesOf, apply }
+  await installPeerings(api)
 })
 afterEach(stopCommands)
 afterAll(async () => {
@@ -76,7 +78,7 @@ describe('an operator with exactly these rights', { timeout: 120_000 }, () => {
     const group = 'named.example.com'
     const port = await findPort()
     await createNamespaces('ops', 'team-a', 'team-b')
-    await installPeering(api, ['team-a', 'team-b'])
+    await createPeering(api, 'main', ['team-a', 'team-b'])
     const args = ['-n', 'team-a', '-n', 'team-b', '--install-namespace', 'ops', '--grant', 'create secrets']
     const deployed = await Deployment.install(world, operatorOfAllKinds(group, port), args)
     await deployed.rerouteService(port)
@@ -96,6 +98,7 @@ describe('an operator with exactly these rights', { timeout: 120_000 }, () => {
     const group = 'whole.example.com'
     const port = await findPort()
     await createNamespaces('operators', 'anywhere')
+    await createPeering(api, 'main')
     const args = ['-A', '--name', 'whole', '--install-namespace', 'operators', '--grant', 'create secrets']
     const deployed = await Deployment.install(world, operatorOfAllKinds(group, port), args)
     await deployed.rerouteService(port)
@@ -107,23 +110,48 @@ describe('an operator with exactly these rights', { timeout: 120_000 }, () => {
     expect(await running.exit).toBe(0)
     expect(deployed.refused).toEqual([])
     expect(deployed.log).not.toMatch(/not allowed|[Ff]orbidden/)
-    // There is no peering of the whole cluster here to agree by.
-    const unsigned = ['patch clusterkopfpeerings']
-    const expected = [...unusedInCalmTimes({ served: [undefined], home: 'operators' }), ...unsigned]
-    expect(deployed.unused).toEqual(expected.toSorted())
+    expect(deployed.unused).toEqual(unusedInCalmTimes({ served: [undefined], home: 'operators' }))
     deployed.folder.remove()
   })
 })
 
 const maker = `import { defineResource, Operator } from 'kopf'
 const Maker = defineResource({ group: 'maker.example.com', version: 'v1', kind: 'Maker' })
-const kopf = new Operator({ name: 'maker' })
-kopf.reconcile(Maker, { owns: ['configmaps'] }, ({ name, logger }) => {
-  logger.info('called')
+const kopf = new Operator({ name: 'maker', settings: { election: { enabled: true, retryPeriod: '300ms' } } })
+kopf.reconcile(Maker, { owns: ['configmaps'] }, ({ name }) => {
   return { children: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }] }
 })
 export default kopf
 `
+
+async function make(namespace: string, name: string): Promise<void> {
+  const path = `/apis/maker.example.com/v1/namespaces/${namespace}/makers`
+  const body = { apiVersion: 'maker.example.com/v1', kind: 'Maker', metadata: { name } }
+  await eventually(async () => expectStatus(await api.post(path, body), 201))
+}
+
+const untilMade = (namespace: string, name: string) =>
+  eventually(async () => expectStatus(await api.get(`/api/v1/namespaces/${namespace}/configmaps/${name}`), 200))
+
+test('a replica that stands by takes over with the same rights', { timeout: 120_000 }, async () => {
+  await createNamespaces('replicas')
+  const deployed = await Deployment.install(world, maker, ['-n', 'replicas', '--install-namespace', 'replicas'])
+  const first = await deployed.run('pod-1')
+  await make('replicas', 'first')
+  await untilMade('replicas', 'first')
+  const second = await deployed.run('pod-2')
+  await second.until(/Standing by/)
+  first.send('SIGTERM')
+  expect(await first.exit).toBe(0)
+  await second.until(/This replica is the leader now/)
+  await make('replicas', 'second')
+  await untilMade('replicas', 'second')
+  second.send('SIGTERM')
+  expect(await second.exit).toBe(0)
+  expect(deployed.refused).toEqual([])
+  expect(deployed.log).not.toMatch(/not allowed|[Ff]orbidden/)
+  deployed.folder.remove()
+})
 
 test('rights that no request is named after are needed all the same', { timeout: 120_000 }, async () => {
   await createNamespaces('makers')
@@ -143,15 +171,8 @@ test('rights that no request is named after are needed all the same', { timeout:
       rule.resources.includes(resource) ? { ...rule, verbs: rule.verbs.filter((one) => one !== verb) } : rule,
     )
   const running = await deployed.run()
-  const make = (name: string) =>
-    api.post('/apis/maker.example.com/v1/namespaces/makers/makers', {
-      apiVersion: 'maker.example.com/v1',
-      kind: 'Maker',
-      metadata: { name },
-    })
-  const configMap = (name: string) => api.get(`/api/v1/namespaces/makers/configmaps/${name}`)
-  await eventually(async () => expectStatus(await make('first'), 201, 409))
-  await eventually(async () => expectStatus(await configMap('first'), 200))
+  await make('makers', 'first')
+  await untilMade('makers', 'first')
   for (const [resource, verb, refusal] of [
     ['configmaps', 'create', /cannot create resource/],
     ['makers/finalizers', 'update', /cannot set blockOwnerDeletion/],
@@ -162,7 +183,7 @@ test('rights that no request is named after are needed all the same', { timeout:
     let count = 0
     await eventually(async () => {
       count += 1
-      expectStatus(await make(`${verb}-${count}`), 201)
+      await make('makers', `${verb}-${count}`)
       expect(deployed.log).toMatch(refusal)
     })
   }
