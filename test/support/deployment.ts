@@ -44,7 +44,7 @@ interface Rule {
 }
 
 export class Deployment {
-  readonly folder: Folder = new Folder()
+  readonly folder: Folder
   readonly objects: readonly Printed[]
   readonly #world: World
   readonly #replicas: KopfCommand[] = []

@@ -20,8 +20,8 @@ export function addManifestsCommand(program: Command): void {
     .summary('print all that an operator needs in a cluster')
     .description(
       'Prints a Deployment with its ServiceAccount, the roles that the handlers of these files need and no more, and what else ' +
-        'it takes, as YAML for `kubectl apply -f -`. The operator is loaded, and not started. What it is run with is what ' +
-        '`kopf run` has the same options for.',
+        'it takes, as YAML for `kubectl apply -f -`. The operator is loaded, and not started. Options that `kopf run` has, ' +
+        'too, mean the same and are passed on to it.',
     )
     .argument('[files...]', 'TypeScript or JavaScript; their default export is an operator')
     .optionsGroup('Operator:')
@@ -30,7 +30,7 @@ export function addManifestsCommand(program: Command): void {
   addPrecedenceOptions(command)
     .optionsGroup('Deployment:')
     .option('--name <name>', 'of the Deployment and all else (default: that of the operator, or of the folder)')
-    .option('--image <image>', 'the image to run (default: the name, which is hardly ever right)')
+    .option('--image <image>', 'the image to run (default: the name and :latest, which is hardly ever right)')
     .option('--install-namespace <name>', 'where the operator itself runs', 'default')
     .option('--create-namespace', 'print that namespace, too, for restricted pods')
     .option(
