@@ -1,10 +1,8 @@
 /** Numbers, durations and long texts as people read them. Pure. */
 
-const numbers = new Intl.NumberFormat('en-US')
-
-/** With commas between the thousands: `1,204`. */
+/** With commas between the thousands: `1,204`. By hand: the platform's formats take ten megabytes into memory. */
 export function toNumber(count: number): string {
-  return numbers.format(count)
+  return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 }
 
 /** `1 object`, `1,204 objects` */
