@@ -2,16 +2,13 @@
  * Every example is run as its README says, and shows what its README shows: on the embedded server in this process, and on the
  * real control plane with the programs that people use.
  */
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { parseYaml } from '../../src/util/yaml.ts'
 import { findFreePorts } from '../../tools/envtest/ports.ts'
-import { readReadme } from './readme.ts'
-import { follow, Story } from './story.ts'
+import { follow, Story, useStories } from './story.ts'
+
+useStories()
 
 const example = '/apis/kopf.dev/v1/namespaces/default/kopfexamples/kopf-example-1'
-const read = (...path: string[]) => readFileSync(join('examples', ...path), 'utf8')
 
 /** Those of which the README is all there is to be looked at. */
 const plain = [
@@ -50,11 +47,6 @@ test('06-peering: of two operators one stands back, and goes on when the other i
   await story.follow(developed, 2)
   await story.follow(deployed, 1)
   story.end()
-})
-
-test('06-peering has the definitions of the package', async () => {
-  const definitions = parseYaml(readFileSync('peering.yaml', 'utf8'))
-  expect(parseYaml(read('06-peering', 'object.yaml'))).toEqual(expect.arrayContaining(definitions))
 })
 
 test('08-raw-events shows what its README shows, and leaves the pods as they are', patience, async () => {
@@ -123,17 +115,4 @@ test('24-health: whoever looks is told how it is', patience, async () => {
   const story = await Story.open('24-health', { '8080': String(port) })
   await story.follow(await story.run())
   story.end()
-})
-
-test('each example is short, has its objects, and says how to run it on either cluster, what to see, and where to read on', () => {
-  const folders = readdirSync('examples').filter((name) => /^\d/.test(name) && name !== '00-embedded-server')
-  for (const folder of folders) {
-    for (const file of readdirSync(join('examples', folder)).filter((name) => name.endsWith('.ts'))) {
-      expect(read(folder, file).split('\n').length, `${folder}/${file}`).toBeLessThanOrEqual(50)
-    }
-    expect(
-      readReadme(folder).shell.some((line) => line.startsWith('kubectl apply -f')),
-      folder,
-    ).toBe(true)
-  }
 })

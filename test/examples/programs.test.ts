@@ -15,7 +15,9 @@ import { Kubectl } from './kubectl.ts'
 import { type Block, readReadme } from './readme.ts'
 import { isAnswerShown, Terminal } from './shown.ts'
 import { isReal } from './stage.ts'
-import { Story } from './story.ts'
+import { Story, useStories } from './story.ts'
+
+useStories()
 
 const copies: string[] = []
 

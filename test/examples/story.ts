@@ -6,10 +6,15 @@ import { isReal, openStage, type Run, type Stage } from './stage.ts'
 
 const open = new Set<Story>()
 
-afterEach(async () => {
-  for (const story of open) await story.stage.close()
-  open.clear()
-})
+/** At the top of a test file: what was opened by a test is closed after it. */
+export function useStories(): void {
+  afterEach(async () => {
+    for (const story of open) {
+      open.delete(story)
+      await story.stage.close()
+    }
+  })
+}
 
 export class Story {
   readonly stage: Stage

@@ -1,0 +1,74 @@
+/** What the folders of examples have in common. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { parseYaml } from '../../src/util/yaml.ts'
+import { readReadme } from './readme.ts'
+
+const read = (...path: string[]) => readFileSync(join('examples', ...path), 'utf8')
+const folders = readdirSync('examples').filter((name) => /^\d/.test(name))
+const operators = folders.filter((folder) => existsSync(join('examples', folder, 'operator.ts')))
+
+test('every example is short', () => {
+  const sources = folders.flatMap((folder) => {
+    const files = readdirSync(join('examples', folder)).filter((name) => name.endsWith('.ts'))
+    return files.map((file) => [`${folder}/${file}`, read(folder, file).trimEnd().split('\n').length] as const)
+  })
+  expect(sources.filter(([, lines]) => lines >= 50)).toEqual([])
+})
+
+test('every example is run by a test, here or there', () => {
+  const tests = ['examples', 'programs'].map((name) =>
+    readFileSync(join('test', 'examples', `${name}.test.ts`), 'utf8'),
+  )
+  const isRun = (folder: string) => tests.some((text) => text.includes(`'${folder}'`))
+  expect(folders.filter((folder) => !isRun(folder))).toEqual([])
+})
+
+test('every README says how to run it without a cluster and on one, what to see, what to try, and where to read on', () => {
+  expect(operators).toHaveLength(folders.length - 1)
+  for (const folder of operators) {
+    const { shell, seen } = readReadme(folder)
+    expect(seen.length, folder).toBeGreaterThan(0)
+    expect(
+      shell.some((line) => /kopf run .*--embedded|kopf server/.test(line)),
+      folder,
+    ).toBe(true)
+    expect(
+      shell.some((line) => line.includes('kubectl apply -f')),
+      folder,
+    ).toBe(true)
+    expect(read(folder, 'README.md'), folder).toMatch(/## What you will see\n.+## What to try\n.+## Read on\n/s)
+  }
+})
+
+test('every link leads somewhere', () => {
+  for (const folder of ['.', ...folders]) {
+    const links = [...read(folder, 'README.md').matchAll(/\]\(([^):]+)\)/g)].map(([, link]) => link!)
+    expect(links.length, folder).toBeGreaterThan(0)
+    expect(links.filter((link) => !existsSync(join('examples', folder, link)))).toEqual([])
+  }
+})
+
+test('the overview has all of them, in their order', () => {
+  const rows = [...read('README.md').matchAll(/^\| \[(\d[^\]]+)\]\(([^)]+)\)/gm)]
+  expect(rows.map(([, name]) => name)).toEqual(folders)
+  expect(rows.map(([, , link]) => link)).toEqual(folders)
+})
+
+test('a definition is the same wherever it stands', async () => {
+  const shared = parseYaml(read('crd.yaml'))
+  const peerings = parseYaml(readFileSync('peering.yaml', 'utf8'))
+  const names = [...shared, ...peerings].map(nameOf)
+  for (const folder of operators.filter((one) => existsSync(join('examples', one, 'object.yaml')))) {
+    const definitions = (parseYaml(read(folder, 'object.yaml'))).filter((object) =>
+      names.includes(nameOf(object)),
+    )
+    expect([...shared, ...peerings], folder).toEqual(expect.arrayContaining(definitions))
+  }
+})
+
+function nameOf(object: unknown): string {
+  const { kind, metadata } = object as { kind: string; metadata: { name: string } }
+  return `${kind} ${metadata.name}`
+}
