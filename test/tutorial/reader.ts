@@ -18,7 +18,7 @@ export interface ReaderOptions {
 }
 
 /** Everything is there within moments; this is for machines that are busy. */
-const patience = { timeout: 20_000, interval: 20 }
+const patience = { timeout: 30_000, interval: 20 }
 
 export class Reader {
   readonly #folder = new Folder()
