@@ -69,5 +69,16 @@ export function writerOf(runtime: Runtime, memory: Memory, logger: Logger): Writ
     logger,
     signal: runtime.writing,
     onAnswer: (body) => takeAnswer(runtime, memory, body),
+    onDropped: (field) => warnOfDropped(runtime, memory, field),
   }
+}
+
+/** Results are the usual victims: nothing else tells their authors why they do not see them. */
+function warnOfDropped({ warnOnce }: Runtime, { served }: Memory, field: string): void {
+  warnOnce(
+    served.resource,
+    'dropped',
+    `What handlers write to the status does not all stay there: "${field}" is dropped, as the schema does not have it; ` +
+      'let the schema preserve unknown fields in the status, name the field in it, or return nothing from the handler',
+  )
 }

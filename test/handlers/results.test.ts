@@ -1,5 +1,6 @@
 import { type Args, Operator, TemporaryError } from 'kopf'
-import { describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
+import { crdsPath } from '../support/crds.ts'
 import { settle, untilHandled, useCleanLab } from '../support/handled.ts'
 
 const lab = useCleanLab()
@@ -98,4 +99,43 @@ test('a patch and edits together are one request for the status and one for the 
   expect(wire.writes('edited')[1]!.body).toContainEqual(
     expect.objectContaining({ op: 'test', path: '/metadata/resourceVersion' }),
   )
+})
+
+describe('what the schema does not have', () => {
+  const kind = `Strict${lab.group.slice(1, 9)}`
+  const plural = `${kind.toLowerCase()}s`
+  const phase = { type: 'object', properties: { phase: { type: 'string' } } }
+  const schema = { type: 'object', properties: { spec: { type: 'object' }, status: phase } }
+  afterAll(() => lab.call('DELETE', `${crdsPath}/${plural}.${lab.group}`))
+
+  test('is told of once, with the field and what to do', async () => {
+    await lab.install({ kind, plural, schema, subresources: { status: {} } })
+    const kopf = new Operator()
+    kopf.on.create([lab.group, 'v1', plural], { id: 'fn' }, ({ patch }) => {
+      patch.status['phase'] = 'Ready'
+      return { message: 'lost' }
+    })
+    await lab.start(kopf)
+    const path = lab.path('', plural)
+    for (const name of ['one', 'two']) {
+      await lab.call('POST', path, { apiVersion: `${lab.group}/v1`, kind, metadata: { name } })
+      await lab.until(async () => (await lab.call('GET', `${path}/${name}`)).body.status?.['phase'] === 'Ready')
+    }
+    await settle(lab)
+    const told = lab.logs.filter((line) => line.includes('does not all stay there'))
+    expect(told).toEqual([expect.stringMatching(/"status\.fn" is dropped.*preserve unknown fields.*strict/s)])
+  })
+
+  test('is not told of what stays, nor of what was taken away', async () => {
+    const kopf = new Operator()
+    kopf.on.create(lab.widgets, { id: 'fn' }, ({ patch }) => {
+      patch.status['gone'] = null
+      patch.status['tree'] = { gone: null, kept: { list: [], text: '', zero: 0 } }
+      return {}
+    })
+    await lab.start(kopf)
+    await lab.create('one', { spec: {} })
+    await untilHandled(lab, 'one')
+    expect(lab.logs.filter((line) => line.includes('does not all stay there'))).toEqual([])
+  })
 })

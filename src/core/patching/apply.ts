@@ -5,8 +5,9 @@
 import { isConflict, isNotFound, isUnprocessable } from '../../client/api-error.ts'
 import type { Session } from '../../client/calls.ts'
 import { objectPath } from '../../client/requests.ts'
-import type { KubeObject } from '../../kube/objects.ts'
+import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
+import { isPlainObject, type Json } from '../../util/json.ts'
 import type { Logger } from '../../util/log.ts'
 import { type PlannedPatch, planObjectPatch, planStatusPatch, type Wish } from './compose.ts'
 
@@ -17,6 +18,8 @@ export interface Writer {
   readonly signal: AbortSignal
   /** Told of every answer, before the next request is sent: its echo may be on its way already. */
   readonly onAnswer: (body: KubeObject) => void
+  /** Told of a field of the status that was written and is not there: the schema has no place for it. */
+  readonly onDropped: (field: string) => void
 }
 
 /** The object after the writes, or undefined when it is gone (or replaced by a successor of the same name). */
@@ -35,7 +38,31 @@ export async function applyWish(writer: Writer, body: KubeObject, wish: Wish): P
   if (hasStatusEndpoint) {
     current = await settle(writer, current, 'status', (base) => planStatusPatch(base, wish))
   }
-  return settle(writer, current, undefined, (base) => planObjectPatch(base, wish, hasStatusEndpoint))
+  const written = await settle(writer, current, undefined, (base) => planObjectPatch(base, wish, hasStatusEndpoint))
+  if (written.requests > 0 && written.body !== undefined) tellDropped(writer, wish, written.body)
+  return written
+}
+
+/** The server says nothing of it. One field is enough: the others are missing for the same reason. */
+function tellDropped({ onDropped }: Writer, { merge }: Wish, body: KubeObject): void {
+  const field = findMissing(merge['status'], (body as unknown as JsonObject)['status'], 'status')
+  if (field !== undefined) onDropped(field)
+}
+
+function findMissing(wanted: Json | undefined, kept: Json | undefined, path: string): string | undefined {
+  if (!isPlainObject(wanted)) return undefined
+  for (const [key, value] of Object.entries(wanted)) {
+    if (isNothing(value)) continue
+    const there = isPlainObject(kept) && Object.hasOwn(kept, key) ? kept[key] : undefined
+    const missing = there === undefined ? `${path}.${key}` : findMissing(value, there, `${path}.${key}`)
+    if (missing !== undefined) return missing
+  }
+  return undefined
+}
+
+/** What removes something leaves nothing to look for. */
+function isNothing(value: Json | undefined): boolean {
+  return value === null || value === undefined || (isPlainObject(value) && Object.values(value).every(isNothing))
 }
 
 /** Plans on the freshest body and sends, anew as often as somebody else was faster. */
@@ -94,7 +121,7 @@ async function lookAgain(writer: Writer, base: KubeObject, refusal: unknown): Pr
 
 /** The object as it is now; undefined when it is gone, or another one has taken its name. */
 export async function readObject(
-  writer: Omit<Writer, 'logger' | 'onAnswer'>,
+  writer: Pick<Writer, 'session' | 'resource' | 'signal'>,
   known: KubeObject,
 ): Promise<KubeObject | undefined> {
   const { name = '', namespace, uid } = known.metadata
