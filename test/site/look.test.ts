@@ -1,7 +1,6 @@
 /** The built site in a real browser, on a phone and on a desk, by day and by night: what a reader would see of it. */
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { sections } from '../../docs/.vitepress/sidebar.ts'
 import { serveSite } from './built-site.ts'
 import { findChromium } from './chromium.ts'
 import { readContrasts } from './contrast.ts'
@@ -77,21 +76,20 @@ async function linksIn(page: Page, selector: string): Promise<string[]> {
   return [...new Set(links)]
 }
 
+/** Each page is loaded as a reader would who was given its address. The API has hundreds of one make: every tenth of those. */
 describe('every page that the sidebars lead to', () => {
   test.each([
-    ['the manual', '/guide/getting-started.html', sections.flatMap(({ pages }) => pages).length],
-    ['the examples', '/examples/', 20],
-    ['the API', '/reference/api/kopf/', 100],
-  ])('%s', { timeout: 180_000 }, async (_, start, atLeast) => {
-    await using desktop = await visit(desk)
-    await desktop.page.goto(site.url + start)
-    const links = await linksIn(desktop.page, '.VPSidebar a')
-    expect(links.length).toBeGreaterThanOrEqual(atLeast)
-
+    ['the manual', '/guide/getting-started.html', 50, 1],
+    ['the examples', '/examples/', 20, 1],
+    ['the API', '/reference/api/kopf/', 150, 10],
+  ])('%s', { timeout: 240_000 }, async (_, start, atLeast, step) => {
     await using reader = await visit(phone)
     const { page, troubles } = reader
+    await page.goto(site.url + start)
+    const links = await linksIn(page, '.VPSidebar a')
+    expect(links.length).toBeGreaterThanOrEqual(atLeast)
     const problems: string[] = []
-    for (const link of links) {
+    for (const link of links.filter((_, index) => index % step === 0)) {
       const response = await page.goto(site.url + link)
       const overflow = await overflowOf(page)
       if (response?.status() !== 200) problems.push(`${link}: ${response?.status()}`)
@@ -104,26 +102,32 @@ describe('every page that the sidebars lead to', () => {
 })
 
 describe.each([
-  ['a phone', phone, 'light'],
-  ['a phone', phone, 'dark'],
-  ['a desk', desk, 'light'],
-  ['a desk', desk, 'dark'],
-] as const)('on %s (%o), in the %s', (_, viewport, scheme) => {
-  test.each(looks)('%s fits, and can be read', async (path) => {
-    await using reader = await visit(viewport, scheme)
+  ['a phone', 'light', phone],
+  ['a phone', 'dark', phone],
+  ['a desk', 'light', desk],
+  ['a desk', 'dark', desk],
+] as const)('on %s, in the %s', (_, scheme, viewport) => {
+  let reader: Visit
+
+  beforeAll(async () => {
+    reader = await visit(viewport, scheme)
+  })
+
+  afterAll(() => reader[Symbol.asyncDispose]())
+
+  test.each(looks)('%s fits, and can be read', { timeout: 60_000 }, async (path) => {
     const { page, troubles } = reader
     await page.goto(site.url + path)
     expect(await page.evaluate(() => document.documentElement.classList.contains('dark'))).toBe(scheme === 'dark')
     expect(await overflowOf(page)).toBeLessThanOrEqual(0)
     const contrasts = await readContrasts(page)
-    expect(contrasts.length).toBeGreaterThan(20)
+    expect(contrasts.length).toBeGreaterThan(10)
     expect(contrasts.filter(({ ratio, needed }) => ratio < needed)).toEqual([])
-    expect(troubles).toEqual([])
+    expect(troubles.splice(0)).toEqual([])
     const shots = process.env['KOPF_DOCS_SHOTS']
-    if (shots !== undefined) {
-      const name = `${path.replaceAll(/\W+/g, '-')}-${viewport.width}-${scheme}.png`
-      await page.screenshot({ path: `${shots}/${name}` })
-    }
+    if (shots === undefined) return
+    const name = `${path.replaceAll(/\W+/g, '-')}-${viewport.width}-${scheme}.png`
+    await page.screenshot({ path: `${shots}/${name}` })
   })
 })
 
