@@ -15,6 +15,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { home } from '../docs/.vitepress/home.ts'
 import { listPages, pageOf, toAnchor } from '../docs/.vitepress/pages.ts'
 import { sections } from '../docs/.vitepress/sidebar.ts'
+import { createProgram } from '../src/cli/program.ts'
+import { parseYaml } from '../src/util/yaml.ts'
 import { generated } from '../tools/docs/generate.ts'
 
 const run = promisify(execFile)
@@ -119,6 +121,43 @@ describe('runs to its end', () => {
     const lines = said[file]!.split('\n').filter((line) => line !== '' && !/^\[[^\]]+\] \S+ +\[INFO {4}\]/.test(line))
     expect(lines).toEqual([])
   })
+})
+
+/** Of the pages, and of the examples: what stands in blocks of a language. */
+function blocksIn(language: string): { page: string; code: string }[] {
+  return ['README.md', ...listPages()].flatMap((page) =>
+    [...readFileSync(page, 'utf8').matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map((match) => ({
+      page,
+      code: match[1]!,
+    })),
+  )
+}
+
+test('every block of YAML can be read', async () => {
+  const blocks = blocksIn('yaml')
+  expect(blocks.length).toBeGreaterThan(5)
+  for (const { page, code } of blocks) await expect(parseYaml(code), `${page}:\n${code}`).resolves.toBeDefined()
+})
+
+test('every kopf command that is shown has the options it is shown with', () => {
+  const commands = createProgram().commands
+  const shown = blocksIn('shell').flatMap(({ page, code }) =>
+    code
+      .replaceAll('\\\n', ' ')
+      .split('\n')
+      .map((line) => /^(?:npx )?kopf ([a-z].*?)(?: [|#>].*)?$/.exec(line)?.[1])
+      .filter((words) => words !== undefined)
+      .map((words) => ({ page, words: words.split(/\s+/) })),
+  )
+  expect(shown.length).toBeGreaterThan(30)
+  const wrong = shown.filter(({ words: [name, ...rest] }) => {
+    if (name === 'help') return false
+    const flags = commands
+      .find((command) => command.name() === name)
+      ?.options.flatMap(({ short, long }) => [short, long])
+    return flags === undefined || rest.some((word) => /^--?[a-z]/i.test(word) && !flags.includes(word.split('=')[0]))
+  })
+  expect(wrong.map(({ page, words }) => `${page}: kopf ${words.join(' ')}`)).toEqual([])
 })
 
 test('no link leads nowhere', () => {
