@@ -60,8 +60,8 @@ export function toAnchor(title: string): string {
 }
 
 /**
- * The address on the site of what a link in a file means, with its anchor. Folders mean their README, and a file of an example
- * means its place on the page of that example. Undefined where the site has nothing of it.
+ * The address on the site of what a link in a file means, with its anchor. Folders mean their README, and a file of an example,
+ * or of all of them, means its place on that page. Undefined where the site has nothing of it.
  */
 export function resolveLink(file: string, link: string): string | undefined {
   const [path = '', anchor] = link.split('#')
@@ -69,6 +69,6 @@ export function resolveLink(file: string, link: string): string | undefined {
   const target = posix.join(posix.dirname(file), decodeURI(path)).replace(/\/$/, '')
   const page = pageOf(target) ?? pageOf(`${target}/README.md`)
   if (page !== undefined) return `/${page}${anchor === undefined ? '' : `#${anchor}`}`
-  const [, example, name] = /^examples\/([^/]+)\/(.+)$/.exec(target) ?? []
-  return example === undefined ? undefined : `/examples/${example}.md#${toAnchor(name!)}`
+  const [, example = 'index', name] = /^examples\/(?:([^/]+)\/)?(.+)$/.exec(target) ?? []
+  return name === undefined ? undefined : `/examples/${example}.md#${toAnchor(name)}`
 }

@@ -27,7 +27,7 @@ export async function serveSite(): Promise<{ url: string } & AsyncDisposable> {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost')
     const path = decodeURIComponent(pathname).replace(/\/$/, '/index.html')
     const found = existsSync(join(folder, path))
-    response.writeHead(found ? 200 : 404, { 'content-type': types[extname(found ? path : '.html')] ?? 'text/plain' })
+    response.writeHead(found ? 200 : 404, { 'content-type': types[found ? extname(path) : '.html'] ?? 'text/plain' })
     response.end(readFileSync(join(folder, found ? path : '404.html')))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
