@@ -1,6 +1,6 @@
 /**
  * Which of our modules share a file. Left to itself, a bundler makes a file of every set of modules that the same entries need:
- * a hundred small ones, of which forty are for `import 'kopf'`, and each costs a millisecond. Here they go by the rooms of the
+ * a hundred small ones, of which forty are for `import 'kopf'`, and each has its price. Here they go by the rooms of the
  * house, so that each entry needs few, and none that it has no use for. No file imports one further up, as rooms do.
  */
 import { relative, resolve } from 'node:path'
