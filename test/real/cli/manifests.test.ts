@@ -73,7 +73,15 @@ async function createNamespaces(...names: string[]): Promise<void> {
   }
 }
 
-describe('an operator with exactly these rights', { timeout: 120_000 }, () => {
+/** Whoever checks owners learns of new kinds every half a minute or so; until then it refuses what they own, to everybody. */
+async function untilOwnersAreKnown(namespace: string, apiVersion: string, kind: string): Promise<void> {
+  const owner = { apiVersion, kind, name: 'any', uid: 'any', controller: true, blockOwnerDeletion: true }
+  const body = { metadata: { name: 'trial', ownerReferences: [owner] } }
+  const path = `/api/v1/namespaces/${namespace}/configmaps?dryRun=All`
+  await eventually(async () => expectStatus(await api.post(path, body), 201), 60_000)
+}
+
+describe('an operator with exactly these rights', { timeout: 180_000 }, () => {
   test('does all that its handlers are for, in the namespaces that were named', async () => {
     const group = 'named.example.com'
     const port = await findPort()
@@ -82,6 +90,7 @@ describe('an operator with exactly these rights', { timeout: 120_000 }, () => {
     const args = ['-n', 'team-a', '-n', 'team-b', '--install-namespace', 'ops', '--grant', 'create secrets']
     const deployed = await Deployment.install(world, operatorOfAllKinds(group, port), args)
     await deployed.rerouteService(port)
+    await untilOwnersAreKnown('team-a', `${group}/v1`, 'Gadget')
     const running = await deployed.run()
     const scenes = ['team-a', 'team-b'].map((namespace) => new Scene(api, group, namespace))
     await Promise.all(scenes.map((scene) => scene.play(() => deployed.log)))
@@ -105,6 +114,7 @@ describe('an operator with exactly these rights', { timeout: 120_000 }, () => {
     const args = ['-A', '--name', 'whole', '--install-namespace', 'operators', '--grant', 'create secrets']
     const deployed = await Deployment.install(world, operatorOfAllKinds(group, port), args)
     await deployed.rerouteService(port)
+    await untilOwnersAreKnown('anywhere', `${group}/v1`, 'Gadget')
     const running = await deployed.run()
     const scene = new Scene(api, group, 'anywhere')
     await scene.play(() => deployed.log)
@@ -139,9 +149,10 @@ async function make(namespace: string, name: string): Promise<void> {
 const untilMade = (namespace: string, name: string) =>
   eventually(async () => expectStatus(await api.get(`/api/v1/namespaces/${namespace}/configmaps/${name}`), 200))
 
-test('a replica that stands by takes over with the same rights', { timeout: 120_000 }, async () => {
+test('a replica that stands by takes over with the same rights', { timeout: 180_000 }, async () => {
   await createNamespaces('replicas')
   const deployed = await Deployment.install(world, maker, ['-n', 'replicas', '--install-namespace', 'replicas'])
+  await untilOwnersAreKnown('replicas', 'maker.example.com/v1', 'Maker')
   const first = await deployed.run('pod-1')
   await make('replicas', 'first')
   await untilMade('replicas', 'first')
@@ -159,7 +170,7 @@ test('a replica that stands by takes over with the same rights', { timeout: 120_
   deployed.folder.remove()
 })
 
-test('rights that no request is named after are needed all the same', { timeout: 120_000 }, async () => {
+test('rights that no request is named after are needed all the same', { timeout: 180_000 }, async () => {
   await createNamespaces('makers')
   const deployed = await Deployment.install(world, maker, [
     '-n',
