@@ -95,6 +95,15 @@ export class RealStage implements Stage {
     this.#api.close()
   }
 
+  /** After the last example: what all of them have shared is in the way of other suites. */
+  static async clear(): Promise<void> {
+    const stage = new RealStage('')
+    for (const plural of ['kopfexamples', 'kopfpeerings', 'clusterkopfpeerings']) {
+      await stage.#removeDefinition(`${plural}.kopf.dev`)
+    }
+    stage.#api.close()
+  }
+
   async #remove({ apiVersion, kind, metadata: { name, namespace = 'default' } }: Listed): Promise<void> {
     if (kind === 'CustomResourceDefinition') return
     const root = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`

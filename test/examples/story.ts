@@ -1,6 +1,7 @@
 /** An example, run as its README says, and held to what it shows. */
-import { afterEach } from 'vitest'
+import { afterAll, afterEach } from 'vitest'
 import { type Block, type Command, type Readme, readReadme } from './readme.ts'
+import { RealStage } from './real-stage.ts'
 import { isAnswerShown, type Terminal } from './shown.ts'
 import { isReal, openStage, type Run, type Stage } from './stage.ts'
 
@@ -14,6 +15,7 @@ export function useStories(): void {
       await story.stage.close()
     }
   })
+  if (isReal) afterAll(() => RealStage.clear())
 }
 
 export class Story {
