@@ -61,9 +61,7 @@ test('a definition is the same wherever it stands', async () => {
   const peerings = parseYaml(readFileSync('peering.yaml', 'utf8'))
   const names = [...shared, ...peerings].map(nameOf)
   for (const folder of operators.filter((one) => existsSync(join('examples', one, 'object.yaml')))) {
-    const definitions = (parseYaml(read(folder, 'object.yaml'))).filter((object) =>
-      names.includes(nameOf(object)),
-    )
+    const definitions = parseYaml(read(folder, 'object.yaml')).filter((object) => names.includes(nameOf(object)))
     expect([...shared, ...peerings], folder).toEqual(expect.arrayContaining(definitions))
   }
 })
