@@ -133,10 +133,10 @@ function blocksIn(language: string): { page: string; code: string }[] {
   )
 }
 
-test('every block of YAML can be read', async () => {
+test('every block of YAML can be read', () => {
   const blocks = blocksIn('yaml')
   expect(blocks.length).toBeGreaterThan(5)
-  for (const { page, code } of blocks) await expect(parseYaml(code), `${page}:\n${code}`).resolves.toBeDefined()
+  for (const { page, code } of blocks) expect(() => parseYaml(code), `${page}:\n${code}`).not.toThrow()
 })
 
 test('every kopf command that is shown has the options it is shown with', () => {
@@ -155,6 +155,7 @@ test('every kopf command that is shown has the options it is shown with', () => 
     const flags = commands
       .find((command) => command.name() === name)
       ?.options.flatMap(({ short, long }) => [short, long])
+      .concat('-h', '--help')
     return flags === undefined || rest.some((word) => /^--?[a-z]/i.test(word) && !flags.includes(word.split('=')[0]))
   })
   expect(wrong.map(({ page, words }) => `${page}: kopf ${words.join(' ')}`)).toEqual([])
