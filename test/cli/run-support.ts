@@ -2,16 +2,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { inject } from 'vitest'
-
-/** As it is written, where that matters. Absolute: the command runs in the user's folder, where none of them is. */
-export const fromSources: readonly string[] = [
-  ...['--import', import.meta.resolve('tsx')],
-  ...['--import', pathToFileURL(resolve('test/support/tsx-in-threads.mjs')).href],
-  ...['--conditions=source', resolve('src/cli/main.ts')],
-]
 
 export class Folder {
   readonly path: string = realpathSync(mkdtempSync(join(tmpdir(), 'kopf-run-test-')))

@@ -4,7 +4,7 @@ import { readdirSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, inject, test } from 'vitest'
-import { Folder, fromSources, RunCommand, stopCommands } from './run-support.ts'
+import { Folder, RunCommand, stopCommands } from './run-support.ts'
 
 const objects = resolve('examples/01-minimal/object.yaml')
 
@@ -43,12 +43,9 @@ async function stop(one: RunCommand): Promise<void> {
   expect(readdirSync(folder.temporary).filter((name) => name.startsWith('kopf-'))).toEqual([])
 }
 
-describe.each([
-  ['from sources', () => new Folder(fromSources)],
-  ['as it is published', () => new Folder()],
-])('%s', { timeout: 60_000 }, (_, createFolder) => {
+describe('kopf run', { timeout: 60_000 }, () => {
   test('a module is compiled as the operator is, and its errors tell of its own lines', async () => {
-    folder = createFolder()
+    folder = new Folder()
     folder.write({
       'operator.ts': operatorOf(register('./heavy.ts'), register('./heavy.js', `, { name: 'fail' }`)),
       'heavy.ts': heavy,
@@ -62,7 +59,7 @@ describe.each([
   })
 
   test('plain JavaScript is run as it is, and needs no packages around it', async () => {
-    folder = createFolder()
+    folder = new Folder()
     folder.write({
       'operator.mjs': operatorOf(register('./heavy.mjs')),
       'heavy.mjs':
@@ -74,7 +71,7 @@ describe.each([
   })
 
   test('what does not compile is told with its place, and tried again', async () => {
-    folder = createFolder()
+    folder = new Folder()
     folder.write({ 'operator.ts': operatorOf(register('./heavy.ts')), 'heavy.ts': 'export default (\n' })
     const one = await embedded('operator.ts').until(/Cannot compile heavy\.ts:2:1/)
     expect(one.stderr).toContain("Handler 'heavy' failed with an exception and will try again in 60 seconds")

@@ -1,16 +1,12 @@
 /** The command in the background: what it says, and how it ends. */
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { KopfRunner, type KopfRunnerOptions } from 'kopf/testing'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { join, resolve } from 'node:path'
+import type { KopfRunnerOptions, KopfRunner as Runner } from 'kopf/testing'
+import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest'
 import { Folder } from '../cli/run-support.ts'
 
-/** The sources as they are, which Node cannot run by itself; users have the package as it is built. */
-const flags = [
-  `--import ${import.meta.resolve('tsx')}`,
-  `--import ${pathToFileURL(resolve('test/support/tsx-in-threads.mjs')).href}`,
-  '--conditions=source',
-]
+/** As users have it: its command is the built one. */
+const { KopfRunner }: typeof import('kopf/testing') = await import(join(inject('package'), 'dist/testing/index.js'))
+
 const operator = `
 import { Operator } from 'kopf'
 const kopf = new Operator()
@@ -24,15 +20,13 @@ let folder: Folder
 
 beforeEach(() => {
   folder = new Folder()
-  folder.write({
-    'operator.ts': operator.replace("from 'kopf'", `from '${pathToFileURL(resolve('src/index.ts')).href}'`),
-  })
+  folder.write({ 'operator.ts': operator })
 })
 
 afterEach(() => folder.remove())
 
-function start(args: readonly string[], { env, ...options }: KopfRunnerOptions = {}): KopfRunner {
-  const inherited = { NODE_OPTIONS: flags.join(' '), KUBECONFIG: undefined, HOME: folder.path }
+function start(args: readonly string[], { env, ...options }: KopfRunnerOptions = {}): Runner {
+  const inherited = { KUBECONFIG: undefined, HOME: folder.path }
   return new KopfRunner(args, { cwd: folder.path, env: { ...inherited, ...env }, timeout: '50s', ...options })
 }
 
@@ -76,7 +70,7 @@ test('keeps the failure to itself where it is told to', async () => {
 })
 
 test('passes the environment on, and is stopped at the end of its scope', { timeout: 60_000 }, async () => {
-  let left: KopfRunner
+  let left: Runner
   {
     await using runner = start(['run', 'operator.ts', '--embedded'], { env: { FAIL: 'yes' } })
     await runner.until('no way')
