@@ -62,6 +62,8 @@ type Fields = { readonly [key: string]: Json }
 type Value = Json | undefined
 
 class Comparer {
+  /** Maps that are still to be looked into: objects may be deeper than calls can be. */
+  readonly #pending: Array<{ type: MapType; old: Fields; map: Fields; place: Place }> = []
   readonly #added = new FieldSetBuilder()
   readonly #modified = new FieldSetBuilder()
   readonly #removed = new FieldSetBuilder()
@@ -76,6 +78,9 @@ class Comparer {
     const metadataType = type.fields.get('metadata')!.map!
     const [before, after] = [asMap(old['metadata']), asMap(object['metadata'])]
     this.#fields(metadataType, before ?? nothing, after ?? nothing, inside, unownedMetadata)
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) {
+      this.#fields(next.type, next.old, next.map, next.place)
+    }
   }
 
   /** One value, at an element of a place; undefined for what is not there. */
@@ -98,7 +103,7 @@ class Comparer {
     if (form === 'map') {
       const [left, right] = [asMap(old), asMap(value)]
       if (!type.map!.isAtomic && (hasFields(left) || hasFields(right))) {
-        this.#fields(type.map!, left ?? nothing, right ?? nothing, { around, element })
+        this.#pending.push({ type: type.map!, old: left ?? nothing, map: right ?? nothing, place: { around, element } })
         return
       }
     } else if (form === 'list') {
