@@ -1,6 +1,7 @@
 /** Never acting on our own past: which state of an object is the newest, and what to do with those that are not. */
 import type { Writer } from '../core/patching/apply.ts'
 import { isOlder } from '../core/watching/versions.ts'
+import { canBeCustom } from '../kube/groups.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { monotonicOf } from '../util/clock.ts'
 import { toMs } from '../util/duration.ts'
@@ -69,16 +70,24 @@ export function writerOf(runtime: Runtime, memory: Memory, logger: Logger): Writ
     logger,
     signal: runtime.writing,
     onAnswer: (body) => takeAnswer(runtime, memory, body),
-    onDropped: (field) => warnOfDropped(runtime, memory, field),
+    onDropped: (field) => noteDropped(runtime, memory, field),
+    dropped: memory.served.dropped,
   }
 }
 
+/** Of a built-in kind, so many fields are kept in mind: names may be made up as handlers go. */
+const mostDropped = 100
+
 /** Results are the usual victims: nothing else tells their authors why they do not see them. */
-function warnOfDropped({ warnOnce }: Runtime, { served }: Memory, field: string): void {
+function noteDropped({ warnOnce }: Runtime, { served }: Memory, field: string): void {
+  const isCustom = canBeCustom(served.resource.group)
+  // The schema of a custom resource may get the field at any time; that of a built-in kind will not.
+  if (!isCustom && served.dropped.size < mostDropped) served.dropped.add(field)
+  const advice = isCustom ? 'let the schema preserve unknown fields in the status, name the field in it, or' : ''
   warnOnce(
     served.resource,
     'dropped',
     `What handlers write to the status does not all stay there: "${field}" is dropped, as the schema does not have it; ` +
-      'let the schema preserve unknown fields in the status, name the field in it, or return nothing from the handler',
+      `${advice} return nothing from the handler`.trimStart(),
   )
 }

@@ -31,6 +31,8 @@ export interface Served {
   readonly unseen: RecentMap<string, string>
   /** Conditions do not stay on its objects: none are written by us any more. */
   dropsConditions: boolean
+  /** What a built-in kind does not have in its status, and never will: not written any more. As `status.field`. */
+  readonly dropped: Set<string>
   /** Set when it is served no more: the cluster has it no longer, and no object of it; or no handler is for it. */
   end: 'gone' | 'unwanted' | undefined
 }

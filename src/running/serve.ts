@@ -39,6 +39,7 @@ export function toServed(registry: Registry, settings: Settings, resource: Resou
     memories: new Memories({ areNamed }),
     unseen: new RecentMap<string, string>(mostUnseen),
     dropsConditions: false,
+    dropped: new Set<string>(),
     end: undefined,
   }
   const traits = { isNarrowedBySettings, hasIdling, isOnlyIndexed: isOnlyIndexed(handlers) }

@@ -20,6 +20,8 @@ export interface Writer {
   readonly onAnswer: (body: KubeObject) => void
   /** Told of a field of the status that was written and is not there: the schema has no place for it. */
   readonly onDropped: (field: string) => void
+  /** Fields of the status that are known to come to nothing, and are not sent. */
+  readonly dropped: ReadonlySet<string>
 }
 
 /** The object after the writes, or undefined when it is gone (or replaced by a successor of the same name). */
@@ -32,7 +34,8 @@ const attemptsUnderContention = 8
  * The status goes first: a success that is recorded before the status it belongs to would be lost with us in between,
  * while a status without its record is only written again.
  */
-export async function applyWish(writer: Writer, body: KubeObject, wish: Wish): Promise<Written> {
+export async function applyWish(writer: Writer, body: KubeObject, given: Wish): Promise<Written> {
+  const wish = withoutDropped(given, writer.dropped)
   const hasStatusEndpoint = writer.resource.subresources.includes('status')
   let current: Written = { body, requests: 0 }
   if (hasStatusEndpoint) {
@@ -41,6 +44,13 @@ export async function applyWish(writer: Writer, body: KubeObject, wish: Wish): P
   const written = await settle(writer, current, undefined, (base) => planObjectPatch(base, wish, hasStatusEndpoint))
   if (written.requests > 0 && written.body !== undefined) tellDropped(writer, wish, written.body)
   return written
+}
+
+function withoutDropped(wish: Wish, dropped: ReadonlySet<string>): Wish {
+  const { status, ...others } = wish.merge
+  if (dropped.size === 0 || !isPlainObject(status)) return wish
+  const kept = Object.entries(status).filter(([key]) => !dropped.has(`status.${key}`))
+  return { ...wish, merge: kept.length === 0 ? others : { ...others, status: Object.fromEntries(kept) as JsonObject } }
 }
 
 /** The server says nothing of it. One field is enough: the others are missing for the same reason. */
