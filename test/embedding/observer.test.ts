@@ -154,7 +154,7 @@ test('an object that goes before its turn is let go', async () => {
 })
 
 test('an object that could not be written to is to be tried again', async () => {
-  const kopf = new Operator({ settings: { queueing: { errorDelays: ['1h'] } } })
+  const kopf = new Operator({ settings: { queueing: { errorDelays: ['1h'] }, networking: { errorBackoffs: [] } } })
   kopf.on.create(lab.widgets, { id: 'c' }, () => {})
   await lab.create('refused', { spec: {} })
   await lab.create('other', { spec: {} })
