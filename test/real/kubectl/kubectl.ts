@@ -107,5 +107,23 @@ export function normalise({ command, code, stdout, stderr }: Outcome): Outcome {
 }
 
 function hide(text: string): string {
-  return replacements.reduce((result, [pattern, replacement]) => result.replaceAll(pattern, replacement), text)
+  const ordered = text.replaceAll(managers, (_, indent: string, entries: string) => {
+    return `${indent}managedFields:\n${inOrder(entries.split(new RegExp(`^(?=${indent}- )`, 'm'))).join('')}`
+  })
+  return replacements.reduce((result, [pattern, replacement]) => result.replaceAll(pattern, replacement), ordered)
+}
+
+const managers = /^( +)managedFields:\n((?:\1- .*\n(?:\1 {2}.*\n)*)+)/gm
+
+/** Those of the same operation stand by the second of their last write: a slow server has more seconds than a fast one. */
+function inOrder(entries: readonly string[]): string[] {
+  const operationOf = (entry: string) => /^ *operation: (.*)$/m.exec(entry)?.[1]
+  const runs: string[][] = []
+  for (const entry of entries) {
+    const last = runs.at(-1)
+    if (last !== undefined && operationOf(last[0]!) === operationOf(entry)) last.push(entry)
+    else runs.push([entry])
+  }
+  const managerOf = (entry: string) => /^ *manager: (.*)$/m.exec(entry)?.[1] ?? ''
+  return runs.flatMap((run) => run.toSorted((a, b) => managerOf(a).localeCompare(managerOf(b))))
 }
