@@ -2,7 +2,18 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 
-const suites = ['embedded', 'crashes', 'package', 'site', 'node-22', 'node-24', 'node-26', 'real-1', 'real-2', 'real-3']
+const suites = [
+  'embedded',
+  'simulation',
+  'package',
+  'site',
+  'node-22',
+  'node-24',
+  'node-26',
+  'real-1',
+  'real-2',
+  'real-3',
+]
 
 /** The report of each suite; undefined of one that did not run to its end. */
 export function readReports(folder) {
