@@ -144,7 +144,7 @@ function toTable(results: readonly Result[]): Table {
 }
 
 async function main(): Promise<void> {
-  execFileSync('npx', ['tsc', '-p', 'tsconfig.build.json'], { stdio: ['ignore', 'inherit', 'ignore'] })
+  execFileSync('npm', ['run', '--silent', 'build'], { stdio: ['ignore', 'inherit', 'ignore'] })
   const loadBefore = loadAverage()
   const results: Result[] = []
   for (const size of sizes) {

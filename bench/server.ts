@@ -214,7 +214,7 @@ async function warmUp(target: Target): Promise<void> {
 }
 
 async function main(): Promise<void> {
-  execFileSync('npx', ['tsc', '-p', 'tsconfig.build.json'], { stdio: ['ignore', 'inherit', 'ignore'] })
+  execFileSync('npm', ['run', '--silent', 'build'], { stdio: ['ignore', 'inherit', 'ignore'] })
   const loadBefore = loadAverage()
   const starting = await startingRows()
   await using embedded = await startEmbedded()

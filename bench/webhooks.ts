@@ -183,7 +183,7 @@ function share(plane: ControlPlane): number | undefined {
 }
 
 async function main(): Promise<void> {
-  execFileSync('npx', ['tsc', '-p', 'tsconfig.build.json'], { stdio: ['ignore', 'inherit', 'ignore'] })
+  execFileSync('npm', ['run', '--silent', 'build'], { stdio: ['ignore', 'inherit', 'ignore'] })
   const loadBefore = loadAverage()
   await using plane = await startControlPlane({ controllers: false, fsync: true })
   const place = { folder: plane.folder, kubeconfig: plane.kubeconfigs.operator, core: share(plane) }

@@ -64,7 +64,7 @@ const controllerRuntime = reconciler('controller-runtime', {
 /** What users run: compiled. */
 const ours = reconciler('ours', {
   prepare: () => {
-    execFileSync('npx', ['tsc', '-p', 'tsconfig.build.json'], { stdio: ['ignore', 'inherit', 'ignore'] })
+    execFileSync('npm', ['run', '--silent', 'build'], { stdio: ['ignore', 'inherit', 'ignore'] })
   },
   toCommand: (_, { namespace, kubeconfig, env }) => {
     return oursRun({ file: fileOf('operator.ts'), namespace, kubeconfig, env, options: ['--quiet'] }, 'build')
