@@ -155,8 +155,8 @@ test.each([
   expect(await results.count()).toBeGreaterThan(3)
   await results.first().click()
   await page.waitForURL((url) => !url.pathname.endsWith('/getting-started.html'))
-  await page.locator('.vp-doc h1').waitFor()
-  expect(await page.locator('.vp-doc').textContent()).toMatch(/finalizer/i)
+  // The address comes first, the page after it.
+  await expect.poll(() => page.locator('.vp-doc').textContent()).toMatch(/finalizer/i)
   expect(troubles).toEqual([])
 })
 
@@ -171,7 +171,7 @@ test('on a phone, the menu opens the sidebar, and a link in it leads to its page
   await expect.poll(isAway).toBe(false)
   await sidebar.getByRole('link', { name: 'Filters', exact: true }).click()
   await page.waitForURL(/guide\/filters/)
-  expect(await page.locator('.vp-doc h1').textContent()).toContain('Filters')
+  await expect.poll(() => page.locator('.vp-doc h1').textContent()).toContain('Filters')
 })
 
 test('the switch of the appearance makes it dark, and it stays so', async () => {
