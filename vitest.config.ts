@@ -10,8 +10,8 @@ const config: ViteUserConfig = defineConfig({
   ssr: { resolve: { conditions: ['source'] } },
   test: {
     isolate: false,
-    // Half of the time goes into waiting for programs that were started: two cores are not too few for two files at once.
-    maxWorkers: 2,
+    // Much of the time goes into waiting for programs that were started: two cores are not too few for three files at once.
+    maxWorkers: 3,
     // Inherited by the threads that tests start: they import TypeScript, which Vite does not see.
     execArgv: ['--import', './test/support/tsx-in-threads.mjs'],
     testTimeout: 30_000,

@@ -17,7 +17,7 @@ const scenario: WorldOptions = {
  * Of the calls, every so many: all of them take minutes. `npm test` takes some, and `npm run test:simulation` many more. With daemons and
  * timers each run takes longer, and there are more calls.
  */
-const every = Number(process.env['KOPF_SIM_CRASH_EVERY'] ?? 6)
+const every = Number(process.env['KOPF_SIM_CRASH_EVERY'] ?? 12)
 const everyInBackground = 8 * every
 
 const accompanied: WorldOptions = { ...scenario, seed: 'crash-24', hasBackground: true }
