@@ -1,6 +1,6 @@
 /** Numbers, durations and long texts as people read them. Pure. */
 
-/** With commas between the thousands: `1,204`. By hand: the platform's formats take ten megabytes into memory. */
+/** With commas between the thousands: `1,204`. By hand: the platform's formats take seven megabytes of memory. */
 export function toNumber(count: number): string {
   return String(count).replaceAll(/\B(?=(?:\d{3})+$)/g, ',')
 }
