@@ -84,9 +84,13 @@ function ownerNeed({ group, plural }: Resource): Need {
   }
 }
 
+const secretChildren =
+  'children; RBAC cannot tell them from other Secrets, so this is for all Secrets in the scope of the role'
+
 function needOfRelated({ resource: { group, plural }, isOwned }: Related): Need {
   if (!isOwned) return { group, resource: plural, verbs: ['list', 'watch'], why: 'watched for the sake of others' }
-  return { group, resource: plural, verbs: ['list', 'watch', 'create', 'patch', 'delete'], why: 'children' }
+  const why = group === '' && plural === 'secrets' ? secretChildren : 'children'
+  return { group, resource: plural, verbs: ['list', 'watch', 'create', 'patch', 'delete'], why }
 }
 
 const seen = { verbs: ['list', 'watch'] } as const

@@ -1,6 +1,7 @@
 /** The children of one object, for those who look after them: where they are known, and how they are written. */
 import type { Handler } from '../core/handling/handler.ts'
 import type { Nursery } from '../features/reconciling/carry-out.ts'
+import type { Parentage } from '../features/reconciling/child-cache.ts'
 import type { PresentKind } from '../features/reconciling/children.ts'
 import { markOfChild, type Reconciliation } from '../features/reconciling/reconciliation.ts'
 import type { KubeObject, ObjectMeta } from '../kube/objects.ts'
@@ -22,7 +23,7 @@ export function createNursery(
   { handler, reconciliation, logger }: NurseryOptions,
 ): Nursery {
   const { kinship, session, fieldManager, clock } = runtime
-  const own = { owner: memory.body.metadata.uid ?? '', label: kinship.labelOf(handler) }
+  const own = parentageOf(runtime, handler, memory.body)
   return {
     writer: { session, signal: runtime.writing, fieldManager },
     logger,
@@ -41,6 +42,8 @@ export function createNursery(
       reconciliation.markOwn(markOfChild(uid, end === 'gone' ? undefined : resourceVersion), end === 'new')
     },
     rivalOf: ({ kind, object }) => kinship.rivalOf(kind.resource!, object['metadata'] as ObjectMeta, own),
+    own,
+    adopts: handler.reconciling?.adopts ?? false,
     onMoved: (concerned) => {
       for (const parentage of concerned) if (parentage.owner !== own.owner) kinship.onMoved(parentage)
     },
@@ -49,13 +52,19 @@ export function createNursery(
 }
 
 /** Those of the object and the reconciler, kind by kind; a kind that is named twice is there once. */
-export function kindsPresent({ kinship }: Runtime, handler: Handler, { metadata }: KubeObject): readonly PresentKind[] {
-  const label = kinship.labelOf(handler)
+export function kindsPresent(runtime: Runtime, handler: Handler, owner: KubeObject): readonly PresentKind[] {
+  const { kinship } = runtime
+  const own = parentageOf(runtime, handler, owner)
   const kinds = new Map<string, PresentKind>()
   for (const { resource } of kinship.kindsOf(handler)) {
     if (resource === undefined) continue
-    const objects = kinship.cacheOf(resource).of({ owner: metadata.uid ?? '', label })
+    const objects = kinship.cacheOf(resource).of(own)
     kinds.set(formatResource(resource), { resource, objects })
   }
   return [...kinds.values()]
+}
+
+/** By what the children of the object and the reconciler are found. */
+function parentageOf({ kinship }: Runtime, handler: Handler, { metadata }: KubeObject): Parentage {
+  return { owner: metadata.uid ?? '', label: kinship.labelOf(handler), namespace: metadata.namespace }
 }

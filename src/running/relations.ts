@@ -6,6 +6,7 @@ import type { Handler, Watch } from '../core/handling/handler.ts'
 import { describeError } from '../core/handling/outcomes.ts'
 import type { Registry } from '../core/handling/registry.ts'
 import { sharedSelectors } from '../core/watching/scope.ts'
+import { canOwn } from '../features/reconciling/child-cache.ts'
 import { Mapping, type Owner } from '../features/reconciling/mapping.ts'
 import { reconcilerLabel } from '../features/reconciling/marks.ts'
 import { markOfChild } from '../features/reconciling/reconciliation.ts'
@@ -164,12 +165,12 @@ export class Relations {
   }
 
   readonly #callParents: Parameters<typeof createChildSource>[1]['onChanged'] = (
-    { owner, label },
+    { owner, label, namespace },
     { uid, version },
   ) => {
     for (const served of this.#options.served()) {
       const memory = served.memories.get(owner)
-      if (memory === undefined) continue
+      if (memory === undefined || !canOwn(memory.body.metadata.namespace, namespace)) continue
       for (const handler of served.handlers.reconcile) {
         if (this.#runtime.kinship.labelOf(handler) === label) this.#call(memory, handler, markOfChild(uid, version))
       }

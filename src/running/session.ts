@@ -2,8 +2,8 @@
  * The sessions of an operator: each call first waits until there are credentials, and is made again where they are refused.
  * What a replica may not do any more is not sent.
  */
-import { isUnauthorized } from '../client/api-error.ts'
-import type { Session } from '../client/calls.ts'
+import { ApiError, isUnauthorized } from '../client/api-error.ts'
+import type { ApiCall, Session } from '../client/calls.ts'
 import { createSession, type SessionOptions } from '../client/session.ts'
 import { withAnySignal } from '../util/any-signal.ts'
 import type { Logger } from '../util/log.ts'
@@ -40,6 +40,12 @@ export function createOperatorSessions(
 /** A call that was refused with so many credentials has that as its answer. */
 const mostRefusals = 10
 
+/** Without the words of the server where a body was sent: they may quote values of it, which may be secret. */
+function describeAnswer({ body }: Pick<ApiCall, 'body'>, error: Error): string {
+  if (body === undefined || !(error instanceof ApiError)) return error.message
+  return error.reason === '' ? String(error.status) : `${error.status} ${error.reason}`
+}
+
 /** Whoever calls before there is a connection logs in, as startup handlers may. */
 function createOperatorSession(options: OperatorSessionOptions): Session {
   const { connection, logger, fallen, ...others } = options
@@ -49,7 +55,7 @@ function createOperatorSession(options: OperatorSessionOptions): Session {
     userAgent: `kopf/${packageVersion()}`,
     onRetry: ({ call, attempt, error, delayMs }) =>
       logger.warn(
-        `Request attempt ${attempt} failed; will retry in ${(delayMs / 1000).toFixed(1)} seconds: ${call.method} ${call.path} -> ${error.message}`,
+        `Request attempt ${attempt} failed; will retry in ${(delayMs / 1000).toFixed(1)} seconds: ${call.method} ${call.path} -> ${describeAnswer(call, error)}`,
       ),
   })
   const authorized = async <T>(ask: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> => {

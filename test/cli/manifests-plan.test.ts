@@ -399,6 +399,12 @@ describe('what cannot be known is said', () => {
     expect(await refusal(new Operator({ name: 'My Operator' }))).toContain('choose another with --name')
   })
 
+  test('Secrets as children are worth a remark: RBAC cannot limit the role to those', async () => {
+    const kopf = operatorOf((one) => one.reconcile('pods', { owns: ['secrets'] }, nothing))
+    const { remarks } = await plan(kopf, { image: 'x', grant: ['get nodes'] })
+    expect(remarks).toEqual([expect.stringContaining('the role allows to list and change all Secrets in its scope')])
+  })
+
   test('what only a running operator would know', async () => {
     const kopf = operatorOf(
       (one) => {

@@ -173,14 +173,14 @@ test('what has changed while nobody was there is put right at the start', async 
   ).toEqual(['DELETE', 'PATCH', 'PATCH'])
 })
 
-test('an object that is there already is adopted; one that another object controls is not', async () => {
-  await nursery.create(configMap('ten-a', { theirs: 'yes' }))
-  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'ten-a', uid: (await nursery.get('ten-a')).metadata.uid! }
+test('an object that another one controls is left alone, and made as soon as it is gone', async () => {
+  await nursery.create(configMap('ten-owner'))
+  const { metadata } = await nursery.get('ten-owner')
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'ten-owner', uid: metadata.uid! }
   await nursery.create(configMap('ten-b', {}, { ownerReferences: [{ ...owner, controller: true }] }))
   await lab.start(painter())
   await lab.create('ten', { spec: { children: { a: 'red', b: 'red', c: 'red' } } })
-  const { data } = await nursery.until('ten-a', colorOf('red'))
-  expect(data).toEqual({ color: 'red', theirs: 'yes' })
+  await nursery.untilThere('ten-a')
   await nursery.untilThere('ten-c')
   await lab.untilLogged('Cannot apply ConfigMap "ten-b": another object controls it')
   expect((await nursery.get('ten-b'))['data']).toBeUndefined()

@@ -12,6 +12,11 @@ function conditionOf(body: Body): Record<string, unknown> | undefined {
   return conditions.find(({ type }) => type === 'ChildrenApplied')
 }
 
+const accountSchema = {
+  type: 'object',
+  properties: { spec: { type: 'object', properties: { password: { type: 'string', pattern: '^[0-9]+$' } } } },
+}
+
 test('one child of three is refused: the others are made, the object says so, and no longer when it is over', async () => {
   const kopf = new Operator()
   kopf.reconcile(lab.widgets, { owns: ['configmaps'] }, ({ spec }) => {
@@ -154,4 +159,28 @@ test('the children as they are come as an argument, by kind and by name', async 
   ])
   expect(await nursery.exists('c-b')).toBe(true)
   await nursery.delete('c-foreign')
+})
+
+test('a refusal that quotes a secret of a child is told without it, in the log and in the condition', async () => {
+  const kopf = new Operator()
+  await lab.install({ kind: 'Account', plural: 'accounts', schema: accountSchema })
+  kopf.reconcile(lab.widgets, { owns: ['secrets', [lab.group, 'v1', 'accounts']] }, ({ name }) => ({
+    children: [
+      // A number is refused by the server, which repeats it.
+      { apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData: { pin: 86753091 } },
+      { apiVersion: `${lab.group}/v1`, kind: 'Account', metadata: { name }, spec: { password: 'canary-of-account' } },
+    ],
+  }))
+  await lab.start(kopf)
+  await lab.create('discreet', {})
+  const body = await lab.untilObject('discreet', (found) => conditionOf(found) !== undefined)
+  const message = String(conditionOf(body)?.['message'])
+  expect(message).toMatch(
+    /Cannot apply Secret "discreet": \d+.*: the message quotes a secret of it, and is not repeated/,
+  )
+  expect(message).toContain('Cannot apply Account "discreet": 422 Invalid: spec.password (FieldValueInvalid)')
+  for (const canary of ['86753091', 'canary-of-account']) {
+    expect(message).not.toContain(canary)
+    expect(lab.logs.filter((line) => line.includes(canary))).toEqual([])
+  }
 })

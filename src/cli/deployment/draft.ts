@@ -1,6 +1,7 @@
 /** From an operator that was loaded, and the words of whoever deploys it, to the plan of its deployment; and what they should know. */
 import { relative, resolve, sep } from 'node:path'
 import { KopfError } from '../../errors.ts'
+import type { Need } from '../../kube/access-rules.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { formatResource } from '../../kube/selectors.ts'
 import type { NeedsPlan, Operator, RunOptions } from '../../operator.ts'
@@ -164,6 +165,13 @@ function webhooksOf({ registry, settings }: Operator, namespace: string): Deploy
   return { service: service.name, port: service.port, targetPort: service.targetPort }
 }
 
+/** Whether Secrets are children: then a role is for all of them. */
+function ownsSecrets({ roles }: NeedsPlan): boolean {
+  const isAny = ({ group, resource, names, verbs }: Need) =>
+    group === '' && resource === 'secrets' && names === undefined && verbs.includes('create')
+  return roles.some(({ needs }) => needs.some(isAny))
+}
+
 function remarksOn(operator: Operator, options: DraftOptions, needs: NeedsPlan, plan: DeploymentPlan): string[] {
   const { registry, resources, settings } = operator
   const { peering, mandatory } = { peering: options.peering.peering, mandatory: settings.peering.mandatory }
@@ -182,6 +190,9 @@ function remarksOn(operator: Operator, options: DraftOptions, needs: NeedsPlan, 
     registry.asked.length > 0 &&
       plan.webhooks === undefined &&
       'The webhook server is no WebhookServiceServer: the Service in front of it, and its certificates, are for you to provide.',
+    ownsSecrets(needs) &&
+      'Secrets are among the owned kinds: the role allows to list and change all Secrets in its scope, not only children, as RBAC cannot ' +
+        'tell them apart. Serve only the namespaces that need it (--namespace), or keep what is secret outside of the cluster.',
     (peering !== undefined || mandatory) &&
       `The peering "${peering ?? settings.peering.name}" is mandatory: see to it that it is there, by peering.yaml of the package.`,
   ]

@@ -235,6 +235,11 @@ interface ReconcilingOptions<O extends readonly ResourceLike[], W extends readon
   readonly resync?: Duration
   /** Whether the object stays until it was called with `deleting` and returned without an error. Default: false. */
   readonly cleanup?: boolean
+  /**
+   * Whether an object that already exists under the name of a child is taken over: written by force, owned, and deleted with its owner.
+   * Default: false, since whoever names the parent chooses that name. An object that another one controls is never taken over.
+   */
+  readonly adopt?: boolean
 }
 
 /** What is found goes into the index; the object itself is not changed here. */

@@ -77,6 +77,8 @@ export interface Reconciling {
   readonly owns: readonly ResourceSelector[]
   readonly watches: readonly Watch[]
   readonly resyncMs: number | undefined
+  /** Whether objects that exist under the names of its children are taken over. */
+  readonly adopts: boolean
 }
 
 export interface Handler {

@@ -172,7 +172,12 @@ function readFinalizer({ needsFinalizer }: Kind, options: Options, what: string)
 function readReconciling(options: Options, what: string): Reconciling {
   const resyncMs = readDuration(options, 'resync', what)
   if (resyncMs === 0) refuse(what, '"resync" is longer than 0; leave it out for never')
-  return { owns: readOwned(options['owns'], what), watches: readWatches(options['watches'], what), resyncMs }
+  return {
+    owns: readOwned(options['owns'], what),
+    watches: readWatches(options['watches'], what),
+    resyncMs,
+    adopts: readFlag(options, 'adopt', what),
+  }
 }
 
 function readAdmission(options: Options, what: string): Admission {

@@ -38,10 +38,18 @@ export function findSecret(json: Json, body: KubeObject): string | undefined {
   return undefined
 }
 
+export function isSecretName(name: string): boolean {
+  return secretName.test(name.replaceAll(/[-_]/g, '').toLowerCase())
+}
+
+export function looksSecret(value: string): boolean {
+  return secretValues.some(([pattern]) => pattern.test(value))
+}
+
 function signOf(path: string, value: string, contents: readonly string[]): string | undefined {
   if (value === '') return undefined
-  const name = path.slice(path.lastIndexOf('.') + 1).replaceAll(/\[\d+\]$|[-_]/g, '')
-  if (secretName.test(name.toLowerCase())) return 'a secret, by its name'
+  const name = path.slice(path.lastIndexOf('.') + 1).replaceAll(/\[\d+\]$/g, '')
+  if (isSecretName(name)) return 'a secret, by its name'
   if (contents.some((content) => value.includes(content))) return 'the content of this Secret'
   return secretValues.find(([pattern]) => pattern.test(value))?.[1]
 }

@@ -10,11 +10,21 @@ import { Turns } from '../../util/turns.ts'
 import { type Judgement, judgeChild } from './as-wanted.ts'
 import type { ChildCache, Parentage } from './child-cache.ts'
 import { describeChild, keyOfChild } from './child-names.ts'
+import { whyForeign } from './existing-child.ts'
 import { type Fight, isFight, isOver, peaceMs, react } from './fights.ts'
 import { type Apply, makePlan, type Plan, planDeletions } from './plan.ts'
 import { Report } from './report.ts'
 import type { Wanted, WantedGroup } from './wanted.ts'
-import { applyChild, type ChildWriter, deleteChild, describeRefusal } from './writes.ts'
+import {
+  type Applied,
+  applyChild,
+  type ChildWriter,
+  deleteChild,
+  describeRefusal,
+  findExisting,
+  isOtherObject,
+  type Target,
+} from './writes.ts'
 
 /** Where the children of the object are known, and how they are written. */
 export interface Nursery {
@@ -28,6 +38,9 @@ export interface Nursery {
   whyUnseen(wanted: Wanted): string | undefined
   /** Who else has made a child of that name, as the end of a sentence. */
   rivalOf(wanted: Wanted): string | undefined
+  readonly own: Parentage
+  /** Whether objects that exist under the names of children are taken over. */
+  readonly adopts: boolean
   /** Told of every write that has changed something, and to what end: the child is there now, is another, or is gone. */
   onWritten(child: KubeObject, end: 'new' | 'changed' | 'gone'): void
   /** Told of those whose child it was, or is. */
@@ -40,8 +53,8 @@ export interface Nursery {
 export interface ChildRecords {
   /** By key: those that are changed again and again. */
   readonly fights: Map<string, Fight>
-  /** The keys of those that were made, and not deleted since. */
-  readonly made: Set<string>
+  /** The uids of those that were made or seen, and not deleted by us since, by key. */
+  readonly uids: Map<string, string>
 }
 
 /** So many requests for one object at once. */
@@ -82,6 +95,7 @@ class Errand {
   plan(groups: readonly WantedGroup[], isDeleting: boolean): Plan {
     const { writer, cacheOf, whyUnseen } = this.#nursery
     const present = this.#nursery.present().map(({ object }) => object)
+    this.#noteUids(groups, present)
     if (isDeleting) {
       const waits: string[] = []
       return { applies: [], deletions: planDeletions({ groups, present }, waits), waits, unseen: [] }
@@ -95,6 +109,14 @@ class Errand {
         return judgeChild(wanted, live, { fieldManager: writer.fieldManager, unkept })
       },
     })
+  }
+
+  /** Remembers the uids of children that are there or wanted, and forgets those of others. */
+  #noteUids(groups: readonly WantedGroup[], present: readonly KubeObject[]): void {
+    const { uids } = this.#records
+    const wanted = new Set(groups.flatMap(({ children }) => children.map(({ key }) => key)))
+    for (const key of uids.keys()) if (!wanted.has(key)) uids.delete(key)
+    for (const child of present) uids.set(keyOfChild(child), child.metadata.uid ?? '')
   }
 
   /** Whether anything was done. */
@@ -128,38 +150,64 @@ class Errand {
   }
 
   async #apply({ wanted, live }: Apply): Promise<void> {
-    const { writer, logger, cacheOf, warnOnce } = this.#nursery
-    const { resource } = wanted.kind
+    const { writer, logger, warnOnce } = this.#nursery
     const what = describeChild(wanted.object)
     const rival = this.#nursery.rivalOf(wanted)
-    if (rival !== undefined) return this.#refuse(wanted, rival, undefined)
+    if (rival !== undefined) return this.#refuse(wanted, rival)
     logger.debug(`Applying ${what}${live === undefined ? ', which is not there' : ''}.`)
     try {
-      const { child, unkept, concerned } = await applyChild(writer, wanted, {
-        resource: resource!,
-        cache: cacheOf(resource!),
-      })
+      const applied = await this.#write(wanted, live)
+      if (applied === undefined) return
+      if (typeof applied === 'string') return this.#refuse(wanted, applied)
+      const { child, unkept, concerned } = applied
       if (child.metadata.resourceVersion !== live?.metadata.resourceVersion) {
         this.#nursery.onWritten(child, live === undefined ? 'new' : 'changed')
       }
       this.#nursery.onMoved(concerned)
-      this.#records.made.add(wanted.key)
+      this.#records.uids.set(wanted.key, child.metadata.uid ?? '')
       if (unkept.length > 0) {
-        warnOnce(resource!, `The server does not keep all that is wanted of ${what}: ${unkept.slice(0, 3).join(', ')}`)
+        warnOnce(
+          wanted.kind.resource!,
+          `The server does not keep all that is wanted of ${what}: ${unkept.slice(0, 3).join(', ')}`,
+        )
       }
     } catch (error) {
       writer.signal.throwIfAborted()
-      this.#refuse(wanted, describeRefusal(error), error)
+      this.#refuse(wanted, describeRefusal(error, wanted))
+    }
+  }
+
+  /**
+   * Applies a child to the object that is ours, or creates it. Returns why not where the name belongs to another object; undefined where
+   * the child was gone meanwhile, which the next call sees.
+   */
+  async #write(wanted: Wanted, live: KubeObject | undefined): Promise<Applied | string | undefined> {
+    const { writer, own, adopts } = this.#nursery
+    const resource = wanted.kind.resource!
+    const cache = this.#nursery.cacheOf(resource)
+    const known: Target | undefined = live && { type: 'known', uid: live.metadata.uid ?? '' }
+    const target = known ?? { type: adopts ? 'any' : 'new' }
+    try {
+      return await applyChild(writer, { wanted, target }, { resource, cache })
+    } catch (error) {
+      if (!isOtherObject(error)) throw error
+      const found = await findExisting(writer, wanted, resource)
+      if (found === undefined && live === undefined) throw error
+      if (live !== undefined && found?.uid !== live.metadata.uid) cache.remove(live, { isForGood: true })
+      if (found === undefined) return void this.#report.lookAgainAfter(staleMs)
+      const why = whyForeign(found, { own, wanted, knownUid: this.#records.uids.get(wanted.key), adopts })
+      if (why !== undefined) return why
+      return await applyChild(writer, { wanted, target: { type: 'known', uid: found.uid ?? '' } }, { resource, cache })
     }
   }
 
   /** What was not put back is no turn in a fight: nobody has changed it since. */
-  #refuse({ key, object }: Wanted, why: string, cause: unknown): void {
+  #refuse({ key, object }: Wanted, why: string): void {
     const { fights } = this.#records
     const before = this.#fightsBefore.get(key)
     if (before !== undefined) fights.set(key, before)
     else fights.delete(key)
-    this.#report.fail(`Cannot apply ${describeChild(object)}: ${why}`, cause)
+    this.#report.fail(`Cannot apply ${describeChild(object)}: ${why}`)
   }
 
   async #delete(child: KubeObject): Promise<void> {
@@ -169,22 +217,22 @@ class Errand {
     if (found === undefined) return
     logger.debug(`Deleting ${what}, which is no longer wanted.`)
     try {
-      this.#records.made.delete(keyOfChild(child))
+      this.#records.uids.delete(keyOfChild(child))
       const left = await deleteChild(writer, child, found)
       if (left === 'changed') this.#report.lookAgainAfter(staleMs)
       else this.#nursery.onWritten(left ?? child, left === undefined ? 'gone' : 'changed')
     } catch (error) {
       writer.signal.throwIfAborted()
-      this.#report.fail(`Cannot delete ${what}: ${describeError(error)}`, error)
+      this.#report.fail(`Cannot delete ${what}: ${describeError(error)}`)
     }
   }
 
   /** What others have changed is put back; unless they do so again and again. */
   #mayPutBack({ wanted, judgement }: Apply): boolean {
     const { nowMs, logger, writer } = this.#nursery
-    const { fights, made } = this.#records
+    const { fights, uids } = this.#records
     const { key, object } = wanted
-    if (judgement.type === 'changed' || (judgement.type === 'missing' && !made.has(key))) return true
+    if (judgement.type === 'changed' || (judgement.type === 'missing' && !uids.has(key))) return true
     const words =
       judgement.type === 'missing'
         ? `"${writer.fieldManager}" makes ${describeChild(object)}, and somebody deletes it`

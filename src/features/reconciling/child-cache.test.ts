@@ -3,15 +3,15 @@ import type { KubeObject } from '../../kube/objects.ts'
 import { ChildCache } from './child-cache.ts'
 import { reconcilerLabel } from './marks.ts'
 
-function child(version: number, { uid = 'u', owner = 'parent', name = 'a' } = {}): KubeObject {
+function child(version: number, { uid = 'u', owner = 'parent', name = 'a', namespace = 'default' } = {}): KubeObject {
   const reference = { apiVersion: 'v1', kind: 'X', name: owner, uid: owner, controller: true }
   const labels = { [reconcilerLabel]: 'r' }
-  const metadata = { name, uid, labels, resourceVersion: String(version), ownerReferences: [reference] }
+  const metadata = { name, namespace, uid, labels, resourceVersion: String(version), ownerReferences: [reference] }
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata }
 }
 
-const parent = { owner: 'parent', label: 'r' }
-const other = { owner: 'other', label: 'r' }
+const parent = { owner: 'parent', label: 'r', namespace: 'default' }
+const other = { owner: 'other', label: 'r', namespace: 'default' }
 
 test('what is older than what is known is no news, and neither is the same again', () => {
   const cache = new ChildCache()
@@ -52,5 +52,12 @@ test('a name belongs to whoever has it now', () => {
   cache.put(child(1, { uid: 'first' }))
   cache.put(child(2, { uid: 'second' }))
   cache.remove(child(1, { uid: 'first' }))
-  expect(cache.named(undefined, 'a')?.metadata.uid).toBe('second')
+  expect(cache.named('default', 'a')?.metadata.uid).toBe('second')
+})
+
+test('an owner in a namespace has no children in others, whatever their owner references say', () => {
+  const cache = new ChildCache()
+  cache.put(child(1, { namespace: 'elsewhere' }))
+  expect(cache.of(parent)).toEqual([])
+  expect(cache.of({ ...parent, namespace: undefined })).toHaveLength(1)
 })

@@ -19,6 +19,17 @@ export interface Parentage {
   /** The uid of the controller. */
   readonly owner: string
   readonly label: string
+  /**
+   * The namespace of the child; of an owner that looks for its children, the namespace of the owner. An owner in a namespace has
+   * children only there: Kubernetes does not allow owner references across namespaces, but stores them unchecked, so that a tenant
+   * can write the uid of an owner in another namespace. Undefined for what is cluster-scoped.
+   */
+  readonly namespace: string | undefined
+}
+
+/** Whether an object in `owner` (undefined: cluster-scoped) can have a child in `child`. */
+export function canOwn(owner: string | undefined, child: string | undefined): boolean {
+  return owner === undefined || owner === child
 }
 
 export class ChildCache {
@@ -33,10 +44,11 @@ export class ChildCache {
   readonly #unkept = new Map<string, ReadonlySet<string>>()
 
   /** Those of an owner, by their names. */
-  of({ owner, label }: Parentage): KubeObject[] {
+  of({ owner, label, namespace }: Parentage): KubeObject[] {
     const uids = this.#byOwner.get(owner) ?? []
     const children = Array.from(uids, (uid) => this.#children.get(uid)!)
-    return children.filter((child) => labelOf(child) === label).sort(byName)
+    const isOwn = (child: KubeObject) => labelOf(child) === label && canOwn(namespace, child.metadata.namespace)
+    return children.filter(isOwn).sort(byName)
   }
 
   /** Whosever child it is. */
@@ -118,7 +130,8 @@ function labelOf({ metadata }: KubeObject): string | undefined {
 function parentageOf(object: KubeObject): Parentage | undefined {
   const controller = object.metadata.ownerReferences?.find((one) => one.controller === true)
   const label = labelOf(object)
-  return controller === undefined || label === undefined ? undefined : { owner: controller.uid, label }
+  if (controller === undefined || label === undefined) return undefined
+  return { owner: controller.uid, label, namespace: object.metadata.namespace }
 }
 
 function concerned(before: KubeObject | undefined, after: KubeObject | undefined): readonly Parentage[] {

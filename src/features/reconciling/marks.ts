@@ -27,7 +27,7 @@ export function toFieldManager(operator: string | undefined): string {
   return (operator ?? '').replace(/[^\x20-\x7e]+/g, '-').slice(0, 128) || 'kopf'
 }
 
-export function markOf({ metadata }: KubeObject): string | undefined {
+export function markOf({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
   return metadata.annotations?.[wantedAnnotation]
 }
 

@@ -24,7 +24,7 @@ export class Reconciliation {
   #seen: string | undefined
   /** Nothing has happened since the last call but what that has done to children. */
   #isFollowUp = false
-  readonly records: ChildRecords = { fights: new Map(), made: new Set() }
+  readonly records: ChildRecords = { fights: new Map(), uids: new Map() }
   /** When the first attempt of a series began: the time of day, and by the clock that nobody sets. Undefined before it. */
   started: { readonly atMs: number; readonly steadyMs: number } | undefined
   /** Its steps, as long as no call has returned without an error; undefined where they are to be read from the object. */

@@ -18,15 +18,13 @@ export class Report {
   isBlind: boolean = false
   /** When to look again although nothing happens. */
   wakeMs: number = Infinity
-  #cause: unknown
 
   get hasFailed(): boolean {
     return this.#failures.length > 0
   }
 
-  fail(words: string, cause: unknown): void {
+  fail(words: string): void {
     this.#failures.push(words)
-    this.#cause ??= cause
     this.problems.push({ reason: 'ChildRefused', message: words })
   }
 
@@ -36,6 +34,6 @@ export class Report {
 
   /** One error for all of them, in their order: whatever it is that the server minds, it may be over after a while. */
   toError(delayMs: number): TemporaryError {
-    return new TemporaryError(this.#failures.join('; '), { delay: delayMs / 1000, cause: this.#cause })
+    return new TemporaryError(this.#failures.join('; '), { delay: delayMs / 1000 })
   }
 }

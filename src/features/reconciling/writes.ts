@@ -1,10 +1,13 @@
-/** The two requests that are made for children. What they answer is what is known of the child from then on. */
+/** The requests that are made for children: apply, delete, and a look at what has a name. */
 import { ApiError, isConflict, isNotFound, isUnprocessable } from '../../client/api-error.ts'
 import type { Session } from '../../client/calls.ts'
-import { objectPath } from '../../client/requests.ts'
+import { collectionPath, objectPath } from '../../client/requests.ts'
 import { describeError } from '../../core/handling/outcomes.ts'
-import type { KubeObject } from '../../kube/objects.ts'
+import { repeatsSecret, secretValuesOf } from '../../core/handling/secret-values.ts'
+import { metadataForms } from '../../core/watching/metadata-only.ts'
+import type { JsonObject, KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
+import { isPlainObject } from '../../util/json.ts'
 import { findLost } from './as-wanted.ts'
 import type { ChildCache, Parentage } from './child-cache.ts'
 import { formatPath } from './field-sets.ts'
@@ -16,7 +19,7 @@ export interface ChildWriter {
   readonly fieldManager: string
 }
 
-interface Applied {
+export interface Applied {
   readonly child: KubeObject
   /** What is wanted of it, and is not there. */
   readonly unkept: readonly string[]
@@ -24,18 +27,39 @@ interface Applied {
   readonly concerned: readonly Parentage[]
 }
 
+/**
+ * Which object an apply is for. The server refuses it (409, or 422 for another uid) where the name belongs to another one: a look
+ * before the write would leave a gap between the two.
+ */
+export type Target =
+  /** None may be there yet: the apply creates it. */
+  | { readonly type: 'new' }
+  | { readonly type: 'known'; readonly uid: string }
+  /** Whichever has the name. */
+  | { readonly type: 'any' }
+
+/**
+ * A version that no object has. Apply creates what is not there, whatever version it names, and refuses to change an object of another
+ * version than it names: so with this one, it only creates. (The highest that 64 bits with a sign hold.)
+ */
+const versionOfNone = '9223372036854775807'
+
+/** More fields than these are not named in a message. */
+const maxCauses = 5
+/** Characters of a message of the server that are read and repeated. */
+const maxWords = 4096
+
 /** JSON is YAML, and this is the only name that apply has. */
 const applyType = 'application/apply-patch+yaml'
 
 /** By force: what is wanted is for the reconciler to say, whoever else has an opinion. Others keep what is not wanted. */
 export async function applyChild(
   { session, signal, fieldManager }: ChildWriter,
-  wanted: Wanted,
+  { wanted, target }: { readonly wanted: Wanted; readonly target: Target },
   { resource, cache }: { readonly resource: Resource; readonly cache: ChildCache },
 ): Promise<Applied> {
-  const body = withMark(wanted)
-  const { name, namespace } = body['metadata'] as { name: string; namespace?: string }
-  const path = objectPath(resource, { name, namespace })
+  const body = withTarget(withMark(wanted), target)
+  const path = objectPath(resource, nameOf(wanted))
   const query = { fieldManager, force: true }
   const call = { method: 'PATCH', path, query, body, contentType: applyType } as const
   const child = (await session.request(call, signal)) as unknown as KubeObject
@@ -43,6 +67,37 @@ export async function applyChild(
   const concerned = cache.put(child)
   cache.noteUnkept(child, unkept)
   return { child, unkept, concerned }
+}
+
+function withTarget(body: JsonObject, target: Target): JsonObject {
+  if (target.type === 'any') return body
+  const precondition = target.type === 'new' ? { resourceVersion: versionOfNone } : { uid: target.uid }
+  return { ...body, metadata: { ...(body['metadata'] as JsonObject), ...precondition } }
+}
+
+/** Whether the server refused an apply since the name belongs to another object than the target, or to none. */
+export function isOtherObject(error: unknown): boolean {
+  if (isConflict(error)) return true
+  const causes = isUnprocessable(error) ? error.details['causes'] : undefined
+  return Array.isArray(causes) && causes.some((cause) => isPlainObject(cause) && cause['field'] === 'metadata.uid')
+}
+
+/** The metadata of the object that has the name of a child. Listed by name: a role for children has `list`, and not `get`. */
+export async function findExisting(
+  { session, signal }: ChildWriter,
+  wanted: Wanted,
+  resource: Resource,
+): Promise<ObjectMeta | undefined> {
+  const { name, namespace } = nameOf(wanted)
+  const path = collectionPath(resource, namespace)
+  const query = { fieldSelector: `metadata.name=${name}` }
+  const list = await session.request({ method: 'GET', path, query, accept: metadataForms.list }, signal)
+  const items = Array.isArray(list['items']) ? (list['items'] as unknown as KubeObject[]) : []
+  return items.find(({ metadata }) => metadata?.name === name)?.metadata
+}
+
+function nameOf({ object }: Wanted): { readonly name: string; readonly namespace?: string } {
+  return object['metadata'] as { name: string; namespace?: string }
 }
 
 /**
@@ -73,10 +128,13 @@ export async function deleteChild(
   return undefined
 }
 
-/** Why a child was refused, as the end of a sentence. */
-export function describeRefusal(error: unknown): string {
+/**
+ * Why a child was refused, as the end of a sentence. It ends up in the log and in a condition, which more people can read than the child:
+ * where the server quotes a secret of the child, only the fields and the kind of the refusal are repeated.
+ */
+export function describeRefusal(error: unknown, { object }: Wanted): string {
   const owners = /Only one reference can have Controller set to true.* in references for (.+) and (\S+)$/
-  const rivals = isUnprocessable(error) ? owners.exec(error.message) : null
+  const rivals = isUnprocessable(error) ? owners.exec(error.message.slice(0, maxWords)) : null
   if (rivals !== null) {
     const names = `"${rivals[1]}" and "${rivals[2]}"`
     return `another object controls it, and there can be only one: ${names} would both; name the child differently, or delete it`
@@ -84,5 +142,15 @@ export function describeRefusal(error: unknown): string {
   if (error instanceof ApiError && error.reason === 'Forbidden' && error.message.includes('being terminated')) {
     return 'its namespace is being deleted'
   }
-  return describeError(error)
+  const words = describeError(error).slice(0, maxWords)
+  return repeatsSecret(words, secretValuesOf(object)) ? describeWithoutValues(error) : words
+}
+
+function describeWithoutValues(error: unknown): string {
+  if (!(error instanceof ApiError)) return 'the reason quotes a secret of it, and is not repeated'
+  const { status, reason, details } = error
+  const causes = Array.isArray(details['causes']) ? details['causes'].filter(isPlainObject) : []
+  const fields = causes.slice(0, maxCauses).map((cause) => `${cause['field']} (${cause['reason']})`)
+  const answer = reason === '' ? String(status) : `${status} ${reason}`
+  return `${answer}: ${[...fields, 'the message quotes a secret of it, and is not repeated'].join(', ')}`
 }

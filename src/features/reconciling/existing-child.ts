@@ -1,0 +1,36 @@
+/**
+ * Decides whether an object that exists under the name of a child belongs to the reconciler. An author chooses the names of
+ * children by naming the parent, so an object of that name may be somebody else's: it must not be written, adopted or deleted. Pure.
+ */
+import type { ObjectMeta } from '../../kube/objects.ts'
+import type { Parentage } from './child-cache.ts'
+import { markOf, reconcilerLabel } from './marks.ts'
+import type { Wanted } from './wanted.ts'
+
+export interface Claim {
+  readonly own: Parentage
+  readonly wanted: Wanted
+  /** The uid under which this process has seen or made the child before. */
+  readonly knownUid: string | undefined
+  /** The reconciler is registered with `adopt: true`. */
+  readonly adopts: boolean
+}
+
+/** Why the object must be left alone, as the end of a sentence; undefined where it is a child of the parent, or may be adopted. */
+export function whyForeign(existing: ObjectMeta, { own, wanted, knownUid, adopts }: Claim): string | undefined {
+  const controller = existing.ownerReferences?.find((one) => one.controller === true)
+  if (controller !== undefined && controller.uid !== own.owner) {
+    return `another object controls it, and there can be only one: ${controller.kind} "${controller.name}"; name the child differently, or delete it`
+  }
+  const isOurs = controller !== undefined || existing.uid === knownUid || wasApplied(existing, own, wanted)
+  if (isOurs || adopts) return undefined
+  return 'it exists, and this operator has not created it; name the child differently, delete the existing object, or register the reconciler with "adopt: true"'
+}
+
+/**
+ * The owner reference was removed while no operator ran. The annotation has a digest of what was applied, which covers the uid of the
+ * parent: only we, or somebody who may write the object anyway, can have put it there.
+ */
+function wasApplied(existing: ObjectMeta, { label }: Parentage, { mark }: Wanted): boolean {
+  return existing.labels?.[reconcilerLabel] === label && markOf({ metadata: existing }) === mark
+}
