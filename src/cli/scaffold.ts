@@ -1,8 +1,9 @@
 /** A new operator from the template of the package: its files, with names of the user's own. Never overwrites anything. */
-import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { KopfError } from '../errors.ts'
 import { defineResource } from '../kube/resources.ts'
+import { makeFolder } from '../util/make-folder.ts'
 import { packageFile } from '../util/package-files.ts'
 import { packageVersion } from '../util/version.ts'
 import { explainFileProblem } from './file-problems.ts'
@@ -21,7 +22,7 @@ export async function scaffold(wish: Scaffold): Promise<readonly string[]> {
   const words = wordsOf(wish)
   const template = packageFile('templates/operator')
   const names = (await readdir(template)).toSorted()
-  await makeFolder(wish.folder)
+  await prepareFolder(wish.folder)
   const written: string[] = []
   for (const name of names) {
     const text = await readFile(join(template, name), 'utf8')
@@ -60,8 +61,12 @@ function replaceWords(text: string, words: ReadonlyArray<readonly [string, strin
   return words.reduce((replaced, [word, own]) => replaced.replaceAll(word, own), text)
 }
 
-async function makeFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true }).catch(explain(folder))
+async function prepareFolder(folder: string): Promise<void> {
+  try {
+    makeFolder(folder)
+  } catch (error) {
+    explain(folder)(error)
+  }
   const present = await readdir(folder).catch(explain(folder))
   const inTheWay = present.filter((name) => name !== '.git')
   if (inTheWay.length === 0) return
@@ -73,9 +78,17 @@ async function makeFolder(folder: string): Promise<void> {
   )
 }
 
+/** Where file-problems.ts would speak of a file that is missing. */
+const folderProblems: Readonly<Record<string, string>> = {
+  ENOENT: 'no folder can be created there',
+  ENOTDIR: 'a file is in the way',
+  EEXIST: 'a file is in the way',
+}
+
 function explain(folder: string): (error: unknown) => never {
   return (error) => {
-    const why = explainFileProblem(error)
+    const { code = '' } = error as NodeJS.ErrnoException
+    const why = `${folderProblems[code] ?? explainFileProblem(error)}; name another folder`
     throw new KopfError('KOPF_FILE', `Cannot write an operator into "${folder}": ${why}`, { cause: error })
   }
 }

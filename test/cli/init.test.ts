@@ -133,6 +133,24 @@ describe('what is refused', { timeout: 60_000 }, () => {
     expect(readFileSync(join(folder.path, 'mine/operator.ts'), 'utf8')).toBe('mine')
   })
 
+  // Node's own recursive mkdir never returns for /proc.
+  test.each([
+    ['/proc/databases', 'no folder can be created there'],
+    ['/proc/databases/first', 'no folder can be created there'],
+    ['/sys/databases', 'this user may not do that'],
+    ['file', 'a file is in the way'],
+    ['file/databases/first', 'a file is in the way'],
+    ['dangling/databases', 'no folder can be created there'],
+  ])('the folder %s, in which nothing can be written: %s', async (name, why) => {
+    folder.write({ file: 'mine' })
+    symlinkSync('nothing', join(folder.path, 'dangling'))
+    expect(await init(name)).toEqual({
+      exit: 1,
+      stdout: '',
+      stderr: `kopf: Cannot write an operator into "${name}": ${why}; name another folder\n`,
+    })
+  })
+
   test('a kind that cannot be one, before anything is written', async () => {
     const { exit, stderr } = await init('databases', '--kind', 'data base')
     expect(exit).toBe(1)

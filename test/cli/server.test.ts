@@ -252,6 +252,12 @@ describe('a failure is one line and exit code 1:', { timeout: patienceMs }, () =
     )
   })
 
+  test('a data directory in which nothing can be created, without trying for ever', async () => {
+    expect(await fail('--data-dir', '/proc/data')).toBe(
+      'kopf: Cannot use the data directory "/proc/data": no directory can be created there; name another one\n',
+    )
+  })
+
   test('a kubeconfig in a folder that is not there, or that is one', async () => {
     const missing = join(folder, 'missing', 'kubeconfig')
     expect(await fail('--kubeconfig', missing)).toBe(

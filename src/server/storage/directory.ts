@@ -6,7 +6,6 @@ import {
   chmodSync,
   closeSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -15,6 +14,7 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { KopfError } from '../../errors.ts'
+import { makeFolder } from '../../util/make-folder.ts'
 import { cannotUse } from './damage.ts'
 import type { Keepsakes } from './keepsakes.ts'
 import { isLock, lock } from './lock.ts'
@@ -32,7 +32,7 @@ const marker = 'kopf-data'
 export function openDirectory(path: string): DataDirectory {
   const folder = resolve(path)
   try {
-    makeFolder(folder)
+    makeDurableFolder(folder)
     const isNew = checkContents(folder)
     chmodSync(folder, 0o700)
     const unlock = lock(folder)
@@ -49,8 +49,8 @@ export function openDirectory(path: string): DataDirectory {
   }
 }
 
-function makeFolder(folder: string): void {
-  const first = mkdirSync(folder, { recursive: true, mode: 0o700 })
+function makeDurableFolder(folder: string): void {
+  const first = makeFolder(folder, 0o700)
   if (first === undefined) return
   // A directory that is gone after a loss of power keeps nothing.
   for (let made = folder; ; made = dirname(made)) {
@@ -123,6 +123,7 @@ function syncNames(folder: string): void {
 const problems: Readonly<Record<string, string>> = {
   EACCES: 'this user may not use it; name another one',
   EPERM: 'this user may not use it; name another one',
+  ENOENT: 'no directory can be created there; name another one',
   EROFS: 'nothing can be written there; name another one',
   ENOSPC: 'there is no room left on its disk; make some',
   ENOTDIR: 'it is no directory, or in none; name another one',
