@@ -1,8 +1,9 @@
 /** The kubeconfig of a server that we run, on disk: readable by its owner alone, never over somebody's own. */
-import { mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { KopfError } from '../errors.ts'
+import { replaceFile } from '../util/replace-file.ts'
 import { explainFileProblem } from './file-problems.ts'
 
 export interface WrittenKubeconfig extends AsyncDisposable {
@@ -20,12 +21,7 @@ export async function writeKubeconfig(text: string, file: string | undefined): P
 
 async function replaceOwn(text: string, path: string): Promise<string> {
   try {
-    const present = await readFile(path, 'utf8').catch(ifMissing)
-    if (!isOurs(present)) throw new Error('a file is there that was not written by kopf server; name another one')
-    // Beside it and then in its place: a reader never sees half a file.
-    const draft = join(dirname(path), `.${basename(path)}.${process.pid}`)
-    await writeFile(draft, text, { mode: 0o600 })
-    await rename(draft, path)
+    await replaceFile(path, { text, mode: 0o600, check: checkOwn })
     return path
   } catch (error) {
     const why = explainFileProblem(error)
@@ -33,9 +29,8 @@ async function replaceOwn(text: string, path: string): Promise<string> {
   }
 }
 
-function ifMissing(error: NodeJS.ErrnoException): string {
-  if (error.code !== 'ENOENT') throw error
-  return ''
+function checkOwn(present: string): void {
+  if (!isOurs(present)) throw new Error('a file is there that was not written by kopf server; name another one')
 }
 
 /** One cluster, one user, one context, all of the name that we give them; or nothing at all, as `mktemp` makes it. */

@@ -2,9 +2,9 @@
  * The webhook server that listens on this machine, and those of local clusters, which differ in the name they are reached
  * by. Users make them for `settings.admission.server`; the operator calls `serve`. Made of serving.ts and renewal.ts.
  */
-import { writeFile } from 'node:fs/promises'
 import type { WebhookClientConfig, WebhookContext, WebhookFn } from '../core/webhook-server.ts'
 import { KopfError } from '../errors.ts'
+import { replaceFile } from '../util/replace-file.ts'
 import { toAccessibleAddr, toRoot, toUrl } from './addresses.ts'
 import { readCertificateTexts } from './certificate-files.ts'
 import { type Certificates, type CertificatesContext, constantCertificates } from './certificates.ts'
@@ -101,8 +101,8 @@ export class WebhookDockerDesktopServer extends WebhookServer {
 
 async function dump(path: string | undefined, ca: string): Promise<void> {
   if (path === undefined) return
-  await writeFile(path, ca).catch((cause: NodeJS.ErrnoException) => {
-    const why = `the file "${path}" of "cadump" cannot be written (${cause.code})`
+  await replaceFile(path, { text: ca, mode: 0o644 }).catch((cause: NodeJS.ErrnoException) => {
+    const why = `the file "${path}" of "cadump" cannot be written (${cause.code ?? cause.message})`
     throw new KopfError('KOPF_WEBHOOK_SERVER', `Cannot serve webhooks: ${why}; choose another one`, { cause })
   })
 }

@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeSync,
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
@@ -98,7 +99,9 @@ function readText(path: string): string | undefined {
 /** Beside it and then in its place: there is never half a file. */
 function writeText(folder: string, name: string, text: string): void {
   const draft = join(folder, `${name}${draftSuffix}`)
-  const file = openSync(draft, 'w', 0o600)
+  // A server that was killed leaves a draft behind. Created exclusively, a draft is never a link that somebody else has put there.
+  rmSync(draft, { force: true })
+  const file = openSync(draft, 'wx', 0o600)
   try {
     writeSync(file, text)
     fsyncSync(file)

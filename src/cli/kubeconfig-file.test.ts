@@ -1,0 +1,20 @@
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { writeKubeconfig } from './kubeconfig-file.ts'
+
+test('a link under a name that another user can guess does not redirect the kubeconfig', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kopf-kubeconfig-'))
+  try {
+    const victim = join(folder, 'victim')
+    writeFileSync(victim, 'untouched', { mode: 0o644 })
+    symlinkSync(victim, join(folder, `.kubeconfig.${process.pid}`))
+    const { path } = await writeKubeconfig('{"token":"secret"}', join(folder, 'kubeconfig'))
+    expect(readFileSync(victim, 'utf8')).toBe('untouched')
+    expect(readFileSync(path, 'utf8')).toBe('{"token":"secret"}')
+    expect(statSync(path).mode & 0o777).toBe(0o600)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
