@@ -1,4 +1,5 @@
 /** What a `ConnectionInfo` must be to work at all; said before anybody connects. Messages never repeat a secret. */
+import { isIPv4 } from 'node:net'
 import { KopfError } from '../errors.ts'
 import type { ConnectionInfoOptions, Impersonation } from './credentials.ts'
 
@@ -6,6 +7,7 @@ export function checkConnection(options: ConnectionInfoOptions): void {
   checkServer(options.server)
   checkPairs(options)
   checkHeaders(options)
+  checkPlainHttp(options, options.proxyUrl !== undefined)
   if (options.proxyUrl !== undefined) checkProxy(options.proxyUrl)
   if (options.expiration !== undefined) checkExpiration(options.expiration)
 }
@@ -46,6 +48,28 @@ function checkPairs(options: ConnectionInfoOptions): void {
     const missing = hasCertificate ? 'private key' : 'certificate'
     refuseConnection(`the client certificate has no ${missing}; give both or none`)
   }
+}
+
+/**
+ * Credentials are not sent over plain HTTP, where everybody on the way can read them, except to this machine itself. An address of
+ * this machine means the proxy's machine where there is a proxy. kubectl leaves the credentials out in this case, and the server
+ * then treats the request as anonymous; an error says what is wrong. Client certificates need TLS and are never sent over HTTP.
+ */
+export function checkPlainHttp(options: ConnectionInfoOptions, isProxied: boolean): void {
+  const { protocol, host, hostname } = new URL(options.server)
+  const { token, tokenPath, username, scheme } = options
+  if (protocol === 'https:' || (token ?? tokenPath ?? username ?? scheme) === undefined) return
+  if (!isProxied && isLoopback(hostname)) return
+  const where = isProxied ? `http://${host} through a proxy` : `http://${host}`
+  refuseConnection(
+    `credentials are not sent to ${where}, as plain HTTP lets others read them; use an https:// address, or give no ` +
+      'token and no username',
+  )
+}
+
+function isLoopback(hostname: string): boolean {
+  const isName = hostname === 'localhost' || hostname.endsWith('.localhost')
+  return isName || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))
 }
 
 /** Node refuses such headers only when the first request is sent. */

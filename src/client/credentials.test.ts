@@ -24,6 +24,28 @@ describe('connection info', () => {
     expect({ server, reveal: () => ({ server }) } instanceof ConnectionInfo).toBe(false)
   })
 
+  test.each<[string, object]>([
+    ['http://10.0.0.1:8080', { token: 'a' }],
+    ['http://example.com', { tokenPath: '/token' }],
+    ['http://localhost.example.com', { username: 'me', password: 'a' }],
+    ['http://127.0.0.1.example.com', { token: 'a' }],
+    ['http://[fe80::1]:80', { scheme: 'Negotiate' }],
+    ['http://127.0.0.1:8080', { token: 'a', proxyUrl: 'http://proxy:3128' }],
+  ])('over plain HTTP to %s has no credentials: %j', (plain, options) => {
+    expect(() => new ConnectionInfo({ server: plain, ...options })).toThrow('use an https:// address')
+  })
+
+  test.each(['http://127.0.0.1:1', 'http://127.1.2.3', 'http://localhost:1', 'http://a.localhost', 'http://[::1]:1'])(
+    'over plain HTTP to %s, which is this machine, may have credentials',
+    (plain) => {
+      expect(new ConnectionInfo({ server: plain, token: 'a' }).server).toBe(plain)
+    },
+  )
+
+  test('over plain HTTP without credentials is accepted', () => {
+    expect(new ConnectionInfo({ server: 'http://10.0.0.1:8080', impersonate: { user: 'me' } }).priority).toBe(0)
+  })
+
   const secret = 'hush-hush'
   const keyPair = { certificateData: secret, privateKeyData: secret }
 

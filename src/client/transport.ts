@@ -16,6 +16,7 @@ import { connect } from 'node:tls'
 import { nextTurn } from '../util/clock.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
 import { type AuthHeaders, toAuthHeaders } from './auth-headers.ts'
+import { checkPlainHttp } from './connection-checks.ts'
 import { connectionClosed } from './connection-error.ts'
 import { readCredentialFiles } from './credential-files.ts'
 import type { ConnectionInfo, ConnectionInfoOptions } from './credentials.ts'
@@ -75,6 +76,7 @@ class SocketTransport implements HttpsTransport {
     this.#tls = this.#url.protocol === 'https:' ? toTlsOptions(options) : undefined
     this.#headers = toAuthHeaders(options)
     this.#proxy = findProxy(options)
+    checkPlainHttp(options, this.#proxy !== undefined)
     const create = (agentOptions: AgentOptions) =>
       this.#toOneServer(this.#tls ? new HttpsAgent(agentOptions) : new HttpAgent(agentOptions))
     this.#pools = {

@@ -108,7 +108,7 @@ test.each<LogFormat>(['plain', 'full', 'json'])('a whole life, with the log in %
   if (health) said.push(...(await Promise.all(['/healthz', '/readyz'].map(async (at) => (await ask(health, at)).text))))
   await running.stop()
   // Those that never get in, and one who does not even get there.
-  for (const bad of [{}, { proxyUrl: `http://me:${token('proxy')}@127.0.0.1:1` }]) {
+  for (const bad of [{}, { server: 'https://127.0.0.1', proxyUrl: `http://me:${token('proxy')}@127.0.0.1:1` }]) {
     const connection = new ConnectionInfo({ server, token: token('bad'), ...bad })
     const refused = await kopf.start({ ...options, connection })
     errors.push(await refused.done.catch((error: unknown) => error))

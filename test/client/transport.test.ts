@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { startServer } from 'kopf/server'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { ConnectionInfo, type ConnectionInfoOptions } from '../../src/client/credentials.ts'
 import { createHttpsTransport, type HttpsTransport } from '../../src/client/transport.ts'
 import type { TransportResponse } from '../../src/util/transport.ts'
@@ -258,6 +258,35 @@ describe('requests', () => {
     const response = await transport.send({ method: 'PUT', path: '/', body: 'x'.repeat(100_000) })
     expect(response.status).toBe(413)
     expect(await read(response)).toBe('too large')
+  })
+
+  test('send no token through a proxy of the environment over plain HTTP', () => {
+    vi.stubEnv('HTTP_PROXY', 'http://10.0.0.1:3128')
+    vi.stubEnv('NO_PROXY', '')
+    try {
+      const connection = new ConnectionInfo({ server: 'http://127.0.0.1:8001', token: 'secret', trustEnv: true })
+      expect(() => createHttpsTransport(connection)).toThrow('not sent to http://127.0.0.1:8001 through a proxy')
+    } finally {
+      vi.unstubAllEnvs()
+    }
+  })
+
+  test('do not take the token to another host by a redirect', async () => {
+    let isReached = false
+    const other = await counted((_, response) => {
+      isReached = true
+      response.end()
+    })
+    const { port } = other.server.address() as AddressInfo
+    const { server } = await counted((_, response) => {
+      response.writeHead(307, { location: `http://127.0.0.1:${port}/` }).end()
+    })
+    const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const transport = createHttpsTransport(new ConnectionInfo({ server: address, token: 'secret' }))
+    defer(() => transport.close())
+    const response = await transport.send(get('/'))
+    await read(response)
+    expect([response.status, isReached]).toEqual([307, false])
   })
 
   test('follow no redirect', async () => {
