@@ -18,6 +18,7 @@ import type {
   WatchOptions,
   WriteOptions,
 } from './client-options.ts'
+import { toSmallerPage } from './connection-error.ts'
 import { collectionPath, objectPath } from './requests.ts'
 import { toSelectionQuery } from './selector-texts.ts'
 
@@ -138,18 +139,24 @@ export class ApiClient implements Untyped {
     resource: Resource,
     { path, query }: Pick<ApiCall, 'path' | 'query'>,
     options: SelectionOptions,
-    limit: number | undefined,
+    firstLimit: number | undefined,
   ): Promise<JsonObject[]> {
     const objects: JsonObject[] = []
+    let limit = firstLimit
     let token: string | undefined
-    do {
-      const page = await this.#request({ method: 'GET', path, query: { ...query, limit, continue: token } }, options)
-      for (const object of itemsOf(page)) objects.push(withKind(resource, object))
-      const metadata = getOwn(page, 'metadata')
-      const next = isPlainObject(metadata) ? getOwn(metadata, 'continue') : undefined
-      token = typeof next === 'string' && next !== '' ? next : undefined
-    } while (token !== undefined)
-    return objects
+    for (;;) {
+      try {
+        const page = await this.#request({ method: 'GET', path, query: { ...query, limit, continue: token } }, options)
+        for (const object of itemsOf(page)) objects.push(withKind(resource, object))
+        token = continueOf(page)
+        if (token === undefined) return objects
+      } catch (error) {
+        // Many large objects make a page too large to be read.
+        const smaller = toSmallerPage(error, limit)
+        if (smaller === undefined) throw error
+        limit = smaller
+      }
+    }
   }
 
   #selection(resource: Resource, options: SelectionOptions): Pick<ApiCall, 'path' | 'query'> {
@@ -224,6 +231,12 @@ function toKeywords({ apiVersion, kind }: { apiVersion: string; kind: string }) 
 /** Items of lists come without them, and users may leave them out. */
 function withKind({ group, version, kind }: Resource, object: JsonObject): JsonObject {
   return { apiVersion: formatGroupVersion(group, version), kind, ...object }
+}
+
+function continueOf(page: JsonObject): string | undefined {
+  const metadata = getOwn(page, 'metadata')
+  const next = isPlainObject(metadata) ? getOwn(metadata, 'continue') : undefined
+  return typeof next === 'string' && next !== '' ? next : undefined
 }
 
 function itemsOf(page: JsonObject): JsonObject[] {

@@ -13,6 +13,7 @@ export type ConnectionProblem =
   | 'protocol'
   | 'timeout'
   | 'broken'
+  | 'too-large'
 
 /** The API server could not be reached, or the connection broke before its answer was complete. */
 export class ConnectionError extends KopfError {
@@ -23,10 +24,12 @@ export class ConnectionError extends KopfError {
   constructor(message: string, problem: ConnectionProblem, options?: ErrorOptions) {
     super('KOPF_CONNECTION', message, options)
     this.problem = problem
-    this.mayHaveArrived = problem === 'timeout' || problem === 'broken'
+    this.mayHaveArrived = problem === 'timeout' || problem === 'broken' || problem === 'too-large'
   }
 }
 brand('ConnectionError')(ConnectionError)
+
+const mebibyte = 1024 * 1024
 
 interface SystemError {
   readonly code?: unknown
@@ -108,6 +111,19 @@ export function toConnectionError({ method, path }: Subject, error: unknown): Co
 export function toTimeout({ method, path }: Subject, what: string, limitMs: number): ConnectionError {
   const why = `${what} did not come within ${limitMs / 1000} s; check the network and the load of the server`
   return new ConnectionError(`Cannot ${method} ${path}: ${why}`, 'timeout')
+}
+
+export function toAnswerTooLarge({ method, path }: Subject, maxBytes: number): ConnectionError {
+  const why = `the answer is larger than ${Math.floor(maxBytes / mebibyte)} MiB, and was not read any further`
+  const advice =
+    'for a list, lower settings.watching.chunkSize; check also that this is the address of a Kubernetes API server'
+  return new ConnectionError(`Cannot ${method} ${path}: ${why}; ${advice}`, 'too-large')
+}
+
+/** The size of a page to ask for instead, where the answer was larger than is read; undefined where that is not the error. */
+export function toSmallerPage(error: unknown, size: number | null | undefined): number | undefined {
+  const isTooLarge = error instanceof ConnectionError && error.problem === 'too-large'
+  return isTooLarge && typeof size === 'number' && size > 1 ? Math.floor(size / 2) : undefined
 }
 
 /** Whoever had the connection has let it go. */

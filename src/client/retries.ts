@@ -19,6 +19,8 @@ export function isWorthRetrying({ method }: Pick<ApiCall, 'method'>, failure: Fa
   }
   // Nobody gets another certificate or speaks another protocol for being asked again.
   if (failure.problem === 'certificate' || failure.problem === 'protocol') return false
+  // The same request has the same answer, which would be read in vain once more.
+  if (failure.problem === 'too-large') return false
   return method !== 'POST' || !failure.mayHaveArrived
 }
 

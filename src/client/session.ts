@@ -10,7 +10,7 @@ import { parseJsonText, toJsonText } from '../util/json-text.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
 import { ApiError, cut, parseRetryAfter, toApiError } from './api-error.ts'
 import type { ApiCall, Session } from './calls.ts'
-import { ConnectionError, toConnectionError, toTimeout } from './connection-error.ts'
+import { ConnectionError, toAnswerTooLarge, toConnectionError, toTimeout } from './connection-error.ts'
 import { type Deadline, Deadlines } from './deadline.ts'
 import { toQuery } from './requests.ts'
 import { isWorthRetrying, retryDelays } from './retries.ts'
@@ -46,9 +46,18 @@ export interface SessionOptions {
    * out: where it throws, nothing is sent.
    */
   readonly guardOf?: ((call: ApiCall) => (() => void) | undefined) | undefined
+  /** How much of one answer is read; see `maxAnswerBytes` below for the default. */
+  readonly maxAnswerBytes?: number
   /** Between 0 and 1; spreads the retries of many. */
   readonly random?: () => number
 }
+
+/**
+ * The largest answer that is read. Above it, memory would be at the mercy of the other side. A page of 500 objects with 512 KiB each
+ * is within it; V8 cannot make one string of more than 512 MiB. Objects can have 1.5 MiB (etcd's default): lists ask for smaller
+ * pages where one is too large. Answers are never compressed (`accept-encoding: identity`), so the bytes that come are what counts.
+ */
+const maxAnswerBytes = 256 * 1024 * 1024
 
 export function createSession(options: SessionOptions): Session {
   return new RetryingSession(options)
@@ -111,7 +120,7 @@ class RetryingSession implements Session {
     try {
       const response = await this.#options.transport.send(request, deadline.signal)
       if (!isSuccess(response)) return await this.#refusal(call, response, deadline)
-      return parseAnswer(call, response, await readText(response, deadline))
+      return parseAnswer(call, response, await this.#readText(call, response, deadline))
     } catch (error) {
       signal?.throwIfAborted()
       check?.()
@@ -140,8 +149,28 @@ class RetryingSession implements Session {
     return this.#deadlines.start(limitMs, signal, () => toTimeout(call, what, limitMs ?? 0))
   }
 
+  /** Reads to the end, after which the connection is free for the next request; an answer too large closes the connection. */
+  async #readText(call: ApiCall, { body, headers }: TransportResponse, { signal }: Deadline): Promise<string> {
+    const maxBytes = this.#options.maxAnswerBytes ?? maxAnswerBytes
+    const chunks: Uint8Array[] = []
+    let size = 0
+    let isTooLarge = Number(headers['content-length'] ?? 0) > maxBytes
+    for await (const chunk of body) {
+      size += chunk.length
+      isTooLarge ||= size > maxBytes
+      if (isTooLarge) break
+      chunks.push(chunk)
+    }
+    // A transport may end the body of one who has gone, rather than fail: half an answer is none.
+    signal.throwIfAborted()
+    if (isTooLarge) throw toAnswerTooLarge(call, maxBytes)
+    // Most answers come in one piece.
+    const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+  }
+
   async #refusal(call: ApiCall, response: TransportResponse, deadline: Deadline): Promise<ApiError> {
-    const text = await readText(response, deadline)
+    const text = await this.#readText(call, response, deadline)
     const retryAfterMs = parseRetryAfter(response.headers['retry-after'], this.#options.clock.now())
     const location = response.status < 400 ? 'redirects are not followed; give the final address of the server' : ''
     return toApiError(call, { status: response.status, text: text.trim() === '' ? location : text, retryAfterMs })
@@ -150,17 +179,6 @@ class RetryingSession implements Session {
 
 function isSuccess({ status }: TransportResponse): boolean {
   return status >= 200 && status < 300
-}
-
-/** To its end: only so is the connection free for the next request. */
-async function readText({ body }: TransportResponse, { signal }: Deadline): Promise<string> {
-  const chunks: Uint8Array[] = []
-  for await (const chunk of body) chunks.push(chunk)
-  // A transport may end the body of one who has gone, rather than fail: half an answer is none.
-  signal.throwIfAborted()
-  // Most answers come in one piece.
-  const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
 }
 
 function parseAnswer(call: ApiCall, { status, headers }: TransportResponse, text: string): JsonObject | ApiError {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { expectLinearGrowth } from '../../test/support/growth.ts'
 import { readWatchLines } from './watch-lines.ts'
 
 async function* pieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
@@ -55,13 +56,46 @@ test('lines that one chunk completes come together', async () => {
   ])
 })
 
-test('a line of 10 MB in small pieces is read in linear time, and small lines after it', async () => {
-  const size = 10 * 1024 * 1024
-  const bytes = Buffer.alloc(size + 3, 'x')
-  bytes.write('\ny\n', size)
-  const lines = await linesOf(pieces(bytes, 64))
-  expect(lines.map((line) => line.length)).toEqual([size, 1])
-}, 5_000)
+test('a long line in small pieces is read in linear time', async () => {
+  await expectLinearGrowth({
+    n: 256 * 1024,
+    prepare: (n) => Buffer.concat([Buffer.alloc(n, 'x'), Buffer.from('\ny\n')]),
+    run: async (bytes) => {
+      const lines = await linesOf(pieces(bytes, 32))
+      expect(lines.map((line) => line.length)).toEqual([bytes.length - 3, 1])
+    },
+  })
+})
+
+test('many lines in one chunk are read in linear time', async () => {
+  await expectLinearGrowth({
+    n: 25_000,
+    prepare: (n) => Buffer.from('{"a":1}\n'.repeat(n)),
+    run: async (bytes) => {
+      expect(await linesOf(pieces(bytes, bytes.length))).toHaveLength(bytes.length / 8)
+    },
+  })
+})
+
+test('a line that does not end is read up to the limit, and the body is closed', async () => {
+  let sent = 0
+  let isClosed = false
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    try {
+      for (;;) {
+        sent += 1024
+        yield Buffer.alloc(1024, 'x')
+      }
+    } finally {
+      isClosed = true
+    }
+  }
+  const read = async () => {
+    for await (const _ of readWatchLines(endless(), 64 * 1024)) expect.unreachable()
+  }
+  await expect(read()).rejects.toMatchObject({ code: 'KOPF_WATCH_LINE' })
+  expect([sent, isClosed]).toEqual([65 * 1024, true])
+})
 
 test('a chunk is not held on to: it may be a window into something larger, and be overwritten', async () => {
   const shared = Buffer.from('....abc')

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 
 /** The outermost folder that was created; undefined where the folder has been there. Throws an error with a `code` as Node's. */
-export function makeFolder(path: string, mode = 0o777): string | undefined {
+export function makeFolder(path: string, mode: number = 0o777): string | undefined {
   const missing: string[] = []
   let folder = resolve(path)
   while (!existsSync(folder) && dirname(folder) !== folder) {

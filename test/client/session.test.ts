@@ -1,11 +1,13 @@
 /** What a session makes of answers, refusals, broken connections and time. */
 import { describe, expect, test } from 'vitest'
 import { ApiError } from '../../src/client/api-error.ts'
+import { createClient } from '../../src/client/client.ts'
 import { ConnectionError } from '../../src/client/connection-error.ts'
 import { createSession, type Networking, type Retry } from '../../src/client/session.ts'
 import type { Transport, TransportResponse } from '../../src/util/transport.ts'
 import { crd, crdsPath } from '../support/crds.ts'
 import { ManualClock, settle } from '../support/manual-clock.ts'
+import { configMaps as coreMaps } from '../watching/support.ts'
 import { configMaps, creation, failureOf, networking, reaches, sessionOn, startTarget } from './targets.ts'
 
 const reading = { method: 'GET', path: `${configMaps}/a` } as const
@@ -322,6 +324,54 @@ test('integers beyond 2^53 are sent and read as they are', async () => {
   expect(texts).toEqual([
     '{"spec":{"big":9223372036854775807,"negative":-9223372036854775808,"small":5,"text":"9007199254740993"}}',
   ])
+})
+
+describe('an answer that is too large', () => {
+  const maxAnswerBytes = 64 * 1024
+
+  test.each([200, 500])('with status %d is not read any further, and not asked for again', async (status) => {
+    let [requests, sent, isClosed] = [0, 0, false]
+    async function* endless(): AsyncGenerator<Uint8Array> {
+      try {
+        for (;;) {
+          sent += 1024
+          yield Buffer.alloc(1024, ' ')
+        }
+      } finally {
+        isClosed = true
+      }
+    }
+    const transport: Transport = {
+      async send() {
+        requests += 1
+        return { status, headers: {}, body: endless() }
+      },
+    }
+    const error = await failureOf(sessionOn(transport, { maxAnswerBytes }).request(reading))
+    expect(error).toMatchObject({ problem: 'too-large', message: expect.stringContaining('the answer is larger than') })
+    expect([requests, sent, isClosed]).toEqual([1, 65 * 1024, true])
+  })
+
+  test('is known by its length, before any of it is kept', async () => {
+    const transport = answering({ status: 200, text: '{}', headers: { 'content-length': '99999999' } })
+    const error = await failureOf(sessionOn(transport, { maxAnswerBytes }).request(reading))
+    expect(error).toMatchObject({ problem: 'too-large' })
+  })
+
+  test('is a page of a list: smaller pages are asked for, and every object comes once', async () => {
+    const { transport, server } = await startTarget('in process')
+    const data = { text: 'x'.repeat(10_000) }
+    for (let index = 10; index < 30; index += 1) await sessionOn(transport).request(creation(`map-${index}`, { data }))
+    const client = createClient({ session: sessionOn(transport, { maxAnswerBytes }), resolve: async () => coreMaps })
+    const objects = await client.list(coreMaps, { namespace: 'default' })
+    expect(objects.map(({ metadata }) => metadata.name)).toEqual(
+      Array.from({ length: 20 }, (_, index) => `map-${index + 10}`),
+    )
+    const limits = server.api.requests
+      .last({ method: 'GET' })
+      .map(({ path }) => new URLSearchParams(path.split('?')[1]).get('limit'))
+    expect(limits.slice(0, 8)).toEqual(['500', '250', '125', '62', '31', '15', '7', '3'])
+  })
 })
 
 test('redirects are not followed', async () => {

@@ -1,7 +1,7 @@
 /** Watching against answers written out by hand, byte by byte: what no well-behaved server would send is sent here. */
 
 import { describe, expect, test } from 'vitest'
-import { toConnectionError } from '../../src/client/connection-error.ts'
+import { toAnswerTooLarge, toConnectionError } from '../../src/client/connection-error.ts'
 import { KnownObjects } from '../../src/core/watching/known-objects.ts'
 import { reflect } from '../../src/core/watching/reflect.ts'
 import {
@@ -135,6 +135,23 @@ describe('the first state', () => {
     expect(reflected.words).toEqual(['listed one', 'listed two', 'LISTED'])
     expect(reflected.events[1]).toMatchObject({ object: { apiVersion: 'v1', kind: 'ConfigMap', data: {} } })
     expect(session.queries.slice(0, 2)).toEqual(['?limit=500', '?continue=token&limit=500'])
+    await reflected.stop()
+  })
+
+  test('comes in smaller pages where a page is too large to be read', async () => {
+    const unread = { error: toAnswerTooLarge({ method: 'GET', path: '/api' }, 1024) }
+    const { session, reflected } = started(
+      [unread, page(5, [map('one')], { continue: 'token' }), unread, page(5, [map('two')])],
+      { watching: lists },
+    )
+    await reflected.settle()
+    expect(reflected.words).toEqual(['listed one', 'listed two', 'LISTED'])
+    expect(session.queries.slice(0, 4)).toEqual([
+      '?limit=500',
+      '?limit=250',
+      '?continue=token&limit=250',
+      '?continue=token&limit=125',
+    ])
     await reflected.stop()
   })
 

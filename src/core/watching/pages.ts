@@ -1,6 +1,7 @@
 /** The objects that are there, page by page: for servers that cannot stream them. Used by reflect.ts. */
 import type { ApiCall, Session } from '../../client/calls.ts'
-import { formatGroupVersion, type KubeObject } from '../../kube/objects.ts'
+import { toSmallerPage } from '../../client/connection-error.ts'
+import { formatGroupVersion, type JsonObject, type KubeObject } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { isPlainObject } from '../../util/json.ts'
 import { dropManagedFields, problemOf } from './events.ts'
@@ -21,28 +22,42 @@ export interface ListOptions {
 
 /** The version of the list. Rejects with 410 where it took so long that the server has forgotten where it was. */
 export async function readPages(options: ListOptions, signal: AbortSignal): Promise<string> {
-  const { session, path, query, chunkSize, accept } = options
+  let { chunkSize } = options
   let version = ''
   let token: string | undefined
-  do {
-    // A continuation has the version of its first page in it, and servers refuse a second one.
-    const { resourceVersion, resourceVersionMatch, ...rest } = query
-    const from = token === undefined ? { resourceVersion, resourceVersionMatch } : { continue: token }
-    const page = await session.request(
-      {
-        method: 'GET',
-        path,
-        query: { ...rest, ...from, limit: chunkSize ?? undefined },
-        ...(accept === undefined ? {} : { accept }),
-      },
-      signal,
-    )
-    takePage(page, options)
-    const metadata = isPlainObject(page['metadata']) ? page['metadata'] : {}
-    version = textOf(metadata['resourceVersion']) || version
-    token = textOf(metadata['continue']) || undefined
-  } while (token !== undefined)
-  return version
+  for (;;) {
+    try {
+      const page = await requestPage(options, { chunkSize, token }, signal)
+      takePage(page, options)
+      const metadata = isPlainObject(page['metadata']) ? page['metadata'] : {}
+      version = textOf(metadata['resourceVersion']) || version
+      token = textOf(metadata['continue']) || undefined
+      if (token === undefined) return version
+    } catch (error) {
+      // Many large objects make a page too large to be read; a continuation may have another limit than the page before.
+      const smaller = toSmallerPage(error, chunkSize)
+      if (smaller === undefined) throw error
+      chunkSize = smaller
+    }
+  }
+}
+
+interface PageRequest {
+  readonly chunkSize: number | null
+  /** Where the page before has ended; undefined for the first. */
+  readonly token: string | undefined
+}
+
+function requestPage(
+  { session, path, query, accept }: ListOptions,
+  { chunkSize, token }: PageRequest,
+  signal: AbortSignal,
+): Promise<JsonObject> {
+  // A continuation has the version of its first page in it, and servers refuse a second one.
+  const { resourceVersion, resourceVersionMatch, ...rest } = query
+  const from = token === undefined ? { resourceVersion, resourceVersionMatch } : { continue: token }
+  const call: ApiCall = { method: 'GET', path, query: { ...rest, ...from, limit: chunkSize ?? undefined } }
+  return session.request(accept === undefined ? call : { ...call, accept }, signal)
 }
 
 /** Items of built-in kinds come without a kind: it is that of the list. */
