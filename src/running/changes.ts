@@ -15,7 +15,7 @@ import { monotonicOf } from '../util/clock.ts'
 import { isHeld, tendBackground, weighBackground } from './background.ts'
 import { isCleanupOwed, needsCleanup } from './cleanups.ts'
 import { confirm } from './confirm.ts'
-import { describeBody } from './describe.ts'
+import { describeDiff, describeState } from './describe.ts'
 import { untilIndexed } from './indexing.ts'
 import { writeLeftOver } from './late-writes.ts'
 import type { Memory, Unwritten } from './memories.ts'
@@ -297,7 +297,7 @@ async function flush(runtime: Runtime, memory: Memory, visit: Visit, cycle: Cycl
   return body === undefined ? 'gone' : 'written'
 }
 
-/** Bodies are put into words only for those who read them. */
+/** Diffs are described only where the log shows debug messages. */
 function report({ sink }: Runtime, { logger }: Visit, view: View): void {
   if (sink.minimumLevel !== 'debug') return
   if (!isHandlerReason(view.reason)) {
@@ -305,6 +305,6 @@ function report({ sink }: Runtime, { logger }: Visit, view: View): void {
     return
   }
   const title = titles[view.reason]
-  logger.debug(`${title} is in progress: ${describeBody(view.body)}`)
-  if (view.diff.length > 0 && view.old !== undefined) logger.debug(`${title} diff: ${describeBody(view.diff)}`)
+  logger.debug(`${title} is in progress: ${describeState(view.body)}.`)
+  if (view.diff.length > 0 && view.old !== undefined) logger.debug(`${title} diff: ${describeDiff(view.diff)}.`)
 }

@@ -5,6 +5,7 @@ import {
   MultiDiffBaseStorage,
   MultiProgressStorage,
   Operator,
+  PermanentError,
   type ProgressRecord,
   ProgressStorage,
   StatusDiffBaseStorage,
@@ -309,6 +310,44 @@ test('the content of a Secret gets neither into annotations nor into the log, an
   for (const secret of [canary, encoded, encoded.slice(0, 16)]) expect(text).not.toContain(secret)
   await lab.call('DELETE', `${path}/kept-quiet`)
   await lab.until(async () => (await lab.call('GET', `${path}/kept-quiet`)).status === 404)
+})
+
+test('no value of an object is logged, even at debug level: neither of a custom resource nor of a ConfigMap', async () => {
+  const [canary, encoded] = ['canary-in-the-spec', Buffer.from('canary-in-the-spec').toString('base64')]
+  const kopf = new Operator()
+  const handled: string[] = []
+  const when = ({ name }: { name: string }) => name === 'discreet'
+  for (const resource of [lab.widgets, 'configmaps'] as const) {
+    kopf.on.event(resource, { when }, () => {})
+    kopf.on.create(resource, { id: 'c', when }, ({ patch }) => {
+      patch.status['token'] = `${canary}-status`
+    })
+    kopf.on.update(resource, { id: 'u', when }, ({ resource: { kind } }) => {
+      handled.push(kind)
+      throw new PermanentError('never')
+    })
+    kopf.on.field(resource, 'spec.password', { id: 'f', when }, () => {})
+    kopf.on.delete(resource, { id: 'd', when }, () => {})
+  }
+  await lab.start(kopf)
+  const metadata = { name: 'discreet', annotations: { 'example.com/key': canary } }
+  const maps = `/api/v1/namespaces/${lab.namespace}/configmaps`
+  await lab.create('discreet', { metadata, spec: { password: canary, list: [{ token: encoded }] } })
+  await lab.call('POST', maps, { metadata, data: { password: canary } })
+  await lab.untilObject('discreet', (one) => lastHandled in annotationsOf(one))
+  await lab.until(async () => lastHandled in annotationsOf((await lab.call('GET', `${maps}/discreet`)).body))
+  await lab.patch('discreet', { spec: { password: `${canary}2`, more: encoded } })
+  await lab.call('PATCH', `${maps}/discreet`, { data: { password: `${canary}2`, more: encoded } }, merge)
+  await lab.until(() => new Set(handled).size === 2)
+  await lab.delete('discreet')
+  await lab.call('DELETE', `${maps}/discreet`)
+  await lab.untilGone('discreet')
+  await lab.until(async () => (await lab.call('GET', `${maps}/discreet`)).status === 404)
+  const text = lab.logs.join('\n')
+  expect(text).toMatch(/discreet\] Creation is in progress: (generation 1, )?resourceVersion \d+\./)
+  expect(text).toContain('Updating diff: add spec.more, change spec.password.')
+  expect(text).toContain('Updating diff: add data.more, change data.password.')
+  for (const secret of [canary, encoded, encoded.slice(0, 12)]) expect(text).not.toContain(secret)
 })
 
 test('of an essence that is too large only a digest is stored, with one warning for all of them', async () => {
