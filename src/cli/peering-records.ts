@@ -75,7 +75,7 @@ async function findNamespaces(session: Session, patterns: readonly string[]): Pr
   if (patterns.every((pattern) => isExactNamespace(pattern))) return [...patterns]
   const path = collectionPath({ group: '', version: 'v1', plural: 'namespaces', namespaced: false })
   const { items } = await session.request({ method: 'GET', path })
-  const names = (items as unknown as KubeObject[]).map(({ metadata }) => metadata.name!)
+  const names = ((items ?? []) as unknown as KubeObject[]).map(({ metadata }) => metadata.name!)
   const found = names.filter((name) => patterns.some((pattern) => matchesNamespace(pattern, name)))
   if (found.length > 0) return found
   throw new KopfError('KOPF_PEERING', `Cannot find any namespace that is meant by ${patterns.join(' ')}`)

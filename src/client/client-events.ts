@@ -1,4 +1,5 @@
 /** The events of one watch, from its lines. For client.ts; the operator's own watching has a reader that goes on for ever. */
+import { dropNullFields } from '../kube/null-fields.ts'
 import type { JsonObject } from '../kube/objects.ts'
 import { getOwn, isPlainObject } from '../util/json.ts'
 import { parseJsonText } from '../util/json-text.ts'
@@ -25,7 +26,8 @@ function toEvent(call: ApiCall, line: string): ClientEvent<JsonObject> {
   const object = isPlainObject(event) ? getOwn(event, 'object') : undefined
   const type = isPlainObject(event) ? getOwn(event, 'type') : undefined
   if (type === 'ERROR') throw fromStatus(call, 500, object)
-  if (types.has(type) && isPlainObject(object)) return { type, object } as unknown as ClientEvent<JsonObject>
+  if (types.has(type) && isPlainObject(object))
+    return { type, object: dropNullFields(object) } as unknown as ClientEvent<JsonObject>
   const message = `a line of ${line.length} characters in the watch is no event; expected an object with "type" and "object"`
   throw new ApiError({ method: call.method, path: call.path, status: 200, reason: 'NotAnEvent', message })
 }

@@ -2,6 +2,7 @@
  * Calls in, parsed answers out: time limits, retries and errors that say what is wrong, over whatever transport there is.
  * Everything that talks to the API does so through here; knows nothing of what is asked for.
  */
+import { dropNullFields } from '../kube/null-fields.ts'
 import type { JsonObject } from '../kube/objects.ts'
 import type { Clock } from '../util/clock.ts'
 import { type Duration, toMs } from '../util/duration.ts'
@@ -185,7 +186,7 @@ function parseAnswer(call: ApiCall, { status, headers }: TransportResponse, text
   const type = String(headers['content-type'] ?? 'nothing in particular')
   try {
     const answer = parseJsonText(text)
-    if (isPlainObject(answer)) return answer
+    if (isPlainObject(answer)) return dropNullFields(answer)
   } catch {
     // Told below: of what is no JSON and of JSON that is no object there is the same to say.
   }

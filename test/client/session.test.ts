@@ -1,5 +1,6 @@
 /** What a session makes of answers, refusals, broken connections and time. */
 import { describe, expect, test } from 'vitest'
+import { findHeld } from '../../src/cli/releasing.ts'
 import { ApiError } from '../../src/client/api-error.ts'
 import { createClient } from '../../src/client/client.ts'
 import { ConnectionError } from '../../src/client/connection-error.ts'
@@ -307,6 +308,15 @@ describe('an answer of 200', () => {
     )
     expect(error).not.toHaveProperty('message', expect.stringContaining('hush'))
   })
+})
+
+test('an empty list that a Go server writes as null is a list', async () => {
+  const text = '{"kind":"PartialObjectMetadataList","metadata":{},"items":null}'
+  const transport = answering({ status: 200, text }, { status: 200, text }, { status: 200, text })
+  const session = sessionOn(transport)
+  expect(await session.request(reading)).toMatchObject({ items: [] })
+  expect(await findHeld(session, { resource: coreMaps, finalizer: 'x', namespace: 'default' })).toEqual([])
+  expect(await createClient({ session, resolve: async () => coreMaps }).list(coreMaps, { namespace: 'a' })).toEqual([])
 })
 
 test('integers beyond 2^53 are sent and read as they are', async () => {

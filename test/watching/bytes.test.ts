@@ -138,6 +138,16 @@ describe('the first state', () => {
     await reflected.stop()
   })
 
+  test('has no null in its metadata, in whatever form the server writes absent fields', async () => {
+    const nulls = { finalizers: null, ownerReferences: null, labels: null, annotations: null, managedFields: null }
+    const one = map('one')
+    const object = { ...one, metadata: { ...(one['metadata'] as object), ...nulls } }
+    const { reflected } = started([{ chunks: [line('ADDED', object as never) + bookmark(5, true)], ending: 'hang' }])
+    await reflected.settle()
+    expect(reflected.events[0]).toEqual(expect.objectContaining({ object: one }))
+    await reflected.stop()
+  })
+
   test('comes in smaller pages where a page is too large to be read', async () => {
     const unread = { error: toAnswerTooLarge({ method: 'GET', path: '/api' }, 1024) }
     const { session, reflected } = started(

@@ -2,6 +2,7 @@
  * What watching hands on, and the lines it makes it from. A line is looked at here once; what is in it is a stranger's,
  * so that whatever is not as the API promises becomes a reason in words, never an exception.
  */
+import { dropNullFields } from '../../kube/null-fields.ts'
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { isPlainObject } from '../../util/json.ts'
@@ -38,6 +39,7 @@ export function parseWatchLine(line: string, resource: Resource, keepsManagedFie
   const { value } = parsed
   if (!isPlainObject(value)) return { type: 'unusable', problem: `a watch event that is ${nameOf(value)}` }
   const { type, object } = value
+  if (isPlainObject(object)) dropNullFields(object)
   if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED') {
     const problem = problemOf(object, resource)
     if (problem !== undefined) return { type: 'unusable', problem }
