@@ -121,8 +121,14 @@ export class ApiServer implements Transport {
 
   /** A server that keeps what it holds in a directory, and goes on from what is there. */
   static async open({ dataDir, ...options }: ApiServerOptions & { readonly dataDir: string }): Promise<ApiServer> {
-    const { openData } = await import('./storage/data.ts')
-    return new ApiServer(options, await openData(dataDir, toLimits(options.history), options.clock))
+    const { openKeptData } = await import('./kept-data.ts')
+    const data = await openKeptData(dataDir, options)
+    try {
+      return new ApiServer(options, data)
+    } catch (error) {
+      await data.close()
+      throw error
+    }
   }
 
   /** The version of the last write. */

@@ -1,6 +1,6 @@
 /** From the method and path of a request to the verb that serves it, where its resource has that verb. */
 import type { Answer, Call } from './call.ts'
-import { loadCel } from './cel/lazy.ts'
+import { canHoldExpressions, loadCel } from './cel/lazy.ts'
 import { decodeBody } from './decode.ts'
 import { quote } from './field-errors.ts'
 import { pathSegmentNameProblems } from './names.ts'
@@ -44,6 +44,12 @@ const scaleVerbs: Readonly<Record<string, Serve>> = { get: getScale, update: upd
 const otherParts: Readonly<Record<string, Readonly<Record<string, Serve>>>> = { scale: scaleVerbs, token: tokenVerbs }
 
 export function dispatch(call: Call, method: string): Answer | Promise<Answer> {
+  // By the resource, not by the text of the body: a key can be written with escapes, and a mutating webhook can add one.
+  const mayBringExpression = call.sent.length > 0 && canHoldExpressions(call.resource.collection)
+  return mayBringExpression ? loadCel().then(() => serveVerb(call, method)) : serveVerb(call, method)
+}
+
+function serveVerb(call: Call, method: string): Answer | Promise<Answer> {
   const { resource, path, query } = call
   const verb = verbOf({ method, path: '', query, resource: path })
   if (verb === undefined) throw methodNotAllowed()
@@ -60,20 +66,7 @@ export function dispatch(call: Call, method: string): Answer | Promise<Answer> {
   if (!resource.namespaced && path.namespace !== '') return misplaced(resource)
   if (!resource.isCustom && !resource.verbs.includes(verb)) throw methodNotAllowed()
   checkName(path.name)
-  return bringsExpression(call) ? loadCel().then(() => verbs[verb]!(call)) : verbs[verb]!(call)
-}
-
-/** Where expressions in CEL can be, and how they are called there. In protobuf they have no names. */
-const expressions: Readonly<Record<string, string>> = {
-  'apiextensions.k8s.io/customresourcedefinitions': 'x-kubernetes-validations',
-  'admissionregistration.k8s.io/mutatingwebhookconfigurations': 'matchConditions',
-  'admissionregistration.k8s.io/validatingwebhookconfigurations': 'matchConditions',
-}
-
-function bringsExpression({ resource, sent }: Call): boolean {
-  if (sent.length === 0 || resource.isCustom) return false
-  const name = expressions[`${resource.group}/${resource.plural}`]
-  return name !== undefined && (typeof sent !== 'string' || sent.includes(name))
+  return verbs[verb]!(call)
 }
 
 /** A name that could not be part of a path of the real server's store, where `..` would lead elsewhere. */

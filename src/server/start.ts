@@ -9,7 +9,6 @@ import { administrator } from './identity/authentication.ts'
 import type { ServiceAccountName } from './identity/long-tokens.ts'
 import { toKubeconfig } from './kubeconfig.ts'
 import type { Data } from './storage/data.ts'
-import { toLimits } from './storage/history.ts'
 import { type Keepsakes, noKeepsakes } from './storage/keepsakes.ts'
 
 /** Where a server listens, and what it is made with. */
@@ -94,11 +93,11 @@ export async function startServer(options: StartServerOptions = {}): Promise<Run
   }
 }
 
-async function openKept({ api, dataDir, history, clock }: StartServerOptions): Promise<Data | undefined> {
+async function openKept({ api, dataDir, ...options }: StartServerOptions): Promise<Data | undefined> {
   if (api !== undefined || dataDir === undefined) return undefined
   // Only now: most servers keep nothing.
-  const { openData } = await import('./storage/data.ts')
-  return openData(dataDir, toLimits(history), clock)
+  const { openKeptData } = await import('./kept-data.ts')
+  return openKeptData(dataDir, options)
 }
 
 /** The same as in earlier lives of the server, so that a kubeconfig goes on being good. */
