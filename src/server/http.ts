@@ -6,12 +6,13 @@ import type { TLSSocket } from 'node:tls'
 import type { KeyPair } from '../util/certificates.ts'
 import { nextTurn, systemClock } from '../util/clock.ts'
 import { type ApiServer, maxBodyBytes } from './api-server.ts'
+import { refusalOfBrowser } from './browser-guard.ts'
 import type { Answer } from './call.ts'
 import { jsonAnswer } from './call.ts'
 import type { Peer } from './identity/authentication.ts'
 import { headerSeparator, impersonationHeaders } from './identity/impersonation-headers.ts'
 import { ConnectionFault } from './reachable-body.ts'
-import { entityTooLarge } from './status.ts'
+import { entityTooLarge, type StatusError } from './status.ts'
 
 export interface ListenOptions {
   readonly host: string
@@ -34,8 +35,12 @@ const patienceMs = 200
 export async function listen(api: ApiServer, options: ListenOptions): Promise<Listener> {
   const exchanges = new Set<Promise<void>>()
   const peerOf = rememberPeers()
+  const isGuarded = api.isOpen || options.tls === undefined
   const server = createServer(options, (request, response) => {
-    const done = exchange(api, peerOf, request, response).finally(() => exchanges.delete(done))
+    const refusal = isGuarded ? refusalOfBrowser(request.headers) : undefined
+    const done = (
+      refusal === undefined ? exchange(api, peerOf, request, response) : refuse(refusal, request, response)
+    ).finally(() => exchanges.delete(done))
     exchanges.add(done)
   })
   // Long-lived watches and idle keep-alive connections are the rule here.
@@ -124,8 +129,18 @@ async function exchange(
   }
 }
 
-const refusal = entityTooLarge(`limit is ${maxBodyBytes}`)
-const tooLarge: Answer = jsonAnswer(refusal.code, refusal.toStatus())
+const tooLarge = failureOf(entityTooLarge(`limit is ${maxBodyBytes}`))
+
+function failureOf(error: StatusError): Answer {
+  return jsonAnswer(error.code, error.toStatus())
+}
+
+/** The connection ends with the answer, so that nothing of the body is read. */
+async function refuse(error: StatusError, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  response.shouldKeepAlive = false
+  response.on('error', () => {})
+  await write(response, failureOf(error), request.method === 'HEAD')
+}
 
 function toRequest(request: IncomingMessage, body: Buffer): Parameters<ApiServer['answer']>[0] {
   return { method: request.method ?? 'GET', path: request.url ?? '/', headers: toHeaders(request), body }

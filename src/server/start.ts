@@ -17,7 +17,10 @@ export interface StartServerOptions extends ApiServerOptions {
   readonly port?: number
   /** `127.0.0.1` by default. */
   readonly host?: string
-  /** Plain HTTP instead of HTTPS. Tokens can be read on the way: only for this machine. */
+  /**
+   * Plain HTTP instead of HTTPS, on a loopback address only, since tokens can be read on the way. Requests that a web page may have
+   * sent are refused: to another host than a loopback name, or from another origin.
+   */
   readonly insecure?: boolean
   /** Where what the server holds is kept, to go on from the next time; made where it is not there. By default nothing is kept. */
   readonly dataDir?: string
@@ -71,6 +74,12 @@ export async function startServer(options: StartServerOptions = {}): Promise<Run
     throw new KopfError(
       'KOPF_SERVER_OPEN',
       `Cannot start an open API server on "${host}": everybody could change everything; listen on 127.0.0.1 or require credentials`,
+    )
+  }
+  if (insecure && !loopback.has(host)) {
+    throw new KopfError(
+      'KOPF_SERVER_INSECURE',
+      `Cannot start an API server with plain HTTP on "${host}": tokens and Secrets could be read on the way; listen on 127.0.0.1 or leave "insecure" out`,
     )
   }
   const data = await openKept(options)

@@ -88,7 +88,7 @@ describe('bodies', () => {
   test('may be slow to arrive, in pieces that end within a character', async () => {
     const { port, api } = await start(open)
     const body = Buffer.from(JSON.stringify(configMap('slow', { data: { text: 'ж😀' } })))
-    const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`
+    const head = `POST ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: ${body.length}\r\n\r\n`
     const socket = await connected(port)
     let text = ''
     socket.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
@@ -105,7 +105,7 @@ describe('bodies', () => {
     const { port, server, api } = await start(open)
     const socket = await connected(port)
     const body = JSON.stringify(configMap('half'))
-    socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length + 5}\r\n\r\n${body}`)
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: ${body.length + 5}\r\n\r\n${body}`)
     expectStatus(await api.get(path), 200)
     socket.destroy()
     await new Promise((resolve) => socket.once('close', resolve))
@@ -149,16 +149,16 @@ describe('nonsense', () => {
   test.each<[string, Array<string | Buffer>]>([
     ['no HTTP at all', ['nonsense\r\n\r\n']],
     ['random bytes', [Buffer.from([0, 255, 1, 254, 13, 10, 13, 10])]],
-    ['an unknown method', ['NONSENSE / HTTP/1.1\r\nHost: x\r\n\r\n']],
-    ['a bad header', ['GET / HTTP/1.1\r\nHost: x\r\nbad header\r\n\r\n']],
-    ['two lengths', ['POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n']],
+    ['an unknown method', ['NONSENSE / HTTP/1.1\r\nHost: localhost\r\n\r\n']],
+    ['a bad header', ['GET / HTTP/1.1\r\nHost: localhost\r\nbad header\r\n\r\n']],
+    ['two lengths', ['POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n']],
     [
       'a length and chunks',
-      [`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
+      [`POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
     ],
     ['no host', ['GET / HTTP/1.1\r\n\r\n']],
     ['a TLS greeting', [Buffer.from('16030100', 'hex'), '\r\n\r\n']],
-    ['something behind a request', ['GET /version HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n']],
+    ['something behind a request', ['GET /version HTTP/1.1\r\nHost: localhost\r\n\r\nnonsense\r\n\r\n']],
   ])('is answered with 400: %s', async (_, pieces) => {
     const { port, api } = await start(open)
     const watch = await api.watch(path)
@@ -170,7 +170,7 @@ describe('nonsense', () => {
 
   test('in a header that is too long is answered with 431', async () => {
     const { port } = await start(open)
-    expect(await sendRaw(port, `GET / HTTP/1.1\r\nHost: x\r\nA: ${'a'.repeat(100_000)}\r\n\r\n`)).toMatch(
+    expect(await sendRaw(port, `GET / HTTP/1.1\r\nHost: localhost\r\nA: ${'a'.repeat(100_000)}\r\n\r\n`)).toMatch(
       /^HTTP\/1.1 431 /,
     )
   })
@@ -203,7 +203,7 @@ describe('answers', () => {
   test('to many requests on one connection come in their order', async () => {
     const { port } = await start(open)
     const request = (target: string, last = false) =>
-      `GET ${target} HTTP/1.1\r\nHost: x\r\n${last ? 'Connection: close\r\n' : ''}\r\n`
+      `GET ${target} HTTP/1.1\r\nHost: localhost\r\n${last ? 'Connection: close\r\n' : ''}\r\n`
     const text = await sendRaw(
       port,
       request('/healthz') + request(`${path}/a`) + request('/version') + request('/healthz', true),
@@ -225,7 +225,7 @@ describe('watchers', () => {
     const { api, server, port } = await start({ ...open, watchers: { pendingChanges: 50 } })
     const slow = await connected(port)
     slow.pause()
-    slow.write(`GET ${path}?watch=true HTTP/1.1\r\nHost: x\r\n\r\n`)
+    slow.write(`GET ${path}?watch=true HTTP/1.1\r\nHost: localhost\r\n\r\n`)
     await eventually(async () => expect(server.api.openWatches).toBe(1))
     const quick = await api.watch(path)
     const data = { text: 'x'.repeat(200_000) }
@@ -269,7 +269,7 @@ describe('stopping', () => {
     closing.push(() => half.destroy())
     half.on('error', () => {})
     await new Promise((resolve) => half.once('secureConnect', resolve))
-    half.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n{`)
+    half.write(`POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 500\r\n\r\n{`)
     const fault = server.api.faults.add({ on: { name: 'held' }, effect: { type: 'delay', delayMs: 1_000_000 } })
     const held = api.get(`${path}/held`).catch((error: Error & { code?: string }) => error.code)
     await eventually(async () => expect(fault.hits).toBe(1))
