@@ -4,7 +4,7 @@
  */
 import { internalError, StatusError } from './status.ts'
 import type { Change } from './storage/stored.ts'
-import type { WatchPlan, WatchStream } from './watch-stream.ts'
+import type { WatchBeginning, WatchPlan, WatchStream } from './watch-stream.ts'
 
 type Prepare = NonNullable<WatchPlan['prepare']>
 
@@ -25,7 +25,7 @@ export class WatchFeed {
   }
 
   /** To be called once, and at first. */
-  async begin({ initial, missed }: Pick<WatchPlan, 'initial' | 'missed'>): Promise<void> {
+  async begin({ initial, missed }: WatchBeginning): Promise<void> {
     if (await this.#attempt([...initial.map(asAddition), ...missed])) this.#stream.begin()
     this.#isBusy = false
     await this.#drain()

@@ -8,11 +8,15 @@ import { type Change, type Stored, withVersion } from './storage/stored.ts'
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
-export interface WatchPlan {
-  /** Of these, what matches is sent first, as ADDED; read only as fast as the client takes it. */
+/** Sent before anything else, only as fast as the client reads. */
+export interface WatchBeginning {
+  /** The objects at the start of the watch: those that match are sent as ADDED. */
   readonly initial: readonly Stored[]
-  /** What has happened since the version the client had; also read only as fast as the client takes it. */
+  /** The changes since the version that the client had. */
   readonly missed: readonly Change[]
+}
+
+export interface WatchPlan extends WatchBeginning {
   /** Whether an object is one of those watched. */
   matches(stored: Stored): boolean
   encode(type: EventType, stored: Stored): Uint8Array
@@ -70,12 +74,16 @@ export class WatchStream {
   /** What it begins with can be encoded. */
   #isBegun: boolean
 
-  readonly #plan: WatchPlan
+  readonly #plan: Omit<WatchPlan, keyof WatchBeginning>
+
+  /** Released when it has been sent: a watch may last an hour, and would keep superseded states in memory for as long. */
+  #beginning: WatchBeginning | undefined
   readonly #limits: WatchLimits
   readonly #ended = new AbortController()
 
-  constructor(plan: WatchPlan, limits: WatchLimits, version: number) {
+  constructor({ initial, missed, ...plan }: WatchPlan, limits: WatchLimits, version: number) {
     this.#plan = plan
+    this.#beginning = { initial, missed }
     this.#limits = limits
     this.#startVersion = version
     this.#version = version
@@ -113,6 +121,7 @@ export class WatchStream {
   cut(): void {
     this.#isCut = true
     this.#pending = []
+    this.#beginning = undefined
     this.end()
   }
 
@@ -166,7 +175,8 @@ export class WatchStream {
     // First of all an empty chunk: the headers go out at once, although nothing may happen for long.
     yield new Uint8Array(0)
     while (!this.#isBegun && !this.#isEnding) await this.#news()
-    if (this.#isBegun) yield* this.#firstBytes()
+    if (this.#isBegun && this.#beginning !== undefined) yield* this.#firstBytes(this.#beginning)
+    this.#beginning = undefined
     for (;;) {
       const chunk = this.#pendingBytes()
       if (chunk !== undefined) yield chunk
@@ -180,19 +190,19 @@ export class WatchStream {
     return new Promise((resolve) => (this.#wake = resolve))
   }
 
-  *#firstEvents(): Generator<WatchEvent, void, undefined> {
-    for (const stored of this.#plan.initial) if (this.#plan.matches(stored)) yield { type: 'ADDED', current: stored }
-    for (const change of this.#plan.missed) {
+  *#firstEvents({ initial, missed }: WatchBeginning): Generator<WatchEvent, void, undefined> {
+    for (const stored of initial) if (this.#plan.matches(stored)) yield { type: 'ADDED', current: stored }
+    for (const change of missed) {
       const event = this.#eventOf(change)
       if (event !== undefined) yield event
     }
   }
 
-  *#firstBytes(): Generator<Uint8Array, void, undefined> {
+  *#firstBytes(beginning: WatchBeginning): Generator<Uint8Array, void, undefined> {
     const { encode, marksInitialEnd, bookmark } = this.#plan
     let lines: Uint8Array[] = []
     let size = 0
-    for (const { type, current } of this.#firstEvents()) {
+    for (const { type, current } of this.#firstEvents(beginning)) {
       if (this.#isCut) return
       const line = encode(type, current)
       lines.push(line)

@@ -9,9 +9,10 @@ export interface ScriptOptions {
   readonly nodeArgs?: readonly string[]
 }
 
-/** Runs an ES module and resolves with its standard output; rejects where its exit code is not 0. */
+/** Runs an ES module and resolves with its standard output; rejects where its exit code is not 0 or it takes too long. */
 export async function runScript(source: string, { args = [], nodeArgs = [] }: ScriptOptions = {}): Promise<string> {
   const all = [...nodeArgs, '--input-type=module', '--eval', source, ...args]
-  const { stdout } = await promisify(execFile)(process.execPath, all, { cwd: inject('package'), encoding: 'utf8' })
+  const options = { cwd: inject('package'), encoding: 'utf8', timeout: 25_000 } as const
+  const { stdout } = await promisify(execFile)(process.execPath, all, options)
   return stdout
 }
