@@ -8,6 +8,7 @@ import type { Parts } from '../call.ts'
 import { validateMetadata } from '../metadata.ts'
 import { generateName } from '../names.ts'
 import { parseVersion } from '../options.ts'
+import { admitPriority } from '../pod-priority.ts'
 import type { ServedResource } from '../resource.ts'
 import { alreadyExists, StatusError } from '../status.ts'
 import { parseStored } from '../storage/stored.ts'
@@ -108,6 +109,7 @@ export function prepareCreation(
   delete metadata.resourceVersion
   metadata.uid = randomUUID()
   metadata.creationTimestamp = timestamp(parts)
+  if (resource.collection === 'pods') admitPriority(parts.store, resource, object)
   resource.strategy.prepareForCreate(object)
   const { nameProblems } = resource.strategy
   failIfInvalid(parts, resource, object, [

@@ -34,13 +34,14 @@ function qosClass(spec: Partial<PodSpec>): string {
   return isLimited && isCovered ? 'Guaranteed' : 'Burstable'
 }
 
-const systemPriorities: Readonly<Record<string, number>> = {
+/** The priority classes that the real API server creates itself, with their values. */
+export const systemPriorities: Readonly<Record<string, number>> = {
   'system-cluster-critical': 2_000_000_000,
   'system-node-critical': 2_000_001_000,
 }
 
 /**
- * What the plugins DefaultTolerationSeconds, Priority and ServiceAccount of a server with default settings add to a new
+ * What the plugins DefaultTolerationSeconds and ServiceAccount, and Priority without classes, of a server with default settings add to a new
  * pod. The volume with the account's token is left out: nothing here runs the pod that would read it.
  */
 function admitPod(pod: KubeObject): void {
@@ -52,9 +53,8 @@ function admitPod(pod: KubeObject): void {
     .filter((taint) => !tolerates(taint))
     .map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }))
   spec['tolerations'] = [...tolerations, ...added]
-  const priorityClass = (spec['priorityClassName'] as string | undefined) ?? ''
-  const priority = priorityClass === '' ? 0 : systemPriorities[priorityClass]
-  if (priority !== undefined) spec['priority'] ??= priority
+  // Only a pod without a class: pod-priority.ts, which knows the classes, has resolved the others.
+  if (!spec['priorityClassName']) spec['priority'] ??= 0
   spec['preemptionPolicy'] ??= 'PreemptLowerPriority'
   spec['serviceAccountName'] ||= 'default'
   spec['serviceAccount'] = spec['serviceAccountName']
