@@ -3,6 +3,11 @@ import { type Answer, jsonAnswer } from './call.ts'
 import { badRequest, internalError, StatusError } from './status.ts'
 import { warningHeaders } from './warnings.ts'
 
+/** Whether an exception is neither a refusal nor the client's doing. */
+export function isBug(error: unknown): boolean {
+  return !(error instanceof StatusError) && !isTooDeep(error)
+}
+
 /** Whatever has gone wrong: what is no refusal is a bug of this server, or too deep. */
 export function failureAnswer(error: unknown): Answer {
   if (error instanceof StatusError) return statusAnswer(error)

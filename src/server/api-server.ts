@@ -4,8 +4,9 @@
  */
 
 import { type Clock, noLongerNeeded, systemClock } from '../util/clock.ts'
+import { createLogger, defaultLogSink, type LogSink, type PinoLike, toLogSink } from '../util/log.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
-import { failureAnswer, inOneChunk, withWarnings } from './answering.ts'
+import { failureAnswer, inOneChunk, isBug, withWarnings } from './answering.ts'
 import { attemptOf } from './authorization/attempt.ts'
 import { allowKnown, demand } from './authorization/authorizer.ts'
 import { createBootstrapPolicy } from './authorization/bootstrap.ts'
@@ -55,6 +56,8 @@ export interface ApiServerOptions extends OptionalControllers {
   /** `rbac`: by the roles and bindings that there are, as a real server. Default: whoever has credentials may do everything. */
   readonly authorization?: 'rbac' | 'always-allow'
   readonly clock?: Clock
+  /** Where bugs of the server are logged, with their stacks. Default: as `configureLogging` says, else standard error. */
+  readonly logging?: LogSink | PinoLike
   /** How much of the past watches can go on from; what is older is answered with 410. */
   readonly history?: { readonly changes?: number; readonly characters?: number }
   /** How much may wait for a watcher that does not read, before it is cut off. */
@@ -101,9 +104,11 @@ export class ApiServer implements Transport {
     }
     this.#impersonation = new Impersonation(authorizer)
     const reviews = reviewResources({ credentials: this.#credentials, authorizer, clock })
-    const registry = new Registry([...builtinResources(), crdDefinitionResource, ...reviews])
+    const now = () => new Date(clock.now())
+    const registry = new Registry([...builtinResources(now), crdDefinitionResource, ...reviews])
     const webhooks = new WebhookCaller(createServiceResolver(store))
-    const others = { keepsakes, closing: this.#closing.signal }
+    const log = createLogger(toLogSink(options.logging ?? defaultLogSink()), 'kopf.server')
+    const others = { keepsakes, closing: this.#closing.signal, log }
     this.#parts = { store, registry, watches, clock, webhooks, hooks: new Hooks(store), authorizer, tokens, ...others }
     this.#pages = new Pages(registry, tokens)
     this.faults = new FaultPlan(clock, () => store.version)
@@ -116,6 +121,9 @@ export class ApiServer implements Transport {
     if (data !== undefined) store.announce(crdDefinitionResource.collection)
     this.#createNamespaces()
     if (isRbac) createBootstrapPolicy(this.#parts)
+    store.reportFailuresTo((error) =>
+      log.error('A controller of the embedded API server failed on a change', { error }),
+    )
     this.#starting = startOptional(this.#parts, options)
   }
 
@@ -223,8 +231,20 @@ export class ApiServer implements Transport {
       return await this.#serve(visit, parsed, user)
     } catch (error) {
       if (error instanceof ConnectionFault || (signal.aborted && !(error instanceof StatusError))) throw error
+      if (isBug(error)) this.reportBug(request, error)
       return failureAnswer(error)
     }
+  }
+
+  /**
+   * A request that failed for no reason of the client's: the client gets the message, the log the stack. No query, for it may
+   * hold values of fields.
+   *
+   * @internal
+   */
+  reportBug({ method, path }: TransportRequest, error: unknown): void {
+    const { pathname } = new URL(path, 'http://localhost')
+    this.#parts.log.error(`The embedded API server failed on ${method} ${pathname}`, { error })
   }
 
   #identify({ headers = {} }: TransportRequest, parsed: ParsedRequest, peer: Peer): User {
@@ -256,7 +276,7 @@ export class ApiServer implements Transport {
     const body = textOf(sent)
     const { query } = parsed
     // Spelled out, here and below: spreading into larger objects is slow, and this is done for every request.
-    const { store, registry, watches, clock, webhooks, hooks, tokens, keepsakes, closing } = this.#parts
+    const { store, registry, watches, clock, webhooks, hooks, tokens, keepsakes, closing, log } = this.#parts
     const call: Call = {
       store,
       registry,
@@ -268,6 +288,7 @@ export class ApiServer implements Transport {
       tokens,
       keepsakes,
       closing,
+      log,
       resource,
       path,
       query,

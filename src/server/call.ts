@@ -1,5 +1,6 @@
 /** One request to a resource on its way through the verbs, and the parts of the server that the verbs work with. */
 import type { Clock } from '../util/clock.ts'
+import type { Logger } from '../util/log.ts'
 import type { Authorizer } from './authorization/authorizer.ts'
 import type { AccountTokens } from './identity/account-tokens.ts'
 import type { User } from './identity/authentication.ts'
@@ -25,6 +26,8 @@ export interface Parts {
   readonly keepsakes: Keepsakes
   /** Aborted when the server is closed: nobody is asked any more in its own name. */
   readonly closing: AbortSignal
+  /** For bugs of the server: requests and controllers that fail for no reason of the client's. */
+  readonly log: Logger
 }
 
 export interface Call extends Parts {

@@ -125,7 +125,10 @@ async function exchange(
   } catch (error) {
     // Nothing else can go wrong where the server is sound; and if it is not, the client must not wait for ever.
     if (error instanceof ConnectionFault) response.socket?.destroySoon()
-    else response.destroy()
+    else {
+      if (!gone.signal.aborted) api.reportBug({ method: request.method ?? '', path: request.url ?? '/' }, error)
+      response.destroy()
+    }
   }
 }
 

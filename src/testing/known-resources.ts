@@ -27,7 +27,7 @@ function fromDefinition(definition: CustomResource<object>): Resource {
 }
 
 const builtins = once((): readonly Resource[] =>
-  builtinResources().map(({ shortNames, subresources, ...resource }) => ({
+  builtinResources(() => new Date(0)).map(({ shortNames, subresources, ...resource }) => ({
     ...resource,
     shortcuts: shortNames,
     subresources: subresources.map(({ name }) => name),

@@ -6,8 +6,11 @@ export type Occupation = 'run' | 'passage' | 'call'
 export interface Clock {
   /** Milliseconds since the epoch. */
   now(): number
-  /** Resolves after so many milliseconds; rejects with the signal's reason when it is aborted before. */
-  sleep(delayMs: number, signal?: AbortSignal): Promise<void>
+  /**
+   * Resolves after so many milliseconds; rejects with the signal's reason when it is aborted before. A clock that starts timers of the
+   * platform lets them keep the process alive, except for a sleep in the background.
+   */
+  sleep(delayMs: number, signal?: AbortSignal, options?: { readonly isBackground?: boolean }): Promise<void>
   /** Milliseconds from an arbitrary moment that are never set back or forward. Default: as `now`. */
   monotonic?(): number
   /** For clocks that skip time: told what goes on, and by calling what is returned, that it is over. */
@@ -27,11 +30,11 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
 
-  async sleep(delayMs, signal) {
+  async sleep(delayMs, signal, { isBackground = false } = {}) {
     let left = delayMs
     do {
       const part = Math.min(left, longestTimerMs)
-      await sleepOnce(part, signal)
+      await sleepOnce(part, signal, isBackground)
       left -= part
     } while (left > 0)
   },
@@ -49,7 +52,7 @@ export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-function sleepOnce(delayMs: number, signal: AbortSignal | undefined): Promise<void> {
+function sleepOnce(delayMs: number, signal: AbortSignal | undefined, isBackground: boolean): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {
       reject(signal.reason)
@@ -60,6 +63,7 @@ function sleepOnce(delayMs: number, signal: AbortSignal | undefined): Promise<vo
       resolve()
     }
     const timer = setTimeout(wake, delayMs)
+    if (isBackground) timer.unref()
     const interrupt = () => {
       clearTimeout(timer)
       reject(signal?.reason)

@@ -1,5 +1,8 @@
 import { ApiServer } from 'kopf/server'
 import { expect, test } from 'vitest'
+import { ask, InProcessWatch } from '../support/in-process.ts'
+import { ManualClock } from '../support/manual-clock.ts'
+import { runScript } from '../support/scripts.ts'
 
 const path = '/api/v1/namespaces/default/events'
 
@@ -28,6 +31,43 @@ test('events are gone an hour after they were last written', async () => {
   await post('new')
 
   expect(await names()).toEqual(['new', 'renewed'])
+})
+
+test('events are gone after an hour although nothing else happens, and watches see them go', async () => {
+  const clock = new ManualClock()
+  const api = new ApiServer({ clock })
+  for (const name of ['first', 'second']) {
+    await ask(api, 'POST', path, { body: eventNamed(name) })
+    await clock.advance(600_000)
+  }
+  const watch = await InProcessWatch.open(api, `${path}?resourceVersion=${api.version}&timeoutSeconds=7200`)
+  await clock.advance(2_400_000 - 1)
+  expect((await ask(api, 'GET', path)).body['items']).toHaveLength(2)
+  await clock.advance(1)
+  expect(await watch.next()).toBe('DELETED first')
+  await clock.advance(600_000)
+  expect(await watch.next()).toBe('DELETED second')
+  await watch.leave()
+  await api.close()
+  expect(clock.sleeping).toBe(0)
+})
+
+test('an event does not keep the process alive', async () => {
+  const source = `
+    import { ApiServer } from 'kopf/server'
+    const { status } = await new ApiServer().send({ method: 'POST', path: '${path}', body: process.argv[1] })
+    console.log(status)`
+  expect(await runScript(source, { args: [JSON.stringify(eventNamed('lasting'))] })).toBe('201\n')
+})
+
+test('timestamps that the rules of a kind write are those of the clock of the server', async () => {
+  const api = new ApiServer({ clock: new ManualClock() })
+  const volumes = '/api/v1/persistentvolumes'
+  const spec = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/data' } }
+  const made = await ask(api, 'POST', volumes, { body: { metadata: { name: 'disk' }, spec } })
+  expect(made.body['status']).toMatchObject({ lastPhaseTransitionTime: '2030-01-01T00:00:00Z' })
+  const patched = await ask(api, 'PATCH', `${volumes}/disk/status`, { body: { status: { phase: 'Released' } } })
+  expect(patched.body['status']).toMatchObject({ lastPhaseTransitionTime: '2030-01-01T00:00:00Z' })
 })
 
 function eventNamed(name: string): object {

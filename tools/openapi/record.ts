@@ -19,7 +19,7 @@ type Schemas = Record<string, unknown>
 const target = fileURLToPath(new URL('../../src/server/openapi/definitions.generated.ts', import.meta.url))
 
 const resources = [
-  ...builtinResources(),
+  ...builtinResources(() => new Date(0)),
   crdDefinitionResource,
   ...reviewResources({} as Parameters<typeof reviewResources>[0]),
 ]

@@ -71,7 +71,7 @@ const hasStatus = true
 const hasScale = true
 
 /** `now` is asked for the few timestamps that the rules themselves write. */
-export function builtinResources(now: () => Date = () => new Date()): ServedResource[] {
+export function builtinResources(now: () => Date): ServedResource[] {
   const types = new Types()
   const timestamp = (): string => `${now().toISOString().slice(0, 19)}Z`
   return groups(timestamp).flatMap((group) => group.entries.map((entry) => serve(types, group, entry)))

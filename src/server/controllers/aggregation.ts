@@ -24,11 +24,12 @@ export class RoleAggregator {
 
   /** By name, those that gather, and whom they choose. */
   readonly #gatherers = new Map<string, readonly LabelSelector[]>()
-  readonly #pending = new FollowUp<'all'>(() => this.#gatherAll())
+  readonly #pending: FollowUp<'all'>
   #isWriting = false
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#pending = new FollowUp(parts, 'clusterrole-aggregation-controller', () => this.#gatherAll())
     parts.store.subscribe(collection, (change) => this.#hear(change))
   }
 

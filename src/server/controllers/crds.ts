@@ -22,10 +22,11 @@ export class CrdKeeper {
 
   /** The CRDs being deleted, by the collection of their objects. */
   readonly #terminating = new Map<string, string>()
-  readonly #pending = new FollowUp<string>((name) => this.#tend(name))
+  readonly #pending: FollowUp<string>
 
   constructor(parts: Parts) {
     this.#parts = parts
+    this.#pending = new FollowUp(parts, 'customresourcedefinition-controller', (name) => this.#tend(name))
     parts.store.subscribe(undefined, (change) => this.#hear(change))
   }
 

@@ -1,13 +1,17 @@
 /** Work that follows from a change: done soon after it, one piece at a time, each key once however often it was asked for. */
+import type { Parts } from '../call.ts'
 import { StatusError } from '../status.ts'
+import { ControllerFailures } from './failures.ts'
 
 export class FollowUp<K> {
   readonly #waiting = new Set<K>()
   readonly #work: (key: K) => void
+  readonly #failures: ControllerFailures<K>
   #isScheduled = false
 
-  constructor(work: (key: K) => void) {
+  constructor(parts: Pick<Parts, 'clock' | 'closing' | 'log'>, controller: string, work: (key: K) => void) {
     this.#work = work
+    this.#failures = new ControllerFailures(parts, controller)
   }
 
   /** After whoever made the change is done with it: never inside their write. */
@@ -30,8 +34,10 @@ export class FollowUp<K> {
   #attempt(key: K): void {
     try {
       this.#work(key)
+      this.#failures.succeed(key)
     } catch (error) {
-      if (!(error instanceof StatusError)) throw error
+      if (error instanceof StatusError) return
+      void this.#failures.fail(key, error).then((isDue) => isDue && this.add(key))
     }
   }
 }

@@ -11,6 +11,8 @@ import { foregroundFinalizer, orphanFinalizer } from '../verbs/remove.ts'
 import { FollowUp } from './follow-up.ts'
 import { Hand } from './hand.ts'
 
+const controller = 'generic-garbage-collector'
+
 export class GarbageCollector {
   readonly #parts: Parts
   readonly #hand: Hand
@@ -21,12 +23,14 @@ export class GarbageCollector {
   /** The uids of those that name a uid as their owner. */
   readonly #dependents = new Map<string, Set<string>>()
 
-  readonly #orphaned = new FollowUp<string>((uid) => this.#collect(uid))
-  readonly #deleting = new FollowUp<string>((uid) => this.#finalize(uid))
+  readonly #orphaned: FollowUp<string>
+  readonly #deleting: FollowUp<string>
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.#hand = new Hand(parts, 'generic-garbage-collector', (stored) => this.#lookAgain(stored))
+    this.#orphaned = new FollowUp(parts, controller, (uid) => this.#collect(uid))
+    this.#deleting = new FollowUp(parts, controller, (uid) => this.#finalize(uid))
+    this.#hand = new Hand(parts, controller, (stored) => this.#lookAgain(stored))
     parts.store.subscribe(undefined, (change) => this.#hear(change))
   }
 

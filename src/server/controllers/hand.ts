@@ -17,6 +17,7 @@ import { deleteReviewed, updateReviewed } from '../verbs/reviewed.ts'
 import { toDeleteOptions, toWriteOptions } from '../webhooks/options.ts'
 import { createReviewer, type RequestAttributes } from '../webhooks/reviewer.ts'
 import { callAs, noQuery, serviceAccount } from './call-as.ts'
+import { ControllerFailures } from './failures.ts'
 
 const firstDelayMs = 5
 const longestDelayMs = 1_000_000
@@ -33,12 +34,15 @@ export class Hand {
   /** By uid, what webhooks are asked about, or what waits to be tried again: nothing else is done about it meanwhile. */
   readonly #busy = new Set<string>()
 
+  readonly #failures: ControllerFailures<string>
+
   /** How often in a row each was refused. */
   readonly #refusals = new Map<string, number>()
 
   constructor(parts: Parts, controller: string, again: (current: Stored) => void) {
     this.#parts = parts
     this.#user = serviceAccount(controller)
+    this.#failures = new ControllerFailures(parts, controller)
     this.#again = again
   }
 
@@ -78,9 +82,13 @@ export class Hand {
     try {
       await write()
       this.#refusals.delete(uid)
+      this.#failures.succeed(uid)
     } catch (error) {
       if (closing.aborted) return
-      if (!(error instanceof StatusError)) throw error
+      if (!(error instanceof StatusError)) {
+        await this.#failures.fail(uid, error)
+        return
+      }
       if (error.code === 404) {
         this.#refusals.delete(uid)
         return

@@ -12,6 +12,7 @@ import { plainDeletion } from './garbage.ts'
 import { Hand } from './hand.ts'
 
 const collection = 'namespaces'
+const controller = 'namespace-controller'
 
 export class NamespaceTerminator {
   readonly #parts: Parts
@@ -19,11 +20,12 @@ export class NamespaceTerminator {
 
   /** The namespaces that are being deleted: only there is it worth listening. */
   readonly #terminating = new Set<string>()
-  readonly #pending = new FollowUp<string>((name) => this.#terminate(name))
+  readonly #pending: FollowUp<string>
 
   constructor(parts: Parts) {
     this.#parts = parts
-    this.#hand = new Hand(parts, 'namespace-controller', ({ namespace }) => this.#pending.add(namespace))
+    this.#pending = new FollowUp(parts, controller, (name) => this.#terminate(name))
+    this.#hand = new Hand(parts, controller, ({ namespace }) => this.#pending.add(namespace))
     parts.store.subscribe(undefined, (change) => this.#hear(change))
   }
 

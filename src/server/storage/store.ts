@@ -26,6 +26,8 @@ export class Store {
   #version = 1
   #ledger: Ledger | undefined
 
+  #onListenerFailure: ((error: unknown) => void) | undefined
+
   /** Applied, appended, not yet kept: of these no listener knows. */
   #unkept: Change[] = []
 
@@ -98,6 +100,11 @@ export class Store {
   compact(): void {
     this.#floor = this.#version
     for (const collection of this.#collections.values()) collection.history.compact(this.#version)
+  }
+
+  /** From now on, exceptions of listeners are reported there. Until then they are thrown. */
+  reportFailuresTo(report: (error: unknown) => void): void {
+    this.#onListenerFailure = report
   }
 
   /** From now on, changes are kept there. */
@@ -183,8 +190,18 @@ export class Store {
   }
 
   #tell(change: Change): void {
-    for (const listener of this.#listenersOf(change.current.collection)) listener(change)
-    for (const listener of this.#everywhere) listener(change)
+    for (const listener of this.#listenersOf(change.current.collection)) this.#call(listener, change)
+    for (const listener of this.#everywhere) this.#call(listener, change)
+  }
+
+  /** The change is committed: an exception of one listener must neither fail the write nor keep the change from other listeners. */
+  #call(listener: Listener, change: Change): void {
+    try {
+      listener(change)
+    } catch (error) {
+      if (this.#onListenerFailure === undefined) throw error
+      this.#onListenerFailure(error)
+    }
   }
 
   #listenersOf(collection: string): Set<Listener> {

@@ -25,7 +25,7 @@ export class CronJobController {
     this.#parts = parts
     this.#writer = new Writer(parts, serviceAccount(component))
     this.#recorder = new Recorder(parts, this.#writer, component)
-    this.#queue = new WorkQueue(parts, (key) => this.#sync(key))
+    this.#queue = new WorkQueue(parts, (key) => this.#sync(key), 'cron-jobs')
     follow(parts, cronJobs.collection, ({ type, current }) => type !== 'DELETED' && this.#queue.add(current.key))
     follow(parts, jobs, (change) => tellOwners(parts, cronJobs, change, (key) => this.#queue.add(key)))
   }

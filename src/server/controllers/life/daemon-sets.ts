@@ -26,7 +26,7 @@ export class DaemonSetController {
     this.#parts = parts
     this.#writer = new Writer(parts, serviceAccount('daemon-set-controller'))
     this.#recorder = new Recorder(parts, this.#writer, component)
-    this.#queue = new WorkQueue(parts, (key) => this.#sync(key))
+    this.#queue = new WorkQueue(parts, (key) => this.#sync(key), 'daemon-sets')
     const { collection } = daemonSets
     follow(parts, collection, ({ type, current }) => type !== 'DELETED' && this.#queue.add(current.key))
     follow(parts, 'pods', (change) => tellOwners(parts, daemonSets, change, (key) => this.#queue.add(key)))

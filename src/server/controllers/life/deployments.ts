@@ -40,7 +40,7 @@ export class DeploymentController {
     this.#parts = parts
     this.#writer = new Writer(parts, serviceAccount(component))
     this.#recorder = new Recorder(parts, this.#writer, component)
-    this.#queue = new WorkQueue(parts, (key) => this.#sync(key))
+    this.#queue = new WorkQueue(parts, (key) => this.#sync(key), 'deployments')
     const { collection } = deployments
     follow(parts, collection, ({ type, current }) => type !== 'DELETED' && this.#queue.add(current.key))
     follow(parts, replicaSets.collection, (change) =>

@@ -17,7 +17,7 @@ export class FinishedJobController {
   constructor(parts: Parts) {
     this.#parts = parts
     this.#writer = new Writer(parts, serviceAccount('ttl-after-finished-controller'))
-    this.#queue = new WorkQueue(parts, (key) => this.#sync(key))
+    this.#queue = new WorkQueue(parts, (key) => this.#sync(key), 'finished-jobs')
     follow(parts, collection, ({ type, current }) => type !== 'DELETED' && this.#queue.add(current.key))
   }
 

@@ -41,7 +41,7 @@ export class JobController {
     this.#parts = parts
     this.#writer = new Writer(parts, serviceAccount(component))
     this.#recorder = new Recorder(parts, this.#writer, component)
-    this.#queue = new WorkQueue(parts, (key) => this.#sync(key))
+    this.#queue = new WorkQueue(parts, (key) => this.#sync(key), 'jobs')
     follow(parts, jobs.collection, ({ type, current }) => type !== 'DELETED' && this.#queue.add(current.key))
     follow(parts, 'pods', (change) => tellOwners(parts, jobs, change, (key) => this.#queue.add(key)))
   }

@@ -21,7 +21,7 @@ export class NodeController {
     this.#version = version
     this.#kubelet = new Writer(parts, kubelet)
     this.#writer = new Writer(parts, serviceAccount('node-controller'))
-    const queue = new WorkQueue(parts, (name) => (name === nodeName ? this.#register() : this.#welcome(name)))
+    const queue = new WorkQueue(parts, (name) => (name === nodeName ? this.#register() : this.#welcome(name)), 'nodes')
     queue.add(nodeName)
     follow(parts, 'nodes', ({ type, current }) => type !== 'DELETED' && queue.add(current.name))
   }

@@ -39,7 +39,7 @@ export class PodController {
     this.#options = options
     this.#scheduler = new Writer(parts, scheduler)
     this.#kubelet = new Writer(parts, kubelet)
-    this.#queue = new WorkQueue(parts, (key) => this.#sync(key))
+    this.#queue = new WorkQueue(parts, (key) => this.#sync(key), 'pods')
     follow(parts, 'pods', ({ type, current }) => type !== 'DELETED' && this.#queue.add(current.key))
     follow(parts, 'nodes', () => this.#tellUnscheduled(''))
     if (options.waitsForClaims) {

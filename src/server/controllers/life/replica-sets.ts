@@ -35,7 +35,7 @@ export class ReplicaSetController {
     this.#parts = parts
     this.#writer = new Writer(parts, serviceAccount(component))
     this.#recorder = new Recorder(parts, this.#writer, component)
-    this.#queue = new WorkQueue(parts, (key) => this.#sync(key))
+    this.#queue = new WorkQueue(parts, (key) => this.#sync(key), 'replica-sets')
     follow(parts, replicaSets.collection, ({ type, current }) => type !== 'DELETED' && this.#queue.add(current.key))
     follow(parts, 'pods', (change) => tellOwners(parts, replicaSets, change, (key) => this.#queue.add(key)))
   }

@@ -22,7 +22,7 @@ export class ServiceAccountController {
     this.#ca = ca
     this.#accounts = new Writer(parts, serviceAccount('service-account-controller'))
     this.#publisher = new Writer(parts, serviceAccount('root-ca-cert-publisher'))
-    const queue = new WorkQueue(parts, (namespace) => this.#sync(namespace))
+    const queue = new WorkQueue(parts, (namespace) => this.#sync(namespace), 'service-accounts')
     follow(parts, 'namespaces', ({ type, current }) => type !== 'DELETED' && queue.add(current.name))
     follow(parts, 'serviceaccounts', ({ current }) => current.name === accountName && queue.add(current.namespace))
     follow(parts, 'configmaps', ({ current }) => current.name === configMapName && queue.add(current.namespace))

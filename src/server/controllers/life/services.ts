@@ -32,7 +32,7 @@ export class ServiceController {
     this.#parts = parts
     this.#slices = new Writer(parts, serviceAccount('endpointslice-controller'))
     this.#endpoints = new Writer(parts, serviceAccount('endpoint-controller'))
-    this.#queue = new WorkQueue(parts, (key) => this.#sync(key))
+    this.#queue = new WorkQueue(parts, (key) => this.#sync(key), 'services')
     follow(parts, 'services', ({ current }) => this.#queue.add(current.key))
     follow(parts, 'pods', ({ current, previous }) => {
       for (const { namespace, labels = {} } of previous === undefined ? [current] : [previous, current]) {

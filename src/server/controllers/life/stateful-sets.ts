@@ -34,7 +34,7 @@ export class StatefulSetController {
     this.#parts = parts
     this.#writer = new Writer(parts, serviceAccount(component))
     this.#recorder = new Recorder(parts, this.#writer, component)
-    this.#queue = new WorkQueue(parts, (key) => this.#sync(key))
+    this.#queue = new WorkQueue(parts, (key) => this.#sync(key), 'stateful-sets')
     const { collection } = statefulSets
     follow(parts, collection, ({ type, current }) => type !== 'DELETED' && this.#queue.add(current.key))
     follow(parts, 'pods', (change) => tellOwners(parts, statefulSets, change, (key) => this.#queue.add(key)))

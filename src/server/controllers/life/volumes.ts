@@ -34,8 +34,12 @@ export class VolumeController {
   constructor(parts: Parts) {
     this.#parts = parts
     this.#writer = new Writer(parts, serviceAccount('persistent-volume-binder'))
-    this.#claims = new WorkQueue(parts, (key) => this.#syncClaim(key))
-    const volumeQueue = new WorkQueue(parts, (name) => (name === '' ? this.#createClass() : this.#syncVolume(name)))
+    this.#claims = new WorkQueue(parts, (key) => this.#syncClaim(key), 'volumes')
+    const volumeQueue = new WorkQueue(
+      parts,
+      (name) => (name === '' ? this.#createClass() : this.#syncVolume(name)),
+      'volumes',
+    )
     volumeQueue.add('')
     follow(parts, claims, ({ current }) => {
       this.#claims.add(current.key)

@@ -7,7 +7,7 @@ import { WorkQueue } from './work-queue.ts'
 function open(sync: (key: string) => Promise<void>) {
   const clock = new SkippingClock()
   const closing = new AbortController()
-  const queue = new WorkQueue({ clock, closing: closing.signal } as unknown as Parts, sync)
+  const queue = new WorkQueue({ clock, closing: closing.signal } as unknown as Parts, sync, 'tests')
   return { clock, closing, queue }
 }
 

@@ -6,6 +6,7 @@ import { Alarms } from '../../../util/alarms.ts'
 import { nextTurn } from '../../../util/clock.ts'
 import type { Parts } from '../../call.ts'
 import { StatusError } from '../../status.ts'
+import { ControllerFailures } from '../failures.ts'
 
 const mostWorkers = 5
 const firstDelayMs = 5
@@ -26,11 +27,13 @@ export class WorkQueue {
   readonly #active = new Set<string>()
   readonly #refusals = new Map<string, number>()
   readonly #alarms: Alarms<string>
+  readonly #failures: ControllerFailures<string>
   #workers = 0
   #doneInTurn = 0
 
-  constructor(parts: Parts, sync: Sync) {
+  constructor(parts: Parts, sync: Sync, controller: string) {
     this.#parts = parts
+    this.#failures = new ControllerFailures(parts, controller)
     this.#sync = sync
     this.#alarms = new Alarms(parts.clock, (key) => this.add(key), parts.closing)
   }
@@ -77,9 +80,13 @@ export class WorkQueue {
     try {
       await this.#sync(key)
       this.#refusals.delete(key)
+      this.#failures.succeed(key)
     } catch (error) {
-      if (!(error instanceof StatusError)) throw error
       if (this.#parts.closing.aborted) return
+      if (!(error instanceof StatusError)) {
+        void this.#failures.fail(key, error).then((isDue) => isDue && this.add(key))
+        return
+      }
       // Somebody was faster: there is something new to be looked at, and no reason to wait.
       if (error.reason === 'Conflict') {
         this.#waiting.add(key)

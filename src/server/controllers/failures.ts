@@ -1,0 +1,41 @@
+/**
+ * Bugs of a controller: an exception that is no refusal of a write. The exception is logged with its stack and the key is tried again, later
+ * and later. Other keys, other controllers and the process of the server go on.
+ */
+import type { Parts } from '../call.ts'
+
+const firstDelayMs = 1000
+const maxDelayMs = 300_000
+
+export class ControllerFailures<K> {
+  readonly #parts: Pick<Parts, 'clock' | 'closing' | 'log'>
+  readonly #controller: string
+
+  /** How often in a row each key has failed. */
+  readonly #counts = new Map<K, number>()
+
+  constructor(parts: Pick<Parts, 'clock' | 'closing' | 'log'>, controller: string) {
+    this.#parts = parts
+    this.#controller = controller
+  }
+
+  succeed(key: K): void {
+    if (this.#counts.size > 0) this.#counts.delete(key)
+  }
+
+  /** Logs the exception. Resolves when the key is due again: with false where the server is closed meanwhile. */
+  async fail(key: K, error: unknown): Promise<boolean> {
+    const { clock, closing, log } = this.#parts
+    const count = this.#counts.get(key) ?? 0
+    this.#counts.set(key, count + 1)
+    const delayMs = Math.min(firstDelayMs * 2 ** count, maxDelayMs)
+    const what = `The controller "${this.#controller}" of the embedded API server failed on "${String(key)}"`
+    log.error(`${what}: it will try again in ${delayMs / 1000} s`, { error })
+    try {
+      await clock.sleep(delayMs, closing, { isBackground: true })
+      return true
+    } catch {
+      return false
+    }
+  }
+}
