@@ -53,6 +53,11 @@ export interface PeeringSettings {
   priority: number
   /** How long others believe our last sign of life. Default: 60. */
   lifetime: Duration
+  /**
+   * How long the last sign of life of another operator is believed at most, whatever lifetime its record asks for; also the
+   * longest pause by `kopf freeze`. Default: "24h".
+   */
+  maxLifetime: Duration
   /** Whether to be paused as long as there is no peering object. Default: false. */
   mandatory: boolean
   /** Whether to run without peering even if the object is there. Default: false. */

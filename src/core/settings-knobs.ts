@@ -1,4 +1,5 @@
 /** Every setting with its default and its check: the one table. What they mean is said in settings-groups.ts and -cluster.ts. */
+import { defaultMaxLifetime } from '../kube/peerings.ts'
 import { AnnotationsDiffBaseStorage, type DiffBaseStorage } from './persistence/diffbase-storage.ts'
 import { type ProgressStorage, SmartProgressStorage } from './persistence/progress-storage.ts'
 import {
@@ -90,6 +91,7 @@ export const knobs: Knobs = {
     stealth: knob(flag, false),
     priority: knob(anyInteger, 0),
     lifetime: knob(duration, 60),
+    maxLifetime: knob(duration, defaultMaxLifetime),
     mandatory: knob(flag, false),
     standalone: knob(flag, false),
     clusterwide: knob(flag, false),

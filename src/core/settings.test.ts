@@ -35,6 +35,7 @@ test('everything has a default', () => {
       stealth: false,
       priority: 0,
       lifetime: 60,
+      maxLifetime: '24h',
       mandatory: false,
       standalone: false,
       clusterwide: false,

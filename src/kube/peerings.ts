@@ -11,6 +11,9 @@ export const peeringGroups: readonly string[] = ['kopf.dev', 'zalando.org']
 
 const version = 'v1'
 
+/** Operators believe a record for no longer than this, unless their settings say otherwise. */
+export const defaultMaxLifetime = '24h'
+
 /** Of the whole cluster, or of namespaces. */
 export function pluralOfPeerings(isClusterwide: boolean): string {
   return isClusterwide ? 'clusterkopfpeerings' : 'kopfpeerings'

@@ -108,6 +108,24 @@ describe('freeze and resume', { timeout: 60_000 }, () => {
     expect(await recordsAt(pathIn('two'))).toHaveProperty('pod-1')
   })
 
+  test('a pause that operators do not believe for so long is written, with a warning', async () => {
+    const said = await expectDone('freeze', ['-P', 'example', '-n', 'one', '-t', '86401', '-i', 'me'])
+    expect(said).toContain('Operators believe a record for 24h at most, unless settings.peering.maxLifetime')
+    expect(await recordsAt(pathIn('one'))).toMatchObject({ me: { lifetime: 86_401 } })
+    expect(await expectDone('freeze', ['-P', 'example', '-n', 'one', '-t', '86400', '-i', 'me'])).not.toContain(
+      'believe',
+    )
+  })
+
+  test('a peering that is full of records of others is written like any other', async () => {
+    const ids = Array.from({ length: 50_000 }, (_, index) => [`x${index}`, { priority: 'high' }])
+    expectStatus(await api.mergePatch(`${pathIn('one')}/example`, { status: Object.fromEntries(ids) }), 200)
+    await expectDone('freeze', ['-P', 'example', '-n', 'one', '-t', '60', '-i', 'me'])
+    expect(await recordsAt(pathIn('one'))).toHaveProperty('me')
+    await expectDone('resume', ['-P', 'example', '-n', 'one', '-i', 'me'])
+    expect(await recordsAt(pathIn('one'))).not.toHaveProperty('me')
+  })
+
   test('namespaces may be patterns', async () => {
     await expectDone('freeze', ['-P', 'example', '-n', '*,!one', '-t', '60', '--dev', '-i', 'me'])
     expect(await recordsAt(pathIn('one'))).toEqual({})

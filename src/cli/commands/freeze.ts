@@ -1,7 +1,8 @@
 /** `kopf freeze`: a record in a peering that no operator below its priority works beside, for as long as it lasts. */
 import type { Command } from 'commander'
-import { toSignOfLife } from '../../kube/peerings.ts'
+import { defaultMaxLifetime, toSignOfLife } from '../../kube/peerings.ts'
 import { systemClock } from '../../util/clock.ts'
+import { toMs } from '../../util/duration.ts'
 import type { Variable } from '../environment.ts'
 import { addEnvironment, addExamples } from '../help.ts'
 import {
@@ -58,6 +59,12 @@ async function freeze(command: Command): Promise<void> {
   const asked = readInteger(command, '-p, --priority <number>', args.priority)
   const priority = args.dev ? developerPriority : asked
   const logger = startPeeringLog(args)
+  if (lifetime * 1000 > toMs(defaultMaxLifetime)) {
+    logger.warn(
+      `Operators believe a record for ${defaultMaxLifetime} at most, unless settings.peering.maxLifetime of the operator says ` +
+        'otherwise: repeat the command before that time is up',
+    )
+  }
   const identity = await toIdentity(args)
   // Only now: help and wrong usage need none of it.
   const { writeRecords } = await import('../peering-records.ts')

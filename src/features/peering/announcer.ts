@@ -4,8 +4,9 @@ import { describeError } from '../../core/handling/outcomes.ts'
 import type { PeeringSettings } from '../../core/settings-groups.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { formatResource } from '../../kube/selectors.ts'
+import { type Duration, toMs } from '../../util/duration.ts'
 import type { Logger } from '../../util/log.ts'
-import { describePeers, type Judgement, type Peer } from './peers.ts'
+import { describePeers, type Judgement, type Peer, type Peers } from './peers.ts'
 
 export interface AnnouncerOptions {
   readonly logger: Logger
@@ -18,8 +19,9 @@ export class Announcer {
   readonly #options: AnnouncerOptions
   /** `waiting`: paused although nobody is in the way; undefined as long as nothing is known. */
   #state: 'active' | 'paused' | 'waiting' | undefined
-  /** The identities that the last warning was about. */
-  #warnedOf = ''
+  /** The identities that a warning was about, and that are still there: of rivals, and of those with too long a lifetime. */
+  #rivals: ReadonlySet<string> = new Set()
+  #capped: ReadonlySet<string> = new Set()
   /** What was warned of, and has not been better since. */
   readonly #troubles = new Set<string>()
 
@@ -28,21 +30,22 @@ export class Announcer {
     if (options.settings.mandatory) this.#state = 'waiting'
   }
 
-  judged({ superiors, rivals }: Judgement, peers: readonly Peer[]): void {
+  judged({ superiors, rivals }: Judgement, peers: Peers): void {
     const { logger } = this.#options
     for (const topic of ['missing', 'look']) this.#troubles.delete(topic)
+    this.#warnOfCapped([...superiors, ...rivals].filter(({ isCapped }) => isCapped))
     const isNew = this.#state !== 'paused'
     if (superiors.length > 0) {
       if (isNew) logger.info(`Pausing operations in favour of ${describePeers(superiors)}.`)
       this.#state = 'paused'
     } else if (rivals.length > 0) {
       this.#warnOfRivals(rivals)
-      if (isNew) logger.warn(`Pausing all operators, including self: ${describePeers(peers)}`)
+      if (isNew) logger.warn(`Pausing all operators, including self: ${describePeers([...peers.values()])}`)
       this.#state = 'paused'
     } else {
       this.#resume()
     }
-    if (rivals.length === 0) this.#warnedOf = ''
+    if (rivals.length === 0) this.#rivals = new Set()
   }
 
   /** Nobody is to be seen there. */
@@ -91,10 +94,22 @@ export class Announcer {
 
   /** Again only when there are others: each sign of life of each of them would make a line. */
   #warnOfRivals(rivals: readonly Peer[]): void {
-    const identities = JSON.stringify(rivals.map(({ identity }) => identity).sort())
-    if (identities === this.#warnedOf) return
-    this.#warnedOf = identities
+    const before = this.#rivals
+    this.#rivals = identitiesOf(rivals)
+    if (isSameSet(this.#rivals, before)) return
     this.#options.logger.warn(`Possibly conflicting operators with the same priority: ${describePeers(rivals)}.`)
+  }
+
+  /** Once for each peer, although each of its signs of life asks for too much. */
+  #warnOfCapped(capped: readonly Peer[]): void {
+    const { logger, settings } = this.#options
+    const fresh = capped.filter(({ identity }) => !this.#capped.has(identity))
+    this.#capped = identitiesOf(capped)
+    if (fresh.length === 0) return
+    logger.warn(
+      `Records in the peering "${settings.name}" ${this.#where} ask to be believed for longer than settings.peering.maxLifetime ` +
+        `(${formatSeconds(settings.maxLifetime)}), and count for no more than that: ${describePeers(fresh)}.`,
+    )
   }
 
   #explain(error: unknown): string {
@@ -123,4 +138,16 @@ export class Announcer {
     const object = JSON.stringify({ apiVersion: `${group}/${version}`, kind, metadata })
     return `echo '${object}' | kubectl apply -f -`
   }
+}
+
+function identitiesOf(peers: readonly Peer[]): ReadonlySet<string> {
+  return new Set(peers.map(({ identity }) => identity))
+}
+
+function isSameSet(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  return one.size === other.size && [...one].every((each) => other.has(each))
+}
+
+function formatSeconds(duration: Duration): string {
+  return `${toMs(duration) / 1000} seconds`
 }

@@ -15,11 +15,11 @@ import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import { toRemoval, toSignOfLife } from '../../kube/peerings.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { Alarms } from '../../util/alarms.ts'
-import type { Clock } from '../../util/clock.ts'
+import { type Clock, monotonicOf } from '../../util/clock.ts'
 import { toMs } from '../../util/duration.ts'
 import type { Logger } from '../../util/log.ts'
 import { Announcer } from './announcer.ts'
-import { describePeers, type Judgement, judge, readPeers } from './peers.ts'
+import { type Judgement, judge, type Peer, type Peers, readPeers } from './peers.ts'
 
 export interface PeeringOptions {
   readonly session: Session
@@ -59,9 +59,11 @@ export class Peering {
   #isBlind = false
   /** A sign of ours may be there. */
   #hasSigned = false
-  /** Those whose records are to be taken out; and those of which that was done, in text: some server may not let them go. */
+  /** As they were read last. */
+  #peers: Peers = new Map()
+  /** Those whose records are to be taken out; and those of which that was done: some server may not let them go. */
   #dead: Judgement['dead'] = []
-  #buried = ''
+  #buried: ReadonlySet<Peer> = new Set()
   /** When the next sign is due, and when one in our way runs out. */
   readonly #alarms: Alarms<'life' | 'deadline'>
   #wake: () => void = () => {}
@@ -115,6 +117,7 @@ export class Peering {
 
   #vanish(): void {
     this.#seen = null
+    this.#peers = new Map()
     this.#hasSigned = false
     this.#rest()
     this.#announcer.isMissing()
@@ -138,14 +141,16 @@ export class Peering {
 
   #judge(): void {
     const { clock, identity, settings, isSharded, onDecision } = this.#options
-    const nowMs = clock.now()
-    const peers = readPeers(this.#seen!, nowMs)
-    const judgement = judge(peers, { identity, priority: settings.priority, isSharded: isSharded() }, nowMs)
+    const monotonicMs = monotonicOf(clock)
+    const maxLifetimeMs = toMs(settings.maxLifetime, 'peering.maxLifetime')
+    this.#peers = readPeers(this.#seen!, this.#peers, { nowMs: clock.now(), monotonicMs, maxLifetimeMs })
+    const self = { identity, priority: settings.priority, isSharded: isSharded() }
+    const judgement = judge(this.#peers, self, monotonicMs)
     this.#alarms.cancel('deadline')
-    if (judgement.untilMs !== undefined) this.#alarms.set('deadline', judgement.untilMs)
-    this.#announcer.judged(judgement, peers)
+    if (judgement.untilMs !== undefined) this.#alarms.setAfter('deadline', judgement.untilMs - monotonicMs)
+    this.#announcer.judged(judgement, this.#peers)
     onDecision(judgement.untilMs !== undefined)
-    this.#dead = describePeers(judgement.dead) === this.#buried ? [] : judgement.dead
+    this.#dead = judgement.dead.filter((peer) => !this.#buried.has(peer))
     if (this.#dead.length > 0) this.#stir(false)
   }
 
@@ -205,11 +210,11 @@ export class Peering {
     const { resourceVersion } = this.#seen?.metadata ?? {}
     if (resourceVersion === undefined) return
     const patch = { metadata: { resourceVersion }, ...toRemoval(dead.map(({ identity }) => identity)) }
-    this.#buried = describePeers(dead)
     try {
-      this.#takeAnswer(await this.#patch(patch))
+      const answer = await this.#patch(patch)
+      this.#buried = new Set(dead)
+      this.#takeAnswer(answer)
     } catch (error) {
-      this.#buried = ''
       if (!isConflict(error) && !isNotFound(error)) this.#announcer.cannotSign(error)
     }
   }

@@ -1,18 +1,27 @@
 import { expect, test } from 'vitest'
+import { expectLinearGrowth } from '../../../test/support/growth.ts'
 import type { KubeObject } from '../../kube/objects.ts'
-import { describePeers, judge, type Peer, readPeers, type Self } from './peers.ts'
+import { describePeers, judge, type Moment, type Peer, type Peers, readPeers, type Self } from './peers.ts'
 
 const nowMs = Date.UTC(2030, 0, 1, 12)
 const at = (secondsAgo: number) => new Date(nowMs - secondsAgo * 1000).toISOString()
 
-function read(status: unknown): Peer[] {
-  return readPeers(
-    { apiVersion: 'kopf.dev/v1', kind: 'KopfPeering', metadata: { name: 'x' }, status } as KubeObject,
-    nowMs,
-  )
+/** The monotonic clock has nothing to do with the time of day. */
+const monotonicMs = 5000
+const moment: Moment = { nowMs, monotonicMs, maxLifetimeMs: 86_400_000 }
+
+function toObject(status: unknown): KubeObject {
+  return { apiVersion: 'kopf.dev/v1', kind: 'KopfPeering', metadata: { name: 'x' }, status } as KubeObject
 }
 
-const justNow = { priority: 0, lifetime: 60, lastSeenMs: nowMs }
+function readAll(status: unknown, before: Peers = new Map(), passedMs = 0): Peers {
+  const later = { ...moment, nowMs: nowMs + passedMs, monotonicMs: monotonicMs + passedMs }
+  return readPeers(toObject(status), before, later)
+}
+
+const read = (status: unknown): Peer[] => [...readAll(status).values()]
+
+const justNow = { priority: 0, lifetime: 60, lastSeenMs: nowMs, deadlineMs: monotonicMs + 60_000 }
 
 test.each<[string, unknown, Partial<Peer>]>([
   [
@@ -79,7 +88,20 @@ test.each<[string, Record<string, unknown>, Verdict, Partial<Self>?]>([
   ['a dead one of low priority', { low: record(0, 100) }, { dead: ['low'] }],
   ['one with no life at all', { high: record(11, 0, 0) }, { dead: ['high'] }],
   ['one that has no time', { high: { priority: 11 } }, { superiors: ['high'], until: 60 }],
-  ['one from the future', { high: record(11, -100) }, { superiors: ['high'], until: 160 }],
+  ['one from the future', { high: record(11, -100) }, { superiors: ['high'], until: 60 }],
+  [
+    'one from the end of time',
+    { high: { priority: 11, lastseen: '9999-12-31T23:59:59Z' } },
+    { superiors: ['high'], until: 60 },
+  ],
+  ['one that asks for ages', { high: record(11, 10, 1e9) }, { superiors: ['high'], until: 86_390 }],
+  [
+    'one that asks for more than numbers can say',
+    { high: record(11, 10, 1e308) },
+    { superiors: ['high'], until: 86_390 },
+  ],
+  ['one that asked for ages long ago', { high: record(11, 86_400, 1e9) }, { dead: ['high'] }],
+  ['one of less than no lifetime', { high: record(11, 0, -1e308) }, { dead: ['high'] }],
   [
     'all of them',
     {
@@ -93,12 +115,12 @@ test.each<[string, Record<string, unknown>, Verdict, Partial<Self>?]>([
     { superiors: ['a', 'd'], rivals: ['b'], dead: ['e'], until: 30 },
   ],
 ])('whoever sees %s', (_, status, { dead = [], superiors = [], rivals = [], until }, other = {}) => {
-  const judgement = judge(read(status), { ...self, ...other }, nowMs)
+  const judgement = judge(readAll(status), { ...self, ...other }, monotonicMs)
   const names = (peers: readonly Peer[]) => peers.map(({ identity }) => identity)
   expect(names(judgement.dead)).toEqual(dead)
   expect(names(judgement.superiors)).toEqual(superiors)
   expect(names(judgement.rivals)).toEqual(rivals)
-  expect(judgement.untilMs).toBe(until === undefined ? undefined : nowMs + until * 1000)
+  expect(judgement.untilMs).toBe(until === undefined ? undefined : monotonicMs + until * 1000)
 })
 
 test('peers are described as in the logs of Kopf', () => {
@@ -106,4 +128,65 @@ test('peers are described as in the logs of Kopf', () => {
     "[<Peer a: priority=1, lifetime=60, lastseen='2030-01-01T12:00:00.000000+00:00'>, " +
       "<Peer b: priority=2, lifetime=60, lastseen='2030-01-01T11:59:59.500000+00:00'>]",
   )
+})
+
+test('of many peers, and of long names, only the beginning is described', () => {
+  const many = Object.fromEntries(Array.from({ length: 1000 }, (_, index) => [`${index}`.padEnd(1000, 'x'), record(1)]))
+  const words = describePeers(read(many))
+  expect(words).toContain('] and 990 more')
+  expect(words.length).toBeLessThan(5000)
+})
+
+const hour = 3_600_000
+const until = (status: unknown, before: Peers, passedMs: number) =>
+  judge(readAll(status, before, passedMs), self, monotonicMs + passedMs).untilMs
+
+test.each<[string, unknown]>([
+  ['without a time', { priority: 11, lifetime: 60 }],
+  ['with a time that is none', { priority: 11, lifetime: 60, lastseen: 'never' }],
+  ['with a list for a time', { priority: 11, lifetime: 60, lastseen: [{}] }],
+  ['of the far future', { priority: 11, lifetime: 60, lastseen: '9999-12-31T23:59:59Z' }],
+])('a record %s runs out after its lifetime, although the object is written meanwhile', (_, forged) => {
+  // Everything is parsed anew each time, and other fields of the record change.
+  const at = (passedMs: number) => JSON.parse(JSON.stringify({ forged: { ...(forged as object), note: passedMs } }))
+  const first = readAll(at(0))
+  const second = readAll(at(30_000), first, 30_000)
+  expect(judge(second, self, monotonicMs + 30_000).untilMs).toBe(monotonicMs + 60_000)
+  expect(until(at(59_999), second, 59_999)).toBe(monotonicMs + 60_000)
+  expect(until(at(60_000), second, 60_000)).toBeUndefined()
+})
+
+test('a new sign of life begins the time of a record anew', () => {
+  const first = readAll({ them: record(11) })
+  const next = { them: { priority: 11, lifetime: 60, lastseen: new Date(nowMs + 50_000).toISOString() } }
+  expect(until(next, first, 50_000)).toBe(monotonicMs + 110_000)
+})
+
+test('a time of day that is set back or forward does not change when a record runs out', () => {
+  const status = { them: record(11) }
+  const first = readAll(status)
+  for (const jumpMs of [-24 * hour, 24 * hour]) {
+    const jumped = { nowMs: nowMs + jumpMs, monotonicMs: monotonicMs + 1000, maxLifetimeMs: hour }
+    const peers = readPeers(toObject(status), first, jumped)
+    expect(judge(peers, self, monotonicMs + 1000).untilMs).toBe(monotonicMs + 60_000)
+  }
+})
+
+test('the priority of a record that is otherwise the same is read again', () => {
+  const first = readAll({ them: record(11) })
+  expect(until({ them: record(9) }, first, 1000)).toBeUndefined()
+})
+
+test('reading, judging and describing cost in proportion to the number of records', async () => {
+  await expectLinearGrowth({
+    n: 4000,
+    prepare: (n) =>
+      Object.fromEntries(Array.from({ length: n }, (_, index) => [`p${index}`, { priority: 10 + (index % 2) }])),
+    run: (status) => {
+      const peers = readAll(status)
+      const judgement = judge(readAll(status, peers, 1), self, monotonicMs)
+      describePeers([...judgement.superiors, ...judgement.rivals])
+      expect(judgement.superiors.length + judgement.rivals.length).toBe(peers.size)
+    },
+  })
 })

@@ -1,19 +1,25 @@
 /**
  * Who else is there, by what a peering object says, and whether we have to stand back for them. Pure: others write to that object,
- * so nothing in it is an error. Asked by peering.ts whenever it has changed, or a record has run out.
+ * so nothing in it is an error. Asked by peering.ts whenever it has changed, or a record has run out. The cost is linear in the
+ * number of records: an object of the largest size that the API server stores holds more than 100,000.
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import { isPlainObject } from '../../util/json.ts'
+import { cutText } from '../../util/log-text.ts'
 import { formatTimestamp, parseTimestamp } from '../../util/timestamps.ts'
 
 export interface Peer {
   readonly identity: string
   readonly priority: number
-  /** In seconds. */
+  /** In seconds, as the record has it. */
   readonly lifetime: number
+  /** As the record has it; where it has none, when we first saw the record. By the time of day. */
   readonly lastSeenMs: number
-  /** From then on it counts as dead. */
+  readonly hasLastSeen: boolean
+  /** From then on it counts as dead; by the monotonic clock. */
   readonly deadlineMs: number
+  /** The record asks for more than `maxLifetimeMs`. */
+  readonly isCapped: boolean
 }
 
 /** Who is looking. */
@@ -35,19 +41,67 @@ export interface Judgement {
   readonly untilMs: number | undefined
 }
 
-const defaultLifetime = 60
+export interface Moment {
+  /** The time of day, which `lastseen` is compared with. */
+  readonly nowMs: number
+  readonly monotonicMs: number
+  /** The longest time for which a record counts after its `lastseen`. */
+  readonly maxLifetimeMs: number
+}
 
-/** What is missing or makes no sense is as Kopf has it by default; without a time, it was seen just now. */
-export function readPeers({ status }: KubeObject, nowMs: number): Peer[] {
-  if (!isPlainObject(status)) return []
-  return Object.entries(status).flatMap(([identity, record]) => {
-    if (!isPlainObject(record)) return []
-    const { priority, lifetime, lastseen } = record as Readonly<Record<string, unknown>>
-    const lastSeenMs = (typeof lastseen === 'string' ? parseTimestamp(lastseen) : undefined) ?? nowMs
-    const seconds = Math.trunc(toNumber(lifetime) ?? defaultLifetime)
-    const deadlineMs = lastSeenMs + seconds * 1000
-    return [{ identity, priority: toNumber(priority) ?? 0, lifetime: seconds, lastSeenMs, deadlineMs }]
-  })
+/** Peers by identity: as they were read last, and the input for the next reading. */
+export type Peers = ReadonlyMap<string, Peer>
+
+const defaultLifetime = 60
+const maxDescribed = 10
+const maxIdentityLength = 253
+
+/**
+ * Missing and malformed values are as Kopf has them by default. The deadline of a record is fixed when the record is first seen
+ * with this `lastseen` and `lifetime`: a missing `lastseen`, or one in the future, counts as that moment. So every record that is
+ * not renewed runs out, whatever it says.
+ */
+export function readPeers({ status }: KubeObject, before: Peers, moment: Moment): Peers {
+  const peers = new Map<string, Peer>()
+  if (!isPlainObject(status)) return peers
+  for (const identity of Object.keys(status)) {
+    const record = (status as Readonly<Record<string, unknown>>)[identity]
+    if (isPlainObject(record)) peers.set(identity, readPeer(identity, record, before.get(identity), moment))
+  }
+  return peers
+}
+
+function readPeer(
+  identity: string,
+  record: Readonly<Record<string, unknown>>,
+  before: Peer | undefined,
+  { nowMs, monotonicMs, maxLifetimeMs }: Moment,
+): Peer {
+  const priority = toNumber(record['priority']) ?? 0
+  const lifetime = Math.trunc(toNumber(record['lifetime']) ?? defaultLifetime)
+  const lastSeenMs = typeof record['lastseen'] === 'string' ? parseTimestamp(record['lastseen']) : undefined
+  const hasLastSeen = lastSeenMs !== undefined
+  if (before !== undefined && isSameSign(before, lifetime, lastSeenMs)) {
+    return before.priority === priority ? before : { ...before, priority }
+  }
+  const heardMs = Math.min(lastSeenMs ?? nowMs, nowMs)
+  const isCapped = lifetime * 1000 > maxLifetimeMs
+  const leftMs = heardMs + (isCapped ? maxLifetimeMs : lifetime * 1000) - nowMs
+  return {
+    identity,
+    priority,
+    lifetime,
+    lastSeenMs: lastSeenMs ?? nowMs,
+    hasLastSeen,
+    deadlineMs: monotonicMs + leftMs,
+    isCapped,
+  }
+}
+
+/** Only these two fields are a sign of life: any author of the object can touch the others. */
+function isSameSign(peer: Peer, lifetime: number, lastSeenMs: number | undefined): boolean {
+  if (peer.lifetime !== lifetime || peer.hasLastSeen !== (lastSeenMs !== undefined)) return false
+  return lastSeenMs === undefined || lastSeenMs === peer.lastSeenMs
 }
 
 function toNumber(value: unknown): number | undefined {
@@ -57,22 +111,29 @@ function toNumber(value: unknown): number | undefined {
   return Number.isFinite(number) ? number : undefined
 }
 
-export function judge(peers: readonly Peer[], { identity, priority, isSharded }: Self, nowMs: number): Judgement {
-  const others = peers.filter((peer) => peer.identity !== identity)
-  const isDead = ({ deadlineMs }: Peer) => deadlineMs <= nowMs
-  const alive = others.filter((peer) => !isDead(peer))
-  const superiors = alive.filter((peer) => peer.priority > priority)
-  const rivals = isSharded ? [] : alive.filter((peer) => peer.priority === priority)
-  const blocking = [...superiors, ...rivals]
-  const untilMs = blocking.length === 0 ? undefined : Math.min(...blocking.map(({ deadlineMs }) => deadlineMs))
-  return { dead: others.filter(isDead), superiors, rivals, untilMs }
+export function judge(peers: Peers, { identity, priority, isSharded }: Self, monotonicMs: number): Judgement {
+  const dead: Peer[] = []
+  const superiors: Peer[] = []
+  const rivals: Peer[] = []
+  let untilMs: number | undefined
+  for (const peer of peers.values()) {
+    if (peer.identity === identity) continue
+    const isDead = peer.deadlineMs <= monotonicMs
+    const isRival = !isSharded && peer.priority === priority
+    if (isDead) dead.push(peer)
+    else if (peer.priority > priority) superiors.push(peer)
+    else if (isRival) rivals.push(peer)
+    if (!isDead && (isRival || peer.priority > priority)) untilMs = Math.min(untilMs ?? Infinity, peer.deadlineMs)
+  }
+  return { dead, superiors, rivals, untilMs }
 }
 
-/** As Kopf writes them into its log. */
+/** As Kopf writes them into its log; of many, the first ones and how many more there are. */
 export function describePeers(peers: readonly Peer[]): string {
-  const words = peers.map(
-    ({ identity, priority, lifetime, lastSeenMs }) =>
-      `<Peer ${identity}: priority=${priority}, lifetime=${lifetime}, lastseen='${formatTimestamp(lastSeenMs)}'>`,
-  )
-  return `[${words.join(', ')}]`
+  const words = peers.slice(0, maxDescribed).map(({ identity, priority, lifetime, lastSeenMs }) => {
+    const name = cutText(identity, maxIdentityLength)
+    return `<Peer ${name}: priority=${priority}, lifetime=${lifetime}, lastseen='${formatTimestamp(lastSeenMs)}'>`
+  })
+  const more = peers.length > maxDescribed ? ` and ${peers.length - maxDescribed} more` : ''
+  return `[${words.join(', ')}]${more}`
 }

@@ -1,0 +1,98 @@
+/** Peering objects as somebody writes them who wants to stop the operators: none of them crashes, and each pause ends. */
+import { Operator, type Settings } from 'kopf'
+import { expect, test } from 'vitest'
+import { usePeeringLab } from './support.ts'
+
+const peering = usePeeringLab('kopf.dev')
+const { lab } = peering
+/** Long enough to see that the operator is paused, and short enough to wait for on a real control plane. */
+const lifetime = lab.isReal ? 2 : 60
+
+function createOperator(settings: Partial<Settings['peering']> = {}): Operator {
+  const kopf = new Operator({ settings: { peering: { name: peering.name, ...settings } } })
+  kopf.on.event(lab.widgets, ({ name, logger }) => logger.info(`seen: ${name}`))
+  return kopf
+}
+
+const hasSeen = (name: string) => lab.logs.some((line) => line.includes(`seen: ${name}`))
+
+/** About as many records as one object can hold: 1.3 MB of the 1.5 MB that etcd takes. */
+async function fill(count: number): Promise<void> {
+  const ids = Array.from({ length: count }, (_, index) => (46_656 + index).toString(36))
+  const status = `{${ids.map((id) => `"${id}":{}`).join(',')}}`
+  const patch = { status: JSON.parse(status) as object }
+  const { status: code, text } = await lab.call('PATCH', peering.path(), patch, 'application/merge-patch+json')
+  if (code !== 200) throw new Error(`Cannot fill the peering: ${text.slice(0, 500)}`)
+}
+
+test('125,000 records of the same priority pause an operator that starts, and do not crash it', async () => {
+  await peering.create()
+  await fill(125_000)
+  await lab.start(createOperator(), { identity: 'me' })
+  await peering.untilPaused()
+  await lab.create('one')
+  await lab.call('PATCH', peering.path(), { status: null }, 'application/merge-patch+json')
+  await lab.until(() => hasSeen('one'))
+  const lines = lab.logs.filter((line) => line.includes('<Peer '))
+  expect(lines[0]).toContain('and 124990 more')
+  expect(Math.max(...lines.map(({ length }) => length))).toBeLessThan(2000)
+})
+
+test('125,000 records of a lower priority do not matter, and go with one write when they have run out', async () => {
+  await peering.create()
+  await fill(125_000)
+  const recording = lab.record()
+  await lab.start(createOperator({ priority: 1 }), { identity: 'me', transport: recording })
+  await lab.create('one')
+  await lab.until(() => hasSeen('one'))
+  if (lab.isReal) return
+  await lab.elapse(120)
+  expect(Object.keys(await peering.records())).toEqual(['me'])
+  expect(recording.writes('kopfpeerings').filter(({ text }) => text.includes(':null'))).toHaveLength(1)
+})
+
+test.each([
+  ['without a time', { lastseen: null }],
+  ['with a time that is none', { lastseen: 'tomorrow' }],
+  ['of the far future', { lastseen: '9999-12-31T23:59:59.999999+00:00' }],
+])('a record %s runs out after its lifetime, and is removed', async (_, forged) => {
+  await peering.create()
+  await peering.sign('forger', { priority: 100, lifetime, ...forged })
+  await lab.start(createOperator(), { identity: 'me' })
+  await peering.untilPaused()
+  await lab.create('one')
+  await lab.elapse(lifetime / 2)
+  expect(hasSeen('one')).toBe(false)
+  // The object is written meanwhile, as it is by every peer all the time.
+  await peering.sign('low', { priority: -1, lifetime: 3600 })
+  await lab.elapse(lifetime / 4)
+  expect(hasSeen('one')).toBe(false)
+  await lab.until(() => hasSeen('one'))
+  await peering.untilUnsigned('forger')
+})
+
+test('a record that asks for too long a lifetime is believed for the longest that is allowed, with one warning', async () => {
+  await peering.create()
+  await peering.sign('forger', { priority: 1e300, lifetime: 1e300 })
+  await lab.start(createOperator({ maxLifetime: lifetime }), { identity: 'me' })
+  await peering.untilPaused()
+  await lab.create('one')
+  for (let times = 0; times < 2; times += 1) await peering.sign('low', { priority: -1, lifetime: 3600 })
+  expect(hasSeen('one')).toBe(false)
+  await lab.until(() => hasSeen('one'))
+  const warnings = lab.logs.filter((line) => line.includes('settings.peering.maxLifetime'))
+  expect(warnings).toHaveLength(1)
+  expect(warnings[0]).toContain(
+    `(${lifetime} seconds), and count for no more than that: [<Peer forger: priority=1e+300`,
+  )
+  await peering.untilUnsigned('forger')
+})
+
+test('a record whose fields are of the wrong types is read with the defaults', async () => {
+  await peering.create()
+  const forged = { priority: { a: 1 }, lifetime: [1, 2], lastseen: { b: 2 } }
+  await peering.sign('forger', forged)
+  await lab.start(createOperator({ priority: 1 }), { identity: 'me' })
+  await lab.create('one')
+  await lab.until(() => hasSeen('one'))
+})
