@@ -8,6 +8,7 @@ import { describeError } from '../core/handling/outcomes.ts'
 import type { Settings } from '../core/settings.ts'
 import { KopfError } from '../errors.ts'
 import { Elector } from '../features/election/elector.ts'
+import { holderName } from '../features/election/words.ts'
 import { type Clock, monotonicOf, noLongerNeeded } from '../util/clock.ts'
 import { Gate } from '../util/gate.ts'
 import type { Logger } from '../util/log.ts'
@@ -148,7 +149,7 @@ export class Leadership implements Standing {
       onWaiting: (holder) => {
         const same = 'the same identity as ours: an earlier run, or another replica that should have its own'
         logger.info(
-          `Standing by: the Lease ${namespace}/${name} is held by "${holder}"${holder === identity ? `, ${same}` : ''}.`,
+          `Standing by: the Lease ${namespace}/${name} is held by ${holderName(holder)}${holder === identity ? `, ${same}` : ''}.`,
         )
         this.#hasWaited = true
         health.election = 'standing-by'

@@ -8,7 +8,7 @@ import { monotonicOf } from '../../util/clock.ts'
 import { Claim, type ClaimOptions } from './claim.ts'
 import { isOutrun, LeaseObject } from './lease-object.ts'
 import { StandBy, type StandByOptions } from './stand-by.ts'
-import { lost } from './words.ts'
+import { holderName, lost } from './words.ts'
 
 export interface ElectorOptions extends StandByOptions, ClaimOptions {
   /** Told once; with the version that the Lease has since. */
@@ -115,6 +115,6 @@ export class Elector {
 
 function describeLoss(holder: string, identity: string): string {
   if (holder === '') return 'was released by somebody else'
-  if (holder === identity) return `was taken by another process that calls itself "${identity}" too`
-  return `was taken by "${holder}"`
+  if (holder === identity) return `was taken by another process that calls itself ${holderName(identity)} too`
+  return `was taken by ${holderName(holder)}`
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { KubeObject } from '../../kube/objects.ts'
 import { type Decision, decide, look, type Sight } from './judge.ts'
-import { type LeaseRecord, readRecord, toMicroTime, toSpec } from './record.ts'
+import { countTransition, type LeaseRecord, readRecord, toMicroTime, toSpec } from './record.ts'
 
 const held: LeaseRecord = {
   holder: 'a',
@@ -28,6 +29,13 @@ const cases: ReadonlyArray<readonly [name: string, sight: Sight | undefined, now
     wait(21_000),
   ],
   ['the holder says longer than we would', there({ ...held, durationMs: 60_000 }), 30_000, wait(61_000)],
+  ['the holder asks for 68 years', there({ ...held, durationMs: (2 ** 31 - 1) * 1000 }), 1001, wait(601_000)],
+  [
+    'the holder has asked for 68 years',
+    there({ ...held, durationMs: (2 ** 31 - 1) * 1000 }),
+    601_000,
+    { type: 'take' },
+  ],
   ['it was released', there(released), 1000, { type: 'take' }],
   [
     'it never had a holder',
@@ -117,6 +125,29 @@ describe('a record', () => {
       })
     },
   )
+
+  test.each([
+    [2, 3],
+    [2 ** 31 - 2, 2 ** 31 - 1],
+    [2 ** 31 - 1, 2 ** 31 - 1],
+    [2 ** 40, 2 ** 31 - 1],
+    [-5, 1],
+    [undefined, 1],
+  ])('of %s transitions has %s after the next one', (leaseTransitions, next) => {
+    const spec = { holderIdentity: 'a', leaseTransitions }
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: {}, spec } as unknown as KubeObject
+    expect(countTransition(readRecord(lease))).toBe(next)
+  })
+
+  test('that was never there has seen no transition', () => {
+    expect(countTransition(undefined)).toBe(0)
+  })
+
+  test.each([0, -1, -(2 ** 31), '15', null])('of a duration of %j does not say how long it counts', (seconds) => {
+    const spec = { holderIdentity: 'a', leaseDurationSeconds: seconds }
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata: {}, spec } as unknown as KubeObject
+    expect(readRecord(lease).durationMs).toBeUndefined()
+  })
 
   test('counts whole seconds, rather too many', () => {
     expect(toSpec({ ...held, durationMs: 1200 })['leaseDurationSeconds']).toBe(2)

@@ -32,6 +32,13 @@ export type Decision =
   | { readonly type: 'create' }
   | { readonly type: 'take' }
 
+/**
+ * A holder is believed for the time that its record asks for, as client-go does it, since it may lead for nearly so long; but for no
+ * more than this, or our own duration where that is longer. A record of 2^31 seconds would otherwise leave the operator without a
+ * leader for 68 years.
+ */
+export const maxBelievedMs: number = 600_000
+
 /** A little more than the pause between two renewals. */
 const patience = 1.2
 
@@ -45,7 +52,8 @@ export function decide({ sight, nowMs, attempts, leaseDurationMs, retryPeriodMs 
   const { record, isThere, sinceMs } = sight
   const freely: Decision = { type: isThere ? 'take' : 'create' }
   if (record !== undefined && (record.holder === '' || isAmong(attempts, record))) return freely
-  const boundMs = record === undefined ? retryPeriodMs * patience : (record.durationMs ?? leaseDurationMs)
+  const believedMs = Math.min(record?.durationMs ?? leaseDurationMs, Math.max(maxBelievedMs, leaseDurationMs))
+  const boundMs = record === undefined ? retryPeriodMs * patience : believedMs
   const untilMs = sinceMs + boundMs
   return nowMs < untilMs ? { type: 'wait', untilMs, holder: record?.holder } : freely
 }

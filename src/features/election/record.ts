@@ -8,13 +8,17 @@ import { isPlainObject } from '../../util/json.ts'
 export interface LeaseRecord {
   /** Empty where it was released. */
   readonly holder: string
-  /** Undefined where it does not say. */
+  /** Undefined where it does not say, or says no positive number. */
   readonly durationMs: number | undefined
   /** As it stands there: the clocks of others are compared, never believed. */
   readonly acquireTime: string | undefined
   readonly renewTime: string | undefined
+  /** From 0 to `maxTransitions`. */
   readonly transitions: number
 }
+
+/** The field is an int32: the API server refuses a larger number, so that a Lease at its maximum could never be taken. */
+const maxTransitions = 2 ** 31 - 1
 
 export function readRecord(lease: KubeObject): LeaseRecord {
   const spec = lease['spec']
@@ -22,11 +26,16 @@ export function readRecord(lease: KubeObject): LeaseRecord {
   const { holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions } = fields
   return {
     holder: textOf(holderIdentity) ?? '',
-    durationMs: typeof leaseDurationSeconds === 'number' ? leaseDurationSeconds * 1000 : undefined,
+    durationMs: isPositive(leaseDurationSeconds) ? leaseDurationSeconds * 1000 : undefined,
     acquireTime: textOf(acquireTime),
     renewTime: textOf(renewTime),
-    transitions: typeof leaseTransitions === 'number' ? leaseTransitions : 0,
+    transitions: isPositive(leaseTransitions) ? Math.min(Math.trunc(leaseTransitions), maxTransitions) : 0,
   }
+}
+
+/** How often the Lease will have changed hands, after this record. Stays at the maximum: nothing but people read the number. */
+export function countTransition(record: LeaseRecord | undefined): number {
+  return record === undefined ? 0 : Math.min(record.transitions + 1, maxTransitions)
 }
 
 /** A Lease counts whole seconds: others wait rather longer than we say. */
@@ -52,4 +61,8 @@ export function toMicroTime(nowMs: number): string {
 
 function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
+}
+
+function isPositive(value: unknown): value is number {
+  return typeof value === 'number' && value > 0
 }

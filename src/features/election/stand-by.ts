@@ -15,7 +15,7 @@ import type { Logger } from '../../util/log.ts'
 import type { Claim } from './claim.ts'
 import { type Decision, decide, look, type Sight } from './judge.ts'
 import { isOutrun, type LeaseKey, type LeaseObject, leases } from './lease-object.ts'
-import { readRecord } from './record.ts'
+import { countTransition, readRecord } from './record.ts'
 import { forbidden } from './words.ts'
 
 export interface StandByOptions extends Pick<ReflectOptions, 'session' | 'clock' | 'watching'> {
@@ -113,7 +113,7 @@ export class StandBy {
         await clock.sleep(spreadMs * random(), signal)
         if (this.#decide().type !== 'take') return false
       }
-      const transitions = this.#sight?.record === undefined ? 0 : this.#sight.record.transitions + 1
+      const transitions = countTransition(this.#sight?.record)
       await this.#claim.acquire(type === 'take' ? this.#seen : undefined, transitions, signal)
       return true
     } catch (error) {

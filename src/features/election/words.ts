@@ -1,6 +1,7 @@
 /** What is said of the Lease where it cannot be had, or not be kept. */
 import { describeError } from '../../core/handling/outcomes.ts'
 import { KopfError } from '../../errors.ts'
+import { cutText } from '../../util/log-text.ts'
 import type { LeaseKey } from './lease-object.ts'
 
 export function forbidden({ name, namespace }: LeaseKey, error: unknown): KopfError {
@@ -20,4 +21,11 @@ export function lost({ name, namespace }: LeaseKey, why: string, cause?: unknown
     `Cannot go on as the leader: the Lease ${namespace}/${name} ${why}; nothing more is written, and the operator ends, to be started anew as a stand-by`,
     { cause },
   )
+}
+
+const maxHolderLength = 253
+
+/** For messages: the API server sets no limit to the name of a holder. */
+export function holderName(holder: string): string {
+  return `"${cutText(holder, maxHolderLength)}"`
 }
