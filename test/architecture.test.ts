@@ -197,6 +197,7 @@ test.each([
       'cli/compile.ts',
       'cli/compile-process.ts',
       'cli/dev/rebuild.ts',
+      'cli/stray-errors.ts',
       'cli/terminal.ts',
       'testing/kopf-runner.ts',
       'util/program.ts',

@@ -21,6 +21,11 @@ export function endAfter({ settings }: Operator): void {
   ringAfter(limitMs, () => endNow(`stopping has taken more than ${seconds} seconds: the process ends unfinished`))
 }
 
+/** The command goes on to its end, which is a failure then: exit code 1. */
+export function failLater(): void {
+  process.exitCode = 1
+}
+
 function endNow(why: string): never {
   remark(`kopf: ${why}`)
   process.exit(1)

@@ -12,7 +12,8 @@ async function main(args: readonly string[]): Promise<number> {
       return 2
     }
     await program.parseAsync(args, { from: 'user' })
-    return 0
+    // A command that has failed without an error of its own has set it.
+    return Number(process.exitCode ?? 0)
   } catch (error) {
     // Commander has already said what was wrong.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2

@@ -7,7 +7,10 @@ export function hideOurFrames(error: unknown, callers: RegExp): void {
     if (!(error instanceof Error) || typeof error.stack !== 'string') return
     const lines = error.stack.split('\n')
     const end = lines.findIndex((line) => /^ +at /.test(line) && callers.test(line) && line.includes(ownCode()))
-    if (end > 0) error.stack = lines.slice(0, end).join('\n')
+    if (end <= 0) return
+    // AsyncLocalStorage stands between our function and the user's where calls are tracked.
+    const isBetween = /\(node:(async_hooks|internal\/async_local_storage)/.test(lines[end - 1]!)
+    error.stack = lines.slice(0, isBetween ? end - 1 : end).join('\n')
   } catch {
     // Frozen, or made to be in the way: it is shown as it is.
   }

@@ -8,7 +8,7 @@ import { once } from '../../util/once.ts'
 import { type ClusterArguments, loginByOptions } from '../cluster-options.ts'
 import type { Display } from '../display/display.ts'
 import { collect, controllersOption, type Embedded, portOption, startEmbedded } from '../embedded.ts'
-import { endAfter, untilStopped } from '../ending.ts'
+import { endAfter, failLater, untilStopped } from '../ending.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
 import { toRunError } from '../failures.ts'
 import { addEnvironment, addExamples, colourConventions } from '../help.ts'
@@ -23,6 +23,7 @@ import { orderManifests, readManifest } from '../manifests.ts'
 import { developerPriority } from '../peering-options.ts'
 import { addPrecedenceOptions, type PrecedenceArguments, readPrecedence } from '../precedence-options.ts'
 import { addScopeOptions, readScope, type ScopeArguments, scopeVariables, warnOfScope } from '../scope-options.ts'
+import { catchStrayErrors } from '../stray-errors.ts'
 
 interface RunArguments extends LoggingArguments, ScopeArguments, PrecedenceArguments, ClusterArguments {
   readonly module?: readonly string[]
@@ -87,7 +88,9 @@ async function run(command: Command, files: readonly string[], args: RunArgument
   const peering = readPrecedence(command, args)
   checkUsage(command, [...files, ...modules], args)
   const logging = startLogging(args)
-  const stopped = untilStopped()
+  const stray = new Promise<void>((resolve) => catchStrayErrors(logging, resolve))
+  void stray.then(() => failLater())
+  const stopped = Promise.race([untilStopped(), stray])
   // Only now: help and wrong usage need none of it.
   const [{ loadOperator }, { WorkerModules }] = await Promise.all([
     import('../load.ts'),

@@ -2,6 +2,7 @@
 
 import { HandlerTimeoutError, PermanentError, TemporaryError } from '../../errors.ts'
 import type { Clock } from '../../util/clock.ts'
+import { runInCall } from '../../util/current-call.ts'
 import type { Logger } from '../../util/log.ts'
 import { hideOurFrames } from '../../util/own-frames.ts'
 import type { Handler } from './handler.ts'
@@ -80,7 +81,7 @@ export async function attempt(
       return toOutcome(undefined)
     }
     const outcome = toErrorOutcome(error, facts())
-    hideOurFrames(error, /\binvoke\b/)
+    hideOurFrames(error, /\b(invoke|runInCall)\b/)
     report(logger, title, outcome, error)
     return outcome
   }
@@ -90,7 +91,8 @@ export async function attempt(
 async function invoke({ logger, watch }: InvokeOptions, handler: Handler, args: object): Promise<unknown> {
   const end = watch.begin({ handler, logger })
   try {
-    const result = (handler.fn as (args: object) => unknown)(args)
+    const call = { title: titleOf(handler), handler: handler.id, logger }
+    const result = runInCall(call, handler.fn as (args: object) => unknown, args)
     end.returned()
     return await result
   } finally {

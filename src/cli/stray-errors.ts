@@ -1,0 +1,46 @@
+/**
+ * Errors that no caller waits for: rejected promises without a handler, and errors thrown in timers and event listeners. Node would
+ * print them in its own format and end the process at once. Here they are logged in the format of the command, with the handler that
+ * they come from, and the command decides how it ends. Used by `kopf run` and by the operator's process of `kopf dev`.
+ */
+import { currentCall, trackCalls } from '../util/current-call.ts'
+import { createLogger, type LogSink } from '../util/log.ts'
+
+/** One timer that throws over and over must not fill the log while the operator stops. */
+const maxLogged = 10
+
+const descriptions = {
+  unhandledRejection: ['left behind a promise that was rejected', 'A promise was rejected, and nothing handled it'],
+  uncaughtException: ['left behind code that threw an error', 'An error was thrown, and nothing caught it'],
+} as const
+
+type StrayEvent = keyof typeof descriptions
+
+/** Calls back with each of them, after it was logged. An event that the user's own code listens to is left to that code. */
+export function catchStrayErrors(sink: LogSink, onError: () => void): void {
+  trackCalls()
+  let logged = 0
+  for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
+    process.on(event, (error: unknown) => {
+      if (process.listenerCount(event) > 1) return
+      logged += 1
+      if (logged <= maxLogged) logStrayError(sink, event, error)
+      onError()
+    })
+  }
+}
+
+function logStrayError(sink: LogSink, event: StrayEvent, error: unknown): void {
+  const call = currentCall()
+  const [ofHandler, ofNone] = descriptions[event]
+  const what = call === undefined ? ofNone : `${call.title} ${ofHandler}`
+  const logger = call?.logger ?? createLogger(sink, 'kopf.operator')
+  logger.error(`${what}: ${toMessage(error)}. The operator stops. Await every promise in the handler that starts it.`, {
+    ...(call && { handler: call.handler }),
+    error,
+  })
+}
+
+function toMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}
