@@ -35,6 +35,8 @@ import { startOperator } from './running/run.ts'
 import type { ObjectOutcome, RunObserver } from './running/run-observer.ts'
 import type { LoginAnswer, RunningOperator, RunOptions } from './running/run-options.ts'
 import { systemClock } from './util/clock.ts'
+import { defaultLogSink, toLogSink } from './util/log.ts'
+import { type LoopGuard, startLoopGuard } from './util/loop-guard.ts'
 import { untilSignal } from './util/signals.ts'
 
 export type { Grant, NeedsPlan, ObjectOutcome, PlannedRole, PlanOptions, RunningOperator, RunObserver, RunOptions }
@@ -369,12 +371,18 @@ export class Operator<M extends object = Record<string, unknown>> {
   async run(options: RunOptions = {}): Promise<void> {
     const ended = new AbortController()
     const stopped = untilSignal({ until: ended.signal })
+    using _guard = this.settings.process.guard ? this.#startGuard(options) : undefined
     try {
       await using running = await this.start(options)
       await Promise.race([stopped, running.done])
     } finally {
       ended.abort()
     }
+  }
+
+  /** Ends the process only for a second signal: whether a program waits for a handler is its own matter. */
+  #startGuard({ logging = defaultLogSink() }: RunOptions): LoopGuard {
+    return startLoopGuard({ sink: toLogSink(logging), limitMs: () => undefined })
   }
 
   #register<K extends Kind>(kind: K & HandlerKind): Register<K, M> {

@@ -185,6 +185,8 @@ test.each([
       'cli/ending.ts',
       'cli/commands/dev.ts',
       'cli/compile-process.ts',
+      'util/loop-guard-thread.ts',
+      'util/loop-guard.ts',
       'util/processes.ts',
       'util/signals.ts',
     ],
@@ -193,6 +195,7 @@ test.each([
     'what listens to the process',
     /\bprocess\.(on|once|addListener)\(/,
     [
+      'util/loop-guard.ts',
       'util/signals.ts',
       'cli/compile.ts',
       'cli/compile-process.ts',
@@ -216,7 +219,7 @@ test.each([
     /(new URL\((?!'\.\/heavy)[^)]*|createRequire\(|fileURLToPath\()import\.meta\.url/,
     ['util/package-files.ts'],
   ],
-  ['threads', /\bnew Worker\(/, ['features/workers/worker-thread.ts']],
+  ['threads', /\bnew Worker\(/, ['features/workers/worker-thread.ts', 'util/loop-guard.ts']],
   [
     'connections to others',
     /\{[^}]*\b(request|connect)\b[^}]*\} from 'node:(https?|net|tls)'/,

@@ -13,6 +13,16 @@ type PostingLevel = 'debug' | 'info' | 'warn' | 'error'
 /** The process of `kopf run`. */
 export interface ProcessSettings {
   /**
+   * Whether a thread watches the event loop, in `kopf run` and `operator.run()`: it names the handler that blocks the
+   * loop, and sees signals meanwhile. Default: true.
+   */
+  guard: boolean
+  /**
+   * How long a stop waits for a handler that blocks the event loop before `kopf run` ends unfinished, with exit code 1;
+   * null for ever. Default: 5.
+   */
+  blockedExitTimeout: Duration | null
+  /**
    * How long a graceful stop may take before the process ends unfinished, with exit code 1; null for ever. Default:
    * 600.
    */

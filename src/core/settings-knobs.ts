@@ -72,6 +72,8 @@ const emptyMap = () => new SelectorMap()
 
 export const knobs: Knobs = {
   process: {
+    guard: knob(flag, true),
+    blockedExitTimeout: knob(orNull(duration), 5),
     ultimateExitingTimeout: knob(orNull(duration), 600),
   },
   posting: {

@@ -17,7 +17,7 @@ const fibonacci = [1, 1, 2, 3, 5, 8, 13, 21]
 
 test('everything has a default', () => {
   expect(createSettings()).toEqual({
-    process: { ultimateExitingTimeout: 600 },
+    process: { guard: true, blockedExitTimeout: 5, ultimateExitingTimeout: 600 },
     posting: {
       enabled: true,
       loggers: false,
@@ -126,6 +126,8 @@ describe('what is given', () => {
 })
 
 const valid: [string, string, unknown][] = [
+  ['process', 'guard', false],
+  ['process', 'blockedExitTimeout', null],
   ['process', 'ultimateExitingTimeout', null],
   ['posting', 'level', 'error'],
   ['posting', 'defaultBackoffs', '1s'],

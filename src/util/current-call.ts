@@ -15,27 +15,41 @@ export interface HandlerCall {
   readonly logger: Logger
 }
 
-type Calls = AsyncLocalStorage<HandlerCall>
+/** Sees the synchronous part of a call begin, with the title of its handler, and end: then without a title. */
+type Mark = (title: string | undefined) => void
+
+interface Tracking {
+  readonly calls: AsyncLocalStorage<HandlerCall>
+  mark: Mark | undefined
+}
 
 /** On the global object: the command and the operator's project may each load a copy of this package. */
 const shared: unique symbol = Symbol.for('kopf.calls') as never
 
-function findCalls(): Calls | undefined {
-  return (globalThis as { [shared]?: Calls })[shared]
+function findTracking(): Tracking | undefined {
+  return (globalThis as { [shared]?: Tracking })[shared]
 }
 
-/** From now on, `currentCall` knows the call. Has no effect when it is called again. */
-export function trackCalls(): void {
-  ;(globalThis as { [shared]?: Calls })[shared] ??= new AsyncLocalStorage()
+/** From now on, `currentCall` knows the call. A mark that was given before stays where none is given. */
+export function trackCalls(mark?: Mark): void {
+  const tracking = findTracking() ?? { calls: new AsyncLocalStorage<HandlerCall>(), mark: undefined }
+  tracking.mark = mark ?? tracking.mark
+  ;(globalThis as { [shared]?: Tracking })[shared] = tracking
 }
 
 /** Undefined outside of handlers, and where calls are not tracked. */
 export function currentCall(): HandlerCall | undefined {
-  return findCalls()?.getStore()
+  return findTracking()?.calls.getStore()
 }
 
 /** Calls the function; everything that it starts belongs to this call. */
 export function runInCall<A>(call: HandlerCall, fn: (args: A) => unknown, args: A): unknown {
-  const calls = findCalls()
-  return calls === undefined ? fn(args) : calls.run(call, fn, args)
+  const tracking = findTracking()
+  if (tracking === undefined) return fn(args)
+  tracking.mark?.(call.title)
+  try {
+    return tracking.calls.run(call, fn, args)
+  } finally {
+    tracking.mark?.(undefined)
+  }
 }

@@ -19,6 +19,7 @@ const entries = [
   'cli/main',
   'cli/compile-process',
   'features/workers/thread',
+  'util/loop-guard-thread',
 ]
 
 const target = 'node20.19'

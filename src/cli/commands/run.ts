@@ -11,6 +11,7 @@ import { collect, controllersOption, type Embedded, portOption, startEmbedded } 
 import { endAfter, failLater, untilStopped } from '../ending.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
 import { toRunError } from '../failures.ts'
+import { CommandGuard } from '../guard.ts'
 import { addEnvironment, addExamples, colourConventions } from '../help.ts'
 import {
   addLoggingOptions,
@@ -91,6 +92,7 @@ async function run(command: Command, files: readonly string[], args: RunArgument
   const stray = new Promise<void>((resolve) => catchStrayErrors(logging, resolve))
   void stray.then(() => failLater())
   const stopped = Promise.race([untilStopped(), stray])
+  const guard = new CommandGuard(logging, args)
   // Only now: help and wrong usage need none of it.
   const [{ loadOperator }, { WorkerModules }] = await Promise.all([
     import('../load.ts'),
@@ -101,6 +103,7 @@ async function run(command: Command, files: readonly string[], args: RunArgument
   const loaded = await Promise.race([loading, stopped.then(() => undefined)])
   if (loaded === undefined) return
   await using _ = loaded
+  guard.follow(loaded.operator)
   await using workerModules = new WorkerModules(process.cwd())
   await using embedded = args.embedded ? await embed(loaded.operator, args) : undefined
   if (embedded) process.stdout.write(`${embedded.greeting}\n`)
@@ -115,7 +118,7 @@ async function run(command: Command, files: readonly string[], args: RunArgument
   if (!args.embedded) warnOfScope(options, args, logging)
   const title = { name: loaded.operator.name ?? [...files, ...modules].join(', '), ...args, ...scope }
   const display = wantsDisplay(args) ? (await import('../display/show.ts')).showRun(title) : undefined
-  await operate(loaded.operator, { options, stopped, display })
+  await operate(loaded.operator, { options, stopped, display, onStopping: () => guard.stopping() })
 }
 
 function checkUsage(command: Command, targets: readonly string[], args: RunArguments): void {
@@ -154,11 +157,16 @@ interface Operation {
   readonly stopped: Promise<unknown>
   /** What a person sees of it. */
   readonly display: Display | undefined
+  /** The operator stops, whether it was told to or has failed. */
+  readonly onStopping: () => void
 }
 
-async function operate(operator: Operator, { options, stopped, display }: Operation): Promise<void> {
+async function operate(operator: Operator, { options, stopped, display, onStopping }: Operation): Promise<void> {
   const starting = new AbortController()
-  const limitExit = once(() => endAfter(operator))
+  const limitExit = once(() => {
+    endAfter(operator)
+    onStopping()
+  })
   void stopped.then(() => {
     display?.fold()
     starting.abort()

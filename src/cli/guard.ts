@@ -1,0 +1,39 @@
+/** The guard thread of a command that runs an operator: there before its files are loaded, which may block as well. */
+import type { Operator } from '../operator.ts'
+import { toMs } from '../util/duration.ts'
+import type { LogSink } from '../util/log.ts'
+import { type LoopGuard, startLoopGuard } from '../util/loop-guard.ts'
+import type { LoggingArguments } from './logging-options.ts'
+
+/** As the setting is by default: until the operator is known. */
+const loadingLimitMs = 5000
+
+export class CommandGuard {
+  readonly #guard: LoopGuard
+  #operator: Operator | undefined
+
+  constructor(sink: LogSink, { logFormat, logRefkey, logPrefix }: LoggingArguments) {
+    const lines = {
+      format: logFormat,
+      ...(logRefkey === undefined ? {} : { refkey: logRefkey }),
+      ...(logPrefix === undefined ? {} : { prefix: logPrefix }),
+    }
+    this.#guard = startLoopGuard({ sink, lines, limitMs: () => this.#limitMs() })
+  }
+
+  /** From now on, the settings of this operator say how long a blocked loop is waited for, and whether it is watched at all. */
+  follow(operator: Operator): void {
+    this.#operator = operator
+    if (!operator.settings.process.guard) this.#guard[Symbol.dispose]()
+  }
+
+  stopping(): void {
+    this.#guard.stopping()
+  }
+
+  #limitMs(): number | undefined {
+    const limit = this.#operator?.settings.process.blockedExitTimeout
+    if (limit === undefined) return loadingLimitMs
+    return limit === null ? undefined : toMs(limit, 'process.blockedExitTimeout')
+  }
+}

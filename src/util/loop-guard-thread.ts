@@ -1,0 +1,131 @@
+/**
+ * The program of the guard thread, started by loop-guard.ts. Looks twice a second whether the event loop of the main thread turns,
+ * and receives the signals of the process by itself. Acts through the inspector, which interrupts running JavaScript; where that is
+ * of no avail, as in execSync, it writes to standard error and kills the process.
+ */
+import { writeSync } from 'node:fs'
+import { Session } from 'node:inspector'
+import { parentPort, workerData } from 'node:worker_threads'
+import { monotonicMs, systemClock } from './clock.ts'
+import { createLogger, createLogSink } from './log.ts'
+import { beatMs, cells, type GuardHooks, type GuardThreadOptions, type HandlerTitle, noLimit } from './loop-guard.ts'
+import { decideOnLoop, type LoopAction } from './loop-guard-decision.ts'
+
+/** For code that can be interrupted, more than enough. */
+const interruptMs = 1000
+const sameWithinMs = 500
+const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const
+
+const { shared, lines } = workerData as GuardThreadOptions
+// Standard error of this thread goes through the main one, which is blocked.
+const logger = createLogger(createLogSink({ ...lines, write: (line) => void writeSync(2, line) }), 'kopf.operator')
+const titles = new Map<number, string>()
+let beats = -1
+let looks = 0
+let isReported = false
+let signals = 0
+let signalMs = 0
+let stopMs: number | undefined
+let isActing = false
+
+interface SignalHandle {
+  onsignal: (number: number) => void
+  start(number: number): number
+  unref?(): void
+}
+
+/**
+ * Signals reach every event loop of the process, but Node has no public way to listen for them on a thread; this one has been there
+ * since worker threads exist. Without it, the thread only names what blocks.
+ */
+function listenForSignals(): void {
+  process.noDeprecation = true
+  const { binding } = process as { binding?: (name: string) => { Signal?: new () => SignalHandle } }
+  try {
+    const { Signal } = binding!.call(process, 'signal_wrap')
+    for (const number of Object.values(signalNumbers)) {
+      const handle = new Signal!()
+      handle.onsignal = takeSignal
+      handle.start(number)
+    }
+  } catch (error) {
+    logger.debug('Signals are not received while a handler blocks the event loop.', { error })
+  }
+}
+
+function takeSignal(): void {
+  const nowMs = monotonicMs()
+  if (signals === 0 || nowMs - signalMs >= sameWithinMs) signals += 1
+  signalMs = nowMs
+  stopMs ??= nowMs
+  void look()
+}
+
+async function look(): Promise<void> {
+  const action = decide()
+  if (action.type === 'wait' || isActing) return
+  isActing = true
+  if (action.type === 'report') {
+    isReported = true
+    if (!(await interrupt('report', []))) writeUninterrupted('blocks the event loop')
+  } else {
+    await end(action.reason === 'too-long' ? 'the process was told to stop' : 'a second signal has come')
+  }
+  isActing = false
+}
+
+function decide(): LoopAction {
+  if (Atomics.load(shared, cells.isStopping) === 1) stopMs ??= monotonicMs()
+  const limitMs = Atomics.load(shared, cells.limitMs)
+  return decideOnLoop({
+    blockedMs: looks * beatMs,
+    sinceStopMs: stopMs === undefined ? undefined : monotonicMs() - stopMs,
+    signals,
+    limitMs: limitMs === noLimit ? undefined : limitMs,
+    isReported,
+  })
+}
+
+async function end(why: string): Promise<void> {
+  if (await interrupt('end', [why])) return
+  writeUninterrupted(`has blocked the event loop, and ${why}: the process is killed`)
+  process.kill(process.pid, 'SIGKILL')
+}
+
+/** Calls a hook on the main thread, in the middle of what runs there. Answers whether it was called. */
+async function interrupt(hook: keyof GuardHooks, args: readonly unknown[]): Promise<boolean> {
+  const expression = `globalThis[Symbol.for('kopf.guard')]?.${hook}(...${JSON.stringify([beats, ...args])})`
+  const session = new Session()
+  try {
+    session.connectToMainThread()
+    const answered = new Promise<boolean>((resolve) => {
+      session.post('Runtime.evaluate', { expression }, (error) => resolve(error === null))
+    })
+    return await Promise.race([answered, systemClock.sleep(interruptMs).then(() => false)])
+  } catch {
+    return false
+  } finally {
+    session.disconnect()
+  }
+}
+
+function writeUninterrupted(what: string): void {
+  const title = titles.get(Atomics.load(shared, cells.handler)) ?? 'Code after an await, or outside of handlers,'
+  logger.warn(`${title} ${what}. It is in a call that cannot be interrupted, such as execSync.`)
+}
+
+async function watch(): Promise<never> {
+  for (;;) {
+    await systemClock.sleep(beatMs)
+    const now = Atomics.load(shared, cells.beats)
+    if (now !== beats) [looks, isReported] = [0, false]
+    else looks += 1
+    beats = now
+    await look()
+  }
+}
+
+parentPort!.on('message', ({ number, title }: HandlerTitle) => titles.set(number, title))
+parentPort!.unref()
+listenForSignals()
+void watch()
