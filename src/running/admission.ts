@@ -10,6 +10,7 @@ import type { WebhookClientConfig, WebhookFn, WebhookServerLike } from '../core/
 import { KopfError, WebhookError } from '../errors.ts'
 import { Gate } from '../util/gate.ts'
 import { isPlainObject } from '../util/json.ts'
+import { LimitedWarnings } from '../util/limited-warnings.ts'
 import { TaskGroup } from '../util/tasks.ts'
 import { Configurations } from './configurations.ts'
 import type { Insights } from './insights.ts'
@@ -43,6 +44,8 @@ export class Admission {
   /** The server ends after the cluster was told not to ask any more. */
   readonly #serving: TaskGroup
   readonly #reached = new Gate()
+  /** Refused reviews: anyone who reaches the port can cause them. */
+  readonly #refusals: LimitedWarnings
   #isServing = false
   #clientConfig: WebhookClientConfig | undefined
   /** Before it is known what the cluster serves, all that is there would be taken back. */
@@ -51,6 +54,7 @@ export class Admission {
   constructor(runtime: Runtime, options: AdmissionOptions) {
     this.#runtime = runtime
     this.#options = options
+    this.#refusals = new LimitedWarnings(runtime.clock, runtime.logger)
     this.#tasks = new TaskGroup(options.onFailure)
     this.#serving = new TaskGroup(options.onFailure)
     this.#configurations = new Configurations(runtime, { ...options, tasks: this.#tasks })
@@ -183,7 +187,7 @@ export class Admission {
       const words = describeError(error)
       if (info?.signal?.aborted && error === info.signal.reason) {
         this.#runtime.logger.debug(`A review is not waited for any more: ${words}`)
-      } else if (error instanceof WebhookError) this.#runtime.logger.warn(words)
+      } else if (error instanceof WebhookError) this.#refusals.warn(words)
       else this.#runtime.logger.error(`A review has failed: ${words}`, { error })
       throw error
     }

@@ -58,6 +58,33 @@ test('a request that a handler refuses is refused, in its words and with its cod
   expect((await replyTo({ spec: { size: 100 } })).status).toBe(201)
 })
 
+test('removing what a handler filters by, in the same patch, does not escape the handler', async () => {
+  const operator = createOperator()
+  const refuse = () => {
+    throw new AdmissionError('Guarded', { status: 422 })
+  }
+  const updates = { operations: ['UPDATE'] as const }
+  operator.on.validate(lab.widgets, { id: 'label', ...updates, labels: { guarded: 'label' } }, refuse)
+  operator.on.validate(lab.widgets, { id: 'note', ...updates, annotations: { guarded: 'note' } }, refuse)
+  operator.on.validate(lab.widgets, { id: 'value', ...updates, field: 'spec.guarded', value: 'value' }, refuse)
+  operator.on.validate(lab.widgets, { id: 'when', ...updates, when: ({ spec }) => spec['guarded'] === 'when' }, refuse)
+  await lab.start(operator)
+  const change = async (name: string, patch: Tree) =>
+    (await lab.outside(lab.call('PATCH', lab.path(name), patch, 'application/merge-patch+json'))).status
+  const guarded: ReadonlyArray<[string, Tree, Tree]> = [
+    ['by-label', { metadata: { labels: { guarded: 'label' } } }, { metadata: { labels: { guarded: null } } }],
+    ['by-note', { metadata: { annotations: { guarded: 'note' } } }, { metadata: { annotations: { guarded: null } } }],
+    ['by-value', { spec: { guarded: 'value' } }, { spec: { guarded: null } }],
+    ['by-when', { spec: { guarded: 'when' } }, { spec: { guarded: 'no more' } }],
+  ]
+  for (const [name, fields] of guarded) await lab.outside(lab.create(name, fields))
+  // An update that leaves the filtered value shows that the configuration is in force.
+  for (const [name] of guarded) await lab.until(async () => (await change(name, { spec: { size: 1 } })) === 422)
+  for (const [name, , removal] of guarded) expect([name, await change(name, removal)]).toEqual([name, 422])
+  await lab.outside(lab.create('free', {}))
+  expect(await change('free', { spec: { size: 1 } })).toBe(200)
+})
+
 test('what a handler changes is stored, and others see it', async () => {
   const operator = createOperator()
   const seen: unknown[] = []

@@ -44,6 +44,84 @@ describe('filters', () => {
     expect(warnings).toEqual(isCalled ? ['check'] : [])
   })
 
+  const labelled = (labels: Tree) => ({ metadata: { labels } })
+  test.each<[string, object, Tree, Tree, boolean]>([
+    ['a label that is removed', { labels: { app: 'web' } }, labelled({ app: 'web' }), {}, true],
+    ['a label that is changed', { labels: { app: 'web' } }, labelled({ app: 'web' }), labelled({ app: 'db' }), true],
+    ['a label that is added', { labels: { app: 'web' } }, {}, labelled({ app: 'web' }), true],
+    ['a label that no state has', { labels: { app: 'web' } }, labelled({ app: 'db' }), {}, false],
+    ['a label that must not be there, and comes', { labels: { app: ABSENT } }, {}, labelled({ app: 'web' }), true],
+    [
+      'two labels that no state has together',
+      { labels: { app: 'web', tier: 'front' } },
+      labelled({ app: 'web' }),
+      labelled({ tier: 'front' }),
+      false,
+    ],
+    [
+      'an annotation that is removed',
+      { annotations: { note: 'x' } },
+      { metadata: { annotations: { note: 'x' } } },
+      {},
+      true,
+    ],
+    ['a field that is removed', { field: 'spec.colour' }, { spec: { colour: 'red' } }, { spec: {} }, true],
+    ['a value that is left', { field: 'spec.size', value: 1 }, { spec: { size: 1 } }, { spec: { size: 2 } }, true],
+    [
+      'a value that no state has',
+      { field: 'spec.size', value: 3 },
+      { spec: { size: 1 } },
+      { spec: { size: 2 } },
+      false,
+    ],
+    [
+      'a function of a state that is left',
+      { when: ({ spec }: { spec: Tree }) => spec['size'] === 1 },
+      { spec: { size: 1 } },
+      { spec: { size: 2 } },
+      true,
+    ],
+    [
+      'a function of a label that is left',
+      { when: ({ labels, meta, body }: { labels: Tree; meta: Tree; body: Tree }) => labels['app'] && meta && body },
+      labelled({ app: 'web' }),
+      {},
+      true,
+    ],
+    [
+      'functions of the same request',
+      { when: ({ old, new: now }: { old: Tree; new: Tree }) => old['spec'] === undefined || now['spec'] === undefined },
+      { spec: { size: 1 } },
+      { spec: { size: 2 } },
+      false,
+    ],
+  ])('ask of an update for %s', async (_name, options, before, after, isCalled) => {
+    const door = await startWith(operatorOf({ check: options }))
+    const update = { operation: 'UPDATE', oldObject: widget(lab, before), object: widget(lab, after) }
+    expect((await door.ask(update)).warnings ?? []).toEqual(isCalled ? ['check'] : [])
+  })
+
+  test('are asked of the new state first, then of the old one, and handlers are given the new one', async () => {
+    const states: unknown[] = []
+    const kopf = new Operator()
+    const when = ({ spec, labels, old, new: now, operation }: Tree) => {
+      states.push([spec, labels, (old as Tree)['spec'], (now as Tree)['spec'], operation])
+      return (spec as Tree)['size'] === 1
+    }
+    const given: unknown[] = []
+    kopf.on.mutate(lab.widgets, { id: 'check', when: when as never }, ({ body, spec, name }) => {
+      given.push(body['spec'], spec, name)
+    })
+    const door = await startWith(kopf)
+    const oldObject = widget(lab, { spec: { size: 1 }, ...labelled({ app: 'web' }) })
+    await door.ask({ operation: 'UPDATE', oldObject, object: widget(lab, { spec: { size: 2 } }) })
+    expect(states).toEqual([
+      [{ size: 2 }, {}, { size: 1 }, { size: 2 }, 'UPDATE'],
+      [{ size: 1 }, { app: 'web' }, { size: 1 }, { size: 2 }, 'UPDATE'],
+    ])
+    expect(given).toEqual([{ size: 2 }, { size: 2 }, 'one'])
+  })
+
   test('look at the object that would go', async () => {
     const door = await startWith(operatorOf({ check: { labels: { app: 'web' } } }))
     const oldObject = widget(lab, { metadata: { labels: { app: 'web' } } })
@@ -118,7 +196,6 @@ describe('the path of a request', () => {
   test.each([
     ['names one by its id', 'first/spec.size', ['first/spec.size']],
     ['names one with capitals and spaces', 'Second One', ['Second One']],
-    ['that is empty names nobody, and all is allowed', '', undefined],
     ['names one whose filters do not match', 'third', undefined],
     ['that nobody told means all', undefined, ['first/spec.size', 'Second One']],
   ])('%s', async (_name, webhook, called) => {
@@ -134,14 +211,36 @@ describe('the path of a request', () => {
     expect(warnings).toEqual(['Odd Id/ä'])
   })
 
-  test('that names somebody unknown is not found', async () => {
+  test.each([
+    ['that no handler has', 'fourth', '/fourth'],
+    ['that is empty', '', '/'],
+    ['that is long', 'x'.repeat(5000), `/${'x'.repeat(100)}`],
+  ])('%s is not found, in the log, and no other id is told', async (_name, webhook, shown) => {
     const door = await startWith(operatorOf(handlers))
-    const { status, message } = await refusalOf(door.ask({}, { webhook: 'fourth' }))
+    const { status, message } = await refusalOf(door.ask({}, { webhook }))
     expect(status).toBe(404)
     expect(message).toBe(
-      `Cannot review widgets.v1.${lab.group}: there is no admission handler "fourth" for them, only "first/spec.size", "Second One", "third"`,
+      `Cannot review widgets.v1.${lab.group}: there is no admission handler for it at the path "${shown}"; the paths of all ` +
+        'handlers are in the log of the operator, at its start',
     )
     expect(lab.logs).toContain(message)
+  })
+
+  test('of a handler that is for another subresource is not found: nothing is allowed unasked', async () => {
+    const door = await startWith(operatorOf({ main: {}, status: { subresource: 'status' } }))
+    const { status, message } = await refusalOf(door.ask({ subResource: 'status' }, { webhook: 'main' }))
+    expect(status).toBe(404)
+    expect(message).toContain(`Cannot review widgets.v1.${lab.group}/status: there is no admission handler for it`)
+    expect(message).toContain('register it with the option "subresource"')
+    expect((await refusalOf(door.ask({ subResource: 'scale' }))).status).toBe(404)
+    expect((await door.ask({ subResource: 'status' }, { webhook: 'status' })).warnings).toEqual(['status'])
+  })
+
+  test('of a handler for another resource is not found', async () => {
+    const kopf = operatorOf(handlers)
+    kopf.on.validate('configmaps', { id: 'elsewhere' }, () => {})
+    const door = await startWith(kopf)
+    expect((await refusalOf(door.ask({}, { webhook: 'elsewhere' }))).status).toBe(404)
   })
 
   test('does not help with resources that nobody is for', async () => {

@@ -51,12 +51,16 @@ export function whyNot(handler: Handler, situation: Situation): string | undefin
   return miss && explain(miss, handler, situation)
 }
 
-/** Those to be called, in the order of registration; a function registered twice under one id is called once. */
-export function selectHandlers(handlers: readonly Handler[], situation: Situation): Handler[] {
+/**
+ * Those to be called, in the order of registration; a function registered twice under one id is called once. A handler that does
+ * not match the situation is selected where it matches the other one, if there is any: reviews of updates have two states.
+ */
+export function selectHandlers(handlers: readonly Handler[], situation: Situation, other?: Situation): Handler[] {
   const selected: Handler[] = []
   let ids: Set<string> | undefined
   for (const handler of handlers) {
-    if (findMiss(handler, situation) !== undefined) continue
+    const isMissed = findMiss(handler, situation) !== undefined
+    if (isMissed && (other === undefined || findMiss(handler, other) !== undefined)) continue
     // Sub-handlers may be many: the ids are kept only where looking through all would take longer.
     if (selected.length === fewEnough) ids ??= new Set(selected.map(({ id }) => id))
     if ((ids === undefined || ids.has(handler.id)) && isAmong(selected, handler)) continue

@@ -142,8 +142,12 @@ function reviewingOf(handlers: readonly HandlerData[], seen: Given[]): Reviewing
 /** What is otherwise here on purpose, by the name of the case and its number. */
 const deviations: Readonly<Record<string, (expected: Expected) => Expected>> = {
   // A path that names nobody is a mistake in a configuration: to let everything through would hide it.
+  'ids 3': () => ({ error: 'UnknownResourceError', after: null, calls: 0, seen: [] }),
   'ids 4': () => ({ error: 'UnknownResourceError', after: null, calls: 0, seen: [] }),
   'ids 5': () => ({ error: 'UnknownResourceError', after: null, calls: 0, seen: [] }),
+  // Kopf compares filters with the new object only: removing a label would escape the handlers for objects with this label.
+  'filters 3': (expected) => alsoCalling(expected, { absent: 2, 'no-value': 7 }),
+  'filters 4': (expected) => alsoCalling(expected, { label: 0, present: 1, note: 3, field: 5, 'some-value': 8 }),
   // An empty name is none: the API server leaves it out.
   'subresources 3': (expected) => ({ ...expected, calls: 2, review: warning(expected, ['None', '*']) }),
   // The API server refuses patches of validating webhooks, and with them the request.
@@ -160,6 +164,13 @@ const deviations: Readonly<Record<string, (expected: Expected) => Expected>> = {
 
 function warning({ review }: Expected, warnings: string[]): NonNullable<Expected['review']> {
   return { ...review, response: { ...review!.response, warnings } }
+}
+
+/** The handlers of the case, which warn of themselves, in their order; `seen` has no arguments of the added ones to compare. */
+function alsoCalling(expected: Expected, added: Readonly<Record<string, number>>): Expected {
+  const warnings = [...(expected.review!.response['warnings'] as string[])]
+  for (const [id, index] of Object.entries(added)) warnings.splice(index, 0, id)
+  return { ...expected, calls: warnings.length, seen: [], review: warning(expected, warnings) }
 }
 
 const statuses: Readonly<Record<string, number>> = { MissingDataError: 400, UnknownResourceError: 404 }

@@ -51,8 +51,7 @@ export async function reviewAdmission(
   const subject = reviewing.subjectOf(resource, body, request)
   const warnings: unknown[] = []
   const args = admissionArgs(subject, request, info)
-  const situation = { resource, body, args: once(() => args({})) }
-  const concerned = selectConcerned(reviewing.handlersFor(resource).admission, situation, { request, info })
+  const concerned = selectConcerned(reviewing.handlersFor(resource).admission, { subject, request, info, args })
   const options = { ...reviewing, logger: subject.logger }
   const called = await withAnySignal(
     [reviewing.signal],
@@ -73,26 +72,52 @@ function findResource(resources: readonly Resource[], { resource: asked }: Admis
 }
 
 interface Asked {
+  readonly subject: Subject
   readonly request: AdmissionRequest
   readonly info: WebhookRequestInfo
+  readonly args: MakeArgs
 }
 
-/** Those that the path names, if it names any; of them, those whose filters match. An empty path names nobody, as in Kopf. */
-function selectConcerned(handlers: readonly Handler[], situation: Situation, { request, info }: Asked): Handler[] {
+/** The handlers that the path names (all of them where the server does not pass a path) whose filters match. */
+function selectConcerned(handlers: readonly Handler[], asked: Asked): Handler[] {
+  const { request, info } = asked
   const { webhook } = info
   const named = webhook === undefined ? handlers : findNamed(handlers, webhook)
-  if (webhook !== undefined && webhook !== '' && named.length === 0) {
-    const known = handlers.map(({ id }) => `"${id}"`).join(', ')
-    throw new WebhookError(
-      404,
-      `Cannot review ${formatResource(situation.resource)}: there is no admission handler "${webhook}" for them, only ${known}`,
-    )
-  }
+  const able = named.filter(({ admission }) => isForSubresource(admission, request))
+  if (able.length === 0) throw notFound(asked, named.length > 0)
   return selectHandlers(
-    named.filter((handler) => isFor(handler, request)),
-    situation,
+    able.filter((handler) => isForOperation(handler, request)),
+    ...situationsOf(asked),
   )
 }
+
+/**
+ * The states that filters are compared with. An update concerns a handler whose filters match the new or the old object, as it
+ * does for the selectors of webhook configurations: otherwise a request that removes a label would escape the handler that is
+ * for objects with this label. Callbacks get the state at hand as `body`, `spec`, `labels` and so on; `old`, `new`, `diff` and
+ * `operation` are those of the request each time.
+ */
+function situationsOf({ subject, request, info, args }: Asked): [Situation, Situation?] {
+  const { resource, body } = subject
+  const present = { resource, body, args: once(() => args({})) }
+  const { object, oldObject } = request
+  if (object === undefined || oldObject === undefined) return [present]
+  const former = once(() => admissionArgs({ ...subject, body: oldObject }, request, info)({}))
+  return [present, { resource, body: oldObject, args: former }]
+}
+
+/** The ids of handlers are not listed: anyone who reaches the port may ask. The log lists the paths when the operator starts. */
+function notFound({ subject, request, info }: Asked, isKnown: boolean): WebhookError {
+  const { webhook } = info
+  const what = formatResource(subject.resource) + (request.subresource === undefined ? '' : `/${request.subresource}`)
+  const path = webhook === undefined ? '' : ` at the path ${JSON.stringify(`/${webhook.slice(0, longestShown)}`)}`
+  const hint = isKnown
+    ? 'register it with the option "subresource", or leave this out of the rules of the webhook configuration'
+    : 'the paths of all handlers are in the log of the operator, at its start'
+  return new WebhookError(404, `Cannot review ${what}: there is no admission handler for it${path}; ${hint}`)
+}
+
+const longestShown = 100
 
 /** By the id, mostly; the path of a service has another form of it, which takes long to work out. */
 function findNamed(handlers: readonly Handler[], webhook: string): readonly Handler[] {
@@ -100,9 +125,12 @@ function findNamed(handlers: readonly Handler[], webhook: string): readonly Hand
   return found.length > 0 ? found : handlers.filter(({ id }) => servicePath(id) === webhook)
 }
 
-/** Whether it is for this part of the object; and those that mutate have nothing to mutate when it is deleted, unless they insist. */
-function isFor({ kind, admission }: Handler, { subresource, operation }: AdmissionRequest): boolean {
-  if (admission?.subresource !== '*' && admission?.subresource !== subresource) return false
+function isForSubresource(admission: Handler['admission'], { subresource }: AdmissionRequest): boolean {
+  return admission?.subresource === '*' || admission?.subresource === subresource
+}
+
+/** Mutating handlers have nothing to mutate in a deleted object, so they are called for deletions only if they are for nothing else. */
+function isForOperation({ kind, admission }: Handler, { operation }: AdmissionRequest): boolean {
   if (kind !== 'mutate' || operation !== 'DELETE') return true
   return admission?.operations?.length === 1 && admission.operations[0] === 'DELETE'
 }
