@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { expectLinearGrowth, nest as nestIn, widen } from '../../../test/support/growth.ts'
 import { cloneJson, isDeepEqual } from '../../util/equality.ts'
 import { isPlainObject } from '../../util/json.ts'
 import { ensurePath, resolvePath } from '../../util/paths.ts'
@@ -170,4 +171,81 @@ describe('of any two states', () => {
       }),
     )
   })
+})
+
+/** `levels` objects, one in the other, each with a field `x` of its own value. */
+function ladder(levels: number, value: unknown): Record<string, unknown> {
+  let inner: Record<string, unknown> = { x: value }
+  for (let level = 1; level < levels; level += 1) inner = { x: value, a: inner }
+  return inner
+}
+
+function countPathKeys(diff: Diff): number {
+  return diff.reduce((sum, [, path]) => sum + path.length, 0)
+}
+
+describe('of objects that are deep and differ at every level', () => {
+  const [old, current] = [ladder(9000, 1), ladder(9000, 2)]
+  const diff = diffValues(old, current)
+
+  test('the upper levels have an item each, and the rest is one item with the whole values', () => {
+    expect(diff.slice(0, 2)).toEqual([
+      ['change', ['x'], 1, 2],
+      ['change', ['a', 'x'], 1, 2],
+    ])
+    const [operation, path, before, after] = diff.at(-1)!
+    expect(operation).toBe('change')
+    expect(path.every((key) => key === 'a')).toBe(true)
+    expect(path.length).toBeGreaterThan(256)
+    expect(before).toBe(resolvePath(old, path))
+    expect(after).toBe(resolvePath(current, path))
+  })
+
+  test('the diff applied to the old gives the new', () => {
+    expect(isDeepEqual(apply(diff, old), current)).toBe(true)
+  })
+
+  test.each([100, 5000, 8999])('the diff of a field at level %i is found', (level) => {
+    const path = [...Array.from({ length: level }, () => 'a'), 'x']
+    expect(reduceDiff(diff, path)).toEqual([['change', [], 1, 2]])
+  })
+
+  test('the diff of an unchanged field within the rest is empty', () => {
+    const path = [...Array.from({ length: 5000 }, () => 'a'), 'y']
+    expect(reduceDiff(diff, path)).toEqual([])
+  })
+
+  test('a field with null is as good as absent within the rest', () => {
+    const make = (value: unknown, x: unknown) => nestIn(150, { x, y: widen(20_000, { value }) })
+    expect(diffValues(make({ z: null }, 1), make({}, 1))).toHaveLength(0)
+    expect(diffValues(make({ z: null }, 1), make({}, 2))).toHaveLength(1)
+    expect(diffValues(make({ z: null }, 1), make({ z: 1 }, 1))).toHaveLength(1)
+  })
+})
+
+describe('the keys in all paths of a diff grow linearly', () => {
+  const changed = (make: (n: number, value: unknown) => unknown) => ({
+    prepare: (n: number) => [make(n, 1), make(n, 2)] as const,
+    run: ([old, current]: readonly [unknown, unknown]) => countPathKeys(diffValues(old, current)),
+  })
+
+  test('with the depth, where every level differs', async () => {
+    await expectLinearGrowth({ n: 2000, ...changed(ladder) })
+  })
+
+  test('with the width of an object far down', async () => {
+    await expectLinearGrowth({ n: 4000, ...changed((n, value) => nestIn(n / 4, widen(n, { value }))) })
+  })
+
+  test('with the number of fields added far down', async () => {
+    const prepare = (n: number) => [nestIn(n / 4, {}), nestIn(n / 4, widen(n))] as const
+    await expectLinearGrowth({ n: 4000, prepare, run: ([old, now]) => countPathKeys(diffValues(old, now)) })
+  })
+})
+
+test('fields of up to sixteen levels have an item each, however many there are', () => {
+  const make = (value: number) => nestIn(15, widen(50_000, { value }))
+  const diff = diffValues(make(1), make(2))
+  expect(diff).toHaveLength(50_000)
+  expect(new Set(diff.map(([, path]) => path.length))).toEqual(new Set([16]))
 })

@@ -12,6 +12,8 @@ import { digestEssence, isDigestEssence } from './essence-digest.ts'
 interface Place {
   readonly parent: Place | undefined
   readonly key: string
+  /** How many keys the path has. */
+  readonly depth: number
 }
 
 interface Pair {
@@ -21,21 +23,48 @@ interface Pair {
 }
 
 /**
+ * The keys in the paths of one diff are limited, because their sum grows with the square of the depth: an object of 180 KB with
+ * 9,000 levels and a difference at each needs 40 million. Each compared field pays for one path of this many keys, so the limit is
+ * linear in the object, and objects of at most this depth are always compared to the end.
+ */
+const pathKeysPerField = 16
+/** Path keys for every diff, so that small objects are compared to the end at any depth that people write: 0.8 MB. */
+const minPathKeys = 100_000
+
+/** One comparison under way. */
+interface Comparison {
+  readonly items: DiffItem[]
+  readonly pending: Pair[]
+  /** Path keys that may still be used. Those of the pending pairs are already taken off. */
+  pathKeys: number
+}
+
+/**
  * The differences in depth-first order; of each object the added keys, then the removed, then those within common keys.
- * Null is as good as absent. Lists are compared as a whole.
+ * Null is as good as absent. Lists are compared as a whole; so are objects for whose fields no path keys are left.
  */
 export function diffValues(old: unknown, current: unknown): Diff {
-  const items: DiffItem[] = []
-  const pending: Pair[] = [{ place: undefined, old: old ?? undefined, new: current ?? undefined }]
-  for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
-    if (pair.old === pair.new) continue
-    if (isPlainObject(pair.old) && isPlainObject(pair.new)) {
-      compareFields(pair.place, pair.old, pair.new, items, pending)
-    } else if (!isDeepEqual(pair.old, pair.new)) {
-      items.push(toItem(pair))
+  const root: Pair = { place: undefined, old: old ?? undefined, new: current ?? undefined }
+  const comparison: Comparison = { items: [], pending: [root], pathKeys: minPathKeys }
+  for (let pair = comparison.pending.pop(); pair !== undefined; pair = comparison.pending.pop()) {
+    comparePair(comparison, pair)
+  }
+  return comparison.items
+}
+
+function comparePair(comparison: Comparison, pair: Pair): void {
+  const depth = pair.place?.depth ?? 0
+  if (isPlainObject(pair.old) && isPlainObject(pair.new)) {
+    const fields = differingFields(pair.old, pair.new)
+    const afterwards = comparison.pathKeys + depth + pathKeysPerField * fields.compared - (depth + 1) * fields.count
+    if (afterwards >= 0) {
+      comparison.pathKeys = afterwards
+      addFields(comparison, pair.place, fields)
+      return
     }
   }
-  return items
+  if (isSame(pair.old, pair.new)) comparison.pathKeys += depth
+  else comparison.items.push(toItem(pair))
 }
 
 /** The diff of what was handled last and what is there now; undefined for what was never handled. */
@@ -62,30 +91,64 @@ function reduceItem(item: DiffItem, path: readonly string[]): Diff {
 
 type Fields = { readonly [key: string]: unknown }
 
-function compareFields(
-  parent: Place | undefined,
-  old: Fields,
-  current: Fields,
-  items: DiffItem[],
-  pending: Pair[],
-): void {
-  for (const key of Object.keys(current)) {
-    if (!Object.hasOwn(old, key)) addItem({ place: { parent, key }, old: undefined, new: current[key] }, items)
-  }
-  const common: string[] = []
-  for (const key of Object.keys(old)) {
-    if (Object.hasOwn(current, key)) common.push(key)
-    else addItem({ place: { parent, key }, old: old[key], new: undefined }, items)
-  }
-  // The last in is the first out.
-  for (const key of common.reverse()) {
-    if (old[key] === current[key]) continue
-    pending.push({ place: { parent, key }, old: old[key] ?? undefined, new: current[key] ?? undefined })
-  }
+type Field = readonly [key: string, old: unknown, current: unknown]
+
+/** The fields of two objects that differ or may differ. Null is undefined here. */
+interface DifferingFields {
+  readonly added: readonly Field[]
+  readonly removed: readonly Field[]
+  readonly common: readonly Field[]
+  /** How many of the above. */
+  readonly count: number
+  /** How many fields there are, of both objects together. */
+  readonly compared: number
 }
 
-function addItem(pair: Pair, items: DiffItem[]): void {
-  if ((pair.old ?? pair.new ?? undefined) !== undefined) items.push(toItem(pair))
+function differingFields(old: Fields, current: Fields): DifferingFields {
+  const added: Field[] = []
+  const removed: Field[] = []
+  const common: Field[] = []
+  const newKeys = Object.keys(current)
+  for (const key of newKeys) {
+    const value = current[key] ?? undefined
+    if (!Object.hasOwn(old, key) && value !== undefined) added.push([key, undefined, value])
+  }
+  const oldKeys = Object.keys(old)
+  for (const key of oldKeys) {
+    const before = old[key] ?? undefined
+    const after = Object.hasOwn(current, key) ? (current[key] ?? undefined) : undefined
+    if (before === after) continue
+    if (Object.hasOwn(current, key)) common.push([key, before, after])
+    else removed.push([key, before, undefined])
+  }
+  const count = added.length + removed.length + common.length
+  return { added, removed, common, count, compared: newKeys.length + oldKeys.length }
+}
+
+function addFields({ items, pending }: Comparison, parent: Place | undefined, fields: DifferingFields): void {
+  const depth = (parent?.depth ?? 0) + 1
+  const toPair = ([key, old, current]: Field): Pair => ({ place: { parent, key, depth }, old, new: current })
+  for (const field of fields.added) items.push(toItem(toPair(field)))
+  for (const field of fields.removed) items.push(toItem(toPair(field)))
+  // The last in is the first out.
+  for (const field of fields.common.toReversed()) pending.push(toPair(field))
+}
+
+/** Whether a diff of the two would be empty: as `isDeepEqual`, but null is as good as absent outside of lists. */
+function isSame(old: unknown, current: unknown): boolean {
+  const pending: Array<readonly [unknown, unknown]> = [[old, current]]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const [before, after] = next
+    if (before === after) continue
+    if (!isPlainObject(before) || !isPlainObject(after)) {
+      if (!isDeepEqual(before, after)) return false
+      continue
+    }
+    const { added, removed, common } = differingFields(before, after)
+    if (added.length > 0 || removed.length > 0) return false
+    for (const [, left, right] of common) pending.push([left, right])
+  }
+  return true
 }
 
 function toItem({ place, old, new: current }: Pair): DiffItem {

@@ -2,7 +2,7 @@
  * Which state of an object a reconciler has seen: all of it, but for what the framework itself and the API server keep there. A
  * reconciler is not called for what it has written itself; but it is for what others have written at the same time. Pure.
  */
-import type { Essence } from '../../core/causation/causes.ts'
+import type { Diff, Essence } from '../../core/causation/causes.ts'
 import { diffValues } from '../../core/causation/diff.ts'
 import { digestEssence } from '../../core/causation/essence-digest.ts'
 import type { PersistenceSettings } from '../../core/settings-groups.ts'
@@ -25,12 +25,36 @@ export function isForeign(
   const differences = diffValues(wanted, now)
   if (differences.length === 0) return false
   // What we wrote may have become something else on the way: a schema drops it, a webhook has an opinion.
-  const written = diffValues(old, wanted).map(([, path]) => path)
-  return differences.some(([, path]) => !written.some((own) => isWithin(path, own) || isWithin(own, path)))
+  const written = toPathTree(diffValues(old, wanted))
+  return differences.some(([, path]) => !touches(written, path))
 }
 
-function isWithin(path: readonly string[], other: readonly string[]): boolean {
-  return other.every((key, index) => path[index] === key)
+/** Paths by their keys. A node without keys is the end of a path: all below it belongs to it. */
+interface PathTree extends Map<string, PathTree> {}
+
+/** A diff has no two paths of which one begins with the other, so the end of a path never gets keys. */
+function toPathTree(diff: Diff): PathTree {
+  const root: PathTree = new Map()
+  for (const [, path] of diff) {
+    let node = root
+    for (const key of path) {
+      const inner: PathTree = node.get(key) ?? new Map()
+      node.set(key, inner)
+      node = inner
+    }
+  }
+  return root
+}
+
+/** Whether the path lies within one of the tree, or one of the tree lies within the path. */
+function touches(tree: PathTree, path: readonly string[]): boolean {
+  let node = tree
+  for (const key of path) {
+    const inner = node.get(key)
+    if (inner === undefined) return node !== tree && node.size === 0
+    node = inner
+  }
+  return node !== tree || tree.size > 0
 }
 
 function stateOf({ diffbaseStorage, progressStorage, finalizer }: PersistenceSettings, body: KubeObject): Essence {
