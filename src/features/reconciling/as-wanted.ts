@@ -33,11 +33,15 @@ export function findLost({ object }: Wanted, live: KubeObject, fieldManager: str
   return fieldsOf(object).filter((path) => !ours.some((entry) => owns(entry, path)))
 }
 
-/** Who owns them now; of fields that were removed nobody does, so that it is whoever wrote last. */
+/** The API server keeps ten managers that update; those that apply have no limit, and whoever may write a child may name any number. */
+const maxManagers = 32
+
+/** Who owns them now, of the managers that wrote last; of fields that were removed nobody does, so that it is whoever wrote last. */
 function namesOf(live: KubeObject, lost: readonly FieldPath[], fieldManager: string): string[] {
-  const others = entriesOf(live).filter(({ manager, operation }) => manager !== fieldManager || operation !== 'Apply')
+  const foreign = entriesOf(live).filter(({ manager, operation }) => manager !== fieldManager || operation !== 'Apply')
+  const others = foreign.toSorted((a, b) => a.time.localeCompare(b.time)).slice(-maxManagers)
   const owners = others.filter((entry) => lost.some((path) => owns(entry, path)))
-  const last = others.toSorted((a, b) => a.time.localeCompare(b.time)).at(-1)
+  const last = others.at(-1)
   const found = owners.length > 0 || last === undefined ? owners : [last]
   return [...new Set(found.map(({ manager }) => manager))]
 }

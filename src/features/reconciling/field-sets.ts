@@ -4,26 +4,42 @@
  * form the server keeps it. Pure.
  */
 import type { Json, JsonObject, KubeObject } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
+import { digestText } from '../../util/digest.ts'
 import { isPlainObject } from '../../util/json.ts'
+import { ListFields } from './list-fields.ts'
 
 /** From a container into a field of it, or into an item of a list. */
 type Step = { readonly field: string } | { readonly item: Json; readonly index: number }
 
-export type FieldPath = readonly Step[]
+/** The last step of a path, after the path of its container: paths share their beginnings, so all of them are as large as the object. */
+export interface FieldPath {
+  readonly parent: FieldPath | undefined
+  readonly step: Step
+  /** As `formatPath` has written it. */
+  text?: string
+}
 
 interface Entry {
   readonly manager: string
   readonly operation: string
   readonly fields: JsonObject
   readonly time: string
+  /** The part of `fields` for each path that was asked for, and for its containers: each step is made once. */
+  readonly found: Map<FieldPath, Owned>
 }
+
+/** The part of a field set for one path; undefined where the path is not owned. */
+type Owned = Json | typeof whole | undefined
+
+/** Of a container that is owned with all that is in it: a list or a map that is atomic. */
+const whole: unique symbol = Symbol('whole')
 
 /** Those of subresources are of other writers, whatever they are called. */
 export function entriesOf({ metadata }: KubeObject): readonly Entry[] {
   return (metadata.managedFields ?? []).flatMap(({ manager, operation, fieldsV1, subresource, time }) => {
     if (!isPlainObject(fieldsV1) || (typeof subresource === 'string' && subresource !== '')) return []
-    return [{ manager: String(manager), operation: String(operation), fields: fieldsV1, time: String(time ?? '') }]
+    const writer = { manager: String(manager), operation: String(operation), time: String(time ?? '') }
+    return [{ ...writer, fields: fieldsV1, found: new Map() }]
   })
 }
 
@@ -31,16 +47,24 @@ export function entriesOf({ metadata }: KubeObject): readonly Entry[] {
 export function fieldsOf(object: JsonObject): FieldPath[] {
   const { apiVersion: _, kind: __, metadata, ...rest } = object
   const { name: ___, namespace: ____, ...meta } = isPlainObject(metadata) ? metadata : {}
-  const paths: FieldPath[] = []
-  collect(Object.keys(meta).length === 0 ? rest : { metadata: meta, ...rest }, [], paths)
-  return paths
+  return collect(Object.keys(meta).length === 0 ? rest : { metadata: meta, ...rest })
 }
 
-function collect(value: Json, path: FieldPath, paths: FieldPath[]): void {
-  if (value === null) return
-  const steps = stepsInto(value)
-  if (steps.length === 0 && path.length > 0) paths.push(path)
-  for (const [step, inner] of steps) collect(inner, [...path, step], paths)
+/** In the order of the object. Does not recurse: the author of an owner may decide how deep its children are. */
+function collect(root: JsonObject): FieldPath[] {
+  const paths: FieldPath[] = []
+  const pending: Array<{ readonly path: FieldPath | undefined; readonly value: Json }> = [
+    { path: undefined, value: root },
+  ]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { path: parent, value } = next
+    if (value === null) continue
+    const steps = stepsInto(value)
+    if (steps.length === 0 && parent !== undefined) paths.push(parent)
+    // The last in is the first out.
+    for (const [step, inner] of steps.reverse()) pending.push({ path: { parent, step }, value: inner })
+  }
+  return paths
 }
 
 function stepsInto(value: Json): Array<readonly [Step, Json]> {
@@ -49,52 +73,72 @@ function stepsInto(value: Json): Array<readonly [Step, Json]> {
   return Object.entries(value).map(([field, inner]) => [{ field }, inner])
 }
 
-export function owns({ fields }: Entry, path: FieldPath): boolean {
-  let set: Json | undefined = fields
-  for (const [depth, step] of path.entries()) {
-    if (!isPlainObject(set)) return false
-    // A container without parts is owned as a whole: lists and maps that are atomic.
-    if (depth > 0 && Object.keys(set).length === 0) return true
-    set = 'field' in step ? own(set, `f:${step.field}`) : itemOf(set, step)
+export function owns(entry: Entry, path: FieldPath): boolean {
+  const { found, fields } = entry
+  const unknown: FieldPath[] = []
+  let known: FieldPath | undefined = path
+  for (; known !== undefined && !found.has(known); known = known.parent) unknown.push(known)
+  let owned: Owned = known === undefined ? fields : found.get(known)
+  for (const next of unknown.reverse()) {
+    owned = enter(owned, next.step)
+    found.set(next, owned)
   }
-  return set !== undefined
+  return owned !== undefined
+}
+
+function enter(owned: Owned, step: Step): Owned {
+  if (owned === whole) return whole
+  if (!isPlainObject(owned)) return undefined
+  const inner = 'field' in step ? own(owned, `f:${step.field}`) : findItem(owned, step)
+  return isPlainObject(inner) && Object.keys(inner).length === 0 ? whole : inner
 }
 
 function own(set: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(set, key) ? set[key] : undefined
 }
 
-/** By its value, by its keys, or by its place. */
-function itemOf(set: JsonObject, { item, index }: { readonly item: Json; readonly index: number }): Json | undefined {
-  for (const [key, inner] of Object.entries(set)) {
-    if (key === `i:${index}`) return inner
-    if (key.startsWith('v:') && isDeepEqual(parse(key), item)) return inner
-    if (key.startsWith('k:') && isPlainObject(item) && hasKeys(item, parse(key))) return inner
-  }
-  return undefined
+function findItem(set: JsonObject, { item, index }: { readonly item: Json; readonly index: number }): Json | undefined {
+  return own(set, `i:${index}`) ?? listFieldsOf(set).find(item)
 }
 
-/** Keys that the item leaves out are defaults, such as the protocol of a port. */
-function hasKeys(item: JsonObject, keys: Json | undefined): boolean {
-  if (!isPlainObject(keys)) return false
-  return Object.entries(keys).every(([key, value]) => !Object.hasOwn(item, key) || isDeepEqual(item[key], value))
+/** The parsed keys of the lists in managed fields, for as long as the object they belong to is kept. */
+const listFields = new WeakMap<JsonObject, ListFields>()
+
+function listFieldsOf(set: JsonObject): ListFields {
+  const known = listFields.get(set)
+  if (known !== undefined) return known
+  const made = new ListFields(set)
+  listFields.set(set, made)
+  return made
 }
 
-function parse(key: string): Json | undefined {
-  try {
-    return JSON.parse(key.slice(2))
-  } catch {
-    return undefined
-  }
-}
+/** Longer paths are cut, so that the texts of all paths stay in proportion to the object. */
+const maxTextLength = 250
 
-/** For people: `spec.template.spec.containers[app].image`. */
+/** For people: `spec.template.spec.containers[app].image`. Two paths never have the same text: what is cut off has its digest there. */
 export function formatPath(path: FieldPath): string {
-  const parts = path.map((step) => {
-    if ('field' in step) return /^[\w-]+$/.test(step.field) ? `.${step.field}` : `[${JSON.stringify(step.field)}]`
-    const { item, index } = step
-    const name = isPlainObject(item) ? item['name'] : item
-    return `[${typeof name === 'string' ? name : index}]`
-  })
-  return parts.join('').replace(/^\./, '')
+  const unknown: FieldPath[] = []
+  let known: FieldPath | undefined = path
+  for (; known !== undefined && known.text === undefined; known = known.parent) unknown.push(known)
+  let text = known?.text ?? ''
+  for (const next of unknown.reverse()) {
+    text = shorten(text + formatStep(next))
+    next.text = text
+  }
+  return text
+}
+
+function formatStep({ parent, step }: FieldPath): string {
+  if ('field' in step) {
+    if (!/^[\w-]+$/.test(step.field)) return `[${JSON.stringify(step.field)}]`
+    return parent === undefined ? step.field : `.${step.field}`
+  }
+  const { item, index } = step
+  const name = isPlainObject(item) ? item['name'] : item
+  return `[${typeof name === 'string' ? name : index}]`
+}
+
+function shorten(text: string): string {
+  if (text.length <= maxTextLength) return text
+  return `${text.slice(0, maxTextLength - 23)}…${digestText(text)}`
 }
