@@ -94,6 +94,27 @@ test('what others change is put back, what others add is theirs', async () => {
   expect((await nursery.until('four-a', colorOf('blue')))['data']).toEqual({ color: 'blue', size: 'large' })
 })
 
+test('a value that somebody writes under the field manager of the operator is put back, also after a restart', async () => {
+  const first = await lab.start(painter())
+  await lab.create('forged', { spec: { children: { a: 'red' } } })
+  await nursery.untilThere('forged-a')
+  await settle(lab)
+  const forge = async (color: string) => {
+    const { apiVersion, kind, metadata } = await nursery.get('forged-a')
+    const { name, labels, annotations, ownerReferences } = metadata
+    const body = { apiVersion, kind, metadata: { name, labels, annotations, ownerReferences }, data: { color } }
+    const path = `${nursery.path('forged-a')}?fieldManager=painter&force=true`
+    const { status } = await lab.call('PATCH', path, body, 'application/apply-patch+yaml')
+    expect(status).toBe(200)
+  }
+  await forge('green')
+  await nursery.until('forged-a', colorOf('red'))
+  await lab.stop(first)
+  await forge('blue')
+  await lab.start(painter())
+  await nursery.until('forged-a', colorOf('red'))
+})
+
 test('what others add to a child costs no request, although the reconciler looks at it', async () => {
   const calls: string[] = []
   const transport = lab.record()

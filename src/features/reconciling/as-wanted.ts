@@ -1,11 +1,11 @@
 /**
- * Whether a child is as it is wanted, without asking anybody: its annotation says what was wanted when it was last applied, and
- * its managed fields say whether all of that is still ours. Values are not compared: defaults, quantities and webhooks make
- * others of them. Pure.
+ * Decides whether a child is as it is wanted, without a request: its annotation says what was wanted when it was last applied, its
+ * managed fields say whether all of that is still ours, and its values whether somebody has written under our name. Pure.
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import { entriesOf, type FieldPath, fieldsOf, formatPath, owns } from './field-sets.ts'
 import { markOf } from './marks.ts'
+import { digestDrift, findDrift } from './value-drift.ts'
 import type { Wanted } from './wanted.ts'
 
 export type Judgement =
@@ -15,20 +15,43 @@ export type Judgement =
   /** Others have changed what is wanted; `by` are their names as field managers, as far as they can be told. */
   | { readonly type: 'taken'; readonly fields: readonly string[]; readonly by: readonly string[] }
 
-/** `unkept` are fields that the server does not keep, whoever wants them: they are missed by nobody. */
+/** What a child differed in right after our own apply: that is how the server keeps it, and no reason to apply it again. */
+export interface Normalised {
+  /** Fields that the server does not keep. */
+  readonly unkept: ReadonlySet<string>
+  /** A digest of the fields that it keeps with other values, and of these values; undefined where there are none. */
+  readonly values: string | undefined
+}
+
 export function judgeChild(
   wanted: Wanted,
   live: KubeObject,
-  { fieldManager, unkept }: { readonly fieldManager: string; readonly unkept?: ReadonlySet<string> | undefined },
+  { fieldManager, normalised }: { readonly fieldManager: string; readonly normalised?: Normalised | undefined },
 ): Judgement {
   if (markOf(live) !== wanted.mark) return { type: 'changed' }
-  const lost = findLost(wanted, live, fieldManager).filter((path) => !unkept?.has(formatPath(path)))
-  if (lost.length === 0) return { type: 'same' }
-  return { type: 'taken', fields: lost.map(formatPath), by: namesOf(live, lost, fieldManager) }
+  const lost = findLost(wanted, live, fieldManager).filter((path) => !normalised?.unkept.has(formatPath(path)))
+  if (lost.length > 0) return { type: 'taken', fields: lost.map(formatPath), by: namesOf(live, lost, fieldManager) }
+  const drift = findDriftOf(wanted, live, fieldManager)
+  if (drift.length === 0 || digestDrift(drift) === normalised?.values) return { type: 'same' }
+  return { type: 'taken', fields: drift.map(({ path }) => formatPath(path)), by: [] }
+}
+
+/** Of a child as the answer to our apply has it. */
+export function readNormalised(wanted: Wanted, applied: KubeObject, fieldManager: string): Normalised {
+  const drift = findDriftOf(wanted, applied, fieldManager)
+  return {
+    unkept: new Set(findLost(wanted, applied, fieldManager).map(formatPath)),
+    values: drift.length === 0 ? undefined : digestDrift(drift),
+  }
+}
+
+function findDriftOf({ object }: Wanted, live: KubeObject, fieldManager: string): ReturnType<typeof findDrift> {
+  const ours = entriesOf(live).find(({ manager, operation }) => manager === fieldManager && operation === 'Apply')
+  return ours === undefined ? [] : findDrift(object, live, ours.fields)
 }
 
 /** The fields that are wanted and not ours: right after an apply, these are what the server does not keep. */
-export function findLost({ object }: Wanted, live: KubeObject, fieldManager: string): FieldPath[] {
+function findLost({ object }: Wanted, live: KubeObject, fieldManager: string): FieldPath[] {
   const ours = entriesOf(live).filter(({ manager, operation }) => manager === fieldManager && operation === 'Apply')
   return fieldsOf(object).filter((path) => !ours.some((entry) => owns(entry, path)))
 }

@@ -105,8 +105,8 @@ class Errand {
       present,
       whyUnseen: (wanted) => whyUnseen(wanted),
       judge: (wanted, live) => {
-        const unkept = cacheOf(wanted.kind.resource!).unkeptOf(live)
-        return judgeChild(wanted, live, { fieldManager: writer.fieldManager, unkept })
+        const normalised = cacheOf(wanted.kind.resource!).normalisedOf(live)
+        return judgeChild(wanted, live, { fieldManager: writer.fieldManager, normalised })
       },
     })
   }

@@ -6,6 +6,7 @@
 import { isOlder } from '../../core/watching/versions.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { RecentMap } from '../../util/recent-map.ts'
+import type { Normalised } from './as-wanted.ts'
 import { reconcilerLabel } from './marks.ts'
 
 /** What comes late comes within minutes: so many children do not go in that time. */
@@ -40,8 +41,8 @@ export class ChildCache {
   readonly #byName = new Map<string, string>()
   /** Those that are gone, or out of sight since that version. */
   readonly #gone = new RecentMap<string, string>(mostTombstones)
-  /** Fields that the server does not keep of a child, by its uid: found out right after it was applied. */
-  readonly #unkept = new Map<string, ReadonlySet<string>>()
+  /** How the server keeps what was applied, by the uid of the child. */
+  readonly #normalised = new Map<string, Normalised>()
 
   /** Those of an owner, by their names. */
   of({ owner, label, namespace }: Parentage): KubeObject[] {
@@ -56,13 +57,14 @@ export class ChildCache {
     return this.#children.get(this.#byName.get(`${namespace ?? ''}/${name}`) ?? '')
   }
 
-  unkeptOf({ metadata: { uid = '' } }: KubeObject): ReadonlySet<string> | undefined {
-    return this.#unkept.get(uid)
+  normalisedOf({ metadata: { uid = '' } }: KubeObject): Normalised | undefined {
+    return this.#normalised.get(uid)
   }
 
-  noteUnkept({ metadata: { uid = '' } }: KubeObject, fields: readonly string[]): void {
-    if (fields.length === 0) this.#unkept.delete(uid)
-    else this.#unkept.set(uid, new Set(fields))
+  noteNormalised({ metadata: { uid = '' } }: KubeObject, normalised: Normalised): void {
+    const { unkept, values } = normalised
+    if (unkept.size === 0 && values === undefined) this.#normalised.delete(uid)
+    else this.#normalised.set(uid, normalised)
   }
 
   versionOf(uid: string): string | undefined {
@@ -109,7 +111,7 @@ export class ChildCache {
     const { uid = '' } = child.metadata
     this.#unlink(child)
     this.#children.delete(uid)
-    this.#unkept.delete(uid)
+    this.#normalised.delete(uid)
     // Another one may have the name by now.
     if (this.#byName.get(nameOf(child)) === uid) this.#byName.delete(nameOf(child))
   }

@@ -1,7 +1,7 @@
 /**
- * Who owns which fields of an object, as the API server keeps it in `managedFields` (FieldsV1 of structured-merge-diff). Whoever
- * changes a value by whatever means takes its ownership; so what is still ours has still the value that we gave it, in whichever
- * form the server keeps it. Pure.
+ * Who owns which fields of an object, as the API server keeps it in `managedFields` (FieldsV1 of structured-merge-diff). A client
+ * that changes a value under a name of its own takes its ownership; so what is still ours has still the value that we gave it, unless
+ * somebody writes under our name (value-drift.ts). Pure.
  */
 import type { Json, JsonObject, KubeObject } from '../../kube/objects.ts'
 import { digestText } from '../../util/digest.ts'
@@ -29,10 +29,10 @@ interface Entry {
 }
 
 /** The part of a field set for one path; undefined where the path is not owned. */
-type Owned = Json | typeof whole | undefined
+export type Owned = Json | typeof whole | undefined
 
 /** Of a container that is owned with all that is in it: a list or a map that is atomic. */
-const whole: unique symbol = Symbol('whole')
+export const whole: unique symbol = Symbol('whole')
 
 /** Those of subresources are of other writers, whatever they are called. */
 export function entriesOf({ metadata }: KubeObject): readonly Entry[] {
@@ -86,7 +86,8 @@ export function owns(entry: Entry, path: FieldPath): boolean {
   return owned !== undefined
 }
 
-function enter(owned: Owned, step: Step): Owned {
+/** The part of a field set that one step leads to. */
+export function enter(owned: Owned, step: Step): Owned {
   if (owned === whole) return whole
   if (!isPlainObject(owned)) return undefined
   const inner = 'field' in step ? own(owned, `f:${step.field}`) : findItem(owned, step)
@@ -104,7 +105,7 @@ function findItem(set: JsonObject, { item, index }: { readonly item: Json; reado
 /** The parsed keys of the lists in managed fields, for as long as the object they belong to is kept. */
 const listFields = new WeakMap<JsonObject, ListFields>()
 
-function listFieldsOf(set: JsonObject): ListFields {
+export function listFieldsOf(set: JsonObject): ListFields {
   const known = listFields.get(set)
   if (known !== undefined) return known
   const made = new ListFields(set)

@@ -52,6 +52,12 @@ export class ListFields {
     return undefined
   }
 
+  /** The keys by which the list tells this item from others, of those that the item has; undefined where it is not named by keys. */
+  keysOf(item: JsonObject): readonly string[] | undefined {
+    for (const group of this.#groups.values()) if (findIn(group, item) !== undefined) return givenKeys(group, item)
+    return undefined
+  }
+
   #addKeyed(item: Keyed): void {
     const names = Object.keys(item.keys).sort()
     const id = toJsonText(names)
@@ -62,8 +68,9 @@ export class ListFields {
 }
 
 /** Keys that the item leaves out are defaults, such as the protocol of a port: any value of them will do. */
-function findIn({ names, items, byValues }: Group, item: JsonObject): Json | undefined {
-  const given = names.filter((name) => Object.hasOwn(item, name))
+function findIn(group: Group, item: JsonObject): Json | undefined {
+  const { items, byValues } = group
+  const given = givenKeys(group, item)
   const id = toJsonText(given)
   let index = byValues.get(id)
   if (index === undefined) {
@@ -73,6 +80,10 @@ function findIn({ names, items, byValues }: Group, item: JsonObject): Json | und
     byValues.set(id, index)
   }
   return index.get(valuesText(item, given))
+}
+
+function givenKeys({ names }: Group, item: JsonObject): readonly string[] {
+  return names.filter((name) => Object.hasOwn(item, name))
 }
 
 function valuesText(fields: JsonObject, names: readonly string[]): string {

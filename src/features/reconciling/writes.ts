@@ -8,9 +8,8 @@ import { metadataForms } from '../../core/watching/metadata-only.ts'
 import type { JsonObject, KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { isPlainObject } from '../../util/json.ts'
-import { findLost } from './as-wanted.ts'
+import { readNormalised } from './as-wanted.ts'
 import type { ChildCache, Parentage } from './child-cache.ts'
-import { formatPath } from './field-sets.ts'
 import { type Wanted, withMark } from './wanted.ts'
 
 export interface ChildWriter {
@@ -63,10 +62,10 @@ export async function applyChild(
   const query = { fieldManager, force: true }
   const call = { method: 'PATCH', path, query, body, contentType: applyType } as const
   const child = (await session.request(call, signal)) as unknown as KubeObject
-  const unkept = findLost(wanted, child, fieldManager).map(formatPath)
+  const normalised = readNormalised(wanted, child, fieldManager)
   const concerned = cache.put(child)
-  cache.noteUnkept(child, unkept)
-  return { child, unkept, concerned }
+  cache.noteNormalised(child, normalised)
+  return { child, unkept: [...normalised.unkept], concerned }
 }
 
 function withTarget(body: JsonObject, target: Target): JsonObject {

@@ -4,11 +4,11 @@
  * writes them. Called by strategy.ts; knows types, not kinds.
  */
 
+import { parseQuantity } from '../../kube/quantities.ts'
 import { cloneJson } from '../../util/equality.ts'
 import { setOwn } from '../../util/json.ts'
 import { quote } from '../field-errors.ts'
 import { parseBase64 } from './base64.ts'
-import { parseQuantity } from './quantities.ts'
 import { parseTime } from './timestamps.ts'
 import type { GoType, ScalarTag, Types } from './types.ts'
 import { type Fields, isFields } from './values.ts'

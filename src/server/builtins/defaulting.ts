@@ -3,7 +3,7 @@
  * pod template is treated alike in a Deployment and in a CronJob. Also what conversion to and from Kubernetes' internal
  * types does to an object, since nothing here has internal types. Called by strategy.ts after decoding.
  */
-import { roundToMilli } from './quantities.ts'
+import { roundToMilli } from '../../kube/quantities.ts'
 import type { GoField, GoType, Types } from './types.ts'
 import { type Fields, isFields } from './values.ts'
 

@@ -1,6 +1,7 @@
 /** What is accepted in a pod or in the template of one, but not as its author means it: the real server's warnings. */
+
+import { parseQuantity } from '../../kube/quantities.ts'
 import { quote } from '../field-errors.ts'
-import { parseQuantity } from './quantities.ts'
 
 interface Port {
   readonly name?: string

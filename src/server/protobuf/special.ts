@@ -2,8 +2,9 @@
  * The types that Kubernetes writes to JSON by code of their own: quantities, times, texts of JSON, values of two types. Used
  * by encode-json.ts, which knows all others by their fields.
  */
+
+import { parseQuantity } from '../../kube/quantities.ts'
 import type { Json } from '../../util/json.ts'
-import { parseQuantity } from '../builtins/quantities.ts'
 import { parseJsonText } from '../json-text.ts'
 import { textOf, type Values } from './read.ts'
 import { ProtobufError } from './wire.ts'

@@ -1,10 +1,10 @@
 /** What is special about pods: their service class, what the default admission plugins add, what cannot be changed. */
 import type { KubeObject } from '../../../kube/objects.ts'
+import { nanosOf } from '../../../kube/quantities.ts'
 import { type FieldError, forbidden, invalid, required } from '../../field-errors.ts'
 import { qualifiedNameProblems } from '../../names.ts'
 import { checkImmutable, checkOneOf, problemsAt, rangeProblem } from '../checks.ts'
 import { describeDifference } from '../difference.ts'
-import { nanosOf } from '../quantities.ts'
 import type { KindRules } from '../strategy.ts'
 import { checkPodSpec, checkPodTemplate, checkTolerations } from '../validation/pod-spec.ts'
 import type { Amounts, Container, PodSpec, PodTemplate, Toleration } from '../validation/shapes.ts'

@@ -1,10 +1,10 @@
 /** Claims, volumes and storage classes. */
 import type { KubeObject } from '../../../kube/objects.ts'
+import { nanosOf } from '../../../kube/quantities.ts'
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../field-errors.ts'
 import { qualifiedNameProblems, subdomainNameProblems } from '../../names.ts'
 import { checkImmutable, checkLabelSelector, checkOneOf, type LabelSelector, problemsAt } from '../checks.ts'
 import { describeDifference } from '../difference.ts'
-import { nanosOf } from '../quantities.ts'
 import type { KindRules } from '../strategy.ts'
 import type { Amounts } from '../validation/shapes.ts'
 import { checkBacksteps, checkHostPath, checkNfs } from '../validation/volumes.ts'

@@ -1,8 +1,9 @@
 /** Checks of resource amounts: requests and limits of containers, capacities of nodes and volumes. */
+
+import { nanosOf } from '../../../kube/quantities.ts'
 import { type FieldError, forbidden, invalid, required } from '../../field-errors.ts'
 import { qualifiedNameProblems } from '../../names.ts'
 import { problemsAt } from '../checks.ts'
-import { nanosOf } from '../quantities.ts'
 import type { Resources } from './shapes.ts'
 
 const counted = [

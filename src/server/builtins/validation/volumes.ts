@@ -1,7 +1,8 @@
 /** Checks of a pod's volumes. Sources of single vendors are only counted. Used by pod-spec.ts. */
+
+import { nanosOf } from '../../../kube/quantities.ts'
 import { duplicate, type FieldError, forbidden, invalid, required } from '../../field-errors.ts'
 import { checkLabel, checkOneOf } from '../checks.ts'
-import { nanosOf } from '../quantities.ts'
 import type { KeyToPath, Volume } from './shapes.ts'
 
 /** In the order in which the real server looks at them: the first is the type, the others are too many. */

@@ -1,5 +1,5 @@
 /** `quantity('1.5Gi')`: amounts as apimachinery reads them. */
-import { parseQuantity } from '../../builtins/quantities.ts'
+import { parseQuantity } from '../../../kube/quantities.ts'
 import { fail, noSuchOverload } from '../failures.ts'
 import { global, type Library, member } from '../functions.ts'
 import { boolType, doubleType, intType, stringType, struct } from '../types.ts'

@@ -1,6 +1,6 @@
 /** Claims, volumes and storage classes, and which volume will do for which claim. Pure. */
 import type { KubeObject } from '../../../kube/objects.ts'
-import { nanosOf } from '../../builtins/quantities.ts'
+import { nanosOf } from '../../../kube/quantities.ts'
 import { labelSelectorFromObject } from '../../selectors.ts'
 
 type Amounts = Readonly<Record<string, string>>
