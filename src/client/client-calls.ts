@@ -264,8 +264,8 @@ function needName({ kind }: Resource, object: JsonObject, deed: string): string 
   throw new KopfError('KOPF_OBJECT', `Cannot ${deed} a ${kind} without a name: give metadata.name`)
 }
 
-function toWriteQuery({ dryRun, fieldManager }: WriteOptions): NonNullable<ApiCall['query']> {
-  return { dryRun: dryRun ? 'All' : undefined, fieldManager }
+function toWriteQuery({ dryRun, fieldManager, fieldValidation }: WriteOptions): NonNullable<ApiCall['query']> {
+  return { dryRun: dryRun ? 'All' : undefined, fieldManager, fieldValidation }
 }
 
 /** In the body throughout: where there is one, the server does not look at the query. */

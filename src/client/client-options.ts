@@ -18,6 +18,8 @@ export interface WriteOptions extends GetOptions {
   readonly dryRun?: boolean | undefined
   /** Who is recorded as the owner of the fields. */
   readonly fieldManager?: string | undefined
+  /** What the server does about unknown and duplicate fields: refuse the object (`'Strict'`), or drop them. `'Warn'` by default. */
+  readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore' | undefined
 }
 
 export interface PatchOptions extends WriteOptions {

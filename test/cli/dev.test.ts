@@ -182,6 +182,21 @@ describe('what goes wrong', { timeout: 60_000 }, () => {
     await stop(one)
   })
 
+  test('an unknown field in a file is refused, on creation and on change, with the file, the object and the field', async () => {
+    const map = (size: number, typo = '') =>
+      `{apiVersion: v1, kind: ConfigMap, metadata: {name: first}, ${typo}data: {size: "${size}"}}`
+    const problem = /objects\.yaml: Cannot apply ConfigMap "first": .*unknown field "dtaa"/g
+    write({ 'objects.yaml': map(1, 'dtaa: {}, ') })
+    const one = await dev().until(new RegExp(problem.source))
+    folder.write({ 'objects.yaml': map(2) })
+    await one.until(/created configmaps\/first/)
+    folder.write({ 'objects.yaml': map(3, 'dtaa: {}, ') })
+    await one.until(new RegExp(`created configmaps/first[\\s\\S]*${problem.source}`))
+    expect(countOf(one, problem)).toBe(2)
+    expect(countOf(one, /changed configmaps\/first/g)).toBe(0)
+    await stop(one)
+  })
+
   test('a file that never ends loading, and a startup handler that waits, are given up with the next save', async () => {
     write({ 'word.ts': "export const word = 'x'\nconsole.log('loading')\nawait new Promise(() => {})\n" })
     const one = await dev().until(/^loading$/m)

@@ -3,6 +3,7 @@
  * there into the state of the file. What others keep in the metadata and the status stays.
  */
 import { isAlreadyExists, isNotFound } from '../../client/api-error.ts'
+import type { WriteOptions } from '../../client/client-options.ts'
 import { KopfError } from '../../errors.ts'
 import { formatGroupResource, type KubeObject, parseGroupVersion } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
@@ -17,6 +18,17 @@ export type Deed = `${'created' | 'changed' | 'deleted'} ${string}`
 /** How the file had an object when it was last applied, if it did. */
 type Before = (object: KubeObject) => KubeObject | undefined
 
+interface Application {
+  readonly before: Before
+  readonly options: WriteOptions
+}
+
+/**
+ * An unknown or duplicate field in a file is a typing error, and is refused as `kopf run` and kubectl do, with an error that names
+ * it. Generated CRDs are not checked: an older API server drops a field that it does not know yet, and works without it.
+ */
+const strict: WriteOptions = { fieldValidation: 'Strict' }
+
 /** How long a definition may take until objects of it can be created. */
 const definingMs = 10_000
 
@@ -28,7 +40,8 @@ export async function applyManifests(
   const deeds: Deed[] = []
   for (const { file, objects } of manifests) {
     for (const object of objects.flatMap(flatten)) {
-      const deed = await applyObject(cluster, object, before).catch((error) => rethrow(error, object, file))
+      const applying = applyObject(cluster, object, { before, options: file === undefined ? {} : strict })
+      const deed = await applying.catch((error) => rethrow(error, object, file))
       if (deed !== undefined) deeds.push(deed)
       if (isDefinition(object) && deed !== undefined) await untilServed(cluster, object)
     }
@@ -68,11 +81,15 @@ function rethrow(error: unknown, { kind, metadata }: KubeObject, file: string | 
   })
 }
 
-async function applyObject(cluster: Cluster, object: KubeObject, before: Before): Promise<Deed | undefined> {
+async function applyObject(
+  cluster: Cluster,
+  object: KubeObject,
+  { before, options }: Application,
+): Promise<Deed | undefined> {
   const resource = await findResource(cluster, object)
   const title = (name: string | undefined) => `${formatGroupResource(resource)}/${name}`
   try {
-    const created = await cluster.client.create(resource, object)
+    const created = await cluster.client.create(resource, object, options)
     return `created ${title(created.metadata.name)}`
   } catch (error) {
     if (!isAlreadyExists(error)) throw error
@@ -85,7 +102,7 @@ async function applyObject(cluster: Cluster, object: KubeObject, before: Before)
   )) as KubeObject
   const wanted = combine(present, object, before(object))
   if (isDeepEqual(present, wanted)) return undefined
-  const replaced = await cluster.client.replace(resource, wanted)
+  const replaced = await cluster.client.replace(resource, wanted, options)
   // The server fills in what the file leaves out: then there was no difference.
   if (replaced.metadata.resourceVersion === present.metadata.resourceVersion) return undefined
   return `changed ${title(name)}`
