@@ -106,7 +106,10 @@ export interface QueueingSettings {
   workerLimit: number | null
   /** Accepted, and without effect: workers go home at once. Default: 5. */
   idleTimeout: Duration
-  /** How long handlers may go on with what they have begun when the operator stops. Default: 2. */
+  /**
+   * How long handlers may go on with what they have begun when the operator stops. Default: 15, which fits into the 30 seconds that
+   * Kubernetes grants a pod. (Kopf: 2.)
+   */
   exitTimeout: Duration
   /**
    * How long an object is left alone after each unexpected error of the framework in a row; the last one repeats, an

@@ -1,5 +1,6 @@
 /** Every setting with its default and its check: the one table. What they mean is said in settings-groups.ts and -cluster.ts. */
 import { defaultMaxLifetime } from '../kube/peerings.ts'
+import { handlersSeconds } from '../util/stopping-times.ts'
 import { AnnotationsDiffBaseStorage, type DiffBaseStorage } from './persistence/diffbase-storage.ts'
 import { type ProgressStorage, SmartProgressStorage } from './persistence/progress-storage.ts'
 import {
@@ -122,7 +123,7 @@ export const knobs: Knobs = {
   queueing: {
     workerLimit: knob(orNull(integer(1)), 64),
     idleTimeout: knob(duration, 5),
-    exitTimeout: knob(duration, 2),
+    exitTimeout: knob(duration, handlersSeconds),
     errorDelays: knob(durations, () => [...fibonacci]),
     batchWindow: knob(duration, 0.1),
   },

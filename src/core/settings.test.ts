@@ -63,7 +63,7 @@ test('everything has a default', () => {
     queueing: {
       workerLimit: 64,
       idleTimeout: 5,
-      exitTimeout: 2,
+      exitTimeout: 15,
       errorDelays: [...fibonacci, 34, 55, 89, 144, 233, 377, 610],
       batchWindow: 0.1,
     },

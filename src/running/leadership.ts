@@ -12,6 +12,7 @@ import { holderName } from '../features/election/words.ts'
 import { type Clock, monotonicOf, noLongerNeeded } from '../util/clock.ts'
 import { Gate } from '../util/gate.ts'
 import type { Logger } from '../util/log.ts'
+import { stoppingMs } from '../util/stopping-times.ts'
 import { TaskGroup } from '../util/tasks.ts'
 import { within } from '../util/within.ts'
 import { type Election, toElection } from './election.ts'
@@ -37,9 +38,6 @@ export interface Standing {
   /** The version of the Lease since we lead, where we stood by before: what is older may have been handled by another. */
   readonly tookOverAt: string | undefined
 }
-
-/** To say that the Lease is free: who cannot say it in this time lets it run out. */
-const releaseMs = 2000
 
 export class Leadership implements Standing {
   readonly #options: LeadershipOptions
@@ -126,7 +124,7 @@ export class Leadership implements Standing {
     const { clock, logger } = this.#options
     const limit = new AbortController()
     try {
-      await within(clock, releaseMs, this.#elector?.release(limit.signal))
+      await within(clock, stoppingMs.releaseLease, this.#elector?.release(limit.signal))
       logger.info('The Lease is released: another replica can lead now.')
     } catch (error) {
       logger.warn(`The Lease cannot be released, and is left to run out: ${describeError(error)}`)

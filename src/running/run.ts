@@ -13,6 +13,7 @@ import { createPoster, type Poster } from '../features/posting/poster.ts'
 import { type Clock, type Occupation, systemClock } from '../util/clock.ts'
 import { toMs } from '../util/duration.ts'
 import type { HealthAddress } from '../util/health-address.ts'
+import { stoppingMs } from '../util/stopping-times.ts'
 import { TaskGroup } from '../util/tasks.ts'
 import { packageVersion } from '../util/version.ts'
 import { within } from '../util/within.ts'
@@ -26,16 +27,6 @@ import type { Memory } from './memories.ts'
 import { checkMemo } from './memos.ts'
 import type { Blueprint, RunningOperator, RunOptions } from './run-options.ts'
 import type { Arrival, Runtime } from './runtime.ts'
-
-/** After the time for handlers is up: to write what they have come to. */
-const lastWritesMs = 1000
-const lastEventsMs = 2000
-/** To tell others of the peering that they can go on; who is not told finds out. */
-const goodbyeMs = 5000
-/** To take back what the cluster was told of the webhooks: without it, they would be asked for in vain. */
-const withdrawalMs = 10_000
-/** For webhook servers that do not end when they are told to. */
-const lastReviewsMs = 10_000
 
 export async function startOperator(blueprint: Blueprint, options: RunOptions): Promise<RunningOperator> {
   options.signal?.throwIfAborted()
@@ -212,16 +203,19 @@ class Run implements RunningOperator {
     const streams = this.#tasks.stop()
     const daemons = this.#background?.stopAll()
     const { fallen } = this.#ground.leadership
-    await within(this.#ground.clock, fallen.aborted ? 0 : toMs(queueing.exitTimeout), this.#untilIdle())
+    const handlersMs = fallen.aborted ? 0 : toMs(queueing.exitTimeout)
+    this.#ground.watchdog.reportWaiting(this.#ground.logger, handlersMs)
+    await within(this.#ground.clock, handlersMs, this.#untilIdle())
+    this.#ground.watchdog.reportCut(fallen.aborted ? 'this replica is not the leader any more' : undefined)
     this.#handlers.abort(new Error('The operator is stopping'))
-    await within(this.#ground.clock, lastWritesMs, this.#untilIdle())
+    await within(this.#ground.clock, stoppingMs.lastWrites, this.#untilIdle())
     const left = this.#background?.size ?? 0
     if (left > 0)
       this.#ground.logger.info(`Waiting for ${left} ${left === 1 ? 'daemon or timer' : 'daemons and timers'} to end.`)
     // Who leads no more has no time to wait for anybody: the next one begins soon.
-    await (fallen.aborted ? within(this.#ground.clock, lastWritesMs, daemons) : daemons)
-    await within(this.#ground.clock, fallen.aborted ? 0 : goodbyeMs, this.#doors?.peerings.leave())
-    await within(this.#ground.clock, fallen.aborted ? 0 : lastEventsMs, this.#poster?.drain())
+    await (fallen.aborted ? within(this.#ground.clock, stoppingMs.lastWrites, daemons) : daemons)
+    await within(this.#ground.clock, fallen.aborted ? 0 : stoppingMs.leavePeering, this.#doors?.peerings.leave())
+    await within(this.#ground.clock, fallen.aborted ? 0 : stoppingMs.lastEvents, this.#poster?.drain())
     await streams
     await this.#closeAdmission()
     this.#writes.abort()
@@ -242,8 +236,8 @@ class Run implements RunningOperator {
   async #closeAdmission(): Promise<void> {
     const admission = this.#doors?.admission
     const last = this.#ground.leadership.isLeading ? admission?.withdraw(this.#end.signal) : admission?.leave()
-    await within(this.#ground.clock, withdrawalMs, last)
-    await within(this.#ground.clock, lastReviewsMs, admission?.close())
+    await within(this.#ground.clock, stoppingMs.withdrawWebhooks, last)
+    await within(this.#ground.clock, stoppingMs.lastReviews, admission?.close())
     if (admission?.isServing) {
       this.#ground.logger.warn('The webhook server has not ended, although its signal is aborted: it is left alone.')
     }

@@ -22,12 +22,16 @@ const checkEveryMs = 500
 /** Timers of thousands of objects may be under way: any of them can be the one. */
 const mostNamed = 5
 const recentMs = 10_000
+/** A stop names each of so many handlers that were cut off; of more it gives the number. */
+const maxCutNamed = 20
 
 export class Watchdog {
   readonly #clock: Clock
   readonly #running = new Set<Running>()
   readonly #alarms: Alarms<Running>
   readonly #lateness = new RecentMaximum(recentMs)
+  /** The time for handlers of the stop that is under way. */
+  #stopMs = 0
 
   constructor(clock: Clock, signal: AbortSignal) {
     this.#clock = clock
@@ -79,6 +83,30 @@ export class Watchdog {
     onEndless?.()
   }
 
+  /** At a stop: how many handlers are waited for, which ones, and for how long at most. */
+  reportWaiting(logger: Logger, limitMs: number): void {
+    this.#stopMs = limitMs
+    const calls = this.#onObjects()
+    if (calls.length === 0) return
+    const handlers = calls.length === 1 ? '1 handler' : `${calls.length} handlers`
+    logger.info(`Stopping: waiting up to ${limitMs / 1000} seconds for ${handlers} at work: ${nameTitles(calls)}.`)
+  }
+
+  /** When the time of a stop is up: names the handlers that have not ended, each in the log of its object. */
+  reportCut(reason?: string): void {
+    const calls = this.#onObjects()
+    const why =
+      reason ?? `it has not ended within ${this.#stopMs / 1000} seconds of the stop (settings.queueing.exitTimeout)`
+    for (const { title, logger } of calls.slice(0, maxCutNamed)) logger.warn(`${title} is cut off: ${why}.`)
+    const more = calls.slice(maxCutNamed)
+    if (more.length > 0) more[0]!.logger.warn(`${more.length} more handlers are cut off: ${nameTitles(more)}.`)
+  }
+
+  /** Calls that keep an object busy; timers and daemons are stopped, and reported, elsewhere. */
+  #onObjects(): Running[] {
+    return [...this.#running].filter(({ onEndless }) => onEndless !== undefined)
+  }
+
   /** Notices what blocks later than in its first moments; it can only name those that were under way. */
   async checkLoop(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
@@ -102,4 +130,13 @@ function warnBlocked({ title, logger }: Pick<Running, 'title' | 'logger'>, elaps
     `${title} has blocked the event loop for ${(elapsedMs / 1000).toFixed(1)} seconds: nothing else can run meanwhile. ` +
       'Use asynchronous calls, or move the work to a worker thread with inWorker().',
   )
+}
+
+/** Each title once, with its number of calls: `Handler 'create' (3), Handler 'update'`. */
+function nameTitles(calls: readonly Running[]): string {
+  const counts = new Map<string, number>()
+  for (const { title } of calls) counts.set(title, (counts.get(title) ?? 0) + 1)
+  const names = [...counts].map(([title, count]) => (count === 1 ? title : `${title} (${count})`))
+  const more = names.length - mostNamed
+  return names.slice(0, mostNamed).join(', ') + (more > 0 ? ` and ${more} more` : '')
 }

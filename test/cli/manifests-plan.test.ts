@@ -259,11 +259,11 @@ describe('the pods', () => {
   test('have the time that handlers, daemons and webhooks take to end', async () => {
     const graceOf = async (operator: Operator) => (await plan(operator)).plan.graceSeconds
     expect(await graceOf(operatorOf(pods))).toBe(30)
-    expect(await graceOf(operatorOf(pods, { queueing: { exitTimeout: '5m' } }))).toBe(310)
+    expect(await graceOf(operatorOf(pods, { queueing: { exitTimeout: '5m' } }))).toBe(315)
     const daemon = operatorOf((one) =>
       one.daemon('pods', { cancellationBackoff: 5, cancellationTimeout: '1m' }, nothing),
     )
-    expect(await graceOf(daemon)).toBe(77)
+    expect(await graceOf(daemon)).toBe(95)
   })
 
   test('are told what kopf run would have been', async () => {

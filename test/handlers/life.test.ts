@@ -158,6 +158,40 @@ test('a handler that never comes back does not keep the operator from stopping',
   expect(progressOf(await lab.get('one'), 'lost')).toBeUndefined()
 })
 
+test('a stop says which handlers are waited for, and which are cut off, with their objects', async () => {
+  const kopf = new Operator({ settings: { queueing: { exitTimeout: 0.2 } } })
+  const begun: string[] = []
+  kopf.on.create(lab.widgets, { id: 'lost' }, async ({ name, signal }) => {
+    begun.push(name)
+    if (name === 'quick') await lab.clock.sleep(50, signal)
+    else await new Promise(() => {})
+  })
+  const running = await lab.start(kopf)
+  for (const name of ['quick', 'slow-1', 'slow-2']) await lab.create(name, { spec: {} })
+  await lab.until(() => begun.length === 3)
+  const since = lab.logs.length
+  await lab.stop(running)
+  const logs = lab.logs.slice(since)
+  const waiting = logs.filter((line) => line.includes('Stopping: waiting up to 0.2 seconds for '))
+  expect(waiting).toEqual([expect.stringMatching(/[23] handlers at work: Handler 'lost' \([23]\)\.$/)])
+  const cut = logs.filter((line) => line.includes('is cut off'))
+  const why = 'it has not ended within 0.2 seconds of the stop (settings.queueing.exitTimeout).'
+  expect(cut.sort()).toEqual(
+    ['slow-1', 'slow-2'].map((name) => `[${lab.namespace}/${name}] Handler 'lost' is cut off: ${why}`),
+  )
+})
+
+test('a stop with no handler at work says nothing of handlers', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'done' }, () => {})
+  const running = await lab.start(kopf)
+  await lab.create('one', { spec: {} })
+  await untilHandled(lab, 'one')
+  const since = lab.logs.length
+  await lab.stop(running)
+  expect(lab.logs.slice(since).filter((line) => /waiting up to|cut off/.test(line))).toEqual([])
+})
+
 test('after the stop nothing is handled, and nothing more is asked', async () => {
   const calls: string[] = []
   const kopf = new Operator()

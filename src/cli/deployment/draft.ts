@@ -6,6 +6,7 @@ import type { Resource } from '../../kube/resources.ts'
 import { formatResource } from '../../kube/selectors.ts'
 import type { NeedsPlan, Operator, RunOptions } from '../../operator.ts'
 import { toMs } from '../../util/duration.ts'
+import { lastReviewsSeconds, lastStepsSeconds, podGraceSeconds } from '../../util/stopping-times.ts'
 import { toName } from '../scaffold.ts'
 import { type readWishes, toGrant } from './grants.ts'
 import type { DeploymentPlan } from './plan.ts'
@@ -130,19 +131,15 @@ function pathInImage(file: string, folder: string): string {
   )
 }
 
-/** After handlers and daemons there are the last writes, events, the peering, and the webhooks to take back. */
-const lastWordsSeconds = 10
-const lastReviewsSeconds = 20
-const leastSeconds = 30
-
+/** Never less than Kubernetes' own default. */
 function graceSecondsOf({ settings, registry }: Operator): number {
   const endings = registry.handlers.map(({ background }) => {
     const { backoffMs = 0, timeoutMs = 0 } = background?.cancellation ?? {}
     return backoffMs + timeoutMs
   })
-  const handlersSeconds = Math.ceil((toMs(settings.queueing.exitTimeout) + Math.max(0, ...endings)) / 1000)
+  const workSeconds = Math.ceil((toMs(settings.queueing.exitTimeout) + Math.max(0, ...endings)) / 1000)
   const reviewsSeconds = registry.asked.length > 0 ? lastReviewsSeconds : 0
-  return Math.max(leastSeconds, handlersSeconds + lastWordsSeconds + reviewsSeconds)
+  return Math.max(podGraceSeconds, workSeconds + lastStepsSeconds + reviewsSeconds)
 }
 
 function webhooksOf({ registry, settings }: Operator, namespace: string): DeploymentPlan['webhooks'] {
