@@ -209,8 +209,11 @@ export class Agenda {
   reopen(reason: HandlerReason | 'noop'): boolean {
     if (reason === 'delete') return false
     let isOpen = false
+    const selected = new Map<Cause, readonly Handler[]>()
     for (const [index, digest] of this.#digestsBehind().entries()) {
-      const chosen = selectHandlers(this.#options.owned, this.#options.situationOf(this.#sightings.restSince(digest)))
+      const rest = this.#sightings.restSince(digest)
+      const chosen = selected.get(rest) ?? selectHandlers(this.#options.owned, this.#options.situationOf(rest))
+      selected.set(rest, chosen)
       for (const handler of chosen) {
         const progress = this.ledger.get(handler.id)
         // One that was not concerned until now is told all that changed since the first of the others was done; so is one

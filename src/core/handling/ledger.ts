@@ -86,7 +86,9 @@ export class Ledger {
     const others = new Map<HandlerReason, Progress[]>()
     for (const progress of this.#entries.values()) {
       if (!isExtra(progress, purpose)) continue
-      others.set(progress.purpose!, [...(others.get(progress.purpose!) ?? []), progress])
+      const all = others.get(progress.purpose!) ?? []
+      all.push(progress)
+      others.set(progress.purpose!, all)
     }
     return new Map([...others].map(([reason, all]) => [reason, count(all)]))
   }
@@ -96,7 +98,9 @@ export class Ledger {
     for (const [id, progress] of this.#entries) {
       if (!isExtra(progress, purpose) || this.#active.has(id)) continue
       this.#entries.delete(id)
-      this.#dropped.push(id, ...progress.subrefs)
+      this.#dropped.push(id)
+      // One by one: the author of the object may have named more than a call takes as arguments.
+      for (const subref of progress.subrefs) this.#dropped.push(subref)
     }
   }
 

@@ -9,12 +9,20 @@ import { digestEssence } from '../causation/essence-digest.ts'
 import type { DiffBaseStorage } from '../persistence/diffbase-storage.ts'
 import type { Cause } from './cause.ts'
 
+/**
+ * The author of an object can write states, and digests of states, by the thousand; each costs a comparison with the whole object.
+ * Handlers finish on as many states as there are edits between their attempts: more than these do not occur otherwise.
+ */
+const maxStates = 32
+
 export class Sightings {
   readonly #cause: Cause
   readonly #body: KubeObject
   readonly #storage: DiffBaseStorage
   #current: string | undefined
   #older: ReadonlyMap<string, Essence> | undefined
+  /** By the state they count from: all digests of states that are not known share one. */
+  readonly #rests = new Map<Essence | undefined, Cause>()
 
   constructor(cause: Cause, body: KubeObject, storage: DiffBaseStorage) {
     this.#cause = cause
@@ -31,7 +39,12 @@ export class Sightings {
   /** What is new for one who has seen that state. */
   restSince(digest: string): Cause {
     const old = this.#essences().get(digest) ?? this.#cause.old
-    return { reason: 'update', initial: false, old, new: this.#cause.new, diff: diffEssences(old, this.#cause.new) }
+    const known = this.#rests.get(old)
+    if (known !== undefined) return known
+    const diff = diffEssences(old, this.#cause.new)
+    const rest: Cause = { reason: 'update', initial: false, old, new: this.#cause.new, diff }
+    this.#rests.set(old, rest)
+    return rest
   }
 
   /** Keeps the states that somebody still counts from, and no others. */
@@ -47,7 +60,7 @@ export class Sightings {
   }
 
   #essences(): ReadonlyMap<string, Essence> {
-    this.#older ??= this.#storage.fetchSeen({ body: this.#body })
+    this.#older ??= new Map([...this.#storage.fetchSeen({ body: this.#body })].slice(-maxStates))
     return this.#older
   }
 }
