@@ -9,6 +9,8 @@ export type Backoffs = Duration | Iterable<Duration>
 export interface Check<V> {
   /** What would be right, for the error. */
   readonly expected: string
+  /** The value must not be repeated in an error. */
+  readonly isSecret?: boolean
   /** The value as it is kept; undefined where it will not do. */
   accept(value: unknown): V | undefined
 }
@@ -75,6 +77,16 @@ export const backoffs: Check<Backoffs> = check(
   `a duration, or ${durations.expected}`,
   (value): value is Backoffs => isDuration(value) || isDurations(value),
 )
+
+/** HMAC-SHA256 is as strong as 32 random bytes; a text that is shorter could be guessed. */
+export const signingKeys: Check<readonly string[]> = {
+  ...check(
+    'a list of texts of at least 32 characters, such as `openssl rand -base64 32` prints',
+    (value): value is readonly string[] =>
+      Array.isArray(value) && value.every((key) => typeof key === 'string' && key.length >= 32),
+  ),
+  isSecret: true,
+}
 
 /** Iterables other than lists may have no end, so only lists are looked into. */
 function isDurations(value: unknown): value is Iterable<Duration> {

@@ -178,6 +178,26 @@ export interface ReconcilingSettings {
   fieldManager: string | null
 }
 
+/** How the results of steps are told from what somebody else wrote on the object. */
+export interface StepsSettings {
+  /**
+   * Whether results are signed. "preferred": with a key in memory where there is no other, so that steps run again after a
+   * restart. "required": no step runs without a key that outlives the process. "off": results are not signed, and everybody who
+   * may edit an object can make them up. Default: "preferred".
+   */
+  signing: 'required' | 'preferred' | 'off'
+  /**
+   * The keys, as texts of at least 32 characters: the first one signs, all of them verify. Empty for those in the Secret.
+   * Default: none.
+   */
+  keys: readonly string[]
+  /**
+   * The name of the Secret with the keys, in the namespace where the operator runs; null for the name of the operator with
+   * "-steps" behind it, or "kopf-steps" where it has none. Default: null.
+   */
+  secret: string | null
+}
+
 /** What is kept on the objects. */
 export interface PersistenceSettings {
   /**

@@ -19,6 +19,7 @@ import {
   oneOf,
   orNull,
   selectorMap,
+  signingKeys,
   text,
   webhookServer,
 } from './settings-checks.ts'
@@ -35,6 +36,7 @@ import type {
   QueueingSettings,
   ReconcilingSettings,
   ScanningSettings,
+  StepsSettings,
 } from './settings-groups.ts'
 import { SelectorMap } from './settings-selectors.ts'
 
@@ -52,6 +54,7 @@ export interface Settings {
   readonly background: BackgroundSettings
   readonly reconciling: ReconcilingSettings
   readonly networking: NetworkingSettings
+  readonly steps: StepsSettings
   readonly persistence: PersistenceSettings
 }
 
@@ -153,6 +156,11 @@ export const knobs: Knobs = {
     errorBackoffs: knob(backoffs, () => fibonacci.slice(0, 8)),
     enforceRetryAfter: knob(flag, false),
     trustEnv: knob(flag, false),
+  },
+  steps: {
+    signing: knob(oneOf('required', 'preferred', 'off'), 'preferred'),
+    keys: knob(signingKeys, () => []),
+    secret: knob(orNull(objectName), null),
   },
   persistence: {
     finalizer: knob(finalizerName, 'kopf.zalando.org/KopfFinalizerMarker'),

@@ -79,6 +79,7 @@ test('everything has a default', () => {
       enforceRetryAfter: false,
       trustEnv: false,
     },
+    steps: { signing: 'preferred', keys: [], secret: null },
     persistence: {
       finalizer: 'kopf.zalando.org/KopfFinalizerMarker',
       progressStorage: expect.any(SmartProgressStorage),
@@ -142,6 +143,8 @@ const valid: [string, string, unknown][] = [
   ['queueing', 'batchWindow', 1],
   ['admission', 'server', () => undefined],
   ['networking', 'errorBackoffs', new Set([1, '2s'])],
+  ['steps', 'signing', 'required'],
+  ['steps', 'keys', ['x'.repeat(32)]],
   ['persistence', 'finalizer', 'example.com/mine'],
   ['persistence', 'progressStorage', new AnnotationsProgressStorage()],
 ]
@@ -184,6 +187,10 @@ const invalid: [string, string, unknown, RegExp][] = [
   ['peering', 'priority', 0.5, /expected a whole number, got 0.5/],
   ['election', 'name', 'My Operator', /expected the name of an object, such as "my-operator"/],
   ['election', 'leaseDuration', 'long', /expected a number of seconds/],
+  ['steps', 'signing', 'on', /expected one of "required", "preferred", "off"/],
+  ['steps', 'keys', ['short'], /expected a list of texts of at least 32 characters.*got something else$/],
+  ['steps', 'keys', 'a-key-that-was-given-without-a-list-around-it', /got something else$/],
+  ['steps', 'secret', 'My Secret', /expected the name of an object/],
   ['persistence', 'finalizer', 'not a name', /such as "example.com\/my-finalizer"/],
   ['persistence', 'progressStorage', {}, /a progress storage: an object with "fetch"/],
   ['persistence', 'diffbaseStorage', 'annotations', /a diff-base storage/],

@@ -74,8 +74,9 @@ function acceptValue(path: string, groupKnobs: GroupKnobs, name: string, value: 
   if (!Object.hasOwn(groupKnobs, name)) refuse(path, `there is no such setting${hint(name, Object.keys(groupKnobs))}`)
   const { check } = groupKnobs[name]!
   const accepted = check.accept(value)
-  if (accepted === undefined) refuse(path, `expected ${check.expected}, got ${describe(value)}`)
-  return accepted
+  if (accepted !== undefined) return accepted
+  const got = check.isSecret ? 'something else' : describe(value)
+  return refuse(path, `expected ${check.expected}, got ${got}`)
 }
 
 function refuseGroup(name: string): never {

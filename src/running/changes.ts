@@ -272,6 +272,7 @@ function createCycle(
     owned: memory.served.handlers.change,
     situationOf: (other) => (other === cause ? view : view.situationOf(other)),
     args: view.objectArgs,
+    seal: runtime.stepKeys.sealOf(memory, { type: 'change', body: view.body, logger: visit.logger }),
     settings,
     clock,
     logger: visit.logger,

@@ -19,6 +19,8 @@ import { copyMemo } from './memos.ts'
 import { processObject } from './process.ts'
 import type { Blueprint } from './run-options.ts'
 import type { Arrival, Runtime } from './runtime.ts'
+import { StepKeys } from './step-keys.ts'
+import { StepSecret, stepSecretName } from './step-secret.ts'
 import type { Watchdog } from './watchdog.ts'
 
 type Given =
@@ -43,11 +45,14 @@ export interface RuntimeParts extends Pick<Runtime, Given> {
   /** Whether handlers of objects may be called: the indices are complete, and this replica leads. */
   readonly mayWork: () => boolean
   readonly clientIn: (namespace: string | undefined) => Client
+  /** Where the operator runs. */
+  readonly namespace: string | undefined
 }
 
 const mostWaitingEvents = 1024
 
-export function createRuntime({ blueprint, poster, watchdog, mayWork, clientIn, ...given }: RuntimeParts): Runtime {
+export function createRuntime(parts: RuntimeParts): Runtime {
+  const { blueprint, poster, watchdog, mayWork, clientIn, namespace, ...given } = parts
   const { name, registry, settings, memo } = blueprint
   const { clock, stopping, observer } = given
   const background = once(() => createBackground(runtime, watchdog))
@@ -75,6 +80,7 @@ export function createRuntime({ blueprint, poster, watchdog, mayWork, clientIn, 
       signal: given.signal,
     }),
     kinship: new Kinship(name),
+    stepKeys: createStepKeys(blueprint, given, namespace),
     fieldManager: settings.reconciling.fieldManager ?? toFieldManager(name),
     clientIn: oneForEach(clientIn),
     recorderOf: (body) => createRecorder({ poster, settings: settings.posting }, body),
@@ -82,6 +88,19 @@ export function createRuntime({ blueprint, poster, watchdog, mayWork, clientIn, 
     warnOnce: warnOnce(given.logger),
   }
   return runtime
+}
+
+function createStepKeys(
+  { name, settings }: Blueprint,
+  { session, clock, logger, writing }: Pick<Runtime, Given>,
+  namespace: string | undefined,
+): StepKeys {
+  const place = {
+    // As the start-up handlers have left the settings.
+    name: settings.steps.secret ?? stepSecretName(name),
+    namespace: namespace ?? 'default',
+  }
+  return new StepKeys({ settings: settings.steps, secret: new StepSecret(session, place, writing), clock, logger })
 }
 
 /** Of states that nobody spies on, only the last one matters; being woken twice is being woken once. */

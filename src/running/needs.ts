@@ -152,6 +152,12 @@ export function certificatesNeeds(secret: string): Need[] {
   ]
 }
 
+/** No "create": `kopf manifests` prints the Secret, empty, so that this one name is all that has to be allowed. */
+export function stepSecretNeed(secret: string): Need {
+  const why = 'the Secret with the keys that sign the results of steps; not used by handlers without steps'
+  return { group: '', resource: 'secrets', names: [secret], verbs: ['get', 'update'], why }
+}
+
 /** Also where there is nothing to review any more: what an earlier version of the operator has left is taken back. */
 export function configurationsNeeds(
   managed: string,

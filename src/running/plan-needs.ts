@@ -2,6 +2,7 @@
  * What an operator will have to be allowed, worked out before it runs: from its handlers and settings, and from what a cluster
  * serves. For whoever grants it: `kopf manifests`. What each thing takes is said in needs.ts; nothing is asked of any cluster.
  */
+import { kindOf } from '../core/handling/kinds.ts'
 import type { WebhookService } from '../core/webhook-server.ts'
 import type { Need } from '../kube/access-rules.ts'
 import { isExactNamespace, type NamespacePattern } from '../kube/namespaces.ts'
@@ -18,10 +19,12 @@ import {
   needsOfWork,
   peeringNeeds,
   type Related,
+  stepSecretNeed,
 } from './needs.ts'
 import { applyPeering } from './peerings.ts'
 import { observesDefinitions, resolveResources, whyUnsuitable } from './resources.ts'
 import type { Blueprint, RunOptions } from './run-options.ts'
+import { stepSecretName } from './step-secret.ts'
 
 export interface PlanOptions
   extends Pick<RunOptions, 'namespaces' | 'clusterwide' | 'peering' | 'priority' | 'standalone'> {
@@ -52,6 +55,8 @@ export interface NeedsPlan {
   readonly unresolved: readonly string[]
   /** Where several are. */
   readonly ambiguous: ReadonlyArray<{ readonly selector: string; readonly candidates: readonly Resource[] }>
+  /** The Secret, in the namespace of the operator, for the keys that sign the results of steps; undefined where none is used. */
+  readonly stepSecret: string | undefined
   /** Which resources are served follows from what there is: what comes later is not in the plan. */
   readonly isOpen: boolean
 }
@@ -75,9 +80,21 @@ export function planNeeds(blueprint: Planned, options: PlanOptions): NeedsPlan {
     unresolved: [
       ...new Set(selections.filter(({ candidates }) => candidates.length === 0).map(({ selector }) => selector)),
     ],
+    stepSecret: stepSecretOf(blueprint),
     ambiguous: selections.filter(({ ambiguous }) => ambiguous),
     isOpen: selectors.some(({ isSpecific }) => !isSpecific),
   }
+}
+
+/** Which handlers call `step` is known only when they run: those that could are enough. */
+function stepSecretOf({ name, registry, settings }: Planned): string | undefined {
+  const { signing, keys, secret } = settings.steps
+  const canHaveSteps = registry.handlers.some((handler) => {
+    const room = kindOf(handler)?.room
+    return room === 'change' || (room === 'reconcile' && handler.needsFinalizer)
+  })
+  if (!canHaveSteps || signing === 'off' || keys.length > 0) return undefined
+  return secret ?? stepSecretName(name)
 }
 
 class Plan {
@@ -98,6 +115,7 @@ class Plan {
     this.#planPeering()
     this.#planWebhooks()
     this.#planElection()
+    this.#planSteps()
     for (const { need, namespaced } of options.grants ?? []) this.#add(namespaced ? this.#scopes : [undefined], [need])
   }
 
@@ -178,6 +196,11 @@ class Plan {
     if (!settings.election.enabled) return
     const { key } = toElection(settings.election, { name, namespace: this.#options.namespace })
     this.#add([key.namespace], leaseNeeds(key.name))
+  }
+
+  #planSteps(): void {
+    const secret = stepSecretOf(this.#blueprint)
+    if (secret !== undefined) this.#add([this.#options.namespace], [stepSecretNeed(secret)])
   }
 
   get #isClusterwide(): boolean {

@@ -66,11 +66,15 @@ class KeptSteps implements CallSteps {
     this.#meanwhile = new Meanwhile({ clock, logger, write: () => this.#write() })
     if (reconciliation.steps?.deleting !== view.deleting) this.#read()
     if (this.#run.isUnwritten) this.#meanwhile.note({ isStep: true })
+    const seal = runtime.stepKeys.sealOf(memory, { type: 'reconcile', body: view.body, logger })
     const journal = {
-      open: once(() => this.#open()),
-      recall: (key: string) => this.#run.recall(key),
+      open: once(async () => {
+        await seal.open()
+        await this.#open()
+      }),
+      recall: (key: string) => this.#run.recall(key, seal),
       note: (key: string, result: string) => {
-        this.#run.note(key, result, clock.now())
+        this.#run.note(key, { result, nowMs: clock.now(), seal })
         this.#meanwhile.note({ isStep: true })
       },
       commit: () => this.#meanwhile.commit(),

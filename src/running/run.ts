@@ -304,6 +304,7 @@ class Run implements RunningOperator {
       observer: this.#options.observer,
       mayWork: () => this.#isIndexed && this.#ground.leadership.isLeading,
       clientIn: (namespace) => this.#ground.clientIn(namespace, this.#writes.signal),
+      namespace: this.#ground.connection.defaultNamespace,
     })
     this.#poster = poster
     this.#queue = runtime.queue

@@ -22,6 +22,7 @@ import type { Standing } from './leadership.ts'
 import type { Memory } from './memories.ts'
 import type { Pause } from './pause.ts'
 import type { RunObserver } from './run-observer.ts'
+import type { StepKeys } from './step-keys.ts'
 
 /** What waits for an object: a state of it, its end, or that it is time to look again. */
 export type Arrival =
@@ -65,6 +66,8 @@ export interface Runtime {
   readonly makeMemo: () => object
   readonly indices: Indices
   readonly workers: Workers
+  /** Signs the results of steps. */
+  readonly stepKeys: StepKeys
   readonly indexer: Indexer
   /** What is known of the children of objects that are reconciled. */
   readonly kinship: Kinship

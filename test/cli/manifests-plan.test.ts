@@ -89,6 +89,7 @@ describe('least privilege', () => {
         'cluster: patch widgets/status.example.com',
         `cluster: ${events}`,
         definitions,
+        'ops: get,update secrets mine-steps',
       ],
     ],
     [
@@ -206,6 +207,30 @@ describe('least privilege', () => {
     expect(await rightsOf(converting)).toContain(
       'cluster: patch customresourcedefinitions.apiextensions.k8s.io gadgets.example.com',
     )
+  })
+
+  test('has the Secret for the keys of steps by its name, where handlers can have steps that are signed', async () => {
+    const steps = 'ops: get,update secrets'
+    const of = async (register: (kopf: Operator) => void, settings = {}) =>
+      (await rightsOf(operatorOf(register, settings))).filter((one) => one.startsWith(steps))
+    const create = (kopf: Operator) => kopf.on.create(Widget, nothing)
+    expect(await of(create)).toEqual([`${steps} mine-steps`])
+    expect(await of((kopf) => kopf.reconcile(Widget, { cleanup: true }, nothing))).toEqual([`${steps} mine-steps`])
+    expect(await of(create, { steps: { secret: 'other' } })).toEqual([`${steps} other`])
+    for (const settings of [{ steps: { signing: 'off' } }, { steps: { keys: ['x'.repeat(32)] } }]) {
+      expect(await of(create, settings)).toEqual([])
+      expect(Object.keys(await printed(operatorOf(create, settings)))).not.toContain('Secret')
+    }
+    expect(await of((kopf) => kopf.reconcile(Widget, nothing))).toEqual([])
+    expect(await of((kopf) => kopf.timer(Widget, { interval: 1 }, nothing))).toEqual([])
+    const { Secret } = await printed(operatorOf(create))
+    expect(Secret).toMatchObject({ metadata: { name: 'mine-steps', namespace: 'ops' }, type: 'Opaque' })
+    // Applied again, it must not take the keys away.
+    expect(Secret).not.toHaveProperty('data')
+    expect(Secret).not.toHaveProperty('stringData')
+    const unnamed = new Operator({})
+    create(unnamed)
+    expect(await rightsOf(unnamed)).toContain(`${steps} kopf-steps`)
   })
 
   test('is explained rule by rule, as people read it', async () => {

@@ -9,6 +9,7 @@ import {
   findPort,
   installPeerings,
   operatorOfAllKinds,
+  playHandOver,
   Scene,
   type Use,
   unusedInCalmTimes,
@@ -90,6 +91,11 @@ describe('an operator with exactly these rights', { timeout: 120_000 }, () => {
       expect.arrayContaining(deployed.unused),
     )
     deployed.folder.remove()
+  })
+
+  test('goes on with the steps that a process before it has done', async () => {
+    await createNamespaces('steps')
+    await playHandOver(world, 'steps')
   })
 
   test('finds namespaces by a pattern, also those that come later', async () => {

@@ -198,6 +198,54 @@ export async function createPeering(api: Api, name: string, namespaces?: readonl
     await eventually(async () => expectStatus(await api.post(`/apis/kopf.dev/v1/${place}`, peering), 201))
 }
 
+/** Runs one step, and fails after it in the pod "pod-1"; elsewhere it goes on. */
+export const operatorWithSteps: string = `import { defineResource, Operator, TemporaryError } from 'kopf'
+const Bucket = defineResource({ group: 'steps.example.com', version: 'v1', kind: 'Bucket' })
+const kopf = new Operator({ name: 'stepper' })
+kopf.on.create(Bucket, { id: 'fn' }, async ({ name, step, logger }) => {
+  const bucket = await step('bucket', () => {
+    logger.info('making the bucket of ' + name)
+    return 'bucket-' + process.env.POD_ID
+  })
+  await step('schedule', () => {})
+  if (process.env.POD_ID === 'pod-1') throw new TemporaryError('not here', { delay: 1 })
+  logger.info('going on with ' + bucket)
+})
+export default kopf
+`
+
+/** One process is killed after its step, and another one goes on with the result; each has only what was printed. */
+export async function playHandOver(world: World, namespace: string): Promise<void> {
+  const deployed = await Deployment.install(world, operatorWithSteps, [
+    '-n',
+    namespace,
+    '--install-namespace',
+    namespace,
+    '--standalone',
+  ])
+  const { name, namespace: home } = deployed.one('Secret').metadata
+  const secret = `/api/v1/namespaces/${home}/secrets/${name}`
+  expect(expectStatus(await world.api.get(secret), 200)['data']).toBe(undefined)
+  const first = await deployed.run('pod-1')
+  const path = `/apis/steps.example.com/v1/namespaces/${namespace}/buckets`
+  const body = { apiVersion: 'steps.example.com/v1', kind: 'Bucket', metadata: { name: 'orders' } }
+  await eventually(async () => expectStatus(await world.api.post(path, body), 201))
+  await first.until(/not here/)
+  first.send('SIGKILL')
+  await first.exit
+  const { data } = expectStatus(await world.api.get(secret), 200) as unknown as { data: Record<string, string> }
+  expect(Object.keys(data)).toEqual(['key-1'])
+  const second = await deployed.run('pod-2')
+  await second.until(/going on with bucket-pod-1/)
+  second.send('SIGTERM')
+  expect(await second.exit).toBe(0)
+  expect(deployed.log.match(/making the bucket/g)).toHaveLength(1)
+  expect(deployed.refused).toEqual([])
+  expect(deployed.log).not.toMatch(/not allowed|[Ff]orbidden|does not count/)
+  expect(deployed.log).not.toContain(data['key-1'])
+  deployed.folder.remove()
+}
+
 /** Every kind of handler, and all else that takes a right. */
 export function operatorOfAllKinds(group: string, port: number): string {
   return `import { AdmissionError, defineResource, Operator, resource } from 'kopf'
@@ -226,9 +274,11 @@ const kopf = new Operator({
   },
 })
 export default kopf
-kopf.on.create(Widget, async ({ name, recorder, client }) => {
+kopf.on.create(Widget, async ({ name, recorder, client, step }) => {
   recorder.info('Hello', 'again')
-  await client.create('secrets', { apiVersion: 'v1', kind: 'Secret', metadata: { name } } as never)
+  await step('secret', async () => {
+    await client.create('secrets', { apiVersion: 'v1', kind: 'Secret', metadata: { name } } as never)
+  })
   return 'made'
 })
 kopf.on.update(Widget, ({ patch, recorder }) => {

@@ -1,4 +1,4 @@
-/** Who the operator is to the API server, and what it may: an account, a role for each scope, and their bindings. */
+/** Who the operator is to the API server, and what it may: an account, a role for each scope, their bindings, and the Secret for its keys. */
 import { toRules } from '../../kube/access-rules.ts'
 import type { PlannedRole } from '../../operator.ts'
 import { type DeploymentPlan, type Documented, labelsOf } from './plan.ts'
@@ -12,7 +12,19 @@ export function writeAccess(plan: DeploymentPlan): Documented[] {
     kind: 'ServiceAccount',
     metadata: { name, namespace, labels: labelsOf(plan) },
   }
-  return [{ object: account }, ...plan.roles.flatMap((role) => [writeRole(plan, role), writeBinding(plan, role)])]
+  const roles = plan.roles.flatMap((role) => [writeRole(plan, role), writeBinding(plan, role)])
+  return [{ object: account }, ...roles, ...writeStepSecret(plan)]
+}
+
+/** Without data, so that applying it again leaves the keys alone. */
+function writeStepSecret(plan: DeploymentPlan): Documented[] {
+  const { namespace, stepSecret: name } = plan
+  if (name === undefined) return []
+  const metadata = { name, namespace, labels: labelsOf(plan) }
+  const text = 'The operator puts a key into it when the first step runs, and signs the results of steps with that.'
+  return [
+    { object: { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque' }, remarks: [{ path: ['type'], text }] },
+  ]
 }
 
 function writeRole(plan: DeploymentPlan, role: PlannedRole): Documented {

@@ -63,6 +63,7 @@ export function draft(operator: Operator, options: DraftOptions): Draft {
     isElected: operator.settings.election.enabled,
     args: argsOf(options),
     roles: needs.roles,
+    stepSecret: needs.stepSecret,
     graceSeconds: graceSecondsOf(operator),
     webhooks: webhooksOf(operator, namespace),
   }

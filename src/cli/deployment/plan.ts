@@ -14,6 +14,8 @@ export interface DeploymentPlan {
   /** What the command in the image is told. */
   readonly args: readonly string[]
   readonly roles: readonly PlannedRole[]
+  /** The Secret for the keys that sign the results of steps; undefined where none is used. */
+  readonly stepSecret: string | undefined
   readonly graceSeconds: number
   readonly webhooks: { readonly service: string; readonly port: number; readonly targetPort: number } | undefined
 }

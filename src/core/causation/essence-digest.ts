@@ -23,6 +23,12 @@ export function digestEssence(essence: Essence): string {
   return digestText(toJsonText(sortKeys(essence)))
 }
 
+/** The digest of what the author of an object asks for: everything but its metadata and its status. */
+export function digestSpec(body: object): string {
+  const { apiVersion: _, kind: __, metadata: ___, status: ____, ...asked } = body as Record<string, unknown>
+  return digestEssence(asked as Essence)
+}
+
 interface Unsorted {
   readonly from: JsonContainer
   readonly to: unknown[] | { [key: string]: unknown }

@@ -23,10 +23,13 @@ import { ChildrenRetry, isAbort } from './outcomes.ts'
 import { isFinished, type Progress, withOutcome } from './progress.ts'
 import { checkResult, collectWish, type Wishes } from './results.ts'
 import { selectHandlers } from './select.ts'
+import type { StepSeal } from './step-ledger.ts'
 import { type StepJournal, Steps } from './steps.ts'
 import { Subhandling } from './subhandling.ts'
 
 export interface CycleOptions extends AgendaOptions {
+  /** Signs the results of steps, and verifies those that are on the object. */
+  readonly seal: StepSeal
   /** What all handlers of this object are given. */
   readonly args: () => object
   readonly lifecycle: Lifecycle
@@ -177,11 +180,13 @@ export class Cycle implements Wishes {
   /** Of the steps of one call; `family` are the records of its handler, and of those above it. */
   #journalOf(run: Progress, family: readonly Set<string>[]): StepJournal {
     const { steps } = this.#agenda
+    const { seal } = this.#options
     return {
-      recall: (key) => steps.recall(key, run),
+      open: () => seal.open(),
+      recall: (key) => steps.recall(key, run, seal),
       note: (key, result) => {
         for (const subrefs of family) subrefs.add(key)
-        steps.note(key, run, { result, nowMs: this.#options.clock.now() })
+        steps.note(key, run, { result, nowMs: this.#options.clock.now(), seal })
         this.#meanwhile.note({ isStep: true })
       },
       commit: () => this.#meanwhile.commit(),

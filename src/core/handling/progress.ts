@@ -24,6 +24,8 @@ export interface Progress {
   readonly seen?: string | undefined
   /** Of a step: the text of its result. */
   readonly result?: string | undefined
+  /** Of a step: by which the operator knows that the result is its own. See step-signatures.ts. */
+  readonly signature?: string | undefined
 }
 
 export function startProgress(purpose: HandlerReason, nowMs: number, seen?: string): Progress {
@@ -63,8 +65,8 @@ export function withOutcome(
 }
 
 export function toRecord(progress: Progress): ProgressRecord {
-  const { startedMs, stoppedMs, delayedMs, purpose, retries, success, failure, message, subrefs, seen, result } =
-    progress
+  const { startedMs, stoppedMs, delayedMs, purpose, retries, success, failure, message, subrefs } = progress
+  const { seen, result, signature } = progress
   return {
     started: formatTimestamp(startedMs),
     stopped: stoppedMs === undefined ? undefined : formatTimestamp(stoppedMs),
@@ -77,6 +79,7 @@ export function toRecord(progress: Progress): ProgressRecord {
     subrefs: subrefs.length === 0 ? undefined : [...subrefs],
     seen,
     result,
+    signature,
   }
 }
 
@@ -94,6 +97,7 @@ export function fromRecord(record: ProgressRecord, nowMs: number): Progress {
     subrefs: Array.isArray(record.subrefs) ? record.subrefs.filter((id) => typeof id === 'string') : [],
     seen: typeof record.seen === 'string' ? record.seen : undefined,
     result: typeof record.result === 'string' ? record.result : undefined,
+    signature: typeof record.signature === 'string' ? record.signature : undefined,
   }
 }
 

@@ -30,7 +30,7 @@ export interface StepJournal {
   /** Resolves when all that was ever written can be recalled; where it is not there, that is so from the beginning. */
   open?(): Promise<void>
   /** Undefined where it was not run yet. */
-  recall(key: string): string | undefined
+  recall(key: string): string | undefined | Promise<string | undefined>
   /** It is remembered from now on, and written with what is written next. */
   note(key: string, result: string): void
   /** Resolves when all that was noted is written; rejects where it cannot be, with what the handler is to fail with. */
@@ -83,7 +83,7 @@ export class Steps {
     const { journal, body } = this.#options
     const key = this.#claim(id, fn)
     if (journal.open !== undefined) await journal.open()
-    const known = journal.recall(key)
+    const known = await journal.recall(key)
     if (known !== undefined) return this.#remember(known)
     await journal.commit()
     const result = toStepResult(await fn(), { what: this.#describe(id), body, size: this.#size })

@@ -25,6 +25,8 @@ export interface ProgressRecord {
   readonly seen?: string | null | undefined
   /** Of a step: what it has come to, as the text of JSON; empty for nothing. Not known to Kopf, either. */
   readonly result?: string | null | undefined
+  /** Of a step: what proves that the operator has written the result. Not known to Kopf. */
+  readonly signature?: string | null | undefined
 }
 
 const isString = (value: unknown): boolean => typeof value === 'string'
@@ -46,7 +48,7 @@ const fields: ReadonlyArray<readonly [keyof ProgressRecord, (value: unknown) => 
 ]
 
 /** Those that Kopf does not know: written only where there is something. */
-const ownFields = ['seen', 'result'] as const
+export const ownFields = ['seen', 'result', 'signature'] as const
 
 /** Reads what anybody may have edited: fields of a wrong type are as good as absent; what is no object is no record. */
 export function readRecord(stored: unknown): ProgressRecord | undefined {

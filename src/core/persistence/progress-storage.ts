@@ -11,7 +11,14 @@ import { withoutAnnotations } from '../causation/annotations.ts'
 import type { Essence } from '../causation/causes.ts'
 import { withoutEmptyStanzas } from '../causation/essence.ts'
 import { AnnotationKeys } from './annotation-keys.ts'
-import { isSameRecord, type ProgressRecord, readRecord, toBriefRecord, toFullRecord } from './progress-record.ts'
+import {
+  isSameRecord,
+  ownFields,
+  type ProgressRecord,
+  readRecord,
+  toBriefRecord,
+  toFullRecord,
+} from './progress-record.ts'
 import { type StatusFieldPath, toStatusPath } from './status-field.ts'
 import {
   dropPending,
@@ -167,8 +174,7 @@ export class StatusProgressStorage extends ProgressStorage {
     }
     // With nulls: the fields that the merge patch does not name would stay as they were.
     const full = toFullRecord(record)
-    if (typeof stored?.seen === 'string') full['seen'] ??= null
-    if (typeof stored?.result === 'string') full['result'] ??= null
+    for (const name of ownFields) if (typeof stored?.[name] === 'string') full[name] ??= null
     ensurePath(patch, [...this.field, key], full)
   }
 

@@ -5,7 +5,7 @@
 
 import type { Handler } from '../../core/handling/handler.ts'
 import { fromRecord, type Progress, startProgress, toRecord } from '../../core/handling/progress.ts'
-import { StepLedger } from '../../core/handling/step-ledger.ts'
+import { StepLedger, type StepSeal } from '../../core/handling/step-ledger.ts'
 import type { ProgressStorage } from '../../core/persistence/progress-storage.ts'
 import { PermanentError } from '../../errors.ts'
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
@@ -42,17 +42,17 @@ export class StepRun {
     if (!isSame) this.#ledger.forget(known?.subrefs ?? [])
   }
 
-  recall(key: string): string | undefined {
-    return this.#ledger.recall(key, this.#progress)
+  recall(key: string, seal: StepSeal): Promise<string | undefined> {
+    return this.#ledger.recall(key, this.#progress, seal)
   }
 
-  note(key: string, result: string, nowMs: number): void {
-    this.#ledger.note(key, this.#progress, { result, nowMs })
+  note(key: string, noted: { readonly result: string; readonly nowMs: number; readonly seal: StepSeal }): void {
+    this.#ledger.note(key, this.#progress, noted)
     this.isUnwritten = true
   }
 
   store(body: KubeObject, patch: JsonObject): void {
-    const subrefs = Array.from(this.#ledger.entries(), ([key]) => key).sort()
+    const subrefs = this.#ledger.ids()
     this.#ledger.store(body, patch)
     const record = toRecord({ ...this.#progress, subrefs })
     this.#storage.store({ key: this.#id, record, body, patch })

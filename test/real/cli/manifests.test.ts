@@ -17,6 +17,7 @@ import {
   findPort,
   installPeerings,
   operatorOfAllKinds,
+  playHandOver,
   Scene,
   type Use,
   unusedInCalmTimes,
@@ -106,6 +107,11 @@ describe('an operator with exactly these rights', { timeout: 180_000 }, () => {
       expect.arrayContaining(deployed.unused),
     )
     deployed.folder.remove()
+  })
+
+  test('goes on with the steps that a process before it has done', async () => {
+    await createNamespaces('steps')
+    await playHandOver(world, 'steps')
   })
 
   test('does so in the whole cluster', async () => {
