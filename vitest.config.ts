@@ -32,7 +32,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'real',
           include: [
-            'test/{conformance,handlers,daemons,timers,indexing,activities,admission,discovery,scope,peering,election,embedding,reconciling,examples,real}/**/*.test.ts',
+            'test/{conformance,handlers,daemons,timers,indexing,activities,admission,discovery,scope,peering,election,embedding,reconciling,examples,hostile,real}/**/*.test.ts',
             'test/testing/cluster.test.ts',
           ],
           env: { KOPF_TEST_CLUSTER: 'real' },
