@@ -26,7 +26,16 @@ describe('installed', () => {
     expect(files.filter((file) => /\.(map|test\.[jt]s)$/.test(file))).toEqual(['templates/operator/operator.test.ts'])
     const sources = files.filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
     expect(sources).toEqual(['templates/operator/operator.test.ts', 'templates/operator/operator.ts'])
-    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'peering.yaml']))
+    expect(files).toEqual(
+      expect.arrayContaining([
+        'LICENSE',
+        'README.md',
+        'CHANGELOG.md',
+        'SECURITY.md',
+        'peering.yaml',
+        'dist/sbom.cdx.json',
+      ]),
+    )
   })
 
   test('the licence of every library that is in it is kept', () => {

@@ -19,7 +19,7 @@ export async function collectLicences(files: readonly string[]): Promise<string>
 }
 
 /** Some packages have a package.json for each form of their modules, which says nothing but the form. */
-function packageOf(file: string): string {
+export function packageOf(file: string): string {
   let folder = dirname(file)
   while (!/node_modules\/(@[^/]+\/)?[^/@]+$/.test(folder) || !existsSync(join(folder, 'package.json'))) {
     folder = dirname(folder)

@@ -1,0 +1,150 @@
+/** What people need in order to trust the package: where it comes from, what is in it, and hashes of all that it is built with. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, inject, test } from 'vitest'
+
+interface Manifest {
+  readonly name: string
+  readonly version: string
+  readonly homepage: string
+  readonly bugs: { readonly url: string; readonly email: string }
+  readonly repository: { readonly type: string; readonly url: string; readonly directory?: string }
+  readonly publishConfig: object
+  readonly files: readonly string[]
+  readonly dependencies: Readonly<Record<string, string>>
+}
+
+interface Locked {
+  readonly version: string
+  readonly integrity?: string
+  readonly resolved?: string
+  readonly optional?: boolean
+  readonly dev?: boolean
+}
+
+const readJson = <T>(path: string) => JSON.parse(readFileSync(path, 'utf8')) as T
+const manifest = readJson<Manifest>('package.json')
+
+describe('the package', () => {
+  test('has one address, from which its pages are derived', () => {
+    const address = /^git\+(https:\/\/.+)\.git$/.exec(manifest.repository.url)?.[1]
+    expect(manifest).toMatchObject({
+      homepage: `${address}#readme`,
+      bugs: { url: `${address}/issues`, email: expect.stringContaining('@') },
+      repository: { type: 'git' },
+      publishConfig: { access: 'public', provenance: true },
+    })
+    expect(manifest.files).toContain('SECURITY.md')
+  })
+
+  test('of npm create kopf has the same address', () => {
+    const { repository, homepage, bugs, publishConfig } = readJson<Manifest>('packages/create-kopf/package.json')
+    expect(repository).toEqual({ ...manifest.repository, directory: 'packages/create-kopf' })
+    expect([homepage, bugs, publishConfig]).toEqual([manifest.homepage, manifest.bugs, manifest.publishConfig])
+  })
+
+  test('says how to report a vulnerability without an address of its own', () => {
+    const text = readFileSync('SECURITY.md', 'utf8')
+    expect(text).toContain('npm view kopf bugs.email')
+    expect(text).not.toMatch(/OWNER|@example|github\.com/)
+  })
+})
+
+interface Component {
+  readonly type: string
+  readonly 'bom-ref': string
+  readonly name: string
+  readonly version: string
+  readonly purl: string
+  readonly scope: string
+  readonly hashes: ReadonlyArray<{ readonly alg: string; readonly content: string }>
+  readonly licenses: readonly unknown[]
+  readonly properties: readonly unknown[]
+}
+
+interface Sbom {
+  readonly metadata: { readonly component: Component }
+  readonly components: readonly Component[]
+  readonly dependencies: ReadonlyArray<{ readonly ref: string; readonly dependsOn: readonly string[] }>
+}
+
+describe('the bill of materials', () => {
+  const built = inject('package')
+  const sbom = readJson<Sbom>(join(built, 'dist/sbom.cdx.json'))
+
+  test('has what CycloneDX 1.6 requires', () => {
+    expect(sbom).toMatchObject({
+      bomFormat: 'CycloneDX',
+      specVersion: '1.6',
+      version: 1,
+      serialNumber: expect.stringMatching(/^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/),
+    })
+    for (const component of sbom.components) {
+      expect(component).toMatchObject({
+        type: 'library',
+        name: expect.stringMatching(/./),
+        version: expect.stringMatching(/^\d/),
+        purl: expect.stringMatching(/^pkg:npm\/(%40[\w.-]+\/)?[\w.-]+@[\w.+-]+$/),
+        scope: expect.stringMatching(/^(required|optional)$/),
+        hashes: [{ alg: 'SHA-512', content: expect.stringMatching(/^[0-9a-f]{128}$/) }],
+        licenses: [expect.anything()],
+      })
+    }
+    const refs = [sbom.metadata.component, ...sbom.components].map((component) => component['bom-ref'])
+    expect(new Set(refs).size).toBe(refs.length)
+    expect(sbom.dependencies.map(({ ref }) => ref).sort()).toEqual(refs.toSorted())
+    for (const { dependsOn } of sbom.dependencies) expect(refs).toEqual(expect.arrayContaining([...dependsOn]))
+  })
+
+  test('lists every bundled library of the licences, and every dependency, with the locked version and hash', () => {
+    const licences = readFileSync(join(built, 'dist/THIRD-PARTY-LICENSES'), 'utf8')
+    const bundled = [...licences.matchAll(/^(\S+) (\d\S*) \([^)]+\)$/gm)].map(
+      ([, name, version]) => `${name}@${version}`,
+    )
+    expect(bundled.length).toBeGreaterThan(7)
+    const isBundled = ({ properties }: Component) => JSON.stringify(properties).includes('"true"')
+    const listed = sbom.components.filter(isBundled).map(({ name, version }) => `${name}@${version}`)
+    expect(listed.sort()).toEqual(bundled.sort())
+    const { packages } = readJson<{ packages: Record<string, Locked> }>('package-lock.json')
+    for (const name of Object.keys(manifest.dependencies)) {
+      const { version, integrity } = packages[`node_modules/${name}`]!
+      const content = Buffer.from(integrity!.slice('sha512-'.length), 'base64').toString('hex')
+      expect(sbom.components).toContainEqual(
+        expect.objectContaining({ name, version, hashes: [{ alg: 'SHA-512', content }] }),
+      )
+    }
+  })
+})
+
+/**
+ * Binaries of development tools for other platforms that the registry of the last `npm install` did not have, so that npm could not
+ * write their hashes. Nothing of them is in the package. On such a platform, `npm install` adds the hash; then remove the line here.
+ */
+const platforms: Readonly<Record<string, string>> = {
+  '@biomejs/cli': 'android-arm64 android-x64 darwin-arm64 darwin-x64 win32-arm64 win32-x64',
+  '@oxc-parser/binding':
+    'android-arm-eabi android-arm64 darwin-arm64 darwin-x64 freebsd-x64 linux-arm-gnueabihf linux-arm-musleabihf linux-ppc64-gnu linux-riscv64-gnu linux-riscv64-musl linux-s390x-gnu openharmony-arm64 win32-arm64-msvc win32-ia32-msvc win32-x64-msvc',
+  '@rolldown/binding':
+    'android-arm-eabi android-arm64 darwin-arm64 darwin-x64 freebsd-x64 linux-arm-gnueabihf linux-ppc64-gnu linux-s390x-gnu openharmony-arm64 wasm32-wasi win32-arm64-msvc win32-x64-msvc',
+}
+const withoutHash = Object.entries(platforms).flatMap(([name, list]) =>
+  list.split(' ').map((platform) => `node_modules/${name}-${platform}`),
+)
+
+describe.each([
+  ['package-lock.json', withoutHash],
+  ['docs/package-lock.json', []],
+])('%s', (path, exceptions) => {
+  const { packages } = readJson<{ packages: Record<string, Locked> }>(path)
+  const entries = Object.entries(packages).filter(([folder]) => folder !== '')
+
+  test('has a hash of every package, but for named binaries of other platforms', () => {
+    const missing = entries.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-'))
+    expect(missing.map(([folder]) => folder).sort()).toEqual(exceptions.toSorted())
+    expect(missing.filter(([, { dev, optional }]) => !dev || !optional)).toEqual([])
+  })
+
+  test('names no registry: each user has one of their own', () => {
+    expect(entries.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
+  })
+})
