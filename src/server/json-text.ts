@@ -2,6 +2,7 @@
  * JSON texts from clients, read as Go reads them: its words for syntax errors, its limit of depth, and the keys that occur
  * twice, which JavaScript's parser keeps quiet about. Used for bodies and patches. Does not recurse.
  */
+import { toBoundedBigInt } from '../util/bounded-integers.ts'
 import { isContainer } from '../util/json.ts'
 import { parseJsonText as parseExactly } from '../util/json-text.ts'
 import { explainSyntaxError, maxDepth } from './json-syntax.ts'
@@ -25,7 +26,7 @@ export function parseJsonText(text: string, { exact = false }: { readonly exact?
 /** Go reads integers beyond int64 as floating-point numbers. */
 function parseInt64(text: string): unknown {
   return parseExactly(text, (digits) => {
-    const value = BigInt(digits)
+    const value = toBoundedBigInt(digits)
     return BigInt.asIntN(64, value) === value ? value : Number(digits)
   })
 }

@@ -2,6 +2,7 @@
  * The language of label selectors: from text to requirements and back, and whether labels meet one. A port of the rules
  * (not the code) of apimachinery's `labels` package, whose messages clients get to see. selectors.ts is what others use.
  */
+import { toBoundedBigInt } from '../util/bounded-integers.ts'
 import { type FieldError, formatFieldError, invalid } from './field-errors.ts'
 import { labelValueProblems, qualifiedNameProblems } from './names.ts'
 
@@ -58,7 +59,7 @@ function countErrors(operator: Operator, values: readonly string[]): FieldError[
 
 function parseInt64(text: string): bigint | undefined {
   if (!/^[+-]?[0-9]+$/.test(text)) return undefined
-  const number = BigInt(text.replace(/^\+/, ''))
+  const number = toBoundedBigInt(text)
   return BigInt.asIntN(64, number) === number ? number : undefined
 }
 

@@ -1,4 +1,5 @@
 /** The options that come in a request's query, checked as the real server checks them. Pure. */
+import { toBoundedBigInt } from '../util/bounded-integers.ts'
 import { type FieldError, forbidden, invalid, notSupported, quote, required, tooLong } from './field-errors.ts'
 import { isTrue } from './request.ts'
 import { parseSelectors } from './selectors.ts'
@@ -237,7 +238,7 @@ function asType<N extends keyof NamedTypes>(value: unknown, type: N, field: stri
 function parseInteger(text: string | null): number | undefined {
   if (text === null || text === '') return undefined
   if (!/^[+-]?\d+$/.test(text)) throw badRequest(`strconv.ParseInt: parsing ${quote(text)}: invalid syntax`)
-  const isInRange = BigInt.asIntN(64, BigInt(text)) === BigInt(text)
+  const isInRange = BigInt.asIntN(64, toBoundedBigInt(text)) === toBoundedBigInt(text)
   if (!isInRange) throw badRequest(`strconv.ParseInt: parsing ${quote(text)}: value out of range`)
   return Number(text)
 }

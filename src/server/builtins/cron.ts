@@ -48,7 +48,7 @@ function parseDescriptor(descriptor: string): void {
   if (descriptors.includes(descriptor)) return
   const duration = /^@every (.*)$/.exec(descriptor)?.[1]
   if (duration === undefined) throw new CronError(`unrecognized descriptor: ${descriptor}`)
-  if (/^[+-]?(?:0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/.test(duration)) return
+  if (/^[+-]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/.test(duration)) return
   throw new CronError(`failed to parse duration ${descriptor}: time: invalid duration ${JSON.stringify(duration)}`)
 }
 

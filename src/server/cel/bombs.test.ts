@@ -15,6 +15,7 @@ const schema: JsonSchema = {
   properties: {
     s: text,
     pattern: text,
+    blanks: text,
     n: number,
     l: list(number),
     ll: list(list(number)),
@@ -24,6 +25,7 @@ const schema: JsonSchema = {
 }
 const value = {
   s: 'a'.repeat(500_000),
+  blanks: `a${' '.repeat(500_000)}b`,
   pattern: `${'(a|a|b)*'.repeat(100)}$`,
   n: 1_000_000_000,
   l: integers(50_000),
@@ -57,6 +59,7 @@ describe('a rule that would never end does', () => {
     ['comparing everything', 'self.l.all(x, dyn(self) == dyn(self))'],
     ['putting a text into each gap of another', "self.s.replace('', self.s).size() < 0"],
     ['formatting', "self.l.all(x, '%s'.format([self.texts]).size() > 0)"],
+    ['trimming', "self.l.all(x, self.blanks.trim() != '')"],
     ['failing', 'self.l.all(w, self.l.exists(x, 1 / 0 > x) || true)'],
     ['failing with a long message', 'self.l.exists(x, ip(self.s).isLoopback())'],
     ['making a range out of nothing', 'lists.range(self.n).size() < 0'],

@@ -1,4 +1,5 @@
 /** The values of literals: numbers with their limits, texts with their escapes. Undefined or a problem for what has none. */
+import { toBoundedBigInt } from '../../util/bounded-integers.ts'
 
 const maxInt = 2n ** 63n - 1n
 const minInt = -(2n ** 63n)
@@ -6,14 +7,21 @@ const maxUint = 2n ** 64n - 1n
 
 export function parseInt64(text: string): bigint | undefined {
   const isNegative = text.startsWith('-')
-  const size = BigInt(isNegative ? text.slice(1) : text)
-  const value = isNegative ? -size : size
+  const value = isHex(text) ? hexValue(text) : toBoundedBigInt(text)
   return value > maxInt || value < minInt ? undefined : value
 }
 
 export function parseUint64(text: string): bigint | undefined {
-  const value = BigInt(text)
+  const value = isHex(text) ? BigInt(text) : toBoundedBigInt(text)
   return value > maxUint ? undefined : value
+}
+
+function isHex(text: string): boolean {
+  return /^-?0x/i.test(text)
+}
+
+function hexValue(text: string): bigint {
+  return text.startsWith('-') ? -BigInt(text.slice(1)) : BigInt(text)
 }
 
 const simpleEscapes: Readonly<Record<string, string>> = {

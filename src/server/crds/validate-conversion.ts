@@ -106,14 +106,50 @@ function validateReviewVersions(versions: readonly string[], field: string): Fie
 export function caBundleProblem(caBundle: string): string | undefined {
   const text = Buffer.from(caBundle, 'base64').toString('latin1')
   const why = 'unable to load root certificates'
-  // The end of a block is the end of its line: bundles that were put together without a line break have none.
-  const blocks = text.match(/^-----BEGIN ([^\n]+?)-----\s*?\n[^-]+-----END \1-----\s*?$/gm) ?? []
+  const blocks = pemBlocks(text)
   if (blocks.length === 0) return `${why}: unable to parse bytes as PEM block`
   const certificates = blocks.filter((block) => block.startsWith('-----BEGIN CERTIFICATE-----'))
   if (certificates.length === 0) return `${why}: no valid certificate authority data seen`
   return certificates.some(isCertificate)
     ? undefined
     : `${why}: failed to parse certificate: x509: malformed certificate`
+}
+
+const begin = '-----BEGIN '
+const dashes = '-----'
+
+/**
+ * The PEM blocks of a text. A block ends at the end of a line, so bundles that were joined without a line break have none. No
+ * content has a dash, so every character is looked at once: the content of a block that fails ends where the next one begins.
+ */
+function pemBlocks(text: string): string[] {
+  const blocks: string[] = []
+  for (let start = nextBegin(text, 0); start >= 0; ) {
+    const end = endOfBlock(text, start)
+    if (end !== undefined) blocks.push(text.slice(start, end))
+    start = nextBegin(text, end ?? start + begin.length)
+  }
+  return blocks
+}
+
+/** At the start of a line. */
+function nextBegin(text: string, from: number): number {
+  if (from === 0 && text.startsWith(begin)) return 0
+  const found = text.indexOf(`\n${begin}`, Math.max(from - 1, 0))
+  return found < 0 ? -1 : found + 1
+}
+
+function endOfBlock(text: string, start: number): number | undefined {
+  const lineEnd = text.indexOf('\n', start)
+  const line = text.slice(start + begin.length, lineEnd < 0 ? text.length : lineEnd).trimEnd()
+  const type = line.slice(0, -dashes.length)
+  if (lineEnd < 0 || type === '' || !line.endsWith(dashes)) return undefined
+  const dash = text.indexOf('-', lineEnd)
+  const footer = `${dashes}END ${type}${dashes}`
+  if (dash <= lineEnd + 1 || !text.startsWith(footer, dash)) return undefined
+  const end = dash + footer.length
+  const rest = text.indexOf('\n', end)
+  return text.slice(end, rest < 0 ? text.length : rest).trim() === '' ? end : undefined
 }
 
 function isCertificate(pem: string): boolean {

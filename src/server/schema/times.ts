@@ -1,4 +1,5 @@
 /** Dates, times and durations in the forms that Go's `time` package and the real server's formats accept. */
+import { toBoundedBigInt } from '../../util/bounded-integers.ts'
 
 const datePattern = /^(\d{4})-(\d{2})-(\d{2})$/
 const timePattern = /^([0-9]{2}):([0-9]{2}):([0-9]{2})([^\n][0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$/u
@@ -29,7 +30,7 @@ export function isDuration(text: string): boolean {
   if (goDuration.test(text) && !isTooLarge(text)) return true
   let isKnown = false
   for (const [, number, unit] of text.matchAll(/(?<!\d)(\d+)[\t\n\f\r ]*([A-Za-zµ]+)/g)) {
-    if (BigInt(number!) > maxInt64) return false
+    if (toBoundedBigInt(number!) > maxInt64) return false
     isKnown ||= wordUnits.test(unit!)
   }
   return isKnown
@@ -40,5 +41,5 @@ const maxInt64 = 2n ** 63n - 1n
 /** Only numbers that are too large by themselves: what is too large with its unit is read as words, which may overflow. */
 function isTooLarge(text: string): boolean {
   if (text === '-9223372036854775808ns') return false
-  return [...text.matchAll(/(?<![\d.])\d+/g)].some(([number]) => BigInt(number) > maxInt64)
+  return [...text.matchAll(/(?<![\d.])\d+/g)].some(([number]) => toBoundedBigInt(number) > maxInt64)
 }

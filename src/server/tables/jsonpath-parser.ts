@@ -109,7 +109,7 @@ class Parser {
 
   #parseNumber(): PathNode {
     const text = this.#match(/[+-]?[.\p{Nd}]*/uy)
-    if (!/^[+-]?(\d+\.?\d*|\.\d+)$/.test(text)) throw new JsonPathError(`cannot parse number ${text}`)
+    if (!/^[+-]?(\d+(?:\.\d*)?|\.\d+)$/.test(text)) throw new JsonPathError(`cannot parse number ${text}`)
     return { type: 'literal', value: Number(text) }
   }
 
@@ -158,8 +158,10 @@ class Parser {
     }
     const text = this.#input.slice(start, this.#position - 1)
     if (!this.#take(']')) throw new JsonPathError('unclosed array expect ]')
-    const comparison = text.match(/^([^!<>=]+)([!<>=]+)(.+?)$/)
-    if (!comparison) return { type: 'filter', left: parseNested(text), operator: 'exists', right: [] }
+    // In Go's pattern no line break is allowed behind the operator. Checked afterwards, since failing at it would take quadratic time.
+    const comparison = text.match(/^([^!<>=]+)([!<>=]+)(.+)$/s)
+    if (!comparison || comparison[3]!.includes('\n'))
+      return { type: 'filter', left: parseNested(text), operator: 'exists', right: [] }
     const [, left = '', operator = '', right = ''] = comparison
     return { type: 'filter', left: parseNested(left), operator, right: parseNested(right) }
   }

@@ -66,16 +66,23 @@ function checkSource(path: string, source: EnvSource, value: string): FieldError
   return errors
 }
 
+/** `metadata.labels['app']` as the field and `app`: in the order of Go's SplitMaybeSubscriptedPath. */
+function splitSubscript(path: string): { readonly field: string; readonly subscript?: string } {
+  const open = path.indexOf("['")
+  if (open <= 0 || open + 2 > path.length - 2 || !path.endsWith("']")) return { field: path }
+  return { field: path.slice(0, open), subscript: path.slice(open + 2, -2) }
+}
+
 function checkFieldRef(path: string, fieldPath: string): FieldError[] {
   if (fieldPath === '') return [required(`${path}.fieldPath`)]
-  const [, field, subscript] = /^(.*?)\['(.*)'\]$/.exec(fieldPath) ?? [undefined, fieldPath, undefined]
-  if (!fieldPaths.includes(field!) && !otherFieldPaths.includes(field!)) {
+  const { field, subscript } = splitSubscript(fieldPath)
+  if (!fieldPaths.includes(field) && !otherFieldPaths.includes(field)) {
     return [
       invalid(`${path}.fieldPath`, fieldPath, `error converting fieldPath: field label not supported: ${fieldPath}`),
     ]
   }
   if (subscript === undefined)
-    return fieldPaths.includes(field!) ? [] : [notSupported(`${path}.fieldPath`, field, fieldPaths)]
+    return fieldPaths.includes(field) ? [] : [notSupported(`${path}.fieldPath`, field, fieldPaths)]
   if (field === 'metadata.labels') return problemsAt(path, subscript, qualifiedNameProblems(subscript))
   if (field === 'metadata.annotations')
     return problemsAt(path, subscript.toLowerCase(), qualifiedNameProblems(subscript.toLowerCase()))

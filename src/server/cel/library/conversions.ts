@@ -1,4 +1,5 @@
 /** From one type to another: `int('5')`, `string(duration)`, and the types themselves as values. */
+import { toBoundedBigInt } from '../../../util/bounded-integers.ts'
 import { fail } from '../failures.ts'
 import { global, type Implementation, type Library } from '../functions.ts'
 import {
@@ -55,7 +56,7 @@ function toInt(value: CelValue): bigint {
   if (value instanceof Uint) return value.value > maxInt ? fail('integer overflow') : value.value
   if (value instanceof Timestamp) return floorSeconds(value.nanos)
   if (value instanceof Duration) return value.nanos
-  const number = /^[+-]?[0-9]+$/.test(value as string) ? BigInt((value as string).replace('+', '')) : undefined
+  const number = /^[+-]?[0-9]+$/.test(value as string) ? toBoundedBigInt(value as string) : undefined
   return number === undefined || number < minInt || number > maxInt ? cannot(value, 'int') : number
 }
 
@@ -70,7 +71,7 @@ function toUint(value: CelValue): Uint {
     return new Uint(wholeNumber(value, 0n, maxUint, 'unsigned integer overflow'))
   }
   if (typeof value === 'bigint') return value < 0n ? fail('unsigned integer overflow') : new Uint(value)
-  const number = /^[0-9]+$/.test(value as string) ? BigInt(value as string) : undefined
+  const number = /^[0-9]+$/.test(value as string) ? toBoundedBigInt(value as string) : undefined
   return number === undefined || number > maxUint ? cannot(value, 'uint') : new Uint(number)
 }
 

@@ -1,4 +1,5 @@
 /** Timestamps and durations in the texts that Go's `time` package reads and writes. */
+import { toBoundedBigInt } from '../../../util/bounded-integers.ts'
 import { Timestamp } from '../values.ts'
 
 const billion = 1_000_000_000n
@@ -17,12 +18,12 @@ const units: Readonly<Record<string, bigint>> = {
 
 /** `1h30m`, `-1.5s`: nanoseconds, or undefined for what is none. */
 export function parseGoDuration(text: string): bigint | undefined {
-  const match = /^([-+]?)(?:0|((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+))$/.exec(text)
+  const match = /^([-+]?)(?:0|((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+))$/.exec(text)
   if (!match) return undefined
   let nanos = 0n
   for (const [, whole, fraction, unit] of (match[2] ?? '').matchAll(/(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/g)) {
     const scale = units[unit!]!
-    nanos += BigInt(whole || '0') * scale
+    nanos += toBoundedBigInt(whole || '0') * scale
     if (fraction) nanos += (BigInt(fraction.slice(0, 18)) * scale) / 10n ** BigInt(Math.min(fraction.length, 18))
   }
   const isNegative = match[1] === '-'
@@ -46,7 +47,7 @@ export function parseWordyDuration(text: string): bigint | undefined {
   let nanos: bigint | undefined
   for (const [, count, unit] of text.matchAll(/(?<!\d)(\d+)[\t\n\f\r ]*([A-Za-zµ]+)/g)) {
     const scale = words.find(([pattern]) => pattern.test(unit!))?.[1]
-    if (scale !== undefined) nanos = (nanos ?? 0n) + BigInt(count!) * scale
+    if (scale !== undefined) nanos = (nanos ?? 0n) + toBoundedBigInt(count!) * scale
   }
   return nanos === undefined ? undefined : BigInt.asIntN(64, nanos)
 }

@@ -1,4 +1,5 @@
 /** `semver('1.2.3-rc.1')`: versions as semver.org orders them. */
+import { toBoundedBigInt } from '../../../util/bounded-integers.ts'
 import { fail } from '../failures.ts'
 import { global, type Library, member } from '../functions.ts'
 import { boolType, intType, stringType, struct } from '../types.ts'
@@ -43,7 +44,8 @@ function comparePre(left: string | undefined, right: string | undefined): bigint
   if (left === right) return 0n
   if (left === undefined || right === undefined) return left === undefined ? -1n : 1n
   const [isNumber, isOtherNumber] = [/^\d+$/.test(left), /^\d+$/.test(right)]
-  if (isNumber && isOtherNumber) return BigInt(left) > BigInt(right) ? 1n : -1n
+  // Without leading zeros, the longer number is the larger one.
+  if (isNumber && isOtherNumber && left.length !== right.length) return left.length > right.length ? 1n : -1n
   if (isNumber !== isOtherNumber) return isNumber ? -1n : 1n
   return left > right ? 1n : -1n
 }
@@ -55,7 +57,7 @@ function numberOf(text: string, name: string): bigint | string {
   if (text.length > 1 && text.startsWith('0')) {
     return `${name[0]!.toUpperCase()}${name.slice(1)} number must not contain leading zeroes ${goQuote(text)}`
   }
-  const value = BigInt(text)
+  const value = toBoundedBigInt(text)
   return value > maxUint64 ? `strconv.ParseUint: parsing ${goQuote(text)}: value out of range` : value
 }
 

@@ -121,8 +121,16 @@ function join([list, separator = '']: readonly CelValue[], meter: Meter): string
 }
 
 /** Go's idea of white space, which has fewer members than JavaScript's. */
-const trimPattern =
-  /^[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+|[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]+$/g
+const whiteSpace = /[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
+
+/** From both ends inwards, one character at a time: a pattern for the end would be tried at every run of blanks in the text. */
+function trim(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && whiteSpace.test(text[start]!)) start += 1
+  while (end > start && whiteSpace.test(text[end - 1]!)) end -= 1
+  return text.slice(start, end)
+}
 
 /** Of patterns of the same rules, which come again with every object. */
 const patterns = new Map<string, RE2JS>()
@@ -231,7 +239,7 @@ export const strings: Library = {
     member('string_substring_int', [stringType, intType], stringType, substring),
     member('string_substring_int_int', [stringType, intType, intType], stringType, substring),
   ],
-  trim: [onTexts('string_trim', 1, stringType, ([text]) => text!.replace(trimPattern, ''))],
+  trim: [onTexts('string_trim', 1, stringType, ([text]) => trim(text!))],
   join: [
     member('list_join', [listOf(stringType)], stringType, join),
     member('list_join_string', [listOf(stringType), stringType], stringType, join),

@@ -21,7 +21,7 @@ const days = 'sun mon tue wed thu fri sat'.split(' ')
 export type NextTime = (afterMs: number) => number | undefined
 
 export function parseCron(schedule: string, timeZone: string = 'UTC'): NextTime {
-  const [, zone, rest = schedule] = /^(?:CRON_)?TZ=(\S+)\s+(.*)$/.exec(schedule) ?? []
+  const [, zone, rest = schedule] = /^(?:CRON_)?TZ=(\S+)\s+(.*)$/s.exec(schedule) ?? []
   const every = /^@every (.*)$/.exec(rest)?.[1]
   if (every !== undefined) return (afterMs) => Math.floor((afterMs + goDurationMs(every)) / 1000) * 1000
   return nextByFields(macros[rest] ?? rest, zone ?? timeZone)
