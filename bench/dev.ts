@@ -1,14 +1,17 @@
 /**
- * `kopf dev`: from the save of a file to the first call of a handler of the new operator, and the memory of the process
- * over many saves. Run by `npm run bench:dev`, which builds first: it measures what users run.
+ * `kopf dev`: from the save of a file to the first call of a handler of the new operator, and the memory of its processes
+ * over many saves. Between two saves it waits, as people do: the process of the next operator is started meanwhile; a second
+ * argument of 0 leaves that out. Run by `npm run bench:dev`, which builds first: it measures what users run.
  */
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { loadAverage, median, quantile, rssBytes } from './measure.ts'
 
 const saves = Number(process.argv[2] ?? 100)
+const pauseMs = Number(process.argv[3] ?? 500)
 const folder = mkdtempSync(join(tmpdir(), 'kopf-bench-dev-'))
 
 const save = (number: number): void =>
@@ -39,12 +42,19 @@ async function until(isThere: () => boolean): Promise<void> {
   while (!isThere()) await new Promise<void>((resolve) => (wake = resolve))
 }
 
-const memory = (): string => `${Math.round(rssBytes([child.pid!]) / 1e6)} MB`
+const childrenOf = (pid: number): number[] =>
+  readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number)
+
+const memory = (): string => {
+  const [own, children] = [[child.pid!], childrenOf(child.pid!)].map((pids) => Math.round(rssBytes(pids) / 1e6))
+  return `${own} MB, and ${children} MB in its children`
+}
 
 await until(() => output.includes('started in'))
 console.log(`at the start: ${memory()}, load ${loadAverage()}`)
 const tookMs: number[] = []
 for (let number = 1; number <= saves; number += 1) {
+  await sleep(pauseMs)
   output = ''
   const savedMs = Date.now()
   save(number)

@@ -10,6 +10,12 @@ export function toRunError(error: unknown): unknown {
   return new KopfError(error.code, `${error.message}\n${advice}`, { cause: error })
 }
 
+/** A sentence serves for what people can put right; anything else shows where it is. */
+export function describeFailure(error: unknown): string {
+  if (error instanceof KopfError || !(error instanceof Error)) return String((error as Error)?.message ?? error)
+  return error.stack ?? error.message
+}
+
 function adviceFor(error: unknown): string | undefined {
   if (error instanceof ConnectionError) {
     return 'Choose another cluster with --kubeconfig or --context, or run without any: --embedded'

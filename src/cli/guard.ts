@@ -12,13 +12,17 @@ export class CommandGuard {
   readonly #guard: LoopGuard
   #operator: Operator | undefined
 
-  constructor(sink: LogSink, { logFormat, logRefkey, logPrefix }: LoggingArguments) {
+  constructor(
+    sink: LogSink,
+    { logFormat, logRefkey, logPrefix }: LoggingArguments,
+    { endsWithParent = false }: { readonly endsWithParent?: boolean } = {},
+  ) {
     const lines = {
       format: logFormat,
       ...(logRefkey === undefined ? {} : { refkey: logRefkey }),
       ...(logPrefix === undefined ? {} : { prefix: logPrefix }),
     }
-    this.#guard = startLoopGuard({ sink, lines, limitMs: () => this.#limitMs() })
+    this.#guard = startLoopGuard({ sink, lines, endsWithParent, limitMs: () => this.#limitMs() })
   }
 
   /** From now on, the settings of this operator say how long a blocked loop is waited for, and whether it is watched at all. */

@@ -14,6 +14,11 @@ export function remark(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
+/** What erases the line of the cursor: the status line of another process of ours, which knows nothing of what is printed here. */
+export function eraseLine(): string {
+  return process.stdout.isTTY === true ? '\r\u001b[K' : ''
+}
+
 /** Whole lines, with their ends. */
 export function writeLog(lines: string): void {
   process.stderr.write(lines)

@@ -5,6 +5,7 @@
  */
 import { writeSync } from 'node:fs'
 import { Session } from 'node:inspector'
+import { constants } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { monotonicMs, systemClock } from './clock.ts'
 import { createLogger, createLogSink } from './log.ts'
@@ -14,9 +15,10 @@ import { decideOnLoop, type LoopAction } from './loop-guard-decision.ts'
 /** For code that can be interrupted, more than enough. */
 const interruptMs = 1000
 const sameWithinMs = 500
-const signalNumbers = { SIGINT: 2, SIGTERM: 15 } as const
+const signalNumbers = [constants.signals.SIGINT, constants.signals.SIGTERM]
 
-const { shared, lines } = workerData as GuardThreadOptions
+const { shared, lines, endsWithParent } = workerData as GuardThreadOptions
+const { ppid } = process
 // Standard error of this thread goes through the main one, which is blocked.
 const logger = createLogger(createLogSink({ ...lines, write: (line) => void writeSync(2, line) }), 'kopf.operator')
 const titles = new Map<number, string>()
@@ -31,20 +33,22 @@ let isActing = false
 interface SignalHandle {
   onsignal: (number: number) => void
   start(number: number): number
-  unref?(): void
+}
+
+interface Internals {
+  internalBinding(name: 'signal_wrap'): { readonly Signal: new () => SignalHandle }
 }
 
 /**
- * Signals reach every event loop of the process, but Node has no public way to listen for them on a thread; this one has been there
- * since worker threads exist. Without it, the thread only names what blocks.
+ * Signals reach every event loop of the process that asks for them, but Node has no public way to ask on a thread. Its own tests have
+ * one: `--expose-internals`, which loop-guard.ts sets for this thread alone. Without it, the thread only names what blocks.
  */
 function listenForSignals(): void {
-  process.noDeprecation = true
-  const { binding } = process as { binding?: (name: string) => { Signal?: new () => SignalHandle } }
   try {
-    const { Signal } = binding!.call(process, 'signal_wrap')
-    for (const number of Object.values(signalNumbers)) {
-      const handle = new Signal!()
+    const internals = process.getBuiltinModule('internal/test/binding') as unknown as Internals
+    const { Signal } = internals.internalBinding('signal_wrap')
+    for (const number of signalNumbers) {
+      const handle = new Signal()
       handle.onsignal = takeSignal
       handle.start(number)
     }
@@ -117,6 +121,7 @@ function writeUninterrupted(what: string): void {
 async function watch(): Promise<never> {
   for (;;) {
     await systemClock.sleep(beatMs)
+    if (endsWithParent && process.ppid !== ppid) process.kill(process.pid, 'SIGKILL')
     const now = Atomics.load(shared, cells.beats)
     if (now !== beats) [looks, isReported] = [0, false]
     else looks += 1

@@ -21,6 +21,7 @@ export interface GuardThreadOptions {
   readonly shared: Int32Array
   /** How its own lines look. */
   readonly lines: LoggingOptions
+  readonly endsWithParent: boolean
 }
 
 /** To the thread: the number of a handler that is called for the first time. */
@@ -41,6 +42,8 @@ export interface LoopGuardOptions {
   readonly sink: LogSink
   /** How lines look that the thread has to write itself; default: as `configureLogging` without options. */
   readonly lines?: LoggingOptions
+  /** Whether the process ends when its parent is gone, also while the loop is blocked. Default: false. */
+  readonly endsWithParent?: boolean
   /** How long a stop waits for a blocked loop; undefined for ever. Asked again and again: settings change. */
   readonly limitMs: () => number | undefined
 }
@@ -54,7 +57,15 @@ const hooksKey: unique symbol = Symbol.for('kopf.guard') as never
 
 /** On other threads than the main one nothing is watched: only the main thread can be interrupted. */
 export function startLoopGuard(options: LoopGuardOptions): LoopGuard {
-  return isMainThread ? new Guard(options) : { stopping() {}, [Symbol.dispose]() {} }
+  const none: LoopGuard = { stopping() {}, [Symbol.dispose]() {} }
+  if (!isMainThread) return none
+  try {
+    return new Guard(options)
+  } catch (error) {
+    // Threads may be forbidden (`node --permission`). The operator works without.
+    createLogger(options.sink, 'kopf.operator').debug('The event loop is not watched.', { error })
+    return none
+  }
 }
 
 class Guard implements LoopGuard, GuardHooks {
@@ -71,7 +82,8 @@ class Guard implements LoopGuard, GuardHooks {
     this.#options = options
     this.#logger = createLogger(options.sink, 'kopf.operator')
     this.#beat()
-    this.#worker = startThread({ shared: this.#shared, lines: options.lines ?? {} })
+    const { lines = {}, endsWithParent = false } = options
+    this.#worker = startThread({ shared: this.#shared, lines, endsWithParent })
     // Without the thread the operator works as well.
     this.#worker.on('error', (error) => this.#logger.debug('The event loop is not watched.', { error }))
     ;(globalThis as { [hooksKey]?: GuardHooks })[hooksKey] = this
@@ -146,8 +158,8 @@ function startThread(options: GuardThreadOptions): Worker {
   const worker = new Worker(program, {
     name: 'kopf guard',
     workerData: options,
-    // What users preload is not for this thread; our own sources need their loader.
-    ...(program.endsWith('.ts') ? {} : { execArgv: [] }),
+    // What users preload is not for this thread; our own sources need their loader. How signals reach it: loop-guard-thread.ts.
+    execArgv: [...(program.endsWith('.ts') ? process.execArgv : []), '--expose-internals', '--no-warnings'],
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
   })
   worker.unref()

@@ -18,6 +18,7 @@ const entries = [
   'webhooks/index',
   'cli/main',
   'cli/compile-process',
+  'cli/dev/operator-process',
   'features/workers/thread',
   'util/loop-guard-thread',
 ]

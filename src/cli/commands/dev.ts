@@ -1,10 +1,9 @@
 /** `kopf dev`: an operator while it is being written. Every save is in effect at once; the cluster and its objects stay. */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import { KopfError } from '../../errors.ts'
-import type { RunOptions } from '../../operator.ts'
+import type { ConnectionInfoOptions } from '../../client/credentials.ts'
 import type { ControllerChoice } from '../../server/controllers/life/names.ts'
-import { type ClusterArguments, loginByOptions } from '../cluster-options.ts'
+import type { ClusterArguments } from '../cluster-options.ts'
 import { collect, controllersOption, dataDirOption, type Embedded, portOption, startEmbedded } from '../embedded.ts'
 import { untilStopped } from '../ending.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
@@ -19,7 +18,7 @@ import {
 import { readManifest } from '../manifests.ts'
 import { developerPriority } from '../peering-options.ts'
 import { addScopeOptions, readScope, type ScopeArguments, scopeVariables, warnOfScope } from '../scope-options.ts'
-import { print, readKeys } from '../terminal.ts'
+import { eraseLine, print, readKeys } from '../terminal.ts'
 
 interface DevArguments extends LoggingArguments, ScopeArguments, ClusterArguments {
   readonly cluster?: boolean
@@ -107,20 +106,24 @@ async function dev(command: Command, files: readonly string[], args: DevArgument
   await using embedded = args.cluster ? undefined : await startEmbedded({ ...args, manifests: [] })
   await using cluster = embedded ? new Cluster(embedded.server.api) : await Cluster.open(args)
   print(greet(files, embedded))
-  const run: RunOptions = { ...scope, ...access(args, embedded), priority: developerPriority, logging }
-  if (!embedded) warnOfScope(run, args, logging)
+  if (!embedded) warnOfScope(scope, args, logging)
+  const { verbose, debug, quiet, logFormat, logRefkey, logPrefix, kubeconfig, context } = args
+  const erasure = wantsDisplay(args) ? eraseLine() : ''
   const workshop = new Workshop({
     targets,
     rebuilder,
     cluster,
     applied,
-    defines: args.cluster ? (args.crds ?? false) : true,
     deletes: !args.cluster,
     folder,
-    run,
-    show: wantsDisplay(args) ? (await import('../display/show.ts')).createDelayDisplays() : undefined,
-    say: (line) => print(`kopf dev: ${line}`),
-    describeError,
+    setup: {
+      logging: { verbose, debug, quiet, logFormat, logRefkey, logPrefix } as LoggingArguments,
+      run: { ...scope, priority: developerPriority },
+      embedded: embedded && toConnection(embedded),
+      cluster: { kubeconfig, context } as ClusterArguments,
+      defines: args.cluster ? (args.crds ?? false) : true,
+    },
+    say: (line) => print(`${erasure}kopf dev: ${line}`),
   })
   await using _workshop = workshop
   const quit = new Promise<void>((leave) => void stopped.then(() => leave()))
@@ -132,10 +135,8 @@ async function dev(command: Command, files: readonly string[], args: DevArgument
   await quit
 }
 
-function access(args: DevArguments, embedded: Embedded | undefined): RunOptions {
-  if (embedded) return { transport: embedded.server.api }
-  const connection = loginByOptions(args)
-  return connection === undefined ? {} : { connection }
+function toConnection({ server: { url, token, ca } }: Embedded): ConnectionInfoOptions {
+  return { server: url, ...(token !== undefined && { token }), ...(ca !== undefined && { caData: ca }) }
 }
 
 function greet(files: readonly string[], embedded: Embedded | undefined): string {
@@ -147,10 +148,4 @@ function greet(files: readonly string[], embedded: Embedded | undefined): string
     process.stdin.isTTY ? 'Press r to reload, q to quit.' : 'Stop it with Ctrl-C.',
     '',
   ].join('\n')
-}
-
-/** A sentence serves for what people can put right; anything else shows where it is. */
-function describeError(error: unknown): string {
-  if (error instanceof KopfError || !(error instanceof Error)) return String((error as Error)?.message ?? error)
-  return error.stack ?? error.message
 }

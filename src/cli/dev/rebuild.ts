@@ -1,6 +1,6 @@
 /**
  * The files of an operator, made anew into a bundle each time they change. The compiler stays in memory, so that it takes
- * milliseconds; each bundle goes into a folder of its own, since Node imports no address twice.
+ * milliseconds; each bundle goes into a folder of its own, since the operator of the one before may still import from its own.
  */
 import { rmSync } from 'node:fs'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
@@ -8,12 +8,12 @@ import { isAbsolute, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type BuildContext, type BuildResult, context } from 'esbuild'
 import { bundleOptions } from '../bundling.ts'
-import { type Compiled, createOutput } from '../compile.ts'
+import { createOutput } from '../compile.ts'
 import { toLoadError } from '../load-problems.ts'
 
 export interface Bundle extends AsyncDisposable {
-  /** As those of compile.ts. */
-  readonly imports: Compiled['imports']
+  /** The address of a module with the `imports` of compile.ts. */
+  readonly entry: string
   /** All files of the user that are in it. */
   readonly files: readonly string[]
   /** The same for the same content. */
@@ -50,9 +50,8 @@ export class Rebuilder implements AsyncDisposable {
     this.#count += 1
     const place = join(this.#output, String(this.#count))
     await this.#write(result, place)
-    const { imports } = (await import(pathToFileURL(join(place, 'stdin.mjs')).href)) as Compiled
     return {
-      imports,
+      entry: pathToFileURL(join(place, 'stdin.mjs')).href,
       files: Object.keys(result.metafile.inputs).flatMap((path) => this.#toFile(path)),
       digest: result.outputFiles.map(({ path, hash }) => `${path} ${hash}`).join('\n'),
       [Symbol.asyncDispose]: () => rm(place, { recursive: true, force: true }),

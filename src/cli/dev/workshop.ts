@@ -1,29 +1,25 @@
 /**
- * What happens between two saves: the files are bundled and loaded, the operator from before is stopped, the new one started,
- * and objects that have changed in their files are applied. The cluster stays, and what is on its objects with it. One thing
+ * What happens between two saves: the files are bundled and loaded, the operator from before is stopped, the new one started, each in
+ * a process of its own, and objects that have changed in their files are applied. The cluster stays, and what is on its objects with it. One thing
  * after the other, however fast somebody saves. Told of saves by watching.ts.
  */
 import { statSync } from 'node:fs'
 import { relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { setDefaultOperator } from '../../default-operator.ts'
-import { toCrds } from '../../kube/crd.ts'
+import { KopfError } from '../../errors.ts'
 import type { KubeObject } from '../../kube/objects.ts'
-import type { CustomResource } from '../../kube/resources.ts'
-import type { Operator, RunOptions } from '../../operator.ts'
 import { monotonicMs, systemClock } from '../../util/clock.ts'
 import { toJsonText } from '../../util/json-text.ts'
 import { within } from '../../util/within.ts'
 import type { Cluster } from '../cluster.ts'
-import type { Display } from '../display/display.ts'
-import { importOperator, type Target } from '../load.ts'
+import { describeFailure } from '../failures.ts'
+import type { Target } from '../load.ts'
 import { isDefinition, type Manifest, orderManifests, readManifest } from '../manifests.ts'
 import { isProgram } from '../programs.ts'
-import { WorkerModules } from '../worker-modules.ts'
 import { AppliedObjects } from './applied-objects.ts'
 import { applyManifests, type Deed, deleteObjects } from './applying.ts'
-import { type Generation, startGeneration, stopGeneration } from './generation.ts'
-import type { Bundle, Rebuilder } from './rebuild.ts'
+import { type Generation, Generations } from './generations.ts'
+import type { OperatorSetup } from './messages.ts'
+import type { Rebuilder } from './rebuild.ts'
 import { type Saved, SaveWatcher } from './watching.ts'
 
 export interface WorkshopOptions {
@@ -32,16 +28,11 @@ export interface WorkshopOptions {
   readonly cluster: Cluster
   /** Absolute paths of files with objects. */
   readonly applied: readonly string[]
-  /** Whether the definitions of the operator are put into the cluster. */
-  readonly defines: boolean
   /** Whether objects that were taken out of their file are deleted. */
   readonly deletes: boolean
   readonly folder: string
-  readonly run: RunOptions
-  /** Makes what a person sees of the next operator beside its logs; undefined where there is nobody. */
-  readonly show: (() => Display) | undefined
+  readonly setup: OperatorSetup
   readonly say: (line: string) => void
-  readonly describeError: (error: unknown) => string
 }
 
 /** What is not seen within so long is not waited for: the next save may put it right. */
@@ -51,8 +42,7 @@ export class Workshop implements AsyncDisposable {
   readonly #options: WorkshopOptions
   readonly #watcher: SaveWatcher
   #queue: Promise<void> = Promise.resolve()
-  #generation: Generation | undefined
-  #display: Display | undefined
+  readonly #generations: Generations
   /** Of the bundle that was loaded last; undefined after a failure, which may be no fault of the files. */
   #digest: string | undefined
   #files: readonly string[]
@@ -60,7 +50,6 @@ export class Workshop implements AsyncDisposable {
   #definitions = ''
   #hasApplied = false
   readonly #objects = new AppliedObjects()
-  #workers: WorkerModules | undefined
   /** Modules of threads: they are not in the bundle, and are known when they are first needed. */
   readonly #workerFiles = new Set<string>()
   /** Of the reload under way: a file may never come to the end of its loading, nor a startup handler to that of its retries. */
@@ -71,10 +60,20 @@ export class Workshop implements AsyncDisposable {
     this.#options = options
     this.#files = options.targets.map(({ address }) => address)
     this.#watcher = new SaveWatcher((saved) => this.#take(saved))
+    this.#generations = new Generations({
+      ...options,
+      onWorkerFile: (path) => {
+        this.#workerFiles.add(path)
+        this.#follow()
+      },
+      onEnd: (problem) => this.#tellFailure(new KopfError('KOPF_LOAD', problem)),
+      onKill: () => options.say('Not all of the operator from before has ended: its process is killed.'),
+    })
   }
 
   async start(): Promise<void> {
     const sinceMs = monotonicMs()
+    this.#generations.prepare()
     this.#follow()
     await this.#enqueue(() => this.#reload('started', sinceMs))
   }
@@ -91,7 +90,7 @@ export class Workshop implements AsyncDisposable {
     this.#watcher[Symbol.dispose]()
     this.#interruption.abort()
     await this.#queue
-    await this.#stop()
+    await this.#generations[Symbol.asyncDispose]()
   }
 
   #take({ files, sinceMs }: Saved): void {
@@ -120,14 +119,14 @@ export class Workshop implements AsyncDisposable {
   }
 
   #tellFailure(error: unknown): void {
-    const { say, describeError } = this.#options
     this.#hasFailed = true
     this.#digest = undefined
     // What is missing may be put right by a file that was not there before.
     this.#follow()
-    const rest =
-      this.#generation === undefined ? 'Nothing runs until it is put right.' : 'The operator goes on as it was before.'
-    say(`${describeError(error)}\n${rest}`)
+    const rest = this.#generations.isRunning
+      ? 'The operator goes on as it was before.'
+      : 'Nothing runs until it is put right.'
+    this.#options.say(`${describeFailure(error)}\n${rest}`)
   }
 
   async #reload(what: string, sinceMs: number): Promise<void> {
@@ -140,31 +139,33 @@ export class Workshop implements AsyncDisposable {
       await bundle[Symbol.asyncDispose]()
       return
     }
-    const operator = await this.#load(bundle)
-    await this.#define(operator)
-    await this.#replace(operator, bundle)
-    if (this.#generation === undefined) return
+    const next = await this.#generations.load(bundle, this.#interruption.signal)
+    await this.#replace(next)
     this.#digest = bundle.digest
-    const { length } = operator.registry.handlers
+    const { handlers } = next.operator
     const tookMs = Math.round(monotonicMs() - sinceMs)
-    say(`${what} in ${tookMs} ms: ${length} ${length === 1 ? 'handler' : 'handlers'}`)
+    say(`${what} in ${tookMs} ms: ${handlers} ${handlers === 1 ? 'handler' : 'handlers'}`)
+    this.#generations.prepare()
   }
 
-  /** What the files before have registered on the default operator is not of these. */
-  async #load(bundle: Bundle): Promise<Operator> {
-    setDefaultOperator(undefined)
+  async #replace(next: Generation): Promise<void> {
+    const { signal } = this.#interruption
     try {
-      return await untilAborted(this.#interruption.signal, importOperator(this.#options.targets, bundle.imports))
+      await this.#define(next.operator.crds)
+      // Another save has come meanwhile: what is loaded is old already.
+      signal.throwIfAborted()
     } catch (error) {
-      await bundle[Symbol.asyncDispose]()
+      await this.#generations.drop(next)
       throw error
     }
+    this.#digest = undefined
+    await this.#generations.replace(next, signal)
+    await within(systemClock, readyMs, next.child.ready())
   }
 
   /** Definitions where they have changed; at the start, the objects of files, without which the operator can do, too. */
-  async #define({ resources }: Operator): Promise<void> {
-    const { cluster, applied, defines } = this.#options
-    const own = defines ? toCrds(resources as readonly CustomResource<object>[]) : []
+  async #define(own: readonly KubeObject[]): Promise<void> {
+    const { cluster, applied } = this.#options
     const text = toJsonText(own)
     if (text === this.#definitions && this.#hasApplied) return
     const manifests = await this.#read(applied)
@@ -178,7 +179,7 @@ export class Workshop implements AsyncDisposable {
         this.#tell(deeds)
         this.#objects.replace(manifests)
       },
-      (error) => this.#options.say(this.#options.describeError(error)),
+      (error) => this.#options.say(describeFailure(error)),
     )
   }
 
@@ -200,54 +201,6 @@ export class Workshop implements AsyncDisposable {
     for (const deed of deeds) this.#options.say(deed)
   }
 
-  async #replace(operator: Operator, bundle: Bundle): Promise<void> {
-    const { run, folder, show } = this.#options
-    const { signal } = this.#interruption
-    // Another save has come meanwhile: what is loaded is old already.
-    signal.throwIfAborted()
-    this.#digest = undefined
-    await this.#stop()
-    const workers = new WorkerModules(folder)
-    this.#workers = workers
-    const loadWorkerModule = (url: URL) => {
-      this.#workerFiles.add(fileURLToPath(url))
-      this.#follow()
-      return workers.load(url)
-    }
-    const display = show?.()
-    this.#display = display
-    const options = { ...run, ...(display && { observer: display.account }), loadWorkerModule }
-    const generation = await startGeneration(operator, bundle, { options, signal })
-    this.#generation = generation
-    void generation.running.ready.then(
-      () => display?.listed(),
-      () => {},
-    )
-    generation.running.done.catch((error: unknown) => {
-      if (this.#generation !== generation) return
-      this.#generation = undefined
-      this.#tellFailure(error)
-    })
-    // A failure is told above.
-    await within(
-      systemClock,
-      readyMs,
-      generation.running.ready.catch(() => {}),
-    )
-  }
-
-  async #stop(): Promise<void> {
-    const generation = this.#generation
-    this.#generation = undefined
-    this.#display?.end()
-    this.#display = undefined
-    if (generation !== undefined && !(await stopGeneration(generation))) {
-      this.#options.say('Not all of the operator from before has ended; it is left to itself')
-    }
-    await this.#workers?.[Symbol.asyncDispose]()
-    this.#workers = undefined
-  }
-
   #follow(): void {
     const { targets, applied } = this.#options
     const files = [...targets.map(({ address }) => address), ...this.#files, ...this.#workerFiles, ...applied]
@@ -258,14 +211,6 @@ export class Workshop implements AsyncDisposable {
     const [first, ...rest] = files.map((file) => relative(this.#options.folder, file))
     return rest.length === 0 ? first! : `${first} and ${rest.length} more`
   }
-}
-
-/** As the work, or a rejection as soon as the signal is aborted. */
-function untilAborted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    work.then(resolve, reject)
-  })
 }
 
 /** What has no name is made anew each time: once is enough. */
