@@ -1,13 +1,15 @@
 /**
- * Listens for requests to webhooks, with or without TLS. The sockets are its business: who is slow, silent or one too many
- * is cut off. What is asked and answered is that of reviews.ts. Called by serving.ts.
+ * Listens for requests to webhooks, with or without TLS. Clients that are slow or silent in a handshake or in the head of a request
+ * are cut off here, and connections that are too many by connection-guard.ts. What is asked and answered is that of reviews.ts.
+ * Called by serving.ts.
  */
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
-import type { AddressInfo, Socket } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { SecureContextOptions, TLSSocket } from 'node:tls'
 import type { WebhookContext } from '../core/webhook-server.ts'
 import { KopfError } from '../errors.ts'
+import { ConnectionGuard } from '../util/connection-guard.ts'
 import { within } from '../util/within.ts'
 import type { Reviews } from './reviews.ts'
 
@@ -45,8 +47,11 @@ const limits = {
 }
 /** A connection on which nothing moves during a review: longer than the longest one. */
 const idleMs = 60_000
-/** An API server has one for each request that is under way, of which it allows a few hundred. */
-const mostConnections = 1024
+/**
+ * An API server has one connection for each request that is under way, of which it allows 600 by default. Several API servers may
+ * come from one address, such as that of a tunnel to the nodes.
+ */
+const connectionLimits = { maxConnections: 1024, maxPerAddress: 768 }
 /** How long reviews may take to end when the server stops. */
 const closingMs = 2000
 
@@ -54,17 +59,14 @@ type Context = Pick<WebhookContext, 'clock' | 'logger'>
 
 export async function startListener(options: ListenOptions, reviews: Reviews, context: Context): Promise<Listener> {
   let isClosing = false
-  const server = createServer(options, context, (request, response) => {
+  const server = createServer(options, context)
+  server.timeout = idleMs
+  const guard = new ConnectionGuard(server as HttpServer, connectionLimits, (request, response) => {
     // Its connection is not for further requests.
     if (isClosing) response.shouldKeepAlive = false
     void reviews.serve(request, response)
   })
-  server.maxConnections = mostConnections
-  server.timeout = idleMs
-  const sockets = rememberSockets(server)
   await listen(server, options)
-  // One too many is turned away; those that are only kept make room for whoever comes next.
-  server.on('drop', () => server.closeIdleConnections())
   // One that could not be accepted: whoever it was asks again.
   server.on('error', () => {})
   return {
@@ -74,26 +76,21 @@ export async function startListener(options: ListenOptions, reviews: Reviews, co
       isClosing = true
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       await within(context.clock, closingMs, reviews.settled())
-      for (const socket of sockets) socket.destroy()
+      guard.closeAll()
       await closed
     },
   }
 }
 
-type Serve = Parameters<typeof createHttpServer>[1]
-
-function createServer({ tls, verifyMode }: ListenOptions, { logger }: Context, serve: Serve): HttpServer | HttpsServer {
-  if (tls === undefined) return createHttpServer(limits, serve)
-  const server = createHttpsServer(
-    {
-      ...limits,
-      ...withLeastVersion(tls),
-      handshakeTimeout: patienceMs,
-      requestCert: verifyMode !== 'none',
-      rejectUnauthorized: verifyMode === 'required',
-    },
-    serve,
-  )
+function createServer({ tls, verifyMode }: ListenOptions, { logger }: Context): HttpServer | HttpsServer {
+  if (tls === undefined) return createHttpServer(limits)
+  const server = createHttpsServer({
+    ...limits,
+    ...withLeastVersion(tls),
+    handshakeTimeout: patienceMs,
+    requestCert: verifyMode !== 'none',
+    rejectUnauthorized: verifyMode === 'required',
+  })
   server.on('tlsClientError', (error: NodeJS.ErrnoException) => {
     logger.debug(`A client has not got through the TLS handshake: ${error.code ?? 'no reason given'}`)
   })
@@ -110,16 +107,6 @@ function withLeastVersion(tls: SecureContextOptions): SecureContextOptions {
 
 function hasCertificate(socket: TLSSocket): boolean {
   return Object.keys(socket.getPeerCertificate() ?? {}).length > 0
-}
-
-/** Of those that are still shaking hands, the server itself keeps no account. */
-function rememberSockets(server: HttpServer | HttpsServer): ReadonlySet<Socket> {
-  const sockets = new Set<Socket>()
-  server.on('connection', (socket: Socket) => {
-    sockets.add(socket)
-    socket.once('close', () => sockets.delete(socket))
-  })
-  return sockets
 }
 
 const problems: Readonly<Record<string, string>> = {

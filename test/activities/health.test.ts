@@ -134,6 +134,27 @@ test.skipIf(lab.isReal)('one who never finishes asking is hung up on', { timeout
   expect(said).toMatch(/^HTTP\/1\.1 408 /)
 })
 
+test.each([
+  ['ask for nothing', ''],
+  ['send the head of a request bit by bit', 'GET /healthz HTTP/1.1\r\nhost: local'],
+  ['have asked, and are kept', 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n'],
+])('probes are answered while hundreds of connections of the same address %s', async (_name, text) => {
+  await start()
+  const { port, hostname } = addressIn(lab.logs)
+  const sockets = Array.from({ length: 600 }, () => net.connect(Number(port), hostname))
+  await Promise.all(
+    sockets.map((socket) => {
+      socket.on('error', () => {})
+      return new Promise<void>((resolve) => {
+        socket.once('close', () => resolve())
+        socket.once('connect', () => socket.write(text, () => resolve()))
+      })
+    }),
+  )
+  for (const path of ['/healthz', '/readyz', '/healthz']) expect((await askLab(lab, path)).status).toBe(200)
+  for (const socket of sockets) socket.destroy()
+})
+
 test('an operator that watches is ready', async () => {
   await lab.create('secret-name', { spec: { password: 'sesame' } })
   await start()

@@ -1,5 +1,6 @@
 /** The whole way: the API server calls the operator's server over TLS, by the configuration that the operator keeps. */
 import { randomBytes } from 'node:crypto'
+import { connect, type Socket } from 'node:net'
 import { AdmissionError, Operator } from 'kopf'
 import { WebhookServer } from 'kopf/webhooks'
 import { afterEach, expect, test } from 'vitest'
@@ -102,6 +103,32 @@ test('what a handler changes is stored, and others see it', async () => {
   expect(body.metadata.labels).toEqual({ 'example.com/seen': 'yes' })
   expect(seen.at(-1)).toEqual([42, true])
 })
+
+test('writes are reviewed while more connections than the server keeps send nothing, or a bit of a request', async () => {
+  const operator = createOperator()
+  operator.on.validate(lab.widgets, ({ spec }) => {
+    if (spec['size'] > 100) throw new AdmissionError('Too large', { status: 422 })
+  })
+  await lab.start(operator)
+  await untilReply({ spec: { size: 101 } }, ({ status }) => status === 422)
+  const port = Number(/Listening for webhooks at https:\/\/127\.0\.0\.1:(\d+)/.exec(lab.logs.join('\n'))?.[1])
+  const sockets = Array.from({ length: 1100 }, () => connect({ host: '127.0.0.1', port }))
+  await lab.outside(Promise.all(sockets.map(untilConnected)))
+  for (let count = 0; count < 5; count += 1) {
+    expect((await replyTo({ spec: { size: 101 } })).status).toBe(422)
+    expect((await replyTo({ spec: { size: 100 } })).status).toBe(201)
+  }
+  for (const socket of sockets) socket.destroy()
+})
+
+/** Half of them begin a handshake, and do not go on. */
+async function untilConnected(socket: Socket, index: number): Promise<void> {
+  socket.on('error', () => {})
+  await new Promise<void>((resolve) => {
+    socket.once('close', () => resolve())
+    socket.once('connect', () => socket.write(index % 2 === 0 ? '' : '\u0016\u0003\u0001', () => resolve()))
+  })
+}
 
 test('warnings come with the answer', async () => {
   const operator = createOperator()

@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { KopfError } from '../../errors.ts'
+import { ConnectionGuard, hasBody } from '../../util/connection-guard.ts'
 import { formatHealthAddress, type HealthAddress } from '../../util/health-address.ts'
 
 export interface Page {
@@ -26,7 +27,8 @@ export interface Endpoint {
 const patienceMs = 5000
 /** More than the longest answer takes. */
 const idleMs = 15_000
-const mostConnections = 128
+/** A kubelet has one for each probe, for a moment. */
+const connectionLimits = { maxConnections: 256, maxPerAddress: 192 }
 
 const limits = {
   headersTimeout: patienceMs,
@@ -37,18 +39,18 @@ const limits = {
 }
 
 export async function startEndpoint(wanted: HealthAddress, pages: Pages): Promise<Endpoint> {
-  const server = createServer(limits, (request, response) => {
+  const server = createServer(limits)
+  server.timeout = idleMs
+  const guard = new ConnectionGuard(server, connectionLimits, (request, response) => {
     const { address } = server.address() as AddressInfo
     const isForeign = isLoopback(address) && !isLocal(request.headers.host, wanted.host)
     void answer(isForeign ? undefined : pages, request, response)
   })
-  server.maxConnections = mostConnections
-  server.timeout = idleMs
   await listen(server, wanted)
   // One that could not be accepted: whoever it was asks again.
   server.on('error', () => {})
   const { port } = server.address() as AddressInfo
-  return { address: { ...wanted, port }, close: () => close(server) }
+  return { address: { ...wanted, port }, close: () => close(server, guard) }
 }
 
 const problems: Readonly<Record<string, string>> = {
@@ -73,9 +75,9 @@ async function listen(server: Server, address: HealthAddress): Promise<void> {
   })
 }
 
-async function close(server: Server): Promise<void> {
+async function close(server: Server, guard: ConnectionGuard): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  server.closeAllConnections()
+  guard.closeAll()
   await closed
 }
 
@@ -106,10 +108,6 @@ async function findPage(pages: Pages | undefined, request: IncomingMessage): Pro
 
 function refusal(status: number, error: string): Page {
   return { status, body: JSON.stringify({ error }) }
-}
-
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
 }
 
 function isLoopback(address: string): boolean {
