@@ -29,6 +29,9 @@ export interface AdmissionVerdict {
   readonly status: { readonly code: number; readonly message: string } | undefined
 }
 
+/** Where the operator has conversions of all kinds asked for: the review says which kind it is about. */
+export const conversionPath = 'convert'
+
 const admissionVersions = ['admission.k8s.io/v1', 'admission.k8s.io/v1beta1']
 const conversionVersions = ['apiextensions.k8s.io/v1', 'apiextensions.k8s.io/v1beta1']
 

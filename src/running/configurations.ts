@@ -12,6 +12,7 @@ import { findRoute } from '../features/admission/routes.ts'
 import { atPath, buildWebhooks, type ConfigurationKind } from '../features/admission/webhooks.ts'
 import type { JsonObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources.ts'
+import { conversionPath } from '../kube/reviews.ts'
 import { selectResources } from '../kube/selectors.ts'
 import type { Json } from '../util/json.ts'
 import type { TaskGroup } from '../util/tasks.ts'
@@ -26,9 +27,6 @@ export interface ConfigurationsOptions {
 
 /** Each API server learns of it by a watch of its own, and may ask until then. */
 const learningMs = 500
-
-/** Conversions of all kinds are asked for here: what is asked for is in the review. */
-const conversionPath = 'convert'
 
 const clusterScoped = {
   singular: '',

@@ -13,10 +13,14 @@ const longDigits = new RegExp('\\d'.repeat(16))
 /** As JSON.parse, but integers beyond 2^53 become `bigint`: others write 64-bit ones. Throws SyntaxError. */
 export function parseJsonText(text: string, readLong: ReadLong = BigInt): unknown {
   // The native parser does not recurse and is several times as fast; few texts have numbers so long at all.
-  const value: unknown = JSON.parse(text)
+  if (!hasLongInteger(text)) return JSON.parse(text)
+  // For the errors alone: the value is not kept, so that no two values of a large text are in memory at once.
+  JSON.parse(text)
+  return parseExactly(text, readLong)
+}
+
+function hasLongInteger(text: string): boolean {
   return longDigits.test(text) && /(?:^|[[:,\s])-?\d{16,}(?=[\s,\]}]|$)/.test(text)
-    ? parseExactly(text, readLong)
-    : value
 }
 
 type Target = unknown[] | { [key: string]: unknown }

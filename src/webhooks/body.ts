@@ -2,7 +2,8 @@
 import type { IncomingMessage } from 'node:http'
 import { WebhookError } from '../errors.ts'
 
-/** Told of every piece; throws what to refuse the request with where it is too much together with what else is kept. */
+/** Told of every piece; throws what to refuse the request with where it is too much together with what else is kept. After that,
+ * nothing more of the body is kept. */
 type Keep = (count: number) => void
 
 /**
@@ -31,7 +32,11 @@ export function readBody(request: IncomingMessage, mostBytes: number, keep: Keep
       chunks.push(chunk)
     }
     request.on('data', take)
-    request.on('end', () => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+    request.on('end', () => {
+      resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
+      // The listeners live for as long as the request, and must not keep the pieces for so long.
+      chunks.length = 0
+    })
     // Whoever hangs up is noticed where the answer is sent.
     request.on('error', reject)
   })

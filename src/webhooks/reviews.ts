@@ -4,40 +4,50 @@
  * request is its own answer. Neither headers nor bodies nor paths are logged: all of them may hold secrets.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { SslPeer, WebhookContext, WebhookFn, WebhookRequestInfo } from '../core/webhook-server.ts'
+import type { WebhookContext, WebhookFn } from '../core/webhook-server.ts'
 import { WebhookError } from '../errors.ts'
+import { conversionPath } from '../kube/reviews.ts'
 import { Alarms } from '../util/alarms.ts'
-import { nextTurn } from '../util/clock.ts'
+import { monotonicOf, nextTurn } from '../util/clock.ts'
 import { parseJsonText, toJsonText } from '../util/json-text.ts'
+import { estimateParsedBytes } from '../util/parsed-size.ts'
 import { readBody } from './body.ts'
+import {
+  type Answer,
+  addressOf,
+  type Exchange,
+  giveUp,
+  hungUp,
+  late,
+  RequestInfo,
+  toExchange,
+  tooSlow,
+  toStatusText,
+  writeAnswer,
+} from './exchange.ts'
+import { budgetOfHeap, type Claim, MemoryBudget } from './memory-budget.ts'
 import { parseTarget } from './request-target.ts'
-import { readSslPeer } from './ssl-peer.ts'
 
-/** More than two objects of the most that etcd keeps, at twice their size. */
-const mostBytes = 8 * 1024 * 1024
-/** Of all requests together: who sends many large ones at once must not use up the memory. */
-const mostBytesAtOnce = 128 * 1024 * 1024
-const mostAtOnce = 4096
-/** What takes milliseconds to parse: of such, one at a time, and others in between. */
+const mebibyte = 1024 * 1024
+/**
+ * API servers take requests of 3 MiB, so that is the most that an object has in a review, together with its former state; the
+ * rest is for the user, the options and what else is around the objects. What etcd stores is half of that by default.
+ */
+const maxAdmissionBytes = 2 * 3 * mebibyte + 256 * 1024
+/** A conversion review may have all objects of a list. Their number and size have no limit but the memory there is for them. */
+const maxConversionBytes = 16 * mebibyte
+/** The share of the memory budget that bodies may take before they are parsed: outside of the heap, and beside it. */
+const bufferedShare = 1 / 2
+const maxAtOnce = 4096
+/** Bodies that take milliseconds to parse: of such, one at a time, and others in between. */
 const largeBytes = 128 * 1024
-
-interface Answer {
-  readonly status: number
-  readonly text: string
-}
-
-interface Exchange {
-  readonly request: IncomingMessage
-  readonly response: ServerResponse
-  /** Why nobody waits for the answer any more; what would be answered. */
-  gone: WebhookError | undefined
-  /** Aborted for that reason. Made for those who ask for it: it is dear. */
-  leaving: AbortController | undefined
-  /** How much of the body is kept. */
-  bytes: number
-  /** Nothing more is waited for; a listener of the signal would do, and take ten times as long to add. */
-  end: (error: WebhookError) => void
-}
+/** How often the progress of a body, or of an answer, is looked at, and how many bytes of a body must have come by then. */
+const progressMs = 5000
+const minProgressBytes = (16 * 1024 * progressMs) / 1000
+/** A function that does not end keeps its review for ever. After so long it does not count, or no review would be read any more. */
+const lingerMs = 60_000
+/** Larger answers may be too much for the buffers of the system: a client that does not read them is cut off. */
+const maxUnreadBytes = 4096
 
 export interface ReviewsOptions {
   readonly fn: WebhookFn
@@ -49,7 +59,11 @@ export interface ReviewsOptions {
 export class Reviews {
   readonly #options: ReviewsOptions
   readonly #underWay = new Set<Exchange>()
-  readonly #deadlines: Alarms<Exchange>
+  readonly #alarms: Alarms<Exchange>
+  readonly #budget: MemoryBudget
+  /** Claims of reviews that are given up, while the function is still at work on them. */
+  readonly #lingering: Alarms<Claim>
+  readonly #maxBuffered: number
   /** The sum over `#underWay`. */
   #bytes = 0
   #onEmpty: (() => void) | undefined
@@ -59,24 +73,28 @@ export class Reviews {
   constructor(options: ReviewsOptions) {
     this.#options = options
     const { clock, signal } = options.context
+    const total = budgetOfHeap()
+    this.#budget = new MemoryBudget(total)
+    this.#maxBuffered = total * bufferedShare
+    this.#lingering = new Alarms(clock, (claim) => this.#budget.release(claim), signal)
     // When the operator stops, there is another limit: that of the listener.
-    this.#deadlines = new Alarms(clock, (exchange) => giveUp(exchange, late(exchange)), signal)
+    this.#alarms = new Alarms(clock, (exchange) => this.#check(exchange), signal)
   }
 
   /** Never rejects, and never throws. */
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const exchange: Exchange = { request, response, gone: undefined, leaving: undefined, bytes: 0, end: () => {} }
+    const exchange = toExchange(request, response)
     this.#underWay.add(exchange)
     // Not where all is sent: nobody would hear of it, and making the reason is dear.
     response.once('close', () => response.writableFinished || giveUp(exchange, hungUp()))
     response.on('error', () => {})
     try {
-      send(exchange, { status: 200, text: await this.#answerOrEnd(exchange) })
+      await this.#send(exchange, { status: 200, text: await this.#answerOrEnd(exchange) })
     } catch (error) {
-      this.#refuse(exchange, error)
+      await this.#refuse(exchange, error)
     }
-    this.#deadlines.cancel(exchange)
-    this.#bytes -= exchange.bytes
+    this.#alarms.cancel(exchange)
+    this.#forget(exchange)
     this.#underWay.delete(exchange)
     if (this.#underWay.size === 0) this.#onEmpty?.()
   }
@@ -95,15 +113,50 @@ export class Reviews {
 
   async #answer(exchange: Exchange): Promise<string> {
     const { request } = exchange
-    const { fn, path } = this.#options
+    const { fn, path, context } = this.#options
     const { webhook, timeoutMs } = parseTarget(request, path)
-    if (this.#underWay.size > mostAtOnce) throw new WebhookError(503, 'too many requests at once')
-    this.#deadlines.setAfter(exchange, timeoutMs)
-    const body = await readBody(request, mostBytes, (count) => this.#keep(exchange, count))
+    if (this.#underWay.size > maxAtOnce) throw new WebhookError(503, 'too many requests at once')
+    exchange.dueMs = monotonicOf(context.clock) + timeoutMs
+    this.#alarms.setAfter(exchange, Math.min(timeoutMs, progressMs))
+    try {
+      const review = await this.#read(exchange, webhook === conversionPath)
+      return toJsonText(await fn(review, new RequestInfo(exchange, webhook)))
+    } finally {
+      // Not when the client hangs up: the function goes on with the review.
+      if (exchange.claim !== undefined) this.#release(exchange.claim)
+    }
+  }
+
+  #release(claim: Claim): void {
+    this.#lingering.cancel(claim)
+    this.#budget.release(claim)
+  }
+
+  async #read(exchange: Exchange, isConversion: boolean): Promise<unknown> {
+    const maxBytes = isConversion ? maxConversionBytes : maxAdmissionBytes
+    const body = await readBody(exchange.request, maxBytes, (count) => this.#keep(exchange, count))
+    await this.#admit(exchange, estimateParsedBytes(body), isConversion)
     if (body.length > largeBytes) await this.#takeTurn()
     // What is done for nobody must not be done at all.
     if (exchange.gone !== undefined) throw exchange.gone
-    return toJsonText(await fn(parseReview(body), new RequestInfo(exchange, webhook)))
+    this.#forgetText(exchange)
+    return parseReview(body)
+  }
+
+  /** Resolves when there is memory for the parsed review. The deadline of the request ends the waiting. */
+  async #admit(exchange: Exchange, bytes: number, isConversion: boolean): Promise<void> {
+    const { maxAdmission, maxConversion } = this.#budget
+    if (bytes > (isConversion ? maxConversion : maxAdmission)) {
+      throw new WebhookError(
+        413,
+        `the body would take about ${Math.ceil(bytes / mebibyte)} MiB of memory once it is parsed; raise the memory limit of the ` +
+          'operator where such objects are to be reviewed',
+      )
+    }
+    if (exchange.gone !== undefined) throw exchange.gone
+    await new Promise<void>((resolve) => {
+      exchange.claim = this.#budget.claim(bytes, addressOf(exchange), resolve)
+    })
   }
 
   #takeTurn(): Promise<void> {
@@ -112,14 +165,55 @@ export class Reviews {
   }
 
   #keep(exchange: Exchange, count: number): void {
-    if (this.#bytes + count > mostBytesAtOnce) throw new WebhookError(503, 'too much at once')
-    // Who is gone is not counted any more.
-    if (exchange.gone !== undefined) return
+    if (exchange.gone !== undefined) throw exchange.gone
+    exchange.received += count
+    while (this.#bytes + count > this.#maxBuffered) this.#dropLargest(exchange)
     this.#bytes += count
     exchange.bytes += count
   }
 
-  #refuse(exchange: Exchange, error: unknown): void {
+  /**
+   * Makes room: the largest body that is not complete or waits for memory is refused, or the largest answer that is not read is cut
+   * off. Where the body at hand is the largest, it is refused itself. So small reviews get through.
+   */
+  #dropLargest(exchange: Exchange): void {
+    const tooMuch = new WebhookError(503, 'too much at once')
+    let largest = exchange
+    for (const one of this.#underWay) if (one.bytes > largest.bytes) largest = one
+    if (largest === exchange) throw tooMuch
+    this.#forget(largest)
+    if (largest.isAnswered) largest.response.destroy()
+    else giveUp(largest, tooMuch)
+  }
+
+  #forgetText(exchange: Exchange): void {
+    this.#bytes -= exchange.bytes
+    exchange.bytes = 0
+  }
+
+  #forget(exchange: Exchange): void {
+    this.#forgetText(exchange)
+    const { claim } = exchange
+    if (claim === undefined) return
+    if (claim.isGranted) this.#lingering.setAfter(claim, lingerMs)
+    else this.#budget.release(claim)
+  }
+
+  /** Whether the client is fast enough, and whether the time is up. */
+  #check(exchange: Exchange): void {
+    const { request, response } = exchange
+    const leftMs = exchange.dueMs - monotonicOf(this.#options.context.clock)
+    const isSlow = !request.complete && exchange.received - exchange.receivedBefore < minProgressBytes
+    if (exchange.isAnswered) response.destroy()
+    else if (leftMs <= 0) giveUp(exchange, late(exchange))
+    else if (isSlow) giveUp(exchange, tooSlow())
+    else {
+      exchange.receivedBefore = exchange.received
+      this.#alarms.setAfter(exchange, request.complete ? leftMs : Math.min(leftMs, progressMs))
+    }
+  }
+
+  async #refuse(exchange: Exchange, error: unknown): Promise<void> {
     const { response } = exchange
     if (response.destroyed) return
     const { logger } = this.#options.context
@@ -127,59 +221,26 @@ export class Reviews {
     const { status, message } = isOurs ? error : { status: 500, message: 'internal error' }
     // Why a review has failed is logged by who was to answer it.
     logger.debug(`A request to a webhook is refused with ${status}: ${message}`)
-    send(exchange, { status, text: toStatusText(status, message) })
-  }
-}
-
-/** A class, so that there is one getter for all: with one of its own, each would live on until the heap is swept. */
-class RequestInfo implements WebhookRequestInfo {
-  readonly webhook: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly sslpeer: SslPeer | undefined
-  readonly #exchange: Exchange
-
-  constructor(exchange: Exchange, webhook: string) {
-    const { request } = exchange
-    this.webhook = webhook
-    this.headers = toHeaders(request)
-    this.sslpeer = readSslPeer(request.socket)
-    this.#exchange = exchange
+    await this.#send(exchange, { status, text: toStatusText(status, message) })
   }
 
-  get signal(): AbortSignal {
-    const exchange = this.#exchange
-    exchange.leaving ??= new AbortController()
-    if (exchange.gone !== undefined) exchange.leaving.abort(exchange.gone)
-    return exchange.leaving.signal
+  /** Resolves when the answer is sent. A large one counts as kept until then, and must be read in time. */
+  async #send(exchange: Exchange, answer: Answer): Promise<void> {
+    const { response } = exchange
+    this.#alarms.cancel(exchange)
+    this.#forget(exchange)
+    exchange.isAnswered = true
+    if (!writeAnswer(exchange, answer) || answer.text.length <= maxUnreadBytes || response.closed) return
+    exchange.bytes = answer.text.length
+    this.#bytes += exchange.bytes
+    this.#alarms.setAfter(exchange, progressMs)
+    await new Promise<void>((resolve) => response.once('close', () => resolve()))
   }
-}
-
-/** Whatever the function answers later goes nowhere. */
-function giveUp(exchange: Exchange, error: WebhookError): void {
-  exchange.gone ??= error
-  exchange.end(error)
-  exchange.leaving?.abort(error)
-}
-
-function late({ request }: Exchange): WebhookError {
-  return request.complete
-    ? new WebhookError(504, 'no answer in time')
-    : new WebhookError(408, 'the body has not come in time')
-}
-
-function hungUp(): WebhookError {
-  return new WebhookError(400, 'the client has hung up')
 }
 
 /** With another, no answer could be written. */
 function isRefusal(status: unknown): boolean {
   return Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599
-}
-
-/** Node joins those of one name, but for one kind, which no API server sends. */
-function toHeaders({ headers }: IncomingMessage): Record<string, string> {
-  const { 'set-cookie': cookies } = headers
-  return (cookies === undefined ? headers : { ...headers, 'set-cookie': cookies.join(', ') }) as Record<string, string>
 }
 
 /** The words of the parser are not passed on: they quote the body. */
@@ -189,21 +250,4 @@ function parseReview(bytes: Buffer): unknown {
   } catch {
     throw new WebhookError(400, 'the body is not JSON')
   }
-}
-
-/** As the API answers: its servers show the message to whoever made the request that the review was about. */
-function toStatusText(code: number, message: string): string {
-  return toJsonText({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code })
-}
-
-function send({ request, response }: Exchange, { status, text }: Answer): void {
-  if (response.destroyed) return
-  response.writeHead(status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
-    ...(status === 405 ? { allow: 'POST' } : {}),
-    // What does not come in time is not waited for.
-    ...(status === 408 ? { connection: 'close' } : {}),
-  })
-  response.end(request.method === 'HEAD' ? undefined : text)
 }

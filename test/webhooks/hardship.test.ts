@@ -158,7 +158,7 @@ test('those who hang up before the answer, and what they have sent, are forgotte
     return new Promise(() => {})
   }
   await using serving = await serve(new WebhookServer({ insecure: true }), silent)
-  const body = JSON.stringify('x'.repeat(7_000_000))
+  const body = JSON.stringify('x'.repeat(6_000_000))
   // All of them together are more than may be kept at once.
   for (let count = 0; count < 20; count += 1) {
     const called = new Promise<void>((resolve) => (call = resolve))
@@ -168,40 +168,6 @@ test('those who hang up before the answer, and what they have sent, are forgotte
     socket.destroy()
   }
   expect((await post(serving, reviewOf())).status).toBe(200)
-})
-
-test('too much at once is refused, and later it is not', async () => {
-  const { fn, open } = gate()
-  await using serving = await serve(new WebhookServer({ insecure: true }), fn)
-  const body = Buffer.from(JSON.stringify('x'.repeat(8_300_000)))
-  const statuses: number[] = []
-  const replies = Array.from({ length: 18 }, async () => {
-    // Where everything takes long, one that is refused may be cut off before it has sent all.
-    const { status } = await post(serving, body).catch(() => ({ status: 0 }))
-    statuses.push(status)
-    // Whoever is refused is the sign that the others have filled the room.
-    if (status === 503) open()
-  })
-  await Promise.all(replies)
-  expect(statuses).toContain(503)
-  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(14)
-  expect((await post(serving, body)).status).toBe(200)
-})
-
-test('who keeps all connections without using them makes room for others', async () => {
-  await using serving = await serve(new WebhookServer({ insecure: true }))
-  const body = JSON.stringify(reviewOf())
-  const idle = Array.from({ length: 1024 }, async () => {
-    const socket = connectTcp(serving)
-    socket.write(`${head}content-length: ${body.length}\r\n\r\n${body}`)
-    await new Promise((resolve) => socket.once('data', resolve))
-    return socket
-  })
-  const sockets = await Promise.all(idle)
-  // The first one that is too many is turned away, and asks again.
-  const replies = [await post(serving, reviewOf()).catch(() => undefined), await post(serving, reviewOf())]
-  expect(replies[1]?.status).toBe(200)
-  for (const socket of sockets) socket.destroy()
 })
 
 test.each([

@@ -137,7 +137,7 @@ describe('refused', () => {
     // Only the head is written: the answer comes all the same.
     const { status, text } = await call(serving, { headers }, (request) => request.flushHeaders())
     expect(status).toBe(413)
-    expect(JSON.parse(text).message).toContain('8388608')
+    expect(JSON.parse(text).message).toContain('6553600')
   })
 
   test('nine megabytes of unknown length, and whoever sends them hears of it', async () => {

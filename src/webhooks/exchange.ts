@@ -1,0 +1,125 @@
+/**
+ * One request to a webhook while it is under way, and what is answered to it: shared by the steps of reviews.ts. Knows HTTP, and
+ * nothing of limits.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { SslPeer, WebhookRequestInfo } from '../core/webhook-server.ts'
+import { WebhookError } from '../errors.ts'
+import { toJsonText } from '../util/json-text.ts'
+import type { Claim } from './memory-budget.ts'
+import { readSslPeer } from './ssl-peer.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+export interface Exchange {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  /** Why nobody waits for the answer any more; what would be answered. */
+  gone: WebhookError | undefined
+  /** Aborted for that reason. Made for those who ask for it: it is dear. */
+  leaving: AbortController | undefined
+  /** How much of the body, or of the answer, is kept. */
+  bytes: number
+  /** How much of the body has come, and had come when its progress was last looked at. */
+  received: number
+  receivedBefore: number
+  /** By the monotonic clock: when the time for the answer is up. */
+  dueMs: number
+  /** What the parsed review takes of the memory budget. */
+  claim: Claim | undefined
+  isAnswered: boolean
+  /** Nothing more is waited for; a listener of the signal would do, and take ten times as long to add. */
+  end: (error: WebhookError) => void
+}
+
+export function toExchange(request: IncomingMessage, response: ServerResponse): Exchange {
+  return {
+    request,
+    response,
+    gone: undefined,
+    leaving: undefined,
+    bytes: 0,
+    received: 0,
+    receivedBefore: 0,
+    dueMs: Number.POSITIVE_INFINITY,
+    claim: undefined,
+    isAnswered: false,
+    end: () => {},
+  }
+}
+
+export function addressOf({ request }: Exchange): string {
+  return request.socket.remoteAddress ?? ''
+}
+
+/** Whatever the function answers later goes nowhere. */
+export function giveUp(exchange: Exchange, error: WebhookError): void {
+  exchange.gone ??= error
+  exchange.end(error)
+  exchange.leaving?.abort(error)
+}
+
+export function late({ request }: Exchange): WebhookError {
+  return request.complete
+    ? new WebhookError(504, 'no answer in time')
+    : new WebhookError(408, 'the body has not come in time')
+}
+
+export function tooSlow(): WebhookError {
+  return new WebhookError(408, 'the body comes too slowly')
+}
+
+export function hungUp(): WebhookError {
+  return new WebhookError(400, 'the client has hung up')
+}
+
+/** A class, so that there is one getter for all: with one of its own, each would live on until the heap is swept. */
+export class RequestInfo implements WebhookRequestInfo {
+  readonly webhook: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly sslpeer: SslPeer | undefined
+  readonly #exchange: Exchange
+
+  constructor(exchange: Exchange, webhook: string) {
+    const { request } = exchange
+    this.webhook = webhook
+    this.headers = toHeaders(request)
+    this.sslpeer = readSslPeer(request.socket)
+    this.#exchange = exchange
+  }
+
+  get signal(): AbortSignal {
+    const exchange = this.#exchange
+    exchange.leaving ??= new AbortController()
+    if (exchange.gone !== undefined) exchange.leaving.abort(exchange.gone)
+    return exchange.leaving.signal
+  }
+}
+
+/** Node joins those of one name, but for one kind, which no API server sends. */
+function toHeaders({ headers }: IncomingMessage): Record<string, string> {
+  const { 'set-cookie': cookies } = headers
+  return (cookies === undefined ? headers : { ...headers, 'set-cookie': cookies.join(', ') }) as Record<string, string>
+}
+
+/** As the API answers: its servers show the message to whoever made the request that the review was about. */
+export function toStatusText(code: number, message: string): string {
+  return toJsonText({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code })
+}
+
+/** Whether there is still a connection to send it on. */
+export function writeAnswer({ request, response }: Exchange, { status, text }: Answer): boolean {
+  if (response.destroyed) return false
+  response.writeHead(status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(text),
+    ...(status === 405 ? { allow: 'POST' } : {}),
+    // What does not come in time is not waited for.
+    ...(status === 408 ? { connection: 'close' } : {}),
+  })
+  response.end(request.method === 'HEAD' ? undefined : text)
+  return true
+}
