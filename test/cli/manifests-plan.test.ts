@@ -326,6 +326,25 @@ describe('the pods', () => {
     expect(container!.ports).toContainEqual({ name: 'webhooks', containerPort: 1234 })
   })
 
+  test('can be connected to by others than their node only on the port of webhooks', async () => {
+    const { NetworkPolicy: alone, Deployment } = await printed(operatorOf(pods))
+    const { selector } = specOf(Deployment!) as unknown as { selector: object }
+    expect(alone).toMatchObject({ apiVersion: 'networking.k8s.io/v1', metadata: { name: 'mine', namespace: 'ops' } })
+    expect(alone!['spec']).toEqual({ podSelector: selector, policyTypes: ['Ingress'], ingress: [] })
+    const server = new WebhookServiceServer({ service: 'hooks', port: 1234 })
+    const reviewing = operatorOf((kopf) => kopf.on.validate('pods', nothing), { admission: { server } })
+    expect((await printed(reviewing))['NetworkPolicy']!['spec']).toMatchObject({
+      ingress: [{ ports: [{ protocol: 'TCP', port: 1234 }] }],
+    })
+  })
+
+  test('have no NetworkPolicy where the port of the webhook server is not known, which is said', async () => {
+    const server = new WebhookServer({ port: 9443 })
+    const reviewing = operatorOf((kopf) => kopf.on.validate('pods', nothing), { admission: { server } })
+    expect(await printed(reviewing)).not.toHaveProperty('NetworkPolicy')
+    expect((await plan(reviewing)).remarks.join('\n')).toContain('no NetworkPolicy is printed')
+  })
+
   test('are called as the operator, as the folder, or as whoever deploys them says', async () => {
     const nameOf = async (operator: Operator, options?: Wishes) => (await plan(operator, options)).plan.name
     const unnamed = new Operator()
@@ -343,6 +362,7 @@ describe('the pods', () => {
       'ServiceAccount',
       'ClusterRole',
       'ClusterRoleBinding',
+      'NetworkPolicy',
       'Deployment',
     ])
   })

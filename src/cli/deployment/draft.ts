@@ -55,6 +55,7 @@ export function draft(operator: Operator, options: DraftOptions): Draft {
     grants: wishes.map((wish) => toGrant(wish, resources)),
   })
   checkKnown(needs)
+  const webhooks = webhooksOf(operator, namespace)
   const plan: DeploymentPlan = {
     name,
     namespace,
@@ -65,7 +66,8 @@ export function draft(operator: Operator, options: DraftOptions): Draft {
     roles: needs.roles,
     stepSecret: needs.stepSecret,
     graceSeconds: graceSecondsOf(operator),
-    webhooks: webhooksOf(operator, namespace),
+    webhooks,
+    ports: portsOf(operator, webhooks),
   }
   return { plan, remarks: remarksOn(operator, options, needs, plan) }
 }
@@ -166,8 +168,16 @@ function webhooksOf({ registry, settings }: Operator, namespace: string): Deploy
 /** Whether Secrets are children: then a role is for all of them. */
 function ownsSecrets({ roles }: NeedsPlan): boolean {
   const isAny = ({ group, resource, names, verbs }: Need) =>
-    group === '' && resource === 'secrets' && names === undefined && verbs.includes('create')
+    group === '' &&
+    resource === 'secrets' &&
+    names === undefined &&
+    ['list', 'create'].every((verb) => verbs.includes(verb))
   return roles.some(({ needs }) => needs.some(isAny))
+}
+
+function portsOf({ registry }: Operator, webhooks: DeploymentPlan['webhooks']): DeploymentPlan['ports'] {
+  if (registry.asked.length === 0) return []
+  return webhooks && [webhooks.targetPort]
 }
 
 function remarksOn(operator: Operator, options: DraftOptions, needs: NeedsPlan, plan: DeploymentPlan): string[] {
@@ -187,7 +197,8 @@ function remarksOn(operator: Operator, options: DraftOptions, needs: NeedsPlan, 
       'Handlers are for resources that are not named one by one: what is defined later is not allowed until it is printed anew.',
     registry.asked.length > 0 &&
       plan.webhooks === undefined &&
-      'The webhook server is no WebhookServiceServer: the Service in front of it, and its certificates, are for you to provide.',
+      'The webhook server is no WebhookServiceServer: the Service in front of it, and its certificates, are for you to provide. Its ' +
+        'port is not known, so no NetworkPolicy is printed.',
     ownsSecrets(needs) &&
       'Secrets are among the owned kinds: the role allows to list and change all Secrets in its scope, not only children, as RBAC cannot ' +
         'tell them apart. Serve only the namespaces that need it (--namespace), or keep what is secret outside of the cluster.',

@@ -17,7 +17,10 @@ export interface DeploymentPlan {
   /** The Secret for the keys that sign the results of steps; undefined where none is used. */
   readonly stepSecret: string | undefined
   readonly graceSeconds: number
+  /** Undefined where there are none, or where it is not known on which port the server listens. */
   readonly webhooks: { readonly service: string; readonly port: number; readonly targetPort: number } | undefined
+  /** The ports that others than the node connect to; undefined where they are not all known. */
+  readonly ports: readonly number[] | undefined
 }
 
 /** An object, and what to say beside it. */

@@ -6,6 +6,7 @@ import { packageVersion } from '../../util/version.ts'
 import { formatYaml, formatYamlForPeople } from '../../util/yaml.ts'
 import { writeAccess } from './access.ts'
 import type { DraftArguments } from './draft.ts'
+import { writeNetworkPolicy } from './network.ts'
 import { type DeploymentPlan, type Documented, labelsOf } from './plan.ts'
 import { writeWorkload } from './workload.ts'
 
@@ -14,6 +15,7 @@ export function render(operator: Operator, plan: DeploymentPlan, args: DraftArgu
   const objects = [
     ...(args.createNamespace ? [writeNamespace(plan)] : []),
     ...writeAccess(plan),
+    ...writeNetworkPolicy(plan),
     ...writeWorkload(plan),
   ]
   const texts = [...definitions.map((one) => formatYaml(one)), ...objects.map(format)]
