@@ -17,9 +17,9 @@ import { isDefinition, type Manifest, orderManifests, readManifest } from '../ma
 import { isProgram } from '../programs.ts'
 import { AppliedObjects } from './applied-objects.ts'
 import { applyManifests, type Deed, deleteObjects } from './applying.ts'
-import { type Generation, Generations } from './generations.ts'
-import type { OperatorSetup } from './messages.ts'
-import type { Rebuilder } from './rebuild.ts'
+import { Generations } from './generations.ts'
+import type { LoadedOperator, OperatorSetup } from './messages.ts'
+import type { Bundle, Rebuilder } from './rebuild.ts'
 import { type Saved, SaveWatcher } from './watching.ts'
 
 export interface WorkshopOptions {
@@ -139,17 +139,22 @@ export class Workshop implements AsyncDisposable {
       await bundle[Symbol.asyncDispose]()
       return
     }
-    const next = await this.#generations.load(bundle, this.#interruption.signal)
-    await this.#replace(next)
-    this.#digest = bundle.digest
-    const { handlers } = next.operator
-    const tookMs = Math.round(monotonicMs() - sinceMs)
-    say(`${what} in ${tookMs} ms: ${handlers} ${handlers === 1 ? 'handler' : 'handlers'}`)
-    this.#generations.prepare()
+    try {
+      const { handlers } = await this.#run(bundle)
+      // It has failed meanwhile, which was told.
+      if (!this.#generations.isRunning) return
+      this.#digest = bundle.digest
+      const tookMs = Math.round(monotonicMs() - sinceMs)
+      say(`${what} in ${tookMs} ms: ${handlers} ${handlers === 1 ? 'handler' : 'handlers'}`)
+    } finally {
+      this.#generations.prepare()
+    }
   }
 
-  async #replace(next: Generation): Promise<void> {
+  /** In the place of the operator that runs. */
+  async #run(bundle: Bundle): Promise<LoadedOperator> {
     const { signal } = this.#interruption
+    const next = await this.#generations.load(bundle, signal)
     try {
       await this.#define(next.operator.crds)
       // Another save has come meanwhile: what is loaded is old already.
@@ -161,6 +166,7 @@ export class Workshop implements AsyncDisposable {
     this.#digest = undefined
     await this.#generations.replace(next, signal)
     await within(systemClock, readyMs, next.child.ready())
+    return next.operator
   }
 
   /** Definitions where they have changed; at the start, the objects of files, without which the operator can do, too. */
