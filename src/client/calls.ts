@@ -1,5 +1,6 @@
 /** A call of the API as a value, and who can make it. What is above builds calls; session.ts makes them. */
 import type { JsonObject } from '../kube/objects.ts'
+import type { LazyOptions } from '../util/lazy-json.ts'
 
 export interface ApiCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -20,6 +21,10 @@ export interface ApiCall {
   readonly isUrgent?: boolean
   /** The waits between attempts, instead of `networking.errorBackoffs`; none for a single attempt. */
   readonly backoffsMs?: readonly number[]
+  /** The answer is an object or a list of objects: those that are large are kept as text and are frozen, see util/lazy-json.ts. */
+  readonly lazy?: LazyOptions & { readonly form: 'object' | 'list' }
+  /** A longer answer is not read to its end: it is an `ApiError` with the reason `AnswerTooLarge`. */
+  readonly maxAnswerBytes?: number
 }
 
 export interface Session {

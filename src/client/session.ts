@@ -8,6 +8,7 @@ import type { Clock } from '../util/clock.ts'
 import { type Duration, toMs } from '../util/duration.ts'
 import { isPlainObject } from '../util/json.ts'
 import { parseJsonText, toJsonText } from '../util/json-text.ts'
+import { minLazyLength, parseList, parseObject } from '../util/lazy-json.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
 import { ApiError, cut, parseRetryAfter, toApiError } from './api-error.ts'
 import type { ApiCall, Session } from './calls.ts'
@@ -152,7 +153,7 @@ class RetryingSession implements Session {
 
   /** Reads to the end, after which the connection is free for the next request; an answer too large closes the connection. */
   async #readText(call: ApiCall, { body, headers }: TransportResponse, { signal }: Deadline): Promise<string> {
-    const maxBytes = this.#options.maxAnswerBytes ?? maxAnswerBytes
+    const maxBytes = Math.min(call.maxAnswerBytes ?? Infinity, this.#options.maxAnswerBytes ?? maxAnswerBytes)
     const chunks: Uint8Array[] = []
     let size = 0
     let isTooLarge = Number(headers['content-length'] ?? 0) > maxBytes
@@ -185,13 +186,18 @@ function isSuccess({ status }: TransportResponse): boolean {
 function parseAnswer(call: ApiCall, { status, headers }: TransportResponse, text: string): JsonObject | ApiError {
   const type = String(headers['content-type'] ?? 'nothing in particular')
   try {
-    const answer = parseJsonText(text)
+    const answer = parseText(call, text)
     if (isPlainObject(answer)) return dropNullFields(answer)
   } catch {
     // Told below: of what is no JSON and of JSON that is no object there is the same to say.
   }
   const message = `the answer is no JSON object but ${cut(type)} of ${text.length} characters; check that this is the address of a Kubernetes API server`
   return new ApiError({ method: call.method, path: call.path, status, reason: 'NotJson', message })
+}
+
+function parseText({ lazy }: ApiCall, text: string): unknown {
+  if (lazy === undefined || text.length < minLazyLength) return parseJsonText(text)
+  return lazy.form === 'list' ? parseList(text, lazy) : parseObject(text, lazy)
 }
 
 /** What breaks on the way is told as everywhere else; leaving closes the connection, even before the first read. */

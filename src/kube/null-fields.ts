@@ -17,8 +17,12 @@ export function dropNullFields(answer: JsonObject): JsonObject {
   return answer
 }
 
-/** Replaces the metadata only where there is a null: in most objects there is none. */
+/**
+ * Replaces the metadata only where there is a null: in most objects there is none. Large objects, which are kept as text and frozen, are
+ * made without nulls by util/lazy-json.ts; to look into them here would parse them.
+ */
 function dropNullMetadata(object: JsonObject): void {
+  if (Object.isFrozen(object)) return
   const { metadata } = object
   if (!isPlainObject(metadata) || !hasNull(metadata)) return
   object['metadata'] = Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null))

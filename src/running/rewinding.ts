@@ -6,6 +6,7 @@ import type { ReflectedEvent } from '../core/watching/events.ts'
 import { isOlder } from '../core/watching/versions.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { formatResource } from '../kube/selectors.ts'
+import { copyWith } from '../util/lazy-json.ts'
 import type { Logger } from '../util/log.ts'
 import { keyOf, type Served } from './memories.ts'
 
@@ -55,8 +56,8 @@ export class Rewinding {
 export function forgetVersions(served: Served): void {
   served.unseen.clear()
   for (const memory of served.memories.values()) {
-    const { resourceVersion: _, ...metadata } = memory.body.metadata
-    memory.body = { ...memory.body, metadata }
+    const metadata = copyWith(memory.body.metadata, { resourceVersion: undefined })
+    memory.body = copyWith(memory.body, { metadata })
     memory.expected = undefined
     memory.held = undefined
     if (memory.indexed !== undefined) memory.indexed.version = undefined

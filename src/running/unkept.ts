@@ -2,6 +2,7 @@
 import type { Essence } from '../core/causation/causes.ts'
 import { diffEssences } from '../core/causation/diff.ts'
 import type { KubeObject } from '../kube/objects.ts'
+import { toLazy } from '../util/lazy-json.ts'
 import type { Memory } from './memories.ts'
 import type { Runtime } from './runtime.ts'
 
@@ -18,7 +19,7 @@ export function warnOfProgress({ warnOnce }: Runtime, { served }: Memory): void 
 export function checkStored({ settings, warnOnce }: Runtime, memory: Memory, body: KubeObject, handled: Essence): void {
   const stored = settings.persistence.diffbaseStorage.fetch({ body })
   const isKept = stored !== undefined && diffEssences(stored, handled).length === 0
-  memory.unstored = isKept ? undefined : handled
+  memory.unstored = isKept ? undefined : toLazy(handled)
   if (isKept) return
   warnOnce(
     memory.served.resource,

@@ -3,6 +3,7 @@ import type { Client } from '../../client/client.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { deepFreeze } from '../../util/frozen.ts'
+import { toWhole } from '../../util/lazy-json.ts'
 import { createLiveView } from '../../util/live.ts'
 import type { Logger } from '../../util/log.ts'
 import type { Indices, Recorder } from './args.ts'
@@ -61,8 +62,9 @@ export function liveObjectArgs(subject: Subject, current: () => KubeObject): obj
 
 /** What every handler on an object gets. The body is frozen: what should be different belongs into the patch. */
 export function objectArgs(subject: Subject): object {
-  const { body, resource, logger, memo, client, recorder, indices, workers } = subject
-  deepFreeze(body)
+  const { resource, logger, memo, client, recorder, indices, workers } = subject
+  // Large objects are parsed here, and stay so as long as the arguments are held.
+  const body = deepFreeze(toWhole(subject.body))
   // What is asked of the API server is not always an object: the options of an `exec` have no metadata.
   const metadata = (body.metadata ?? nothing) as KubeObject['metadata']
   return {

@@ -27,6 +27,9 @@ export interface Writer {
 /** The object after the writes, or undefined when it is gone (or replaced by a successor of the same name). */
 export type Written = { readonly body: KubeObject | undefined; readonly requests: number }
 
+/** Large answers are kept as text: they become the state that is remembered of the object. */
+const lazyObject = { form: 'object', omit: ['managedFields'] } as const
+
 /** So often somebody else may come first before we let the object rest for a while. */
 const attemptsUnderContention = 8
 
@@ -115,7 +118,8 @@ function send(
   logger.debug(`Patching ${subresource === undefined ? 'the object' : 'the status'}.`)
   const { name = '', namespace } = body.metadata
   const path = objectPath(resource, { name, namespace }, subresource)
-  return session.request({ method: 'PATCH', path, contentType: planned.contentType, body: planned.body }, signal)
+  const { contentType, body: patch } = planned
+  return session.request({ method: 'PATCH', path, contentType, body: patch, lazy: lazyObject }, signal)
 }
 
 /**
@@ -137,7 +141,9 @@ export async function readObject(
   const { name = '', namespace, uid } = known.metadata
   try {
     const path = objectPath(writer.resource, { name, namespace })
-    const fresh = dropManagedFields(await writer.session.request({ method: 'GET', path }, writer.signal))
+    const fresh = dropManagedFields(
+      await writer.session.request({ method: 'GET', path, lazy: lazyObject }, writer.signal),
+    )
     return fresh.metadata.uid === uid ? fresh : undefined
   } catch (error) {
     if (isNotFound(error)) return undefined
@@ -148,6 +154,8 @@ export async function readObject(
 /** Nobody here looks at them, and they can be the larger part of an object. */
 function dropManagedFields(answer: unknown): KubeObject {
   const object = answer as KubeObject
+  // Large objects come without them, and copying their metadata would parse it.
+  if (object.metadata.managedFields === undefined) return object
   // A copy, since deleting a key would make the engine keep the object as a slow and large dictionary.
   const { managedFields: _, ...metadata } = object.metadata
   object.metadata = metadata

@@ -7,6 +7,7 @@ import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { isPlainObject } from '../../util/json.ts'
 import { parseJsonText } from '../../util/json-text.ts'
+import { minLazyLength, parseEnvelope } from '../../util/lazy-json.ts'
 
 export type ReflectedEvent =
   /** The object is there, in this state. `event` is null where it was listed, at the start or after a gap. */
@@ -30,11 +31,14 @@ export type WatchLine =
   /** JSON, but nothing to go by. */
   | { readonly type: 'unusable'; readonly problem: string }
 
+/** How large objects are read where nobody asks who owns which field. */
+export const withoutManagedFields = { omit: ['managedFields'] } as const
+
 /** Marks the bookmark at which the objects that were there have all been sent. */
 const initialEndAnnotation = 'k8s.io/initial-events-end'
 
 export function parseWatchLine(line: string, resource: Resource, keepsManagedFields: boolean = false): WatchLine {
-  const parsed = tryParse(line)
+  const parsed = tryParse(line, keepsManagedFields)
   if (!('value' in parsed)) return { type: 'malformed', problem: parsed.problem }
   const { value } = parsed
   if (!isPlainObject(value)) return { type: 'unusable', problem: `a watch event that is ${nameOf(value)}` }
@@ -67,8 +71,10 @@ export function problemOf(object: unknown, resource: Resource): string | undefin
 
 /** Hardly anybody here needs them, and they are large. Copied, not deleted from: that would make a slow and large object of it. */
 export function dropManagedFields(object: KubeObject): KubeObject {
-  const { managedFields, ...metadata } = object.metadata
-  if (managedFields !== undefined) object.metadata = metadata
+  // Large objects come without them, and copying their metadata would parse it.
+  if (object.metadata.managedFields === undefined) return object
+  const { managedFields: _, ...metadata } = object.metadata
+  object.metadata = metadata
   return object
 }
 
@@ -87,9 +93,14 @@ function parseBookmark(object: unknown): WatchLine {
   return { type: 'BOOKMARK', version, endsInitial }
 }
 
-function tryParse(line: string): { readonly value: unknown } | { readonly problem: string } {
+/** Objects that are large are kept as text: see util/lazy-json.ts. */
+function tryParse(
+  line: string,
+  keepsManagedFields: boolean,
+): { readonly value: unknown } | { readonly problem: string } {
   try {
-    return { value: parseJsonText(line) }
+    if (line.length < minLazyLength) return { value: parseJsonText(line) }
+    return { value: parseEnvelope(line, keepsManagedFields ? {} : withoutManagedFields) }
   } catch {
     // The parser's message would quote the line, and that may be of a Secret.
     return { problem: `a line of ${line.length} characters that is not JSON` }

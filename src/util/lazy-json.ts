@@ -1,0 +1,200 @@
+/**
+ * Large JSON objects that keep their large members as UTF-8 text outside of V8's heap. Such a member is parsed when it is read, and
+ * its value lives only as long as a reader holds it: parsed JSON takes up to 29 times the memory of its text. A reader sees an
+ * ordinary frozen object; the large members are getters. Small objects are parsed whole. Used for objects that come by watches
+ * and lists and in answers to our own writes. Why: docs/decisions/0035-large-objects-are-kept-as-text.md.
+ */
+import { deepFreeze } from './frozen.ts'
+import { isPlainObject, setOwn } from './json.ts'
+import { JsonScanner, type Span } from './json-scanner.ts'
+import { parseJsonText, toJsonText } from './json-text.ts'
+
+/** Objects whose text is shorter are parsed whole: for them, getters would cost more than they save. */
+export const minLazyLength: number = 8 * 1024
+
+/** Members whose text is shorter are parsed at once, however large the object is. */
+const minMemberLength = 1024
+
+/**
+ * Each member has a price of its own, as text or parsed. Kubernetes' own kinds have about ten; an object with thousands of them is
+ * made to fill the memory.
+ */
+const maxMembers = 256
+
+export interface Weight {
+  /** Length of the whole text in UTF-8, including omitted members. */
+  readonly bytes: number
+  /** Estimated bytes of V8's heap while all members are parsed. */
+  readonly cost: number
+  /** The object has more members than `maxMembers`: those beyond it are not kept. */
+  readonly isCut: boolean
+}
+
+const noWeight: Weight = { bytes: 0, cost: 0, isCut: false }
+const weights = new WeakMap<object, Weight>()
+
+export interface LazyOptions {
+  /** Members of `metadata` that are not kept. */
+  readonly omit?: readonly string[]
+}
+
+type Members = { [key: string]: unknown }
+
+/** The size of a lazy object; zero for any other. */
+export function weightOf(object: object): Weight {
+  return weights.get(object) ?? noWeight
+}
+
+/** An equal object without getters, for user code, which may print it. An object that is not lazy is returned itself. */
+export function toWhole<T extends object>(object: T): T {
+  if (!weights.has(object)) return object
+  const whole = { ...object } as Members
+  if (isPlainObject(whole['metadata'])) whole['metadata'] = Object.freeze({ ...whole['metadata'] })
+  return Object.freeze(whole) as T
+}
+
+/** `{ ...before, ...object, ...after }`, but nothing is parsed: a copy of a lazy object is lazy, too. Undefined removes a member. */
+export function copyWith<T extends object>(object: T, after: object, before: object = {}): T {
+  const copy = Object.defineProperties({ ...before }, descriptorsOf(object, after))
+  const weight = weights.get(object)
+  if (weight === undefined) return copy as T
+  weights.set(copy, weight)
+  return Object.freeze(copy) as T
+}
+
+function descriptorsOf(object: object, after: object): PropertyDescriptorMap {
+  const descriptors: PropertyDescriptorMap = Object.getOwnPropertyDescriptors(object)
+  for (const [key, value] of Object.entries(after)) {
+    if (value === undefined) delete descriptors[key]
+    else descriptors[key] = { value, writable: true, enumerable: true, configurable: true }
+  }
+  return descriptors
+}
+
+/** For values that are kept for long: a lazy object where the value is large, otherwise the value itself. */
+export function toLazy<T extends object>(value: T): T {
+  const text = toJsonText(value)
+  return text.length < minLazyLength ? value : (parseObject(text) as T)
+}
+
+/** One object. Throws SyntaxError where the text is not JSON. */
+export function parseObject(text: string, options: LazyOptions = {}): unknown {
+  const scanner = new JsonScanner(text)
+  const object = readObject(text, scanner, options)
+  if (object === undefined || !scanner.isAtEnd) throw notJson(text)
+  return object
+}
+
+/** An envelope such as the event of a watch: its member `object` is lazy where it is large, the others are parsed. */
+export function parseEnvelope(text: string, options: LazyOptions = {}): unknown {
+  return parseMembers(text, (scanner, key) =>
+    key === 'object' ? readObject(text, scanner, options) : readValue(text, scanner.span()),
+  )
+}
+
+/** A list of objects: each of its `items` is lazy where it is large. */
+export function parseList(text: string, options: LazyOptions = {}): unknown {
+  return parseMembers(text, (scanner, key) =>
+    key === 'items' && scanner.isAtArray ? readItems(text, scanner, options) : readValue(text, scanner.span()),
+  )
+}
+
+/** `read` returns undefined where the text is not JSON. */
+function parseMembers(text: string, read: (scanner: JsonScanner, key: string) => unknown): unknown {
+  const scanner = new JsonScanner(text)
+  if (!scanner.isAtObject) return parseJsonText(text)
+  const members: Members = {}
+  const isComplete = scanner.eachMember((key) => {
+    const value = read(scanner, key)
+    setOwn(members, key, value)
+    return value !== undefined
+  })
+  if (!isComplete || !scanner.isAtEnd) throw notJson(text)
+  return members
+}
+
+function readItems(text: string, scanner: JsonScanner, options: LazyOptions): unknown[] | undefined {
+  const items: unknown[] = []
+  const isComplete = scanner.eachItem(() => {
+    const item = readObject(text, scanner, options)
+    items.push(item)
+    return item !== undefined
+  })
+  return isComplete ? items : undefined
+}
+
+function readValue(text: string, span: Span | undefined): unknown {
+  return span && parseJsonText(text.slice(span.start, span.end))
+}
+
+/** The value at which the scanner is, whatever it is; undefined where the text is not JSON. */
+function readObject(text: string, scanner: JsonScanner, { omit = [] }: LazyOptions): unknown {
+  if (!scanner.isAtObject) return readValue(text, scanner.span())
+  const { position: start, cost: before } = scanner
+  const spans = readSpans(scanner)
+  if (spans === undefined) return undefined
+  const source = text.slice(start, scanner.position)
+  if (source.length < minLazyLength) return parseJsonText(source)
+  const isCut = spans.size > maxMembers
+  const members = toMembers(text, spans, (key, span) => {
+    if (key !== 'metadata' || text[span.start] !== '{') return undefined
+    const inner = readSpans(new JsonScanner(text, span.start))!
+    for (const name of omit) inner.delete(name)
+    for (const [name, { start: at }] of inner) if (text.startsWith('null', at)) inner.delete(name)
+    return Object.freeze(toMembers(text, inner))
+  })
+  weights.set(members, { bytes: Buffer.byteLength(source), cost: scanner.cost - before, isCut })
+  return Object.freeze(members)
+}
+
+/** The values of an object by their keys: of repeated keys the last one counts. */
+function readSpans(scanner: JsonScanner): Map<string, Span> | undefined {
+  const spans = new Map<string, Span>()
+  const isComplete = scanner.eachMember((key) => {
+    const span = scanner.span()
+    if (span !== undefined && (spans.size <= maxMembers || isRequired(key))) spans.set(key, span)
+    return span !== undefined
+  })
+  return isComplete ? spans : undefined
+}
+
+/** Members that tell which object it is, and where problems with it are told. They are kept wherever they are in the text. */
+function isRequired(key: string): boolean {
+  return key === 'apiVersion' || key === 'kind' || key === 'metadata' || key === 'status'
+}
+
+function toMembers(text: string, spans: ReadonlyMap<string, Span>, special?: (key: string, span: Span) => unknown) {
+  const members: Members = {}
+  for (const [key, span] of spans) {
+    const value = special?.(key, span)
+    if (value !== undefined) members[key] = value
+    else if (isKeptAsText(text, span)) defineLazy(members, key, text.slice(span.start, span.end))
+    else setOwn(members, key, deepFreeze(readValue(text, span)))
+  }
+  return members
+}
+
+/** Only containers: a string takes about as much memory parsed as not. */
+function isKeptAsText(text: string, { start, end }: Span): boolean {
+  return end - start >= minMemberLength && text[start] !== '"'
+}
+
+/** The value is held weakly: it is shared by all who read it at the same time, and is collected after the last of them. */
+function defineLazy(members: Members, key: string, text: string): void {
+  // As bytes: a part of a string would keep all of the string, and a string with one wide character takes twice the memory.
+  const bytes = Buffer.from(text)
+  let held: WeakRef<object> | undefined
+  const get = () => {
+    const known = held?.deref()
+    if (known !== undefined) return known
+    const value = deepFreeze(parseJsonText(bytes.toString())) as object
+    held = new WeakRef(value)
+    return value
+  }
+  Object.defineProperty(members, key, { get, enumerable: true, configurable: true })
+}
+
+/** Without the text itself, which may be of a Secret. */
+function notJson(text: string): SyntaxError {
+  return new SyntaxError(`A text of ${text.length} characters is not JSON`)
+}
