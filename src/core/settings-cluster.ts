@@ -31,6 +31,11 @@ export interface WatchingSettings {
    */
   initialStreaming: boolean
   /**
+   * The largest object that is handled, in bytes of its JSON; null for no limit. No handler is called for a larger one, which its
+   * condition `Handled`, an Event and the log say. Default: 3145728, more than an API server stores of a custom resource.
+   */
+  maxObjectBytes: number | null
+  /**
    * Label selectors for the server to filter by, per resource; all that match a resource apply.
    * Default: empty. Example: `settings.watching.labelSelectors.set('pods', 'app=web')`.
    */

@@ -119,6 +119,7 @@ export const knobs: Knobs = {
     inactivityTimeout: knob(duration, 70),
     chunkSize: knob(orNull(integer(0)), 500),
     initialStreaming: knob(flag, true),
+    maxObjectBytes: knob(orNull(integer(16_384)), 3 * 1024 * 1024),
     labelSelectors: knob(selectorMap, emptyMap),
     fieldSelectors: knob(selectorMap, emptyMap),
     shardSelectors: knob(selectorMap, emptyMap),

@@ -56,6 +56,7 @@ test('everything has a default', () => {
       inactivityTimeout: 70,
       chunkSize: 500,
       initialStreaming: true,
+      maxObjectBytes: 3145728,
       labelSelectors: new SelectorMap(),
       fieldSelectors: new SelectorMap(),
       shardSelectors: new SelectorMap(),

@@ -97,6 +97,9 @@ export function createBackground(runtime: Runtime, watchdog: Watchdog): Backgrou
       const subject = () => subjectOf(runtime, memory, logger)
       return background?.rhythm === undefined ? liveObjectArgs(subject(), () => memory.body) : objectArgs(subject())
     },
+    reserve: ({ body }, { background }) =>
+      // What daemons read of a large object is parsed each time they read it.
+      background?.rhythm === undefined ? undefined : runtime.large.reserveHandling([body])?.begun,
     isFor: (memory, handler) => isFor(runtime, memory, handler),
     changedMs: ({ changedMs }) => changedMs,
     write: (memory, handler, wishes) => writeSoon(runtime, memory, { handler, wishes }),

@@ -12,6 +12,7 @@ import { mergeInto } from '../core/patching/patch.ts'
 import { KopfError } from '../errors.ts'
 import { allowDeletion, blockDeletion, isDeletionOngoing } from '../kube/finalizers.ts'
 import { monotonicOf } from '../util/clock.ts'
+import { toLazy } from '../util/lazy-json.ts'
 import { isHeld, tendBackground, weighBackground } from './background.ts'
 import { isCleanupOwed, needsCleanup } from './cleanups.ts'
 import { confirm } from './confirm.ts'
@@ -101,7 +102,8 @@ async function writeStep(runtime: Runtime, memory: Memory, visit: Visit, step: S
     const before = step.late ?? { refusals: 0, refusedAt: undefined }
     const refusedAt = before.refusedAt ?? (isUnprocessable(error) ? memory.body.metadata.resourceVersion : undefined)
     const refusals = isUnprocessable(error) ? before.refusals + 1 : 0
-    if (step.hasCalled || step.late) memory.unwritten = { merge, fns, handled: step.handled, refusedAt, refusals }
+    const handled = step.handled && toLazy(step.handled)
+    if (step.hasCalled || step.late) memory.unwritten = { merge, fns, handled, refusedAt, refusals }
     throw error
   }
 }

@@ -14,6 +14,7 @@ import type { Logger } from '../util/log.ts'
 import { once } from '../util/once.ts'
 import { createBackground } from './background.ts'
 import { Backlog } from './backlog.ts'
+import { LargeObjects } from './large-objects.ts'
 import type { Memory } from './memories.ts'
 import { copyMemo } from './memos.ts'
 import { processObject } from './process.ts'
@@ -73,6 +74,7 @@ export function createRuntime(parts: RuntimeParts): Runtime {
     get background() {
       return background()
     },
+    large: new LargeObjects(settings),
     indexer: new Indexer({
       tables: registry.indexTables,
       clock,

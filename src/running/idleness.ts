@@ -8,7 +8,7 @@ import type { Runtime } from './runtime.ts'
 
 /** What counts is the essence: neither the status nor what we store. Kopf lets every event count where nothing was stored. */
 export function noteState(runtime: Runtime, memory: Memory, object: KubeObject): void {
-  if (!memory.served.hasIdling) return
+  if (!memory.served.hasIdling || runtime.large.isTooLarge(object)) return
   const { essence: before } = memory
   const { resourceVersion } = object.metadata
   // What came last need not be the last: the answer to a write may come after the event of a later change.

@@ -39,6 +39,10 @@ export async function untilAllIndexed({ memories }: Served): Promise<void> {
 function bring(runtime: Runtime, memory: Memory, body: KubeObject): void {
   const { indexed, served } = memory
   if (indexed === undefined || !isNewTo(indexed, body)) return
+  if (runtime.large.isTooLarge(body)) {
+    unindex(runtime, memory)
+    return
+  }
   const logger = loggerOf(runtime, body, { isLocal: true })
   const sight: Sight = {
     resource: served.resource,
@@ -47,6 +51,7 @@ function bring(runtime: Runtime, memory: Memory, body: KubeObject): void {
     args: once(() => objectArgs(Object.assign(subjectOf(runtime, memory, logger), { body }))),
     logger,
     watch: runtime.watchOf(memory),
+    reserve: () => runtime.large.reserveIndexing(body)?.begun,
   }
   runtime.indexer.bring(indexed, sight)
 }

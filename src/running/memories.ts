@@ -58,6 +58,8 @@ export interface Memory {
   /** The server was asked how it is since we lead: what another leader has written before is known. See confirm.ts. */
   isConfirmed: boolean
   isGone: boolean
+  /** No handler is called for the object because of its size, and people have been told so. Written by too-large.ts. */
+  isTooLarge: boolean
   /** The operator was paused since the object was last seen: what it knows may be of the past. */
   isUnwatched: boolean
   /** It was said to be gone, and what follows from that is not done yet. */
@@ -161,6 +163,7 @@ export function createMemory(
     isInitial,
     isConfirmed: false,
     isGone: false,
+    isTooLarge: false,
     isUnwatched: false,
     goodbye: undefined,
     vanishedAt: undefined,

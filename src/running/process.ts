@@ -12,12 +12,14 @@ import { handleChanges } from './changes.ts'
 import { releaseHeld, takeIn } from './consistency.ts'
 import { noteState } from './idleness.ts'
 import { unindex, untilIndexed } from './indexing.ts'
+import type { Reservation } from './large-objects.ts'
 import { writeLeftOver } from './late-writes.ts'
 import { allHandlers, keyOf, type Memory } from './memories.ts'
 import { reconcileObject } from './reconciling.ts'
 import { type Arrival, loggerOf, type Runtime } from './runtime.ts'
 import { callSpies } from './spies.ts'
 import { easeThrottle, throttle } from './throttle.ts'
+import { noteFitting, refuseTooLarge } from './too-large.ts'
 import { View } from './view.ts'
 import { createVisit, type Visit } from './visit.ts'
 import { writeWish } from './writing.ts'
@@ -25,8 +27,11 @@ import { writeWish } from './writing.ts'
 export async function processObject(runtime: Runtime, memory: Memory, arrivals: readonly Arrival[]): Promise<void> {
   const logger = loggerOf(runtime, memory.body)
   const visit = createVisit(logger)
+  let release: (() => void) | undefined
   try {
     await untilIndexed(memory)
+    const reservation = reserveHandling(runtime, memory, arrivals)
+    if (reservation !== undefined) release = await reservation.begun
     const failures = await welcomeAll(runtime, memory, visit, arrivals)
     const throttledMs = memory.throttledUntilMs - monotonicOf(runtime.clock)
     const isThrottled = throttledMs > 0
@@ -41,6 +46,8 @@ export async function processObject(runtime: Runtime, memory: Memory, arrivals: 
       return
     }
     if (memory.goodbye !== undefined || isUneventful(visit)) return
+    if (runtime.large.isTooLarge(memory.body)) return await refuseTooLarge(runtime, memory, visit)
+    noteFitting(runtime, memory, visit)
     await handleChanges(runtime, memory, visit)
     await reconcileObject(runtime, memory, logger)
     easeThrottle(memory, logger)
@@ -48,8 +55,21 @@ export async function processObject(runtime: Runtime, memory: Memory, arrivals: 
     throttle(runtime, memory, logger, error)
     visit.outcome = 'retrying'
   } finally {
+    release?.()
     runtime.backlog?.visited(memory, visit.outcome)
   }
+}
+
+/** Large objects take turns, so that few of them are parsed at once. One that waits does not keep others from being handled. */
+function reserveHandling(
+  { large, queue }: Runtime,
+  memory: Memory,
+  arrivals: readonly Arrival[],
+): Reservation | undefined {
+  const states = arrivals.map((arrival) => (arrival.type === 'wake' ? memory.body : arrival.object))
+  const reservation = large.reserveHandling([memory.body, ...states])
+  if (reservation?.mustWait) queue.excuse(memory)
+  return reservation
 }
 
 /** Nothing but the echo of what we wrote: it often comes before the answer does. */

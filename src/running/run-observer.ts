@@ -32,6 +32,11 @@ export interface RunObserver {
   listed(resource: Resource, objects: number): void
   /** An object was there already: it waits to be looked at. */
   found(resource: Resource): void
+  /** No handler is called for an object, since its JSON is larger than `watching.maxObjectBytes`. Once, until it is smaller. */
+  tooLarge?(
+    resource: Resource,
+    object: { readonly name: string; readonly namespace: string | undefined; readonly bytes: number },
+  ): void
   /** It has been looked at: each that was found, once. */
   settled(resource: Resource, outcome: ObjectOutcome): void
 }

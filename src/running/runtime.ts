@@ -18,6 +18,7 @@ import type { Alarms } from '../util/alarms.ts'
 import type { Clock } from '../util/clock.ts'
 import { createLogger, type Logger, type LogSink } from '../util/log.ts'
 import type { Backlog } from './backlog.ts'
+import type { LargeObjects } from './large-objects.ts'
 import type { Standing } from './leadership.ts'
 import type { Memory } from './memories.ts'
 import type { Pause } from './pause.ts'
@@ -68,6 +69,8 @@ export interface Runtime {
   readonly workers: Workers
   /** Signs the results of steps. */
   readonly stepKeys: StepKeys
+  /** Bounds the memory that large objects take while they are parsed. */
+  readonly large: LargeObjects
   readonly indexer: Indexer
   /** What is known of the children of objects that are reconciled. */
   readonly kinship: Kinship

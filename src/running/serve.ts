@@ -152,7 +152,7 @@ function deliver(runtime: Runtime, served: Served, event: ObjectEvent): void {
   noteState(runtime, memory, event.object)
   indexState(runtime, memory, event.object)
   if (known !== undefined && !isBack && isEcho(known, event)) return
-  const isSpied = served.handlers.event.length > 0
+  const isSpied = served.handlers.event.length > 0 && runtime.large.canWaitInStates(event.object)
   const arrival: Arrival = { type: 'seen', event: event.event, object: event.object, isSpied }
   runtime.queue.put(memory, arrival, isListed ? 'backlog' : 'now')
   // Also where nothing has changed: somebody is to be started, or tried, again.

@@ -13,6 +13,16 @@ import type { Task } from './task.ts'
 
 /** It is over only when what it wants is written: the object must not go before. */
 export async function call<O>(host: Host<O>, task: Task<O>): Promise<Outcome> {
+  const reserved = host.reserve(task.owner, task.handler)
+  if (reserved === undefined) return callNow(host, task)
+  const release = await reserved
+  // It may have been stopped while it waited.
+  if (!task.stopped.isSet()) return callNow(host, task).finally(release)
+  release()
+  return { type: 'done', result: undefined }
+}
+
+async function callNow<O>(host: Host<O>, task: Task<O>): Promise<Outcome> {
   const { clock } = host
   const { handler, owner } = task
   const logger = host.loggerOf(owner)

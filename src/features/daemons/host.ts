@@ -19,6 +19,8 @@ export interface Host<O> {
   loggerOf(owner: O): Logger
   /** What its functions are given: as the object is now, or live. A new one each time. */
   argsOf(owner: O, handler: Handler, logger: Logger): object
+  /** For a timer of a large object: resolves when it may be parsed, with the function to be called afterwards. */
+  reserve(owner: O, handler: Handler): Promise<() => void> | undefined
   /** Whether the handler is for the object as it is now: not for one that is on its way out. */
   isFor(owner: O, handler: Handler): boolean
   /** When the object has changed, or was first seen; by the clock that nobody sets. */

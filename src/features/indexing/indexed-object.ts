@@ -11,6 +11,8 @@ export interface Sight extends Pick<Situation, 'resource' | 'body' | 'args'> {
   readonly handlers: readonly Handler[]
   readonly logger: Logger
   readonly watch: CallWatch
+  /** For a large object: resolves when it may be parsed, with the function to be called afterwards. */
+  readonly reserve?: () => Promise<() => void> | undefined
 }
 
 /** The attempts of one function since the first that failed. */

@@ -55,6 +55,13 @@ export class Indexer {
     const sight = object.next
     object.next = undefined
     if (sight === undefined) return
+    const reserved = sight.reserve?.()
+    if (reserved === undefined) return this.#take(object, sight)
+    const release = await reserved
+    await this.#take(object, sight).finally(release)
+  }
+
+  async #take(object: IndexedObject, sight: Sight): Promise<void> {
     const concerned = new Map<string, Handler>()
     for (const handler of sight.handlers) {
       if (object.isGone) return

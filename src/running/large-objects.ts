@@ -1,0 +1,70 @@
+/**
+ * Objects that are kept as text because they are large: how many of them are parsed at the same time, and which ones are too large
+ * to be handled. Asked by process.ts, spies.ts, indexing.ts and background.ts; how the text is kept is in util/lazy-json.ts.
+ */
+import { getHeapStatistics } from 'node:v8'
+import type { Settings } from '../core/settings.ts'
+import { isDeletionBlocked, isDeletionOngoing } from '../kube/finalizers.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import { Budget } from '../util/budget.ts'
+import { weightOf } from '../util/lazy-json.ts'
+
+/** Of V8's heap, for each of the budgets. While an object is handled there are copies of it: its essence, and the answers to writes. */
+const heapShare = 1 / 12
+
+/** So much text of one object may wait for its worker in several states, for event handlers; of larger objects only the last state. */
+const maxWaitingBytes = 64 * 1024
+
+export class LargeObjects {
+  readonly #settings: Settings
+  readonly #handling = new Budget(limitOf)
+  /** Workers wait for the indices while they are at work: with one budget for both, each could wait for the other. */
+  readonly #indexing = new Budget(limitOf)
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+  }
+
+  /**
+   * Whether no handler is called for the object. One that is being deleted and has our finalizer is handled whatever its size, so
+   * that its deletion does not hang; unless there are members of it that were never kept.
+   */
+  isTooLarge(body: KubeObject): boolean {
+    const { bytes, isCut } = weightOf(body)
+    const { maxObjectBytes } = this.#settings.watching
+    if (isCut) return true
+    if (maxObjectBytes === null || bytes <= maxObjectBytes) return false
+    return !isDeletionOngoing(body) || !isDeletionBlocked(body, this.#settings.persistence.finalizer)
+  }
+
+  /** Whether states of the object wait one by one where event handlers want to see each of them. */
+  canWaitInStates(body: KubeObject): boolean {
+    return weightOf(body).bytes <= maxWaitingBytes
+  }
+
+  /** Undefined where the object is not large: then nothing is to be waited for. */
+  reserveHandling(bodies: Iterable<KubeObject>): Reservation | undefined {
+    return reserve(this.#handling, bodies)
+  }
+
+  reserveIndexing(body: KubeObject): Reservation | undefined {
+    return reserve(this.#indexing, [body])
+  }
+}
+
+export interface Reservation {
+  readonly mustWait: boolean
+  /** Resolves with the function that ends it. */
+  readonly begun: Promise<() => void>
+}
+
+/** The largest of the states counts: they are parsed one after the other. */
+function reserve(budget: Budget, bodies: Iterable<KubeObject>): Reservation | undefined {
+  let cost = 0
+  for (const body of bodies) cost = Math.max(cost, weightOf(body).cost)
+  return cost === 0 ? undefined : { mustWait: budget.isExceededBy(cost), begun: budget.take(cost) }
+}
+
+function limitOf(): number {
+  return getHeapStatistics().heap_size_limit * heapShare
+}
