@@ -4,6 +4,13 @@ import { type DeploymentPlan, type Documented, labelsOf } from './plan.ts'
 /** Where the operator tells of its health; as in the template's Dockerfile. */
 export const healthPort = 8080
 
+/**
+ * V8's old generation gets five eighths of the memory of the container. Left to itself, V8 takes half. The rest is for Node itself,
+ * the young generation, buffers, and the text of large objects, which is kept outside of the heap.
+ */
+const memoryMi = 512
+const heapMi = 320
+
 /** The user of distroless images; any number but 0 will do. */
 const user = 65_532
 
@@ -44,6 +51,7 @@ function writeDeployment(plan: DeploymentPlan): Documented {
         text: 'OpenShift chooses one: leave both out there.',
       },
       { path: [...container, 'env', 0], text: 'Who it is to other replicas and operators.' },
+      { path: [...container, 'env', 1], text: 'The heap, in MiB: five eighths of the memory limit; change both.' },
       { path: [...container, 'startupProbe'], text: 'Startup handlers may take two minutes; then it is restarted.' },
       { path: [...container, 'livenessProbe', 'timeoutSeconds'], text: 'Probe handlers may take 5.' },
       { path: [...container, 'volumeMounts', 0], text: 'TypeScript is compiled into it.' },
@@ -74,7 +82,10 @@ function containerOf({ image, args, webhooks }: DeploymentPlan): object {
     name: 'operator',
     image,
     args,
-    env: [{ name: 'POD_ID', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }],
+    env: [
+      { name: 'POD_ID', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+      { name: 'NODE_OPTIONS', value: `--max-old-space-size=${heapMi}` },
+    ],
     ports: [
       { name: 'health', containerPort: healthPort },
       ...(webhooks === undefined ? [] : [{ name: 'webhooks', containerPort: webhooks.targetPort }]),
@@ -82,7 +93,7 @@ function containerOf({ image, args, webhooks }: DeploymentPlan): object {
     startupProbe: { ...alive, periodSeconds: 2, failureThreshold: 60 },
     livenessProbe: { ...alive, timeoutSeconds: 6 },
     readinessProbe: { httpGet: { path: '/readyz', port: 'health' } },
-    resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: '512Mi' } },
+    resources: { requests: { cpu: '50m', memory: '128Mi' }, limits: { memory: `${memoryMi}Mi` } },
     securityContext: {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
