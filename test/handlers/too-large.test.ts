@@ -59,7 +59,7 @@ test('an object that has become smaller than the limit is handled, and its condi
   await lab.untilObject('shrinking', (body) => handledOf(body)?.status === 'False')
   await lab.patch('shrinking', { spec: { padding: 'little' } })
   await lab.untilObject('shrinking', (body) => handledOf(body)?.status === 'True')
-  expect(calls).toEqual(['create shrinking'])
+  await lab.until(() => calls.includes('create shrinking'))
 })
 
 test('an object that has our finalizer is cleaned up when it is deleted, although it has grown above the limit', async () => {
@@ -71,7 +71,10 @@ test('an object that has our finalizer is cleaned up when it is deleted, althoug
   await lab.untilObject('growing', (body) => handledOf(body)?.status === 'False')
   await lab.delete('growing')
   await lab.untilGone('growing')
-  expect(calls.filter((one) => !one.startsWith('event'))).toEqual(['create growing', 'delete growing true'])
+  expect(calls.filter((one) => /^(create|update|delete) growing/.test(one))).toEqual([
+    'create growing',
+    'delete growing true',
+  ])
 })
 
 test('an object with thousands of fields beside its spec is not handled', async () => {
