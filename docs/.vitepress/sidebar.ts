@@ -82,6 +82,7 @@ export const sections: readonly Section[] = [
     pages: within(
       'docs/guide',
       'deploying',
+      'security',
       ['authors', 'What authors of objects can do'],
       'continuity',
       'idempotence',
@@ -115,6 +116,7 @@ export const sections: readonly Section[] = [
     pages: [
       'docs/guide/local-clusters',
       ['CONTRIBUTING', 'Contributing'],
+      ['SECURITY', 'Reporting a vulnerability'],
       'docs/architecture',
       'docs/decisions/README',
       'bench/README',
