@@ -26,6 +26,8 @@ export interface Exchange {
   /** How much of the body has come, and had come when its progress was last looked at. */
   received: number
   receivedBefore: number
+  /** Whether too little had come when it was last looked at. */
+  isSuspect: boolean
   /** By the monotonic clock: when the time for the answer is up. */
   dueMs: number
   /** What the parsed review takes of the memory budget. */
@@ -44,6 +46,7 @@ export function toExchange(request: IncomingMessage, response: ServerResponse): 
     bytes: 0,
     received: 0,
     receivedBefore: 0,
+    isSuspect: false,
     dueMs: Number.POSITIVE_INFINITY,
     claim: undefined,
     isAnswered: false,

@@ -44,6 +44,8 @@ const largeBytes = 128 * 1024
 /** How often the progress of a body, or of an answer, is looked at, and how many bytes of a body must have come by then. */
 const progressMs = 5000
 const minProgressBytes = (16 * 1024 * progressMs) / 1000
+/** A body that seems slow gets another look after so long. */
+const secondLookMs = 1000
 /** A function that does not end keeps its review for ever. After so long it does not count, or no review would be read any more. */
 const lingerMs = 60_000
 /** Larger answers may be too much for the buffers of the system: a client that does not read them is cut off. */
@@ -206,8 +208,13 @@ export class Reviews {
     const isSlow = !request.complete && exchange.received - exchange.receivedBefore < minProgressBytes
     if (exchange.isAnswered) response.destroy()
     else if (leftMs <= 0) giveUp(exchange, late(exchange))
-    else if (isSlow) giveUp(exchange, tooSlow())
-    else {
+    else if (isSlow && exchange.isSuspect) giveUp(exchange, tooSlow())
+    else if (isSlow) {
+      // If this process was busy, the body may have come and not been read.
+      exchange.isSuspect = true
+      this.#alarms.setAfter(exchange, Math.min(leftMs, secondLookMs))
+    } else {
+      exchange.isSuspect = false
       exchange.receivedBefore = exchange.received
       this.#alarms.setAfter(exchange, request.complete ? leftMs : Math.min(leftMs, progressMs))
     }

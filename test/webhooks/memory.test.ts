@@ -52,21 +52,21 @@ const patterns: ReadonlyArray<[string, (index: number) => string]> = [
 ]
 
 test('hostile reviews of any size do not exhaust the memory, and ordinary ones are answered meanwhile', {
-  timeout: 60_000,
+  timeout: 120_000,
 }, async () => {
   const url = await start()
   const ordinary = JSON.stringify(reviewOf({ spec: { size: 1 } }))
   const statuses = new Map<number, number>()
   const attack = async ([, pattern]: (typeof patterns)[number], bytes: number) => {
     const body = hostile(bytes, pattern)
-    const replies = Array.from({ length: 3 }, () => post(url, body, '/fn?timeout=10s').catch(() => ({ status: 0 })))
+    const replies = Array.from({ length: 2 }, () => post(url, body).catch(() => ({ status: 0 })))
     for (const { status } of await Promise.all(replies)) statuses.set(status, (statuses.get(status) ?? 0) + 1)
   }
   let isOver = false
   let answered = 0
   const others = (async () => {
     while (!isOver) {
-      expect((await post(url, ordinary, '/fn?timeout=10s')).status).toBe(200)
+      expect((await post(url, ordinary)).status).toBe(200)
       answered += 1
     }
   })()
