@@ -114,6 +114,13 @@ console.log(JSON.stringify(Object.entries(all).map(([key, value]) => [key, Strin
 })
 
 test('what is started by its path is there', () => {
-  const programs = ['cli/main', 'cli/compile-process', 'features/workers/thread'].map((name) => `kopf/dist/${name}.js`)
+  const names = [
+    'cli/main',
+    'cli/compile-process',
+    'cli/dev/operator-process',
+    'features/workers/thread',
+    'util/loop-guard-thread',
+  ]
+  const programs = names.map((name) => `kopf/dist/${name}.js`)
   expect(programs.filter((path) => !existsSync(join(modules, path)))).toEqual([])
 })

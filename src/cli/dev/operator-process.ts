@@ -29,7 +29,7 @@ class OperatorProcess {
   #running: RunningOperator | undefined
   #display: Display | undefined
   #isEnding = false
-  #warmUp: Promise<void> | undefined
+  readonly #warmingUp = new AbortController()
   readonly #starting = new AbortController()
   readonly #compiling = new Map<number, (answer: CompiledAnswer) => void>()
 
@@ -54,11 +54,11 @@ class OperatorProcess {
     this.#sink = startLogging(setup.logging)
     new CommandGuard(this.#sink, setup.logging, { endsWithParent: true })
     catchStrayErrors(this.#sink, () => void this.fail('The operator has stopped because of the error above.'))
-    if (setup.embedded !== undefined) this.#warmUp = warmUp(setup.embedded).catch(() => {})
+    if (setup.embedded !== undefined) warmUp(setup.embedded, this.#warmingUp.signal).catch(() => {})
   }
 
   async #load({ entry, targets }: LoadRequest): Promise<void> {
-    await this.#warmUp
+    this.#warmingUp.abort()
     const { imports } = (await import(entry)) as Compiled
     this.#operator = await importOperator(targets, imports)
     const { resources, registry } = this.#operator
@@ -125,13 +125,14 @@ class OperatorProcess {
 
 /**
  * Runs an operator without effect, once: Node loads modules and compiles functions when they are first used, which takes longer than
- * all else of a reload. Only on the embedded server: a cluster of others gets no requests for it.
+ * all else of a reload. Ended when there is something to load. Only on the embedded server: a cluster gets no requests for it.
  */
-async function warmUp(embedded: ConnectionInfoOptions): Promise<void> {
+async function warmUp(embedded: ConnectionInfoOptions, signal: AbortSignal): Promise<void> {
   const operator = new Operator()
   operator.on.event('namespaces', () => {})
   const logging: LogSink = { minimumLevel: 'fatal', log() {} }
-  await using running = await operator.start({ connection: new ConnectionInfo(embedded), standalone: true, logging })
+  const connection = new ConnectionInfo(embedded)
+  await using running = await operator.start({ connection, standalone: true, logging, signal })
   await running.ready
 }
 
