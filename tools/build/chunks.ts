@@ -39,6 +39,8 @@ function groupOf(path: string, isReached: (entry: string) => boolean): string | 
     // Whoever serves a webhook makes certificates, too.
     return path.startsWith('server/') ? 'server' : 'common'
   }
+  // Code that webhook servers share with the command must not load the command with them.
+  if (isCommand && isReached('webhooks/index')) return 'base'
   return isCommand ? 'command' : undefined
 }
 
