@@ -199,7 +199,7 @@ export async function createPeering(api: Api, name: string, namespaces?: readonl
 }
 
 /** Runs one step, and fails after it in the pod "pod-1"; elsewhere it goes on. */
-export const operatorWithSteps: string = `import { defineResource, Operator, TemporaryError } from 'kopf'
+const operatorWithSteps = `import { defineResource, Operator, TemporaryError } from 'kopf'
 const Bucket = defineResource({ group: 'steps.example.com', version: 'v1', kind: 'Bucket' })
 const kopf = new Operator({ name: 'stepper' })
 kopf.on.create(Bucket, { id: 'fn' }, async ({ name, step, logger }) => {
