@@ -43,9 +43,18 @@ export function labelsOf(resource: ServedResource, stored: Stored): Readonly<Rec
   return shown.labels ?? {}
 }
 
+/** The fields of each state as one resource shows them: a change is judged by every watch with a field selector. */
+const knownFields = new WeakMap<Stored, { readonly resource: ServedResource; readonly fields: SelectableFields }>()
+
+type SelectableFields = Readonly<Record<string, string>>
+
 /** Fields that can be selected by; most requests select by none or by name, for which nothing has to be read. */
-export function selectableFields(resource: ServedResource, stored: Stored): Readonly<Record<string, string>> {
+export function selectableFields(resource: ServedResource, stored: Stored): SelectableFields {
   const own = { 'metadata.name': stored.name, 'metadata.namespace': stored.namespace }
   if (resource.strategy.selectableFields === undefined) return own
-  return { ...resource.strategy.selectableFields(presentObject(resource, stored)), ...own }
+  const known = knownFields.get(stored)
+  if (known?.resource === resource) return known.fields
+  const fields = { ...resource.strategy.selectableFields(presentObject(resource, stored)), ...own }
+  knownFields.set(stored, { resource, fields })
+  return fields
 }

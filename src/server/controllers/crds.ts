@@ -1,5 +1,6 @@
 /** What follows from a CRD: its names are judged, its resources served, and on its deletion its objects go first. */
 import type { KubeObject } from '../../kube/objects.ts'
+import { isDeepEqual } from '../../util/equality.ts'
 import type { Parts } from '../call.ts'
 import { cleanupFinalizer, crdDefinitionResource } from '../crds/crd-resource.ts'
 import { type CustomResourceDefinition, isConditionTrue } from '../crds/definition.ts'
@@ -20,6 +21,9 @@ export class CrdKeeper {
   /** What each CRD was served from: the spec and names as text, so that a change of nothing else disturbs nobody. */
   readonly #served = new Map<string, string>()
 
+  /** Names, group and conditions of each state of a CRD that was compared with others. */
+  readonly #names = new WeakMap<Stored, CustomResourceDefinition>()
+
   /** The CRDs being deleted, by the collection of their objects. */
   readonly #terminating = new Map<string, string>()
   readonly #pending: FollowUp<string>
@@ -37,7 +41,8 @@ export class CrdKeeper {
       return
     }
     const crd = this.#terminating.get(current.collection)
-    if (crd !== undefined && type === 'DELETED') this.#pending.add(crd)
+    if (crd === undefined || type !== 'DELETED') return
+    if (this.#parts.store.collection(current.collection).size === 0) this.#pending.add(crd)
   }
 
   #tend(name: string): void {
@@ -50,12 +55,22 @@ export class CrdKeeper {
   }
 
   #judge(stored: Stored, crd: CustomResourceDefinition): void {
-    const others = this.#parts.store
-      .collection(collection)
-      .list('')
-      .map((other) => parseStored(other) as CustomResourceDefinition)
+    const others = isDeepEqual(crd.spec.names, crd.status.acceptedNames) ? [] : this.#rivalsOf(crd)
     const status = crdStatus(crd, others, new Date(this.#parts.clock.now()))
     if (status !== crd.status) this.#update(stored.name, 'status', (object) => ({ ...object, status }))
+  }
+
+  /** The CRDs of the same group, with the fields that decide about names. Each state of a CRD is parsed once. */
+  #rivalsOf({ spec }: CustomResourceDefinition): CustomResourceDefinition[] {
+    const rivals: CustomResourceDefinition[] = []
+    for (const stored of this.#parts.store.collection(collection).values()) {
+      // The name of a CRD is that of its resource, a dot and its group.
+      if (!stored.name.endsWith(`.${spec.group}`)) continue
+      const known = this.#names.get(stored) ?? namesOf(stored)
+      this.#names.set(stored, known)
+      rivals.push(known)
+    }
+    return rivals
   }
 
   #serve(name: string): void {
@@ -79,7 +94,7 @@ export class CrdKeeper {
     const present = resource === undefined ? [] : this.#parts.store.collection(objects).list('')
     for (const stored of present) {
       const current = this.#parts.store.collection(objects).get(stored.key)
-      if (current === undefined) continue
+      if (current === undefined || current.isDeleting) continue
       deleteObject(this.#parts, this.#parts.registry.keeperOf(current)!, current, plainDeletion)
     }
     const isEmpty = resource === undefined || this.#parts.store.collection(objects).size === 0
@@ -111,6 +126,12 @@ export class CrdKeeper {
     if (current === undefined) return
     updateObject(this.#parts, crdDefinitionResource, current, { change, part, dryRun: false, manager: serverManager })
   }
+}
+
+function namesOf(stored: Stored): CustomResourceDefinition {
+  const { apiVersion, kind, metadata, spec, status } = parseStored(stored) as CustomResourceDefinition
+  // Without the schemas, which are nearly all of a CRD.
+  return { apiVersion, kind, metadata, status, spec: { ...spec, versions: [] } } as CustomResourceDefinition
 }
 
 function objectsOf({ spec }: CustomResourceDefinition): string {

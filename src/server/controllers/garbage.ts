@@ -23,6 +23,12 @@ export class GarbageCollector {
   /** The uids of those that name a uid as their owner. */
   readonly #dependents = new Map<string, Set<string>>()
 
+  /** The uids of those that block the deletion of a uid in the foreground. */
+  readonly #blocking = new Map<string, Set<string>>()
+
+  /** States of owners whose blocking dependents have been looked at: when one of these goes, the others need not be again. */
+  readonly #awaited = new WeakSet<Stored>()
+
   readonly #orphaned: FollowUp<string>
   readonly #deleting: FollowUp<string>
 
@@ -36,6 +42,7 @@ export class GarbageCollector {
 
   #hear({ type, current, previous }: Change): void {
     for (const owner of previous?.owners ?? []) this.#dependents.get(owner)?.delete(current.uid)
+    for (const owner of previous?.blockedOwners ?? []) removeFrom(this.#blocking, owner, current.uid)
     if (type === 'DELETED') this.#forget(current)
     else this.#remember(current)
   }
@@ -45,6 +52,10 @@ export class GarbageCollector {
     for (const owner of stored.owners ?? []) {
       const dependents = this.#dependents.get(owner) ?? new Set()
       this.#dependents.set(owner, dependents.add(stored.uid))
+    }
+    for (const owner of stored.blockedOwners ?? []) {
+      const blocking = this.#blocking.get(owner) ?? new Set()
+      this.#blocking.set(owner, blocking.add(stored.uid))
     }
     if (stored.owners !== undefined) this.#orphaned.add(stored.uid)
     if (isFinalizing(stored)) this.#deleting.add(stored.uid)
@@ -88,7 +99,7 @@ export class GarbageCollector {
     const stored = this.#living.get(owner.uid)
     if (stored === undefined || !isReachable(stored, dependent)) return this.#isServed(owner) ? 'absent' : 'unknown'
     if (!isFinalizing(stored) || !owner.blockOwnerDeletion) return 'solid'
-    return (parseStored(stored).metadata.finalizers ?? []).includes(foregroundFinalizer) ? 'waiting' : 'solid'
+    return stored.finalizers?.includes(foregroundFinalizer) ? 'waiting' : 'solid'
   }
 
   /** Nothing can be said of the owner's life where its kind is not served (yet). */
@@ -101,7 +112,7 @@ export class GarbageCollector {
   #finalize(uid: string): void {
     const stored = this.#living.get(uid)
     if (stored === undefined || !isFinalizing(stored)) return
-    const { finalizers = [] } = parseStored(stored).metadata
+    const { finalizers = [] } = stored
     if (finalizers.includes(orphanFinalizer)) this.#setDependentsFree(stored)
     else if (finalizers.includes(foregroundFinalizer)) this.#awaitDependents(stored)
   }
@@ -118,13 +129,14 @@ export class GarbageCollector {
   }
 
   #awaitDependents(owner: Stored): void {
-    const blocking = this.#dependentsOf(owner).filter((dependent) =>
-      parseStored(dependent).metadata.ownerReferences?.some(
-        ({ uid, blockOwnerDeletion }) => uid === owner.uid && blockOwnerDeletion,
-      ),
-    )
-    if (blocking.length === 0) this.#dropFinalizer(owner, foregroundFinalizer)
-    for (const { uid } of blocking) this.#orphaned.add(uid)
+    const blocking = this.#blocking.get(owner.uid)
+    if (blocking === undefined) {
+      this.#dropFinalizer(owner, foregroundFinalizer)
+      return
+    }
+    if (this.#awaited.has(owner)) return
+    this.#awaited.add(owner)
+    for (const uid of blocking) this.#orphaned.add(uid)
   }
 
   #dependentsOf(owner: Stored): Stored[] {
@@ -164,9 +176,15 @@ export const plainDeletion: DeleteOptions = {
   resourceVersion: undefined,
 }
 
-/** Cheap enough for every change: most objects are not being deleted. */
+function removeFrom(sets: Map<string, Set<string>>, key: string, value: string): void {
+  const set = sets.get(key)
+  set?.delete(value)
+  if (set?.size === 0) sets.delete(key)
+}
+
+/** Whether something holds an object that is being deleted. */
 function isFinalizing(stored: Stored): boolean {
-  return stored.isDeleting && !!parseStored(stored).metadata.finalizers?.length
+  return stored.isDeleting && stored.finalizers !== undefined
 }
 
 /** Owners are in the same namespace or in none. */

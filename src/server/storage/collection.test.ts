@@ -152,3 +152,36 @@ describe('the past', () => {
     )
   })
 })
+
+describe('the pages of a list under writes', () => {
+  function changed() {
+    const made = fill(['a', 'x'], ['a', 'x-y'], ['a-b', 'x'], ['b', 'gone'], ['b', 'kept'])
+    const { version } = made.store
+    const { store, collection } = made
+    store.replace(collection.get('a/x-y')!, object('a', 'x-y', 1), rules)
+    store.replace(collection.get('a/x-y')!, object('a', 'x-y', 2), rules)
+    store.remove(collection.get('b/gone')!)
+    store.create('things', object('a', 'new'), rules)
+    return { ...made, version }
+  }
+
+  test('are in the order of the present list, with each object as it was', () => {
+    const { collection, version } = changed()
+    expect(keysOf(collection.listAt('', version))).toEqual(['a-b/x', 'a/x', 'a/x-y', 'b/gone', 'b/kept'])
+    expect(collection.listAt('', version)!.map((stored) => parseStored(stored)['value'])).toEqual([0, 0, 0, 0, 0])
+  })
+
+  test('are cut from one list, which is made once however much is written meanwhile', () => {
+    const { store, collection, version } = changed()
+    const first = collection.listAt('', version)
+    store.create('things', object('c', 'later'), rules)
+    expect(collection.listAt('', version)).toBe(first)
+  })
+
+  test('end with the history that they need', () => {
+    const { store, collection, version } = changed()
+    collection.listAt('', version)
+    store.compact()
+    expect(collection.listAt('', version)).toBeUndefined()
+  })
+})

@@ -13,6 +13,16 @@ export class Collection {
   /** Everything in order, as long as nothing changes. */
   #listed: readonly Stored[] | undefined
 
+  /**
+   * The lists of earlier versions that were asked for last, since the pages of one list ask for the same version again and again. The
+   * history holds their states too, so a list is dropped when the history forgets its version.
+   */
+  #snapshots: ReadonlyArray<{
+    readonly namespace: string
+    readonly version: number
+    readonly list: readonly Stored[]
+  }> = []
+
   constructor(name: string, version: number, limits: HistoryLimits) {
     this.name = name
     this.history = new History(version, limits)
@@ -53,15 +63,24 @@ export class Collection {
   listAt(namespace: string, version: number): readonly Stored[] | undefined {
     const later = this.history.since(version)
     if (later === undefined) return undefined
-    const now = this.list(namespace)
     const concerned = later.filter((change) => namespace === '' || change.current.namespace === namespace)
-    if (concerned.length === 0) return now
-    const then = new Map(now.map((stored) => [stored.key, stored]))
-    for (const change of concerned.reverse()) {
-      if (change.previous === undefined) then.delete(change.current.key)
-      else then.set(change.previous.key, change.previous)
-    }
-    return [...then].sort(byKey).map(([, stored]) => stored)
+    if (concerned.length === 0) return this.list(namespace)
+    const known = this.#snapshots.find((one) => one.version === version && one.namespace === namespace)
+    if (known !== undefined) return known.list
+    const list = undo(this.list(namespace), concerned)
+    this.#snapshots = [{ namespace, version, list }, ...this.#snapshots].slice(0, maxSnapshots)
+    return list
+  }
+
+  /** Forgets everything before a version. */
+  compact(version: number): void {
+    this.history.compact(version)
+    this.#dropSnapshots()
+  }
+
+  #dropSnapshots(): void {
+    if (this.#snapshots.length === 0) return
+    this.#snapshots = this.#snapshots.filter(({ version }) => version >= this.history.floor)
   }
 
   /** To be called by the store alone, which gives out the versions. */
@@ -71,6 +90,7 @@ export class Collection {
     else this.#bucketOf(current).set(current)
     this.#listed = undefined
     this.history.add(change)
+    this.#dropSnapshots()
   }
 
   /** Of the last change alone: it has turned out that it cannot be kept. */
@@ -79,6 +99,7 @@ export class Collection {
     if (previous === undefined) this.#bucketOf(current).delete(current.name)
     else this.#bucketOf(current).set(previous)
     this.#listed = undefined
+    this.#snapshots = []
     this.history.undo(change)
   }
 
@@ -95,6 +116,29 @@ export class Collection {
     this.#buckets.set(namespace, fresh)
     return fresh
   }
+}
+
+/** So many clients can page through one collection at the same time at no cost but that of their first page. */
+const maxSnapshots = 4
+
+/** The list with these changes undone, oldest first: one pass over it, and a sort of what has changed. */
+function undo(now: readonly Stored[], changes: readonly Change[]): Stored[] {
+  const undone = new Map<string, Stored | undefined>()
+  // The first change of each object has the state before all of them.
+  for (const { current, previous } of changes) if (!undone.has(current.key)) undone.set(current.key, previous)
+  const before = [...undone.values()].filter((stored) => stored !== undefined).sort(byListOrder)
+  const then: Stored[] = []
+  let next = 0
+  for (const stored of now) {
+    if (undone.has(stored.key)) continue
+    for (; next < before.length && byListOrder(before[next]!, stored) < 0; next += 1) then.push(before[next]!)
+    then.push(stored)
+  }
+  return [...then, ...before.slice(next)]
+}
+
+function byListOrder(one: Stored, other: Stored): number {
+  return one.key < other.key ? -1 : one.key === other.key ? 0 : 1
 }
 
 /** Keys are compared as a whole: behind a namespace comes a slash, which is above the hyphen and the dot. */

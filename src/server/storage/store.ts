@@ -99,7 +99,7 @@ export class Store {
   /** Forgets the history up to now. Watches that are open are not disturbed; those that come back later are. */
   compact(): void {
     this.#floor = this.#version
-    for (const collection of this.#collections.values()) collection.history.compact(this.#version)
+    for (const collection of this.#collections.values()) collection.compact(this.#version)
   }
 
   /** From now on, exceptions of listeners are reported there. Until then they are thrown. */

@@ -19,6 +19,9 @@ export interface Stored {
   readonly isDeleting: boolean
   /** The uids of its owners; undefined for the many that have none. */
   readonly owners: readonly string[] | undefined
+  /** The uids of the owners whose deletion in the foreground waits for this object. */
+  readonly blockedOwners: readonly string[] | undefined
+  readonly finalizers: readonly string[] | undefined
   /** The rules it was written by, or that were found to change nothing. Readers of just these get the text as it is. */
   rules: object
   /** The state that this one differs from in nothing but its version; what was made of that one is good for this one. */
@@ -67,11 +70,14 @@ class State implements Stored {
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly isDeleting: boolean
   readonly owners: readonly string[] | undefined
+  readonly blockedOwners: readonly string[] | undefined
+  readonly finalizers: readonly string[] | undefined
   rules: object
   readonly origin: Stored | undefined
 
   constructor({ collection, metadata, version, json, isExact, rules, origin }: StateParts) {
-    const { name = '', namespace = '', uid = '', labels, ownerReferences } = metadata
+    const { name = '', namespace = '', uid = '', labels, ownerReferences, finalizers } = metadata
+    const blocked = ownerReferences?.filter(({ blockOwnerDeletion }) => blockOwnerDeletion) ?? []
     this.collection = collection
     this.namespace = namespace
     this.name = name
@@ -82,6 +88,9 @@ class State implements Stored {
     this.labels = labels
     this.isDeleting = metadata.deletionTimestamp !== undefined
     this.owners = ownerReferences?.length ? ownerReferences.map((owner) => owner.uid) : undefined
+    this.blockedOwners = blocked.length > 0 ? blocked.map((owner) => owner.uid) : undefined
+    // A copy: the object that is being written may still be changed by its writer.
+    this.finalizers = finalizers?.length ? [...finalizers] : undefined
     this.rules = rules
     this.origin = origin
   }
