@@ -5,7 +5,7 @@ import type { Verb } from './request.ts'
 export interface RequestRecord {
   readonly verb: Verb | 'other'
   readonly method: string
-  /** With its query. */
+  /** With its query; what is longer than 1,024 characters is cut off, as in `userAgent`. */
   readonly path: string
   /** `gadgets.example.com` or `pods`; '' for what is not a resource. */
   readonly resource: string
@@ -29,6 +29,19 @@ const keptRecords = 10_000
 /** Paths come from clients; beyond so many, what is new is counted together. */
 const keptCounts = 10_000
 
+/** Paths and user agents are as long as clients make them, up to 16 KB each; ten thousand records of that would be 300 MB. */
+const maxLength = 1024
+
+function bounded(record: RequestRecord): RequestRecord {
+  const { path, userAgent } = record
+  if (path.length <= maxLength && userAgent.length <= maxLength) return record
+  return { ...record, path: shorten(path), userAgent: shorten(userAgent) }
+}
+
+function shorten(text: string): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`
+}
+
 /** What was asked of the server: counts of everything, and the last requests in full. */
 export class RequestLog {
   #records: RequestRecord[] = []
@@ -39,10 +52,10 @@ export class RequestLog {
   /** @internal */
   add(record: RequestRecord): void {
     const subject = record.subresource === '' ? record.resource : `${record.resource}/${record.subresource}`
-    const named = `${record.verb} ${subject || record.path.split('?')[0]}`
+    const named = `${record.verb} ${shorten(subject || record.path.split('?')[0]!)}`
     const key = this.#counts.size < keptCounts || this.#counts.has(named) ? named : 'other'
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
-    this.#records.push(record)
+    this.#records.push(bounded(record))
     if (this.#records.length > 2 * keptRecords) this.#records = this.#records.slice(-keptRecords)
   }
 

@@ -1,5 +1,15 @@
 /** A server with a data directory: what is there after it was stopped and started again. */
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ApiServer, startServer } from 'kopf/server'
@@ -277,6 +287,19 @@ describe('the directory', () => {
       writeFileSync(join(dataDir, `lock-${identity}-00c0ffee`), '')
     await life(async () => {})
     expect(readdirSync(dataDir).filter((name) => name.startsWith('lock-'))).toEqual([])
+  })
+
+  test('of a server in another container is in use while its lock is touched, although the process number means nothing here', async () => {
+    await life(async () => {})
+    const foreign = join(dataDir, `lock-${process.pid}-17-00000000abcd-00c0ffee`)
+    writeFileSync(foreign, '.')
+    await expect(ApiServer.open({ dataDir })).rejects.toThrow('a server of another container or machine uses it')
+    expect(existsSync(foreign)).toBe(true)
+    // More than a minute without a sign of life: the container is gone.
+    const before = Date.now() / 1000 - 61
+    utimesSync(foreign, before, before)
+    await life(async () => {})
+    expect(existsSync(foreign)).toBe(false)
   })
 
   test('holds nothing where a server has none', async () => {

@@ -137,3 +137,12 @@ function record(target: string) {
   const empty = { resource: '', subresource: '', namespace: '', name: '', user: '', userAgent: '' }
   return { ...empty, verb: 'other' as const, method: 'GET', path: target, status: 404, time: 0 }
 }
+
+test('a record of a request takes no more room than a thousand characters of its path and user agent', async () => {
+  const api = new ApiServer()
+  const headers = { 'user-agent': 'a'.repeat(16_000) }
+  await ask(api, 'GET', `/api/v1/namespaces/default/configmaps?labelSelector=${'b'.repeat(14_000)}`, { headers })
+  await ask(api, 'GET', `/${'c'.repeat(14_000)}`)
+  const characters = JSON.stringify([api.requests.last(), api.requests.counts()]).length
+  expect(characters).toBeLessThan(6000)
+})
