@@ -9,6 +9,7 @@ import { WebhookError } from '../errors.ts'
 import { conversionPath } from '../kube/reviews.ts'
 import { Alarms } from '../util/alarms.ts'
 import { monotonicOf, nextTurn } from '../util/clock.ts'
+import { isDeeperThan } from '../util/json-depth.ts'
 import { parseJsonText, toJsonText } from '../util/json-text.ts'
 import { estimateParsedBytes } from '../util/parsed-size.ts'
 import { readBody } from './body.ts'
@@ -250,10 +251,17 @@ function isRefusal(status: unknown): boolean {
   return Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599
 }
 
+/** The API server reads JSON of at most 10,000 levels; a review puts two more around an object. */
+const maxReviewDepth = 10_002
+
 /** The words of the parser are not passed on: they quote the body. */
 function parseReview(bytes: Buffer): unknown {
+  const text = bytes.toString('utf8')
+  if (isDeeperThan(text, maxReviewDepth)) {
+    throw new WebhookError(400, `the body has more than ${maxReviewDepth} levels, which no API server sends`)
+  }
   try {
-    return parseJsonText(bytes.toString('utf8'))
+    return parseJsonText(text)
   } catch {
     throw new WebhookError(400, 'the body is not JSON')
   }

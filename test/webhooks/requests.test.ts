@@ -125,6 +125,14 @@ describe('refused', () => {
     expect(status).toBe(404)
   })
 
+  test('a body with more levels than an API server sends', async () => {
+    const nested = (levels: number) => `${'{"a":'.repeat(levels)}{}${'}'.repeat(levels)}`
+    const { status, text } = await post(serving, nested(10_002))
+    expect(status).toBe(400)
+    expect(JSON.parse(text).message).toBe('the body has more than 10002 levels, which no API server sends')
+    expect((await post(serving, nested(10_001))).status).toBe(200)
+  })
+
   test.each(['', '{', 'hello', '{"a":1}{"b":2}', '\u0000'])('a body that is not JSON: %j', async (body) => {
     const { status, text } = await post(serving, body)
     expect(status).toBe(400)
