@@ -201,7 +201,7 @@ async function callHandlers(runtime: Runtime, memory: Memory, visit: Visit, view
   await cycle.run(isHandlerReason(reason) ? reason : 'noop')
   visit.outcome = outcomeOf(cycle, cause) ?? visit.outcome ?? 'unchanged'
   mergeInto(visit.merge, cycle.merge)
-  visit.fns.push(...cycle.fns)
+  for (const fn of cycle.fns) visit.fns.push(fn)
   if (!cycle.isDone) {
     if (isUnkept(memory, cycle)) warnOfProgress(runtime, memory)
     else cycle.store(memory.body, visit.merge)
@@ -293,7 +293,7 @@ function createCycle(
 /** The part of what is finished, written while a handler is still running. What fails is left to the write at the end. */
 async function flush(runtime: Runtime, memory: Memory, visit: Visit, cycle: Cycle): Promise<'written' | 'gone'> {
   mergeInto(visit.merge, cycle.merge)
-  visit.fns.push(...cycle.fns)
+  for (const fn of cycle.fns) visit.fns.push(fn)
   cycle.clearWritten()
   cycle.store(memory.body, visit.merge)
   const { body } = await write(runtime, memory, visit)

@@ -68,7 +68,7 @@ function leave(memory: Memory, handler: Handler, { merge, fns }: Wishes): void {
     return
   }
   mergeInto(before.merge, merge)
-  before.fns.push(...fns)
+  for (const fn of fns) before.fns.push(fn)
 }
 
 /** Nobody is there, or has the time, or others were faster. All else is the server's last word, or a failure of the edit. */

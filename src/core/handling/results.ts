@@ -41,7 +41,7 @@ export function collectWish(
   try {
     const { merge, fns } = readPatch(patch as Patch<never>)
     mergeInto(wishes.merge, merge)
-    wishes.fns.push(...nameFunctions(fns, handler.id))
+    for (const fn of nameFunctions(fns, handler.id)) wishes.fns.push(fn)
   } catch {
     // The attempt has failed for it already.
   }

@@ -68,9 +68,9 @@ function test(path: string, value: string | undefined): JsonPatchOperation {
   return { op: 'test', path, value: value ?? null }
 }
 
-/** Whether an edit puts a whole stanza where there was none: somebody else may be doing the same. */
+/** Whether an edit writes a whole stanza: others may have written, or be writing, to fields in it. */
 function makesContainer(edit: JsonPatchOperation): boolean {
-  return edit.op === 'add' && isPlainObject(edit.value)
+  return (edit.op === 'add' || edit.op === 'replace') && isPlainObject(edit.value)
 }
 
 /** The object as it would be. */

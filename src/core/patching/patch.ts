@@ -126,24 +126,20 @@ function isHollow(key: string, value: Json): boolean {
 /** Plain JSON of what a user gave us; undefined where there is nothing. Throws a TypeError that names what JSON cannot hold. */
 export function toPlainJson(value: unknown): Json | undefined {
   const holder: { [key: string]: unknown } = {}
-  const pending: Array<() => void> = []
-  place(value, (json) => setOwn(holder, 'value', json), pending, undefined)
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) next()
+  const copying: Copying = { pending: [], open: new Set() }
+  place(value, (json) => setOwn(holder, 'value', json), copying)
+  for (let next = copying.pending.pop(); next !== undefined; next = copying.pending.pop()) next()
   return holder['value'] as Json | undefined
 }
 
-/** The containers on the way from the root, innermost first. */
-interface Inside {
-  readonly container: object
-  readonly outer: Inside | undefined
+interface Copying {
+  /** What is still to be done, the next last. */
+  readonly pending: Array<() => void>
+  /** The containers on the way from the root to the value at hand. */
+  readonly open: Set<object>
 }
 
-function place(
-  source: unknown,
-  put: (json: unknown) => void,
-  pending: Array<() => void>,
-  inside: Inside | undefined,
-): void {
+function place(source: unknown, put: (json: unknown) => void, copying: Copying): void {
   const value = hasToJson(source) ? source.toJSON() : source
   if (value === undefined) return
   if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'bigint') {
@@ -152,29 +148,30 @@ function place(
     if (!Number.isFinite(value)) throw new TypeError(`JSON cannot hold the number ${value}`)
     put(value)
   } else if (typeof value === 'object') {
-    for (let outer = inside; outer !== undefined; outer = outer.outer) {
-      if (outer.container === value) throw new TypeError('JSON cannot hold an object that contains itself')
-    }
+    if (copying.open.has(value)) throw new TypeError('JSON cannot hold an object that contains itself')
     const copy: unknown = Array.isArray(value) ? [] : {}
     put(copy)
-    pending.push(() => fill(value, copy, pending, { container: value, outer: inside }))
+    copying.pending.push(() => fill(value, copy, copying))
   } else {
     throw new TypeError(`JSON cannot hold a ${typeof value}`)
   }
 }
 
-function fill(from: object, to: unknown, pending: Array<() => void>, inside: Inside): void {
+function fill(from: object, to: unknown, copying: Copying): void {
+  copying.open.add(from)
+  // Done after all that is inside: the last in is the first out.
+  copying.pending.push(() => copying.open.delete(from))
   if (Array.isArray(from)) {
     const items = to as unknown[]
     from.forEach((item, index) => {
       items[index] = null
-      place(item, (json) => (items[index] = json), pending, inside)
+      place(item, (json) => (items[index] = json), copying)
     })
     return
   }
   const fields = from instanceof Map ? Object.fromEntries(from) : (from as { [key: string]: unknown })
   for (const key of Object.keys(fields)) {
-    place(fields[key], (json) => setOwn(to as { [key: string]: unknown }, key, json), pending, inside)
+    place(fields[key], (json) => setOwn(to as { [key: string]: unknown }, key, json), copying)
   }
 }
 

@@ -99,7 +99,8 @@ export class KeyedQueue<K, E> {
   discard(isDispensable: (event: E) => boolean): void {
     for (const [key, events] of this.#waiting) {
       const kept = events.filter((event) => !isDispensable(event))
-      events.splice(0, events.length, ...kept)
+      events.length = 0
+      for (const event of kept) events.push(event)
       // Where a worker is on the key, it will find that there is nothing more.
       if (kept.length > 0 || !(this.#urgent.delete(key) || this.#backlog.delete(key))) continue
       this.#waiting.delete(key)

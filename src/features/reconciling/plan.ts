@@ -85,9 +85,9 @@ export function planDeletions(
 ): readonly KubeObject[] {
   const wanted = new Set(groups.flatMap(({ children }) => children.map(({ key }) => key)))
   const superfluous = present.filter((child) => !wanted.has(keyOfChild(child)))
-  const last = Math.max(...superfluous.map(groupOf))
+  const last = superfluous.reduce((highest, child) => Math.max(highest, groupOf(child)), -Infinity)
   const next = superfluous.filter((child) => groupOf(child) === last)
-  const going = next.filter(({ metadata }) => metadata.deletionTimestamp !== undefined)
-  for (const child of going) waits.push(`${describeChild(child)} is being deleted`)
-  return next.filter((child) => !going.includes(child))
+  const isGoing = ({ metadata }: KubeObject) => metadata.deletionTimestamp !== undefined
+  for (const child of next.filter(isGoing)) waits.push(`${describeChild(child)} is being deleted`)
+  return next.filter((child) => !isGoing(child))
 }

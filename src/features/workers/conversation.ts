@@ -96,7 +96,7 @@ export class Conversation {
   #end(ending: Ending): void {
     this.#over.abort(noLongerNeeded)
     if (this.#args.patch !== undefined) addToPatch(this.#args.patch, ending.merge)
-    this.#args.warnings?.push(...ending.warnings.map(restore))
+    for (const warning of ending.warnings) this.#args.warnings?.push(restore(warning))
     if ('thrown' in ending) this.#reject(restore(ending.thrown))
     else this.#resolve(ending.result)
   }
