@@ -1,0 +1,146 @@
+/**
+ * Objects as large and as deep as the API server accepts, written by somebody who may edit one kind in one namespace. The operator
+ * runs as a program of its own with 200 MiB of heap: it stays alive, and so does the handling of everybody else's objects.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { pathToFileURL } from 'node:url'
+import { afterEach, beforeAll, expect, inject, test } from 'vitest'
+import type { Body } from '../support/answers.ts'
+import { useCluster } from '../support/cluster.ts'
+import { anything } from '../support/crds.ts'
+import { eventually, expectStatus } from '../support/expectations.ts'
+
+const cluster = useCluster()
+/** On a busy machine, starting a program takes long. */
+const patienceMs = 60_000
+let tenant: string
+
+/** The real API server takes a minute to find out who owns which of so many fields, unless they are owned as a whole. */
+const atomic = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, 'x-kubernetes-map-type': 'atomic' }
+
+beforeAll(async () => {
+  const schema = { ...anything, properties: { spec: atomic } }
+  await cluster.install({ kind: 'Widget', schema, subresources: { status: {} } })
+  tenant = await cluster.createNamespace('tenant')
+})
+
+type Shape = (turn: number) => string
+
+/** 9,000 objects, one in the other, each with a field that changes with every turn. The embedded server takes 2,000. */
+const ladder: Shape = (turn) => {
+  const levels = process.env['KOPF_TEST_CLUSTER'] === 'real' ? 9000 : 1900
+  return `${`{"x":"turn-00${turn}","a":`.repeat(levels)}{}${'}'.repeat(levels)}`
+}
+
+/** 1,900 levels, and 12,000 fields that change with every turn below them. */
+const bottomHeavy: Shape = (turn) => {
+  const fields = Array.from({ length: 12_000 }, (_, index) => `"k${index}":"${turn}"`).join()
+  return `{"x":"turn-00${turn}","a":{"a":{"a":{"x":${turn},"a":${'{"a":'.repeat(1900)}{${fields}}${'}'.repeat(1900)}}}}}`
+}
+
+const shapes: Readonly<Record<string, Shape>> = { ladder, bottom: bottomHeavy }
+
+const textOf = (name: string, spec: string) =>
+  `{"apiVersion":"${cluster.group}/v1","kind":"Widget","metadata":{"name":"${name}"},"spec":${spec}}`
+
+const path = (name: string) => `/apis/${cluster.group}/v1/namespaces/${cluster.namespace}/widgets/${name}`
+const canaryPath = (name = '') => `/apis/${cluster.group}/v1/namespaces/${tenant}/widgets/${name}`
+
+class OperatorProcess {
+  readonly #child: ChildProcess
+  output = ''
+
+  constructor() {
+    const { url, caPem, admin } = cluster
+    const connection = {
+      server: url,
+      caData: caPem,
+      ...('token' in admin ? { token: admin.token } : { certificateData: admin.certPem, privateKeyData: admin.keyPem }),
+    }
+    const module = new URL('../index.js', pathToFileURL(inject('command'))).href
+    const options = { module, group: cluster.group, namespaces: [cluster.namespace, tenant], connection }
+    const program = new URL('hostile/operator.mjs', import.meta.url).pathname
+    this.#child = spawn(process.execPath, ['--max-old-space-size=200', program], {
+      env: { ...process.env, HOSTILE_OPERATOR: JSON.stringify(options) },
+    })
+    for (const stream of [this.#child.stdout!, this.#child.stderr!]) {
+      stream.on('data', (chunk: Buffer) => (this.output = (this.output + String(chunk)).slice(-5000)))
+    }
+  }
+
+  get isAlive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  async ready(): Promise<void> {
+    await eventually(async () => {
+      expect(this.isAlive, this.output).toBe(true)
+      expect(this.output).toContain('ready')
+    }, patienceMs)
+  }
+
+  async stop(): Promise<void> {
+    if (!this.isAlive) return
+    this.#child.kill('SIGTERM')
+    await once(this.#child, 'exit')
+  }
+}
+
+let operator: OperatorProcess | undefined
+
+afterEach(() => operator?.stop())
+
+async function startOperator(): Promise<void> {
+  operator = new OperatorProcess()
+  await operator.ready()
+}
+
+/** The status of an object, as soon as it is as expected; at once where the operator has died. */
+async function untilStatus(at: string, expected: object): Promise<void> {
+  await eventually(async () => {
+    expect(operator?.isAlive, operator?.output).toBe(true)
+    const { body } = await cluster.api.get(at)
+    expect((body as Body & { status?: object }).status).toMatchObject(expected)
+  }, patienceMs)
+}
+
+/** By a JSON patch: the real API server takes half a minute to merge documents of thousands of levels. */
+async function edit(name: string, spec: string): Promise<void> {
+  expectStatus(await cluster.api.jsonPatch(path(name), `[{"op":"replace","path":"/spec","value":${spec}}]`), 200)
+}
+
+async function expectCanaryHandled(name: string): Promise<void> {
+  const canary = { apiVersion: `${cluster.group}/v1`, kind: 'Widget', metadata: { name }, spec: { x: 'canary' } }
+  expectStatus(await cluster.api.post(canaryPath(), canary), 201)
+  await untilStatus(canaryPath(name), { created: { seen: true } })
+}
+
+test('deep objects with thousands of differences are handled, and so are the objects of others', {
+  timeout: 180_000,
+}, async () => {
+  await startOperator()
+  for (const [name, shape] of Object.entries(shapes)) {
+    expectStatus(await cluster.api.post(cluster.custom('widgets'), textOf(name, shape(1))), 201)
+    await expectCanaryHandled(`${name}-created`)
+    await untilStatus(path(name), { created: { seen: true } })
+    await edit(name, shape(2))
+    await expectCanaryHandled(`${name}-edited`)
+    await untilStatus(path(name), { updated: { turn: 'turn-002' }, 'field/spec.a.a.a.x': { items: 1 } })
+  }
+})
+
+test('a fresh operator starts with deep objects that have changed in thousands of places', {
+  timeout: 180_000,
+}, async () => {
+  await startOperator()
+  for (const [name, shape] of Object.entries(shapes)) {
+    expectStatus(await cluster.api.post(cluster.custom('widgets'), textOf(`${name}-kept`, shape(1))), 201)
+    await untilStatus(path(`${name}-kept`), { created: { seen: true } })
+  }
+  await operator!.stop()
+  for (const [name, shape] of Object.entries(shapes)) await edit(`${name}-kept`, shape(5))
+  await startOperator()
+  for (const name of Object.keys(shapes)) await untilStatus(path(`${name}-kept`), { updated: { turn: 'turn-005' } })
+  await expectCanaryHandled('restarted')
+})
