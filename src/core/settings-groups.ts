@@ -100,10 +100,21 @@ export interface ElectionSettings {
 /** How events of objects are queued and worked on. */
 export interface QueueingSettings {
   /**
-   * How many objects are worked on at the same time, per operator; null for no limit.
+   * How many objects are worked on at the same time, per operator; null for no limit. Namespaces take turns, and a quarter
+   * of the workers is kept for namespaces that have less than their share.
    * Default: 64. (Kopf has no limit: a large cluster then starts with one burst of requests.)
    */
   workerLimit: number | null
+  /**
+   * How long a handler may take before its worker no longer counts against `workerLimit`, so that another object is worked on in its
+   * place; null for never. Default: "5s".
+   */
+  slowAfter: Duration | null
+  /**
+   * How many workers with slow handlers there can be beside those that count, per operator; objects of one namespace can have half
+   * of them; null for no limit. Default: 512.
+   */
+  slowWorkerLimit: number | null
   /** Accepted, and without effect: workers go home at once. Default: 5. */
   idleTimeout: Duration
   /**

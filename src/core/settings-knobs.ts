@@ -126,6 +126,8 @@ export const knobs: Knobs = {
   },
   queueing: {
     workerLimit: knob(orNull(integer(1)), 64),
+    slowAfter: knob(orNull(duration), '5s'),
+    slowWorkerLimit: knob(orNull(integer(1)), 512),
     idleTimeout: knob(duration, 5),
     exitTimeout: knob(duration, handlersSeconds),
     errorDelays: knob(durations, () => [...fibonacci]),

@@ -63,6 +63,8 @@ test('everything has a default', () => {
     },
     queueing: {
       workerLimit: 64,
+      slowAfter: '5s',
+      slowWorkerLimit: 512,
       idleTimeout: 5,
       exitTimeout: 15,
       errorDelays: [...fibonacci, 34, 55, 89, 144, 233, 377, 610],

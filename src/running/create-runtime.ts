@@ -1,6 +1,7 @@
 /** Puts the run-wide collaborators together. Called once by run.ts, when everything they need is there. */
 import type { Client } from '../client/client.ts'
 import { KeyedQueue } from '../core/queueing/keyed-queue.ts'
+import type { Settings } from '../core/settings.ts'
 import { Indexer } from '../features/indexing/indexer.ts'
 import type { Poster } from '../features/posting/poster.ts'
 import { createRecorder } from '../features/posting/recorder.ts'
@@ -10,6 +11,7 @@ import type { Resource } from '../kube/resources.ts'
 import { formatResource } from '../kube/selectors.ts'
 import { Alarms } from '../util/alarms.ts'
 import { monotonicOf } from '../util/clock.ts'
+import { toMs } from '../util/duration.ts'
 import type { Logger } from '../util/log.ts'
 import { once } from '../util/once.ts'
 import { createBackground } from './background.ts'
@@ -48,12 +50,14 @@ export interface RuntimeParts extends Pick<Runtime, Given> {
   readonly clientIn: (namespace: string | undefined) => Client
   /** Where the operator runs. */
   readonly namespace: string | undefined
+  /** Objects come from one namespace only: it can have all workers. */
+  readonly isOneNamespace: boolean
 }
 
 const mostWaitingEvents = 1024
 
 export function createRuntime(parts: RuntimeParts): Runtime {
-  const { blueprint, poster, watchdog, mayWork, clientIn, namespace, ...given } = parts
+  const { blueprint, poster, watchdog, mayWork, clientIn, namespace, isOneNamespace, ...given } = parts
   const { name, registry, settings, memo } = blueprint
   const { clock, stopping, observer } = given
   const background = once(() => createBackground(runtime, watchdog))
@@ -61,9 +65,13 @@ export function createRuntime(parts: RuntimeParts): Runtime {
     ...given,
     settings,
     random: Math.random,
-    watchOf: (memory) => watchdog.watchOf(() => runtime.queue.excuse(memory)),
+    watchOf: (memory) =>
+      watchdog.watchOf({ yield: () => runtime.queue.excuse(memory), afterMs: slowAfterMs(settings) }),
     queue: new KeyedQueue<Memory, Arrival>((memory, arrivals) => processObject(runtime, memory, arrivals), {
       limit: () => (mayWork() ? (settings.queueing.workerLimit ?? Infinity) : 0),
+      slowLimit: () => settings.queueing.slowWorkerLimit ?? Infinity,
+      // Objects without a namespace are a group of their own.
+      ...(isOneNamespace ? {} : { groupOf: ({ body }) => body.metadata.namespace ?? '' }),
       capacity: mostWaitingEvents,
       isDispensable: ({ type }) => type === 'seen',
       supersedes,
@@ -109,6 +117,10 @@ function createStepKeys(
 function supersedes(next: Arrival, waiting: Arrival): boolean {
   if (next.type === 'wake') return waiting.type === 'wake'
   return next.type === 'seen' && waiting.type === 'seen' && !next.isSpied
+}
+
+function slowAfterMs({ queueing }: Settings): number {
+  return queueing.slowAfter === null ? Infinity : toMs(queueing.slowAfter, 'queueing.slowAfter')
 }
 
 /** The daemons of thousands of objects keep their client: one for each namespace is enough. */

@@ -10,6 +10,7 @@ import type { Background } from '../features/daemons/background.ts'
 import type { Endpoint } from '../features/health/endpoint.ts'
 import { createPostingSink } from '../features/posting/log-lines.ts'
 import { createPoster, type Poster } from '../features/posting/poster.ts'
+import { isExactNamespace } from '../kube/namespaces.ts'
 import { type Clock, type Occupation, systemClock } from '../util/clock.ts'
 import { toMs } from '../util/duration.ts'
 import type { HealthAddress } from '../util/health-address.ts'
@@ -303,6 +304,7 @@ class Run implements RunningOperator {
       standing: this.#ground.leadership,
       observer: this.#options.observer,
       mayWork: () => this.#isIndexed && this.#ground.leadership.isLeading,
+      isOneNamespace: isOneNamespace(this.#options),
       clientIn: (namespace) => this.#ground.clientIn(namespace, this.#writes.signal),
       namespace: this.#ground.connection.defaultNamespace,
     })
@@ -348,4 +350,8 @@ class Run implements RunningOperator {
       )
     }
   }
+}
+
+function isOneNamespace({ clusterwide, namespaces }: RunOptions): boolean {
+  return !clusterwide && namespaces?.length === 1 && isExactNamespace(namespaces[0]!)
 }

@@ -11,12 +11,21 @@ interface Running {
   readonly title: string
   readonly logger: Logger
   readonly startedMs: number
-  readonly onEndless: (() => void) | undefined
+  readonly place: WorkerPlace | undefined
+  /** The log has named it as one that does not come back. */
+  isNamed: boolean
+}
+
+/** The worker that a call keeps busy, and when it stops to count as one. */
+interface WorkerPlace {
+  /** Lets another object be worked on; false where that cannot be for now. */
+  readonly yield: () => boolean
+  readonly afterMs: number
 }
 
 /** Nobody notices less; anything more delays every other object. */
 const blockedMs = 1000
-/** A handler that has not come back by then does not count as work in progress any more. */
+/** A handler that has not come back by then is named in the log. */
 const endlessMs = 60_000
 const checkEveryMs = 500
 /** Timers of thousands of objects may be under way: any of them can be the one. */
@@ -35,7 +44,7 @@ export class Watchdog {
 
   constructor(clock: Clock, signal: AbortSignal) {
     this.#clock = clock
-    this.#alarms = new Alarms(clock, (call) => this.#warnEndless(call), signal)
+    this.#alarms = new Alarms(clock, (call) => this.#noteSlow(call), signal)
   }
 
   /** How late the event loop was in the last ten seconds, at worst. */
@@ -43,11 +52,10 @@ export class Watchdog {
     return this.#lateness.at(monotonicMs())
   }
 
-  /** `onEndless` is called once for a call that has no end in sight. */
-  watchOf(onEndless?: () => void): CallWatch {
+  watchOf(place?: WorkerPlace): CallWatch {
     return {
       begin: ({ handler, logger }) =>
-        this.#begin({ title: titleOf(handler), logger, startedMs: monotonicOf(this.#clock), onEndless }),
+        this.#begin({ title: titleOf(handler), logger, startedMs: monotonicOf(this.#clock), place, isNamed: false }),
     }
   }
 
@@ -64,7 +72,7 @@ export class Watchdog {
   #begin(call: Running): CallEnd {
     const startedMs = monotonicMs()
     this.#running.add(call)
-    this.#alarms.setAfter(call, endlessMs)
+    this.#alarms.setAfter(call, Math.min(call.place?.afterMs ?? Infinity, endlessMs))
     const over = this.#clock.attend?.('call')
     return {
       returned: () => warnIfBlocked(call, startedMs),
@@ -76,11 +84,15 @@ export class Watchdog {
     }
   }
 
-  #warnEndless({ title, logger, startedMs, onEndless }: Running): void {
-    const seconds = Math.round((monotonicOf(this.#clock) - startedMs) / 1000)
-    const waits = onEndless === undefined ? '' : ': this object waits, others go on without it'
-    logger.warn(`${title} has been running for ${seconds} seconds and has not come back${waits}.`)
-    onEndless?.()
+  #noteSlow(call: Running): void {
+    const elapsedMs = monotonicOf(this.#clock) - call.startedMs
+    const slowMs = call.place?.afterMs ?? Infinity
+    const hasYielded = elapsedMs >= slowMs && call.place!.yield()
+    if (elapsedMs >= endlessMs && !call.isNamed) {
+      call.isNamed = true
+      warnEndless(call, { elapsedMs, hasYielded })
+    }
+    for (const dueMs of [slowMs, endlessMs]) if (dueMs > elapsedMs) this.#alarms.setAfter(call, dueMs - elapsedMs)
   }
 
   /** At a stop: how many handlers are waited for, which ones, and for how long at most. */
@@ -118,6 +130,19 @@ export class Watchdog {
       for (const call of [...this.#running].slice(0, mostNamed)) warnBlocked(call, lateMs)
     }
   }
+}
+
+function warnEndless(
+  { title, logger, place }: Running,
+  { elapsedMs, hasYielded }: { readonly elapsedMs: number; readonly hasYielded: boolean },
+): void {
+  const effect = hasYielded
+    ? ': this object waits, others go on without it'
+    : ': this object waits, and its worker is not free for another'
+  const seconds = Math.round(elapsedMs / 1000)
+  logger.warn(
+    `${title} has been running for ${seconds} seconds and has not come back${place === undefined ? '' : effect}.`,
+  )
 }
 
 function warnIfBlocked(call: Pick<Running, 'title' | 'logger'>, startedMs: number): void {

@@ -289,7 +289,7 @@ test('a namespace that goes takes its stream with it', async () => {
 })
 
 test.skipIf(lab.isReal)('objects that nobody gets to for a minute are bad news', async () => {
-  const kopf = new Operator({ settings: { queueing: { workerLimit: 1 } } })
+  const kopf = new Operator({ settings: { queueing: { workerLimit: 1, slowAfter: null } } })
   const { opened, open } = gate()
   let handled = 0
   kopf.on.create(lab.widgets, { id: 'slow' }, async ({ signal }) => {

@@ -240,6 +240,7 @@ test('what waits for a worker when the pause begins is left until after it', asy
   await peering.create()
   const kopf = createOperator()
   kopf.settings.queueing.workerLimit = 1
+  kopf.settings.queueing.slowAfter = null
   const ending = gate()
   const called: string[] = []
   kopf.on.create(lab.widgets, async ({ name }) => {

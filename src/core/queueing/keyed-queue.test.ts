@@ -3,7 +3,7 @@ import { settle } from '../../../test/support/manual-clock.ts'
 import { KeyedQueue, type KeyedQueueOptions } from './keyed-queue.ts'
 
 /** A queue whose work goes on only when it is told to. */
-function setUp(options: Partial<KeyedQueueOptions<string>> = {}) {
+function setUp(options: Partial<KeyedQueueOptions<string, string>> = {}) {
   const log: string[] = []
   const gates = new Map<string, () => void>()
   const queue = new KeyedQueue<string, string>(

@@ -1,17 +1,22 @@
 /**
- * Events wait here: one backlog per key, at most one worker per backlog, so many workers at once.
- * Fed by the streams and the alarms; the work is running/process.ts. Knows keys and events, nothing of Kubernetes.
+ * Events wait here: one backlog per key, at most one worker per backlog, so many workers at once. Fed by the streams and the
+ * alarms; the work is running/process.ts. Knows keys and events, nothing of Kubernetes. Which key is next is for fair-turns.ts to say.
  */
+import { FairTurns, type Turn, type TurnLimits, type Urgency } from './fair-turns.ts'
 
 /** Gets everything that waits for its key, oldest first. Must not reject: it turns its failures into values. */
 export type Work<K, E> = (key: K, events: readonly E[]) => Promise<void>
 
-/** How urgent an event is: what happens now comes before what was there when we started. */
-export type Urgency = 'now' | 'backlog'
-
-export interface KeyedQueueOptions<E> {
+export interface KeyedQueueOptions<K, E> {
   /** How many keys are worked on at once; asked anew each time. */
   readonly limit: () => number
+  /** How many of them beside that, because their work takes long. Default: as many as there are. */
+  readonly slowLimit?: () => number
+  /**
+   * Keys of one group take turns with those of other groups, and a quarter of the workers is kept for groups that have less than
+   * their share. Asked when a key begins to wait. Default: all are of one group, which can have all workers.
+   */
+  readonly groupOf?: (key: K) => string
   /** Whether an event makes the last one that waits for the same key superfluous. */
   readonly supersedes?: (next: E, waiting: E) => boolean
   /** How many events of one key may wait. Beyond it the oldest is dropped that `isDispensable`. */
@@ -21,59 +26,54 @@ export interface KeyedQueueOptions<E> {
   readonly now?: () => number
 }
 
-/** So many urgent keys go first before one of the backlog gets its turn: nobody starves. */
-const urgentInARow = 16
+const reservedPart = 0.25
+
+interface Entry<K, E> {
+  readonly turn: Turn<K>
+  readonly events: E[]
+}
 
 export class KeyedQueue<K, E> {
   /** A key is here from its first event until its worker has found nothing more; never with a worker gone. */
-  readonly #waiting = new Map<K, E[]>()
-  /** Keys in `#waiting` that have no worker yet, in the order they came; a key is in one of the two at most. */
-  readonly #urgent = new Set<K>()
-  readonly #backlog = new Set<K>()
-  /** Since when each of them waits for a worker, longest first. */
-  readonly #since = new Map<K, number>()
+  readonly #entries = new Map<K, Entry<K, E>>()
+  readonly #turns = new FairTurns<K>()
   readonly #work: Work<K, E>
-  readonly #options: KeyedQueueOptions<E>
-  #busy = 0
-  /** Workers that do not count against the limit any more, because their work takes for ever. */
-  readonly #excused = new Set<K>()
-  #urgentServed = 0
+  readonly #options: KeyedQueueOptions<K, E>
   #onIdle: Array<() => void> = []
   #isClosed = false
 
-  constructor(work: Work<K, E>, options: KeyedQueueOptions<E>) {
+  constructor(work: Work<K, E>, options: KeyedQueueOptions<K, E>) {
     this.#work = work
     this.#options = options
   }
 
   /** Keys that wait or are worked on. */
   get size(): number {
-    return this.#waiting.size
+    return this.#entries.size
   }
 
   /** Keys that no worker has taken on yet. */
   get waiting(): number {
-    return this.#since.size
+    return this.#turns.waiting
   }
 
   /** Since when the first of them has waited. */
   get waitingSinceMs(): number | undefined {
-    return this.#since.values().next().value
+    return this.#turns.waitingSinceMs
   }
 
   /** Events of one key are worked on in the order they were put; keys do not wait for each other. */
   put(key: K, event: E, urgency: Urgency = 'now'): void {
     if (this.#isClosed) return
-    const events = this.#waiting.get(key)
-    if (events !== undefined) {
-      this.#append(events, event)
-      if (urgency === 'now' && this.#backlog.delete(key)) this.#urgent.add(key)
+    const entry = this.#entries.get(key)
+    if (entry !== undefined) {
+      this.#append(entry.events, event)
+      if (urgency === 'now') this.#turns.promote(entry.turn)
       return
     }
-    this.#waiting.set(key, [event])
-    this.#since.set(key, this.#options.now?.() ?? 0)
-    if (urgency === 'now') this.#urgent.add(key)
-    else this.#backlog.add(key)
+    const { now, groupOf } = this.#options
+    const turn = this.#turns.wait(key, groupOf?.(key) ?? '', { urgency, nowMs: now?.() ?? 0 })
+    this.#entries.set(key, { turn, events: [event] })
     this.#hire()
   }
 
@@ -84,52 +84,51 @@ export class KeyedQueue<K, E> {
 
   /** Whether something came for this key while it is being worked on. */
   hasNews(key: K): boolean {
-    return (this.#waiting.get(key)?.length ?? 0) > 0
+    return (this.#entries.get(key)?.events.length ?? 0) > 0
   }
 
-  /** The work on this key has no end in sight: another key may be taken on in its place. */
-  excuse(key: K): void {
-    if (!this.#waiting.has(key) || this.#urgent.has(key) || this.#backlog.has(key) || this.#excused.has(key)) return
-    this.#excused.add(key)
-    this.#busy -= 1
+  /**
+   * The work on this key takes long: another key may be taken on in its place. Returns false where there are too many of these, or
+   * nothing works on the key.
+   */
+  excuse(key: K): boolean {
+    const entry = this.#entries.get(key)
+    if (entry === undefined || !this.#turns.slowDown(entry.turn, this.#limits)) return false
     this.#hire()
+    return true
   }
 
-  /** Drops such events that wait; what is being worked on goes on. */
-  discard(isDispensable: (event: E) => boolean): void {
-    for (const [key, events] of this.#waiting) {
+  /** Drops such events that wait, of all keys or of some; what is being worked on goes on. */
+  discard(isDispensable: (event: E) => boolean, isAmong: (key: K) => boolean = () => true): void {
+    for (const [key, { turn, events }] of this.#entries) {
+      if (!isAmong(key)) continue
       const kept = events.filter((event) => !isDispensable(event))
       events.length = 0
       for (const event of kept) events.push(event)
       // Where a worker is on the key, it will find that there is nothing more.
-      if (kept.length > 0 || !(this.#urgent.delete(key) || this.#backlog.delete(key))) continue
-      this.#waiting.delete(key)
-      this.#since.delete(key)
+      if (kept.length === 0 && turn.state === 'waiting') this.#forget(turn)
     }
     this.#settle()
   }
 
   /** What waits for this key is of no interest any more; what is being worked on goes on. */
   drop(key: K): void {
-    if (this.#urgent.delete(key) || this.#backlog.delete(key)) this.#waiting.delete(key)
-    this.#since.delete(key)
+    const turn = this.#entries.get(key)?.turn
+    if (turn?.state === 'waiting') this.#forget(turn)
     this.#settle()
   }
 
   /** Nothing more is taken on; what waits is dropped, what is being worked on goes on. */
   close(): void {
     this.#isClosed = true
-    for (const key of [...this.#urgent, ...this.#backlog]) this.#waiting.delete(key)
-    this.#urgent.clear()
-    this.#backlog.clear()
-    this.#since.clear()
-    for (const events of this.#waiting.values()) events.length = 0
+    for (const turn of this.#turns.turns()) this.#forget(turn)
+    for (const { events } of this.#entries.values()) events.length = 0
     this.#settle()
   }
 
   /** Resolves when nothing waits and nobody works. */
   idle(): Promise<void> {
-    if (this.#waiting.size === 0) return Promise.resolve()
+    if (this.#entries.size === 0) return Promise.resolve()
     return new Promise((resolve) => this.#onIdle.push(resolve))
   }
 
@@ -147,38 +146,33 @@ export class KeyedQueue<K, E> {
   }
 
   #hire(): void {
-    while (this.#busy < this.#options.limit()) {
-      const key = this.#next()
-      if (key === undefined) return
-      this.#busy += 1
-      void this.#drain(key)
+    for (let turn = this.#turns.next(this.#limits); turn !== undefined; turn = this.#turns.next(this.#limits)) {
+      void this.#drain(turn)
     }
   }
 
-  #next(): K | undefined {
-    const isTurnOfBacklog = this.#urgent.size === 0 || this.#urgentServed >= urgentInARow
-    const [from, isUrgent] =
-      isTurnOfBacklog && this.#backlog.size > 0 ? ([this.#backlog, false] as const) : ([this.#urgent, true] as const)
-    for (const key of from) {
-      from.delete(key)
-      this.#since.delete(key)
-      this.#urgentServed = isUrgent ? this.#urgentServed + 1 : 0
-      return key
-    }
-    return undefined
-  }
-
-  async #drain(key: K): Promise<void> {
-    const events = this.#waiting.get(key) ?? []
-    while (events.length > 0) await this.#work(key, events.splice(0))
+  async #drain(turn: Turn<K>): Promise<void> {
+    const events = this.#entries.get(turn.key)?.events ?? []
+    while (events.length > 0) await this.#work(turn.key, events.splice(0))
     // In the same tick as the last look at the events: one put later starts a new worker.
-    this.#waiting.delete(key)
-    if (!this.#excused.delete(key)) this.#busy -= 1
+    this.#forget(turn)
     this.#hire()
     this.#settle()
   }
 
+  #forget(turn: Turn<K>): void {
+    this.#turns.leave(turn)
+    this.#entries.delete(turn.key)
+  }
+
+  get #limits(): TurnLimits {
+    const { limit, slowLimit, groupOf } = this.#options
+    const workers = limit()
+    const reserved = groupOf === undefined ? 0 : Math.floor(workers * reservedPart)
+    return { workers, reserved, slowWorkers: slowLimit?.() ?? Infinity }
+  }
+
   #settle(): void {
-    if (this.#waiting.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve()
+    if (this.#entries.size === 0) for (const resolve of this.#onIdle.splice(0)) resolve()
   }
 }

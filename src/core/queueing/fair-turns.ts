@@ -1,0 +1,219 @@
+/**
+ * Whose turn it is: round robin over the groups (namespaces) that have something waiting, first come first served within a group.
+ * Decides, and starts nothing: keyed-queue.ts does. Every operation takes constant time, or time in proportion to the limit of
+ * workers; never to the number of keys or groups.
+ */
+import { LinkedList, type ListNode } from '../../util/linked-list.ts'
+
+/** How urgent an event is: what happens now comes before what was there when we started. */
+export type Urgency = 'now' | 'backlog'
+
+export interface TurnLimits {
+  /** How many workers that are not slow there can be; 0 while nothing may begin. */
+  readonly workers: number
+  /** How many of these are kept for groups that have less than their fair share. */
+  readonly reserved: number
+  /** How many slow workers there can be beside them. One group can have half of these. */
+  readonly slowWorkers: number
+}
+
+/** One key in the order: it waits, or a worker is on it. */
+export interface Turn<K> {
+  readonly key: K
+  readonly group: Group<K>
+  /** When it began to wait. */
+  readonly sinceMs: number
+  state: 'waiting' | 'active' | 'slow'
+  urgency: Urgency
+  /** Its places in the group's list and in the list of all that wait; of no meaning once a worker is on it. */
+  node: ListNode<Turn<K>>
+  readonly waitingNode: ListNode<Turn<K>>
+}
+
+interface Group<K> {
+  readonly name: string
+  readonly waiting: Readonly<Record<Urgency, LinkedList<Turn<K>>>>
+  /** Its places in the rotations; undefined where nothing of that urgency waits. */
+  readonly rotation: Record<Urgency, ListNode<Group<K>> | undefined>
+  active: number
+  slow: number
+  /** Active ones that could not become slow, since there were too many. */
+  readonly overdue: Set<Turn<K>>
+}
+
+/** So many urgent keys go first before one of the backlog gets its turn: the backlog does not starve. */
+const urgentInARow = 16
+/** One group can have this part of all slow workers. */
+const slowPartOfGroup = 0.5
+
+export class FairTurns<K> {
+  readonly #groups = new Map<string, Group<K>>()
+  /** Groups with waiting keys of this urgency, the next one first. */
+  readonly #rotation = { now: new LinkedList<Group<K>>(), backlog: new LinkedList<Group<K>>() }
+  readonly #waiting = new LinkedList<Turn<K>>()
+  #active = 0
+  #slow = 0
+  #urgentServed = 0
+
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /** Since when the one has waited that has waited longest. */
+  get waitingSinceMs(): number | undefined {
+    return this.#waiting.first?.value.sinceMs
+  }
+
+  wait(key: K, groupName: string, { urgency, nowMs }: { readonly urgency: Urgency; readonly nowMs: number }): Turn<K> {
+    const group = this.#groupOf(groupName)
+    const turn = { key, group, urgency, sinceMs: nowMs, state: 'waiting' } as {
+      -readonly [P in keyof Turn<K>]: Turn<K>[P]
+    }
+    turn.waitingNode = this.#waiting.push(turn)
+    this.#enqueue(turn)
+    return turn
+  }
+
+  /** One of the backlog has become urgent. It waits as long as before. */
+  promote(turn: Turn<K>): void {
+    if (turn.state !== 'waiting' || turn.urgency === 'now') return
+    this.#dequeue(turn)
+    turn.urgency = 'now'
+    this.#enqueue(turn)
+  }
+
+  /** The next one that a worker is to begin with, which is active from now on; undefined where none may begin. */
+  next(limits: TurnLimits): Turn<K> | undefined {
+    if (this.#active >= limits.workers) return undefined
+    const isTurnOfBacklog = this.#rotation.now.size === 0 || this.#urgentServed >= urgentInARow
+    const order = isTurnOfBacklog ? (['backlog', 'now'] as const) : (['now', 'backlog'] as const)
+    for (const urgency of order) {
+      const group = this.#nextGroup(urgency, limits)
+      if (group === undefined) continue
+      this.#urgentServed = urgency === 'now' ? this.#urgentServed + 1 : 0
+      return this.#begin(group, urgency)
+    }
+    return undefined
+  }
+
+  /**
+   * Its work takes long: from now on, it does not count against the limit of workers. Returns false where there are too many slow
+   * ones already; it then becomes slow when one of the same group ends.
+   */
+  slowDown(turn: Turn<K>, { slowWorkers }: TurnLimits): boolean {
+    if (turn.state !== 'active') return turn.state === 'slow'
+    const { group } = turn
+    if (this.#slow >= slowWorkers || group.slow >= Math.ceil(slowWorkers * slowPartOfGroup)) {
+      group.overdue.add(turn)
+      return false
+    }
+    this.#changeState(turn, 'slow')
+    return true
+  }
+
+  /** It waits no more, and no worker is on it. */
+  leave(turn: Turn<K>): void {
+    const { group, state } = turn
+    if (state === 'waiting') {
+      this.#waiting.remove(turn.waitingNode)
+      this.#dequeue(turn)
+    }
+    group.overdue.delete(turn)
+    if (state === 'active') this.#count(group, 'active', -1)
+    if (state === 'slow') {
+      this.#count(group, 'slow', -1)
+      for (const overdue of group.overdue) {
+        this.#changeState(overdue, 'slow')
+        break
+      }
+    }
+    if (isEmpty(group)) this.#groups.delete(group.name)
+  }
+
+  /** All that wait, longest first. */
+  *turns(): Iterable<Turn<K>> {
+    for (let node = this.#waiting.first; node !== undefined; ) {
+      const { value, next } = node
+      yield value
+      node = next
+    }
+  }
+
+  /**
+   * The first of the rotation; of the reserved workers, the first that has less than its share. The share is what each group would
+   * have if one more came. At most as many groups as there are workers have their share, so that no more are passed over.
+   */
+  #nextGroup(urgency: Urgency, { workers, reserved }: TurnLimits): Group<K> | undefined {
+    const isReserved = workers - this.#active <= reserved
+    const share = Math.max(1, Math.floor(workers / (this.#groups.size + 1)))
+    let node = this.#rotation[urgency].first
+    while (isReserved && node !== undefined && node.value.active >= share) node = node.next
+    return node?.value
+  }
+
+  #begin(group: Group<K>, urgency: Urgency): Turn<K> {
+    const turn = group.waiting[urgency].first!.value
+    this.#waiting.remove(turn.waitingNode)
+    this.#dequeue(turn)
+    turn.state = 'active'
+    this.#count(group, 'active', 1)
+    // The group goes to the end of the rotation.
+    this.#leaveRotation(group, urgency)
+    this.#joinRotation(group, urgency)
+    return turn
+  }
+
+  #enqueue(turn: Turn<K>): void {
+    const { group, urgency } = turn
+    turn.node = group.waiting[urgency].push(turn)
+    if (group.rotation[urgency] === undefined) this.#joinRotation(group, urgency)
+  }
+
+  #dequeue({ group, urgency, node }: Turn<K>): void {
+    group.waiting[urgency].remove(node)
+    if (group.waiting[urgency].size === 0) this.#leaveRotation(group, urgency)
+  }
+
+  #joinRotation(group: Group<K>, urgency: Urgency): void {
+    if (group.waiting[urgency].size > 0) group.rotation[urgency] = this.#rotation[urgency].push(group)
+  }
+
+  #leaveRotation(group: Group<K>, urgency: Urgency): void {
+    const node = group.rotation[urgency]
+    if (node !== undefined) this.#rotation[urgency].remove(node)
+    group.rotation[urgency] = undefined
+  }
+
+  #changeState(turn: Turn<K>, state: 'slow'): void {
+    turn.group.overdue.delete(turn)
+    turn.state = state
+    this.#count(turn.group, 'active', -1)
+    this.#count(turn.group, 'slow', 1)
+  }
+
+  #count(group: Group<K>, state: 'active' | 'slow', difference: 1 | -1): void {
+    group[state] += difference
+    if (state === 'active') this.#active += difference
+    else this.#slow += difference
+  }
+
+  #groupOf(name: string): Group<K> {
+    const known = this.#groups.get(name)
+    if (known !== undefined) return known
+    const waiting = { now: new LinkedList<Turn<K>>(), backlog: new LinkedList<Turn<K>>() }
+    const group = {
+      name,
+      waiting,
+      rotation: { now: undefined, backlog: undefined },
+      active: 0,
+      slow: 0,
+      overdue: new Set<Turn<K>>(),
+    }
+    this.#groups.set(name, group)
+    return group
+  }
+}
+
+function isEmpty<K>({ waiting, active, slow }: Group<K>): boolean {
+  return active + slow + waiting.now.size + waiting.backlog.size === 0
+}
