@@ -91,7 +91,7 @@ export function createBackground(runtime: Runtime, watchdog: Watchdog): Backgrou
     defaultBackoffMs: () => toMs(runtime.settings.execution.defaultBackoff),
     watchOf: ({ background }) => (background?.rhythm === undefined ? watchdog.watchOfDaemons() : watchdog.watchOf()),
     stopping: runtime.stopping,
-    isPaused: () => runtime.pause.isPaused,
+    isPaused: ({ body }) => runtime.pause.isPausedIn(body.metadata.namespace),
     loggerOf: ({ body }) => loggerOf(runtime, body),
     argsOf: (memory, { background }, logger) => {
       const subject = () => subjectOf(runtime, memory, logger)

@@ -26,9 +26,9 @@ export class Backlog {
     this.#settle(memory, memory.isGone ? 'left' : judge(memory, outcome))
   }
 
-  /** Whatever waits is let go. */
-  leave(): void {
-    for (const memory of this.#awaited) this.#settle(memory, 'left')
+  /** Whatever waits is let go, where it is among these. */
+  leave(isLeft: (memory: Memory) => boolean): void {
+    for (const memory of this.#awaited) if (isLeft(memory)) this.#settle(memory, 'left')
   }
 
   #settle(memory: Memory, outcome: ObjectOutcome): void {

@@ -74,7 +74,7 @@ export async function handleChanges(runtime: Runtime, memory: Memory, visit: Vis
     if (step.hasCalled) noteRun(runtime, memory, beganMs)
     if (requests > 0 && step.handled !== undefined) checkStored(runtime, memory, body, step.handled)
     if (step.wakeAtMs !== undefined) runtime.alarms.set(memory, step.wakeAtMs)
-    if (runtime.stopping.aborted || runtime.pause.isPaused) return
+    if (runtime.stopping.aborted || runtime.pause.isPausedIn(memory.body.metadata.namespace)) return
     if (requests === 0 && step.late === undefined) {
       if (step.isOfInterest && step.wakeAtMs === undefined) {
         visit.logger.debug('Handling cycle is finished, waiting for new changes.')
@@ -169,7 +169,7 @@ async function takeStep(runtime: Runtime, memory: Memory, visit: Visit): Promise
       release(runtime, memory, visit)
     return {}
   }
-  if (runtime.pause.isPaused) return {}
+  if (runtime.pause.isPausedIn(memory.body.metadata.namespace)) return {}
   const pauseMs = pauseMsOf(runtime, memory, view.reason)
   if (pauseMs > 0) return { wakeAtMs: runtime.clock.now() + pauseMs }
   return { ...(await callHandlers(runtime, memory, visit, view)), isOfInterest: true }
@@ -283,7 +283,7 @@ function createCycle(
     watch: runtime.watchOf(memory),
     signal,
     stopping,
-    isPaused: () => pause.isPaused,
+    isPaused: () => pause.isPausedIn(memory.body.metadata.namespace),
     remembered: memory.progress,
     isOutdated: () => memory.body !== view.body,
     flush: (cycle) => flush(runtime, memory, visit, cycle),

@@ -18,7 +18,7 @@ export interface Doors {
 
 export type DoorsOptions = Omit<OrchestrateOptions, 'onLooked' | 'onNamespaces'> &
   Omit<AdmissionOptions, 'review'> &
-  Omit<PeeringsOptions, 'namespaces'> &
+  Omit<PeeringsOptions, 'namespaces' | 'onStandingBackIn'> &
   Pick<ReviewsOptions, 'watchdog'>
 
 /** Reviews wait until it is known what the cluster serves, and for the indices; whoever opens the gates is the first door. */
@@ -44,10 +44,14 @@ export function createDoors(runtime: Runtime, options: DoorsOptions): Doors {
     memoryOf: (resource, uid) => orchestra.memoryOf(resource, uid),
   })
   const admission = new Admission(runtime, { ...options, review })
-  const peerings = new Peerings(runtime, { ...options, namespaces: () => orchestra.namespaces })
-  runtime.pause.onChange(() => {
-    if (runtime.pause.isPaused) leaveObjects(runtime, orchestra.memories())
-    else options.health.resumed()
+  const peerings = new Peerings(runtime, {
+    ...options,
+    namespaces: () => orchestra.namespaces,
+    onStandingBackIn: (namespace) => orchestra.excuseNamespace(namespace),
+  })
+  runtime.pause.onChange((namespace) => {
+    if (runtime.pause.isPausedIn(namespace)) leaveObjects(runtime, orchestra.memories(), namespace)
+    else options.health.resumed(namespace)
   })
   // Requests are answered all the same, with the indices as they are: nobody knows when these will be complete.
   void peerings.stoodBack.then(() => indexed.open())

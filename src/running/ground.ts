@@ -68,6 +68,7 @@ export class Ground {
       queue: given.queue,
       lagMs: () => this.watchdog.lagMs,
       isPaused: () => this.pause.isPaused,
+      isPausedIn: (namespace) => this.pause.isPausedIn(namespace),
     })
     this.indices = registry.indices
     this.workers = new WorkerPool({

@@ -1,7 +1,8 @@
 /** What is known of how the operator is: told by its parts as they come to know it, asked by whoever looks at /readyz. */
-import type { WatchState } from '../core/watching/observer.ts'
+import type { WatchScope, WatchState } from '../core/watching/observer.ts'
 import { type Facts, judgeReadiness, type Readiness } from '../features/health/readiness.ts'
 import { type Clock, monotonicOf } from '../util/clock.ts'
+import { describeScope } from './serve.ts'
 
 /** Those that are asked rather than tell. */
 export interface Gauges {
@@ -11,6 +12,7 @@ export interface Gauges {
     | undefined
   readonly lagMs: () => number
   readonly isPaused: () => boolean
+  readonly isPausedIn: (namespace: string | undefined) => boolean
 }
 
 /** One stream, for as long as it is wanted. */
@@ -22,6 +24,7 @@ export interface Pulse {
 
 interface Stream {
   readonly scope: string
+  readonly namespace: string | undefined
   downSinceMs: number | undefined
 }
 
@@ -47,8 +50,9 @@ export class Health {
     this.#leadsSinceMs = state === 'leading' ? monotonicOf(this.#clock) : this.#leadsSinceMs
   }
 
-  follow(scope: string): Pulse {
-    const stream: Stream = { scope, downSinceMs: monotonicOf(this.#clock) }
+  follow(scope: WatchScope): Pulse {
+    const { namespace } = scope
+    const stream: Stream = { scope: describeScope(scope), namespace, downSinceMs: monotonicOf(this.#clock) }
     this.#streams.add(stream)
     return {
       changed: ({ type }) => {
@@ -58,9 +62,11 @@ export class Health {
     }
   }
 
-  /** After a pause: streams have their time to come back. */
-  resumed(): void {
-    for (const stream of this.#streams) stream.downSinceMs = monotonicOf(this.#clock)
+  /** After a pause of a namespace, or of everything: streams have their time to come back. */
+  resumed(namespace: string | undefined): void {
+    for (const stream of this.#streams) {
+      if (namespace === undefined || stream.namespace === namespace) stream.downSinceMs = monotonicOf(this.#clock)
+    }
   }
 
   loggedIn(): void {
@@ -86,7 +92,11 @@ export class Health {
       isPaused: this.#gauges.isPaused(),
       webhooks: this.webhooks,
       election: this.#election,
-      streams: [...this.#streams],
+      streams: Array.from(this.#streams, ({ scope, namespace, downSinceMs }) => ({
+        scope,
+        downSinceMs,
+        isPaused: this.#gauges.isPausedIn(namespace),
+      })),
       credentials: this.#credentials,
       queue: {
         objects: queue?.size ?? 0,

@@ -199,6 +199,7 @@ export class Orchestra {
       this.#dismiss(served, ({ body }) => body.metadata.namespace === name)
     }
     this.#options.onNamespaces()
+    this.#runtime.pause.forget(name)
   }
 
   #dismiss(served: Served, isAmong: (memory: Memory) => boolean): void {
@@ -208,6 +209,11 @@ export class Orchestra {
       else this.#runtime.queue.put(memory, { type: 'deleted', object: memory.body, missed: true })
     }
     this.#unindex(served, isAmong)
+  }
+
+  /** The operator stands back in this namespace, maybe for long: the others go on without its objects. */
+  excuseNamespace(name: string): void {
+    this.#streams.excuse(name)
   }
 
   /** Those served; undefined for the whole cluster. */

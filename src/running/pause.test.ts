@@ -80,3 +80,46 @@ test('a pause that comes with the end of another does not let anybody through', 
   end.abort()
   await whole
 })
+
+test('a reason in one namespace ends the work of that namespace, and no other', async () => {
+  const pause = new Pause()
+  const journals: Record<string, string[]> = { a: [], b: [], none: [] }
+  const end = new AbortController()
+  const work = [
+    pause.whileActive(createWork(journals['a']!), end.signal, 'a'),
+    pause.whileActive(createWork(journals['b']!), end.signal, 'b'),
+    pause.whileActive(createWork(journals['none']!), end.signal),
+  ]
+  const told: Array<string | undefined> = []
+  pause.onChange((namespace) => told.push(namespace))
+  pause.hold('x', 'a')
+  expect([pause.isPaused, pause.isPausedIn('a'), pause.isPausedIn('b'), pause.isPausedIn(undefined)]).toEqual([
+    false,
+    true,
+    false,
+    false,
+  ])
+  expect(pause.pausedNamespaces).toBe(1)
+  expect(journals).toEqual({ a: ['begins', 'ends'], b: ['begins'], none: ['begins'] })
+  pause.hold('y')
+  expect(pause.isPausedIn('b')).toBe(true)
+  pause.release('x', 'a')
+  await settle()
+  expect(journals).toEqual({ a: ['begins', 'ends'], b: ['begins', 'ends'], none: ['begins', 'ends'] })
+  pause.release('y')
+  await settle()
+  expect(Object.values(journals).map((journal) => journal.at(-1))).toEqual(['begins', 'begins', 'begins'])
+  expect(told).toEqual(['a', undefined, 'a', undefined])
+  end.abort()
+  await Promise.all(work)
+})
+
+test('a namespace that is gone is forgotten, unless it is paused', () => {
+  const pause = new Pause()
+  pause.hold('x', 'a')
+  pause.forget('a')
+  expect(pause.isPausedIn('a')).toBe(true)
+  pause.release('x', 'a')
+  pause.forget('a')
+  expect([pause.isPausedIn('a'), pause.pausedNamespaces]).toEqual([false, 0])
+})

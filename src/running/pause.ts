@@ -1,60 +1,106 @@
 /**
- * Whether the operator stands back: it does while anybody has a reason. Streams come here to be ended and begun again; what
- * else follows for the objects is in pausing.ts. Knows nothing of those who have the reasons.
+ * Whether the operator stands back, everywhere or in some namespaces: it does while there is a reason. Streams come here to be ended
+ * and begun again; what else follows for the objects is in pausing.ts. Knows nothing of who has the reasons.
  */
 import { setMaxListeners } from 'node:events'
 import { noLongerNeeded } from '../util/clock.ts'
 import { Gate } from '../util/gate.ts'
 
-export class Pause {
+/** A part of the operator that is paused as a whole: one namespace, or everything. */
+class Place {
   /** In words, for the log. */
-  readonly #reasons = new Set<string>()
-  readonly #listeners: Array<() => void> = []
-  /** Aborted while the operator is paused; a new one each time it goes on. */
-  #activity = createActivity()
-  /** Closed while the operator is paused; a new one each time it is. */
-  #resumed = new Gate()
+  readonly reasons = new Set<string>()
+  /** Aborted while the place is paused; a new one each time it goes on. */
+  activity = createActivity()
+  /** Closed while the place is paused; a new one each time it is. */
+  resumed = new Gate()
 
   get isPaused(): boolean {
-    return this.#reasons.size > 0
+    return this.reasons.size > 0
+  }
+}
+
+export class Pause {
+  readonly #everything = new Place()
+  /** Those in which there is a reason, or work that asks for it. */
+  readonly #namespaces = new Map<string, Place>()
+  readonly #listeners: Array<(namespace: string | undefined) => void> = []
+  #pausedNamespaces = 0
+
+  /** Whether all of it is paused. */
+  get isPaused(): boolean {
+    return this.#everything.isPaused
   }
 
+  /** How many namespaces are paused, each for its own reasons. */
+  get pausedNamespaces(): number {
+    return this.#pausedNamespaces
+  }
+
+  /** For all of it. */
   get reasons(): readonly string[] {
-    return [...this.#reasons]
+    return [...this.#everything.reasons]
   }
 
-  /** Takes effect before it returns: nothing comes from any stream any more. */
-  hold(reason: string): void {
-    const wasPaused = this.isPaused
-    this.#reasons.add(reason)
+  /** Whether objects of this namespace are left alone; undefined for objects that have none. */
+  isPausedIn(namespace: string | undefined): boolean {
+    return this.isPaused || (namespace !== undefined && this.#namespaces.get(namespace)?.isPaused === true)
+  }
+
+  /** Takes effect before it returns: nothing comes from any stream of the namespace any more; without one, from any stream. */
+  hold(reason: string, namespace?: string): void {
+    const place = this.#placeOf(namespace)
+    const wasPaused = place.isPaused
+    place.reasons.add(reason)
     if (wasPaused) return
-    this.#resumed = new Gate()
-    this.#activity.abort(noLongerNeeded)
-    this.#tell()
+    if (namespace !== undefined) this.#pausedNamespaces += 1
+    place.resumed = new Gate()
+    place.activity.abort(noLongerNeeded)
+    this.#tell(namespace)
   }
 
-  release(reason: string): void {
-    if (!this.#reasons.delete(reason) || this.isPaused) return
-    this.#activity = createActivity()
-    this.#tell()
-    this.#resumed.open()
+  release(reason: string, namespace?: string): void {
+    const place = this.#placeOf(namespace)
+    if (!place.reasons.delete(reason) || place.isPaused) return
+    if (namespace !== undefined) this.#pausedNamespaces -= 1
+    place.activity = createActivity()
+    this.#tell(namespace)
+    place.resumed.open()
   }
 
-  /** Called when the operator is paused, and when it goes on. */
-  onChange(listener: () => void): void {
+  /** The namespace is gone, and nothing there asks any more. */
+  forget(namespace: string): void {
+    if (this.#namespaces.get(namespace)?.isPaused === false) this.#namespaces.delete(namespace)
+  }
+
+  /** Called with the namespace when it is paused and when it goes on; without one for everything. */
+  onChange(listener: (namespace: string | undefined) => void): void {
     this.#listeners.push(listener)
   }
 
-  /** Begins the work whenever the operator is not paused, and ends it when it is; until the signal is aborted. */
-  async whileActive(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+  /** Begins the work whenever it is not paused there, and ends it when it is; until the signal is aborted. */
+  async whileActive(
+    work: (signal: AbortSignal) => Promise<void>,
+    signal: AbortSignal,
+    namespace?: string,
+  ): Promise<void> {
+    const places = namespace === undefined ? [this.#everything] : [this.#everything, this.#placeOf(namespace)]
     while (!signal.aborted) {
-      if (this.isPaused) await this.#resumed.pass(signal).catch(() => {})
-      else await work(AbortSignal.any([signal, this.#activity.signal]))
+      const paused = places.find(({ isPaused }) => isPaused)
+      if (paused !== undefined) await paused.resumed.pass(signal).catch(() => {})
+      else await work(AbortSignal.any([signal, ...places.map(({ activity }) => activity.signal)]))
     }
   }
 
-  #tell(): void {
-    for (const listener of this.#listeners) listener()
+  #placeOf(namespace: string | undefined): Place {
+    if (namespace === undefined) return this.#everything
+    const place = this.#namespaces.get(namespace) ?? new Place()
+    this.#namespaces.set(namespace, place)
+    return place
+  }
+
+  #tell(namespace: string | undefined): void {
+    for (const listener of this.#listeners) listener(namespace)
   }
 }
 

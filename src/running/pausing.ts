@@ -8,12 +8,18 @@ import type { Runtime } from './runtime.ts'
 import type { Visit } from './visit.ts'
 
 /** In the turn in which the streams have ended: whatever is woken later finds the objects left alone. */
-export function leaveObjects({ queue, background, backlog }: Runtime, memories: Iterable<Memory>): void {
-  for (const memory of memories) memory.isUnwatched = true
+export function leaveObjects(
+  { queue, background, backlog }: Runtime,
+  memories: Iterable<Memory>,
+  namespace: string | undefined,
+): void {
+  // Without a namespace all objects are left alone, those without one included.
+  const isLeft = ({ body }: Memory) => namespace === undefined || body.metadata.namespace === namespace
+  for (const memory of memories) if (isLeft(memory)) memory.isUnwatched = true
   // The list that comes after the pause has all but the ends, of which nobody tells twice.
-  queue.discard(({ type }) => type !== 'deleted')
-  background.pauseAll()
-  backlog?.leave()
+  queue.discard(({ type }) => type !== 'deleted', isLeft)
+  background.pause(isLeft)
+  backlog?.leave(isLeft)
 }
 
 /** The object is in sight again. What was to be written is out of date where somebody else has written meanwhile. */

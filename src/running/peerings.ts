@@ -1,6 +1,6 @@
 /**
- * The peerings of an operator: in which places it takes part in one, as these come and go, and that it is paused while any of them
- * says so. Made by run.ts; what happens in each of them is in features/peering.
+ * The peerings of an operator: in which places it takes part in one, as these come and go. A peering of the cluster pauses all of the
+ * operator, one of a namespace pauses that namespace. Made by doors.ts; what happens in each of them is in features/peering.
  */
 import type { PeeringSettings } from '../core/settings-groups.ts'
 import { Peering } from '../features/peering/peering.ts'
@@ -19,6 +19,8 @@ export interface PeeringsOptions {
   /** Those served; undefined for the whole cluster. */
   readonly namespaces: () => Iterable<string> | undefined
   readonly identity: () => Promise<string>
+  /** Called each time another operator has precedence in this namespace. */
+  readonly onStandingBackIn: (namespace: string) => void
   readonly onFailure: (error: unknown) => void
 }
 
@@ -42,6 +44,12 @@ interface Place {
   readonly namespace: string | undefined
 }
 
+interface Membership {
+  readonly end: AbortController
+  readonly namespace: string | undefined
+}
+
+const everywhere = 'all namespaces are paused'
 const unknown = 'the peerings are not known yet'
 const missing = 'the peering is mandatory, and its resource is missing'
 
@@ -49,7 +57,11 @@ export class Peerings {
   readonly #runtime: Runtime
   readonly #options: PeeringsOptions
   /** Those we take part in, by the reason they pause us for; aborted to leave one. */
-  readonly #joined = new Map<string, AbortController>()
+  readonly #joined = new Map<string, Membership>()
+  /** Those that have not been looked at yet. */
+  readonly #pending = new Set<string>()
+  /** The namespaces of these, and the number of peerings in each: of two groups there may be one each. */
+  readonly #namespaces = new Map<string, number>()
   /** They end after all else: others must not begin before we are done. */
   readonly #tasks: TaskGroup
   readonly #stoodBack = new Gate()
@@ -111,17 +123,17 @@ export class Peerings {
   #join(reason: string, { resource, namespace }: Place): void {
     const { session, clock, random, logger, settings, pause } = this.#runtime
     const end = new AbortController()
-    this.#joined.set(reason, end)
+    this.#joined.set(reason, { end, namespace })
+    if (namespace !== undefined) this.#namespaces.set(namespace, (this.#namespaces.get(namespace) ?? 0) + 1)
     // Until it has been looked at.
-    pause.hold(reason)
+    this.#pending.add(reason)
+    pause.hold(reason, namespace)
+    this.#weighNamespaces()
     const onDecision = (hasToStandBack: boolean) => {
       if (end.signal.aborted) return
-      if (hasToStandBack) {
-        pause.hold(reason)
-        this.#stoodBack.open()
-      } else {
-        pause.release(reason)
-      }
+      this.#pending.delete(reason)
+      if (hasToStandBack) this.#standBack(reason, namespace)
+      else this.#goOn(reason, namespace)
     }
     this.#tasks.run(async (signal) => {
       const identity = await this.#options.identity()
@@ -143,9 +155,42 @@ export class Peerings {
   }
 
   #leave(reason: string): void {
-    this.#joined.get(reason)?.abort()
+    const { end, namespace } = this.#joined.get(reason)!
+    end.abort()
     this.#joined.delete(reason)
-    this.#runtime.pause.release(reason)
+    this.#pending.delete(reason)
+    if (namespace !== undefined) {
+      const left = this.#namespaces.get(namespace)! - 1
+      if (left > 0) this.#namespaces.set(namespace, left)
+      else this.#namespaces.delete(namespace)
+    }
+    this.#goOn(reason, namespace)
+  }
+
+  #standBack(reason: string, namespace: string | undefined): void {
+    this.#runtime.pause.hold(reason, namespace)
+    if (namespace === undefined) this.#stoodBack.open()
+    else this.#options.onStandingBackIn(namespace)
+    this.#weighNamespaces()
+  }
+
+  #goOn(reason: string, namespace: string | undefined): void {
+    this.#runtime.pause.release(reason, namespace)
+    this.#weighNamespaces()
+  }
+
+  /**
+   * Objects without a namespace, and the operator as a whole, are paused while every namespace is: an operator of one namespace is paused as
+   * one of the cluster is. As long as one namespace is not paused, no other can stop what they have in common.
+   */
+  #weighNamespaces(): void {
+    const { pause } = this.#runtime
+    if (this.#namespaces.size === 0 || pause.pausedNamespaces < this.#namespaces.size) {
+      pause.release(everywhere)
+      return
+    }
+    pause.hold(everywhere)
+    if (this.#pending.size === 0) this.#stoodBack.open()
   }
 
   #noteMissing(isMissing: boolean): void {

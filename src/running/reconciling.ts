@@ -50,7 +50,7 @@ export async function reconcileObject(runtime: Runtime, memory: Memory, logger: 
 
 function isOver({ stopping, pause }: Runtime, { isUnwatched, isGone, body, vanishedAt }: Memory): boolean {
   const hasVanished = vanishedAt !== undefined && vanishedAt === body.metadata.resourceVersion
-  return isUnwatched || isGone || hasVanished || stopping.aborted || pause.isPaused
+  return isUnwatched || isGone || hasVanished || stopping.aborted || pause.isPausedIn(body.metadata.namespace)
 }
 
 async function attend(

@@ -64,9 +64,9 @@ export class Sources {
     this.#options.tasks.run(async (ending) => {
       ending.addEventListener('abort', () => end.abort(), { once: true, signal: end.signal })
       if (ending.aborted) end.abort()
-      const pulse = this.#options.health.follow(describeScope({ resource: source.resource, namespace }))
+      const pulse = this.#options.health.follow({ resource: source.resource, namespace })
       const run = (active: AbortSignal) => this.#run({ source, namespace, known, changed: pulse.changed }, active)
-      await this.#runtime.pause.whileActive(run, end.signal).finally(() => pulse.end())
+      await this.#runtime.pause.whileActive(run, end.signal, namespace).finally(() => pulse.end())
     })
   }
 

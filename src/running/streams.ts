@@ -11,7 +11,7 @@ import type { Health } from './health.ts'
 import { untilAllIndexed } from './indexing.ts'
 import type { Served } from './memories.ts'
 import type { Runtime } from './runtime.ts'
-import { describeScope, runStream, type Stream } from './serve.ts'
+import { runStream, type Stream } from './serve.ts'
 
 export interface StreamsOptions {
   readonly tasks: TaskGroup
@@ -46,6 +46,8 @@ export class Streams {
   readonly #refused = new Map<OpenStream, Error>()
   /** Those whose first objects have to be in the indices before any handler is called; only of those opened at the start. */
   readonly #indexing = new Set<OpenStream>()
+  /** Namespaces in which the operator stood back, and may do so still. */
+  readonly #excused = new Set<string>()
   readonly #openings = new Turns(mostOpening)
   #hasStarted = false
 
@@ -75,6 +77,15 @@ export class Streams {
     this.#check()
   }
 
+  /** The operator stands back there, maybe for long: nothing waits for the objects of that namespace. */
+  excuse(namespace: string): void {
+    this.#excused.add(namespace)
+    for (const stream of this.#open.values()) {
+      if (stream.namespace === namespace) for (const set of [this.#awaited, this.#indexing]) set.delete(stream)
+    }
+    this.#check()
+  }
+
   /** The objects come by another resource from now on; those that are not among them then have gone in between. */
   hand(from: Served, to: Served): void {
     const streams = [...this.#open.values()].filter(({ served }) => served === from)
@@ -86,15 +97,21 @@ export class Streams {
     const end = new AbortController()
     const stream: OpenStream = { served, namespace, known, end }
     this.#open.set(keyOf(served, namespace), stream)
-    this.#awaited.add(stream)
-    if (served.handlers.index.length > 0 && !this.#hasStarted) this.#indexing.add(stream)
+    if (!this.#isExcused(namespace)) {
+      this.#awaited.add(stream)
+      if (served.handlers.index.length > 0 && !this.#hasStarted) this.#indexing.add(stream)
+    }
     this.#options.tasks.run(async (ending) => {
       ending.addEventListener('abort', () => end.abort(), { once: true, signal: end.signal })
       if (ending.aborted) end.abort()
-      const pulse = this.#options.health.follow(describeScope({ resource: served.resource, namespace }))
+      const pulse = this.#options.health.follow({ resource: served.resource, namespace })
       const run = (active: AbortSignal) => this.#run(stream, pulse.changed, active)
-      await this.#runtime.pause.whileActive(run, end.signal).finally(() => pulse.end())
+      await this.#runtime.pause.whileActive(run, end.signal, namespace).finally(() => pulse.end())
     })
+  }
+
+  #isExcused(namespace: string | undefined): boolean {
+    return namespace !== undefined && this.#excused.has(namespace) && this.#runtime.pause.isPausedIn(namespace)
   }
 
   async #run(stream: OpenStream, changed: (state: WatchState) => void, signal: AbortSignal): Promise<void> {

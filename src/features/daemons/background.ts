@@ -38,7 +38,7 @@ export class Background<O> {
 
   /** One that is still there is never started twice, be it on its way out. */
   start(tasks: Tasks<O>, handler: Handler): void {
-    if (this.#host.stopping.aborted || this.#host.isPaused() || isAround(tasks, handler)) return
+    if (this.#host.stopping.aborted || this.#host.isPaused(tasks.owner) || isAround(tasks, handler)) return
     const task = new Task(handler, tasks, new Stopper(this.#waits))
     tasks.running.push(task)
     this.#all.add(task)
@@ -53,9 +53,9 @@ export class Background<O> {
     else task.ending ??= this.#terminate(task)
   }
 
-  /** The operator stands back: all are asked to end. Whoever looks at the objects again may start them anew. */
-  pauseAll(): void {
-    for (const task of [...this.#all]) this.stop(task, 'operator-pausing')
+  /** The operator stands back: those of these objects are asked to end. They are started again when their object is seen again. */
+  pause(isLeft: (owner: O) => boolean): void {
+    for (const task of [...this.#all]) if (isLeft(task.owner)) this.stop(task, 'operator-pausing')
   }
 
   /** The operator stops: resolves when all have ended, or were given the time they have. */

@@ -12,8 +12,8 @@ export interface Host<O> {
   readonly defaultBackoffMs: () => number
   /** Aborted when the operator begins to stop: nothing is called any more then. */
   readonly stopping: AbortSignal
-  /** Whether the operator stands back: nothing is started then. */
-  readonly isPaused: () => boolean
+  /** Whether the operator stands back from the object: nothing is started for it then. */
+  isPaused(owner: O): boolean
   /** Who names calls that block, or do not come back. */
   watchOf(handler: Handler): CallWatch
   loggerOf(owner: O): Logger

@@ -5,6 +5,8 @@ interface StreamFacts {
   readonly scope: string
   /** Since when it has not been watching; undefined while it is. */
   readonly downSinceMs: number | undefined
+  /** The operator stands back for another one in its namespace: it is not missed then. */
+  readonly isPaused?: boolean
 }
 
 export interface Facts {
@@ -67,15 +69,17 @@ export function judgeReadiness(facts: Facts): Readiness {
 
 function judgeStreams({ phase, isPaused, streams, nowMs }: Facts): Verdict {
   const down = streams
-    .filter(({ downSinceMs }) => downSinceMs !== undefined)
+    .filter(({ downSinceMs, isPaused: isLeft }) => downSinceMs !== undefined && !isLeft)
     .map(({ scope, downSinceMs }) => ({ scope, downMs: nowMs - downSinceMs! }))
+  const paused = streams.filter(({ isPaused: isLeft }) => isLeft).length
   const isDown = down.some(({ downMs }) => downMs >= longestDownMs)
   const state = phase !== 'running' ? phase : isPaused ? 'paused' : isDown ? 'down' : 'watching'
   return {
     ok: state === 'watching' || state === 'paused',
     state,
     total: streams.length,
-    watching: isPaused ? 0 : streams.length - down.length,
+    watching: isPaused ? 0 : streams.length - down.length - paused,
+    ...(!isPaused && paused > 0 && { paused }),
     down: (isPaused ? [] : down).map(({ scope, downMs }) => ({ scope, downSeconds: toSeconds(downMs) })),
   }
 }

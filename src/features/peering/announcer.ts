@@ -36,11 +36,12 @@ export class Announcer {
     this.#warnOfCapped([...superiors, ...rivals].filter(({ isCapped }) => isCapped))
     const isNew = this.#state !== 'paused'
     if (superiors.length > 0) {
-      if (isNew) logger.info(`Pausing operations in favour of ${describePeers(superiors)}.`)
+      if (isNew) logger.info(`Pausing operations in favour of ${describePeers(superiors)}.${this.#concerned}`)
       this.#state = 'paused'
     } else if (rivals.length > 0) {
       this.#warnOfRivals(rivals)
-      if (isNew) logger.warn(`Pausing all operators, including self: ${describePeers([...peers.values()])}`)
+      if (isNew)
+        logger.warn(`Pausing all operators, including self: ${describePeers([...peers.values()])}${this.#concerned}`)
       this.#state = 'paused'
     } else {
       this.#resume()
@@ -86,7 +87,7 @@ export class Announcer {
   #resume(): void {
     if (this.#state === 'paused' || this.#state === 'waiting') {
       this.#options.logger.info(
-        'Resuming operations after the pause. Conflicting operators with the same priority are gone.',
+        `Resuming operations after the pause. Conflicting operators with the same priority are gone.${this.#concerned}`,
       )
     }
     this.#state = 'active'
@@ -124,6 +125,12 @@ export class Announcer {
   #warn(topic: string, message: string): void {
     if (!this.#troubles.has(topic)) this.#options.logger.warn(message)
     this.#troubles.add(topic)
+  }
+
+  /** Added to the words of Kopf: with several namespaces, only one of them is paused. */
+  get #concerned(): string {
+    const { namespace } = this.#options
+    return namespace === undefined ? '' : ` (namespace "${namespace}")`
   }
 
   get #where(): string {
