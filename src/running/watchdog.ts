@@ -116,7 +116,7 @@ export class Watchdog {
 
   /** Calls that keep an object busy; timers and daemons are stopped, and reported, elsewhere. */
   #onObjects(): Running[] {
-    return [...this.#running].filter(({ onEndless }) => onEndless !== undefined)
+    return [...this.#running].filter(({ place }) => place !== undefined)
   }
 
   /** Notices what blocks later than in its first moments; it can only name those that were under way. */
