@@ -6,7 +6,6 @@ const minInt = -(2n ** 63n)
 const maxUint = 2n ** 64n - 1n
 
 export function parseInt64(text: string): bigint | undefined {
-  const isNegative = text.startsWith('-')
   const value = isHex(text) ? hexValue(text) : toBoundedBigInt(text)
   return value > maxInt || value < minInt ? undefined : value
 }
