@@ -1,0 +1,37 @@
+/** Large objects whose JSON takes 21 times its text once it is parsed: while nothing is done with them, they are kept as text. */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { Operator } from 'kopf'
+import { expect, test } from 'vitest'
+import { useLab } from '../support/lab.ts'
+
+const lab = useLab()
+setFlagsFromString('--expose-gc')
+const collect = runInNewContext('gc') as () => void
+
+const count = 6
+const size = 200_000
+const dense = Array.from({ length: Math.floor(size / 3) }, () => ({}))
+
+async function heapUsed(): Promise<number> {
+  await new Promise(setImmediate)
+  collect()
+  return process.memoryUsage().heapUsed
+}
+
+test('objects that nothing is done with are not kept parsed', async () => {
+  const handled = new Set<string>()
+  const kopf = new Operator()
+  kopf.index(lab.widgets, { id: 'sizes' }, ({ name, spec }) => ({ [name]: Object.keys(spec).length }))
+  kopf.on.event(lab.widgets, { id: 'event' }, ({ spec }) => void Object.keys(spec))
+  kopf.on.create(lab.widgets, { id: 'create' }, ({ name }) => void handled.add(name))
+  await lab.start(kopf)
+  await lab.create('first', { spec: { x: [] } })
+  await lab.until(() => handled.has('first'))
+  const before = await heapUsed()
+  for (let index = 0; index < count; index += 1) await lab.create(`dense-${index}`, { spec: { x: dense } })
+  await lab.create('last', { spec: { x: [] } })
+  await lab.until(() => handled.size === count + 2)
+  // Parsed, they would take 21 times their text. The embedded server keeps several states of each as text, in this process.
+  expect((await heapUsed()) - before).toBeLessThan(12 * count * size)
+}, 120_000)
