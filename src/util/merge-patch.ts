@@ -75,15 +75,38 @@ export function pickNamed(target: Fields, patch: Fields): Fields {
 /** The same patch without removals of what is not there: merged, they would leave empty objects behind. */
 export function withoutIdleRemovals(target: Json, patch: Json): Json {
   const result = cloneJson(patch)
+  const removing = findRemoving(result)
   const pending: Array<readonly [Json | undefined, Json]> = [[target, result]]
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
     const [current, change] = pair
     if (!isPlainObject(change)) continue
     for (const key of Object.keys(change)) {
       const inner = isPlainObject(current) && Object.hasOwn(current, key) ? current[key] : undefined
-      if (inner === undefined && !changesAnything({}, { [key]: change[key]! })) delete change[key]
+      if (inner === undefined && isIdle(change[key]!, removing)) delete change[key]
       else pending.push([inner, change[key]!])
     }
   }
   return result
+}
+
+/** Whether it does nothing to a field that is not there. */
+function isIdle(change: Json, removing: ReadonlySet<Json>): boolean {
+  return change === null || removing.has(change)
+}
+
+/** The objects in a patch that hold nothing but removals, at whatever depth; each is looked at once, the inner ones first. */
+function findRemoving(patch: Json): ReadonlySet<Json> {
+  const objects: Fields[] = []
+  const pending: Json[] = [patch]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (!isPlainObject(next)) continue
+    objects.push(next)
+    for (const key of Object.keys(next)) pending.push(next[key]!)
+  }
+  const removing = new Set<Json>()
+  for (const fields of objects.reverse()) {
+    const keys = Object.keys(fields)
+    if (keys.length > 0 && keys.every((key) => isIdle(fields[key]!, removing))) removing.add(fields)
+  }
+  return removing
 }

@@ -12,9 +12,13 @@ import { digestEssence, isDigestEssence } from './essence-digest.ts'
 interface Place {
   readonly parent: Place | undefined
   readonly key: string
-  /** How many keys the path has. */
-  readonly depth: number
+  /** Path keys that an item here uses up: those before its own. */
+  readonly cost: number
+  /** Path keys that this path uses up in each path that begins with it. */
+  readonly weight: number
 }
+
+const root: Pick<Place, 'cost' | 'weight'> = { cost: 0, weight: 0 }
 
 interface Pair {
   readonly place: Place | undefined
@@ -28,6 +32,8 @@ interface Pair {
  * linear in the object, and objects of at most this depth are always compared to the end.
  */
 const pathKeysPerField = 16
+/** A longer key counts as several in the paths below it: they repeat it wherever a diff is written out or sent to a thread. */
+const keyLength = 64
 /** Path keys for every diff, so that small objects are compared to the end at any depth that people write: 0.8 MB. */
 const minPathKeys = 100_000
 
@@ -44,8 +50,8 @@ interface Comparison {
  * Null is as good as absent. Lists are compared as a whole; so are objects for whose fields no path keys are left.
  */
 export function diffValues(old: unknown, current: unknown): Diff {
-  const root: Pair = { place: undefined, old: old ?? undefined, new: current ?? undefined }
-  const comparison: Comparison = { items: [], pending: [root], pathKeys: minPathKeys }
+  const whole: Pair = { place: undefined, old: old ?? undefined, new: current ?? undefined }
+  const comparison: Comparison = { items: [], pending: [whole], pathKeys: minPathKeys }
   for (let pair = comparison.pending.pop(); pair !== undefined; pair = comparison.pending.pop()) {
     comparePair(comparison, pair)
   }
@@ -53,17 +59,17 @@ export function diffValues(old: unknown, current: unknown): Diff {
 }
 
 function comparePair(comparison: Comparison, pair: Pair): void {
-  const depth = pair.place?.depth ?? 0
+  const { cost, weight } = pair.place ?? root
   if (isPlainObject(pair.old) && isPlainObject(pair.new)) {
     const fields = differingFields(pair.old, pair.new)
-    const afterwards = comparison.pathKeys + depth + pathKeysPerField * fields.compared - (depth + 1) * fields.count
+    const afterwards = comparison.pathKeys + cost + pathKeysPerField * fields.compared - (weight + 1) * fields.count
     if (afterwards >= 0) {
       comparison.pathKeys = afterwards
       addFields(comparison, pair.place, fields)
       return
     }
   }
-  if (isSame(pair.old, pair.new)) comparison.pathKeys += depth
+  if (isSame(pair.old, pair.new)) comparison.pathKeys += cost
   else comparison.items.push(toItem(pair))
 }
 
@@ -126,8 +132,11 @@ function differingFields(old: Fields, current: Fields): DifferingFields {
 }
 
 function addFields({ items, pending }: Comparison, parent: Place | undefined, fields: DifferingFields): void {
-  const depth = (parent?.depth ?? 0) + 1
-  const toPair = ([key, old, current]: Field): Pair => ({ place: { parent, key, depth }, old, new: current })
+  const cost = (parent ?? root).weight + 1
+  const toPair = ([key, old, current]: Field): Pair => {
+    const weight = cost + Math.floor(key.length / keyLength)
+    return { place: { parent, key, cost, weight }, old, new: current }
+  }
   for (const field of fields.added) items.push(toItem(toPair(field)))
   for (const field of fields.removed) items.push(toItem(toPair(field)))
   // The last in is the first out.
