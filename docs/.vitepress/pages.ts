@@ -13,6 +13,7 @@ export const apiFolder = 'docs/reference/api'
 
 const outside: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': 'contributing.md',
+  'SECURITY.md': 'security-policy.md',
   'CHANGELOG.md': 'changes.md',
   'bench/README.md': 'benchmarks.md',
   'examples/README.md': 'examples/index.md',

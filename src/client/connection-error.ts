@@ -123,7 +123,7 @@ export function toAnswerTooLarge({ method, path }: Subject, maxBytes: number): C
 /** The size of a page to ask for instead, where the answer was larger than is read; undefined where that is not the error. */
 export function toSmallerPage(error: unknown, size: number | null | undefined): number | undefined {
   const isTooLarge = error instanceof ConnectionError && error.problem === 'too-large'
-  return isTooLarge && typeof size === 'number' && size > 1 ? Math.floor(size / 2) : undefined
+  return isTooLarge && typeof size === 'number' && size > 1 ? Math.ceil(size / 5) : undefined
 }
 
 /** Whoever had the connection has let it go. */

@@ -146,6 +146,7 @@ export class Peerings {
         settings: settings.peering,
         resource,
         namespace,
+        isOneOfSeveral: () => this.#namespaces.size > 1,
         identity,
         isSharded: () => settings.watching.shardSelectors.size > 0,
         onDecision,

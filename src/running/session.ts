@@ -5,7 +5,10 @@
 import { ApiError, isUnauthorized } from '../client/api-error.ts'
 import type { ApiCall, Session } from '../client/calls.ts'
 import { createSession, type SessionOptions } from '../client/session.ts'
+import { repeatsSecret, secretValuesOf } from '../core/handling/secret-values.ts'
+import type { JsonObject } from '../kube/objects.ts'
 import { withAnySignal } from '../util/any-signal.ts'
+import { isPlainObject } from '../util/json.ts'
 import type { Logger } from '../util/log.ts'
 import { packageVersion } from '../util/version.ts'
 import type { Connection } from './connect.ts'
@@ -40,9 +43,10 @@ export function createOperatorSessions(
 /** A call that was refused with so many credentials has that as its answer. */
 const mostRefusals = 10
 
-/** Without the words of the server where a body was sent: they may quote values of it, which may be secret. */
+/** Without the words of the server where they repeat a secret of what was sent. */
 function describeAnswer({ body }: Pick<ApiCall, 'body'>, error: Error): string {
-  if (body === undefined || !(error instanceof ApiError)) return error.message
+  const sent = (isPlainObject(body) ? body : { body: body ?? null }) as JsonObject
+  if (!(error instanceof ApiError) || !repeatsSecret(error.message, secretValuesOf(sent))) return error.message
   return error.reason === '' ? String(error.status) : `${error.status} ${error.reason}`
 }
 

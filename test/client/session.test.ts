@@ -380,7 +380,7 @@ describe('an answer that is too large', () => {
     const limits = server.api.requests
       .last({ method: 'GET' })
       .map(({ path }) => new URLSearchParams(path.split('?')[1]).get('limit'))
-    expect(limits.slice(0, 8)).toEqual(['500', '250', '125', '62', '31', '15', '7', '3'])
+    expect(limits.slice(0, 8)).toEqual(['500', '100', '20', '4', '4', '4', '4', '4'])
   })
 })
 

@@ -13,7 +13,7 @@ import { AnnotationsDiffBaseStorage } from '../../src/core/persistence/diffbase-
 import { AnnotationsProgressStorage } from '../../src/core/persistence/progress-storage.ts'
 import { canClone } from '../../src/features/workers/cloning.ts'
 import type { JsonObject, KubeObject } from '../../src/kube/objects.ts'
-import { describeBody } from '../../src/running/describe.ts'
+import { describeDiff } from '../../src/running/describe.ts'
 import { cloneJson, isDeepEqual } from '../../src/util/equality.ts'
 import { deepFreeze } from '../../src/util/frozen.ts'
 import type { Json } from '../../src/util/json.ts'
@@ -84,8 +84,7 @@ const walks: Readonly<Record<string, (states: States) => unknown>> = {
   'writing and reading JSON with large integers': ({ now }) => parseJsonText(toJsonText({ big: 2n ** 60n, now })),
   'writing ASCII': ({ now }) => toAsciiJsonText(now),
   'the depth of a text': ({ now }) => isDeeperThan(toJsonText(now), 1000),
-  'a body in the debug log': ({ body }) => describeBody(body),
-  'a diff in the debug log': ({ old, now }) => describeBody(diffValues(old, now)),
+  'a diff in the debug log': ({ old, now }) => describeDiff(diffValues(old, now)),
   'whether a body can cross to a thread': ({ body }) => canClone(body),
 }
 

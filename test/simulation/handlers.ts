@@ -60,7 +60,9 @@ interface Args {
 export function createOperator(options: HandlersOptions): Operator {
   const networking = options.isImpatient ? { errorBackoffs: [0.3, 0.6] } : {}
   const watching = options.isPaged ? { initialStreaming: false, chunkSize: 2 } : {}
-  const kopf = new Operator({ settings: { posting: { enabled: false }, networking, watching } })
+  const kopf = new Operator({
+    settings: { posting: { enabled: false }, networking, watching, queueing: { exitTimeout: 2 } },
+  })
   const { isSpied, widgets, journal, process } = options
   if (isSpied) kopf.on.event(widgets, { id: 'spy' }, () => journal.called(process))
   if (options.hasChanges) addChangeHandlers(kopf, options)

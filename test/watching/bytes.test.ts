@@ -158,9 +158,9 @@ describe('the first state', () => {
     expect(reflected.words).toEqual(['listed one', 'listed two', 'LISTED'])
     expect(session.queries.slice(0, 4)).toEqual([
       '?limit=500',
-      '?limit=250',
-      '?continue=token&limit=250',
-      '?continue=token&limit=125',
+      '?limit=100',
+      '?continue=token&limit=100',
+      '?continue=token&limit=20',
     ])
     await reflected.stop()
   })

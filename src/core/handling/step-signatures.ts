@@ -3,6 +3,7 @@
  * has signed it for exactly this object, handler, step, run and spec. Pure; the keys come from running/step-keys.ts.
  */
 import { isSameMac, macText } from '../../util/macs.ts'
+import { formatTimestamp } from '../../util/timestamps.ts'
 
 /** Everything that a signature binds. A field that is missing here could be exchanged by the author of the object. */
 export interface StepClaim {
@@ -68,8 +69,12 @@ function idOf(key: Uint8Array): string {
   return Buffer.from(macText(key, idPurpose), 'base64url').toString('hex').slice(0, 16)
 }
 
-/** A JSON array: strings are quoted in it, so that no two claims have one encoding. */
+/**
+ * A JSON array: strings are quoted in it, so that no two claims have one encoding. The start is encoded as it is stored, in microseconds:
+ * a clock may be more precise, and another process could not verify that.
+ */
 function encode(claim: StepClaim): string {
   const { type, group, plural, namespace, name, uid, key, isDeletion, startedMs, spec, result } = claim
-  return JSON.stringify([purpose, type, group, plural, namespace, name, uid, key, isDeletion, startedMs, spec, result])
+  const started = formatTimestamp(startedMs)
+  return JSON.stringify([purpose, type, group, plural, namespace, name, uid, key, isDeletion, started, spec, result])
 }

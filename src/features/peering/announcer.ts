@@ -13,6 +13,8 @@ export interface AnnouncerOptions {
   readonly settings: PeeringSettings
   readonly resource: Resource
   readonly namespace: string | undefined
+  /** Whether the operator takes part in peerings of several namespaces: then messages name the namespace. */
+  readonly isOneOfSeveral: () => boolean
 }
 
 export class Announcer {
@@ -36,7 +38,7 @@ export class Announcer {
     this.#warnOfCapped([...superiors, ...rivals].filter(({ isCapped }) => isCapped))
     const isNew = this.#state !== 'paused'
     if (superiors.length > 0) {
-      if (isNew) logger.info(`Pausing operations in favour of ${describePeers(superiors)}.${this.#concerned}`)
+      if (isNew) logger.info(`Pausing operations in favour of ${describePeers(superiors)}${this.#concerned}.`)
       this.#state = 'paused'
     } else if (rivals.length > 0) {
       this.#warnOfRivals(rivals)
@@ -129,8 +131,8 @@ export class Announcer {
 
   /** Added to the words of Kopf: with several namespaces, only one of them is paused. */
   get #concerned(): string {
-    const { namespace } = this.#options
-    return namespace === undefined ? '' : ` (namespace "${namespace}")`
+    const { namespace, isOneOfSeveral } = this.#options
+    return namespace === undefined || !isOneOfSeveral() ? '' : ` (namespace "${namespace}")`
   }
 
   get #where(): string {

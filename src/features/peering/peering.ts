@@ -32,6 +32,8 @@ export interface PeeringOptions {
   readonly resource: Resource
   /** Undefined for one of the whole cluster. */
   readonly namespace: string | undefined
+  /** Whether the operator takes part in peerings of several namespaces. */
+  readonly isOneOfSeveral: () => boolean
   readonly identity: string
   /** Whether those of the same priority share the objects among them. */
   readonly isSharded: () => boolean
