@@ -1,4 +1,5 @@
 /** What is known of how the operator is: told by its parts as they come to know it, asked by whoever looks at /readyz. */
+import type { KeyedQueue } from '../core/queueing/keyed-queue.ts'
 import type { WatchScope, WatchState } from '../core/watching/observer.ts'
 import { type Facts, judgeReadiness, type Readiness } from '../features/health/readiness.ts'
 import { type Clock, monotonicOf } from '../util/clock.ts'
@@ -8,7 +9,7 @@ import { describeScope } from './serve.ts'
 export interface Gauges {
   /** Undefined before anything can come. */
   readonly queue: () =>
-    | { readonly size: number; readonly waiting: number; readonly waitingSinceMs: number | undefined }
+    | Pick<KeyedQueue<unknown, unknown>, 'size' | 'waiting' | 'waitingSinceMs' | 'starvedSinceMs'>
     | undefined
   readonly lagMs: () => number
   readonly isPaused: () => boolean
@@ -85,7 +86,7 @@ export class Health {
 
   readiness(): Readiness {
     const queue = this.#gauges.queue()
-    const waitingSinceMs = queue?.waitingSinceMs
+    const sinceLeading = (ms: number | undefined) => (ms === undefined ? undefined : Math.max(ms, this.#leadsSinceMs))
     return judgeReadiness({
       nowMs: monotonicOf(this.#clock),
       phase: this.phase,
@@ -101,7 +102,8 @@ export class Health {
       queue: {
         objects: queue?.size ?? 0,
         waiting: queue?.waiting ?? 0,
-        waitingSinceMs: waitingSinceMs === undefined ? undefined : Math.max(waitingSinceMs, this.#leadsSinceMs),
+        waitingSinceMs: sinceLeading(queue?.waitingSinceMs),
+        starvedSinceMs: sinceLeading(queue?.starvedSinceMs),
       },
       lagMs: this.#gauges.lagMs(),
     })

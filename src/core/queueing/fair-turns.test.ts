@@ -91,6 +91,18 @@ describe('turns', () => {
   })
 })
 
+test('a group without any worker is starved; one that waits for its own workers is not', () => {
+  const turns = new FairTurns<string>()
+  add(turns, 'busy', 3)
+  const [first] = beginAll(turns, limits(1))
+  expect([turns.waitingSinceMs, turns.starvedSinceMs]).toEqual([1, undefined])
+  turns.wait('late', 'idle', { urgency: 'backlog', nowMs: 9 })
+  expect(turns.starvedSinceMs).toBe(9)
+  turns.slowDown(first!, limits(1))
+  expect(turns.starvedSinceMs).toBe(9)
+  expect(keysOf(beginAll(turns, limits(1)))).toHaveLength(1)
+})
+
 describe('slow ones', () => {
   test('make room for others, up to half of their limit in one group', () => {
     const turns = new FairTurns<string>()

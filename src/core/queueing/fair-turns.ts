@@ -64,6 +64,21 @@ export class FairTurns<K> {
     return this.#waiting.first?.value.sinceMs
   }
 
+  /**
+   * Since when the longest of those has waited whose group has no worker at all. A group with workers makes its own keys wait, for example
+   * by handlers that hang; a group without any waits for others.
+   */
+  get starvedSinceMs(): number | undefined {
+    let earliest: number | undefined
+    for (const { active, slow, waiting } of this.#groups.values()) {
+      if (active + slow > 0) continue
+      for (const { first } of [waiting.now, waiting.backlog]) {
+        if (first !== undefined) earliest = Math.min(earliest ?? Infinity, first.value.sinceMs)
+      }
+    }
+    return earliest
+  }
+
   wait(key: K, groupName: string, { urgency, nowMs }: { readonly urgency: Urgency; readonly nowMs: number }): Turn<K> {
     const group = this.#groupOf(groupName)
     const turn = { key, group, urgency, sinceMs: nowMs, state: 'waiting' } as {

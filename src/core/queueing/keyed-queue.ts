@@ -62,6 +62,11 @@ export class KeyedQueue<K, E> {
     return this.#turns.waitingSinceMs
   }
 
+  /** Since when one of them has waited for other groups; where all keys are of one group, for whatever reason. */
+  get starvedSinceMs(): number | undefined {
+    return this.#options.groupOf === undefined ? this.waitingSinceMs : this.#turns.starvedSinceMs
+  }
+
   /** Events of one key are worked on in the order they were put; keys do not wait for each other. */
   put(key: K, event: E, urgency: Urgency = 'now'): void {
     if (this.#isClosed) return

@@ -13,11 +13,14 @@ const healthy: Facts = {
   webhooks: undefined,
   election: undefined,
   credentials: 'accepted',
-  queue: { objects: 5, waiting: 0, waitingSinceMs: undefined },
+  queue: { objects: 5, waiting: 0, waitingSinceMs: undefined, starvedSinceMs: undefined },
   lagMs: 3,
 }
 const down = (ms: number) => [healthy.streams[0]!, { scope: 'widgets in "b"', downSinceMs: nowMs - ms }]
-const waited = (ms: number) => ({ objects: 70, waiting: 6, waitingSinceMs: nowMs - ms })
+const waited = (ms: number, starvedMs = ms) => ({
+  ...{ objects: 70, waiting: 6 },
+  ...{ waitingSinceMs: nowMs - ms, starvedSinceMs: nowMs - starvedMs },
+})
 
 test.each<[string, Partial<Facts>, string[]]>([
   ['all is well', {}, []],
@@ -38,6 +41,7 @@ test.each<[string, Partial<Facts>, string[]]>([
   ['it leads no more', { election: 'lost' }, ['election']],
   ['objects wait', { queue: waited(60_000) }, []],
   ['objects wait for more than a minute', { queue: waited(60_001) }, ['queue']],
+  ['objects wait for more than a minute behind others of their namespace', { queue: waited(1e6, 0) }, []],
   ['the event loop is slow', { lagMs: 1000 }, []],
   ['the event loop is blocked', { lagMs: 1001 }, ['loop']],
   [

@@ -29,6 +29,8 @@ export interface Facts {
     readonly waiting: number
     /** Since when the first of those has waited. */
     readonly waitingSinceMs: number | undefined
+    /** Since when one of those has waited whose namespace has no worker at all: it waits for other namespaces. */
+    readonly starvedSinceMs: number | undefined
   }
   /** The longest delay of the event loop of late. */
   readonly lagMs: number
@@ -84,12 +86,15 @@ function judgeStreams({ phase, isPaused, streams, nowMs }: Facts): Verdict {
   }
 }
 
-/** On a stand-by all that there is waits for its turn: that is nothing to wonder at. */
+/**
+ * Objects that wait behind slow handlers of their own namespace do not make the operator unready: otherwise one tenant could take it out
+ * of its Service, and have all requests refused that its webhooks review. On a replica that does not lead, everything waits.
+ */
 function judgeQueue({ queue, election, nowMs }: Facts): Verdict {
-  const { objects, waiting } = queue
-  const waitingSinceMs = election === 'standing-by' ? nowMs : (queue.waitingSinceMs ?? nowMs)
-  const waitedMs = nowMs - waitingSinceMs
-  return { ok: waitedMs <= longestWaitMs, objects, waiting, longestWaitSeconds: toSeconds(waitedMs) }
+  const { objects, waiting, waitingSinceMs, starvedSinceMs } = queue
+  const sinceMs = (ms: number | undefined) => (election === 'standing-by' || ms === undefined ? 0 : nowMs - ms)
+  const ok = sinceMs(starvedSinceMs) <= longestWaitMs
+  return { ok, objects, waiting, longestWaitSeconds: toSeconds(sinceMs(waitingSinceMs)) }
 }
 
 /** Tenths are enough for people. */
