@@ -96,10 +96,22 @@ export class Lab {
   async close(): Promise<void> {
     for (const path of this.#installed) {
       await this.call('PATCH', path, unconverted, 'application/merge-patch+json')
+      await this.#releaseAll(path.slice(crdsPath.length + 1).split('.')[0]!)
       await this.call('DELETE', path)
     }
     await this.call('DELETE', `/api/v1/namespaces/${this.namespace}`)
     await this.#target.stop()
+  }
+
+  /** Objects that nobody looks after any more would keep their definition for ever, and other files would find it. */
+  async #releaseAll(plural: string): Promise<void> {
+    const { body } = await this.call('GET', `/apis/${this.group}/v1/${plural}`)
+    for (const { metadata } of (body as unknown as { items?: Body[] }).items ?? []) {
+      if ((metadata.finalizers ?? []).length === 0) continue
+      const place = metadata.namespace === undefined ? '' : `namespaces/${metadata.namespace}/`
+      const path = `/apis/${this.group}/v1/${place}${plural}/${encodeURIComponent(metadata.name!)}`
+      await this.call('PATCH', path, { metadata: { finalizers: null } }, 'application/merge-patch+json')
+    }
   }
 
   async install(options: Omit<CrdOptions, 'group'>): Promise<void> {
