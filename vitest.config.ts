@@ -2,7 +2,8 @@ import { defineConfig, type ViteUserConfig } from 'vitest/config'
 
 /**
  * Two projects run the same conformance suite: `embedded` on the server of this package, `real` on a Kubernetes
- * control plane built by tools/envtest. `package` installs what would be published, for which npm needs its registry, and `site`
+ * control plane built by tools/envtest. `slow` needs only Node, too, but burns time: processes that loop, thousands of connections,
+ * memory that is filled. `package` installs what would be published, for which npm needs its registry, and `site`
  * looks at the built documentation in a browser. Everything else needs only Node and is part of `embedded`.
  */
 const config: ViteUserConfig = defineConfig({
@@ -22,7 +23,16 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'embedded',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['test/real/**', 'test/site/**', 'test/package/**'],
+          exclude: ['test/real/**', 'test/site/**', 'test/package/**', 'test/**/*.slow.test.ts'],
+          env: { KOPF_TEST_CLUSTER: 'embedded' },
+          globalSetup: ['test/support/command.setup.ts'],
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'slow',
+          include: ['test/**/*.slow.test.ts'],
           env: { KOPF_TEST_CLUSTER: 'embedded' },
           globalSetup: ['test/support/command.setup.ts'],
         },

@@ -6,21 +6,25 @@ import { resolveLink, root } from './pages.ts'
 
 type Markdown = Parameters<NonNullable<MarkdownOptions['config']>>[0]
 
-/** The search index calls with the path of the file only, pages with both; `realPath` is the one on disk. */
+/**
+ * The search index calls with the path of the file only, pages with both; `realPath` is the one on disk. The title of a box
+ * (`::: warning`) is rendered apart, with neither: links in titles stay as they are.
+ */
 interface Env {
-  readonly path: string
+  readonly path?: string
   readonly realPath?: string
 }
 
 function fileOf(env: Env): string {
-  return relative(root, env.realPath ?? env.path).replaceAll('\\', '/')
+  const path = env.realPath ?? env.path
+  return path === undefined ? '' : relative(root, path).replaceAll('\\', '/')
 }
 
 /** Links from file to file become links from page to page. One to a file that the site does not have ends the build. */
 export function mapLinks(md: Markdown): void {
   md.core.ruler.push('kopf-links', (state) => {
     const file = fileOf(state.env)
-    if (file.startsWith('docs/reference/api/')) return
+    if (file === '' || file.startsWith('docs/reference/api/')) return
     for (const token of state.tokens.flatMap(({ children }) => children ?? [])) {
       const link = token.type === 'link_open' ? token.attrGet('href') : null
       if (link === null || /^[a-z]+:|^#|^\//.test(link)) continue

@@ -1,0 +1,112 @@
+/** In `kopf dev`, the operator runs in a process of its own: a crash, a loop or an exit costs one reload. */
+import { existsSync, readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import {
+  countOf,
+  dev,
+  devFolder,
+  operatorOf,
+  stop,
+  telling,
+  useDevFolder,
+  widget,
+  wordOf,
+  write,
+} from './dev-support.ts'
+import type { KopfCommand } from './run-support.ts'
+
+useDevFolder()
+
+describe('an operator takes nothing with it', { timeout: 60_000 }, () => {
+  /** The third save shows that the server, its objects and the command have outlived the operator. */
+  async function expectToGoOn(one: KopfCommand): Promise<void> {
+    devFolder().write({ 'operator.ts': operatorOf(telling) })
+    // The object is the one from before: its creation was never handled to the end, or it is resumed.
+    await one.until(/(create|resume): first one/)
+    expect(countOf(one, /created widgets\.example\.com\/first/g)).toBe(1)
+    await stop(one)
+  }
+
+  test.each([
+    [
+      'a rejected promise without a handler',
+      "Promise.reject(new Error('boom'))",
+      /\[default\/first\] Handler 'bad' left behind a promise that was rejected: boom/,
+    ],
+    [
+      'an error in a timer',
+      "setTimeout(() => { throw new Error('boom') }, 10)",
+      /\[default\/first\] Handler 'bad' left behind code that threw an error: boom/,
+    ],
+    [
+      'process.exit in a handler',
+      'process.exit(3)',
+      /kopf dev: The process of the operator has ended by itself, with exit code 3\./,
+    ],
+  ])('%s', async (_, statement, message) => {
+    write({ 'operator.ts': operatorOf(`kopf.on.create(Widget, { id: 'bad' }, () => { ${statement}; void word })`) })
+    const one = await dev().until(message)
+    await one.until(/^Nothing runs until it is put right\.$/m)
+    await expectToGoOn(one)
+  })
+
+  const looping = "kopf.on.create(Widget, { id: 'bad' }, () => { console.log('begun', word); for (;;); })"
+
+  test('a handler that loops for ever is named, and the next save ends it', async () => {
+    write({ 'operator.ts': operatorOf(looping) })
+    const one = await dev().until(/\[default\/first\] Handler 'bad' blocks the event loop at .*operator\.ts:5/)
+    devFolder().write({ 'objects.yaml': `${widget(1)}\n---\n${widget(1).replace('first', 'second')}` })
+    await one.until(/created widgets\.example\.com\/second/)
+    await expectToGoOn(one)
+  })
+
+  test.each(['SIGINT', 'SIGTERM'] as const)('%s works while a handler loops for ever', async (signal) => {
+    write({ 'operator.ts': operatorOf(looping) })
+    const one = await dev().until(/begun one/)
+    one.send(signal)
+    expect(await one.exit).toBe(0)
+    await stop(one)
+  })
+
+  test('a file that loops for ever when it is loaded is given up with the next save', async () => {
+    write({ 'word.ts': "export const word: string = 'x'\nconsole.log('loading')\nfor (;;);\n" })
+    const one = await dev().until(/^loading$/m)
+    devFolder().write({ 'word.ts': wordOf('one') })
+    await one.until(/create: first one/)
+    await stop(one)
+  })
+
+  test('the process of an operator that loops ends with the command, however that ends', async () => {
+    write({ 'operator.ts': operatorOf(looping.replace("'begun', word", "'process', process.pid, word")) })
+    const one = await dev().until(/process \d+ one/)
+    const pid = Number(/process (\d+) one/.exec(one.stdout)![1])
+    one.send('SIGKILL')
+    await one.exit
+    await expect.poll(() => isThere(pid), { timeout: 10_000 }).toBe(false)
+  })
+
+  test.runIf(existsSync('/proc/self/environ'))(
+    'no credentials are in the arguments or the environment of its process',
+    async () => {
+      const telling = "kopf.on.create(Widget, () => { console.log('process', process.pid, word) })"
+      write({ 'operator.ts': operatorOf(telling) })
+      const one = await dev().until(/process \d+ one/)
+      const pid = Number(/process (\d+) one/.exec(one.stdout)![1])
+      const path = /export KUBECONFIG=(\S+)/.exec(one.stdout)![1]!
+      const { token } = JSON.parse(readFileSync(path, 'utf8')).users[0].user
+      expect(token).toMatch(/\S{20}/)
+      for (const name of ['cmdline', 'environ'])
+        expect(readFileSync(`/proc/${pid}/${name}`, 'utf8')).not.toContain(token)
+      await stop(one)
+    },
+  )
+})
+
+function isThere(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
