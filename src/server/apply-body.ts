@@ -2,8 +2,8 @@
 import type { JsonObject } from '../kube/objects.ts'
 import { isPlainObject } from '../util/json.ts'
 import { parseYamlLoosely, YamlError } from '../util/yaml.ts'
+import { parseWholeJson } from './body.ts'
 import { mismatch } from './decode.ts'
-import { findDuplicateFields } from './json-text.ts'
 import { badRequest } from './status.ts'
 
 export interface Configuration {
@@ -14,7 +14,8 @@ export interface Configuration {
 
 /** Throws a StatusError. */
 export function parseConfiguration(text: string): Configuration {
-  const json = parseJson(text)
+  // Most bodies are JSON, for which no YAML has to be known.
+  const json = text.startsWith('{') ? parseWholeJson(text) : undefined
   const { value, duplicates } = json === undefined ? parseYamlBody(text) : { value: json, duplicates: [] }
   if (value !== undefined && value !== null && !isPlainObject(value)) {
     const why = mismatch(value, 'value of type map[string]interface {}')
@@ -22,17 +23,6 @@ export function parseConfiguration(text: string): Configuration {
   }
   const problems = duplicates.map(({ key, line }) => `line ${line}: key ${JSON.stringify(key)} already set in map`)
   return { config: value ?? {}, problems }
-}
-
-/** Most bodies are JSON, for which no YAML has to be known; undefined for all that is not quite. */
-function parseJson(text: string): unknown {
-  if (!text.startsWith('{')) return undefined
-  try {
-    const value: unknown = JSON.parse(text)
-    return findDuplicateFields(text, value).length === 0 ? value : undefined
-  } catch {
-    return undefined
-  }
 }
 
 function parseYamlBody(text: string): ReturnType<typeof parseYamlLoosely> {

@@ -85,12 +85,25 @@ function parseJson(text: string, type: BodyType, exact: boolean): ParsedBody {
   }
 }
 
+/** Most YAML that is deep is JSON: read as such, it may have as many levels as JSON. */
 function parseYamlObject(text: string, type: BodyType): unknown {
   try {
+    const json = text.startsWith('{') ? parseWholeJson(text) : undefined
+    if (json !== undefined) return json
     const [value = null] = parseYaml(text)
     return value
   } catch (error) {
     if (!(error instanceof YamlError)) throw error
     throw unreadable(`error converting YAML to JSON: yaml: ${error.message}`, type, text)
+  }
+}
+
+/** Undefined for a text that is not JSON without duplicate keys. */
+export function parseWholeJson(text: string): unknown {
+  try {
+    const value = parseJsonText(text)
+    return findDuplicateFields(text, value).length === 0 ? value : undefined
+  } catch {
+    return undefined
   }
 }

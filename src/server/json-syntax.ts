@@ -1,11 +1,8 @@
 /** The first thing Go's JSON scanner would stumble over in a text, in its words. For the error messages of json-text.ts. */
 import { quote } from './field-errors.ts'
 
-/**
- * Nothing deeper is read. Go's decoder goes to 10,000, but JavaScript cannot write more than some 4,000 levels back, and
- * fewer where the stack is in use already.
- */
-export const maxDepth = 2000
+/** Levels of objects and lists in one document, the limit of Go's decoder. */
+export const maxDepth = 10_000
 
 /** Walks through a text that is not JSON as Go's scanner does, up to the character that it stumbles over. */
 export function explainSyntaxError(text: string): string {

@@ -37,6 +37,21 @@ function replaceHalves(text: string): string {
   return text.replace(escapes, (match) => (match.length === 6 ? '\\ufffd' : match))
 }
 
+/** Whether a value has more levels of objects and lists than a text may have: patches can pile up what no body may be. */
+export function isTooDeep(value: unknown): boolean {
+  let level: unknown[] = [value]
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth >= maxDepth) return true
+    const next: unknown[] = []
+    for (const one of level) {
+      if (!isContainer(one)) continue
+      for (const child of Array.isArray(one) ? one : Object.values(one)) if (isContainer(child)) next.push(child)
+    }
+    level = next
+  }
+  return false
+}
+
 /** Few texts have so many brackets at all; only those need a closer look. */
 function mayBeTooDeep(text: string): boolean {
   if (text.length <= maxDepth) return false

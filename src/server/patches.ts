@@ -7,7 +7,7 @@ import type { JsonObject } from '../kube/objects.ts'
 import { goJson } from '../util/go-json.ts'
 import { isPlainObject, type Json } from '../util/json.ts'
 import { invalid } from './field-errors.ts'
-import { findDuplicateFields, parseJsonText } from './json-text.ts'
+import { findDuplicateFields, isTooDeep, parseJsonText } from './json-text.ts'
 import type { FieldValidation } from './options.ts'
 import { applyJsonOperations, applyMerge, PatchFailure, type PatchOperation } from './patch-dialect.ts'
 import { badRequest, entityTooLarge, invalidObject, StatusError, unsupportedMediaType } from './status.ts'
@@ -125,6 +125,7 @@ function applyOperations(current: object, operations: readonly PatchOperation[])
   }
   const patched = tryOperations(current as Json, operations)
   if (!isPlainObject(patched)) throw notAnObject(patched)
+  if (isTooDeep(patched)) throw tooDeep(patched)
   return patched
 }
 
@@ -190,6 +191,11 @@ const typeMeta =
 
 function notAnObject(patched: Json): StatusError {
   return rejectPatched(patched, `couldn't get version/kind; json parse error: ${typeError(patched, typeMeta)}`)
+}
+
+/** As the real server says it, which reads the patched object from its text; so its innermost container is the one too many. */
+function tooDeep(patched: Json): StatusError {
+  return rejectPatched(patched, "couldn't get version/kind; json parse error: invalid character '{' exceeded max depth")
 }
 
 /** A 422 that shows the whole object which the patch would have made, and what is wrong with it. */

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { formatYaml, parseYaml, YamlError } from './yaml.ts'
+import { parse } from 'yaml'
+import { formatYaml, formatYamlForPeople, parseYaml, YamlError } from './yaml.ts'
 
 test.each([
   ['yes', true],
@@ -82,10 +83,18 @@ describe('depth', () => {
     expect(parseYaml(text)).toHaveLength(1)
   })
 
-  test('of a value is refused where it could not be written', () => {
+  test('of a value is no limit: containers below 200 levels are written as JSON', () => {
     const nested = (depth: number) => JSON.parse(deep[1]![1](depth).replaceAll('a', '"a"'))
     expect(formatYaml(nested(200))).toContain('a: 1')
-    expect(() => formatYaml(nested(201))).toThrow('exceeded max depth of 200 in YAML')
-    expect(() => formatYaml(nested(100_000))).toThrow('exceeded max depth of 200 in YAML')
+    expect(formatYaml(nested(202)).endsWith('a: {"a":{"a":1}}\n')).toBe(true)
+    const list = { items: [nested(250), { x: [nested(300), 'y'] }], kind: 'X' }
+    expect(parse(formatYaml(list))).toEqual(list)
+    const [short, long] = [10_000, 20_000].map((depth) => formatYaml(nested(depth)).length)
+    expect(long! - short!).toBe(10_000 * '{"a":}'.length)
+  })
+
+  test('of a value that people are to read is refused', () => {
+    const nested = JSON.parse(deep[0]![1](202))
+    expect(() => formatYamlForPeople(nested)).toThrow('exceeded max depth of 200 in YAML')
   })
 })

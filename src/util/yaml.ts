@@ -2,7 +2,10 @@
  * YAML as kubectl reads it: version 1.1 (`yes` is true), but no timestamps and no base-60 numbers, and nothing that JSON
  * could not carry. The parser is loaded when it is first needed. The only file that knows which parser it is.
  */
+import { randomUUID } from 'node:crypto'
 import type { Document, Tags } from 'yaml'
+import { isContainer } from './json.ts'
+import { toJsonText } from './json-text.ts'
 import { requireLibrary } from './package-files.ts'
 
 /** Thrown for text that is no YAML, or too deep to be read or written. The message is the first line of the parser's, with the place. */
@@ -103,19 +106,42 @@ function firstLine({ message }: Error): string {
   return message.split('\n')[0]!.replace(/:$/, '')
 }
 
-function checkValueDepth(value: unknown): void {
+function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth += 1) {
-    if (depth > maxDepth) throw new YamlError(`exceeded max depth of ${maxDepth} in YAML`)
-    level = level.flatMap((one) => (typeof one === 'object' && one !== null ? Object.values(one) : []))
+    if (depth > maxDepth) return true
+    level = level.flatMap((one) => (isContainer(one) ? Object.values(one) : []))
   }
+  return false
 }
 
-/** With the keys in order and lists not indented, as Kubernetes writes it. */
+function checkValueDepth(value: unknown): void {
+  if (isTooDeep(value)) throw new YamlError(`exceeded max depth of ${maxDepth} in YAML`)
+}
+
+/**
+ * With the keys in order and lists not indented, as Kubernetes writes it. Containers deeper than 200 levels are written as JSON, which
+ * is YAML too: so the text is as long as the value is large, where the indentation of 10,000 levels alone would take 100 MB.
+ */
 export function formatYaml(value: unknown): string {
+  if (!isTooDeep(value)) return stringifyYaml(value)
+  const mark = `deep-${randomUUID()}-`
+  const cut: unknown[] = []
+  const text = stringifyYaml(cutAt(maxDepth, value, (container) => `${mark}${cut.push(container) - 1}`))
+  return text.replaceAll(new RegExp(`${mark}(\\d+)`, 'g'), (_, index: string) => toJsonText(cut[Number(index)]))
+}
+
+function stringifyYaml(value: unknown): string {
   const { stringify } = loadParser()
-  checkValueDepth(value)
   return stringify(value, { version: '1.1', aliasDuplicateObjects: false, sortMapEntries: true, indentSeq: false })
+}
+
+/** A copy of the upper levels, with a text in the place of each container below them. */
+function cutAt(levels: number, value: unknown, replace: (container: object) => string): unknown {
+  if (!isContainer(value)) return value
+  if (levels === 0) return replace(value)
+  if (Array.isArray(value)) return value.map((item) => cutAt(levels - 1, item, replace))
+  return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, cutAt(levels - 1, child, replace)]))
 }
 
 /** A comment before a value: by the keys and positions that lead to it. */

@@ -27,16 +27,13 @@ beforeAll(async () => {
 
 type Shape = (turn: number) => string
 
-/** 9,000 objects, one in the other, each with a field that changes with every turn. The embedded server takes 2,000. */
-const ladder: Shape = (turn) => {
-  const levels = process.env['KOPF_TEST_CLUSTER'] === 'real' ? 9000 : 1900
-  return `${`{"x":"turn-00${turn}","a":`.repeat(levels)}{}${'}'.repeat(levels)}`
-}
+/** 9,000 objects, one in the other, each with a field that changes with every turn. The API server takes 10,000 levels. */
+const ladder: Shape = (turn) => `${`{"x":"turn-00${turn}","a":`.repeat(9000)}{}${'}'.repeat(9000)}`
 
-/** 1,900 levels, and 12,000 fields that change with every turn below them. */
+/** 9,000 levels, and 12,000 fields that change with every turn below them. */
 const bottomHeavy: Shape = (turn) => {
   const fields = Array.from({ length: 12_000 }, (_, index) => `"k${index}":"${turn}"`).join()
-  return `{"x":"turn-00${turn}","a":{"a":{"a":{"x":${turn},"a":${'{"a":'.repeat(1900)}{${fields}}${'}'.repeat(1900)}}}}}`
+  return `{"x":"turn-00${turn}","a":{"a":{"a":{"x":${turn},"a":${'{"a":'.repeat(9000)}{${fields}}${'}'.repeat(9000)}}}}}`
 }
 
 const shapes: Readonly<Record<string, Shape>> = { ladder, bottom: bottomHeavy }

@@ -67,22 +67,23 @@ describe('depth', () => {
     ['lists without an end', (depth) => '['.repeat(depth)],
   ]
 
-  test.each(deep)('of %s beyond what can be written back is refused', async (_, nested) => {
-    for (const depth of [2001, 5000, 20_000, 500_000]) {
+  test.each(deep)('of %s beyond 10,000 levels is refused', async (_, nested) => {
+    for (const depth of [10_001, 20_000, 500_000]) {
       const { status, body } = await ask(api, 'POST', widgets, { body: rawWidget(nested(depth)) })
       expect(status).toBe(400)
       expect(body['message']).toMatch(/invalid character '[[{]' exceeded max depth/)
     }
   })
 
-  test('as far as can be written back is kept, shown and changed', async () => {
-    const nested = `${'{"a":'.repeat(900)}1${'}'.repeat(900)}`
+  test('of 9,900 levels is kept, shown and changed', async () => {
+    const nested = `${'{"a":'.repeat(9900)}1${'}'.repeat(9900)}`
     const url = `${widgets}/x`
     expect((await ask(api, 'POST', widgets, { body: rawWidget(nested) })).status).toBe(201)
-    expect(JSON.stringify((await ask(api, 'GET', url)).body['spec'])).toBe(nested)
-    expect((await ask(api, 'GET', `${url}?pretty=true`)).status).toBe(200)
+    for (const query of ['', '?pretty=true']) {
+      expect((await ask(api, 'GET', url + query)).text.includes(`"spec":${nested}`)).toBe(true)
+    }
     const yaml = await ask(api, 'GET', url, { headers: { accept: 'application/yaml' } })
-    expect(yaml.body['message']).toBe('Internal error occurred: exceeded max depth of 200 in YAML')
+    expect([yaml.status, yaml.text.includes('kind: Widget\n')]).toEqual([200, true])
     expect((await ask(api, 'PATCH', url, { body: `{"spec":${nested.replace('1', '2')}}` })).status).toBe(200)
     expect((await ask(api, 'DELETE', url)).status).toBe(200)
   })
@@ -90,7 +91,7 @@ describe('depth', () => {
   test.each(formats.flatMap((format) => deep.map(([name, nested]) => [format, name, nested] as const)))(
     'in %s as %s harms nobody',
     async (format, _, nested) => {
-      for (const depth of [1900, 5000, 100_000]) {
+      for (const depth of [1900, 9000, 100_000]) {
         const text = nested(depth)
         const headers = { 'content-type': format }
         for (const body of [

@@ -30,14 +30,20 @@ function sizeOf(value: CelValue | undefined, meter: Meter): number {
 /** A text gone through once, or so often. */
 const traversal = (size: number, factor = 1): number => Math.ceil(size * factor * traversalFactor)
 
-/** All that is inside, of lists and maps too. */
-function depthOf(value: CelValue, meter: Meter): number {
-  meter.work(1)
-  if (typeof value === 'string') return Math.floor(Buffer.byteLength(value) * traversalFactor)
-  if (value instanceof Uint8Array) return Math.floor(value.length * traversalFactor)
-  if (value instanceof CelList) return value.toArray().reduce<number>((sum, item) => sum + depthOf(item, meter), 0)
-  if (!(value instanceof CelMap)) return 1
-  return value.keys().reduce<number>((sum, key) => sum + depthOf(key, meter) + depthOf(value.find(key)!, meter), 0)
+/** All that is inside, of lists and maps too. Does not recurse: objects that conditions of webhooks see may be of any depth. */
+function depthOf(root: CelValue, meter: Meter): number {
+  let sum = 0
+  const pending: CelValue[] = [root]
+  while (pending.length > 0) {
+    const value = pending.pop()!
+    meter.work(1)
+    if (typeof value === 'string') sum += Math.floor(Buffer.byteLength(value) * traversalFactor)
+    else if (value instanceof Uint8Array) sum += Math.floor(value.length * traversalFactor)
+    else if (value instanceof CelList) for (const item of value.toArray()) pending.push(item)
+    else if (value instanceof CelMap) for (const key of value.keys()) pending.push(key, value.find(key)!)
+    else sum += 1
+  }
+  return sum
 }
 
 type Cost = (called: Called) => number

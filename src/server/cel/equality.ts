@@ -18,7 +18,43 @@ function hasOwnEquality(value: CelValue): value is CelValue & OwnEquality {
   return (value instanceof CelList || value instanceof CelMap) && 'isEqualTo' in value
 }
 
+/** Does not recurse over lists and maps: objects that conditions of webhooks see may be of any depth. */
 export function isEqual(left: CelValue, right: CelValue, meter: Meter): boolean {
+  if (!isNested(left)) return areSinglesEqual(left, right, meter)
+  const pending: CelValue[] = [left, right]
+  while (pending.length > 0) {
+    const other = pending.pop()!
+    const one = pending.pop()!
+    if (!(isNested(one) ? pushPairs(one, other, pending, meter) : areSinglesEqual(one, other, meter))) return false
+  }
+  return true
+}
+
+function isNested(value: CelValue): value is CelList | CelMap {
+  return (value instanceof CelList || value instanceof CelMap) && !hasOwnEquality(value)
+}
+
+/** Puts the pairs that are still to be compared on the pile, the first on top; false where the two cannot be equal anyway. */
+function pushPairs(left: CelList | CelMap, right: CelValue, pending: CelValue[], meter: Meter): boolean {
+  meter.work(1)
+  if (left instanceof CelList) return right instanceof CelList && pushItems(left, right, pending)
+  if (!(right instanceof CelMap) || left.size !== right.size) return false
+  for (const key of left.keys().toReversed()) {
+    const other = right.find(key)
+    if (other === undefined) return false
+    pending.push(left.find(key)!, other)
+  }
+  return true
+}
+
+function pushItems(left: CelList, right: CelList, pending: CelValue[]): boolean {
+  if (left.size !== right.size) return false
+  const [items, others] = [left.toArray(), right.toArray()]
+  for (let index = items.length - 1; index >= 0; index -= 1) pending.push(items[index]!, others[index]!)
+  return true
+}
+
+function areSinglesEqual(left: CelValue, right: CelValue, meter: Meter): boolean {
   meter.work(1)
   if (typeof left === 'string') {
     if (typeof right === 'string' && left.length === right.length) meter.work(left.length / 16)
@@ -31,10 +67,7 @@ export function isEqual(left: CelValue, right: CelValue, meter: Meter): boolean 
     return one == other
   }
   if (left === null || typeof left === 'boolean') return left === right
-  if (hasOwnEquality(left)) return left.isEqualTo(right, meter)
-  if (left instanceof CelList) return right instanceof CelList && areListsEqual(left, right, meter)
-  if (left instanceof CelMap) return right instanceof CelMap && areMapsEqual(left, right, meter)
-  return areOthersEqual(left, right, meter)
+  return hasOwnEquality(left) ? left.isEqualTo(right, meter) : areOthersEqual(left, right, meter)
 }
 
 function areOthersEqual(left: CelValue, right: CelValue, meter: Meter): boolean {
@@ -54,14 +87,6 @@ export function areListsEqual(left: CelList, right: CelList, meter: Meter): bool
   if (left.size !== right.size) return false
   const others = right.toArray()
   return left.toArray().every((item, index) => isEqual(item, others[index]!, meter))
-}
-
-function areMapsEqual(left: CelMap, right: CelMap, meter: Meter): boolean {
-  if (left.size !== right.size) return false
-  return left.keys().every((key) => {
-    const other = right.find(key)
-    return other !== undefined && isEqual(left.find(key)!, other, meter)
-  })
 }
 
 /** Negative, zero or positive. Values of different types cannot be ordered, but for numbers. */

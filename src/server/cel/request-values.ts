@@ -2,7 +2,7 @@
 import { getOwn } from '../../util/json.ts'
 import { noSuchOverload } from './failures.ts'
 import { boolType, type CelType, dynType, listOf, mapOf, stringType, struct } from './types.ts'
-import { ArrayList, CelMap, type CelValue } from './values.ts'
+import { CelList, CelMap, type CelValue } from './values.ts'
 
 const texts = (...names: string[]): Array<[string, CelType]> => names.map((name) => [name, stringType])
 const kind = struct('kubernetes.GroupVersionKind', new Map(texts('group', 'version', 'kind')))
@@ -34,9 +34,31 @@ export const requestType: CelType = struct(
 export function toDynamic(value: unknown): CelValue {
   if (value === undefined || value === null) return null
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value
-  if (Array.isArray(value)) return new ArrayList(value.map(toDynamic))
+  if (Array.isArray(value)) return new DynamicList(value)
   if (typeof value === 'object') return new DynamicMap(value as Readonly<Record<string, unknown>>)
   return value as string | boolean | bigint
+}
+
+/** Items are made when they are asked for, as fields are: a list may be as deep as a client likes. */
+class DynamicList extends CelList {
+  readonly #items: readonly unknown[]
+
+  constructor(items: readonly unknown[]) {
+    super()
+    this.#items = items
+  }
+
+  get size(): number {
+    return this.#items.length
+  }
+
+  at(index: number): CelValue {
+    return toDynamic(this.#items[index])
+  }
+
+  toArray(): readonly CelValue[] {
+    return this.#items.map(toDynamic)
+  }
 }
 
 class DynamicMap extends CelMap {

@@ -9,7 +9,7 @@ import type { Json } from '../../util/json.ts'
 import { badRequest, StatusError } from '../status.ts'
 import { unownedFields } from './compare.ts'
 import { type Conflict, conflictError, toConflicts } from './conflicts.ts'
-import { difference, isEmpty, recursiveDifference } from './field-set.ts'
+import { difference, isEmpty, recursiveDifference, toPath } from './field-set.ts'
 import { fieldsOf } from './fields-of.ts'
 import { agreedConflicts, lastAppliedOwner, refreshLastApplied } from './last-applied.ts'
 import { isSameManager, type Manager, readManagers, writeManagers } from './managers.ts'
@@ -60,7 +60,7 @@ function applyAgreed(ownership: Ownership, application: Application): Applied {
   if (!('conflicts' in first)) return first
   if (application.manager !== lastAppliedOwner) throw conflictError(first.conflicts)
   const agreed = agreedConflicts(ownership, application.live)
-  const open = agreed === undefined ? first.conflicts : first.conflicts.filter((one) => !agreed(one.path))
+  const open = agreed === undefined ? first.conflicts : first.conflicts.filter((one) => !agreed(toPath(one.place)))
   if (open.length > 0) throw conflictError(open)
   return attempt(ownership, application, true) as Applied
 }

@@ -1,43 +1,66 @@
 /** Who stands in the way of a configuration, and where: a 409 that names them all. */
 import { quote } from '../field-errors.ts'
 import { StatusError } from '../status.ts'
-import { type FieldSet, pathsOf, printPath } from './field-set.ts'
+import { type FieldSet, type Place, placesOf, printPath, toPath } from './field-set.ts'
 import { identityOf, type Manager } from './managers.ts'
 
 export interface Conflict {
   readonly manager: Manager
-  readonly path: readonly string[]
+  readonly place: Place
 }
+
+/**
+ * Path elements that one message names in all. Every object that people write stays far below; without a limit, the paths of a conflict
+ * on each of 10,000 levels would take hundreds of megabytes.
+ */
+const maxNamedElements = 100_000
 
 /** Sorted by manager, as messages name them. */
 export function toConflicts(found: ReadonlyArray<{ manager: Manager; fields: FieldSet }>): Conflict[] {
   const sorted = [...found].sort((one, other) => (identityOf(one.manager) < identityOf(other.manager) ? -1 : 1))
-  return sorted.flatMap(({ manager, fields }) => [...pathsOf(fields)].map((path) => ({ manager, path })))
+  return sorted.flatMap(({ manager, fields }) => [...placesOf(fields)].map((place) => ({ manager, place })))
 }
 
 export function conflictError(conflicts: readonly Conflict[]): StatusError {
-  const causes = conflicts.map(({ manager, path }) => ({
+  const named = nameFields(conflicts)
+  const causes = named.map(({ manager, field }) => ({
     reason: 'FieldManagerConflict',
     message: `conflict with ${printManager(manager)}`,
-    field: printPath(path),
+    field,
   }))
-  return new StatusError(409, 'Conflict', messageFor(conflicts), { causes })
+  return new StatusError(409, 'Conflict', messageFor(named, conflicts.length), { causes })
 }
 
-function messageFor(conflicts: readonly Conflict[]): string {
-  const [first] = conflicts
-  if (conflicts.length === 1) {
-    const { manager, path } = first!
-    return `Apply failed with 1 conflict: conflict with ${printManager(manager)}: ${printPath(path)}`
+interface NamedConflict {
+  readonly manager: Manager
+  readonly field: string
+}
+
+/** The first of the conflicts, as many as a message can name. */
+function nameFields(conflicts: readonly Conflict[]): NamedConflict[] {
+  const named: NamedConflict[] = []
+  let elements = 0
+  for (const { manager, place } of conflicts) {
+    const path = toPath(place)
+    elements += path.length
+    if (elements > maxNamedElements && named.length > 0) break
+    named.push({ manager, field: printPath(path) })
   }
+  return named
+}
+
+function messageFor(named: readonly NamedConflict[], count: number): string {
+  const [first] = named
+  if (count === 1) return `Apply failed with 1 conflict: conflict with ${printManager(first!.manager)}: ${first!.field}`
   const lines: string[] = []
   let current: Manager | undefined
-  for (const { manager, path } of conflicts) {
+  for (const { manager, field } of named) {
     if (manager !== current) lines.push(`conflicts with ${printManager(manager)}:`)
     current = manager
-    lines.push(`- ${printPath(path)}`)
+    lines.push(`- ${field}`)
   }
-  return `Apply failed with ${conflicts.length} conflicts: ${lines.join('\n')}`
+  if (named.length < count) lines.push(`and ${count - named.length} more`)
+  return `Apply failed with ${count} conflicts: ${lines.join('\n')}`
 }
 
 function printManager({ name, operation, apiVersion, subresource }: Manager): string {

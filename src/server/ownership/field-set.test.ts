@@ -5,10 +5,11 @@ import {
   has,
   intersection,
   parseFieldSet,
-  pathsOf,
+  placesOf,
   printPath,
   recursiveDifference,
   toFieldSet,
+  toPath,
   union,
 } from './field-set.ts'
 
@@ -90,7 +91,11 @@ test('elements are in the order of the real server: fields, keys, values by size
 
 test('paths are printed as in conflicts, those of a level before those below', () => {
   const set = { 'f:spec': { 'f:list': { 'k:{"name":"x","port":80}': { 'f:a': {} }, 'v:"y"': {} }, 'f:size': {} } }
-  expect([...pathsOf(set)].map(printPath)).toEqual(['.spec.size', '.spec.list[="y"]', '.spec.list[name="x",port=80].a'])
+  expect([...placesOf(set)].map((place) => printPath(toPath(place)))).toEqual([
+    '.spec.size',
+    '.spec.list[="y"]',
+    '.spec.list[name="x",port=80].a',
+  ])
 })
 
 describe('what a client has written', () => {

@@ -3,6 +3,7 @@
  * one that is in it together with something below it. So what is stored is worked on as it is. Sets are never changed once
  * they are made, and share their parts; their elements are in order, but for those that a FieldSetBuilder is still at.
  */
+import { type Recursion, runRecursion } from '../../util/recursion.ts'
 import { compareElements, normalizeElement, printElement } from './path-elements.ts'
 
 export interface FieldSet {
@@ -36,6 +37,9 @@ export class FieldSetBuilder {
   /** Nodes of its own making; others are in order, and somebody else's. */
   readonly #made = new Set<FieldSet>()
 
+  /** The node of each place that was asked for, so that a field deep in an object does not cost a walk from the root. */
+  readonly #nodes = new Map<Place, Growing>()
+
   get isEmpty(): boolean {
     return this.#root === undefined
   }
@@ -53,20 +57,32 @@ export class FieldSetBuilder {
   }
 
   done(): FieldSet {
-    return this.#root === undefined ? noFields : this.#sorted(this.#root)
+    return this.#root === undefined ? noFields : sortNodes(this.#root, (node) => this.#made.has(node))
   }
 
   /** The node at a place, which is about to get something below it. */
   #nodeAt(place: Place | undefined): Growing {
-    if (place === undefined) {
-      this.#root ??= this.#make({})
-      return this.#root
+    const missing: Place[] = []
+    let at = place
+    while (at !== undefined && !this.#nodes.has(at)) {
+      missing.push(at)
+      at = at.around
     }
-    const node = this.#nodeAt(place.around)
-    const present = node[place.element]
+    this.#root ??= this.#make({})
+    let node = at === undefined ? this.#root : this.#nodes.get(at)!
+    for (let next = missing.pop(); next !== undefined; next = missing.pop()) {
+      node = this.#below(node, next.element)
+      this.#nodes.set(next, node)
+    }
+    return node
+  }
+
+  /** The node below an element, made its own where it was not. */
+  #below(node: Growing, element: string): Growing {
+    const present = node[element]
     if (present !== undefined && this.#made.has(present)) return present as Growing
     const fresh = this.#make(present === undefined ? {} : isEmpty(present) ? { '.': leaf } : { ...present })
-    node[place.element] = fresh
+    node[element] = fresh
     return fresh
   }
 
@@ -74,21 +90,22 @@ export class FieldSetBuilder {
     this.#made.add(node)
     return node
   }
-
-  #sorted(node: FieldSet): FieldSet {
-    if (!this.#made.has(node)) return node
-    const sorted: Growing = {}
-    for (const key of sortElements(Object.keys(node))) sorted[key] = this.#sorted(node[key]!)
-    return sorted
-  }
 }
 
-function inOrder(node: FieldSet): FieldSet {
-  const keys = Object.keys(node)
-  if (keys.length === 0) return leaf
-  const sorted: Growing = {}
-  for (const key of sortElements(keys)) sorted[key] = inOrder(node[key]!)
-  return sorted
+/** A copy with its elements in order on every level. Nodes for which `isUnsorted` is false are taken as they are. */
+function sortNodes(root: FieldSet, isUnsorted: (node: FieldSet) => boolean): FieldSet {
+  const sortedRoot: Growing = {}
+  const pending: Array<[FieldSet, Growing]> = [[root, sortedRoot]]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const [node, sorted] = next
+    for (const key of sortElements(Object.keys(node))) {
+      const child = node[key]!
+      const copy = isEmpty(child) ? leaf : isUnsorted(child) ? {} : child
+      sorted[key] = copy
+      if (copy !== leaf && copy !== child) pending.push([child, copy])
+    }
+  }
+  return sortedRoot
 }
 
 /** Mostly they are all fields, for which the order of texts is good enough. */
@@ -101,12 +118,16 @@ export function sortElements(elements: string[]): string[] {
 
 /** All that are in either of them. */
 export function union(one: FieldSet, other: FieldSet): FieldSet {
+  return runRecursion(uniteAll(one, other))
+}
+
+function* uniteAll(one: FieldSet, other: FieldSet): Recursion<FieldSet> {
   let result: Growing | undefined
   let hasGrown = false
   for (const key in other) {
     if (key === '.') continue
     const own = one[key]
-    const united = own === undefined ? other[key]! : unite(own, other[key]!)
+    const united = own === undefined ? other[key]! : yield unite(own, other[key]!)
     if (united === own) continue
     result ??= { ...one }
     result[key] = united
@@ -116,8 +137,9 @@ export function union(one: FieldSet, other: FieldSet): FieldSet {
   return hasGrown ? resorted(result) : result
 }
 
-function unite(own: FieldSet, other: FieldSet): FieldSet {
-  const both = union(own, other)
+function* unite(own: FieldSet, other: FieldSet): Recursion<FieldSet> {
+  if (own === other) return own
+  const both = yield uniteAll(own, other)
   const hasMark = '.' in both
   const isIn = isMember(own) || isMember(other)
   return isIn && !hasMark && !isEmpty(both) ? { '.': leaf, ...both } : both
@@ -131,31 +153,36 @@ function resorted(node: FieldSet): FieldSet {
 
 /** Those of the first that are not in the other. What is below a field is another field: it stays. */
 export function difference(set: FieldSet, other: FieldSet): FieldSet {
-  return without(set, other, (own, taken) => {
-    const kept = difference(own, taken)
-    if (isMember(own) && !isMember(taken)) return tidy(kept)
-    return isEmpty(own) ? undefined : unmarked(kept)
-  })
+  return runRecursion(without(set, other, takeField))!
 }
 
 /** Those of the first that are neither in the other nor below something that is. */
 export function recursiveDifference(set: FieldSet, other: FieldSet): FieldSet {
-  return without(set, other, (own, taken) => {
-    if (isMember(taken)) return undefined
-    const kept = recursiveDifference(own, taken)
-    return isMember(own) ? tidy(kept) : isEmpty(kept) ? undefined : kept
-  })
+  return runRecursion(without(set, other, takeWithAllBelow))!
 }
 
-type Take = (own: FieldSet, taken: FieldSet) => FieldSet | undefined
+/** Undefined for nothing left. */
+type Taking = Recursion<FieldSet | undefined>
+
+function* takeField(own: FieldSet, taken: FieldSet): Taking {
+  const kept = (yield without(own, taken, takeField))!
+  if (isMember(own) && !isMember(taken)) return tidy(kept)
+  return isEmpty(own) ? undefined : unmarked(kept)
+}
+
+function* takeWithAllBelow(own: FieldSet, taken: FieldSet): Taking {
+  if (isMember(taken)) return undefined
+  const kept = (yield without(own, taken, takeWithAllBelow))!
+  return isMember(own) ? tidy(kept) : isEmpty(kept) ? undefined : kept
+}
 
 /** The set itself where nothing is taken off it. */
-function without(set: FieldSet, other: FieldSet, take: Take): FieldSet {
+function* without(set: FieldSet, other: FieldSet, take: (own: FieldSet, taken: FieldSet) => Taking): Taking {
   let result: Growing | undefined
   for (const key in other) {
     const own = key === '.' ? undefined : set[key]
     if (own === undefined) continue
-    const kept = take(own, other[key]!)
+    const kept = yield take(own, other[key]!)
     if (kept === own) continue
     result ??= { ...set }
     if (kept === undefined) delete result[key]
@@ -179,11 +206,15 @@ function unmarked(node: FieldSet): FieldSet | undefined {
 
 /** Those that are in both. */
 export function intersection(one: FieldSet, other: FieldSet): FieldSet {
+  return runRecursion(intersect(one, other))
+}
+
+function* intersect(one: FieldSet, other: FieldSet): Recursion<FieldSet> {
   const result: Growing = {}
   for (const key in one) {
     const taken = key === '.' ? undefined : other[key]
     if (taken === undefined) continue
-    const below = intersection(one[key]!, taken)
+    const below = yield intersect(one[key]!, taken)
     const isIn = isMember(one[key]!) && isMember(taken)
     if (isIn) result[key] = isEmpty(below) ? leaf : { '.': leaf, ...below }
     else if (!isEmpty(below)) result[key] = below
@@ -221,9 +252,26 @@ export function toFieldSet(...paths: ReadonlyArray<readonly string[]>): FieldSet
 }
 
 /** Every field of a set, those of a level before those below. */
-export function* pathsOf(set: FieldSet, before: readonly string[] = []): Generator<readonly string[]> {
-  for (const key in set) if (key !== '.' && isMember(set[key]!)) yield [...before, key]
-  for (const key in set) if (key !== '.') yield* pathsOf(set[key]!, [...before, key])
+export function* placesOf(set: FieldSet): Generator<Place> {
+  const pending: Array<readonly [FieldSet, Place | undefined]> = [[set, undefined]]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const [node, around] = next
+    const inside: Array<readonly [FieldSet, Place]> = []
+    for (const key in node) {
+      if (key === '.') continue
+      const place = { around, element: key }
+      if (isMember(node[key]!)) yield place
+      if (!isEmpty(node[key]!)) inside.push([node[key]!, place])
+    }
+    for (const one of inside.reverse()) pending.push(one)
+  }
+}
+
+/** The elements on the way to a place, the outermost first. */
+export function toPath(place: Place): string[] {
+  const path: string[] = []
+  for (let at: Place | undefined = place; at !== undefined; at = at.around) path.push(at.element)
+  return path.reverse()
 }
 
 export function printPath(path: readonly string[]): string {
@@ -233,21 +281,18 @@ export function printPath(path: readonly string[]): string {
 /** What somebody else has written as `fieldsV1`, in our form. Throws an Error where it is none. */
 export function parseFieldSet(raw: unknown): FieldSet {
   if (raw === null || raw === undefined) return noFields
-  if (typeof raw !== 'object' || Array.isArray(raw)) throw new Error('expect { or n')
-  const node = parseNode(raw as Record<string, unknown>)
-  return inOrder('.' in node ? (unmarked(node) ?? noFields) : node)
+  const node = runRecursion(parseNode(raw))
+  return sortNodes('.' in node ? (unmarked(node) ?? noFields) : node, () => true)
 }
 
-function parseNode(raw: Record<string, unknown>): FieldSet {
+function* parseNode(raw: unknown): Recursion<FieldSet> {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw new Error('expect { or n')
   const node: Growing = {}
   for (const key of Object.keys(raw)) {
     const element = key === '.' ? key : normalizeElement(key)
     if (element === undefined) continue
-    const child = raw[key]
-    if (key === '.') node[key] = leaf
-    else if (child === null) node[element] = leaf
-    else if (typeof child !== 'object' || Array.isArray(child)) throw new Error('expect { or n')
-    else node[element] = parseNode(child as Record<string, unknown>)
+    const child = (raw as Record<string, unknown>)[key]
+    node[element] = key === '.' || child === null ? leaf : yield parseNode(child)
   }
   return tidy(node)
 }

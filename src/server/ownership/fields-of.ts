@@ -6,38 +6,53 @@ import { asList, asMap, elementOfItem, formOf } from './values.ts'
 
 export function fieldsOf(type: FieldType, value: Json): FieldSet {
   const collector = new Collector()
-  collector.collect(type, value, undefined, '')
+  collector.collect(type, value)
   return collector.fields.done()
 }
 
+/** A value that is still to be looked into, at an element of a place; `undefined` is the object itself, which nobody owns. */
+interface Pending {
+  readonly type: FieldType
+  readonly value: Json
+  readonly place: Place | undefined
+}
+
+/** Does not recurse, for a client decides how deep a configuration is. */
 class Collector {
   readonly fields = new FieldSetBuilder()
+  readonly #pending: Pending[] = []
 
-  /** At '' it is the whole, which nobody owns. */
-  collect(type: FieldType, value: Json, around: Place | undefined, element: string): void {
-    const place = element === '' ? undefined : { around, element }
+  collect(type: FieldType, value: Json): void {
+    this.#pending.push({ type, value, place: undefined })
+    for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) this.#lookInto(next)
+  }
+
+  #lookInto({ type, value, place }: Pending): void {
     const form = formOf(type, value)
     if (form === 'map' && !type.map!.isAtomic) this.#map(type.map!, asMap(value) ?? {}, place)
     else if (form === 'list' && !type.list!.isAtomic) this.#list(type.list!, asList(value) ?? [], place)
-    else if (element !== '') this.fields.add(around, element)
+    else if (place !== undefined) this.fields.add(place.around, place.element)
   }
 
   /** Fields of a struct are where what is in them is; those of a map are there by themselves. */
-  #map(type: MapType, map: { readonly [key: string]: Json }, place: Place | undefined): void {
+  #map(type: MapType, map: { readonly [key: string]: Json }, around: Place | undefined): void {
     for (const key of Object.keys(map)) {
       const own = type.fields.get(key)
       const value = map[key]!
-      this.collect((own ?? type.element)!, value, place, `f:${key}`)
-      if (own === undefined || value === null || isEmptyMap(value)) this.fields.add(place, `f:${key}`)
+      const element = `f:${key}`
+      this.#pending.push({ type: (own ?? type.element)!, value, place: { around, element } })
+      if (own === undefined || value === null || isEmptyMap(value)) this.fields.add(around, element)
     }
   }
 
-  #list(type: ListType, items: readonly Json[], place: Place | undefined): void {
+  #list(type: ListType, items: readonly Json[], around: Place | undefined): void {
     const elements = items.map((item) => elementOfItem(type, item))
+    const times = new Map<string, number>()
+    for (const element of elements) times.set(element, (times.get(element) ?? 0) + 1)
     for (const [index, element] of elements.entries()) {
-      const isRepeated = elements.indexOf(element) !== elements.lastIndexOf(element)
-      if (!isRepeated) this.collect(type.element, items[index]!, place, element)
-      this.fields.add(place, element)
+      const isRepeated = times.get(element)! > 1
+      if (!isRepeated) this.#pending.push({ type: type.element, value: items[index]!, place: { around, element } })
+      this.fields.add(around, element)
     }
   }
 }

@@ -3,6 +3,7 @@
  * item by item keep the order of the configuration as far as it has one.
  */
 import { type Json, setOwn } from '../../util/json.ts'
+import { type Recursion, runRecursion } from '../../util/recursion.ts'
 import type { FieldType, ListType, MapType } from './field-types.ts'
 import { asList, asMap, elementOfItem, formOf } from './values.ts'
 
@@ -11,13 +12,17 @@ type Fields = { readonly [key: string]: Json }
 
 /** Shares with both what it takes from them. */
 export function merge(type: FieldType, live: Value, config: Value): Value {
+  return runRecursion(mergeValues(type, live, config))
+}
+
+function* mergeValues(type: FieldType, live: Value, config: Value): Recursion<Value> {
   const form = formOf(type, config === undefined ? live : config)
   if (form === 'map' && !type.map!.isAtomic) {
     const [left, right] = [asMap(live), asMap(config)]
-    if (hasAny(left) || hasAny(right)) return mergeMaps(type.map!, left ?? {}, right ?? {})
+    if (hasAny(left) || hasAny(right)) return yield mergeMaps(type.map!, left ?? {}, right ?? {})
   } else if (form === 'list' && !type.list!.isAtomic) {
     const [left, right] = [asList(live), asList(config)]
-    if (hasAny(left) || hasAny(right)) return mergeLists(type.list!, left ?? [], right ?? [])
+    if (hasAny(left) || hasAny(right)) return yield mergeLists(type.list!, left ?? [], right ?? [])
   }
   return config === undefined ? live : config
 }
@@ -26,20 +31,21 @@ function hasAny(container: Fields | readonly Json[] | undefined): boolean {
   return container !== undefined && Object.keys(container).length > 0
 }
 
-function mergeMaps(type: MapType, live: Fields, config: Fields): Json {
+function* mergeMaps(type: MapType, live: Fields, config: Fields): Recursion<Value> {
   const merged: { [key: string]: Json } = {}
   for (const key of Object.keys(live)) {
     const wished = Object.hasOwn(config, key) ? config[key] : undefined
-    setOwn(merged, key, mergeField(type, key, live[key], wished))
+    setOwn(merged, key, (yield mergeField(type, key, live[key], wished))!)
   }
   for (const key of Object.keys(config)) {
-    if (!Object.hasOwn(live, key)) setOwn(merged, key, mergeField(type, key, undefined, config[key]))
+    if (Object.hasOwn(live, key)) continue
+    setOwn(merged, key, (yield mergeField(type, key, undefined, config[key]))!)
   }
   return merged
 }
 
-function mergeField(type: MapType, key: string, live: Value, config: Value): Json {
-  return merge((type.fields.get(key) ?? type.element)!, live, config)!
+function mergeField(type: MapType, key: string, live: Value, config: Value): Recursion<Value> {
+  return mergeValues((type.fields.get(key) ?? type.element)!, live, config)
 }
 
 /** A list by the elements that its items are known by. Of one that stands for several items there is no one item. */
@@ -57,21 +63,35 @@ function indexed(type: ListType, list: readonly Json[]): Indexed {
   return { elements, items }
 }
 
+function* mergeLists(type: ListType, live: readonly Json[], config: readonly Json[]): Recursion<Value> {
+  const [left, right] = [indexed(type, live), indexed(type, config)]
+  const merged: Json[] = []
+  for (const { element, kept } of orderOf(left, right, live)) {
+    merged.push((kept ?? (yield mergeValues(type.element, left.items.get(element), right.items.get(element))))!)
+  }
+  return merged
+}
+
+/** An item of a merged list: one of the object as it is, or one that is merged of both. */
+interface MergedItem {
+  readonly element: string
+  readonly kept?: Json
+}
+
 /**
  * Items of the object that the configuration does not mention stay before the item that they stood before, where that is
  * mentioned in the same order; the rest comes in the order of the configuration.
  */
-function mergeLists(type: ListType, live: readonly Json[], config: readonly Json[]): Json {
-  const [left, right] = [indexed(type, live), indexed(type, config)]
+function orderOf(left: Indexed, right: Indexed, live: readonly Json[]): MergedItem[] {
   const shared = right.elements.filter((element) => left.items.has(element))
-  const merged: Json[] = []
+  const order: MergedItem[] = []
   const done = new Set<string>()
+  let [l, r, s] = [0, 0, 0]
   const take = (element: string): void => {
     done.add(element)
-    merged.push(merge(type.element, left.items.get(element), right.items.get(element))!)
-    if (shared[0] === element) shared.shift()
+    order.push({ element })
+    if (shared[s] === element) s += 1
   }
-  let [l, r] = [0, 0]
   while (l < left.elements.length || r < right.elements.length) {
     const element = left.elements[l]
     if (element !== undefined && r < right.elements.length) {
@@ -81,14 +101,14 @@ function mergeLists(type: ListType, live: readonly Json[], config: readonly Json
         r += 1
         continue
       }
-      if (right.items.has(element) && shared.length > 0 && shared[0] !== element) {
+      if (right.items.has(element) && s < shared.length && shared[s] !== element) {
         l += 1
         continue
       }
     }
     if (element !== undefined) {
       if (!right.items.has(element)) {
-        merged.push(live[l]!)
+        order.push({ element, kept: live[l]! })
         l += 1
         continue
       }
@@ -99,5 +119,5 @@ function mergeLists(type: ListType, live: readonly Json[], config: readonly Json
       r += 1
     }
   }
-  return merged
+  return order
 }

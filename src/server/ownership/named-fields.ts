@@ -1,8 +1,10 @@
 /** Fields of structs are not in a set by themselves where something below them is. Where they have to be, they are put in. */
 import { type FieldSet, isEmpty, noFields } from './field-set.ts'
-import type { FieldType } from './field-types.ts'
+import { type FieldType, fitsAnything } from './field-types.ts'
 
+/** Goes only as deep as the schema names fields: values of which nothing is known may be of any depth. */
 export function withNamedFields(type: FieldType | undefined, fields: FieldSet): FieldSet {
+  if (type === undefined || fitsAnything(type)) return fields
   const result: { [element: string]: FieldSet } = {}
   for (const element in fields) {
     const node = fields[element]!
@@ -11,14 +13,14 @@ export function withNamedFields(type: FieldType | undefined, fields: FieldSet): 
       continue
     }
     const name = element.startsWith('f:') ? element.slice(2) : undefined
-    const own = name === undefined ? undefined : type?.map?.fields.get(name)
-    const child = own ?? (name === undefined ? itemType(type, element) : type?.map?.element)
+    const own = name === undefined ? undefined : type.map?.fields.get(name)
+    const child = own ?? (name === undefined ? itemType(type, element) : type.map?.element)
     const below = withNamedFields(child, node)
     result[element] = own === undefined || '.' in below ? below : { '.': noFields, ...below }
   }
   return result
 }
 
-function itemType(type: FieldType | undefined, element: string): FieldType | undefined {
-  return element.startsWith('k:') ? type?.list?.element : undefined
+function itemType(type: FieldType, element: string): FieldType | undefined {
+  return element.startsWith('k:') ? type.list?.element : undefined
 }

@@ -1,7 +1,11 @@
-/** What is wrong with a value by its type, in the words of the real server: every item and field is looked at. */
+/**
+ * What is wrong with a value by its type, in the words of the real server. Goes as deep as the schema does; values of which the schema
+ * says nothing may be of any depth and are not looked into.
+ */
 import type { Json } from '../../util/json.ts'
+import { type Recursion, runRecursion } from '../../util/recursion.ts'
 import { formatValue, quote } from '../field-errors.ts'
-import type { FieldType, ListType, MapType } from './field-types.ts'
+import { type FieldType, fitsAnything, type ListType, type MapType } from './field-types.ts'
 import { printElement } from './path-elements.ts'
 import { asList, asMap, elementOfItem, FieldTypeError, formOf } from './values.ts'
 
@@ -33,7 +37,7 @@ export function checkFieldsOf(what: string, type: FieldType, value: Json): void 
 
 /** The same as a question, for all that is written: duplicates are allowed, and nobody is told what is wrong. */
 export function fitsType(type: FieldType, value: Json): boolean {
-  if (value === null) return true
+  if (value === null || fitsAnything(type)) return true
   const form = formOf(type, value)
   if (form === 'scalar') return isScalar(type.scalar!, value)
   if (form === 'list') return Array.isArray(value) && fitsList(type.list!, value)
@@ -66,6 +70,7 @@ function isScalar(scalar: NonNullable<FieldType['scalar']>, value: Json): boolea
 }
 
 function validate(type: FieldType, value: Json, allowDuplicates: boolean): Problem[] {
+  if (fitsAnything(type)) return []
   switch (formOf(type, value)) {
     case 'map':
       return validateMap(type.map!, value, allowDuplicates)
@@ -100,11 +105,21 @@ function goTypeOf(value: Json): string {
 }
 
 function goValueOf(value: Json): string {
+  return runRecursion(printSource(value))
+}
+
+function* printSource(value: Json): Recursion<string> {
   if (typeof value === 'string') return quote(value)
   if (typeof value !== 'object' || value === null) return String(value)
-  if (Array.isArray(value)) return `[]interface {}{${value.map(goValueOf).join(', ')}}`
-  const fields = Object.keys(value).sort()
-  return `map[string]interface {}{${fields.map((key) => `${quote(key)}:${goValueOf(value[key]!)}`).join(', ')}}`
+  let text = ''
+  if (Array.isArray(value)) {
+    for (const item of value) text += `${text === '' ? '' : ', '}${yield printSource(item)}`
+    return `[]interface {}{${text}}`
+  }
+  for (const key of Object.keys(value).sort()) {
+    text += `${text === '' ? '' : ', '}${quote(key)}:${yield printSource(value[key]!)}`
+  }
+  return `map[string]interface {}{${text}}`
 }
 
 /** As Go prints what it wraps values in. */
@@ -113,11 +128,21 @@ function printed(value: Json): string {
 }
 
 function goPlain(value: Json): string {
+  return runRecursion(printPlain(value))
+}
+
+function* printPlain(value: Json): Recursion<string> {
   if (typeof value === 'string') return value
-  if (Array.isArray(value)) return `[${value.map(goPlain).join(' ')}]`
   if (typeof value !== 'object' || value === null) return formatValue(value)
-  const fields = Object.keys(value).sort()
-  return `map[${fields.map((key) => `${key}:${goPlain(value[key]!)}`).join(' ')}]`
+  let text = ''
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) text += `${index === 0 ? '' : ' '}${yield printPlain(item)}`
+    return `[${text}]`
+  }
+  for (const key of Object.keys(value).sort()) {
+    text += `${text === '' ? '' : ' '}${key}:${yield printPlain(value[key]!)}`
+  }
+  return `map[${text}]`
 }
 
 function validateMap(type: MapType, value: Json, allowDuplicates: boolean): Problem[] {

@@ -1,5 +1,6 @@
 /** JSON values as Go holds and prints them, for messages that name a type or show a value with `%v`. */
 import { isPlainObject, type Json } from '../../util/json.ts'
+import { type Recursion, runRecursion } from '../../util/recursion.ts'
 
 /** The Go type of a value from a JSON text; undefined for null, which has none. */
 export function goTypeOf(value: Json): string | undefined {
@@ -19,11 +20,25 @@ export function goKindOf(value: Json): string {
 
 /** Go's `%v`. */
 export function printGo(value: Json): string {
+  return runRecursion(printNested(value, printScalar))
+}
+
+function printScalar(value: Json): string {
   if (value === null) return '<nil>'
-  if (Array.isArray(value)) return `[${value.map(printGo).join(' ')}]`
-  if (typeof value !== 'object') return typeof value === 'number' ? printNumber(value) : String(value)
-  const keys = Object.keys(value).sort()
-  return `map[${keys.map((key) => `${key}:${printGo(value[key]!)}`).join(' ')}]`
+  return typeof value === 'number' ? printNumber(value) : String(value)
+}
+
+function* printNested(value: Json, print: (scalar: Json) => string): Recursion<string> {
+  if (typeof value !== 'object' || value === null) return print(value)
+  let text = ''
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) text += `${index === 0 ? '' : ' '}${yield printNested(item, print)}`
+    return `[${text}]`
+  }
+  for (const key of Object.keys(value).sort()) {
+    text += `${text === '' ? '' : ' '}${key}:${yield printNested(value[key]!, print)}`
+  }
+  return `map[${text}]`
 }
 
 /** Floats have exponents of two digits and more. */
@@ -33,10 +48,10 @@ function printNumber(value: number): string {
 
 /** Go's `%s`, of which anything but text is a misuse that it points out. */
 export function printGoText(value: Json): string {
+  return runRecursion(printNested(value, printText))
+}
+
+function printText(value: Json): string {
   if (typeof value === 'string') return value
-  if (value === null) return '%!s(<nil>)'
-  if (Array.isArray(value)) return `[${value.map(printGoText).join(' ')}]`
-  if (typeof value !== 'object') return `%!s(${goTypeOf(value)}=${printGo(value)})`
-  const keys = Object.keys(value).sort()
-  return `map[${keys.map((key) => `${key}:${printGoText(value[key]!)}`).join(' ')}]`
+  return value === null ? '%!s(<nil>)' : `%!s(${goTypeOf(value)}=${printScalar(value)})`
 }
