@@ -34,36 +34,37 @@ export function findRecords(query: RecordsQuery): Records {
   const isTaken = new Set(known.flatMap(({ places }) => places))
   const strange = [...findInAnnotations(query), ...findInStatus(query)].filter(({ places }) => !isTaken.has(places[0]!))
   for (const { places } of strange) isTaken.add(places[0]!)
-  const annotations = body.metadata.annotations ?? {}
+  const names = namesByPrefix(body.metadata.annotations ?? {})
   const groups = ownedPrefixes(body, prefixes).map((prefix) => ({
     prefix,
     isOurs: prefixes.includes(prefix),
-    names: namesUnder(annotations, prefix).filter((name) => !isTaken.has(`${prefix}/${name}`)),
+    names: (names.get(prefix) ?? []).filter((name) => !isTaken.has(`${prefix}/${name}`)),
   }))
   return { progress: [...known, ...strange], annotations: groups.filter(({ names }) => names.length > 0) }
 }
 
-/** The handlers in their order, each with its sub-handlers behind it. */
+/** The handlers in their order, each with its sub-handlers behind it. Does not recurse: authors of objects can write records too. */
 function findKnown({ body, storage, ids, nowMs }: RecordsQuery): StoredProgress[] {
   const found = new Map<string, StoredProgress>()
-  const look = (id: string): void => {
-    if (found.has(id)) return
+  const pending = ids.toReversed()
+  for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
+    if (found.has(id)) continue
     // Storages written by users may well say null.
     const record = storage.fetch({ key: id, body }) ?? undefined
-    if (record === undefined) return
+    if (record === undefined) continue
     found.set(id, toStored(id, placesOf(storage, id, body), record, nowMs))
-    for (const child of record.subrefs ?? []) look(child)
+    for (const child of (record.subrefs ?? []).toReversed()) pending.push(child)
   }
-  for (const id of ids) look(id)
   return [...found.values()]
 }
 
 /** One that is stored under two names, a newer and an older one, is one. */
 function findInAnnotations({ body, prefixes, nowMs }: RecordsQuery): StoredProgress[] {
   const annotations = body.metadata.annotations ?? {}
+  const names = namesByPrefix(annotations)
   const seen = new Set<string>()
   return ownedPrefixes(body, prefixes).flatMap((prefix) =>
-    namesUnder(annotations, prefix).flatMap((name) => {
+    (names.get(prefix) ?? []).flatMap((name) => {
       const text = annotations[`${prefix}/${name}`]!
       const record = toRecord(parseStored(text))
       if (record === undefined || seen.has(`${prefix}/${text}`)) return []
@@ -95,9 +96,18 @@ function ownedPrefixes({ metadata }: KubeObject, ours: readonly string[]): strin
   return [...new Set([...ours, ...findOwnedPrefixes(metadata.annotations ?? {})])]
 }
 
-function namesUnder(annotations: Readonly<Record<string, string>>, prefix: string): string[] {
-  const keys = Object.keys(annotations).filter((key) => key.startsWith(`${prefix}/`))
-  return keys.map((key) => key.slice(prefix.length + 1))
+/** Made in one pass: an object can have thousands of annotations, each under a prefix of its own. */
+function namesByPrefix(annotations: Readonly<Record<string, string>>): Map<string, string[]> {
+  const found = new Map<string, string[]>()
+  for (const key of Object.keys(annotations)) {
+    const slash = key.indexOf('/')
+    if (slash < 0) continue
+    const [prefix, name] = [key.slice(0, slash), key.slice(slash + 1)]
+    const names = found.get(prefix)
+    if (names === undefined) found.set(prefix, [name])
+    else names.push(name)
+  }
+  return found
 }
 
 function toStored(id: string, places: readonly string[], record: ProgressRecord, nowMs: number): StoredProgress {

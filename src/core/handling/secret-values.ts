@@ -39,8 +39,12 @@ function addForms(found: Set<string>, value: string): void {
   for (const form of forms) if (form !== '') found.add(form)
 }
 
-/** Whether a text repeats one of the values. */
+/** Characters that are compared at most; more would block the event loop for longer than a tenth of a second. */
+const maxCompared = 50_000_000
+
+/** Whether a text repeats one of the values. A text and values too large to be compared count as a repetition, so nothing is shown. */
 export function repeatsSecret(text: string, values: ReadonlySet<string>): boolean {
+  if (text.length * values.size > maxCompared) return true
   for (const value of values) if (text.includes(value)) return true
   return false
 }

@@ -1,0 +1,191 @@
+/**
+ * What is done with n entries of an object costs time in proportion to n: conditions, finalizers, owners, labels, records, children.
+ * Authors of objects decide how many there are. A new list or map that is gone through is one more row of the table.
+ */
+import { describe, expect, test } from 'vitest'
+import { hideSecrets } from '../../src/client/hide-secrets.ts'
+import { findRecords } from '../../src/core/explaining/records.ts'
+import { findMismatch, PRESENT } from '../../src/core/handling/filters.ts'
+import { repeatsSecret, secretValuesOf } from '../../src/core/handling/secret-values.ts'
+import { AnnotationsProgressStorage } from '../../src/core/persistence/progress-storage.ts'
+import { toPairs } from '../../src/features/indexing/pairs.ts'
+import { readReconciled } from '../../src/features/reconciling/wanted.ts'
+import { type Condition, withCondition } from '../../src/kube/conditions.ts'
+import { allowDeletion, blockDeletion } from '../../src/kube/finalizers.ts'
+import type { KubeObject } from '../../src/kube/objects.ts'
+import { adopt, appendOwnerReference, removeOwnerReference } from '../../src/kube/owners.ts'
+import { toSelector } from '../../src/kube/selectors.ts'
+import { isMet, parseRequirements } from '../../src/server/label-requirements.ts'
+import { toJsonLine, toSafeLine } from '../../src/util/log-text.ts'
+import { expectLinearGrowth } from '../support/growth.ts'
+
+const owner = { apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'w', namespace: 'default', uid: 'u' } }
+const numbers = (n: number) => Array.from({ length: n }, (_, index) => index)
+const keyed = (n: number, key: (index: number) => string, value: (index: number) => string) =>
+  Object.fromEntries(numbers(n).map((index) => [key(index), value(index)]))
+
+function bodyOf(metadata: object): KubeObject {
+  return { ...owner, metadata: { ...owner.metadata, ...metadata } }
+}
+
+const record = { started: '2026-01-31T11:59:00.000000+00:00', retries: 1 }
+
+function recordsOf(body: KubeObject) {
+  const storage = new AnnotationsProgressStorage()
+  return findRecords({ body, storage, prefixes: ['kopf.zalando.org'], ids: ['h0'], nowMs: 0 })
+}
+
+interface Row {
+  /** The smallest size; four times as many are as many as an object can have. */
+  readonly n: number
+  readonly prepare: (n: number) => unknown
+  readonly run: (input: never) => unknown
+}
+
+const row = <Input>(n: number, prepare: (n: number) => Input, run: (input: Input) => unknown): Row => ({
+  n,
+  prepare,
+  run,
+})
+
+const conditionOf = (index: number): Condition => ({
+  type: `Type${index}`,
+  status: 'True',
+  reason: 'Because',
+  message: '',
+  lastTransitionTime: '2026-01-31T11:59:00Z',
+})
+const ready = { type: 'Ready', status: 'True', reason: 'Done', message: '', nowMs: 0, generation: 1 } as const
+const family = { owner, kinds: [{ selector: toSelector('configmaps'), resource: undefined }], label: 'r' }
+const child = (index: number) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `c${index}` } })
+
+const rows: Readonly<Record<string, Row>> = {
+  'a condition added to others': row(
+    5000,
+    (n) => numbers(n).map(conditionOf),
+    (conditions) => expect(withCondition(conditions, ready)).toHaveLength(conditions.length + 1),
+  ),
+  'a finalizer among others': row(
+    25_000,
+    (n) => bodyOf({ finalizers: numbers(n).map((index) => `example.com/f${index}`) }),
+    (body) => {
+      blockDeletion(body, 'kopf/ours')
+      allowDeletion(body, 'kopf/ours')
+    },
+  ),
+  'an owner among others': row(
+    5000,
+    (n) => bodyOf({ ownerReferences: numbers(n).map((index) => ({ uid: `u${index}`, name: 'x', kind: 'X' })) }),
+    (body) => removeOwnerReference(appendOwnerReference(body, owner), owner),
+  ),
+  'adopting children': row(
+    2500,
+    (n) => numbers(n).map(child),
+    (children) => adopt(children, owner),
+  ),
+  'a filter of labels': row(
+    5000,
+    (n) => keyed(n, (index) => `k${index}`, String),
+    (labels) => findMismatch(Object.fromEntries(Object.keys(labels).map((key) => [key, PRESENT])), labels, () => ({})),
+  ),
+  'a selector of labels': row(
+    2500,
+    (n) => keyed(n, (index) => `k${index}`, String),
+    (labels) => {
+      const text = Object.entries(labels)
+        .map(([key, value]) => `${key}=${value}`)
+        .join()
+      expect(parseRequirements(text).every((requirement) => isMet(requirement, labels))).toBe(true)
+    },
+  ),
+  'the pairs of an index': row(
+    5000,
+    (n) => numbers(n).map((index) => [`k${index}`, index] as const),
+    (pairs) => [toPairs(pairs), toPairs(new Map(pairs)), toPairs(Object.fromEntries(pairs))],
+  ),
+  'the children that a reconciler returns': row(
+    1000,
+    (n) => ({ children: numbers(n).map(child) }),
+    (result) => readReconciled(result, family),
+  ),
+  'groups of children that a reconciler returns': row(
+    1000,
+    (n) => ({ children: numbers(n).map((index) => [child(index)]) }),
+    (result) => readReconciled(result, family),
+  ),
+  'records of sub-handlers of sub-handlers, explained': row(
+    1000,
+    (n) => {
+      const text = (index: number) => JSON.stringify({ ...record, subrefs: [`h${index + 1}`] })
+      return bodyOf({ annotations: keyed(n, (index) => `kopf.zalando.org/h${index}`, text) })
+    },
+    (body) => expect(recordsOf(body).progress).toHaveLength(Object.keys(body.metadata.annotations!).length),
+  ),
+  'records of a handler with many sub-handlers, explained': row(
+    1000,
+    (n) => {
+      const subrefs = numbers(n).map((index) => `h0/s${index}`)
+      const [first, other] = [JSON.stringify({ ...record, subrefs }), JSON.stringify(record)]
+      const annotations = keyed(
+        n,
+        (index) => `kopf.zalando.org/h0.s${index}`,
+        () => other,
+      )
+      return bodyOf({ annotations: { ...annotations, 'kopf.zalando.org/h0': first } })
+    },
+    (body) => recordsOf(body),
+  ),
+  'annotations under many prefixes, explained': row(
+    1500,
+    (n) =>
+      bodyOf({
+        annotations: keyed(
+          n,
+          (index) => `p${index}.example.com/kopf-managed`,
+          () => 'yes',
+        ),
+      }),
+    (body) => recordsOf(body),
+  ),
+  'a text in the log': row(
+    250_000,
+    (n) => 'line\n\u001b[31m "'.repeat(n / 10),
+    (text) => [toSafeLine(text), toJsonLine({ text })],
+  ),
+  'an object in the log': row(
+    5000,
+    (n) => keyed(n, (index) => `k${index}`, String),
+    (fields) => toJsonLine({ fields, list: Object.values(fields) }),
+  ),
+  'a complaint with secrets in it': row(
+    50_000,
+    (n) => `${'token'.repeat(n / 10)}${'"'.repeat(n)}${'password = "" '.repeat(n / 10)}${'x'.repeat(n)}`,
+    (text) => hideSecrets(text, ['secret-1', 'secret-2']),
+  ),
+  'the secret values of an object': row(
+    2500,
+    (n) => ({
+      kind: 'Secret',
+      data: keyed(
+        n,
+        (index) => `k${index}`,
+        (index) => `value-${index}`,
+      ),
+    }),
+    (secret) => secretValuesOf(secret),
+  ),
+}
+
+describe.each(Object.entries(rows))('%s', (_, { n, prepare, run }) => {
+  test('grows linearly with the number of them', async () => {
+    await expectLinearGrowth({ n, prepare, run: (input) => void run(input as never) })
+  })
+})
+
+test('a text is not compared with more secret values than can be compared in a moment', () => {
+  const values = new Set(numbers(100_000).map((index) => `value-${index}`))
+  const before = performance.now()
+  expect(repeatsSecret('x'.repeat(1_000_000), values)).toBe(true)
+  expect(performance.now() - before).toBeLessThan(100)
+  expect(repeatsSecret('x', values)).toBe(false)
+})
