@@ -99,7 +99,7 @@ export function createBackground(runtime: Runtime, watchdog: Watchdog): Backgrou
     },
     reserve: ({ body }, { background }) =>
       // What daemons read of a large object is parsed each time they read it.
-      background?.rhythm === undefined ? undefined : runtime.large.reserveHandling([body])?.begun,
+      background?.rhythm === undefined ? undefined : runtime.large.reserveCall(body),
     isFor: (memory, handler) => isFor(runtime, memory, handler),
     changedMs: ({ changedMs }) => changedMs,
     write: (memory, handler, wishes) => writeSoon(runtime, memory, { handler, wishes }),

@@ -61,6 +61,7 @@ export async function handleChanges(runtime: Runtime, memory: Memory, visit: Vis
   if (hasVanished(memory)) return
   for (let idleWrites = 0; idleWrites < mostIdleWrites; ) {
     const beganMs = monotonicOf(runtime.clock)
+    if (runtime.large.isParsedInTurn(memory.body)) await visit.held.hold(memory.body)
     await writeLeftOver(runtime, memory)
     if (hasVanished(memory)) return
     const late = takeUpUnwritten(memory, visit)
@@ -142,6 +143,7 @@ async function write(runtime: Runtime, memory: Memory, visit: Visit) {
 async function takeStep(runtime: Runtime, memory: Memory, visit: Visit): Promise<Step> {
   const { finalizer } = runtime.settings.persistence
   const view = new View(runtime, memory, visit.logger)
+  if (runtime.large.isDigested(memory.body)) await view.prepare()
   const interested = memory.served.handlers.change.filter((handler) => preMatches(handler, view))
   const background = weighBackground(memory, view)
   await tendBackground(runtime, memory, { view, ...background })

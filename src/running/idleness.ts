@@ -1,13 +1,17 @@
 /** How long an object has been as it is, for timers that wait until its changes have settled. Told of every state at once. */
 import { digestEssence } from '../core/causation/essence-digest.ts'
+import { essenceOf } from '../core/handling/compare.ts'
 import { isOlder } from '../core/watching/versions.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { monotonicOf } from '../util/clock.ts'
+import { shareText } from '../util/lazy-json.ts'
 import type { Memory, Served } from './memories.ts'
 import type { Runtime } from './runtime.ts'
 
 /** What counts is the essence: neither the status nor what we store. Kopf lets every event count where nothing was stored. */
 export function noteState(runtime: Runtime, memory: Memory, object: KubeObject): void {
+  // What has not changed of a large object is parsed and digested once.
+  shareText(object, memory.body)
   if (!memory.served.hasIdling || runtime.large.isTooLarge(object)) return
   const { essence: before } = memory
   const { resourceVersion } = object.metadata
@@ -20,8 +24,6 @@ export function noteState(runtime: Runtime, memory: Memory, object: KubeObject):
   if (memory.tasks !== undefined) runtime.background.noteChange(memory.tasks)
 }
 
-function digest({ settings }: Runtime, { handlers }: Served, body: KubeObject): string {
-  const { diffbaseStorage, progressStorage } = settings.persistence
-  const { extraFields } = handlers
-  return digestEssence(progressStorage.clear({ essence: diffbaseStorage.build({ body, extraFields }) }))
+function digest({ settings }: Runtime, { handlers: { extraFields } }: Served, body: KubeObject): string {
+  return digestEssence(essenceOf(settings, { body, extraFields }))
 }

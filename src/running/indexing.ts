@@ -51,7 +51,7 @@ function bring(runtime: Runtime, memory: Memory, body: KubeObject): void {
     args: once(() => objectArgs(Object.assign(subjectOf(runtime, memory, logger), { body }))),
     logger,
     watch: runtime.watchOf(memory),
-    reserve: () => runtime.large.reserveIndexing(body)?.begun,
+    reserve: () => runtime.large.reserveIndexing(body),
   }
   runtime.indexer.bring(indexed, sight)
 }

@@ -55,6 +55,7 @@ export async function processObject(runtime: Runtime, memory: Memory, arrivals: 
     throttle(runtime, memory, logger, error)
     visit.outcome = 'retrying'
   } finally {
+    visit.held.release()
     release?.()
     runtime.backlog?.visited(memory, visit.outcome)
   }

@@ -23,6 +23,7 @@ export interface RawEvent {
 export async function callSpies(runtime: Runtime, memory: Memory, visit: Visit, event: RawEvent): Promise<void> {
   const spies = memory.served.handlers.event
   if (spies.length === 0 || runtime.large.isTooLarge(event.object)) return
+  if (runtime.large.isParsedInTurn(event.object)) await visit.held.hold(event.object)
   const args = once(() =>
     join(objectArgs({ ...subjectOf(runtime, memory, visit.logger), body: event.object }), { event }),
   )

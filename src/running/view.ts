@@ -1,8 +1,9 @@
 /** What there is to see of one object: its essence now and as last handled, and what follows. Worked out when asked for. */
 import type { Diff, Essence, Reason } from '../core/causation/causes.ts'
 import { type Detected, detectReason } from '../core/causation/detect.ts'
+import { prepareDigest } from '../core/causation/essence-digest.ts'
 import type { Cause } from '../core/handling/cause.ts'
-import { type Comparison, compareWithHandled } from '../core/handling/compare.ts'
+import { type Comparison, compareWithHandled, essenceOf } from '../core/handling/compare.ts'
 import type { Situation } from '../core/handling/select.ts'
 import { objectArgs } from '../core/handling/subject.ts'
 import { isDeletionBlocked, isDeletionOngoing } from '../kube/finalizers.ts'
@@ -26,6 +27,7 @@ export class View implements Situation {
   readonly args: () => object
   readonly #essences: () => Comparison
   readonly #detected: () => Detected
+  readonly #buildEssence: () => Essence
 
   constructor(runtime: Runtime, memory: Memory, logger: Logger) {
     const { served, body, unstored } = memory
@@ -35,9 +37,15 @@ export class View implements Situation {
     this.deleting = isDeletionOngoing(body)
     this.blocked = isDeletionBlocked(body, runtime.settings.persistence.finalizer)
     this.#essences = once(() => compareWithHandled(runtime.settings, { body, extraFields, unstored }))
+    this.#buildEssence = () => essenceOf(runtime.settings, { body, extraFields })
     this.#detected = once(() => this.#detect(memory.isInitial))
     this.objectArgs = once(() => objectArgs(subjectOf(runtime, memory, logger)))
     this.args = this.#argsOf(() => this)
+  }
+
+  /** For a large object: works out the digest of its essence with other work in between. */
+  async prepare(): Promise<void> {
+    await prepareDigest(this.#buildEssence())
   }
 
   get old(): Essence | undefined {

@@ -2,6 +2,7 @@
 import type { PatchFunction } from '../core/patching/patch.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { Logger } from '../util/log.ts'
+import { HeldObject } from './large-objects.ts'
 import type { ObjectOutcome } from './run-observer.ts'
 
 export interface Visit {
@@ -15,8 +16,9 @@ export interface Visit {
   isWoken: boolean
   /** What has come of it so far, for those who watch the operator; undefined where no handler of changes is for the object. */
   outcome: ObjectOutcome | undefined
+  readonly held: HeldObject
 }
 
 export function createVisit(logger: Logger): Visit {
-  return { logger, merge: {}, fns: [], hasNews: false, isWoken: false, outcome: undefined }
+  return { logger, merge: {}, fns: [], hasNews: false, isWoken: false, outcome: undefined, held: new HeldObject() }
 }

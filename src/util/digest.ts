@@ -6,6 +6,12 @@ export function digestText(text: string): string {
   return createHash('sha256').update(text).digest('base64url').slice(0, 22)
 }
 
+/** The same for a text that comes in pieces. */
+export function createDigest(): { readonly add: (piece: string) => void; readonly end: () => string } {
+  const hash = createHash('sha256')
+  return { add: (piece) => void hash.update(piece), end: () => hash.digest('base64url').slice(0, 22) }
+}
+
 /** 32 bits of SHA-256 in hexadecimal: to tell apart what is alike, among few. */
 export function digestInHex(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 8)

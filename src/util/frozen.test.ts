@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { deepFreeze } from './frozen.ts'
+import { deepFreeze, Freezing } from './frozen.ts'
 
 test('everything inside is frozen, and the same is given back', () => {
   const inner = { list: [{ a: 1 }, [2]] }
@@ -23,4 +23,13 @@ test('depth and circles do no harm', () => {
   for (let level = 0; level < 100_000; level += 1) deep = [deep]
   deepFreeze(deep)
   expect(Object.isFrozen(innermost)).toBe(true)
+})
+
+test('a large value is frozen in slices', () => {
+  const value = Array.from({ length: 20_000 }, () => [{}])
+  const freezing = new Freezing(value)
+  let slices = 1
+  while (!freezing.advance(0)) slices += 1
+  expect(slices).toBeGreaterThan(10)
+  expect(value.every((one) => Object.isFrozen(one) && Object.isFrozen(one[0]))).toBe(true)
 })

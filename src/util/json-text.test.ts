@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isDeepEqual } from './equality.ts'
-import { parseJsonText, toAsciiJsonText, toJsonText } from './json-text.ts'
+import { isLongerAsText, parseJsonText, toAsciiJsonText, toJsonText } from './json-text.ts'
 
 const int64 = 9_223_372_036_854_775_807n
 
@@ -115,4 +115,14 @@ test('what was written is read as it was', () => {
       expect(isDeepEqual(parseJsonText(toAsciiJsonText(value)), value)).toBe(true)
     }),
   )
+})
+
+test('a text is called longer than a length only if it is, and in any case if it is made of empty lists', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), fc.nat(60), (value, length) => {
+      if (isLongerAsText(value, length)) expect(toJsonText(value).length).toBeGreaterThan(length)
+    }),
+  )
+  expect(isLongerAsText({ a: { b: Array.from({ length: 1000 }, () => []) } }, 999)).toBe(true)
+  expect(isLongerAsText(['x'.repeat(1000)], 1000)).toBe(true)
 })

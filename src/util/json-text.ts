@@ -2,7 +2,7 @@
  * JSON texts of bodies, both ways, without loss: integers that a double cannot hold are `bigint` on our side. Whatever
  * reads from or writes to the API, and what is stored on objects, goes through here. Does not recurse.
  */
-import { setOwn } from './json.ts'
+import { isContainer, setOwn } from './json.ts'
 
 /** What becomes of an integer beyond 2^53. */
 type ReadLong = (digits: string) => unknown
@@ -93,6 +93,26 @@ export function toJsonText(value: unknown): string {
     if (error instanceof TypeError || error instanceof RangeError) return writeExactly(value)
     throw error
   }
+}
+
+/**
+ * Whether the text of a value is certainly longer. Found out without writing the text, and without looking at more of the value than
+ * is needed. False says nothing: numbers, for example, count as one character.
+ */
+export function isLongerAsText(root: unknown, maxLength: number): boolean {
+  let left = maxLength
+  const pending = [root]
+  for (; pending.length > 0 && left >= 0; left -= 1) {
+    const value = pending.pop()
+    if (typeof value === 'string') left -= value.length
+    if (!isContainer(value)) continue
+    const inner = Array.isArray(value) ? value : Object.values(value)
+    // Of a list that is too long by itself, the items do not matter.
+    if (inner.length > left) return true
+    if (!Array.isArray(value)) for (const key of Object.keys(value)) left -= key.length
+    for (const one of inner) pending.push(one)
+  }
+  return left < 0
 }
 
 /** The same in nothing but ASCII, as Python's `json.dumps` writes it: `ü` is `\u00fc`, and surrogates are escaped one by one. */

@@ -8,6 +8,7 @@ import { deepFreeze } from './frozen.ts'
 import { isPlainObject, setOwn } from './json.ts'
 import { JsonScanner, type Span } from './json-scanner.ts'
 import { parseJsonText, toJsonText } from './json-text.ts'
+import { LazyMember } from './lazy-member.ts'
 
 /** Objects whose text is shorter are parsed whole: for them, getters would cost more than they save. */
 export const minLazyLength: number = 8 * 1024
@@ -32,6 +33,8 @@ export interface Weight {
 
 const noWeight: Weight = { bytes: 0, cost: 0, isCut: false }
 const weights = new WeakMap<object, Weight>()
+/** By their getters, which copies of an object have, too. */
+const lazyMembers = new WeakMap<() => unknown, LazyMember>()
 
 export interface LazyOptions {
   /** Members of `metadata` that are not kept. */
@@ -69,6 +72,39 @@ function descriptorsOf(object: object, after: object): PropertyDescriptorMap {
     else descriptors[key] = { value, writable: true, enumerable: true, configurable: true }
   }
   return descriptors
+}
+
+/** The members of an object that are kept as text, and those of its metadata, by their paths. */
+export function lazyMembersOf(object: object): ReadonlyMap<string, LazyMember> {
+  const found = new Map<string, LazyMember>()
+  if (!weights.has(object)) return found
+  addLazyMembers(found, object, '')
+  const { metadata } = object as { metadata?: unknown }
+  if (isPlainObject(metadata)) addLazyMembers(found, metadata, 'metadata.')
+  return found
+}
+
+function addLazyMembers(found: Map<string, LazyMember>, object: object, prefix: string): void {
+  for (const key of Object.keys(object)) {
+    const member = lazyMemberAt(object, key)
+    if (member !== undefined) found.set(prefix + key, member)
+  }
+}
+
+/** Undefined for a member that is not kept as text. */
+export function lazyMemberAt(object: object, key: string): LazyMember | undefined {
+  const getter = Object.getOwnPropertyDescriptor(object, key)?.get
+  return getter && lazyMembers.get(getter)
+}
+
+/** Members of a newer state that have the same text as in an older one share its memory, and its value while that is held. */
+export function shareText(newer: object, older: object): void {
+  if (!weights.has(newer) || newer === older) return
+  const known = lazyMembersOf(older)
+  for (const [path, member] of lazyMembersOf(newer)) {
+    const before = known.get(path)
+    if (before !== undefined) member.shareWith(before)
+  }
 }
 
 /** For values that are kept for long: a lazy object where the value is large, otherwise the value itself. */
@@ -179,18 +215,10 @@ function isKeptAsText(text: string, { start, end }: Span): boolean {
   return end - start >= minMemberLength && text[start] !== '"'
 }
 
-/** The value is held weakly: it is shared by all who read it at the same time, and is collected after the last of them. */
 function defineLazy(members: Members, key: string, text: string): void {
-  // As bytes: a part of a string would keep all of the string, and a string with one wide character takes twice the memory.
-  const bytes = Buffer.from(text)
-  let held: WeakRef<object> | undefined
-  const get = () => {
-    const known = held?.deref()
-    if (known !== undefined) return known
-    const value = deepFreeze(parseJsonText(bytes.toString())) as object
-    held = new WeakRef(value)
-    return value
-  }
+  const member = new LazyMember(text)
+  const get = () => member.read()
+  lazyMembers.set(get, member)
   Object.defineProperty(members, key, { get, enumerable: true, configurable: true })
 }
 

@@ -11,12 +11,17 @@ type Fields = { [key: string]: Json }
 export function applyMergePatch(target: Json, patch: Json): Json {
   if (!isPlainObject(patch)) return cloneJson(patch)
   const result: Fields = isPlainObject(target) ? cloneJson(target) : {}
-  const pending: Array<[Fields, Fields]> = [[result, patch]]
+  mergeInPlace(result, patch)
+  return result
+}
+
+/** The same for a document that may be edited. */
+export function mergeInPlace(document: Fields, patch: Fields): void {
+  const pending: Array<[Fields, Fields]> = [[document, patch]]
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
     const [fields, changes] = pair
     for (const key of Object.keys(changes)) mergeField(fields, key, changes[key]!, pending)
   }
-  return result
 }
 
 function mergeField(fields: Fields, key: string, change: Json, pending: Array<[Fields, Fields]>): void {

@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Operator } from 'kopf'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { useLab } from '../support/lab.ts'
 
 const lab = useLab()
@@ -34,4 +34,24 @@ test('objects that nothing is done with are not kept parsed', async () => {
   await lab.until(() => handled.size === count + 2)
   // Parsed, they would take 21 times their text. The embedded server keeps several states of each as text, in this process.
   expect((await heapUsed()) - before).toBeLessThan(12 * count * size)
+}, 120_000)
+
+test('the text of a large object is parsed once while the object is handled', async () => {
+  const handled = new Set<string>()
+  const kopf = new Operator()
+  kopf.index(lab.widgets, { id: 'sizes' }, ({ name, spec }) => ({ [name]: Object.keys(spec).length }))
+  kopf.on.event(lab.widgets, { id: 'event' }, ({ spec }) => void Object.keys(spec))
+  kopf.on.create(lab.widgets, { id: 'create' }, ({ spec }) => void Object.keys(spec))
+  kopf.on.delete(lab.widgets, { id: 'delete' }, () => {})
+  kopf.timer(lab.widgets, { id: 'timer', interval: 60 }, ({ name }) => void handled.add(name))
+  const parse = vi.spyOn(JSON, 'parse')
+  await lab.start(kopf)
+  await lab.create('dense', { spec: { once: dense } })
+  await lab.until(() => handled.has('dense'))
+  // The embedded server is in this process, and parses whole objects.
+  const parsed = parse.mock.calls.filter(([text]) => text.startsWith('{"once":[{},'))
+  parse.mockRestore()
+  // By the indexing function and by the handlers: if the first value is collected in between, each parses its own.
+  expect(parsed.length).toBeGreaterThan(0)
+  expect(parsed.length).toBeLessThanOrEqual(2)
 }, 120_000)

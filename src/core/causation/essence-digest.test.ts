@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { parseJsonText } from '../../util/json-text.ts'
+import { parseObject } from '../../util/lazy-json.ts'
 import type { Essence } from './causes.ts'
-import { digestEssence, isDigestEssence, toDigestEssence } from './essence-digest.ts'
+import { digestEssence, isDigestEssence, prepareDigest, toDigestEssence } from './essence-digest.ts'
 
 const essence = { spec: { a: 1, b: [{ x: 1, y: 2 }] }, metadata: { labels: { l: 'v' } } }
 
@@ -24,6 +25,28 @@ describe('digestEssence', () => {
     const deep = parseJsonText(`${'{"a":['.repeat(50_000)}1${']}'.repeat(50_000)}`) as Essence
     const long = { list: Array.from({ length: 300_000 }, () => 1) }
     expect(digestEssence(deep)).not.toBe(digestEssence(long))
+  })
+})
+
+describe('the digest of a large essence', () => {
+  const plain = {
+    spec: { list: Array.from({ length: 5000 }, (_, b) => ({ b, a: null })) },
+    metadata: { labels: { l: '1' } },
+  }
+  const { spec } = parseObject(JSON.stringify(plain)) as typeof plain
+
+  test('is that of an equal one, whether it was worked out ahead or not', async () => {
+    const large = { ...plain, spec }
+    await prepareDigest(large)
+    expect(digestEssence(large)).toBe(digestEssence(plain))
+    expect(digestEssence({ ...plain, spec })).toBe(digestEssence(plain))
+  })
+
+  test('is another one where anything beside the large value differs', () => {
+    const labels = { l: '2' }
+    expect(digestEssence({ spec, metadata: { labels } })).toBe(digestEssence({ ...plain, metadata: { labels } }))
+    expect(digestEssence({ other: spec, metadata: plain.metadata })).not.toBe(digestEssence(plain))
+    expect(digestEssence({ ...plain, spec })).toBe(digestEssence(plain))
   })
 })
 

@@ -2,9 +2,9 @@
  * The digest of an essence: to tell whether two are the same where the whole of one cannot be kept. Agrees with diff.ts:
  * two essences have one digest exactly if there is no difference between them.
  */
-import { digestText } from '../../util/digest.ts'
-import { isContainer, type JsonContainer, setOwn } from '../../util/json.ts'
-import { toJsonText } from '../../util/json-text.ts'
+import { isDeepEqual } from '../../util/equality.ts'
+import { isLargeValue } from '../../util/lazy-member.ts'
+import { digestSorted, digestSortedInSlices } from '../../util/sorted-digest.ts'
 import type { Essence } from './causes.ts'
 
 /** What is stored of an essence that is too large for the annotations of an object. */
@@ -20,43 +20,62 @@ export function toDigestEssence(essence: Essence): DigestEssence {
 
 /** 22 characters. The order of keys is irrelevant, and a field with null is no field, except in lists. */
 export function digestEssence(essence: Essence): string {
-  return digestText(toJsonText(sortKeys(essence)))
+  const place = findLarge(essence)
+  if (place === undefined) return digestSorted(essence)
+  const known = recall(essence, place) ?? digestSorted(essence)
+  keep(essence, place, known)
+  return known
+}
+
+/** So long other work waits while a large essence is digested. */
+const sliceMs = 20
+
+/** Works out the digest of a large essence with other work in between, so that `digestEssence` has it at once. */
+export async function prepareDigest(essence: Essence): Promise<void> {
+  const place = findLarge(essence)
+  if (place === undefined || recall(essence, place) !== undefined) return
+  keep(essence, place, await digestSortedInSlices(essence, sliceMs))
+}
+
+interface LargePlace {
+  readonly key: string
+  readonly value: object
+}
+
+interface KnownDigest {
+  /** The essence without the large value. */
+  readonly rest: object
+  readonly key: string
+  readonly digest: string
+}
+
+/** By a large value in it, the last essence that was digested: while an object is handled, its digest is needed several times. */
+const digests = new WeakMap<object, KnownDigest>()
+
+function findLarge(essence: Essence): LargePlace | undefined {
+  for (const key of Object.keys(essence)) {
+    const value = essence[key]
+    if (isLargeValue(value)) return { key, value }
+  }
+  return undefined
+}
+
+function recall(essence: Essence, { key, value }: LargePlace): string | undefined {
+  const known = digests.get(value)
+  return known?.key === key && isDeepEqual(known.rest, without(essence, key)) ? known.digest : undefined
+}
+
+function keep(essence: Essence, { key, value }: LargePlace, digest: string): void {
+  digests.set(value, { key, rest: without(essence, key), digest })
+}
+
+function without(essence: Essence, key: string): object {
+  const { [key]: _, ...rest } = essence as { readonly [key: string]: unknown }
+  return rest
 }
 
 /** The digest of what the author of an object asks for: everything but its metadata and its status. */
 export function digestSpec(body: object): string {
   const { apiVersion: _, kind: __, metadata: ___, status: ____, ...asked } = body as Record<string, unknown>
   return digestEssence(asked as Essence)
-}
-
-interface Unsorted {
-  readonly from: JsonContainer
-  readonly to: unknown[] | { [key: string]: unknown }
-  readonly listed: boolean
-}
-
-/** A copy whose keys were put in one by one in a fixed order: the native writer goes by that, and is fast. */
-function sortKeys(essence: Essence): object {
-  const root = {}
-  const pending: Unsorted[] = [{ from: essence, to: root, listed: false }]
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const { from, to, listed } = next
-    if (Array.isArray(from)) {
-      for (const item of from) (to as unknown[]).push(sortedLater(item, true, pending))
-      continue
-    }
-    for (const key of Object.keys(from).sort()) {
-      const value = from[key]
-      if (value !== null || listed) setOwn(to as { [key: string]: unknown }, key, sortedLater(value, listed, pending))
-    }
-  }
-  return root
-}
-
-/** A scalar itself, or an empty container that is filled when its turn comes. */
-function sortedLater(value: unknown, listed: boolean, pending: Unsorted[]): unknown {
-  if (!isContainer(value)) return value
-  const to = Array.isArray(value) ? [] : {}
-  pending.push({ from: value, to, listed })
-  return to
 }

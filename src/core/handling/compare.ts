@@ -23,9 +23,16 @@ export function compareWithHandled(
   { body, extraFields, unstored }: CompareOptions,
 ): Comparison {
   const { diffbaseStorage, progressStorage } = persistence
-  const clear = (essence: Essence) => progressStorage.clear({ essence })
   const stored = unstored ?? diffbaseStorage.fetch({ body })
-  const old = stored === undefined ? undefined : clear(stored)
-  const current = clear(diffbaseStorage.build({ body, extraFields }))
+  const old = stored === undefined ? undefined : progressStorage.clear({ essence: stored })
+  const current = essenceOf({ persistence }, { body, extraFields })
   return { old, new: current, diff: diffEssences(old, current) }
+}
+
+/** What counts as a change if it differs: neither the status nor what is stored on the object. */
+export function essenceOf(
+  { persistence: { diffbaseStorage, progressStorage } }: Pick<Settings, 'persistence'>,
+  { body, extraFields }: Pick<CompareOptions, 'body' | 'extraFields'>,
+): Essence {
+  return progressStorage.clear({ essence: diffbaseStorage.build({ body, extraFields }) })
 }

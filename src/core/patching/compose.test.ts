@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
+import { parseObject } from '../../util/lazy-json.ts'
 import { planObjectPatch, planStatusPatch } from './compose.ts'
 
 const body = {
@@ -104,5 +105,28 @@ describe('the patch of the status', () => {
 
   test('is not sent where nothing changes', () => {
     expect(planStatusPatch(body, wish({ status: { phase: 'Old' }, spec: { size: 5 } }))).toBeUndefined()
+  })
+})
+
+describe('of an object that is kept as text', () => {
+  const list = Array.from({ length: 2000 }, (_, index) => ({ index }))
+  const whole = { ...body, spec: { size: 1, list } } as unknown as KubeObject
+  const lazy = parseObject(JSON.stringify(whole)) as KubeObject
+  type Edited = { metadata: { finalizers: string[] }; spec?: { size: number; list: unknown[] }; status: object }
+  const edits: ReadonlyArray<[string, JsonObject, (body: Edited) => void]> = [
+    ['a finalizer', {}, ({ metadata }) => metadata.finalizers.push('ours')],
+    ['a field beside a large list', { metadata: { labels: { a: 'b' } } }, (one) => (one.spec!.size = 2)],
+    ['the list itself', { spec: { size: 3 } }, (one) => one.spec!.list.pop()],
+    ['a large member as a whole', {}, (one) => delete one.spec],
+    ['the status', { status: { phase: 'New' } }, (one) => Object.assign(one.status, { more: 1 })],
+    ['nothing', { spec: { size: 4 } }, (one) => void one.spec!.list.length],
+  ]
+
+  test.each(edits)('the patches that change %s are those of the parsed object', (_, merge, fn) => {
+    const wanted = wish(merge, fn as never)
+    expect(planObjectPatch(lazy, wanted, true)).toEqual(planObjectPatch(whole, wanted, true))
+    expect(planObjectPatch(lazy, wanted, false)).toEqual(planObjectPatch(whole, wanted, false))
+    expect(planStatusPatch(lazy, wanted)).toEqual(planStatusPatch(whole, wanted))
+    expect(lazy).toEqual(whole)
   })
 })

@@ -1,9 +1,16 @@
 /** What one cycle wants to say, as requests: at most one for the object and one for its status. Pure. */
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
+import { pickTouched, toDraft } from '../../util/drafts.ts'
 import { isDeepEqual } from '../../util/equality.ts'
 import { isPlainObject, type Json, setOwn } from '../../util/json.ts'
 import { type JsonPatchOperation, toJsonPatch } from '../../util/json-diff.ts'
-import { applyMergePatch, changesAnything, pickNamed, withoutIdleRemovals } from '../../util/merge-patch.ts'
+import {
+  applyMergePatch,
+  changesAnything,
+  mergeInPlace,
+  pickNamed,
+  withoutIdleRemovals,
+} from '../../util/merge-patch.ts'
 import type { PatchFunction } from './patch.ts'
 
 /** All that is wanted of an object: a merge patch, then edits of the result. */
@@ -20,9 +27,10 @@ export interface PlannedPatch {
 /** For resources whose status has an endpoint of its own. Undefined where nothing would change. */
 export function planStatusPatch(body: KubeObject, { merge, fns }: Wish): PlannedPatch | undefined {
   if (fns.length === 0 && !Object.hasOwn(merge, 'status')) return undefined
-  const before = pick(body, isStatus)
+  const draft = fns.length === 0 ? body : fulfil(body, { merge, fns })
+  const before = pick(pickTouched(body, draft), isStatus)
   const merged = applyMergePatch(before, pick(merge, isStatus))
-  const after = fns.length === 0 ? merged : pick(fulfil(body, { merge, fns }), isStatus)
+  const after = fns.length === 0 ? merged : pick(pickTouched(draft, draft), isStatus)
   const edits = toJsonPatch(before, after)
   if (edits.length === 0) return undefined
   const dependsOnState = fns.length > 0 && !isDeepEqual(merged, after)
@@ -36,8 +44,9 @@ export function planObjectPatch(body: KubeObject, wish: Wish, hasStatusEndpoint:
   const isOurs = (key: string) => !(hasStatusEndpoint && isStatus(key))
   const merge = pick(wish.merge, isOurs)
   if (wish.fns.length > 0) {
-    const before = pick(body, isOurs)
-    const after = pick(fulfil(body, wish), isOurs)
+    const draft = fulfil(body, wish)
+    const before = pick(pickTouched(body, draft), isOurs)
+    const after = pick(pickTouched(draft, draft), isOurs)
     if (!isDeepEqual(applyMergePatch(before, merge), after)) return guarded(body, toJsonPatch(before, after), true)
   }
   return changesAnything(body as unknown as Json, merge) ? mergePatch(body, merge) : undefined
@@ -75,13 +84,10 @@ function makesContainer(edit: JsonPatchOperation): boolean {
 
 /** The object as it would be. */
 export function fulfil(body: KubeObject, wish: Wish): JsonObject {
-  return edit(applyMergePatch(body as unknown as Json, wish.merge), wish)
-}
-
-/** What was merged is nobody else's: it can be edited as it is. */
-function edit(merged: Json, { fns }: Wish): JsonObject {
-  for (const fn of fns) fn(merged as unknown as KubeObject)
-  return merged as JsonObject
+  const draft = toDraft(body) as unknown as JsonObject
+  mergeInPlace(draft, wish.merge)
+  for (const fn of wish.fns) fn(draft as unknown as KubeObject)
+  return draft
 }
 
 function pick(source: object, isWanted: (key: string) => boolean): JsonObject {

@@ -5,7 +5,7 @@
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import { isDeepEqual } from '../../util/equality.ts'
 import { isPlainObject } from '../../util/json.ts'
-import { toAsciiJsonText } from '../../util/json-text.ts'
+import { isLongerAsText, toAsciiJsonText } from '../../util/json-text.ts'
 import { ensurePath, removePath, resolvePath, withoutPath } from '../../util/paths.ts'
 import { withoutAnnotations } from '../causation/annotations.ts'
 import type { Essence } from '../causation/causes.ts'
@@ -122,11 +122,12 @@ export class AnnotationsDiffBaseStorage extends DiffBaseStorage {
 
   store({ body, patch, essence }: DiffBaseChange & { readonly essence: Essence }): DiffBaseStored {
     const names = this.#keys.writable(this.key, body)
-    let text = toStoredText(essence)
-    const digested = measureAnnotations(names, text) > measureRoom(body, patch, names)
-    if (digested) text = toStoredText(toDigestEssence(essence))
-    const isSame = isDeepEqual(this.#read(body), digested ? toDigestEssence(essence) : essence)
-    this.#write({ body, patch }, names, isSame ? undefined : text)
+    const room = measureRoom(body, patch, names)
+    const whole = isLongerAsText(essence, room) ? undefined : toStoredText(essence)
+    const digested = whole === undefined || measureAnnotations(names, whole) > room
+    const stored = digested ? toDigestEssence(essence) : essence
+    const text = digested ? toStoredText(stored) : whole
+    this.#write({ body, patch }, names, isDeepEqual(this.#read(body), stored) ? undefined : text)
     return { digested }
   }
 
