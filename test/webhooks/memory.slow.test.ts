@@ -60,15 +60,13 @@ test('hostile reviews of any size do not exhaust the memory, and ordinary ones a
   const attack = async ([, pattern]: (typeof patterns)[number], bytes: number) => {
     const body = hostile(bytes, pattern)
     const replies = Array.from({ length: 2 }, () => post(url, body).catch(() => ({ status: 0 })))
+    // Sent after the hostile ones, so it comes to the server while they are there.
+    expect((await post(url, ordinary)).status).toBe(200)
     for (const { status } of await Promise.all(replies)) statuses.set(status, (statuses.get(status) ?? 0) + 1)
   }
   let isOver = false
-  let answered = 0
   const others = (async () => {
-    while (!isOver) {
-      expect((await post(url, ordinary)).status).toBe(200)
-      answered += 1
-    }
+    while (!isOver) expect((await post(url, ordinary)).status).toBe(200)
   })()
   for (const pattern of patterns) {
     // Once more than the budget has for one review, and once so much that it just fits.
@@ -80,7 +78,6 @@ test('hostile reviews of any size do not exhaust the memory, and ordinary ones a
   expect([...statuses.keys()].filter((status) => ![0, 200, 413, 503, 504].includes(status))).toEqual([])
   expect(statuses.get(413)).toBeGreaterThan(0)
   expect(statuses.get(200)).toBeGreaterThan(0)
-  expect(answered).toBeGreaterThan(10)
 })
 
 test('the largest reviews that API servers send of ordinary objects fit', async () => {
