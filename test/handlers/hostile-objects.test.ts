@@ -2,14 +2,12 @@
  * Objects as large and as deep as the API server accepts, written by somebody who may edit one kind in one namespace. The operator
  * runs as a program of its own with 200 MiB of heap: it stays alive, and so does the handling of everybody else's objects.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { pathToFileURL } from 'node:url'
-import { afterEach, beforeAll, expect, inject, test } from 'vitest'
+import { afterEach, beforeAll, expect, test } from 'vitest'
 import type { Body } from '../support/answers.ts'
 import { useCluster } from '../support/cluster.ts'
 import { anything } from '../support/crds.ts'
 import { eventually, expectStatus } from '../support/expectations.ts'
+import { OperatorProcess } from './hostile/operator-process.ts'
 
 const cluster = useCluster()
 /** On a busy machine, starting a program takes long. */
@@ -44,52 +42,13 @@ const textOf = (name: string, spec: string) =>
 const path = (name: string) => `/apis/${cluster.group}/v1/namespaces/${cluster.namespace}/widgets/${name}`
 const canaryPath = (name = '') => `/apis/${cluster.group}/v1/namespaces/${tenant}/widgets/${name}`
 
-class OperatorProcess {
-  readonly #child: ChildProcess
-  output = ''
-
-  constructor() {
-    const { url, caPem, admin } = cluster
-    const connection = {
-      server: url,
-      caData: caPem,
-      ...('token' in admin ? { token: admin.token } : { certificateData: admin.certPem, privateKeyData: admin.keyPem }),
-    }
-    const module = new URL('../index.js', pathToFileURL(inject('command'))).href
-    const options = { module, group: cluster.group, namespaces: [cluster.namespace, tenant], connection }
-    const program = new URL('hostile/operator.mjs', import.meta.url).pathname
-    this.#child = spawn(process.execPath, ['--max-old-space-size=200', program], {
-      env: { ...process.env, HOSTILE_OPERATOR: JSON.stringify(options) },
-    })
-    for (const stream of [this.#child.stdout!, this.#child.stderr!]) {
-      stream.on('data', (chunk: Buffer) => (this.output = (this.output + String(chunk)).slice(-5000)))
-    }
-  }
-
-  get isAlive(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null
-  }
-
-  async ready(): Promise<void> {
-    await eventually(async () => {
-      expect(this.isAlive, this.output).toBe(true)
-      expect(this.output).toContain('ready')
-    }, patienceMs)
-  }
-
-  async stop(): Promise<void> {
-    if (!this.isAlive) return
-    this.#child.kill('SIGTERM')
-    await once(this.#child, 'exit')
-  }
-}
-
 let operator: OperatorProcess | undefined
 
 afterEach(() => operator?.stop())
 
 async function startOperator(): Promise<void> {
-  operator = new OperatorProcess()
+  const namespaces = [cluster.namespace, tenant]
+  operator = new OperatorProcess(cluster, { program: 'operator.mjs', namespaces, heap: '--max-old-space-size=200' })
   await operator.ready()
 }
 

@@ -1,0 +1,25 @@
+/**
+ * An operator that reads all of its objects in handlers of all types, as a program of its own: test/handlers/memory-limit.test.ts gives
+ * it the heap that `kopf manifests` prints. Its environment has the place of the package and the connection; it runs until SIGTERM.
+ */
+const { module, group, namespaces, connection } = JSON.parse(process.env.HOSTILE_OPERATOR)
+const { ConnectionInfo, Operator } = await import(module)
+const widgets = [group, 'v1', 'widgets']
+const print =
+  (what) =>
+  ({ name, spec }) => {
+    process.stdout.write(`handled ${what} ${name} ${Object.keys(spec)}\n`)
+  }
+
+const kopf = new Operator()
+kopf.on.event(widgets, print('event'))
+kopf.on.create(widgets, print('create'))
+kopf.on.update(widgets, ({ diff, ...args }) => print(`update ${diff.length > 0}`)(args))
+kopf.on.resume(widgets, print('resume'))
+kopf.timer(widgets, { interval: 60 }, print('timer'))
+kopf.index(widgets, { id: 'sizes' }, ({ name, spec }) => [[name, Object.keys(spec).length]])
+
+const running = await kopf.start({ namespaces, connection: new ConnectionInfo(connection) })
+await running.ready
+process.stdout.write('ready\n')
+process.once('SIGTERM', () => void running.stop())
