@@ -27,6 +27,11 @@ export function digestEssence(essence: Essence): string {
   return known
 }
 
+/** Whether the essence has a value that was kept as text. */
+export function isLargeEssence(essence: Essence): boolean {
+  return findLarge(essence) !== undefined
+}
+
 /** So long other work waits while a large essence is digested. */
 const sliceMs = 20
 

@@ -10,7 +10,7 @@ import { ensurePath, removePath, resolvePath, withoutPath } from '../../util/pat
 import { withoutAnnotations } from '../causation/annotations.ts'
 import type { Essence } from '../causation/causes.ts'
 import { buildEssence, withoutEmptyStanzas } from '../causation/essence.ts'
-import { toDigestEssence } from '../causation/essence-digest.ts'
+import { isLargeEssence, toDigestEssence } from '../causation/essence-digest.ts'
 import { concealSecret } from '../causation/secrets.ts'
 import { AnnotationKeys } from './annotation-keys.ts'
 import { parseSeen, type SeenEssences, toSeenText } from './seen-essences.ts'
@@ -123,7 +123,8 @@ export class AnnotationsDiffBaseStorage extends DiffBaseStorage {
   store({ body, patch, essence }: DiffBaseChange & { readonly essence: Essence }): DiffBaseStored {
     const names = this.#keys.writable(this.key, body)
     const room = measureRoom(body, patch, names)
-    const whole = isLongerAsText(essence, room) ? undefined : toStoredText(essence)
+    const isTooLong = isLargeEssence(essence) && isLongerAsText(essence, room)
+    const whole = isTooLong ? undefined : toStoredText(essence)
     const digested = whole === undefined || measureAnnotations(names, whole) > room
     const stored = digested ? toDigestEssence(essence) : essence
     const text = digested ? toStoredText(stored) : whole
