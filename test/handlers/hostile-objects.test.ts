@@ -47,8 +47,9 @@ let operator: OperatorProcess | undefined
 afterEach(() => operator?.stop())
 
 async function startOperator(): Promise<void> {
+  const program = new URL('hostile/operator.mjs', import.meta.url)
   const namespaces = [cluster.namespace, tenant]
-  operator = new OperatorProcess(cluster, { program: 'operator.mjs', namespaces, heap: '--max-old-space-size=200' })
+  operator = new OperatorProcess(cluster, { program, namespaces, heap: '--max-old-space-size=200' })
   await operator.ready()
 }
 

@@ -56,8 +56,9 @@ function printed(): { readonly heap: string; readonly limitMiB: number } {
 }
 
 async function startOperator(): Promise<void> {
+  const program = new URL('hostile/large-operator.mjs', import.meta.url)
   const namespaces = [cluster.namespace, tenant]
-  operator = new OperatorProcess(cluster, { program: 'large-operator.mjs', namespaces, heap: printed().heap })
+  operator = new OperatorProcess(cluster, { program, namespaces, heap: printed().heap })
   await operator.ready()
 }
 

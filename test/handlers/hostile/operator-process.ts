@@ -12,7 +12,8 @@ import { eventually } from '../../support/expectations.ts'
 const patienceMs = 60_000
 
 export interface ProcessOptions {
-  readonly program: string
+  /** The file. */
+  readonly program: URL
   readonly namespaces: readonly string[]
   /** For V8: `--max-old-space-size=200`. */
   readonly heap: string
@@ -32,8 +33,7 @@ export class OperatorProcess {
       ...('token' in admin ? { token: admin.token } : { certificateData: admin.certPem, privateKeyData: admin.keyPem }),
     }
     const module = new URL('../index.js', pathToFileURL(inject('command'))).href
-    const path = new URL(program, import.meta.url).pathname
-    this.#child = spawn(process.execPath, [heap, path], {
+    this.#child = spawn(process.execPath, [heap, program.pathname], {
       env: { ...process.env, HOSTILE_OPERATOR: JSON.stringify({ module, group, namespaces, connection }) },
     })
     for (const stream of [this.#child.stdout!, this.#child.stderr!]) {
