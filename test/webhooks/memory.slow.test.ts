@@ -60,7 +60,7 @@ test('hostile reviews of any size do not exhaust the memory, and ordinary ones a
   const attack = async ([, pattern]: (typeof patterns)[number], bytes: number) => {
     const body = hostile(bytes, pattern)
     const replies = Array.from({ length: 2 }, () => post(url, body).catch(() => ({ status: 0 })))
-    // Sent after the hostile ones, so it comes to the server while they are there.
+    // Sent after the hostile ones, without waiting for their answers.
     expect((await post(url, ordinary)).status).toBe(200)
     for (const { status } of await Promise.all(replies)) statuses.set(status, (statuses.get(status) ?? 0) + 1)
   }
