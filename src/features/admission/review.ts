@@ -83,12 +83,10 @@ function selectConcerned(handlers: readonly Handler[], asked: Asked): Handler[] 
   const { request, info } = asked
   const { webhook } = info
   const named = webhook === undefined ? handlers : findNamed(handlers, webhook)
-  const able = named.filter(({ admission }) => isForSubresource(admission, request))
-  if (able.length === 0) throw notFound(asked, named.length > 0)
-  return selectHandlers(
-    able.filter((handler) => isForOperation(handler, request)),
-    ...situationsOf(asked),
-  )
+  if (named.length === 0) throw notFound(asked)
+  // The subresource is a filter, as in Kopf: what a handler is not for goes through.
+  const able = named.filter((handler) => isForSubresource(handler, request) && isForOperation(handler, request))
+  return selectHandlers(able, ...situationsOf(asked))
 }
 
 /**
@@ -107,13 +105,10 @@ function situationsOf({ subject, request, info, args }: Asked): [Situation, Situ
 }
 
 /** The ids of handlers are not listed: anyone who reaches the port may ask. The log lists the paths when the operator starts. */
-function notFound({ subject, request, info }: Asked, isKnown: boolean): WebhookError {
-  const { webhook } = info
-  const what = formatResource(subject.resource) + (request.subresource === undefined ? '' : `/${request.subresource}`)
+function notFound({ subject, info: { webhook } }: Asked): WebhookError {
+  const what = formatResource(subject.resource)
   const path = webhook === undefined ? '' : ` at the path ${JSON.stringify(`/${webhook.slice(0, longestShown)}`)}`
-  const hint = isKnown
-    ? 'register it with the option "subresource", or leave this out of the rules of the webhook configuration'
-    : 'the paths of all handlers are in the log of the operator, at its start'
+  const hint = 'the paths of all handlers are in the log of the operator, at its start'
   return new WebhookError(404, `Cannot review ${what}: there is no admission handler for it${path}; ${hint}`)
 }
 
@@ -125,7 +120,7 @@ function findNamed(handlers: readonly Handler[], webhook: string): readonly Hand
   return found.length > 0 ? found : handlers.filter(({ id }) => servicePath(id) === webhook)
 }
 
-function isForSubresource(admission: Handler['admission'], { subresource }: AdmissionRequest): boolean {
+function isForSubresource({ admission }: Handler, { subresource }: AdmissionRequest): boolean {
   return admission?.subresource === '*' || admission?.subresource === subresource
 }
 
