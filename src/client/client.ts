@@ -87,7 +87,7 @@ export interface Client {
    * Server-side apply: the object is made, or made to have the fields given; fields that we gave before and do not give
    * now are removed. Others' fields stay, and are a conflict where they differ, unless `force` is set.
    *
-   * An object that exists under that name is changed, whoever made it. Where the author of the handled object chooses the name, use
+   * An object that exists under that name is changed, also if another client created it. Where the author of the handled object chooses the name, use
    * `create` for the first write, and give `metadata.uid` in later ones: the server then refuses to change any other object.
    *
    * @example

@@ -64,7 +64,7 @@ export interface PeeringSettings {
   /** How long others believe our last sign of life. Default: 60. */
   lifetime: Duration
   /**
-   * How long the last sign of life of another operator is believed at most, whatever lifetime its record asks for; also the
+   * How long the last sign of life of another operator is believed at most, also if its record asks for a longer lifetime; also the
    * longest pause by `kopf freeze`. Default: "24h".
    */
   maxLifetime: Duration
@@ -189,7 +189,7 @@ export interface ReconcilingSettings {
   fieldManager: string | null
 }
 
-/** How the results of steps are told from what somebody else wrote on the object. */
+/** How the operator recognises results of steps that it has written itself. */
 export interface StepsSettings {
   /**
    * Whether results are signed. "preferred": with a key in memory where there is no other, so that steps run again after a

@@ -26,7 +26,7 @@ export class Backlog {
     this.#settle(memory, memory.isGone ? 'left' : judge(memory, outcome))
   }
 
-  /** Whatever waits is let go, where it is among these. */
+  /** Removes the waiting objects that are among these. */
   leave(isLeft: (memory: Memory) => boolean): void {
     for (const memory of this.#awaited) if (isLeft(memory)) this.#settle(memory, 'left')
   }

@@ -29,7 +29,7 @@ export class LargeObjects {
   }
 
   /**
-   * Whether no handler is called for the object. One that is being deleted and has our finalizer is handled whatever its size, so
+   * Whether no handler is called for the object. One that is being deleted and has our finalizer is handled at any size, so
    * that its deletion does not hang; unless there are members of it that were never kept.
    */
   isTooLarge(body: KubeObject): boolean {

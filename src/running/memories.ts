@@ -58,7 +58,7 @@ export interface Memory {
   /** The server was asked how it is since we lead: what another leader has written before is known. See confirm.ts. */
   isConfirmed: boolean
   isGone: boolean
-  /** No handler is called for the object because of its size, and people have been told so. Written by too-large.ts. */
+  /** No handler is called for the object because of its size, and that was reported. Written by too-large.ts. */
   isTooLarge: boolean
   /** The operator was paused since the object was last seen: what it knows may be of the past. */
   isUnwatched: boolean

@@ -27,7 +27,7 @@ export type FoundKeys =
 
 const secrets: Located = { group: '', version: 'v1', plural: 'secrets', namespaced: true }
 
-/** Replicas that start together need two rounds; more only if somebody else keeps writing the Secret. */
+/** Replicas that start together need two rounds; more only if another client keeps writing the Secret. */
 const maxRounds = 5
 
 /** The default name, where `settings.steps.secret` has none. */

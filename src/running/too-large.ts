@@ -1,5 +1,5 @@
 /**
- * An object that is larger than `watching.maxObjectBytes`: no handler is called for it, and people are told so once by the log, an
+ * An object that is larger than `watching.maxObjectBytes`: no handler is called for it, and that is reported once by the log, an
  * Event, a condition and the observer. It is handled as soon as it is smaller. Called by process.ts.
  */
 import { isConflict, isForbidden, isNotFound, isUnprocessable } from '../client/api-error.ts'

@@ -1,4 +1,4 @@
-/** Integers from text whose length anybody may choose. */
+/** Integers from texts of clients, whose length has no limit. */
 
 /** More than the digits of any integer of 64 bits. */
 const maxDigits = 40

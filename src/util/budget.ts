@@ -33,7 +33,7 @@ export class Budget {
     return this.#used === 0 || this.#used + size <= this.#limit()
   }
 
-  /** The size is taken in the same turn as it is granted, so that nobody comes in between. */
+  /** The size is taken in the same turn as it is granted, so that no other request comes in between. */
   #beginNext(): void {
     for (let next = this.#waiting[0]; next !== undefined && this.#fits(next.size); next = this.#waiting[0]) {
       this.#waiting.shift()

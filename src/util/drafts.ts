@@ -11,7 +11,7 @@ type Members = { [key: string]: unknown }
 
 /** Drafts of large objects. */
 const drafts = new WeakSet<object>()
-/** Getters of members of drafts that nobody has read or written so far. */
+/** Getters of members of drafts that were neither read nor written so far. */
 const untouched = new WeakSet<() => unknown>()
 
 export function toDraft<T extends object>(object: T): T {

@@ -163,7 +163,7 @@ function readValue(text: string, span: Span | undefined): unknown {
   return span && parseJsonText(text.slice(span.start, span.end))
 }
 
-/** The value at which the scanner is, whatever it is; undefined where the text is not JSON. */
+/** The value at the position of the scanner; undefined where the text is not JSON. */
 function readObject(text: string, scanner: JsonScanner, { omit = [] }: LazyOptions): unknown {
   if (!scanner.isAtObject) return readValue(text, scanner.span())
   const { position: start, cost: before } = scanner
@@ -194,7 +194,7 @@ function readSpans(scanner: JsonScanner): Map<string, Span> | undefined {
   return isComplete ? spans : undefined
 }
 
-/** Members that tell which object it is, and where problems with it are told. They are kept wherever they are in the text. */
+/** Members that tell which object it is, and where problems with it are reported. They are kept at any position in the text. */
 function isRequired(key: string): boolean {
   return key === 'apiVersion' || key === 'kind' || key === 'metadata' || key === 'status'
 }

@@ -13,7 +13,7 @@ const sliceMs = 20
 interface Content {
   readonly bytes: Buffer
   value: WeakRef<object> | undefined
-  /** Defined while the value is parsed but not yet frozen: nobody may see it before. */
+  /** Defined while the value is parsed but not yet frozen: callers get it once it is frozen. */
   freezing: Freezing | undefined
   /** How many hold the value at the moment. */
   holders: number

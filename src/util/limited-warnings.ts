@@ -1,6 +1,6 @@
 /**
  * Warnings that others can cause at will, such as refused requests: each text once in a while, and few texts at all, so that
- * nobody can fill the log. Texts that are left out are logged at the level debug, and counted in a later warning.
+ * no client can fill the log. Texts that are left out are logged at the level debug, and counted in a later warning.
  */
 import { type Clock, monotonicOf } from './clock.ts'
 import type { Logger } from './log.ts'

@@ -3,7 +3,7 @@
 export interface LoopState {
   /** How long the event loop has stood still, counted in looks at it: a suspended machine does not count. */
   readonly blockedMs: number
-  /** Since the process was told to stop; undefined while it was not. */
+  /** Since the process was asked to stop; undefined before that. */
   readonly sinceStopMs: number | undefined
   /** Signals, without those that repeat another within half a second, as npx does. */
   readonly signals: number
@@ -17,7 +17,7 @@ export type LoopAction =
   | { readonly type: 'wait' }
   /** Log which handler blocks. */
   | { readonly type: 'report' }
-  /** End the process: it was told to stop, and the loop that would do so stands still. */
+  /** End the process: a stop was requested, and the blocked loop cannot carry it out. */
   | { readonly type: 'end'; readonly reason: 'too-long' | 'second-signal' }
 
 /** Below this, a loop is busy and not blocked. */

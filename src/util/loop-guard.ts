@@ -1,6 +1,6 @@
 /**
- * A thread that watches the event loop of this process: names the handler that blocks it, and ends the process where it was told to
- * stop and cannot, since Node delivers signals on the loop that is blocked. This file is the side of the main thread;
+ * A thread that watches the event loop of this process: names the handler that blocks it, and ends the process where a stop was
+ * requested and cannot be carried out, since Node delivers signals on the loop that is blocked. This file is the side of the main thread;
  * loop-guard-thread.ts runs on the other one and calls `report` and `end` here while the blocked code is interrupted.
  */
 import { closeSync } from 'node:fs'

@@ -13,7 +13,7 @@ export function macText(key: Uint8Array, text: string): string {
   return createHmac('sha256', key).update(text, 'utf8').digest('base64url')
 }
 
-/** The time it takes depends on the lengths alone, so that nobody can guess a code character by character. */
+/** The time it takes depends on the lengths alone, so that an attacker cannot guess a code character by character. */
 export function isSameMac(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)]
   return a.length === b.length && timingSafeEqual(a, b)

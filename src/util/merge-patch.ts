@@ -99,7 +99,7 @@ function isIdle(change: Json, removing: ReadonlySet<Json>): boolean {
   return change === null || removing.has(change)
 }
 
-/** The objects in a patch that hold nothing but removals, at whatever depth; each is looked at once, the inner ones first. */
+/** The objects in a patch that hold nothing but removals, at any depth; each is looked at once, the inner ones first. */
 function findRemoving(patch: Json): ReadonlySet<Json> {
   const objects: Fields[] = []
   const pending: Json[] = [patch]

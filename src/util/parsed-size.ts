@@ -1,5 +1,5 @@
 /**
- * How much memory JSON takes once it is parsed, told from its text before it is: from the number of its objects, lists, keys,
+ * Estimates how much memory JSON takes once it is parsed, from its text: from the number of its objects, lists, keys,
  * values and strings. Never less than it really takes, for texts made to take as much as possible (up to 29 times their size);
  * for ordinary objects about three times as much. The figures are V8's on 64 bits, measured with frozen values.
  */

@@ -10,7 +10,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 
 export interface Replacement {
   readonly text: string
-  /** Permissions of the file, whatever those of the file before it are. */
+  /** Permissions of the file; those of the file before it do not count. */
   readonly mode: number
   /** Reads the file that is there (the empty text if there is none) and throws where it must stay. */
   readonly check?: (present: string) => void

@@ -17,7 +17,7 @@ export interface Answer {
 export interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Why nobody waits for the answer any more; what would be answered. */
+  /** Why the client does not wait for the answer any more; what would be answered. */
   gone: WebhookError | undefined
   /** Aborted for that reason. Made for those who ask for it: it is dear. */
   leaving: AbortController | undefined
@@ -58,7 +58,7 @@ export function addressOf({ request }: Exchange): string {
   return request.socket.remoteAddress ?? ''
 }
 
-/** Whatever the function answers later goes nowhere. */
+/** A later answer of the function is dropped. */
 export function giveUp(exchange: Exchange, error: WebhookError): void {
   exchange.gone ??= error
   exchange.end(error)
@@ -108,7 +108,7 @@ function toHeaders({ headers }: IncomingMessage): Record<string, string> {
   return (cookies === undefined ? headers : { ...headers, 'set-cookie': cookies.join(', ') }) as Record<string, string>
 }
 
-/** As the API answers: its servers show the message to whoever made the request that the review was about. */
+/** As the API answers: API servers show the message to the user whose request was reviewed. */
 export function toStatusText(code: number, message: string): string {
   return toJsonText({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code })
 }

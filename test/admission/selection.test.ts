@@ -215,7 +215,7 @@ describe('the path of a request', () => {
     ['that no handler has', 'fourth', '/fourth'],
     ['that is empty', '', '/'],
     ['that is long', 'x'.repeat(5000), `/${'x'.repeat(100)}`],
-  ])('%s is not found, in the log, and no other id is told', async (_name, webhook, shown) => {
+  ])('%s is not found, in the log, and no other id is in the answer', async (_name, webhook, shown) => {
     const door = await startWith(operatorOf(handlers))
     const { status, message } = await refusalOf(door.ask({}, { webhook }))
     expect(status).toBe(404)

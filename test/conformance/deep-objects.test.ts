@@ -1,5 +1,5 @@
 /**
- * Objects of as many levels as the API server accepts: 10,000, counted over the whole document. Anybody who may create one custom
+ * Objects of as many levels as the API server accepts: 10,000, counted over the whole document. A user who may create one custom
  * resource may create one like this, so everything that is done with objects is done with it.
  */
 import { beforeAll, describe, expect, test } from 'vitest'

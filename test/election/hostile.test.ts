@@ -1,4 +1,4 @@
-/** Leases as somebody writes them who wants the operator to have no leader: it has one nevertheless, within a bounded time. */
+/** Leases of an attacker who wants the operator to have no leader: a leader is elected within a bounded time. */
 import { afterEach, expect, test } from 'vitest'
 import type { Tree } from '../support/answers.ts'
 import { untilHandled, useCleanLab } from '../support/handled.ts'

@@ -1,6 +1,6 @@
 /**
  * Every walk over an object costs time in proportion to it, however it is shaped, and does not recurse: the API server accepts
- * 10,000 levels, and whoever may create one object decides. A new walk is one more row of the table.
+ * 10,000 levels, and the author of one object decides. A new walk is one more row of the table.
  */
 import { describe, test } from 'vitest'
 import { diffValues, reduceDiff } from '../../src/core/causation/diff.ts'

@@ -30,7 +30,7 @@ const createMany = (namespace: string, names: readonly string[]) =>
 
 const namesOf = (count: number) => Array.from({ length: count }, (_, index) => `slow-${index}`)
 
-/** Its handler notes the name, and does not return for those that are called `slow-…` before it is told to. */
+/** Its handler notes the name, and does not return for those that are called `slow-…` before the test lets it. */
 function createOperator(queueing: Partial<Settings['queueing']>): { kopf: Operator; calls: string[]; end: () => void } {
   const calls: string[] = []
   const kopf = new Operator({ settings: { queueing: { exitTimeout: 1, ...queueing } } })

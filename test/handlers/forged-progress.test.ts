@@ -178,7 +178,7 @@ function arbitraryAnnotations(): fc.Arbitrary<Record<string, string>> {
   )
 }
 
-test('whatever is written under our prefix, no result is believed that a step has not come to, and others are handled', async () => {
+test('no forged record under our prefix makes a handler believe a result, and other objects are handled', async () => {
   const [believed, done]: [string[], Set<string>] = [[], new Set()]
   const kopf = new Operator({ settings: { execution: { defaultBackoff: 0.1 } } })
   kopf.on.create(lab.widgets, { id: 'fn' }, async ({ name, retry, step, subhandler }) => {
@@ -204,7 +204,7 @@ test('whatever is written under our prefix, no result is believed that a step ha
   for (const index of samples.keys()) {
     const name = `forged-${index}`
     const body = await lab.untilObject(name, (one) => isHandled(one) && !hasAny(one, ['fn', 'bye']))
-    // Where the handler was skipped, nobody knows of its steps: what is written under their names is left alone.
+    // Where the handler was skipped, its steps are unknown: records under their names are left alone.
     if (done.has(name)) expect(hasAny(body, ['fn.a', 'fn.b'])).toBe(false)
     if (index % 10 === 0) await lab.untilObject(`ordinary-${index}`, isHandled)
   }

@@ -1,5 +1,5 @@
 /**
- * Objects as large and as deep as the API server accepts, written by somebody who may edit one kind in one namespace. The operator
+ * Objects as large and as deep as the API server accepts, written by an author who may edit one kind in one namespace. The operator
  * runs as a program of its own with 200 MiB of heap: it stays alive, and so does the handling of everybody else's objects.
  */
 import { afterEach, beforeAll, expect, test } from 'vitest'

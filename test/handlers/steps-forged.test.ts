@@ -160,7 +160,7 @@ test('a result of an earlier run does not count after the spec was changed', asy
   expect(granted).toEqual(['checked mine, used for mine', 'checked payroll, used for payroll'])
 })
 
-test('a result counts after a change of labels by somebody else and a restart, and not after a change of the spec', async () => {
+test('a result counts after a change of labels by another client and a restart, and not after a change of the spec', async () => {
   await runOnce('changed', { spec: { size: 1 } })
   await lab.patch('changed', { metadata: { labels: { colour: 'blue' } } })
   expect(await effectsOf('changed')).toEqual([])

@@ -1,5 +1,5 @@
 /**
- * A fuzzer for hostile authors (H1, H2, H3 and H5): objects of one namespace are written with whatever the API server accepts, while a
+ * A fuzzer for hostile authors (H1, H2, H3 and H5): objects of one namespace are written with anything that the API server accepts, while a
  * canary in another namespace has to be handled throughout. A failing seed is run again by KOPF_HOSTILE_SEED; KOPF_HOSTILE_RUNS runs more.
  */
 import { type ChangeArgs, type OpenObject, Operator, TemporaryError } from 'kopf'

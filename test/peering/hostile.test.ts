@@ -1,4 +1,4 @@
-/** Peering objects as somebody writes them who wants to stop the operators: none of them crashes, and each pause ends. */
+/** Peering objects of an attacker who wants to stop the operators: no operator crashes, and each pause ends. */
 import { Operator, type Settings } from 'kopf'
 import { expect, test } from 'vitest'
 import { usePeeringLab } from './support.ts'

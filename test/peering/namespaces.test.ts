@@ -33,7 +33,7 @@ async function create(name: string, namespace: string | undefined): Promise<void
   expect(status).toBe(201)
 }
 
-/** Notes whatever happens, with the names of the objects. */
+/** Notes every call, with the names of the objects. */
 function createOperator(): { kopf: Operator; calls: string[] } {
   const calls: string[] = []
   const kopf = new Operator({ settings: { peering: { name: peering.name } } })

@@ -94,7 +94,7 @@ test('what others change is put back, what others add is theirs', async () => {
   expect((await nursery.until('four-a', colorOf('blue')))['data']).toEqual({ color: 'blue', size: 'large' })
 })
 
-test('a value that somebody writes under the field manager of the operator is put back, also after a restart', async () => {
+test('a value that another client writes under the field manager of the operator is put back, also after a restart', async () => {
   const first = await lab.start(painter())
   await lab.create('forged', { spec: { children: { a: 'red' } } })
   await nursery.untilThere('forged-a')

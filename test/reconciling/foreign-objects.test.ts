@@ -165,7 +165,7 @@ afterEach(async () => {
   await lab.call('DELETE', path)
 })
 
-test('a forged owner reference in another namespace makes no child: it is not shown, wakes nobody, and does not hold up the deletion', async () => {
+test('a forged owner reference in another namespace makes no child: it is not shown, triggers no call, and does not hold up the deletion', async () => {
   const calls: number[] = []
   const kopf = new Operator({ name: 'deputy' })
   kopf.reconcile(lab.widgets, { id: 'serve', owns: ['configmaps'], cleanup: true }, ({ name, children, deleting }) => {

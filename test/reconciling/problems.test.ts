@@ -161,7 +161,7 @@ test('the children as they are come as an argument, by kind and by name', async 
   await nursery.delete('c-foreign')
 })
 
-test('a refusal that quotes a secret of a child is told without it, in the log and in the condition', async () => {
+test('a refusal that quotes a secret of a child is reported without it, in the log and in the condition', async () => {
   // The server answers a number with 500, which would be tried again for a while.
   const kopf = new Operator({ settings: { networking: { errorBackoffs: [0.1] } } })
   await lab.install({ kind: 'Account', plural: 'accounts', schema: accountSchema })

@@ -9,7 +9,7 @@ import { configMap } from '../support/objects.ts'
 
 const configMaps = '/api/v1/namespaces/default/configmaps'
 
-/** Fails wherever the stack of the caller says so. */
+/** Fails for callers that the stack trace names. */
 class FailingClock {
   failsIn = ''
   fails = 0

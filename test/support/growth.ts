@@ -33,8 +33,8 @@ export async function expectLinearGrowth<Input>(growth: Growth<Input>): Promise<
     for (const size of [n, 2 * n, 4 * n]) costs.push(await costOf(growth, size))
     if (costs[2]! <= maxRatio * costs[0]!) return
   }
-  const told = costs.map((cost) => cost.toFixed(1)).join(', ')
-  expect.fail(`The cost grows faster than linearly: ${told} at ${n}, ${2 * n}, ${4 * n}`)
+  const figures = costs.map((cost) => cost.toFixed(1)).join(', ')
+  expect.fail(`The cost grows faster than linearly: ${figures} at ${n}, ${2 * n}, ${4 * n}`)
 }
 
 /** The counted work, or the least CPU time of some repetitions in milliseconds. */

@@ -103,7 +103,7 @@ export class Lab {
     await this.#target.stop()
   }
 
-  /** Objects that nobody looks after any more would keep their definition for ever, and other files would find it. */
+  /** Objects with finalizers of stopped operators would keep their CRD for ever, and other test files would find it. */
   async #releaseAll(plural: string): Promise<void> {
     const { body } = await this.call('GET', `/apis/${this.group}/v1/${plural}`)
     for (const { metadata } of (body as unknown as { items?: Body[] }).items ?? []) {

@@ -138,7 +138,7 @@ describe('the first state', () => {
     await reflected.stop()
   })
 
-  test('has no null in its metadata, in whatever form the server writes absent fields', async () => {
+  test('has no null in its metadata, also if the server writes absent fields as null', async () => {
     const nulls = { finalizers: null, ownerReferences: null, labels: null, annotations: null, managedFields: null }
     const one = map('one')
     const object = { ...one, metadata: { ...(one['metadata'] as object), ...nulls } }

@@ -20,7 +20,7 @@ const clock = {
 const logger = { debug: silent, info: silent, warn: silent, error: silent }
 const kept = new Set()
 const fn = async (review) => {
-  // As a handler that waits for somebody else, with the review in its hands.
+  // As a handler that waits for another service and holds the review meanwhile.
   kept.add(review)
   await clock.sleep(50)
   kept.delete(review)

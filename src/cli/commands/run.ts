@@ -157,7 +157,7 @@ interface Operation {
   readonly stopped: Promise<unknown>
   /** What a person sees of it. */
   readonly display: Display | undefined
-  /** The operator stops, whether it was told to or has failed. */
+  /** The operator stops, on request or after a failure. */
   readonly onStopping: () => void
 }
 

@@ -15,7 +15,7 @@ export interface GenerationsOptions {
   readonly folder: string
   /** A module of `inWorker` is needed: it is not in the bundle. */
   readonly onWorkerFile: (path: string) => void
-  /** The operator that runs has ended without being told to, and why. */
+  /** The operator that runs has ended without a request to stop, and why. */
   readonly onEnd: (problem: string) => void
   /** The operator from before had to be killed. */
   readonly onKill: () => void

@@ -29,7 +29,7 @@ export interface OperatorChildOptions {
 type Message<T extends FromOperator['type']> = Extract<FromOperator, { readonly type: T }>
 
 export class OperatorChild {
-  /** Resolves when the process is gone, or has failed and is about to go: with the reason where it was not told to. */
+  /** Resolves when the process is gone, or has failed and is about to go: with the reason where no stop was requested. */
   readonly ended: Promise<string | undefined>
   readonly #child: ChildProcess
   readonly #options: OperatorChildOptions
@@ -95,7 +95,7 @@ export class OperatorChild {
     return hasEnded
   }
 
-  /** At once, whatever it does. */
+  /** Kills the process at once. */
   kill(): void {
     this.#isTold = true
     this.#kill()

@@ -1,6 +1,6 @@
 /**
  * The process of the operator in `kopf dev`: apart from the server and the files, so that an operator that crashes, blocks its event
- * loop or calls `process.exit` takes nothing with it. Started by operator-child.ts, and told by messages what to do. One process runs
+ * loop or calls `process.exit` takes nothing with it. Started and controlled by operator-child.ts, by messages. One process runs
  * one operator, once.
  */
 import { ConnectionInfo, type ConnectionInfoOptions } from '../../client/credentials.ts'
@@ -154,7 +154,7 @@ const own = new OperatorProcess()
 process.on('message', (message: ToOperator) => {
   own.take(message).catch((error) => own.fail(error))
 })
-// Without its parent there is neither a server nor anybody to stop it.
+// Without its parent, the process has no server and cannot be stopped by a message.
 process.once('disconnect', () => process.exit(1))
 // Ctrl-C of a terminal reaches parent and child: the parent tells the child to stop.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})

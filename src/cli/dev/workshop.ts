@@ -141,7 +141,7 @@ export class Workshop implements AsyncDisposable {
     }
     try {
       const { handlers } = await this.#run(bundle)
-      // It has failed meanwhile, which was told.
+      // The operator has failed meanwhile, and the failure was printed.
       if (!this.#generations.isRunning) return
       this.#digest = bundle.digest
       const tookMs = Math.round(monotonicMs() - sinceMs)

@@ -32,7 +32,7 @@ interface Pair {
  * linear in the object, and objects of at most this depth are always compared to the end.
  */
 const pathKeysPerField = 16
-/** A longer key counts as several in the paths below it: they repeat it wherever a diff is written out or sent to a thread. */
+/** A longer key counts as several in the paths below it: each of them repeats the key when a diff is written out or sent to a thread. */
 const keyLength = 64
 /** Path keys for every diff, so that small objects are compared to the end at any depth that people write: 0.8 MB. */
 const minPathKeys = 100_000

@@ -237,7 +237,7 @@ interface ReconcilingOptions<O extends readonly ResourceLike[], W extends readon
   readonly cleanup?: boolean
   /**
    * Whether an object that already exists under the name of a child is taken over: written by force, owned, and deleted with its owner.
-   * Default: false, since whoever names the parent chooses that name. An object that another one controls is never taken over.
+   * Default: false, since the author of the parent chooses that name. An object that another one controls is never taken over.
    */
   readonly adopt?: boolean
 }

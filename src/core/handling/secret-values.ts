@@ -1,6 +1,6 @@
 /**
  * Keeps secret values out of messages that quote an object: a server that refuses an object repeats values of it. Which values are
- * secret is told by the object: all that a Secret holds; elsewhere, strings that look like secrets by their name or form. Pure.
+ * secret depends on the object: all values of a Secret; in other kinds, strings that look like secrets by their name or form. Pure.
  */
 import { isPlainObject, type Json } from '../../util/json.ts'
 import { isSecretName, looksSecret } from './secret-signs.ts'

@@ -1,4 +1,4 @@
-/** Results of steps as they are read from an object on which somebody else has written. */
+/** Results of steps as they are read from an object that another client has edited. */
 import { expect, test } from 'vitest'
 import { expectLinearGrowth } from '../../../test/support/growth.ts'
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
@@ -60,7 +60,7 @@ test('this process goes on with its own result when the spec changes, and signs 
   expect(await read(stored(next), ['fn/a']).recall('fn/a', run, sealFor('two'))).toBe('1')
 })
 
-test('what this process remembers is not changed by what somebody writes on the object', async () => {
+test('what this process remembers is not changed by edits of the object', async () => {
   const ledger = new StepLedger(storage, 2000)
   ledger.note('fn/a', run, { result: '1', nowMs: 2000, seal })
   const forged = objectWith({ 'fn/a': { started: '1970-01-01T00:00:01Z', success: true, result: '"forged"' } })

@@ -1,7 +1,7 @@
 /**
  * The results of the steps of all handlers in one handling of one object: read from the object, added to by steps.ts,
  * and put into the next patch. A result has a record beside that of the handler, which names it as it names those of
- * sub-handlers: so whoever ends the handling removes it, Kopf too. A result that is read counts once its signature is verified.
+ * sub-handlers: so the operator that ends the handling removes the record, also if that is Kopf. A result that is read counts once its signature is verified.
  */
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import type { ProgressStorage } from '../persistence/progress-storage.ts'
@@ -42,7 +42,7 @@ export class StepLedger {
     return this.#trusted.entries()
   }
 
-  /** Whatever has a record, or is to have one. */
+  /** Steps that have a record, or will have one. */
   ids(): string[] {
     return [...new Set([...this.#trusted.keys(), ...this.#stored.keys()])].sort()
   }

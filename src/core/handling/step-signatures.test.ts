@@ -44,7 +44,7 @@ test.each<[keyof StepClaim, StepClaim[keyof StepClaim]]>([
   expect(keyring.verify({ ...claim, [field]: value }, keyring.sign(claim))).toBe('mismatch')
 })
 
-test('no two claims have one encoding, wherever text is moved from one field to the next', () => {
+test('no two claims have one encoding, also if text moves from one field to the next', () => {
   const keyring = new StepKeyring([oldKey])
   const texts = ['group', 'plural', 'namespace', 'name', 'uid', 'key', 'spec', 'result'] as const
   const odd = fc.string({ unit: fc.constantFrom('a', '"', ',', '[', ']', '\\', '\u0000', '\ud800', 'é'), maxLength: 6 })
@@ -78,7 +78,7 @@ test.each([
   ['mismatch', 'v'.repeat(1_000_000)],
   ['unknown-key', `v1.${'0'.repeat(16)}.${'A'.repeat(43)}`],
   ['mismatch', `v2.${'0'.repeat(16)}.${'A'.repeat(43)}`],
-])('whatever else there is in place of a signature is told apart: %s', (verdict, signature) => {
+])('a value that is no valid signature gets its own verdict: %s', (verdict, signature) => {
   expect(new StepKeyring([oldKey]).verify(claim, signature)).toBe(verdict)
 })
 

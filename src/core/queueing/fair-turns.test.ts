@@ -80,7 +80,7 @@ describe('turns', () => {
     expect([begun.indexOf('old0'), begun.indexOf('old1')]).toEqual([16, 33])
   })
 
-  test('tell since when the longest of them waits, whoever comes first', () => {
+  test('say since when the longest of them waits, in any order of turns', () => {
     const turns = new FairTurns<string>()
     const oldest = turns.wait('a', 'a', { urgency: 'backlog', nowMs: 5 })
     turns.wait('b', 'b', { urgency: 'now', nowMs: 7 })

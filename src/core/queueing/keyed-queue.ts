@@ -62,7 +62,7 @@ export class KeyedQueue<K, E> {
     return this.#turns.waitingSinceMs
   }
 
-  /** Since when one of them has waited for other groups; where all keys are of one group, for whatever reason. */
+  /** Since when one of them has waited for other groups; where all keys are of one group, for any reason. */
   get starvedSinceMs(): number | undefined {
     return this.#options.groupOf === undefined ? this.waitingSinceMs : this.#turns.starvedSinceMs
   }

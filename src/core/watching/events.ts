@@ -31,7 +31,7 @@ export type WatchLine =
   /** JSON, but nothing to go by. */
   | { readonly type: 'unusable'; readonly problem: string }
 
-/** How large objects are read where nobody asks who owns which field. */
+/** How large objects are read where the owners of fields are not needed. */
 export const withoutManagedFields = { omit: ['managedFields'] } as const
 
 /** Marks the bookmark at which the objects that were there have all been sent. */

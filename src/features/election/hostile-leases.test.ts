@@ -1,5 +1,5 @@
 /**
- * Leases as anybody could write them, and candidates with different settings that stop and go on at any time: some candidate
+ * Leases with any content that the API server accepts, and candidates with different settings that stop and go on at any time: some candidate
  * leads within a bounded time, and never two at once.
  */
 import fc from 'fast-check'
@@ -30,7 +30,7 @@ const anySpec = fc.oneof(
   ),
 )
 
-test('a Lease that nobody renews is taken within a bounded time, and what is written then is accepted', () => {
+test('a Lease that is not renewed is taken within a bounded time, and what is written then is accepted', () => {
   fc.assert(
     fc.property(anySpec, fc.integer({ min: 1, max: 3_600_000 }), (spec, leaseDurationMs) => {
       const record = readRecord(toLease(spec))

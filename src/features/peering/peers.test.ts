@@ -147,7 +147,7 @@ test.each<[string, unknown]>([
   ['with a list for a time', { priority: 11, lifetime: 60, lastseen: [{}] }],
   ['of the far future', { priority: 11, lifetime: 60, lastseen: '9999-12-31T23:59:59Z' }],
 ])('a record %s runs out after its lifetime, although the object is written meanwhile', (_, forged) => {
-  // Everything is parsed anew each time, and other fields of the record change.
+  // Everything is parsed again each time, and other fields of the record change.
   const at = (passedMs: number) => JSON.parse(JSON.stringify({ forged: { ...(forged as object), note: passedMs } }))
   const first = readAll(at(0))
   const second = readAll(at(30_000), first, 30_000)
@@ -156,7 +156,7 @@ test.each<[string, unknown]>([
   expect(until(at(60_000), second, 60_000)).toBeUndefined()
 })
 
-test('a new sign of life begins the time of a record anew', () => {
+test('a new sign of life restarts the time of a record', () => {
   const first = readAll({ them: record(11) })
   const next = { them: { priority: 11, lifetime: 60, lastseen: new Date(nowMs + 50_000).toISOString() } }
   expect(until(next, first, 50_000)).toBe(monotonicMs + 110_000)

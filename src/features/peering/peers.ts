@@ -59,7 +59,7 @@ const maxIdentityLength = 253
 /**
  * Missing and malformed values are as Kopf has them by default. The deadline of a record is fixed when the record is first seen
  * with this `lastseen` and `lifetime`: a missing `lastseen`, or one in the future, counts as that moment. So every record that is
- * not renewed runs out, whatever it says.
+ * not renewed runs out, for any content.
  */
 export function readPeers({ status }: KubeObject, before: Peers, moment: Moment): Peers {
   const peers = new Map<string, Peer>()

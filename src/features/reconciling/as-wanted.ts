@@ -1,6 +1,6 @@
 /**
  * Decides whether a child is as it is wanted, without a request: its annotation says what was wanted when it was last applied, its
- * managed fields say whether all of that is still ours, and its values whether somebody has written under our name. Pure.
+ * managed fields say whether all of that is still ours, and its values whether another client has written under our name. Pure.
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import { entriesOf, type FieldPath, fieldsOf, formatPath, owns } from './field-sets.ts'
@@ -56,10 +56,10 @@ function findLost({ object }: Wanted, live: KubeObject, fieldManager: string): F
   return fieldsOf(object).filter((path) => !ours.some((entry) => owns(entry, path)))
 }
 
-/** The API server keeps ten managers that update; those that apply have no limit, and whoever may write a child may name any number. */
+/** The API server keeps ten managers that update; those that apply have no limit, and a client that may write the child may name any number. */
 const maxManagers = 32
 
-/** Who owns them now, of the managers that wrote last; of fields that were removed nobody does, so that it is whoever wrote last. */
+/** Who owns them now, of the managers that wrote last; a removed field has no owner, so that the manager that wrote last is named. */
 function namesOf(live: KubeObject, lost: readonly FieldPath[], fieldManager: string): string[] {
   const foreign = entriesOf(live).filter(({ manager, operation }) => manager !== fieldManager || operation !== 'Apply')
   const others = foreign.toSorted((a, b) => a.time.localeCompare(b.time)).slice(-maxManagers)

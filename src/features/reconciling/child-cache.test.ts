@@ -55,7 +55,7 @@ test('a name belongs to whoever has it now', () => {
   expect(cache.named('default', 'a')?.metadata.uid).toBe('second')
 })
 
-test('an owner in a namespace has no children in others, whatever their owner references say', () => {
+test('an owner in a namespace has no children in others, also if their owner references name it', () => {
   const cache = new ChildCache()
   cache.put(child(1, { namespace: 'elsewhere' }))
   expect(cache.of(parent)).toEqual([])

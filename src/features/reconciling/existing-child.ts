@@ -1,6 +1,6 @@
 /**
  * Decides whether an object that exists under the name of a child belongs to the reconciler. An author chooses the names of
- * children by naming the parent, so an object of that name may be somebody else's: it must not be written, adopted or deleted. Pure.
+ * children by naming the parent, so an object of that name may belong to another user: it must not be written, adopted or deleted. Pure.
  */
 import type { ObjectMeta } from '../../kube/objects.ts'
 import type { Parentage } from './child-cache.ts'
@@ -29,7 +29,7 @@ export function whyForeign(existing: ObjectMeta, { own, wanted, knownUid, adopts
 
 /**
  * The owner reference was removed while no operator ran. The annotation has a digest of what was applied, which covers the uid of the
- * parent: only we, or somebody who may write the object anyway, can have put it there.
+ * parent: only the operator, or a client that may write the object anyway, can have put it there.
  */
 function wasApplied(existing: ObjectMeta, { label }: Parentage, { mark }: Wanted): boolean {
   return existing.labels?.[reconcilerLabel] === label && markOf({ metadata: existing }) === mark

@@ -1,7 +1,7 @@
 /**
  * Who owns which fields of an object, as the API server keeps it in `managedFields` (FieldsV1 of structured-merge-diff). A client
  * that changes a value under a name of its own takes its ownership; so what is still ours has still the value that we gave it, unless
- * somebody writes under our name (value-drift.ts). Pure.
+ * another client writes under our name (value-drift.ts). Pure.
  */
 import type { Json, JsonObject, KubeObject } from '../../kube/objects.ts'
 import { digestText } from '../../util/digest.ts'

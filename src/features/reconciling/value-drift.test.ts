@@ -35,7 +35,7 @@ test.each<[string, JsonObject, JsonObject, JsonObject, string[]]>([
     ['data.a'],
   ],
   [
-    'an item by its keys, wherever it is, and without a key that has a default',
+    'an item by its keys, at any position, and without a key that has a default',
     { spec: { ports: [{ port: 80, name: 'web' }] } },
     { spec: { ports: [{ port: 1 }, { port: 80, protocol: 'TCP', name: 'web' }] } },
     { 'f:spec': { 'f:ports': ports } },

@@ -1,5 +1,5 @@
 /**
- * Finds fields of a child that we own and whose values are not those that we want. Whoever changes a value under a name of their own
+ * Finds fields of a child that we own and whose values are not those that we want. A client that changes a value under a name of its own
  * becomes its owner, which field-sets.ts sees; but any client may write under our name as a field manager, and then only the
  * values tell. The server and webhooks write some values in their own way, so a difference is no proof: as-wanted.ts compares it with what
  * was there right after our own apply. Pure, and linear in the child.

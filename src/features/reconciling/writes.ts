@@ -34,11 +34,11 @@ export type Target =
   /** None may be there yet: the apply creates it. */
   | { readonly type: 'new' }
   | { readonly type: 'known'; readonly uid: string }
-  /** Whichever has the name. */
+  /** The object that has the name, if there is one. */
   | { readonly type: 'any' }
 
 /**
- * A version that no object has. Apply creates what is not there, whatever version it names, and refuses to change an object of another
+ * A version that no object has. Apply creates an absent object for any version that it names, and refuses to change an object of another
  * version than it names: so with this one, it only creates. (The highest that 64 bits with a sign hold.)
  */
 const versionOfNone = '9223372036854775807'

@@ -45,7 +45,7 @@ opaque.map = { isAtomic: true, fields: new Map(), element: opaque, isFree: false
 const deduced: Growing<FieldType> = { scalar: 'any', list: opaque.list, map: undefined }
 deduced.map = { isAtomic: false, fields: new Map(), element: deduced, isFree: true }
 
-/** Whether every value fits the type, whatever is in it: nothing below it needs to be looked at. */
+/** Whether the type accepts every value: nothing below the value needs to be looked at. */
 export function fitsAnything(type: FieldType): boolean {
   return type === deduced || type === opaque
 }

@@ -10,7 +10,7 @@ export function fieldsOf(type: FieldType, value: Json): FieldSet {
   return collector.fields.done()
 }
 
-/** A value that is still to be looked into, at an element of a place; `undefined` is the object itself, which nobody owns. */
+/** A value that is still to be looked into, at an element of a place; `undefined` is the object itself, which has no owner. */
 interface Pending {
   readonly type: FieldType
   readonly value: Json

@@ -99,7 +99,7 @@ function readText(path: string): string | undefined {
 /** Beside it and then in its place: there is never half a file. */
 function writeText(folder: string, name: string, text: string): void {
   const draft = join(folder, `${name}${draftSuffix}`)
-  // A server that was killed leaves a draft behind. Created exclusively, a draft is never a link that somebody else has put there.
+  // A server that was killed leaves a draft behind. Created exclusively, a draft is never a link of another user.
   rmSync(draft, { force: true })
   const file = openSync(draft, 'wx', 0o600)
   try {
