@@ -49,6 +49,7 @@ export type {
   Spec,
   Status,
   Stopped,
+  SubhandlerOutcomes,
   TimerArgs,
   UserInfo,
 } from './core/handling/args.ts'
@@ -58,6 +59,7 @@ export type { AdmissionOperation, ErrorsMode, FieldPath } from './core/handling/
 export type { Index, Store } from './core/handling/index-table.ts'
 export type { Lifecycle, LifecycleContext } from './core/handling/lifecycles.ts'
 export { lifecycles } from './core/handling/lifecycles.ts'
+export type { ExecuteOptions, SubhandlerOutcome } from './core/handling/subhandling.ts'
 export type { Patch, PatchFunction } from './core/patching/patch.ts'
 export {
   AnnotationsDiffBaseStorage,

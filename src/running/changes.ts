@@ -11,6 +11,7 @@ import { isHandlerReason, preMatches } from '../core/handling/select.ts'
 import { mergeInto } from '../core/patching/patch.ts'
 import { KopfError } from '../errors.ts'
 import { allowDeletion, blockDeletion, isDeletionOngoing } from '../kube/finalizers.ts'
+import type { KubeObject } from '../kube/objects.ts'
 import { monotonicOf } from '../util/clock.ts'
 import { toLazy } from '../util/lazy-json.ts'
 import { isHeld, tendBackground, weighBackground } from './background.ts'
@@ -274,7 +275,9 @@ function createCycle(
     cause,
     body: view.body,
     owned: memory.served.handlers.change,
-    situationOf: (other) => (other === cause ? view : view.situationOf(other)),
+    situationOf: (other, changed) =>
+      other === cause && changed === undefined ? view : view.situationOf(other, changed),
+    before: { merge: visit.merge, fns: [...visit.fns] },
     args: view.objectArgs,
     seal: runtime.stepKeys.sealOf(memory, { type: 'change', body: view.body, logger: visit.logger }),
     settings,
@@ -293,13 +296,12 @@ function createCycle(
 }
 
 /** The part of what is finished, written while a handler is still running. What fails is left to the write at the end. */
-async function flush(runtime: Runtime, memory: Memory, visit: Visit, cycle: Cycle): Promise<'written' | 'gone'> {
+async function flush(runtime: Runtime, memory: Memory, visit: Visit, cycle: Cycle): Promise<KubeObject | undefined> {
   mergeInto(visit.merge, cycle.merge)
   for (const fn of cycle.fns) visit.fns.push(fn)
   cycle.clearWritten()
   cycle.store(memory.body, visit.merge)
-  const { body } = await write(runtime, memory, visit)
-  return body === undefined ? 'gone' : 'written'
+  return (await write(runtime, memory, visit)).body
 }
 
 /** Diffs are described only where the log shows debug messages. */

@@ -5,7 +5,7 @@ import { prepareDigest } from '../core/causation/essence-digest.ts'
 import type { Cause } from '../core/handling/cause.ts'
 import { type Comparison, compareWithHandled, essenceOf } from '../core/handling/compare.ts'
 import type { Situation } from '../core/handling/select.ts'
-import { objectArgs } from '../core/handling/subject.ts'
+import { bodyArgs, type ObjectArguments, objectArgs } from '../core/handling/subject.ts'
 import { isDeletionBlocked, isDeletionOngoing } from '../kube/finalizers.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources.ts'
@@ -22,7 +22,7 @@ export class View implements Situation {
   /** Our finalizer is on the object. */
   readonly blocked: boolean
   /** What all handlers of this object get. */
-  readonly objectArgs: () => object
+  readonly objectArgs: () => ObjectArguments
   /** What filters get. */
   readonly args: () => object
   readonly #essences: () => Comparison
@@ -68,17 +68,19 @@ export class View implements Situation {
     return this.#detected().initial
   }
 
-  /** The same object, judged by another cause. */
-  situationOf(cause: Cause): Situation {
-    const { resource, body, deleting } = this
+  /** The same object, judged by another cause, or as handlers of the running cycle have changed it. */
+  situationOf(cause: Cause, changed?: KubeObject): Situation {
+    const { resource, deleting } = this
     const { reason, initial, old, new: current, diff } = cause
-    return { resource, body, deleting, reason, initial, old, new: current, diff, args: this.#argsOf(() => cause) }
+    const args = this.#argsOf(() => cause, changed)
+    return { resource, body: changed ?? this.body, deleting, reason, initial, old, new: current, diff, args }
   }
 
-  #argsOf(source: () => Pick<Situation, 'reason' | 'old' | 'new' | 'diff'>): () => object {
+  #argsOf(source: () => Pick<Situation, 'reason' | 'old' | 'new' | 'diff'>, changed?: KubeObject): () => object {
     return once(() => {
       const { reason, old, new: current, diff } = source()
-      return join(this.objectArgs(), { reason, old, new: current, diff })
+      const stanzas = changed === undefined ? {} : bodyArgs(changed)
+      return join(this.objectArgs(), stanzas, { reason, old, new: current, diff })
     })
   }
 

@@ -7,11 +7,13 @@ import { causeArgs } from '../core/handling/cycle.ts'
 import type { Handler } from '../core/handling/handler.ts'
 import { attempt, type InvokeOptions } from '../core/handling/invoke.ts'
 import { kindOf, type Room } from '../core/handling/kinds.ts'
-import { ChildrenRetry, type Outcome } from '../core/handling/outcomes.ts'
-import { checkResult, collectWish, type Wishes } from '../core/handling/results.ts'
+import { ChildrenRetry, describeError, type Outcome } from '../core/handling/outcomes.ts'
+import { checkResult, collectPatch, collectWish, type Wishes } from '../core/handling/results.ts'
 import { type Situation, selectHandlers, whyNot } from '../core/handling/select.ts'
 import { type StepJournal, Steps } from '../core/handling/steps.ts'
-import { Subhandling } from '../core/handling/subhandling.ts'
+import { type SubhandlerOutcome, Subhandling } from '../core/handling/subhandling.ts'
+import { bodyArgs } from '../core/handling/subject.ts'
+import { VisibleState } from '../core/handling/visible-state.ts'
 import { createPatch } from '../core/patching/patch.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { refusedSteps } from '../running/reconcile-trial.ts'
@@ -59,9 +61,14 @@ export class Rehearsal {
   /** By id. */
   readonly outcomes: Map<string, Outcome> = new Map()
   readonly #given: RehearsalOptions
+  readonly #visible: VisibleState
 
   constructor(given: RehearsalOptions) {
     this.#given = given
+    this.#visible = new VisibleState({
+      initial: () => (given.args() as { body: KubeObject }).body,
+      storeRecord: () => {},
+    })
   }
 
   /** A sentence on why it is not called; undefined where it is. */
@@ -73,9 +80,12 @@ export class Rehearsal {
   async call(handler: Handler, retries: number = 0): Promise<Outcome> {
     const { clock, logger, defaultBackoffMs, options, situation } = this.#given
     const patch = createPatch<KubeObject>()
-    const children = new Subhandling(handler, (declared) => this.#callAll(declared))
+    const children = new Subhandling(handler, (declared) => {
+      this.#visible.noteWish(collectPatch(this.wishes, handler, patch), { isCounted: false })
+      return this.#callAll(declared)
+    })
     // Those of the operator itself are about no object, and get none of this.
-    const body = situation?.body ?? ({ metadata: {} } as KubeObject)
+    const body = this.#visible.changed ?? situation?.body ?? ({ metadata: {} } as KubeObject)
     const steps = new Steps({ id: handler.id, body, journal, names: children.names })
     const stepArgs = refusedSteps(handler) ?? steps.args
     const conditions = createConditions({ patch, body: () => body, clock, handler })
@@ -99,7 +109,9 @@ export class Rehearsal {
     this.outcomes.set(handler.id, outcome)
     // What a reconciler returns is not for the status.
     const written: Outcome = handler.reconciling === undefined ? outcome : { type: 'done', result: undefined }
-    if (keepsWishes(handler, outcome)) collectWish(this.wishes, { handler, patch, outcome: written })
+    if (keepsWishes(handler, outcome)) {
+      this.#visible.noteWish(collectWish(this.wishes, { handler, patch, outcome: written }), { isCounted: false })
+    }
     return outcome
   }
 
@@ -109,17 +121,23 @@ export class Rehearsal {
     const room = kindOf(handler)?.room ?? 'change'
     const given = Object.fromEntries(ownArgs[room].map((name) => [name, own[name]]))
     const told = room === 'change' && cause !== undefined ? causeArgs(cause, handler) : {}
-    return join(args(), told, given, handler.conversion ?? {}, { param: handler.param })
+    const { changed } = this.#visible
+    return join(args(), changed === undefined ? {} : bodyArgs(changed), told, given, handler.conversion ?? {}, {
+      param: handler.param,
+    })
   }
 
   /** As in an operator: the parent is called again for as long as any of them is not finished. */
-  async #callAll(children: readonly Handler[]): Promise<void> {
+  async #callAll(children: readonly Handler[]): Promise<SubhandlerOutcome[]> {
+    const outcomes: SubhandlerOutcome[] = []
     const delays: number[] = []
     for (const child of selectHandlers(children, this.#given.situation!)) {
       const outcome = await this.call(child)
       if (outcome.type === 'retry') delays.push(outcome.delayMs)
+      else outcomes.push(toSubhandlerOutcome(child, outcome))
     }
-    if (delays.length > 0) throw new ChildrenRetry(Math.min(...delays))
+    if (delays.length > 0) throw new ChildrenRetry(Math.min(...delays), { hasAsked: false })
+    return outcomes
   }
 }
 
@@ -132,6 +150,12 @@ function whyNotReviewed({ admission }: Handler, { operation, subresource, old }:
   }
   if (admission.subresource === '*' || admission.subresource === subresource) return undefined
   return `It is for ${admission.subresource ?? 'the object itself'}, and this is for ${subresource ?? 'the object itself'}`
+}
+
+function toSubhandlerOutcome({ id }: Handler, outcome: Outcome): SubhandlerOutcome {
+  const succeeded = outcome.type === 'done'
+  const message = outcome.type === 'failed' ? describeError(outcome.error) : undefined
+  return { id, succeeded, result: succeeded ? outcome.result : undefined, message, attempts: 1 }
 }
 
 type Check = typeof checkResult

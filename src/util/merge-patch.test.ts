@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { Json } from './json.ts'
-import { applyMergePatch, changesAnything, pickNamed, withoutIdleRemovals } from './merge-patch.ts'
+import { applyMergePatch, changesAnything, pickNamed, withMergePatch, withoutIdleRemovals } from './merge-patch.ts'
 
 /** The table of appendix A of RFC 7386: original, patch, result. */
 const appendix: ReadonlyArray<[string, string, string]> = [
@@ -98,4 +98,16 @@ test.each<[string, { [key: string]: Json }, { [key: string]: Json }, Json]>([
   ],
 ])('of a document a patch concerns %s', (_, target, patch, expected) => {
   expect(JSON.stringify(pickNamed(target, patch))).toBe(JSON.stringify(expected))
+})
+
+test('a document that is patched as a copy shares what the patch does not name, and stays as it was', () => {
+  const target = Object.freeze({ spec: Object.freeze({ size: 1 }), status: Object.freeze({ a: 1, list: [1] }) })
+  const patch = { status: { a: null, b: { c: [1], d: null } } }
+  const patched = withMergePatch(target as never, patch)
+  expect(patched).toEqual({ spec: { size: 1 }, status: { list: [1], b: { c: [1] } } })
+  expect(patched['spec']).toBe(target.spec)
+  expect((patched['status'] as { list: unknown }).list).toBe(target.status.list)
+  expect(target.status).toEqual({ a: 1, list: [1] })
+  patch.status.b.c.push(2)
+  expect(patched['status']).toEqual({ list: [1], b: { c: [1] } })
 })

@@ -15,26 +15,46 @@ export function applyMergePatch(target: Json, patch: Json): Json {
   return result
 }
 
+/** The patched document. Neither argument is changed; the result shares with the target all that the patch does not name. */
+export function withMergePatch(target: Fields, patch: Fields): Fields {
+  const result = { ...target }
+  merge(result, patch, (inner) => ({ ...inner }))
+  return result
+}
+
 /** The same for a document that may be edited. */
 export function mergeInPlace(document: Fields, patch: Fields): void {
+  merge(document, patch, (inner) => inner)
+}
+
+/** `toEditable` returns the object, or a copy of it, that may be edited in place of an object inside of the document. */
+function merge(document: Fields, patch: Fields, toEditable: (inner: Fields) => Fields): void {
   const pending: Array<[Fields, Fields]> = [[document, patch]]
+  const enter = (fields: Fields, key: string, change: Fields) => {
+    // Merged into an empty object even where nothing was: the nulls of the patch must not get into the document.
+    const current = Object.hasOwn(fields, key) ? fields[key] : undefined
+    const inner: Fields = isPlainObject(current) ? toEditable(current) : {}
+    if (inner !== current) setOwn(fields, key, inner)
+    pending.push([inner, change])
+  }
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
     const [fields, changes] = pair
-    for (const key of Object.keys(changes)) mergeField(fields, key, changes[key]!, pending)
+    for (const key of Object.keys(changes)) mergeField(fields, key, changes[key]!, enter)
   }
 }
 
-function mergeField(fields: Fields, key: string, change: Json, pending: Array<[Fields, Fields]>): void {
+function mergeField(
+  fields: Fields,
+  key: string,
+  change: Json,
+  enter: (fields: Fields, key: string, change: Fields) => void,
+): void {
   if (change === null) {
     delete fields[key]
   } else if (!isPlainObject(change)) {
     setOwn(fields, key, cloneJson(change))
   } else {
-    // Merged into an empty object even where nothing was: the nulls of the patch must not get into the document.
-    const current = Object.hasOwn(fields, key) ? fields[key] : undefined
-    const inner: Fields = isPlainObject(current) ? current : {}
-    if (inner !== current) setOwn(fields, key, inner)
-    pending.push([inner, change])
+    enter(fields, key, change)
   }
 }
 

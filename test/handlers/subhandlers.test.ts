@@ -1,5 +1,6 @@
 import { type Args, Operator, PermanentError, PRESENT, TemporaryError } from 'kopf'
-import { expect, test } from 'vitest'
+import { runHandler } from 'kopf/testing'
+import { describe, expect, test } from 'vitest'
 import { type Body, useLab } from '../support/lab.ts'
 
 const lab = useLab()
@@ -159,6 +160,77 @@ test('a child that failed for good is not called again, and its parent goes on',
   await lab.untilObject('half-good', isHandled)
   expect(calls).toEqual(['bad', 'good', 'after'])
   expect(lab.logs.some((line) => line.includes("Handler 'p/bad' failed permanently: never ever"))).toBe(true)
+})
+
+describe('execute resolves with what has come of the sub-handlers', () => {
+  test('by their own ids, also for those that have finished in an earlier cycle', async () => {
+    const seen: unknown[] = []
+    const kopf = new Operator()
+    kopf.on.create(lab.widgets, { id: 'p' }, async ({ subhandler, execute }) => {
+      subhandler('skipped', { labels: { never: PRESENT } }, () => {})
+      subhandler('declared', () => 'of declared')
+      const outcomes = await execute({
+        good: () => ({ port: 80 }),
+        bad: () => {
+          throw new PermanentError('no quota')
+        },
+        late: ({ retry }) => {
+          if (retry === 0) throw new TemporaryError('not yet', { delay: 0.3 })
+        },
+      })
+      seen.push(outcomes, outcomes.bad.message, outcomes['declared']?.result)
+    })
+    await lab.start(kopf)
+    await lab.create('outcomes')
+    await lab.untilObject('outcomes', isHandled)
+    const done = { succeeded: true, message: undefined, attempts: 1 }
+    expect(seen).toEqual([
+      {
+        declared: { ...done, id: 'p/declared', result: 'of declared' },
+        good: { ...done, id: 'p/good', result: { port: 80 } },
+        bad: { id: 'p/bad', succeeded: false, result: undefined, message: 'no quota', attempts: 1 },
+        late: { ...done, id: 'p/late', result: undefined, attempts: 2 },
+      },
+      'no quota',
+      'of declared',
+    ])
+  })
+
+  test('or fails the handler when all are finished and some have failed, if it is told to throw', async () => {
+    const calls: string[] = []
+    const kopf = new Operator()
+    kopf.on.create(lab.widgets, { id: 'p' }, async ({ execute }) => {
+      const fail = () => {
+        throw new PermanentError('no quota')
+      }
+      const fns = { a: fail, b: fail, c: () => void calls.push('c') }
+      await execute(fns, { throwOnFailure: true })
+      calls.push('not reached')
+    })
+    await lab.start(kopf)
+    await lab.create('throwing')
+    await lab.untilObject('throwing', isHandled)
+    expect(calls).toEqual(['c'])
+    await lab.untilLogged(
+      'Handler \'p\' failed permanently: Sub-handlers have failed: "p/a": no quota; "p/b": no quota',
+    )
+  })
+
+  test('and to the functions that are given, in runHandler too', async () => {
+    const kopf = new Operator()
+    kopf.on.create(lab.widgets, { id: 'p' }, async ({ execute, patch }) => {
+      patch.status['parent'] = 1
+      const { a, b } = await execute({
+        a: ({ status }) => status['parent'],
+        b: ({ status }) => {
+          throw new PermanentError(`after ${String(status['p/a'])}`)
+        },
+      })
+      return [a.result, b.succeeded, b.message] as string[]
+    })
+    const { result } = await runHandler(kopf, { resource: lab.widgets, id: 'p' })
+    expect(result).toEqual([1, false, 'after 1'])
+  })
 })
 
 test('children have options of their own', async () => {

@@ -184,3 +184,15 @@ new Operator({ memo: () => ({ clone: () => ({ size: 1 }), size: 1 }) })
 new Operator({ memo: () => ({ clone: () => 'copy', size: 1 }) })
 // @ts-expect-error: nobody waits for the copy
 new Operator({ memo: () => ({ clone: async () => new Tally() }) })
+
+kopf.on.create(Database, { id: 'outcomes' }, async ({ execute, subhandler }) => {
+  subhandler('declared', () => {})
+  const outcomes = await execute({ network: () => 1, disks: async () => 2 }, { throwOnFailure: true })
+  const succeeded: boolean = outcomes.network.succeeded && outcomes.disks.succeeded
+  const message: string | undefined = outcomes['declared']?.message
+  // @ts-expect-error What was declared with filters may not have been called.
+  const unchecked: boolean = outcomes['declared'].succeeded
+  // @ts-expect-error There is no such option.
+  await execute({}, { throwOnFailures: true })
+  return { succeeded, message, unchecked }
+})

@@ -69,7 +69,7 @@ function judge(sight: Sight, handler: Handler, agenda: Agenda | undefined): Verd
 
 /** Of several registrations under one id, one is told the rest. */
 function isChosen(agenda: Agenda, handler: Handler): boolean {
-  return agenda.due([handler]).length === 0 || agenda.due().includes(handler)
+  return agenda.due(undefined, [handler]).length === 0 || agenda.due().includes(handler)
 }
 
 function fromProgress({ nowMs }: Sight, handler: Handler, progress: Progress): Verdict {

@@ -10,6 +10,7 @@ import type { Clock } from '../../util/clock.ts'
 import type { Logger } from '../../util/log.ts'
 import type { HandlerReason } from '../causation/causes.ts'
 import type { Settings } from '../settings.ts'
+import { AskedRetries } from './asked-retries.ts'
 import { type Cause, titles } from './cause.ts'
 import type { Handler } from './handler.ts'
 import { Ledger } from './ledger.ts'
@@ -39,8 +40,9 @@ export class Agenda {
   readonly #sightings: Sightings
   /** By id, as selected for its cause: a function may be registered for several reasons under one id. */
   readonly #handlers = new Map<string, Handler>()
-  /** Each handler is called once in a cycle at most. */
+  /** Each handler is called once in a cycle; those that ask for a retry are called again when the object has changed for them. */
   readonly #called = new Set<string>()
+  readonly #asked = new AskedRetries()
   /** Those that are being called, with the records that were made under their names so far. */
   readonly #running = new Map<string, ReadonlySet<string>>()
   readonly #finishedNow = new Set<string>()
@@ -61,21 +63,62 @@ export class Agenda {
     return this.#called.size > 0
   }
 
-  /** Those whose time has come and who were not called yet; of those given, or of all. */
-  due(among: Iterable<Handler> = this.#handlers.values()): Handler[] {
+  /**
+   * Handlers whose time has come and that were not called yet, and those that asked for a retry before the object changed to the given
+   * version of the visible state; of those given, or of all.
+   */
+  due(version: () => number = () => 0, among: Iterable<Handler> = this.#handlers.values()): Handler[] {
     return [...among].filter(({ id }) => {
       const progress = this.ledger.get(id)
-      return progress !== undefined && !this.#called.has(id) && isDue(progress, this.#options.clock.now())
+      if (progress === undefined || isFinished(progress)) return false
+      if (this.#called.has(id)) return this.#asked.isDue(id, version)
+      return isDue(progress, this.#options.clock.now())
     })
   }
 
-  /** It is being called now: how far it has come, and what it is told. `subrefs` grows meanwhile. */
-  begin({ id }: Handler, subrefs: ReadonlySet<string>): { readonly progress: Progress; readonly cause: Cause } {
+  causeOf({ id }: Handler): Cause {
+    const seen = this.ledger.get(id)?.seen
+    return seen === undefined ? this.#options.cause : this.#sightings.restSince(seen)
+  }
+
+  /** It is being called now: how far it has come, and whether it was called in this cycle before. `subrefs` grows meanwhile. */
+  begin({ id }: Handler, subrefs: ReadonlySet<string>): { readonly progress: Progress; readonly isRepeated: boolean } {
+    const isRepeated = this.#called.has(id)
+    if (isRepeated) this.#asked.noteRepeat(id)
     this.#called.add(id)
     this.#running.set(id, subrefs)
-    const progress = this.ledger.get(id)!
-    const cause = progress.seen === undefined ? this.#options.cause : this.#sightings.restSince(progress.seen)
-    return { progress, cause }
+    return { progress: this.ledger.get(id)!, isRepeated }
+  }
+
+  /** The handler asked for a retry: it is called again when the object has changed from this version of the visible state. */
+  noteAsked({ id }: Handler, version: number): void {
+    this.#asked.note(id, version)
+  }
+
+  hasAsked({ id }: Handler): boolean {
+    return this.#asked.has(id)
+  }
+
+  /** The cycle ends early: handlers that would have been called again in it are called at the beginning of the next one. */
+  hastenAsked(version: () => number): void {
+    for (const id of this.#asked.ids()) {
+      if (!this.#asked.isDue(id, version)) continue
+      this.ledger.set(id, { ...this.ledger.get(id)!, delayedMs: this.#options.clock.now() })
+    }
+  }
+
+  /** The handler does not match the object any more, as the handlers before it have changed it. */
+  drop({ id }: Handler): void {
+    this.#handlers.delete(id)
+    this.ledger.leave(id)
+  }
+
+  /** Adds handlers that match the object only as the handlers before have changed it. */
+  selectMore(reason: HandlerReason, situation: Situation): void {
+    for (const handler of selectHandlers(this.#options.owned, situation)) {
+      if (this.#handlers.has(handler.id) || this.#called.has(handler.id)) continue
+      this.#select(handler, reason)
+    }
   }
 
   end({ id }: Handler, progress: Progress): void {
@@ -127,14 +170,17 @@ export class Agenda {
     }
     if (reason !== 'noop') {
       this.#reportSuperseded(reason)
-      for (const handler of selectHandlers(owned, situationOf(cause))) {
-        this.ledger.set(handler.id, this.#resumeInitial(handler.id, this.#resume(this.ledger.get(handler.id), reason)))
-        this.#handlers.set(handler.id, handler)
-      }
+      for (const handler of selectHandlers(owned, situationOf(cause))) this.#select(handler, reason)
     }
     if (reason !== 'delete') this.#readOrphans()
     if (reason !== 'noop') this.ledger.dropExtras(reason)
     if (reason !== 'delete') this.#resumeRest()
+  }
+
+  #select(handler: Handler, reason: HandlerReason): void {
+    const { id } = handler
+    this.ledger.set(id, this.#resumeInitial(id, this.#resume(this.ledger.get(id), reason)))
+    this.#handlers.set(id, handler)
   }
 
   /** Goes on where the record says, but for what was finished for another reason. */

@@ -25,6 +25,7 @@ import type {
   RhythmOptions,
 } from './options.ts'
 import type { Step } from './steps.ts'
+import type { ExecuteOptions, SubhandlerOutcome } from './subhandling.ts'
 
 /** Everything below it is read-only too. Functions and scalars stay as they are. */
 type DeepReadonly<T> = T extends (...args: never[]) => unknown
@@ -120,6 +121,13 @@ export interface EventArgs<T, M> extends ObjectArgs<T, M> {
   readonly signal: AbortSignal
 }
 
+/** By the own ids of sub-handlers. Those that were declared with filters are there only where they were called. */
+export type SubhandlerOutcomes<K extends string = never> = {
+  readonly [id in K]: SubhandlerOutcome
+} & {
+  readonly [id: string]: SubhandlerOutcome | undefined
+}
+
 /** What a sub-handler is called with: as its parent, but for its own values. */
 type SubhandlerFunction<T, M> = (args: ChangeArgs<T, M>) => unknown
 
@@ -142,10 +150,22 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>> extends ObjectArgs<T, M>, 
     (id: string, fn: SubhandlerFunction<T, M>): void
     (id: string, options: SubhandlerOptions<T, M>, fn: SubhandlerFunction<T, M>): void
   }
-  /** Runs the sub-handlers declared so far, and those given. */
-  readonly execute: (
-    fns?: Readonly<Record<string, SubhandlerFunction<T, M>>> | readonly SubhandlerFunction<T, M>[],
-  ) => Promise<void>
+  /**
+   * Runs the sub-handlers declared so far, and those given. Resolves when all are finished, with the outcome of each by its own id. While
+   * some are not finished, it ends this handler by a throw that must not be caught, and the handler is called again later.
+   *
+   * A sub-handler that has failed for good is finished, too: look at `succeeded`, or pass `{ throwOnFailure: true }`.
+   *
+   * @example
+   * ```ts
+   * const { network } = await execute({ network: createNetwork, disks: createDisks })
+   * if (!network.succeeded) logger.warn(`Without a network: ${network.message}`)
+   * ```
+   */
+  readonly execute: <K extends string = never>(
+    fns?: Readonly<Record<K, SubhandlerFunction<T, M>>> | readonly SubhandlerFunction<T, M>[],
+    options?: ExecuteOptions,
+  ) => Promise<SubhandlerOutcomes<K>>
   /**
    * Runs the function once, and remembers what it has come to until this handler has finished: across retries, restarts and
    * crashes. The result is kept on the object, as JSON: no secrets.

@@ -1,13 +1,14 @@
 /**
  * One handling of one object: all handlers that are due, one after the other, and what is to be written then.
- * All of them see the object as it was at the beginning; when one takes so long that something is written meanwhile, those
- * after it are left to the next cycle, which sees it. Called by running/changes.ts, which writes the outcome.
+ * Each handler sees the object as the handlers before it have changed it (visible-state.ts). When one takes so long that something is
+ * written meanwhile, those after it are left to the next cycle. Called by running/changes.ts, which writes the outcome.
  * Who is called, and what for, is the matter of agenda.ts.
  */
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import { toMs } from '../../util/duration.ts'
 import { deepFreeze } from '../../util/frozen.ts'
 import { join } from '../../util/join.ts'
+import { once } from '../../util/once.ts'
 import type { HandlerReason } from '../causation/causes.ts'
 import { reduceDiff } from '../causation/diff.ts'
 import { createPatch, type PatchFunction } from '../patching/patch.ts'
@@ -19,19 +20,27 @@ import type { Handler } from './handler.ts'
 import { attempt, type CallWatch, type InvokeOptions } from './invoke.ts'
 import type { Lifecycle } from './lifecycles.ts'
 import { Meanwhile } from './meanwhile.ts'
-import { ChildrenRetry, isAbort } from './outcomes.ts'
-import { isFinished, type Progress, withOutcome } from './progress.ts'
-import { checkResult, collectWish, type Wishes } from './results.ts'
-import { selectHandlers } from './select.ts'
+import { asksForRetry, isAbort, type Outcome } from './outcomes.ts'
+import { type Progress, withOutcome } from './progress.ts'
+import { checkResult, collectPatch, collectWish, type Wishes } from './results.ts'
+import type { Situation } from './select.ts'
 import type { StepSeal } from './step-ledger.ts'
 import { type StepJournal, Steps } from './steps.ts'
+import { SubhandlerRound, type SubhandlerRoundOptions } from './subhandler-round.ts'
 import { Subhandling } from './subhandling.ts'
+import { type BodyArguments, bodyArgs, type ObjectArguments, withSeen } from './subject.ts'
+import { VisibleFilters } from './visible-filters.ts'
+import { VisibleState } from './visible-state.ts'
 
 export interface CycleOptions extends AgendaOptions {
+  /** What there is to judge a handler by, for any cause; of the object as the handlers before have changed it, if that is given. */
+  readonly situationOf: (cause: Cause, changed?: KubeObject) => Situation
   /** Signs the results of steps, and verifies those that are on the object. */
   readonly seal: StepSeal
   /** What all handlers of this object are given. */
-  readonly args: () => object
+  readonly args: () => ObjectArguments
+  /** What was wanted of the object before this cycle, and is written with its outcome. */
+  readonly before: Wishes
   readonly lifecycle: Lifecycle
   readonly random: () => number
   readonly watch: CallWatch
@@ -42,8 +51,8 @@ export interface CycleOptions extends AgendaOptions {
   readonly isPaused: () => boolean
   /** Something was written since the cycle began, by whomever of ours. */
   readonly isOutdated: () => boolean
-  /** Writes what there is so far, while a handler is running. */
-  readonly flush: (cycle: Cycle) => Promise<'written' | 'gone'>
+  /** Writes what there is so far, while a handler is running. Resolves with the server's answer; undefined where the object is gone. */
+  readonly flush: (cycle: Cycle) => Promise<KubeObject | undefined>
 }
 
 export class Cycle implements Wishes {
@@ -55,6 +64,8 @@ export class Cycle implements Wishes {
   readonly #agenda: Agenda
   readonly #invoke: InvokeOptions
   readonly #meanwhile: Meanwhile
+  readonly #visible: VisibleState
+  readonly #filters: VisibleFilters
 
   constructor(options: CycleOptions) {
     const { settings, clock, logger, watch } = options
@@ -62,7 +73,13 @@ export class Cycle implements Wishes {
     this.#agenda = new Agenda(options)
     const defaultBackoffMs = toMs(settings.execution.defaultBackoff)
     this.#invoke = { clock, logger, watch, defaultBackoffMs }
-    this.#meanwhile = new Meanwhile({ clock, logger, write: () => options.flush(this) })
+    this.#meanwhile = new Meanwhile({ clock, logger, write: () => this.#flush() })
+    this.#visible = new VisibleState({
+      initial: () => options.args().body,
+      storeRecord: (id, patch) => this.#agenda.ledger.storeOne(id, options.body, patch),
+    })
+    this.#visible.noteWish(options.before, { isCounted: false })
+    this.#filters = new VisibleFilters({ visible: this.#visible, situationOf: options.situationOf })
   }
 
   get isDone(): boolean {
@@ -99,13 +116,17 @@ export class Cycle implements Wishes {
     agenda.prepare(reason)
     if (this.isIdle) return
     for (;;) {
-      const planned = this.#isCutShort ? [] : this.#plan(agenda.due())
+      const planned = this.#isCutShort ? [] : this.#plan(agenda.due(this.#version))
       for (const handler of planned) {
-        if (!this.#isCutShort) await this.#run(handler, [])
+        if (this.#isCutShort) break
+        if (this.#filters.matches(handler, agenda.causeOf(handler))) await this.#run(handler, [])
+        else if (!this.#filters.hasFailed) agenda.drop(handler)
+        if (reason !== 'noop') this.#selectMore(reason)
       }
       if (planned.length > 0) continue
       if (!this.isDone || !agenda.reopen(reason)) break
     }
+    if (this.#isCutShort) agenda.hastenAsked(this.#version)
     // Not again for what was done before: of an object that is only waiting for its daemons to end.
     if (this.isDone && reason !== 'noop' && agenda.hasHandlers && this.hasCalled) {
       const { success, failure } = agenda.ledger.counts(reason)
@@ -116,7 +137,23 @@ export class Cycle implements Wishes {
   /** What is not done then is for the next process; or for the next cycle, which sees what this one has written already. */
   get #isCutShort(): boolean {
     const { stopping, isPaused, isOutdated } = this.#options
-    return stopping.aborted || isPaused() || this.#meanwhile.hasWritten || isOutdated()
+    return stopping.aborted || isPaused() || this.#filters.hasFailed || this.#meanwhile.hasWritten || isOutdated()
+  }
+
+  readonly #version = (): number => this.#visible.version
+
+  async #flush(): Promise<'written' | 'gone'> {
+    this.#visible.noteWrite()
+    const answer = await this.#options.flush(this)
+    if (answer === undefined) return 'gone'
+    this.#visible.noteAnswer(answer)
+    return 'written'
+  }
+
+  #selectMore(reason: HandlerReason): void {
+    if (this.isDone || this.#isCutShort) return
+    const { owned, cause } = this.#options
+    this.#filters.selectAgain(owned, cause, (situation) => this.#agenda.selectMore(reason, situation))
   }
 
   store(body: KubeObject, patch: JsonObject): void {
@@ -143,38 +180,83 @@ export class Cycle implements Wishes {
   async #run(handler: Handler, lineage: readonly Set<string>[]): Promise<void> {
     const subrefs = new Set<string>()
     const family = [...lineage, subrefs]
-    const { progress, cause } = this.#agenda.begin(handler, subrefs)
+    const cause = this.#agenda.causeOf(handler)
+    const { progress, isRepeated } = this.#agenda.begin(handler, subrefs)
+    if (isRepeated)
+      this.#options.logger.debug(`Handler '${handler.id}' is called again: other handlers have changed the object.`)
     const patch = createPatch<KubeObject>()
-    const children = new Subhandling(handler, (declared) =>
-      this.#runChildren(declared, { cause, seen: progress.seen }, family),
-    )
+    const children = new Subhandling(handler, (declared) => {
+      this.#visible.noteWish(collectPatch(this, handler, patch), { isCounted: !isRepeated })
+      return this.#roundOf({ cause, seen: progress.seen }, family).play(declared)
+    })
     const { body, clock, signal } = this.#options
+    const seen = this.#seen()
     let isInterrupted = false
     const steps = new Steps({ id: handler.id, body, journal: this.#journalOf(progress, family), names: children.names })
-    const call = attempt(this.#invoke, handler, progress, {
-      args: (retryArgs) =>
-        join(this.#options.args(), causeArgs(cause, handler), retryArgs, children.args, steps.args, {
-          param: handler.param,
-          signal,
-          patch,
-          conditions: createConditions({ patch, body: () => body, clock, handler }),
-        }),
-      finish: async (result) => {
-        await children.finish()
-        await steps.finish()
-        return checkResult(handler, patch, result)
+    const call = attempt(
+      this.#invoke,
+      handler,
+      { ...progress, isRepeated },
+      {
+        args: (retryArgs) =>
+          withSeen(
+            join(this.#options.args(), causeArgs(cause, handler), retryArgs, children.args, steps.args, {
+              param: handler.param,
+              signal,
+              patch,
+              conditions: createConditions({ patch, body: () => seen().body, clock, handler }),
+            }),
+            this.#visible.isInitial ? undefined : seen,
+          ),
+        finish: async (result) => {
+          await children.finish()
+          await steps.finish()
+          return checkResult(handler, patch, result)
+        },
+        isInterruption: (error) => {
+          isInterrupted = signal.aborted && (error === signal.reason || isAbort(error))
+          return isInterrupted
+        },
       },
-      isInterruption: (error) => {
-        isInterrupted = signal.aborted && (error === signal.reason || isAbort(error))
-        return isInterrupted
-      },
-    })
+    )
     const outcome = await this.#meanwhile.during(call.finally(() => steps.settle()))
-    collectWish(this, { handler, patch, outcome })
+    const wish = collectWish(this, { handler, patch, outcome })
     // It was us who had no more time: no attempt is used up, and the next process makes it anew.
     if (isInterrupted) return
-    this.#agenda.end(handler, withOutcome(progress, outcome, { nowMs: clock.now(), seen: undefined, subrefs }))
+    this.#agenda.end(
+      handler,
+      withOutcome(progress, outcome, { nowMs: clock.now(), isRepeated, seen: undefined, subrefs }),
+    )
+    // Changes by repeated calls that ask for a retry again do not count: two such handlers would call each other forever.
+    this.#visible.noteWish(wish, { isCounted: !(isRepeated && outcome.type === 'retry') })
+    this.#visible.noteEnd(handler.id)
+    this.#noteOutcome(handler, outcome)
+  }
+
+  #noteOutcome(handler: Handler, outcome: Outcome): void {
+    if (asksForRetry(outcome)) this.#agenda.noteAsked(handler, this.#visible.version)
     if (outcome.type !== 'retry') this.#meanwhile.note({ isStep: false })
+  }
+
+  /** The object as one call sees it: as it is when the call looks at it first. */
+  #seen(): () => BodyArguments {
+    return once(() => {
+      const { changed } = this.#visible
+      return changed === undefined ? this.#options.args() : bodyArgs(changed)
+    })
+  }
+
+  #roundOf(told: SubhandlerRoundOptions['told'], lineage: readonly Set<string>[]): SubhandlerRound {
+    return new SubhandlerRound({
+      agenda: this.#agenda,
+      filters: this.#filters,
+      told,
+      lineage,
+      now: () => this.#options.clock.now(),
+      plan: (selected) => this.#plan(this.#agenda.due(this.#version, selected)),
+      run: (child) => this.#run(child, lineage),
+      status: () => this.#seen()().status,
+    })
   }
 
   /** Of the steps of one call; `family` are the records of its handler, and of those above it. */
@@ -191,27 +273,6 @@ export class Cycle implements Wishes {
       },
       commit: () => this.#meanwhile.commit(),
     }
-  }
-
-  /** `told`: what the parent was told; with `seen`, that was only the rest of a change. */
-  async #runChildren(
-    children: readonly Handler[],
-    told: { readonly cause: Cause; readonly seen: string | undefined },
-    lineage: readonly Set<string>[],
-  ): Promise<void> {
-    const selected = selectHandlers(children, this.#options.situationOf(told.cause))
-    for (const child of selected) {
-      for (const subrefs of lineage) subrefs.add(child.id)
-      this.#agenda.admit(child, told)
-    }
-    for (let planned = this.#plan(this.#agenda.due(selected)); planned.length > 0; ) {
-      for (const child of planned) await this.#run(child, lineage)
-      planned = this.#plan(this.#agenda.due(selected))
-    }
-    const pending = selected.map(({ id }) => this.#agenda.ledger.get(id)!).filter((one) => !isFinished(one))
-    if (pending.length === 0) return
-    const nowMs = this.#options.clock.now()
-    throw new ChildrenRetry(Math.max(0, Math.min(...pending.map(({ delayedMs = nowMs }) => delayedMs - nowMs))))
   }
 }
 

@@ -53,16 +53,23 @@ export interface Call {
   readonly isInterruption?: (error: unknown) => boolean
 }
 
+/** How far the handler has come before an attempt. */
+export interface AttemptStart extends Pick<Progress, 'startedMs' | 'retries'> {
+  /** The attempt repeats the last one before its delay has passed: it uses up none of the handler's `retries`. */
+  readonly isRepeated?: boolean
+}
+
 /** One attempt of one handler. */
 export async function attempt(
   options: InvokeOptions,
   handler: Handler,
-  { startedMs, retries }: Pick<Progress, 'startedMs' | 'retries'>,
+  { startedMs, retries, isRepeated = false }: AttemptStart,
   { args, finish, isInterruption }: Call,
 ): Promise<Outcome> {
   const { clock, logger, defaultBackoffMs } = options
   const title = titleOf(handler)
-  const facts = (): Attempt => ({ handler, startedMs, retries, defaultBackoffMs, nowMs: clock.now() })
+  const counted = isRepeated ? retries - 1 : retries
+  const facts = (): Attempt => ({ handler, startedMs, retries: counted, defaultBackoffMs, nowMs: clock.now() })
   logger.debug(`${title} is invoked.`)
   const exceeded = checkLimits(facts())
   if (exceeded !== undefined) {

@@ -49,6 +49,12 @@ export class Ledger {
     this.#active.add(id)
   }
 
+  /** Takes no part any more. Its record stays where it has made attempts, and is purged with the others. */
+  leave(id: string): void {
+    this.#active.delete(id)
+    if (this.#entries.get(id)?.retries === 0) this.#entries.delete(id)
+  }
+
   get isEmpty(): boolean {
     return this.#entries.size === 0
   }
@@ -107,13 +113,16 @@ export class Ledger {
   /** Puts what is not on the object yet into the patch. */
   store(body: KubeObject, patch: JsonObject): void {
     for (const key of this.#dropped) if (!this.#entries.has(key)) this.#storage.purge({ key, body, patch })
-    for (const [id, progress] of this.#entries) {
-      const record = toRecord(progress)
-      const stored = this.#storage.fetch({ key: id, body })
-      if (stored !== undefined && isDeepEqual(withoutNulls(stored), withoutNulls(record))) continue
-      this.#storage.store({ key: id, record, body, patch })
-    }
+    for (const id of this.#entries.keys()) this.storeOne(id, body, patch)
     this.#storage.flush()
+  }
+
+  /** The same for the record of one handler alone. */
+  storeOne(id: string, body: KubeObject, patch: JsonObject): void {
+    const record = toRecord(this.#entries.get(id)!)
+    const stored = this.#storage.fetch({ key: id, body })
+    if (stored !== undefined && isDeepEqual(withoutNulls(stored), withoutNulls(record))) return
+    this.#storage.store({ key: id, record, body, patch })
   }
 
   /** Takes everything of these handlers, and all that was read, off the object. */

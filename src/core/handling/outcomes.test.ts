@@ -119,7 +119,10 @@ describe('other errors', () => {
   })
 
   test('unfinished sub-handlers are no failure: neither limit counts', () => {
-    const outcome = toErrorOutcome(new ChildrenRetry(7), attemptOf({ limit: 1, timeoutMs: 1, runtimeMs: 5 }))
+    const outcome = toErrorOutcome(
+      new ChildrenRetry(7, { hasAsked: false }),
+      attemptOf({ limit: 1, timeoutMs: 1, runtimeMs: 5 }),
+    )
     expect(outcome).toMatchObject({ type: 'retry', delayMs: 7 })
   })
 })

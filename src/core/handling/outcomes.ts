@@ -43,11 +43,14 @@ export interface Attempt {
 /** Not a failure: the handler is called again because its sub-handlers are not finished. */
 export class ChildrenRetry extends Error {
   readonly delayMs: number
+  /** One of the sub-handlers has asked for a retry in this cycle. */
+  readonly hasAsked: boolean
 
-  constructor(delayMs: number) {
+  constructor(delayMs: number, { hasAsked }: { readonly hasAsked: boolean }) {
     super('Sub-handlers are not finished')
     this.name = 'ChildrenRetry'
     this.delayMs = delayMs
+    this.hasAsked = hasAsked
   }
 }
 
@@ -78,6 +81,16 @@ export function toErrorOutcome(error: unknown, attempt: Attempt): Outcome {
   if (handler.errors === 'ignored') return { type: 'done', result: undefined, ignoredError: error }
   if (handler.errors === 'permanent') return { type: 'failed', error }
   return retryOrFail(error, handler.backoffMs ?? attempt.defaultBackoffMs, attempt)
+}
+
+/**
+ * Whether the handler itself wants another attempt, as one does that waits for a field. After any other error, a change of the object is
+ * no reason to expect a better outcome.
+ */
+export function asksForRetry(outcome: Outcome): boolean {
+  if (outcome.type !== 'retry') return false
+  const { error } = outcome
+  return isOf(error, ChildrenRetry) ? error.hasAsked : isOf(error, TemporaryError)
 }
 
 /** Looks ahead: where the next attempt would not be allowed any more, waiting for it would only be time lost. */

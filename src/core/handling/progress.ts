@@ -45,9 +45,16 @@ export function withOutcome(
   outcome: Outcome,
   {
     nowMs,
+    isRepeated = false,
     seen,
     subrefs,
-  }: { readonly nowMs: number; readonly seen: string | undefined; readonly subrefs: Iterable<string> },
+  }: {
+    readonly nowMs: number
+    /** The attempt repeated the last one before its delay had passed: it counts only where it was the last. */
+    readonly isRepeated?: boolean
+    readonly seen: string | undefined
+    readonly subrefs: Iterable<string>
+  },
 ): Progress {
   const isFinal = outcome.type !== 'retry'
   return {
@@ -55,7 +62,7 @@ export function withOutcome(
     stoppedMs: isFinal ? nowMs : progress.stoppedMs,
     delayedMs: outcome.type === 'retry' ? nowMs + outcome.delayMs : undefined,
     purpose: progress.purpose,
-    retries: progress.retries + 1,
+    retries: isRepeated && !isFinal ? progress.retries : progress.retries + 1,
     success: outcome.type === 'done',
     failure: outcome.type === 'failed',
     message: outcome.type === 'done' ? undefined : describeError(outcome.error),

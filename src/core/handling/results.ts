@@ -2,7 +2,8 @@
 import { PermanentError } from '../../errors.ts'
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import { isPlainObject, setOwn } from '../../util/json.ts'
-import { mergeInto, type Patch, type PatchFunction, readPatch, toPlainJson } from '../patching/patch.ts'
+import type { Wish } from '../patching/compose.ts'
+import { mergeInto, type Patch, type PatchFunction, readPatch, takePatch, toPlainJson } from '../patching/patch.ts'
 import type { Handler } from './handler.ts'
 import { describeError, type Outcome } from './outcomes.ts'
 import { nameFunctions } from './patch-functions.ts'
@@ -29,7 +30,10 @@ export function checkResult(handler: Handler, patch: Patch<KubeObject>, result: 
   }
 }
 
-/** Also of what has failed: it may have put something into its patch before. */
+/**
+ * Adds what an attempt wants to be different, and returns that alone. Also of an attempt that has failed: the handler may have put
+ * something into its patch before.
+ */
 export function collectWish(
   wishes: Wishes,
   {
@@ -37,16 +41,34 @@ export function collectWish(
     patch,
     outcome,
   }: { readonly handler: Handler; readonly patch: Patch<KubeObject>; readonly outcome: Outcome },
-): void {
-  try {
-    const { merge, fns } = readPatch(patch as Patch<never>)
-    mergeInto(wishes.merge, merge)
-    for (const fn of nameFunctions(fns, handler.id)) wishes.fns.push(fn)
-  } catch {
-    // The attempt has failed for it already.
+): Wish {
+  const wish = takeWish(handler, patch)
+  if (outcome.type === 'done' && outcome.result !== undefined && outcome.result !== null) {
+    deliverResult(wish.merge, handler.id, outcome.result)
   }
-  if (outcome.type !== 'done' || outcome.result === undefined || outcome.result === null) return
-  deliverResult(wishes.merge, handler.id, outcome.result)
+  return add(wishes, wish)
+}
+
+/** The same for what a handler that is still running has put into its patch so far. */
+export function collectPatch(wishes: Wishes, handler: Handler, patch: Patch<KubeObject>): Wish {
+  return add(wishes, takeWish(handler, patch))
+}
+
+function add(wishes: Wishes, wish: Wish): Wish {
+  mergeInto(wishes.merge, wish.merge)
+  for (const fn of wish.fns) wishes.fns.push(fn)
+  return wish
+}
+
+/** What was put into the patch and was not taken before. */
+function takeWish({ id }: Handler, patch: Patch<KubeObject>): Wish {
+  try {
+    const { merge, fns } = takePatch(patch as Patch<never>)
+    return { merge, fns: nameFunctions(fns, id) }
+  } catch {
+    // The patch holds what JSON cannot: `checkResult` has failed the attempt for it, or will.
+    return { merge: {}, fns: [] }
+  }
 }
 
 /** Mappings are merged with what is there, key by key; anything else takes its place. */

@@ -90,6 +90,12 @@ export function preMatches(handler: Handler, situation: Situation): boolean {
   return (findObjectMiss(handler, situation) ?? findWhenMiss(handler, situation)) === undefined
 }
 
+/** Whether a filter of the handler looks at the object itself, and not only at what has changed. */
+export function looksAtObject({ labels, annotations, when, value, old, new: current }: Handler): boolean {
+  if (labels !== undefined || annotations !== undefined || when !== undefined) return true
+  return [value, old, current].some((pattern) => typeof pattern === 'function')
+}
+
 export function isHandlerReason(reason: Reason | undefined): reason is HandlerReason {
   return reason === 'create' || reason === 'update' || reason === 'delete' || reason === 'resume'
 }

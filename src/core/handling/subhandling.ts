@@ -1,18 +1,40 @@
 /** Sub-handlers of one call: declared by the handler, run when it says so, or when it returns. */
-import { KopfError } from '../../errors.ts'
+import { KopfError, PermanentError } from '../../errors.ts'
 import type { Handler } from './handler.ts'
 import { createSubhandler } from './register.ts'
+
+/** What has come of one sub-handler, when it is finished. */
+export interface SubhandlerOutcome {
+  /** The full id: that of the parent, a slash, and its own. */
+  readonly id: string
+  /** False where it has failed for good: by a `PermanentError`, or after its last attempt. */
+  readonly succeeded: boolean
+  /** What the status of the object holds under the id: the result, where there is one and the schema has a place for it. */
+  readonly result: unknown
+  /** The message of the error that it failed with; undefined where it succeeded. */
+  readonly message: string | undefined
+  /** How often it was called. */
+  readonly attempts: number
+}
+
+export interface ExecuteOptions {
+  /** Fails the handler with a `PermanentError` when all sub-handlers are finished and some have failed. By default, it goes on. */
+  readonly throwOnFailure?: boolean
+}
+
+type Functions = Readonly<Record<string, Declared[2]>> | readonly Declared[2][]
 
 type Declared = readonly [id: string | undefined, options: object, fn: (args: never) => unknown]
 
 export class Subhandling {
   readonly #parent: Handler
-  readonly #run: (handlers: readonly Handler[]) => Promise<void>
+  readonly #run: (handlers: readonly Handler[]) => Promise<readonly SubhandlerOutcome[]>
   #declared: Handler[] = []
   /** What has a record of its own in this call, by id: all that was declared, and steps. */
   readonly names: Map<string, unknown> = new Map()
 
-  constructor(parent: Handler, run: (handlers: readonly Handler[]) => Promise<void>) {
+  /** `run` resolves when all are finished, with the outcomes of those that were called; it throws where the parent must be called again. */
+  constructor(parent: Handler, run: (handlers: readonly Handler[]) => Promise<readonly SubhandlerOutcome[]>) {
     this.#parent = parent
     this.#run = run
   }
@@ -23,10 +45,12 @@ export class Subhandling {
       const [options, fn] = rest.length === 2 ? rest : [{}, rest[0]]
       this.#declare([id, options, fn])
     },
-    execute: async (fns: Readonly<Record<string, Declared[2]>> | readonly Declared[2][] = []) => {
+    execute: async (fns: Functions = [], { throwOnFailure = false }: ExecuteOptions = {}) => {
       const entries = Array.isArray(fns) ? fns.map((fn) => [undefined, fn] as const) : Object.entries(fns)
       for (const [id, fn] of entries) this.#declare([id, {}, fn])
-      await this.#execute()
+      const outcomes = await this.#execute()
+      if (throwOnFailure) failWith(outcomes.filter(({ succeeded }) => !succeeded))
+      return Object.fromEntries(outcomes.map((outcome) => [this.#ownIdOf(outcome.id), outcome]))
     },
   }
 
@@ -49,9 +73,21 @@ export class Subhandling {
     this.#declared.push(handler)
   }
 
-  async #execute(): Promise<void> {
+  #execute(): Promise<readonly SubhandlerOutcome[]> {
     const declared = this.#declared
     this.#declared = []
-    await this.#run(declared)
+    return this.#run(declared)
   }
+
+  #ownIdOf(id: string): string {
+    return id.slice(`${this.#parent.id}/`.length)
+  }
+}
+
+function failWith(failed: readonly SubhandlerOutcome[]): void {
+  if (failed.length === 0) return
+  const reasons = failed.map(({ id, message }) => `"${id}": ${message}`)
+  throw new PermanentError(
+    `${failed.length === 1 ? 'A sub-handler has' : 'Sub-handlers have'} failed: ${reasons.join('; ')}`,
+  )
 }

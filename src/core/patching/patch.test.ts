@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { OpenObject } from '../../kube/resources.ts'
-import { createPatch, mergeInto, type Patch, readPatch, toPlainJson } from './patch.ts'
+import { createPatch, mergeInto, type Patch, readPatch, takePatch, toPlainJson } from './patch.ts'
 
 const read = (patch: Patch<OpenObject>) => readPatch(patch as unknown as Patch<never>)
 
@@ -92,4 +92,23 @@ test('of two merge patches the later wins, field by field, and neither is shared
   expect(first).toEqual({ spec: { a: null, b: { c: 1, d: 2 } }, status: { x: 1 } })
   second.status.x = 5
   expect((first as unknown as KubeObject)['status']).toEqual({ x: 1 })
+})
+
+test('a patch that is taken in parts gives each part once, and a field again if it has another value', () => {
+  const patch = createPatch<OpenObject>()
+  const take = () => takePatch(patch as unknown as Patch<never>)
+  const edit = () => {}
+  patch.status['phase'] = 'Starting'
+  patch.status['nested'] = { kept: [1], deep: { a: 1 } }
+  patch.fns.push(edit)
+  expect(take()).toEqual({
+    merge: { status: { phase: 'Starting', nested: { kept: [1], deep: { a: 1 } } } },
+    fns: [edit],
+  })
+  expect(take()).toEqual({ merge: {}, fns: [] })
+  patch.status['nested'] = { kept: [1], deep: { a: 1, b: null } }
+  patch.spec = { size: 2 }
+  const other = () => {}
+  patch.fns.push(other)
+  expect(take()).toEqual({ merge: { status: { nested: { deep: { b: null } } }, spec: { size: 2 } }, fns: [other] })
 })

@@ -3,7 +3,7 @@
  * edits that depend on the current state. Made for each call; put together by compose.ts, sent by apply.ts.
  */
 import type { JsonObject, KubeObject, ObjectMeta } from '../../kube/objects.ts'
-import { cloneJson } from '../../util/equality.ts'
+import { cloneJson, isDeepEqual } from '../../util/equality.ts'
 import { isPlainObject, type Json, setOwn } from '../../util/json.ts'
 
 /** The same shape, everything optional, null to delete. Lists are replaced as a whole. */
@@ -36,6 +36,8 @@ interface PatchContents {
   /** Stanzas that were looked at are here, also while they are empty. */
   readonly stanzas: { [key: string]: unknown }
   readonly fns: PatchFunction<never>[]
+  /** What `takePatch` has returned so far. */
+  taken?: { readonly merge: JsonObject; readonly fns: ReadonlySet<PatchFunction<never>> }
 }
 
 /** Looking into a stanza makes it, so that `patch.status.phase = …` needs no preparation. */
@@ -77,6 +79,53 @@ export function readPatch(patch: Patch<never>): { merge: JsonObject; fns: readon
     setOwn(merge, key, value)
   }
   return { merge, fns: fns as unknown as PatchFunction<KubeObject>[] }
+}
+
+/**
+ * What was put into the patch since the last call of this function: a handler with sub-handlers hands its patch over in parts, so that
+ * the sub-handlers see the part before them, and so that the later of two values of a field wins.
+ */
+export function takePatch(patch: Patch<never>): { merge: JsonObject; fns: readonly PatchFunction<KubeObject>[] } {
+  const contents = contentsOf(patch)!
+  const { merge, fns } = readPatch(patch)
+  const { taken } = contents
+  contents.taken = { merge: cloneJson(merge), fns: new Set(contents.fns) }
+  if (taken === undefined) return { merge, fns }
+  return { merge: withoutSame(merge, taken.merge), fns: fns.filter((fn) => !taken.fns.has(fn as never)) }
+}
+
+/** The fields of a patch that are not in an earlier state of it, or have another value there. */
+function withoutSame(merge: JsonObject, earlier: JsonObject): JsonObject {
+  const root: Stanza = { into: {} }
+  const pending: Array<readonly [JsonObject, JsonObject, Stanza]> = [[merge, earlier, root]]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const [fields, known, stanza] = next
+    for (const key of Object.keys(fields)) {
+      const value = fields[key]!
+      const before = Object.hasOwn(known, key) ? known[key] : undefined
+      if (isPlainObject(value) && isPlainObject(before)) pending.push([value, before, { parent: stanza, key }])
+      else if (!isDeepEqual(value, before)) setOwn(toFields(stanza), key, value)
+    }
+  }
+  return root.into!
+}
+
+/** An object in the result of `withoutSame`; made with the first field that belongs into it. */
+interface Stanza {
+  readonly parent?: Stanza
+  readonly key?: string
+  into?: JsonObject
+}
+
+function toFields(stanza: Stanza): JsonObject {
+  const missing: Stanza[] = []
+  let next = stanza
+  for (; next.into === undefined; next = next.parent!) missing.push(next)
+  for (const one of missing.reverse()) {
+    one.into = {}
+    setOwn(one.parent!.into!, one.key!, one.into)
+  }
+  return stanza.into!
 }
 
 /** Merges what was gathered elsewhere into what is there already. */

@@ -1,0 +1,40 @@
+/**
+ * Handlers that wait for what the handlers before them have left in the status, labels and annotations: Kopf writes after each of them,
+ * ours once for all. They must see the same, and neither may wait for a delay.
+ */
+import { beforeAll, expect, inject, test } from 'vitest'
+import { useCluster } from '../../support/cluster.ts'
+import { isHandled, type Language, leftovers, Objects, startOperator, useKopf } from './support.ts'
+
+const real = inject('realCluster')
+const cluster = useCluster()
+useKopf()
+
+beforeAll(async () => {
+  await cluster.install({ kind: 'Widget', subresources: { status: {} } })
+})
+
+test.each<Language>(['python', 'ours'])('with %s, a chain of handlers passes without a retry', async (language) => {
+  const namespace = await cluster.createNamespace(language)
+  const path = `/apis/${cluster.group}/v1/namespaces/${namespace}/widgets`
+  const widgets = new Objects(cluster.api, path, { apiVersion: `${cluster.group}/v1`, kind: 'Widget' })
+  const env = { GROUP: cluster.group }
+  await using operator = await startOperator(language, {
+    name: 'chain',
+    namespace,
+    kubeconfig: real.kubeconfigs.operator,
+    env,
+  })
+  await widgets.create('object')
+  const body = await widgets.until('object', operator, (one) => isHandled(one) && leftovers(one).length === 0)
+  expect(body.metadata.labels).toMatchObject({ tier: 'gold' })
+  expect(body.status).toEqual({
+    network: '10.0.0.0/8',
+    gold: 'called',
+    disks: { tier: 'gold', retry: 0 },
+    users: { disks: 'gold', failure: true, retry: 0 },
+    phase: 'Ready',
+    'family/first': 'of the first',
+    'family/second': { seen: 'of the first', retry: 0 },
+  })
+})
