@@ -1,4 +1,4 @@
-import { type Diff, type FieldPath, Operator } from 'kopf'
+import { type Diff, type FieldPath, Operator, TemporaryError } from 'kopf'
 import { expect, test } from 'vitest'
 import { handledOf, settle, untilHandled, useCleanLab } from '../support/handled.ts'
 
@@ -87,4 +87,37 @@ test('a path of keys leads to names with dots in them', async () => {
     [undefined, 'big'],
     ['big', 'small'],
   ])
+})
+
+test('a field that changes while the object is being deleted is told of with the deletion', async () => {
+  const kopf = new Operator()
+  const seen: unknown[] = []
+  kopf.on.delete(lab.widgets, { id: 'cleanup' }, ({ retry, patch }) => {
+    patch.status['phase'] = 'Cleaning'
+    if (retry === 0) throw new TemporaryError('not yet', { delay: 0.2 })
+  })
+  kopf.on.field(lab.widgets, 'status.phase', { id: 'phase' }, ({ reason, old, new: now }) => {
+    seen.push([reason, old, now])
+  })
+  await lab.start(kopf)
+  await lab.create('going')
+  await lab.untilObject('going', ({ metadata }) => metadata.finalizers?.length === 1)
+  await lab.delete('going')
+  await lab.untilGone('going')
+  expect(seen).toEqual([['delete', undefined, 'Cleaning']])
+})
+
+test('a field of the status that a creation handler sets is told of as an update', async () => {
+  const kopf = new Operator()
+  const seen: unknown[] = []
+  kopf.on.create(lab.widgets, { id: 'create' }, ({ patch }) => {
+    patch.status['phase'] = 'Ready'
+  })
+  kopf.on.field(lab.widgets, 'status.phase', { id: 'phase' }, ({ reason, old, new: now }) => {
+    seen.push([reason, old, now])
+  })
+  await lab.start(kopf)
+  await lab.create('coming')
+  await lab.until(() => seen.length === 1)
+  expect(seen).toEqual([['update', undefined, 'Ready']])
 })
