@@ -14,17 +14,18 @@ beforeAll(async () => {
   await cluster.install({ kind: 'Widget', subresources: { status: {} } })
 })
 
-test.each<Language>(['python', 'ours'])('with %s, a chain of handlers passes without a retry', async (language) => {
-  const namespace = await cluster.createNamespace(language)
+async function begin(language: Language, name: string) {
+  const namespace = await cluster.createNamespace(`${name}-${language}`)
   const path = `/apis/${cluster.group}/v1/namespaces/${namespace}/widgets`
   const widgets = new Objects(cluster.api, path, { apiVersion: `${cluster.group}/v1`, kind: 'Widget' })
   const env = { GROUP: cluster.group }
-  await using operator = await startOperator(language, {
-    name: 'chain',
-    namespace,
-    kubeconfig: real.kubeconfigs.operator,
-    env,
-  })
+  const operator = await startOperator(language, { name, namespace, kubeconfig: real.kubeconfigs.operator, env })
+  return { widgets, operator }
+}
+
+test.each<Language>(['python', 'ours'])('with %s, a chain of handlers passes without a retry', async (language) => {
+  const { widgets, operator: started } = await begin(language, 'chain')
+  await using operator = started
   await widgets.create('object')
   const body = await widgets.until('object', operator, (one) => isHandled(one) && leftovers(one).length === 0)
   expect(body.metadata.labels).toMatchObject({ tier: 'gold' })
@@ -38,3 +39,17 @@ test.each<Language>(['python', 'ours'])('with %s, a chain of handlers passes wit
     'family/second': { seen: 'of the first', retry: 0 },
   })
 })
+
+test.each<Language>(['python', 'ours'])(
+  'with %s, a field handler is told of what other handlers write',
+  async (language) => {
+    const { widgets, operator: started } = await begin(language, 'fields')
+    await using operator = started
+    await widgets.create('object')
+    await widgets.until('object', operator, () => operator.output.includes('seen: update from nothing to Ready'))
+    await widgets.delete('object')
+    await widgets.untilGone('object', operator)
+    const seen = operator.output.match(/seen: .*/g)
+    expect(seen).toEqual(['seen: update from nothing to Ready', 'seen: delete from Ready to Cleaning'])
+  },
+)
