@@ -5,6 +5,7 @@
 
 import { isUnprocessable } from '../client/api-error.ts'
 import type { Essence, HandlerReason } from '../core/causation/causes.ts'
+import { isDigestEssence } from '../core/causation/essence-digest.ts'
 import { type Cause, titles } from '../core/handling/cause.ts'
 import { Cycle } from '../core/handling/cycle.ts'
 import { isHandlerReason, preMatches } from '../core/handling/select.ts'
@@ -13,6 +14,7 @@ import { KopfError } from '../errors.ts'
 import { allowDeletion, blockDeletion, isDeletionOngoing } from '../kube/finalizers.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { monotonicOf } from '../util/clock.ts'
+import { isDeepEqual } from '../util/equality.ts'
 import { toLazy } from '../util/lazy-json.ts'
 import { isHeld, tendBackground, weighBackground } from './background.ts'
 import { isCleanupOwed, needsCleanup } from './cleanups.ts'
@@ -251,7 +253,7 @@ function finish(
     release(runtime, memory, visit)
     return { hasCalled }
   }
-  if (view.old !== undefined && view.diff.length === 0) return { hasCalled }
+  if (view.diff.length === 0 && isStoredAs(view.old, view.new)) return { hasCalled }
   const stored = diffbaseStorage.store({ body: memory.body, patch: visit.merge, essence: view.new })
   if (stored?.digested) {
     warnOnce(
@@ -262,6 +264,14 @@ function finish(
     )
   }
   return { hasCalled, handled: view.new }
+}
+
+/**
+ * Whether the stored essence needs no write. An object that was resumed may differ from it by nulls, which are no change; they are
+ * stored, as by Kopf, because PRESENT and ABSENT tell null from absent in the old value.
+ */
+function isStoredAs(old: Essence | undefined, current: Essence): boolean {
+  return old !== undefined && (isDigestEssence(old) || isDeepEqual(old, current))
 }
 
 function createCycle(

@@ -121,3 +121,41 @@ test('a field of the status that a creation handler sets is told of as an update
   await lab.until(() => seen.length === 1)
   expect(seen).toEqual([['update', undefined, 'Ready']])
 })
+
+test('a field that becomes null is not told of: neither then, nor after a restart, nor in the deletion', async () => {
+  const calls: string[] = []
+  const kopf = new Operator()
+  const note = (id: string) => (args: { readonly reason: string; readonly diff: Diff }) =>
+    void calls.push(`${id} ${args.reason} ${JSON.stringify(args.diff)}`)
+  kopf.on.field(lab.widgets, 'spec.a', { id: 'a' }, note('a'))
+  kopf.on.field(lab.widgets, 'spec.deep', { id: 'deep' }, note('deep'))
+  kopf.on.update(lab.widgets, { id: 'u', field: 'spec.a' }, note('u'))
+  kopf.on.resume(lab.widgets, { id: 'r' }, note('r'))
+  kopf.on.delete(lab.widgets, { id: 'd' }, note('d'))
+  const first = await lab.start(kopf)
+  await lab.create('nil', { spec: { deep: { b: 1 } } })
+  await untilHandled(lab, 'nil')
+  const nulls = [
+    { op: 'add', path: '/spec/a', value: null },
+    { op: 'add', path: '/spec/deep/c', value: null },
+  ]
+  await lab.call('PATCH', lab.path('nil'), nulls, 'application/json-patch+json')
+  expect((await lab.get('nil'))['spec']).toEqual({ a: null, deep: { b: 1, c: null } })
+  await settle(lab)
+  await lab.stop(first)
+  for (let restart = 0; restart < 2; restart += 1) {
+    const again = await lab.start(kopf)
+    await settle(lab)
+    await lab.stop(again)
+  }
+  await lab.start(kopf)
+  await lab.delete('nil')
+  await lab.untilGone('nil')
+  expect(calls).toEqual([
+    'deep create [["add",[],null,{"b":1}]]',
+    'r resume []',
+    'r resume []',
+    'r resume []',
+    'd delete []',
+  ])
+})

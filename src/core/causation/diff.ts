@@ -143,11 +143,14 @@ function addFields({ items, pending }: Comparison, parent: Place | undefined, fi
   for (const field of fields.common.toReversed()) pending.push(toPair(field))
 }
 
-/** Whether a diff of the two would be empty: as `isDeepEqual`, but null is as good as absent outside of lists. */
-function isSame(old: unknown, current: unknown): boolean {
+/**
+ * Whether a diff of the two values would be empty: as `isDeepEqual`, but null equals absent outside of lists. The field filters use
+ * it (handling/select.ts), so that a handler of a changed field never gets an empty diff.
+ */
+export function isSame(old: unknown, current: unknown): boolean {
   const pending: Array<readonly [unknown, unknown]> = [[old, current]]
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    const [before, after] = next
+    const [before, after] = [next[0] ?? undefined, next[1] ?? undefined]
     if (before === after) continue
     if (!isPlainObject(before) || !isPlainObject(after)) {
       if (!isDeepEqual(before, after)) return false

@@ -5,9 +5,9 @@
 import { KopfError } from '../../errors.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
-import { isDeepEqual } from '../../util/equality.ts'
 import { resolvePath } from '../../util/paths.ts'
 import type { Diff, Essence, HandlerReason, Reason } from '../causation/causes.ts'
+import { isSame } from '../causation/diff.ts'
 import { describeError } from './describe-error.ts'
 import { findMismatch, matchesPattern, PRESENT, toVerdict } from './filters.ts'
 import type { Handler, ValuePattern } from './handler.ts'
@@ -154,12 +154,16 @@ function matchesValue(handler: Handler, situation: Situation, field: readonly st
   })
 }
 
+/**
+ * A field has changed where the diff has an item for it. Kopf compares with `!=` here, which tells null from absent, and its diff does
+ * not: its handlers get an empty diff then.
+ */
 function findChangeMiss(handler: Handler, situation: Situation): Miss | undefined {
   const { field } = handler
   if (field === undefined || situation.reason === undefined) return undefined
   const old = resolvePath(situation.old, field)
   const now = resolvePath(situation.new, field)
-  if (handler.needsChange && isDeepEqual(old, now)) return misses.unchanged
+  if (handler.needsChange && isSame(old, now)) return misses.unchanged
   if (!matchesSide(handler, situation, 'old', old)) return misses.old
   return matchesSide(handler, situation, 'new', now) ? undefined : misses.new
 }
