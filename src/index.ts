@@ -21,6 +21,7 @@ export { type KubeconfigLoginOptions, loginWithKubeconfig } from './client/kubec
 export { loginWithServiceAccount, type ServiceAccountLoginOptions } from './client/service-account.ts'
 export { loginViaClient } from './client/via-client.ts'
 export type { Diff, DiffItem, DiffOperation, Reason } from './core/causation/causes.ts'
+export { ConcealedValue } from './core/causation/concealed-value.ts'
 export type { ExplainedChange, Explanation, HandlerVerdict, StoredProgress } from './core/explaining/explanation.ts'
 export type {
   ActivityArgs,

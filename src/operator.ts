@@ -12,6 +12,7 @@ import type {
   Converted,
   ConvertOptions,
   FieldOptions,
+  Former,
   Get,
   Kind,
   OptionsOf,
@@ -57,7 +58,7 @@ export interface Register<K extends Kind, M> {
 type FieldValue<T, P> = P extends string ? Get<T, P> | undefined : unknown
 
 /** As `ChangeArgs`, but `old`, `new` and `diff` are of the field alone. */
-export type FieldArgs<T, M, P> = ChangeArgs<T, M, NonNullable<FieldValue<T, P>>>
+export type FieldArgs<T, M, P> = ChangeArgs<T, M, NonNullable<FieldValue<T, P>>, NonNullable<FieldValue<Former<T>, P>>>
 
 /** Registers a handler of one field; its `old` and `new` are typed by the path. */
 export interface RegisterField<M> {

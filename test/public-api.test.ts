@@ -9,6 +9,7 @@ test('kopf exports these names', async () => {
       "AnnotationsDiffBaseStorage",
       "AnnotationsProgressStorage",
       "ApiError",
+      "ConcealedValue",
       "ConnectionError",
       "ConnectionInfo",
       "DiffBaseStorage",

@@ -221,6 +221,11 @@ export interface PersistenceSettings {
   /** Where the last handled state is kept. Default: `new AnnotationsDiffBaseStorage()`. */
   diffbaseStorage: DiffBaseStorage
   /**
+   * How the values of Secrets are kept in the last handled state. "digest": as digests, and `old` has a `ConcealedValue` for each.
+   * "plain": in clear, as Kopf does. What was stored in either way is understood by both. Default: "digest".
+   */
+  secretValues: 'digest' | 'plain'
+  /**
    * Where versions of objects cannot be compared: how long to wait for our own last write to come back; 0 for not at
    * all. Default: 5.
    */

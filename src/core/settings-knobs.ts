@@ -175,6 +175,7 @@ export const knobs: Knobs = {
       objectWith<DiffBaseStorage>('a diff-base storage', 'build', 'fetch', 'store'),
       () => new AnnotationsDiffBaseStorage(),
     ),
+    secretValues: knob(oneOf('digest', 'plain'), 'digest'),
     consistencyTimeout: knob(duration, 5),
   },
 }

@@ -87,6 +87,7 @@ test('everything has a default', () => {
       finalizer: 'kopf.zalando.org/KopfFinalizerMarker',
       progressStorage: expect.any(SmartProgressStorage),
       diffbaseStorage: expect.any(AnnotationsDiffBaseStorage),
+      secretValues: 'digest',
       consistencyTimeout: 5,
     },
   })

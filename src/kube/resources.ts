@@ -68,8 +68,41 @@ export interface OpenObject {
   [field: string]: any
 }
 
+/** Never there at run time: marks a type as that of Secrets. */
+declare const secretMark: unique symbol
+export type SecretMark = typeof secretMark
+
+/** A Secret that was named by a text: open like any other object, but known to be one, so that its old values are typed as concealed. */
+interface OpenSecret extends OpenObject {
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  data?: any
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  stringData?: any
+  readonly [secretMark]?: true
+}
+
+type SecretName = 'secrets' | 'secret' | 'Secret'
+
+/** The notations of Secrets whose types are literal. */
+type SecretNotation =
+  | SecretName
+  | `${SecretName}.v1`
+  | readonly [SecretName]
+  | readonly ['v1' | '', SecretName]
+  | readonly ['', 'v1', SecretName]
+  | { readonly group?: ''; readonly version?: 'v1'; readonly plural: 'secrets' }
+  | { readonly group?: ''; readonly version?: 'v1'; readonly kind: 'Secret' }
+  | { readonly group?: ''; readonly version?: 'v1'; readonly singular: 'secret' }
+
 /** The type of the objects of a resource, however it was named. */
-export type ObjectOf<R> = R extends ResourceDefinition<infer T> ? (unknown extends T ? OpenObject : T) : OpenObject
+export type ObjectOf<R> =
+  R extends ResourceDefinition<infer T>
+    ? unknown extends T
+      ? OpenObject
+      : T
+    : R extends SecretNotation
+      ? OpenSecret
+      : OpenObject
 
 type AnySchema = StandardSchemaV1<unknown, unknown>
 

@@ -7,6 +7,7 @@ import { isUnprocessable } from '../client/api-error.ts'
 import type { Essence, HandlerReason } from '../core/causation/causes.ts'
 import { isDigestEssence } from '../core/causation/essence-digest.ts'
 import { type Cause, titles } from '../core/handling/cause.ts'
+import { toStored } from '../core/handling/compare.ts'
 import { Cycle } from '../core/handling/cycle.ts'
 import { isHandlerReason, preMatches } from '../core/handling/select.ts'
 import { mergeInto } from '../core/patching/patch.ts'
@@ -187,7 +188,7 @@ function release(runtime: Runtime, memory: Memory, visit: Visit): void {
 }
 
 async function callHandlers(runtime: Runtime, memory: Memory, visit: Visit, view: View): Promise<Step> {
-  const { reason } = view
+  const { reason, compared } = view
   if (reason === 'free' || reason === 'gone') {
     visit.logger.debug('Deletion, but we are done with it, and we do not care.')
     return {}
@@ -198,9 +199,9 @@ async function callHandlers(runtime: Runtime, memory: Memory, visit: Visit, view
   const cause: Cause = {
     reason: isHandlerReason(reason) ? reason : 'update',
     initial: view.initial,
-    old: view.old,
-    new: view.new,
-    diff: view.diff,
+    old: compared.old,
+    new: compared.new,
+    diff: compared.diff,
   }
   const cycle = createCycle(runtime, memory, visit, { view, cause })
   await cycle.run(isHandlerReason(reason) ? reason : 'noop')
@@ -253,8 +254,10 @@ function finish(
     release(runtime, memory, visit)
     return { hasCalled }
   }
-  if (view.diff.length === 0 && isStoredAs(view.old, view.new)) return { hasCalled }
-  const stored = diffbaseStorage.store({ body: memory.body, patch: visit.merge, essence: view.new })
+  const { old, new: handled, diff } = view.compared
+  if (diff.length === 0 && isStoredAs(old, handled)) return { hasCalled }
+  const essence = toStored(settings, view.body, handled)
+  const stored = diffbaseStorage.store({ body: memory.body, patch: visit.merge, essence })
   if (stored?.digested) {
     warnOnce(
       view.resource,
@@ -263,7 +266,7 @@ function finish(
         'comes without the old values; use ignoredFields or another diff-base storage',
     )
   }
-  return { hasCalled, handled: view.new }
+  return { hasCalled, handled }
 }
 
 /**
@@ -323,5 +326,6 @@ function report({ sink }: Runtime, { logger }: Visit, view: View): void {
   }
   const title = titles[view.reason]
   logger.debug(`${title} is in progress: ${describeState(view.body)}.`)
-  if (view.diff.length > 0 && view.old !== undefined) logger.debug(`${title} diff: ${describeDiff(view.diff)}.`)
+  const { old, diff } = view.compared
+  if (diff.length > 0 && old !== undefined) logger.debug(`${title} diff: ${describeDiff(diff)}.`)
 }

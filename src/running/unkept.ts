@@ -1,6 +1,6 @@
 /** Objects that do not keep what we store on them: we remember it in their place, and say so once. Called by changes.ts. */
 import type { Essence } from '../core/causation/causes.ts'
-import { diffEssences } from '../core/causation/diff.ts'
+import { isStored } from '../core/handling/compare.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { toLazy } from '../util/lazy-json.ts'
 import type { Memory } from './memories.ts'
@@ -17,8 +17,7 @@ export function warnOfProgress({ warnOnce }: Runtime, { served }: Memory): void 
 
 /** Objects whose schema drops what we store would be handled for ever: then we remember it for them. */
 export function checkStored({ settings, warnOnce }: Runtime, memory: Memory, body: KubeObject, handled: Essence): void {
-  const stored = settings.persistence.diffbaseStorage.fetch({ body })
-  const isKept = stored !== undefined && diffEssences(stored, handled).length === 0
+  const isKept = isStored(settings, body, handled)
   memory.unstored = isKept ? undefined : toLazy(handled)
   if (isKept) return
   warnOnce(

@@ -2,6 +2,7 @@
 import type { Diff, Essence, Reason } from '../core/causation/causes.ts'
 import { type Detected, detectReason } from '../core/causation/detect.ts'
 import { prepareDigest } from '../core/causation/essence-digest.ts'
+import { type Compared, revealSecret } from '../core/causation/reveal.ts'
 import type { Cause } from '../core/handling/cause.ts'
 import { type Comparison, compareWithHandled, essenceOf } from '../core/handling/compare.ts'
 import type { Situation } from '../core/handling/select.ts'
@@ -26,6 +27,8 @@ export class View implements Situation {
   /** What filters get. */
   readonly args: () => object
   readonly #essences: () => Comparison
+  /** The same as handlers and filters get it. */
+  readonly #revealed: () => Comparison
   readonly #detected: () => Detected
   readonly #buildEssence: () => Essence
 
@@ -37,6 +40,7 @@ export class View implements Situation {
     this.deleting = isDeletionOngoing(body)
     this.blocked = isDeletionBlocked(body, runtime.settings.persistence.finalizer)
     this.#essences = once(() => compareWithHandled(runtime.settings, { body, extraFields, unstored }))
+    this.#revealed = once(() => this.#reveal(this.#essences()))
     this.#buildEssence = () => essenceOf(runtime.settings, { body, extraFields })
     this.#detected = once(() => this.#detect(memory.isInitial))
     this.objectArgs = once(() => objectArgs(subjectOf(runtime, memory, logger)))
@@ -48,16 +52,21 @@ export class View implements Situation {
     await prepareDigest(this.#buildEssence())
   }
 
+  /** The states as they are compared and stored: with digests for the values of a Secret. */
+  get compared(): Comparison {
+    return this.#essences()
+  }
+
   get old(): Essence | undefined {
-    return this.#essences().old
+    return this.#revealed().old
   }
 
   get new(): Essence {
-    return this.#essences().new
+    return this.#revealed().new
   }
 
   get diff(): Diff {
-    return this.#essences().diff
+    return this.#revealed().diff
   }
 
   get reason(): Reason {
@@ -71,9 +80,14 @@ export class View implements Situation {
   /** The same object, judged by another cause, or as handlers of the running cycle have changed it. */
   situationOf(cause: Cause, changed?: KubeObject): Situation {
     const { resource, deleting } = this
-    const { reason, initial, old, new: current, diff } = cause
-    const args = this.#argsOf(() => cause, changed)
+    const revealed = this.#reveal(cause)
+    const { reason, initial, old, new: current, diff } = revealed
+    const args = this.#argsOf(() => revealed, changed)
     return { resource, body: changed ?? this.body, deleting, reason, initial, old, new: current, diff, args }
+  }
+
+  #reveal<C extends Compared>(compared: C): C {
+    return revealSecret(compared, { body: this.body, stored: this.#essences().stored })
   }
 
   #argsOf(source: () => Pick<Situation, 'reason' | 'old' | 'new' | 'diff'>, changed?: KubeObject): () => object {

@@ -2,7 +2,9 @@
 import { randomUUID } from 'node:crypto'
 import type { HandlerReason } from '../core/causation/causes.ts'
 import { diffEssences } from '../core/causation/diff.ts'
+import { revealSecret } from '../core/causation/reveal.ts'
 import type { Cause } from '../core/handling/cause.ts'
+import { essenceOf, toStored } from '../core/handling/compare.ts'
 import type { Handler } from '../core/handling/handler.ts'
 import type { Settings } from '../core/settings.ts'
 import { KopfError } from '../errors.ts'
@@ -41,16 +43,19 @@ export function setScene(options: AnyOptions, { handler, resource, settings, ext
   const reason = options.reason ?? reasonOf(handler, options)
   const body = bodyOf(options, { resource, reason, finalizer: settings.persistence.finalizer })
   const oldBody = options.old === undefined ? undefined : ({ ...body, ...cloneJson(options.old) } as KubeObject)
-  const essenceOf = (state: KubeObject) => {
-    const { diffbaseStorage, progressStorage } = settings.persistence
-    return progressStorage.clear({ essence: diffbaseStorage.build({ body: state, extraFields }) })
-  }
-  const now = essenceOf(body)
+  const now = essenceOf(settings, { body, extraFields })
   // What is resumed, or deleted, was handled before as it is.
   const before = oldBody ?? (reason === 'create' ? undefined : body)
-  const old = before === undefined ? undefined : essenceOf(before)
-  const cause = { reason, initial: reason === 'resume', old, new: now, diff: diffEssences(old, now) }
+  const old = before && essenceOf(settings, { body: withUid(before, body.metadata.uid), extraFields })
+  const compared = { reason, initial: reason === 'resume', old, new: now, diff: diffEssences(old, now) }
+  const stored = old && before && toStored(settings, before, old)
+  const cause = revealSecret(compared, { body, stored })
   return { body, oldBody, cause, deleting: isDeletionOngoing(body) }
+}
+
+/** The old state is one of the same object, also where the test gives other metadata: the digests of a Secret depend on the uid. */
+function withUid(state: KubeObject, uid: string | undefined): KubeObject {
+  return { ...state, metadata: { ...state.metadata, ...(uid !== undefined && { uid }) } }
 }
 
 function reasonOf({ kind, id, reasons, initial }: Handler, { old }: AnyOptions): HandlerReason {

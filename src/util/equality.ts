@@ -4,13 +4,22 @@
  */
 import { isContainer, type JsonContainer, setOwn } from './json.ts'
 
-/** Whether two JSON values say the same. The order of keys is irrelevant; a key with null is not a missing key. */
-export function isDeepEqual(a: unknown, b: unknown): boolean {
+/** Compares a pair of values in its own way; undefined where it has none. */
+export type PairJudge = (left: unknown, right: unknown) => boolean | undefined
+
+/**
+ * Whether two JSON values say the same. The order of keys is irrelevant; a key with null is not a missing key. `judge` is asked for
+ * each pair of values that are not identical.
+ */
+export function isDeepEqual(a: unknown, b: unknown, judge?: PairJudge): boolean {
   const pending: unknown[] = [a, b]
   while (pending.length > 0) {
     const right = pending.pop()
     const left = pending.pop()
     if (left === right) continue
+    const verdict = judge?.(left, right)
+    if (verdict === true) continue
+    if (verdict === false) return false
     if (!isContainer(left) || !isContainer(right)) return false
     if (!pushChildren(left, right, pending)) return false
   }

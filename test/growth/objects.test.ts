@@ -3,15 +3,18 @@
  * 10,000 levels, and the author of one object decides. A new walk is one more row of the table.
  */
 import { describe, test } from 'vitest'
-import { diffValues, reduceDiff } from '../../src/core/causation/diff.ts'
+import { diffEssences, diffValues, isSame, reduceDiff } from '../../src/core/causation/diff.ts'
 import { buildEssence } from '../../src/core/causation/essence.ts'
 import { digestEssence } from '../../src/core/causation/essence-digest.ts'
+import { revealSecret } from '../../src/core/causation/reveal.ts'
+import { concealSecret } from '../../src/core/causation/secrets.ts'
 import { findSecret } from '../../src/core/handling/secret-signs.ts'
 import { planEdits, planObjectPatch, planStatusPatch } from '../../src/core/patching/compose.ts'
 import { mergeInto, toPlainJson } from '../../src/core/patching/patch.ts'
 import { AnnotationsDiffBaseStorage } from '../../src/core/persistence/diffbase-storage.ts'
 import { AnnotationsProgressStorage } from '../../src/core/persistence/progress-storage.ts'
 import { canClone } from '../../src/features/workers/cloning.ts'
+import { packArgs } from '../../src/features/workers/packing.ts'
 import type { JsonObject, KubeObject } from '../../src/kube/objects.ts'
 import { describeDiff } from '../../src/running/describe.ts'
 import { cloneJson, isDeepEqual } from '../../src/util/equality.ts'
@@ -58,9 +61,23 @@ interface States {
 const diffbase = new AnnotationsDiffBaseStorage()
 const progress = new AnnotationsProgressStorage()
 
+/** From the stored and the present content of a Secret to the arguments of a handler. */
+function showSecret(before: JsonObject, now: JsonObject, { metadata }: KubeObject): unknown {
+  const body = { apiVersion: 'v1', kind: 'Secret', metadata, data: now, spec: now }
+  const [old, current] = [
+    { data: before, spec: before },
+    { data: now, spec: now },
+  ].map((one) => concealSecret(one, body))
+  const revealed = revealSecret({ old, new: current!, diff: diffEssences(old, current!) }, { body })
+  return [isSame(revealed.old, revealed.new), packArgs({ body, ...revealed })]
+}
+
 const walks: Readonly<Record<string, (states: States) => unknown>> = {
   'the diff of two states': ({ old, now }) => diffValues(old, now),
   'the diff of a field': ({ old, now }) => reduceDiff(diffValues({ a: old }, { a: now }), ['a', 'a']),
+  'whether a field has changed': ({ old, now }) => isSame(old, now),
+  'what a handler in a thread gets of a Secret with strange content': ({ old, now, body }) =>
+    showSecret(old, now, body),
   'the essence of a body': ({ body }) => buildEssence(body),
   'the digest of an essence': ({ now }) => digestEssence(now),
   'storing the last handled state': ({ body, now }) => diffbase.store({ body, patch: {}, essence: now }),

@@ -1,6 +1,7 @@
 /** One handler by itself: what it is called with, and what is told of it. */
 import {
   AdmissionError,
+  ConcealedValue,
   ConnectionInfo,
   defineResource,
   Operator,
@@ -444,4 +445,44 @@ test('a reconciler that returns what it does not own has failed', async () => {
   }))
   const { outcome } = await runHandler(kopf, { id: 'reconcile' })
   expect(outcome).toMatchObject({ type: 'failed', error: { code: 'KOPF_CHILD' } })
+})
+
+describe('a Secret', () => {
+  const [before, after] = [
+    { password: 'b25l', user: 'bWU=' },
+    { password: 'dHdv', user: 'bWU=' },
+  ]
+  const told: unknown[] = []
+  const operatorWith = (secretValues: 'digest' | 'plain') => {
+    told.length = 0
+    const kopf = new Operator({ settings: { persistence: { secretValues } } })
+    kopf.on.update(
+      'secrets',
+      { id: 'u' },
+      ({ old, new: now }) => void told.push(old?.data?.['password'], now?.['data']),
+    )
+    kopf.on.field('secrets', 'data.password', { id: 'f' }, ({ old, new: now }) => void told.push(old, now))
+    kopf.on.field('secrets', 'data.user', { id: 'g' }, () => {})
+    return kopf
+  }
+  const change = { data: after, old: { data: before, metadata: { labels: { tier: 'one' } } }, labels: { tier: 'one' } }
+
+  test('is handled with real new values and concealed old ones, as in an operator', async () => {
+    const kopf = operatorWith('digest')
+    const { diff } = await runHandler(kopf, { resource: 'secrets', id: 'u', ...change })
+    expect(diff).toEqual([['change', ['data', 'password'], expect.any(ConcealedValue), 'dHdv']])
+    expect(told.splice(0)).toEqual([expect.any(ConcealedValue), after])
+    await runHandler(kopf, { resource: 'secrets', id: 'f/data.password', ...change })
+    expect(told).toEqual([expect.any(ConcealedValue), 'dHdv'])
+    expect((told[0] as ConcealedValue).matches('b25l')).toBe(true)
+    const { outcome } = await runHandler(kopf, { resource: 'secrets', id: 'g/data.user', ...change })
+    expect(outcome).toEqual({ type: 'skipped', reason: 'The field "data.user" has not changed' })
+  })
+
+  test('has its old values with persistence.secretValues: "plain"', async () => {
+    const kopf = operatorWith('plain')
+    const { diff } = await runHandler(kopf, { resource: 'secrets', id: 'u', ...change })
+    expect(diff).toEqual([['change', ['data', 'password'], 'b25l', 'dHdv']])
+    expect(told).toEqual(['b25l', after])
+  })
 })

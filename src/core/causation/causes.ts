@@ -4,7 +4,10 @@ import type { Json, JsonObject } from '../../kube/objects.ts'
 /** Whether a field has come, has another value, or has gone. */
 export type DiffOperation = 'add' | 'change' | 'remove'
 
-/** What was done, where (the keys on the way), and the values before and after; undefined where there was none. */
+/**
+ * What was done, where (the keys on the way), and the values before and after; undefined where there was none. The value before is a
+ * `ConcealedValue` (or an object of them) in the `data` of a Secret.
+ */
 export type DiffItem = readonly [operation: DiffOperation, field: readonly string[], old: unknown, new: unknown]
 
 /** What has changed between two states of an object: one item for each field, empty where nothing has. */

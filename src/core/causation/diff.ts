@@ -6,6 +6,7 @@ import { isDeepEqual } from '../../util/equality.ts'
 import { isPlainObject } from '../../util/json.ts'
 import { resolvePath } from '../../util/paths.ts'
 import type { Diff, DiffItem, DiffOperation, Essence } from './causes.ts'
+import { ConcealedValue } from './concealed-value.ts'
 import { digestEssence, isDigestEssence } from './essence-digest.ts'
 
 /** A path from the end to the beginning: written out only for what goes into the diff. */
@@ -152,6 +153,10 @@ export function isSame(old: unknown, current: unknown): boolean {
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const [before, after] = [next[0] ?? undefined, next[1] ?? undefined]
     if (before === after) continue
+    if (before instanceof ConcealedValue) {
+      if (!before.matches(after)) return false
+      continue
+    }
     if (!isPlainObject(before) || !isPlainObject(after)) {
       if (!isDeepEqual(before, after)) return false
       continue

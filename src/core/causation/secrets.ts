@@ -1,15 +1,34 @@
 /**
  * Keeps the content of Secrets out of essences, and thereby out of annotations, diffs and logs: whoever may read events or
  * the log of an operator may not be allowed to read Secrets. The keys stay, so a diff still says which of them changed.
+ * The arguments of handlers have the real values again: reveal.ts.
  */
-import { digestWithKey } from '../../util/digest.ts'
 import { isPlainObject } from '../../util/json.ts'
 import { resolvePath, withoutPath, withPath } from '../../util/paths.ts'
 import { dropSystemAnnotations } from './annotations.ts'
 import type { Essence, Json } from './causes.ts'
+import { digestSecretValue } from './concealed-value.ts'
 
 /** `data` is base64, which has no colon: a digest cannot be mistaken for a value. */
 const digestPattern = /^sha256:[0-9a-f]{16}$/
+
+/** The fields of a Secret whose values are secret. */
+export const secretFields: readonly string[] = ['data', 'stringData']
+
+export function isSecretDigest(value: string): boolean {
+  return digestPattern.test(value)
+}
+
+export function isSecret(body: object): boolean {
+  const { apiVersion, kind } = body as { apiVersion?: unknown; kind?: unknown }
+  return apiVersion === 'v1' && kind === 'Secret'
+}
+
+/** What the digests of one Secret are keyed by. */
+export function secretKey(body: object): string {
+  const uid = resolvePath(body, ['metadata', 'uid'])
+  return typeof uid === 'string' ? uid : ''
+}
 
 /**
  * An essence of a Secret with digests for values; any other as it is. Digests stay as they are, so this can be applied to
@@ -19,11 +38,9 @@ const digestPattern = /^sha256:[0-9a-f]{16}$/
  * passwords is of no use. Whoever can read the uid and guess the value can still confirm the guess.
  */
 export function concealSecret(essence: Essence, body: object): Essence {
-  const { apiVersion, kind } = body as { apiVersion?: unknown; kind?: unknown }
-  if (apiVersion !== 'v1' || kind !== 'Secret') return essence
-  const uid = resolvePath(body, ['metadata', 'uid'])
-  const key = typeof uid === 'string' ? uid : ''
-  return concealRecords(concealField(concealField(essence, 'data', key), 'stringData', key))
+  if (!isSecret(body)) return essence
+  const key = secretKey(body)
+  return concealRecords(secretFields.reduce((concealed, field) => concealField(concealed, field, key), essence))
 }
 
 /** The records of kubectl and of other operators repeat the content; a handler's `field` may have brought them back. */
@@ -45,6 +62,6 @@ function concealField(essence: Essence, field: string, key: string): Essence {
 }
 
 function concealValue(value: Json, key: string): Json {
-  if (value === null || (typeof value === 'string' && digestPattern.test(value))) return value
-  return `sha256:${digestWithKey(key, String(value))}`
+  if (value === null || (typeof value === 'string' && isSecretDigest(value))) return value
+  return digestSecretValue(value, key)
 }

@@ -8,6 +8,7 @@ import type { KubeObject } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { formatResource } from '../../kube/selectors.ts'
 import { once } from '../../util/once.ts'
+import { concealDiff } from '../causation/reveal.ts'
 import { compareWithHandled } from '../handling/compare.ts'
 import type { Registry } from '../handling/registry.ts'
 import { objectArgs } from '../handling/subject.ts'
@@ -55,7 +56,12 @@ export function explainObject(options: ExplainOptions): Explanation {
     changes:
       comparison.old === undefined
         ? []
-        : comparison.diff.map(([operation, field, old, current]) => ({ operation, field, old, new: current })),
+        : concealDiff(comparison.diff, body).map(([operation, field, old, current]) => ({
+            operation,
+            field,
+            old,
+            new: current,
+          })),
     ...findRecords({
       body,
       storage: progressStorage,

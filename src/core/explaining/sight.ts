@@ -6,6 +6,7 @@ import { join } from '../../util/join.ts'
 import { once } from '../../util/once.ts'
 import type { Reason } from '../causation/causes.ts'
 import type { Detected } from '../causation/detect.ts'
+import { revealSecret } from '../causation/reveal.ts'
 import type { Comparison } from '../handling/compare.ts'
 import type { Handler } from '../handling/handler.ts'
 import type { ResourceHandlers } from '../handling/registry.ts'
@@ -35,11 +36,11 @@ interface CauseLike extends Comparison {
 }
 
 export function situationOf(
-  sight: Pick<Sight, 'resource' | 'body' | 'deleting' | 'args'>,
+  sight: Pick<Sight, 'resource' | 'body' | 'deleting' | 'args' | 'comparison'>,
   cause: CauseLike,
 ): Situation {
-  const { resource, body, deleting } = sight
-  const { reason, initial, old, new: current, diff } = cause
+  const { resource, body, deleting, comparison } = sight
+  const { reason, initial, old, new: current, diff } = revealSecret(cause, { body, stored: comparison.stored })
   const args = once(() => join(sight.args(), { reason, old, new: current, diff }))
   return { resource, body, deleting, reason, initial, old, new: current, diff, args }
 }

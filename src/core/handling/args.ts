@@ -4,10 +4,11 @@
  */
 import type { Client } from '../../client/client.ts'
 import type { ObjectMeta } from '../../kube/objects.ts'
-import type { ObjectOf, OpenObject, Resource, ResourceLike } from '../../kube/resources.ts'
+import type { ObjectOf, OpenObject, Resource, ResourceLike, SecretMark } from '../../kube/resources.ts'
 import type { Duration } from '../../util/duration.ts'
 import type { Logger } from '../../util/log.ts'
 import type { Diff, HandlerReason } from '../causation/causes.ts'
+import type { ConcealedValue } from '../causation/concealed-value.ts'
 import type { Patch } from '../patching/patch.ts'
 import type { Settings } from '../settings.ts'
 import type { SslPeer } from '../webhook-server.ts'
@@ -131,19 +132,55 @@ export type SubhandlerOutcomes<K extends string = never> = {
 /** What a sub-handler is called with: as its parent, but for its own values. */
 type SubhandlerFunction<T, M> = (args: ChangeArgs<T, M>) => unknown
 
-/** The part of an object that counts as a change. */
-export type BodyEssence<T> = DeepReadonly<Omit<T, 'apiVersion' | 'kind' | 'status' | 'metadata'>> & {
+/**
+ * Whether the objects are Secrets: a text named them, or their type has the field `stringData`, which no other kind of Kubernetes has.
+ */
+type IsSecret<T> = SecretMark extends keyof T
+  ? true
+  : string extends keyof T
+    ? false
+    : 'stringData' extends keyof T
+      ? true
+      : false
+
+/** The values of a Secret as they were handled last: strings only with `settings.persistence.secretValues: 'plain'`. */
+type OldSecretValues = { readonly [name: string]: ConcealedValue | string }
+
+type OldSecretField<K, V> = K extends 'data' | 'stringData'
+  ? OldSecretValues | (undefined extends V ? undefined : never)
+  : V
+
+/** An object as it was handled last: as it is, but for the values of Secrets, of which only digests are stored. */
+export type Former<T> = IsSecret<T> extends true ? { [K in keyof T]: OldSecretField<K, T[K]> } : T
+
+type NoEssence = 'apiVersion' | 'kind' | 'status' | 'metadata'
+
+interface EssenceMetadata {
   readonly metadata?: {
     readonly labels?: Readonly<Record<string, string>>
     readonly annotations?: Readonly<Record<string, string>>
   }
 }
 
+/** The part of an object that counts as a change. */
+export type BodyEssence<T> = DeepReadonly<Omit<T, NoEssence>> & EssenceMetadata
+
+/** The same as it was handled last. */
+type FormerEssence<T> =
+  IsSecret<T> extends true
+    ? {
+        readonly [K in keyof T as K extends NoEssence | SecretMark ? never : K]: OldSecretField<K, DeepReadonly<T[K]>>
+      } & EssenceMetadata
+    : BodyEssence<T>
+
 /** What handlers of creation, update, deletion and resuming are called with: the object, and what has changed. */
-export interface ChangeArgs<T, M, V = BodyEssence<T>> extends ObjectArgs<T, M>, RetryArgs {
+export interface ChangeArgs<T, M, V = BodyEssence<T>, O = FormerEssence<T>> extends ObjectArgs<T, M>, RetryArgs {
   readonly reason: HandlerReason
-  readonly old: V | undefined
+  /** As it was handled last. Of Secrets, the values are concealed: `ConcealedValue`. */
+  readonly old: O | undefined
+  /** As it is. */
   readonly new: V | undefined
+  /** What differs between them. The old values of Secrets are concealed, as in `old`. */
   readonly diff: Diff
   /** Declares a sub-handler, whose progress is kept apart; run by `execute()`, or when this handler returns. */
   readonly subhandler: {

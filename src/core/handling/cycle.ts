@@ -200,12 +200,19 @@ export class Cycle implements Wishes {
       {
         args: (retryArgs) =>
           withSeen(
-            join(this.#options.args(), causeArgs(cause, handler), retryArgs, children.args, steps.args, {
-              param: handler.param,
-              signal,
-              patch,
-              conditions: createConditions({ patch, body: () => seen().body, clock, handler }),
-            }),
+            join(
+              this.#options.args(),
+              causeArgs(this.#options.situationOf(cause), handler),
+              retryArgs,
+              children.args,
+              steps.args,
+              {
+                param: handler.param,
+                signal,
+                patch,
+                conditions: createConditions({ patch, body: () => seen().body, clock, handler }),
+              },
+            ),
             this.#visible.isInitial ? undefined : seen,
           ),
         finish: async (result) => {
@@ -276,8 +283,14 @@ export class Cycle implements Wishes {
   }
 }
 
-/** Field handlers are told of their field alone. Frozen like the body: what is stored as handled is this very essence. */
-export function causeArgs({ reason, old, new: current, diff }: Cause, { field }: Pick<Handler, 'field'>): object {
+/**
+ * What a handler is told of a cause: a field handler of its field alone. Frozen like the body: what is stored as handled is this very
+ * essence.
+ */
+export function causeArgs(
+  { reason, old, new: current, diff = [] }: Pick<Situation, 'reason' | 'old' | 'new' | 'diff'>,
+  { field }: Pick<Handler, 'field'>,
+): object {
   for (const value of [old, current, diff]) deepFreeze(value)
   if (field === undefined) return { reason, old, new: current, diff }
   return {

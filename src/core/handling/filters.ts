@@ -5,6 +5,7 @@
 import { KopfError } from '../../errors.ts'
 import { isDeepEqual } from '../../util/equality.ts'
 import { getOwn, isPlainObject } from '../../util/json.ts'
+import { ConcealedValue } from '../causation/concealed-value.ts'
 import type { ValuePattern } from './handler.ts'
 
 export { resolvePath as resolveField } from '../../util/paths.ts'
@@ -62,7 +63,12 @@ export function matchesPattern(pattern: ValuePattern, value: unknown, args: () =
   if (pattern === PRESENT) return value !== undefined
   if (pattern === ABSENT) return value === undefined
   if (typeof pattern === 'function') return toVerdict(pattern(value, args()))
-  return value !== undefined && isDeepEqual(pattern, value)
+  return value !== undefined && isDeepEqual(pattern, value, matchesConcealed)
+}
+
+/** The old value of a Secret is known by its digest alone, which is enough to compare it with a literal. */
+function matchesConcealed(pattern: unknown, value: unknown): boolean | undefined {
+  return value instanceof ConcealedValue ? value.matches(pattern) : undefined
 }
 
 /** The first key whose value is not as the pattern says. */

@@ -6,6 +6,7 @@ import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import type { Essence } from '../causation/causes.ts'
 import { diffEssences } from '../causation/diff.ts'
 import { digestEssence } from '../causation/essence-digest.ts'
+import { concealSecret } from '../causation/secrets.ts'
 import type { DiffBaseStorage } from '../persistence/diffbase-storage.ts'
 import type { Cause } from './cause.ts'
 
@@ -60,7 +61,11 @@ export class Sightings {
   }
 
   #essences(): ReadonlyMap<string, Essence> {
-    this.#older ??= new Map([...this.#storage.fetchSeen({ body: this.#body })].slice(-maxStates))
+    if (this.#older === undefined) {
+      const seen = [...this.#storage.fetchSeen({ body: this.#body })].slice(-maxStates)
+      // Stored with digests; but everybody who may annotate a Secret can write anything there.
+      this.#older = new Map(seen.map(([digest, essence]) => [digest, concealSecret(essence, this.#body)]))
+    }
     return this.#older
   }
 }

@@ -5,6 +5,7 @@
 import type { JsonObject, KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import { cloneJson, isDeepEqual } from '../../util/equality.ts'
 import { isPlainObject, type Json, setOwn } from '../../util/json.ts'
+import { ConcealedValue } from '../causation/concealed-value.ts'
 
 /** The same shape, everything optional, null to delete. Lists are replaced as a whole. */
 type PatchOf<V> = V extends readonly unknown[] ? V : V extends object ? { [K in keyof V]?: PatchOf<V[K]> | null } : V
@@ -189,6 +190,11 @@ interface Copying {
 }
 
 function place(source: unknown, put: (json: unknown) => void, copying: Copying): void {
+  if (source instanceof ConcealedValue) {
+    throw new TypeError(
+      'The old value of a Secret is concealed and cannot be written; take the present value from "body"',
+    )
+  }
   const value = hasToJson(source) ? source.toJSON() : source
   if (value === undefined) return
   if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'bigint') {

@@ -4,6 +4,7 @@ import { applyMergePatch } from '../../util/merge-patch.ts'
 import type { Essence } from '../causation/causes.ts'
 import { diffEssences } from '../causation/diff.ts'
 import { isDigestEssence } from '../causation/essence-digest.ts'
+import { concealSecret } from '../causation/secrets.ts'
 import {
   AnnotationsDiffBaseStorage,
   DiffBaseStorage,
@@ -124,7 +125,7 @@ describe('in annotations', () => {
     const clear = '{"data":{"password":"aHVudGVyMg=="}}\n'
     const body = annotated({ [name]: clear }, { apiVersion: 'v1', kind: 'Secret', data: { password: 'aHVudGVyMg==' } })
     const essence = storage.build({ body })
-    expect(diffEssences(storage.fetch({ body }), essence)).toEqual([])
+    expect(diffEssences(concealSecret(storage.fetch({ body })!, body), essence)).toEqual([])
     const patch: JsonObject = {}
     storage.store({ body, patch, essence })
     expect(JSON.stringify(patch)).toMatch(/password.*sha256:/)
@@ -154,6 +155,16 @@ describe('an object has no room for', () => {
     const again: JsonObject = {}
     storage.store({ body: stored, patch: again, essence })
     expect(again).toEqual({})
+  })
+
+  test('the values of a Secret: the digest is the same with plain values and with digests', () => {
+    const data = { password: 'x'.repeat(300_000) }
+    const body = annotated({}, { apiVersion: 'v1', kind: 'Secret', data })
+    const [plain, many]: [JsonObject, JsonObject] = [{}, {}]
+    expect(storage.store({ body, patch: plain, essence: { data } })).toEqual({ digested: true })
+    const fetched = storage.fetch({ body: patched(body, plain) })!
+    expect(diffEssences(fetched, storage.build({ body }))).toEqual([])
+    expect(storage.store({ body, patch: many, essence: storage.build({ body }) })).toEqual({ digested: false })
   })
 
   test('all older essences: the newest are kept', () => {

@@ -61,15 +61,18 @@ export abstract class DiffBaseStorage {
     this.ignoredFields = [...ignoredFields]
   }
 
-  /** The essence of an object as it is: without what this storage keeps on it. */
+  /** The essence of an object as it is: without what this storage keeps on it. The values of a Secret are digests. */
   build({ body, extraFields }: BuildOptions): Essence {
     return buildEssence(body, { extraFields, ignoredFields: this.ignoredFields })
   }
 
-  /** The last handled state, as it is kept on the object; undefined where there is none. */
+  /**
+   * The last handled state, as it is kept on the object; undefined where there is none. Of a Secret, its values may be digests or,
+   * where Kopf has stored them, plain.
+   */
   abstract fetch(options: DiffBaseQuery): Essence | undefined
 
-  /** Puts the last handled state into the patch. */
+  /** Puts the last handled state into the patch. The values of a Secret are digests, or plain with the setting `secretValues`. */
   // biome-ignore lint/suspicious/noConfusingVoidType: storages of users, as those of Kopf, may have nothing to say.
   abstract store(options: DiffBaseChange & { readonly essence: Essence }): DiffBaseStored | void
 
@@ -116,8 +119,7 @@ export class AnnotationsDiffBaseStorage extends DiffBaseStorage {
   }
 
   fetch({ body }: DiffBaseQuery): Essence | undefined {
-    const essence = this.#read(body)
-    return essence === undefined ? undefined : concealSecret(essence, body)
+    return this.#read(body)
   }
 
   store({ body, patch, essence }: DiffBaseChange & { readonly essence: Essence }): DiffBaseStored {
@@ -126,7 +128,8 @@ export class AnnotationsDiffBaseStorage extends DiffBaseStorage {
     const isTooLong = isLargeEssence(essence) && isLongerAsText(essence, room)
     const whole = isTooLong ? undefined : toStoredText(essence)
     const digested = whole === undefined || measureAnnotations(names, whole) > room
-    const stored = digested ? toDigestEssence(essence) : essence
+    // Also with plain values, the digest is the one of the concealed essence, so that it does not depend on the setting.
+    const stored = digested ? toDigestEssence(concealSecret(essence, body)) : essence
     const text = digested ? toStoredText(stored) : whole
     this.#write({ body, patch }, names, isDeepEqual(this.#read(body), stored) ? undefined : text)
     return { digested }
@@ -201,8 +204,7 @@ export class StatusDiffBaseStorage extends DiffBaseStorage {
   }
 
   fetch({ body }: DiffBaseQuery): Essence | undefined {
-    const essence = parseStored(resolvePath(body, this.field))
-    return essence === undefined ? undefined : concealSecret(essence, body)
+    return parseStored(resolvePath(body, this.field))
   }
 
   store({ body, patch, essence }: DiffBaseChange & { readonly essence: Essence }): DiffBaseStored {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { ConcealedValue } from '../../core/causation/concealed-value.ts'
 import { createLiveView } from '../../util/live.ts'
 import { packArgs, packCarefully } from './packing.ts'
 import { unpackArgs } from './thread-args.ts'
@@ -53,4 +54,25 @@ test('one thing that cannot be copied does not keep the others from crossing', (
   expect({ ...there.memo }).toEqual({ calls: 1 })
   expect(() => there.memo.deep).toThrow('Cannot use "memo.deep" in a worker: there is something in it')
   expect(() => there.param).toThrow('Cannot use "param" in a worker')
+})
+
+test('the concealed values of a Secret are made again on the other side, wherever a handler gets them', () => {
+  const body = { apiVersion: 'v1', kind: 'Secret', metadata: {}, data: { password: 'bmV3' } }
+  const [one, other] = [ConcealedValue.of('b2xk'), ConcealedValue.of('b3RoZXI=')]
+  const old = { data: { password: one, __proto__: null }, type: 'Opaque' }
+  const diff = [
+    ['change', ['data', 'password'], one, 'bmV3'],
+    ['remove', ['data'], { other }, undefined],
+    ['remove', [], { data: { other } }, undefined],
+  ]
+  const cross = (args: object) => unpackArgs(structuredClone(packArgs(args)), standIns) as Record<string, unknown>
+  const there = cross({ body, old, diff }) as { old: typeof old; diff: unknown[][] }
+  expect(there.old.data.password).toBeInstanceOf(ConcealedValue)
+  expect(there.old.data.password.matches('b2xk')).toBe(true)
+  expect(Object.isFrozen(there.old.data)).toBe(true)
+  expect((there.diff[0]![2] as ConcealedValue).matches('b2xk')).toBe(true)
+  expect((there.diff[1]![2] as { other: ConcealedValue }).other.matches('b3RoZXI=')).toBe(true)
+  expect(there.diff[2]![2]).toHaveProperty('data.other', expect.any(ConcealedValue))
+  // A handler of one field gets the value itself.
+  expect(cross({ body, old: one })['old']).toBeInstanceOf(ConcealedValue)
 })

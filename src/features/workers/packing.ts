@@ -6,6 +6,7 @@ import { types } from 'node:util'
 import { cloneJson } from '../../util/equality.ts'
 import { setOwn } from '../../util/json.ts'
 import { canClone } from './cloning.ts'
+import { type ConcealedPlace, findConcealed } from './concealed-places.ts'
 
 export interface PackedArgs {
   readonly values: Readonly<Record<string, unknown>>
@@ -13,6 +14,8 @@ export interface PackedArgs {
   readonly standIns: readonly StandIn[]
   /** What stays behind: names of arguments, and `memo.<name>`. */
   readonly missing: readonly string[]
+  /** The concealed values of a Secret, which are made again in the thread. */
+  readonly concealed?: readonly ConcealedPlace[]
 }
 
 const standIns = ['logger', 'patch', 'recorder', 'signal', 'stopped', 'warnings'] as const
@@ -50,7 +53,9 @@ function pack(args: object, canCross: (value: unknown) => boolean): PackedArgs {
     else if (canCross(plain)) values[name] = plain
     else missing.push(name)
   }
-  return { values, standIns: standIns.filter((name) => name in args), missing }
+  const concealed = findConcealed(values)
+  const packed = { values, standIns: standIns.filter((name) => name in args), missing }
+  return concealed.length === 0 ? packed : { ...packed, concealed }
 }
 
 function isStandIn(name: string): boolean {

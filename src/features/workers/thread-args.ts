@@ -1,6 +1,7 @@
 /** In a thread: the arguments of a handler, made of what has crossed. What has not says so when it is touched. */
 import { KopfError } from '../../errors.ts'
 import { deepFreeze } from '../../util/frozen.ts'
+import { restoreConcealed } from './concealed-places.ts'
 import { homebound, type PackedArgs, type StandIn } from './packing.ts'
 
 /** As everywhere: what should be different belongs into the patch. */
@@ -23,6 +24,7 @@ const frozen = [
 
 export function unpackArgs(packed: PackedArgs, standIns: Readonly<Record<StandIn, unknown>>): object {
   const args: Record<string, unknown> = { ...packed.values }
+  restoreConcealed(args, packed.concealed ?? [])
   for (const name of frozen) deepFreeze(args[name])
   for (const name of packed.standIns) args[name] = standIns[name]
   for (const name of packed.missing) {

@@ -1,0 +1,92 @@
+/**
+ * The old value of a Secret as handlers get it. Only a digest of it is stored on the object, so there is no value to give; a class of
+ * its own keeps user code from taking the digest for the value. Made by reveal.ts.
+ */
+import { digestWithKey } from '../../util/digest.ts'
+import { toJsonText } from '../../util/json-text.ts'
+
+const shown = '[concealed]'
+
+/** Known by this mark rather than by the class, since a program may load this package twice. */
+const brand: unique symbol = Symbol.for('kopf.ConcealedValue') as never
+
+/** The method that `util.inspect` looks for, and with it everything that prints objects. */
+const inspectCustom = Symbol.for('nodejs.util.inspect.custom')
+
+/** What tells one concealed value from another. */
+export interface ConcealedDigest {
+  /** As it is stored: `sha256:…`. */
+  readonly digest: string
+  /** The uid of the Secret. */
+  readonly key: string
+}
+
+/** The digest of one value of a Secret. Values that are no strings come from annotations that anybody may have written. */
+export function digestSecretValue(value: unknown, key: string): string {
+  return `sha256:${digestWithKey(key, typeof value === 'string' ? value : toJsonText(value))}`
+}
+
+/** Makes the value for a digest that was stored. */
+export let toConcealed: (parts: ConcealedDigest) => ConcealedValue
+
+/** The opposite of `toConcealed`: for the way to another thread, where the class does not survive. */
+export let readConcealed: (value: ConcealedValue) => ConcealedDigest
+
+/**
+ * A value of a Secret as it was handled last. Of Secrets, only digests are stored on the objects, so the old values in `old` and
+ * `diff` are of this class: they can be compared, and not read. Printed, logged or written as JSON, they are `[concealed]`.
+ * With `settings.persistence.secretValues: 'plain'`, the old values are strings.
+ *
+ * @example
+ * ```ts
+ * kopf.on.field('secrets', 'data.password', ({ old, new: password, logger }) => {
+ *   if (old instanceof ConcealedValue && password !== undefined) logger.info(`Changed: ${!old.matches(password)}`)
+ * })
+ * ```
+ */
+export class ConcealedValue {
+  readonly #digest: string
+  readonly #key: string
+
+  private constructor({ digest, key }: ConcealedDigest) {
+    this.#digest = digest
+    this.#key = key
+  }
+
+  static {
+    Object.defineProperty(ConcealedValue.prototype, brand, { value: true })
+    Object.defineProperty(ConcealedValue.prototype, inspectCustom, { value: () => shown })
+    toConcealed = (parts) => new ConcealedValue(parts)
+    readConcealed = (value) => ({ digest: value.#digest, key: value.#key })
+  }
+
+  /** Conceals a value: for tests that call a handler with arguments of their own. */
+  static of(value: string): ConcealedValue {
+    return new ConcealedValue({ digest: digestSecretValue(value, ''), key: '' })
+  }
+
+  /** Whether a value is concealed: what `instanceof ConcealedValue` asks. */
+  static [Symbol.hasInstance](value: unknown): value is ConcealedValue {
+    return typeof value === 'object' && value !== null && brand in value
+  }
+
+  /** Whether the concealed value is this one. Values of Secrets are in base64, as in `body.data`. */
+  matches(value: unknown): boolean {
+    if (typeof value === 'object' && value !== null) return #digest in value && this.#equals(value)
+    return value !== undefined && value !== null && digestSecretValue(value, this.#key) === this.#digest
+  }
+
+  /** Always `[concealed]`. */
+  toString(): string {
+    return shown
+  }
+
+  /** Always `[concealed]`. */
+  toJSON(): string {
+    return shown
+  }
+
+  #equals(other: ConcealedValue): boolean {
+    return other.#digest === this.#digest && other.#key === this.#key
+  }
+}
