@@ -122,7 +122,7 @@ test('a field of the status that a creation handler sets is told of as an update
   expect(seen).toEqual([['update', undefined, 'Ready']])
 })
 
-test('a field that becomes null is not told of: neither then, nor after a restart, nor in the deletion', async () => {
+test('the handler of a field that becomes null is not called: neither then, nor after a restart, nor in the deletion', async () => {
   const calls: string[] = []
   const kopf = new Operator()
   const note = (id: string) => (args: { readonly reason: string; readonly diff: Diff }) =>

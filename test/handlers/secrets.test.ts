@@ -1,5 +1,15 @@
 /** What handlers get of Secrets, and what is stored, logged and posted of them. */
-import { type Args, ConcealedValue, type Diff, inWorker, Operator, type OperatorOptions, TemporaryError } from 'kopf'
+import {
+  type Args,
+  ConcealedValue,
+  type Diff,
+  DiffBaseStorage,
+  inWorker,
+  type KubeObject,
+  Operator,
+  type OperatorOptions,
+  TemporaryError,
+} from 'kopf'
 import { afterEach, describe, expect, test } from 'vitest'
 import { annotationsOf, lastHandled, settle } from '../support/handled.ts'
 import { type Body, useLab } from '../support/lab.ts'
@@ -23,7 +33,7 @@ const storedOf = async (name: string): Promise<Record<string, Record<string, str
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** Until the state is handled whose data has these keys and values; `shownAs` says how a value is stored. */
+/** Until the stored data is as it should be. */
 async function untilStored(name: string, isStored: (data: Readonly<Record<string, string>>) => boolean): Promise<void> {
   await lab.until(async () => isStored((await storedOf(name))?.['data'] ?? {}))
 }
@@ -117,7 +127,7 @@ describe('handlers of a Secret', () => {
     )
   })
 
-  test('that have finished are told the rest of a change, also after a restart, and no value of it is stored', async () => {
+  test('that have finished get the rest of a change as an update, also after a restart, and no value of it is stored', async () => {
     const calls: string[] = []
     const shut = new Set(['a'])
     const kopf = new Operator()
@@ -266,11 +276,36 @@ describe('the clear text of a Secret', () => {
     Object.keys(annotationsOf(await get(name))).some((key) => /kopf.zalando.org\/(c|u|slow|f)\b/.test(key))
 })
 
+test('a storage of the user is given digests, and what it has in clear is concealed on reading', async () => {
+  const kept = new Map<string, object>()
+  class MemoryStorage extends DiffBaseStorage {
+    fetch({ body }: { readonly body: KubeObject }) {
+      return (kept.get(body.metadata.name!) ?? null) as never
+    }
+    store({ body, essence }: { readonly body: KubeObject; readonly essence: object }) {
+      kept.set(body.metadata.name!, essence)
+    }
+  }
+  const calls: string[] = []
+  const kopf = new Operator({ settings: { persistence: { diffbaseStorage: new MemoryStorage() } } })
+  kopf.on.update('secrets', { id: 'u', labels }, ({ diff }) => {
+    calls.push(JSON.stringify(opened(diff, 'b25l')))
+  })
+  await lab.start(kopf)
+  await create('own', { password: 'b25l' })
+  await lab.until(() => kept.has('own'))
+  expect(JSON.stringify(kept.get('own'))).toMatch(/"password":"sha256:[0-9a-f]{16}"/)
+  kept.set('own', { data: { password: 'b25l' }, type: 'Opaque', metadata: { labels } })
+  await patch('own', { data: { more: 'bW9yZQ==' } })
+  await lab.until(() => calls.length > 0)
+  expect(calls).toEqual([JSON.stringify([['add', 'data.more', undefined, 'bW9yZQ==']])])
+})
+
 describe('the setting persistence.secretValues', () => {
   const digest = /^sha256:[0-9a-f]{16}$/
   const plain: OperatorOptions<Record<string, unknown>> = { settings: { persistence: { secretValues: 'plain' } } }
 
-  /** What is told to the handlers of updates and fields; `r` shows that the object was looked at. */
+  /** The calls of handlers of updates and fields; `r` shows that the object was looked at. */
   function watcher(options: OperatorOptions<Record<string, unknown>> = {}) {
     const calls: string[] = []
     const kopf = new Operator(options)
@@ -313,7 +348,7 @@ describe('the setting persistence.secretValues', () => {
     expect(calls).toEqual([`u ${old} dHdv`, `f update ${old} dHdv`])
   })
 
-  test('can be switched to and fro without an update, and the next change is told from either', async () => {
+  test('can be switched to and fro without an update, and the next change is detected from either', async () => {
     await create('switched', { password: 'b25l' })
     const modes = [{}, plain, {}, plain]
     const told: string[][] = []

@@ -21,7 +21,7 @@ export interface ConcealedDigest {
   readonly key: string
 }
 
-/** The digest of one value of a Secret. Values that are no strings come from annotations that anybody may have written. */
+/** The digest of one value of a Secret. Values that are no strings occur only in annotations that an author has written. */
 export function digestSecretValue(value: unknown, key: string): string {
   return `sha256:${digestWithKey(key, typeof value === 'string' ? value : toJsonText(value))}`
 }

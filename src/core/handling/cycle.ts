@@ -284,7 +284,7 @@ export class Cycle implements Wishes {
 }
 
 /**
- * What a handler is told of a cause: a field handler of its field alone. Frozen like the body: what is stored as handled is this very
+ * The arguments of a handler that describe the cause; for a field handler, its field alone. Frozen like the body: what is stored as handled is this very
  * essence.
  */
 export function causeArgs(

@@ -63,7 +63,7 @@ export class Sightings {
   #essences(): ReadonlyMap<string, Essence> {
     if (this.#older === undefined) {
       const seen = [...this.#storage.fetchSeen({ body: this.#body })].slice(-maxStates)
-      // Stored with digests; but everybody who may annotate a Secret can write anything there.
+      // The framework stores digests here, but an author who may annotate the Secret can write anything.
       this.#older = new Map(seen.map(([digest, essence]) => [digest, concealSecret(essence, this.#body)]))
     }
     return this.#older

@@ -63,7 +63,7 @@ async function play(language: Language): Promise<string[][]> {
 
 const isEmpty = (call: string) => / \[\]$/.test(call) && !/^(resumed|deleted) /.test(call)
 
-describe('a field that was absent and is null', () => {
+describe('the handler of a field that was absent and is null', () => {
   let python: string[][]
   let ours: string[][]
 
@@ -72,16 +72,16 @@ describe('a field that was absent and is null', () => {
     ours = await play('ours')
   }, 120_000)
 
-  test('is told of by Kopf with an empty diff, once, after a restart', () => {
+  test('is called by Kopf with an empty diff, once, after a restart', () => {
     expect(python[1]).toEqual(['a resume []', 'deep resume []', 'resumed resume []'])
     expect(python[2]).toEqual(['resumed resume []'])
   })
 
-  test('is not told of by ours', () => {
+  test('is not called by ours', () => {
     expect(ours.flat().filter(isEmpty)).toEqual([])
   })
 
-  test('is told of by both with the same diffs when it gets a value and loses it', () => {
+  test('is called by both with the same diffs when the field gets a value and loses it', () => {
     const changes = (runs: string[][]) => runs.map((calls) => calls.filter((call) => !isEmpty(call)))
     expect(changes(ours)).toEqual(changes(python))
     expect(ours.at(-1)).toEqual(
