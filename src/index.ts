@@ -37,6 +37,7 @@ export type {
   DaemonArgs,
   DaemonStoppingReason,
   EventArgs,
+  FieldArgs,
   IndexArgs,
   Indices,
   Memo,
@@ -125,6 +126,7 @@ export {
 } from './kube/owners.ts'
 export type {
   CustomResource,
+  NamespaceOf,
   ObjectOf,
   OpenObject,
   Resource,
@@ -133,7 +135,6 @@ export type {
 } from './kube/resources.ts'
 export { defineResource, EVERYTHING, resource } from './kube/resources.ts'
 export type {
-  FieldArgs,
   HandlerFn,
   ObjectOutcome,
   On,

@@ -5,21 +5,20 @@ import type { Explanation } from './core/explaining/explanation.ts'
 import type {
   ActivityArgs,
   ActivityOptions,
-  ArgsOf,
+  ArgsFor,
   Body,
-  ChangeArgs,
   ConvertArgs,
   Converted,
   ConvertOptions,
+  FieldArgs,
   FieldOptions,
-  Former,
-  Get,
   Kind,
   OptionsOf,
   ReconcileArgs,
   Reconciled,
   ReconcileOptions,
 } from './core/handling/args.ts'
+import type { CheckedPath } from './core/handling/field-types.ts'
 import type { FieldPath, Handler } from './core/handling/handler.ts'
 import type { Index } from './core/handling/index-table.ts'
 import type { ActivityKind, HandlerKind } from './core/handling/kinds.ts'
@@ -29,7 +28,7 @@ import { Registry } from './core/handling/registry.ts'
 import { createSettings, type PartialSettings, type Settings } from './core/settings.ts'
 import { KopfError } from './errors.ts'
 import type { KubeObject } from './kube/objects.ts'
-import type { ObjectOf, Resource, ResourceDefinition, ResourceLike } from './kube/resources.ts'
+import type { NamespaceOf, ObjectOf, Resource, ResourceDefinition, ResourceLike } from './kube/resources.ts'
 import { copyMemo } from './running/memos.ts'
 import { type Grant, type NeedsPlan, type PlannedRole, type PlanOptions, planNeeds } from './running/plan-needs.ts'
 import { startOperator } from './running/run.ts'
@@ -47,51 +46,37 @@ export type HandlerFn<A> = (args: A) => unknown
 
 /** Registers a handler of one kind: with or without options, between the resource and the function. */
 export interface Register<K extends Kind, M> {
-  <const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsOf<ObjectOf<R>, M>[K]>): void
-  <const R extends ResourceLike>(
+  <const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsFor<K, R, M>>): void
+  <const R extends ResourceLike, const P extends FieldPath = FieldPath>(
     resource: R,
-    options: OptionsOf<ArgsOf<ObjectOf<R>, M>[K]>[K],
-    handler: HandlerFn<ArgsOf<ObjectOf<R>, M>[K]>,
+    options: OptionsOf<ArgsFor<K, R, M>, ObjectOf<R>, P>[K],
+    handler: HandlerFn<ArgsFor<K, R, M>>,
   ): void
 }
-
-type FieldValue<T, P> = P extends string ? Get<T, P> | undefined : unknown
-
-/** As `ChangeArgs`, but `old`, `new` and `diff` are of the field alone. */
-export type FieldArgs<T, M, P> = ChangeArgs<T, M, NonNullable<FieldValue<T, P>>, NonNullable<FieldValue<Former<T>, P>>>
 
 /** Registers a handler of one field; its `old` and `new` are typed by the path. */
 export interface RegisterField<M> {
   <const R extends ResourceLike, const P extends FieldPath>(
     resource: R,
-    field: P & CheckedPath<ObjectOf<R>, P>,
-    handler: HandlerFn<FieldArgs<ObjectOf<R>, M, P>>,
+    field: CheckedPath<ObjectOf<R>, P>,
+    handler: HandlerFn<FieldArgs<ObjectOf<R>, M, NoInfer<P>, NamespaceOf<R>>>,
   ): void
   <const R extends ResourceLike, const P extends FieldPath>(
     resource: R,
-    field: P & CheckedPath<ObjectOf<R>, P>,
-    options: FieldOptions<FieldArgs<ObjectOf<R>, M, P>>,
-    handler: HandlerFn<FieldArgs<ObjectOf<R>, M, P>>,
+    field: CheckedPath<ObjectOf<R>, P>,
+    options: FieldOptions<FieldArgs<ObjectOf<R>, M, NoInfer<P>, NamespaceOf<R>>, ObjectOf<R>, P>,
+    handler: HandlerFn<FieldArgs<ObjectOf<R>, M, NoInfer<P>, NamespaceOf<R>>>,
   ): void
 }
 
-/** A dotted path that leads nowhere in a type that is known is a mistake; what is open, or an array of keys, is not. */
-type CheckedPath<T, P> = P extends string ? (unknown extends Get<T, P> ? OpenPath<T, P> : P) : P
-type OpenPath<T, P extends string> = string extends keyof T
-  ? P
-  : P extends `${infer H}.${string}`
-    ? H extends keyof T
-      ? unknown extends T[H]
-        ? P
-        : never
-      : never
-    : never
-
 /** As `Register`, for kinds that cannot do without options. */
-export type RegisterWithOptions<K extends Kind, M> = <const R extends ResourceLike>(
+export type RegisterWithOptions<K extends Kind, M> = <
+  const R extends ResourceLike,
+  const P extends FieldPath = FieldPath,
+>(
   resource: R,
-  options: OptionsOf<ArgsOf<ObjectOf<R>, M>[K]>[K],
-  handler: HandlerFn<ArgsOf<ObjectOf<R>, M>[K]>,
+  options: OptionsOf<ArgsFor<K, R, M>, ObjectOf<R>, P>[K],
+  handler: HandlerFn<ArgsFor<K, R, M>>,
 ) => void
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a function without a return is one that returns nothing.
@@ -99,26 +84,28 @@ type ReconcileFn<A> = (args: A) => Reconciled | void | PromiseLike<Reconciled | 
 
 /** Registers a reconciler; its `children` are typed by `owns`. */
 export interface RegisterReconcile<M> {
-  <const R extends ResourceLike>(resource: R, handler: ReconcileFn<ReconcileArgs<ObjectOf<R>, M, never>>): void
+  <const R extends ResourceLike>(
+    resource: R,
+    handler: ReconcileFn<ReconcileArgs<ObjectOf<R>, M, never, NamespaceOf<R>>>,
+  ): void
   <
     const R extends ResourceLike,
     const O extends readonly ResourceLike[] = readonly [],
     const W extends readonly ResourceLike[] = readonly [],
+    const P extends FieldPath = FieldPath,
   >(
     resource: R,
-    options: ReconcileOptions<ReconcileArgs<ObjectOf<R>, M>, O, W>,
-    handler: ReconcileFn<ReconcileArgs<ObjectOf<R>, M, O[number]>>,
+    options: ReconcileOptions<ArgsFor<'reconcile', R, M>, O, W, ObjectOf<R>, P>,
+    handler: ReconcileFn<ReconcileArgs<ObjectOf<R>, M, O[number], NamespaceOf<R>>>,
   ): void
 }
 
 /** What an indexing function answers with keys; undefined and null leave what there is. */
 type Pairs<K, V> = Iterable<readonly [K, V]> | null | undefined
 
-type IndexFn<R extends ResourceLike, M, Result> = (
-  args: ArgsOf<ObjectOf<R>, M>['index'],
-) => Result | PromiseLike<Result>
+type IndexFn<R extends ResourceLike, M, Result> = (args: ArgsFor<'index', R, M>) => Result | PromiseLike<Result>
 
-type IndexOptions<R extends ResourceLike, M> = OptionsOf<ArgsOf<ObjectOf<R>, M>['index']>['index']
+type IndexOptions<R extends ResourceLike, M, P> = OptionsOf<ArgsFor<'index', R, M>, ObjectOf<R>, P>['index']
 
 /** Written so that the compiler takes `[namespace, name]` for a pair, and a text for any text. */
 type Anything = NonNullable<unknown> | [] | null | undefined
@@ -159,18 +146,18 @@ export interface RegisterIndex<M> {
     resource: R,
     fn: IndexFn<R, M, Pairs<K, V>>,
   ): Index<K, V>
-  <const R extends ResourceLike, K extends Anything, V extends Anything>(
+  <const R extends ResourceLike, K extends Anything, V extends Anything, const P extends FieldPath = FieldPath>(
     resource: R,
-    options: IndexOptions<R, M>,
+    options: IndexOptions<R, M, P>,
     fn: IndexFn<R, M, Pairs<K, V>>,
   ): Index<K, V>
   <const R extends ResourceLike, Result extends Anything>(
     resource: R,
     fn: IndexFn<R, M, Result>,
   ): IndexOf<NonNullable<Result>>
-  <const R extends ResourceLike, Result extends Anything>(
+  <const R extends ResourceLike, Result extends Anything, const P extends FieldPath = FieldPath>(
     resource: R,
-    options: IndexOptions<R, M>,
+    options: IndexOptions<R, M, P>,
     fn: IndexFn<R, M, Result>,
   ): IndexOf<NonNullable<Result>>
 }

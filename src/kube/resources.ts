@@ -1,4 +1,5 @@
 /** What the API server serves, and how a user names it. Types of a resource flow from here to the handlers. */
+import type { BuiltinNamespace } from './builtin-scopes.ts'
 import { checkDefinition } from './definition-checks.ts'
 import type { Everything } from './everything.ts'
 import type { KubeObject, ObjectMeta } from './objects.ts'
@@ -104,11 +105,23 @@ export type ObjectOf<R> =
       ? OpenSecret
       : OpenObject
 
+type Scope = 'Namespaced' | 'Cluster'
+
+/**
+ * The type of the namespace of a resource's objects: `string` where it is namespaced, `undefined` where it is cluster-scoped, either where
+ * its scope is not known. It is known of resources made by `defineResource`, and of Kubernetes' own ones: by types such
+ * as those of `kubernetes-types`, or by names such as `pods` and `deployments.apps`.
+ */
+export type NamespaceOf<R> = R extends { readonly scope: infer S } ? NamespaceIn<S> : BuiltinNamespace<R, ObjectOf<R>>
+
+type NamespaceIn<S> = S extends 'Namespaced' ? string : undefined
+
 type AnySchema = StandardSchemaV1<unknown, unknown>
 
 export interface ResourceOptions<
   S extends AnySchema | undefined = undefined,
   U extends AnySchema | undefined = undefined,
+  C extends Scope = Scope,
 > {
   /** A domain of yours: `example.com`. */
   readonly group: string
@@ -125,7 +138,7 @@ export interface ResourceOptions<
   /** Groups of resources for kubectl: `['all']`. */
   readonly categories?: readonly string[]
   /** `Namespaced` unless told. */
-  readonly scope?: 'Namespaced' | 'Cluster'
+  readonly scope?: C
   /** Any Standard Schema; anything goes without one. */
   readonly spec?: S
   /** Any Standard Schema; with one, the status is a subresource. */
@@ -142,7 +155,7 @@ export interface DefinedObject<S, U> {
 }
 
 /** A resource of the user's own: with all that its definition in the cluster needs. */
-export interface CustomResource<T = KubeObject> extends ResourceDefinition<T> {
+export interface CustomResource<T = KubeObject, C extends Scope = Scope> extends ResourceDefinition<T> {
   readonly selector: Required<Pick<SelectorKeywords, 'group' | 'version' | 'plural'>>
   readonly group: string
   readonly version: string
@@ -151,7 +164,7 @@ export interface CustomResource<T = KubeObject> extends ResourceDefinition<T> {
   readonly singular: string
   readonly shortNames: readonly string[]
   readonly categories: readonly string[]
-  readonly scope: 'Namespaced' | 'Cluster'
+  readonly scope: C
   readonly spec: AnySchema | undefined
   readonly status: AnySchema | undefined
 }
@@ -160,8 +173,10 @@ export interface CustomResource<T = KubeObject> extends ResourceDefinition<T> {
 export function defineResource<
   const S extends AnySchema | undefined = undefined,
   const U extends AnySchema | undefined = undefined,
->(options: ResourceOptions<S, U>): CustomResource<DefinedObject<S, U>> {
-  const { group, version, kind, scope = 'Namespaced', shortNames = [], categories = [] } = options
+  const C extends Scope = 'Namespaced',
+>(options: ResourceOptions<S, U, C>): CustomResource<DefinedObject<S, U>, C> {
+  const { group, version, kind, shortNames = [], categories = [] } = options
+  const scope = options.scope ?? ('Namespaced' as C)
   const singular = options.singular ?? String(kind).toLowerCase()
   const plural = options.plural ?? pluralize(String(kind).toLowerCase())
   const { spec, status } = options

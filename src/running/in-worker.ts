@@ -2,8 +2,7 @@
  * Handlers on threads of their own, for code that computes or blocks: what stands in a registration in place of the function.
  * The threads are those of the run, found in the arguments; a call outside of any run gets a thread for itself.
  */
-import type { ActivityArgs, Args, Kind } from '../core/handling/args.ts'
-import type { ActivityKind } from '../core/handling/kinds.ts'
+import type { Args, ArgsKind, ArgsParameter, Memo } from '../core/handling/args.ts'
 import { type WorkerModule, workersOf } from '../core/handling/workers.ts'
 import { findModule, nameOf } from '../features/workers/module-files.ts'
 import { WorkerPool } from '../features/workers/pool.ts'
@@ -18,10 +17,11 @@ type NotInWorkers = 'client' | 'execute' | 'indices' | 'settings' | 'subhandler'
  * operator: `patch`, `logger`, `recorder`, `signal`, `stopped`, `warnings`.
  */
 export type WorkerArgs<
-  K extends Kind | ActivityKind,
+  K extends ArgsKind,
   R extends ResourceLike = string,
-  M = Record<string, unknown>,
-> = K extends Kind ? Omit<Args<K, R, M>, NotInWorkers> : Omit<ActivityArgs<M>, NotInWorkers>
+  P extends ArgsParameter<K>['type'] = ArgsParameter<K>['byDefault'],
+  M = Memo,
+> = Omit<Args<K, R, P, M>, NotInWorkers>
 
 /** Which function of the module is meant. */
 export interface InWorkerOptions {

@@ -54,7 +54,9 @@ function toReviewing(runtime: Runtime, { registry, insights, watchdog, memoryOf 
     subjectOf: (resource, body, request) => {
       const { uid } = body.metadata ?? {}
       const memory = request.operation === 'CREATE' || uid === undefined ? undefined : memoryOf(resource, uid)
-      const { name, namespace } = request
+      const { name } = request
+      // The API server sends the name of a Namespace as the namespace of the request.
+      const namespace = resource.namespaced ? request.namespace : undefined
       return { ...toSubject(runtime, resource, body, { name, namespace }), memo: memoOf(runtime, memory) }
     },
   }

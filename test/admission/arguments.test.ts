@@ -77,6 +77,22 @@ describe('what a handler is given', () => {
     expect(calls[0]!['diff']).toEqual([['remove', [], oldObject, undefined]])
   })
 
+  test('of a Namespace has no namespace, although the API server names it as the namespace of the request', async () => {
+    const calls: Args[] = []
+    const kopf = new Operator()
+    kopf.on.validate('namespaces', (args) => void calls.push(args as unknown as Args))
+    const door = new Door(lab, kopf)
+    await lab.start(kopf)
+    await door.ask({
+      kind: { group: '', version: 'v1', kind: 'Namespace' },
+      resource: { group: '', version: 'v1', resource: 'namespaces' },
+      name: 'team',
+      namespace: 'team',
+      object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } },
+    })
+    expect(calls).toMatchObject([{ name: 'team', namespace: undefined }])
+  })
+
   test('of what is no object is what the request says', async () => {
     const { door, calls } = await startWith({ subresource: 'exec' })
     const object = { apiVersion: 'v1', kind: 'PodExecOptions', command: ['sh'] }

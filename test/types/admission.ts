@@ -26,7 +26,7 @@ kopf.on.validate(DatabaseV1, ({ spec, status, old, new: now, diff, name, uid, na
   holds<Same<typeof spec.users, readonly string[]>>()
   holds<Same<typeof name, string | undefined>>()
   holds<Same<typeof uid, string | undefined>>()
-  holds<Same<typeof namespace, string | undefined>>()
+  holds<Same<typeof namespace, string>>()
   holds<Same<typeof memo, { reviews: number }>>()
   holds<Same<typeof rest.operation, 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'>>()
   holds<Same<typeof rest.subresource, string | undefined>>()

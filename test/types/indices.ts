@@ -30,8 +30,8 @@ kopf.timer(Database, { id: 'count', interval: 30 }, ({ name }) => {
 
 // Pairs, and keys of several parts.
 const sizes = kopf.index(Database, ({ namespace, name, spec }) => [[[namespace, name], spec.size]])
-check<Index<[string | undefined, string], number>>()(sizes)
-check<Index<string, [string | undefined, string]>>()(
+check<Index<[string, string], number>>()(sizes)
+check<Index<string, [string, string]>>()(
   kopf.index(Database, ({ namespace, name, spec }) => [[spec.engine as string, [namespace, name]]]),
 )
 check<Index<[string, string], string>>()(
@@ -71,9 +71,7 @@ check<Index<null, string>>()(kopf.index(Pod, ({ name }) => name))
 check<Index<null, boolean>>()(kopf.index(Pod, async ({ name }) => name === 'a'))
 check<Index<null, string | number>>()(kopf.index(Database, ({ name, spec }) => (spec.size > 1 ? name : spec.size)))
 check<Index<null, Set<string>>>()(kopf.index(Pod, ({ name }) => new Set([name])))
-check<Index<null, readonly [string | undefined, string]>>()(
-  kopf.index(Pod, ({ namespace, name }) => [namespace, name] as const),
-)
+check<Index<null, readonly [string, string]>>()(kopf.index(Pod, ({ namespace, name }) => [namespace, name] as const))
 check<Index<null, readonly string[]>>()(
   kopf.index(Pod, function* ({ labels }) {
     yield* Object.keys(labels)

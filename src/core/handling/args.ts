@@ -4,7 +4,8 @@
  */
 import type { Client } from '../../client/client.ts'
 import type { ObjectMeta } from '../../kube/objects.ts'
-import type { ObjectOf, OpenObject, Resource, ResourceLike, SecretMark } from '../../kube/resources.ts'
+import type { NamespaceOf, ObjectOf, OpenObject, Resource, ResourceLike, SecretMark } from '../../kube/resources.ts'
+import type { DeepReadonly } from '../../util/deep-types.ts'
 import type { Duration } from '../../util/duration.ts'
 import type { Logger } from '../../util/log.ts'
 import type { Diff, HandlerReason } from '../causation/causes.ts'
@@ -13,8 +14,10 @@ import type { Patch } from '../patching/patch.ts'
 import type { Settings } from '../settings.ts'
 import type { SslPeer } from '../webhook-server.ts'
 import type { Conditions } from './conditions.ts'
-import type { AdmissionOperation } from './handler.ts'
+import type { ValueAt } from './field-types.ts'
+import type { AdmissionOperation, FieldPath } from './handler.ts'
 import type { Index } from './index-table.ts'
+import type { ActivityKind } from './kinds.ts'
 import type {
   AdmissionOptions,
   BackgroundOptions,
@@ -27,15 +30,6 @@ import type {
 } from './options.ts'
 import type { Step } from './steps.ts'
 import type { ExecuteOptions, SubhandlerOutcome } from './subhandling.ts'
-
-/** Everything below it is read-only too. Functions and scalars stay as they are. */
-type DeepReadonly<T> = T extends (...args: never[]) => unknown
-  ? T
-  : T extends readonly (infer Item)[]
-    ? readonly DeepReadonly<Item>[]
-    : T extends object
-      ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
-      : T
 
 /** A stanza of the object; an empty one where the object has none, so that it can be looked into at once. */
 type Stanza<T, K extends string> = T extends { readonly [P in K]?: infer V } ? NonNullable<V> : Record<string, never>
@@ -95,16 +89,19 @@ interface RetryArgs {
   readonly signal: AbortSignal
 }
 
-/** What every handler of an object is called with. */
-export interface ObjectArgs<T, M> extends CommonArgs<M> {
+/**
+ * What every handler of an object is called with. `T` is the type of the object, `M` that of the memo, and `N` that of the
+ * namespace: `string` for namespaced resources, `undefined` for cluster-scoped ones.
+ */
+export interface ObjectArgs<T, M, N = string | undefined> extends CommonArgs<M> {
   readonly resource: Resource
   readonly body: Body<T>
   readonly spec: Spec<T>
   readonly status: Status<T>
   readonly meta: Meta
   readonly name: string
-  /** Undefined for objects of the cluster. */
-  readonly namespace: string | undefined
+  /** A string for namespaced resources, undefined for cluster-scoped ones. */
+  readonly namespace: N
   readonly uid: string
   readonly labels: Readonly<Record<string, string>>
   readonly annotations: Readonly<Record<string, string>>
@@ -116,7 +113,7 @@ export interface ObjectArgs<T, M> extends CommonArgs<M> {
 }
 
 /** What handlers of raw events are called with. */
-export interface EventArgs<T, M> extends ObjectArgs<T, M> {
+export interface EventArgs<T, M, N = string | undefined> extends ObjectArgs<T, M, N> {
   readonly event: RawEvent<T>
   /** Aborted when the operator has no more time for this. */
   readonly signal: AbortSignal
@@ -130,7 +127,7 @@ export type SubhandlerOutcomes<K extends string = never> = {
 }
 
 /** What a sub-handler is called with: as its parent, but for its own values. */
-type SubhandlerFunction<T, M> = (args: ChangeArgs<T, M>) => unknown
+type SubhandlerFunction<T, M, N> = (args: SubhandlerArgs<T, M, N>) => unknown
 
 /**
  * Whether the objects are Secrets: a text named them, or their type has the field `stringData`, which no other kind of Kubernetes has.
@@ -151,7 +148,7 @@ type OldSecretField<K, V> = K extends 'data' | 'stringData'
   : V
 
 /** An object as it was handled last: as it is, but for the values of Secrets, of which only digests are stored. */
-export type Former<T> = IsSecret<T> extends true ? { [K in keyof T]: OldSecretField<K, T[K]> } : T
+type Former<T> = IsSecret<T> extends true ? { [K in keyof T]: OldSecretField<K, T[K]> } : T
 
 type NoEssence = 'apiVersion' | 'kind' | 'status' | 'metadata'
 
@@ -174,7 +171,9 @@ type FormerEssence<T> =
     : BodyEssence<T>
 
 /** What handlers of creation, update, deletion and resuming are called with: the object, and what has changed. */
-export interface ChangeArgs<T, M, V = BodyEssence<T>, O = FormerEssence<T>> extends ObjectArgs<T, M>, RetryArgs {
+export interface ChangeArgs<T, M, V = BodyEssence<T>, N = string | undefined, O = FormerEssence<T>>
+  extends ObjectArgs<T, M, N>,
+    RetryArgs {
   readonly reason: HandlerReason
   /** As it was handled last. Of Secrets, the values are concealed: `ConcealedValue`. */
   readonly old: O | undefined
@@ -184,8 +183,12 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>, O = FormerEssence<T>> exte
   readonly diff: Diff
   /** Declares a sub-handler, whose progress is kept apart; run by `execute()`, or when this handler returns. */
   readonly subhandler: {
-    (id: string, fn: SubhandlerFunction<T, M>): void
-    (id: string, options: SubhandlerOptions<T, M>, fn: SubhandlerFunction<T, M>): void
+    (id: string, fn: SubhandlerFunction<T, M, N>): void
+    <const P extends FieldPath = FieldPath>(
+      id: string,
+      options: SubhandlerOptions<T, M, N, P>,
+      fn: SubhandlerFunction<T, M, N>,
+    ): void
   }
   /**
    * Runs the sub-handlers declared so far, and those given. Resolves when all are finished, with the outcome of each by its own id. While
@@ -200,7 +203,7 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>, O = FormerEssence<T>> exte
    * ```
    */
   readonly execute: <K extends string = never>(
-    fns?: Readonly<Record<K, SubhandlerFunction<T, M>>> | readonly SubhandlerFunction<T, M>[],
+    fns?: Readonly<Record<K, SubhandlerFunction<T, M, N>>> | readonly SubhandlerFunction<T, M, N>[],
     options?: ExecuteOptions,
   ) => Promise<SubhandlerOutcomes<K>>
   /**
@@ -209,6 +212,9 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>, O = FormerEssence<T>> exte
    */
   readonly step: Step
 }
+
+/** As `ChangeArgs`, but `old`, `new` and `diff` are of the field alone. `P` is its path. */
+export type FieldArgs<T, M, P, N = string | undefined> = ChangeArgs<T, M, ValueAt<T, P>, N, ValueAt<Former<T>, P>>
 
 /** Why a daemon or a timer is told to stop; the latest reason where there are several. */
 export type DaemonStoppingReason = 'filters-mismatch' | 'resource-deleted' | 'operator-pausing' | 'operator-exiting'
@@ -226,12 +232,12 @@ export interface Stopped {
 }
 
 /** The object and its parts are live: they show its latest state whenever they are looked into. */
-export interface DaemonArgs<T, M> extends ObjectArgs<T, M>, RetryArgs {
+export interface DaemonArgs<T, M, N = string | undefined> extends ObjectArgs<T, M, N>, RetryArgs {
   readonly stopped: Stopped
 }
 
 /** What timers are called with. */
-export interface TimerArgs<T, M> extends ObjectArgs<T, M>, RetryArgs {
+export interface TimerArgs<T, M, N = string | undefined> extends ObjectArgs<T, M, N>, RetryArgs {
   readonly stopped: Stopped
 }
 
@@ -245,7 +251,9 @@ export interface Children<O extends ResourceLike = ResourceLike> extends Iterabl
 }
 
 /** Always the object as it is, whatever has happened to it or to what belongs to it. */
-export interface ReconcileArgs<T, M, O extends ResourceLike = ResourceLike> extends ObjectArgs<T, M>, RetryArgs {
+export interface ReconcileArgs<T, M, O extends ResourceLike = ResourceLike, N = string | undefined>
+  extends ObjectArgs<T, M, N>,
+    RetryArgs {
   /** Whether the object is on its way out: what has to be done before it goes is done now. */
   readonly deleting: boolean
   readonly children: Children<O>
@@ -300,7 +308,9 @@ interface ReconcilingOptions<O extends readonly ResourceLike[], W extends readon
 }
 
 /** What is found goes into the index; the object itself is not changed here. */
-export interface IndexArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch' | 'conditions'>, RetryArgs {}
+export interface IndexArgs<T, M, N = string | undefined>
+  extends Omit<ObjectArgs<T, M, N>, 'patch' | 'conditions'>,
+    RetryArgs {}
 
 /** Who made the request, as the API server says. */
 export interface UserInfo {
@@ -311,7 +321,9 @@ export interface UserInfo {
 }
 
 /** Of an object that is created with `generateName` there is no name yet, and no uid of one that is created. */
-export interface AdmissionArgs<T, M> extends Omit<ObjectArgs<T, M>, 'name' | 'uid' | 'conditions'>, RetryArgs {
+export interface AdmissionArgs<T, M, N = string | undefined>
+  extends Omit<ObjectArgs<T, M, N>, 'name' | 'uid' | 'conditions'>,
+    RetryArgs {
   readonly name: string | undefined
   readonly uid: string | undefined
   readonly operation: AdmissionOperation
@@ -361,24 +373,62 @@ export interface ActivityArgs<M> extends CommonArgs<M>, RetryArgs {
 }
 
 /** Which arguments each kind of handler is called with: the one table. */
-export interface ArgsOf<T, M> {
-  create: ChangeArgs<T, M>
-  resume: ChangeArgs<T, M>
-  update: ChangeArgs<T, M>
-  delete: ChangeArgs<T, M>
-  event: EventArgs<T, M>
-  index: IndexArgs<T, M>
-  daemon: DaemonArgs<T, M>
-  timer: TimerArgs<T, M>
-  reconcile: ReconcileArgs<T, M>
-  validate: AdmissionArgs<T, M>
-  mutate: AdmissionArgs<T, M>
+interface ArgsOf<T, M, N = string | undefined> {
+  create: ChangeArgs<T, M, BodyEssence<T>, N>
+  resume: ChangeArgs<T, M, BodyEssence<T>, N>
+  update: ChangeArgs<T, M, BodyEssence<T>, N>
+  delete: ChangeArgs<T, M, BodyEssence<T>, N>
+  event: EventArgs<T, M, N>
+  index: IndexArgs<T, M, N>
+  daemon: DaemonArgs<T, M, N>
+  timer: TimerArgs<T, M, N>
+  reconcile: ReconcileArgs<T, M, ResourceLike, N>
+  validate: AdmissionArgs<T, M, N>
+  mutate: AdmissionArgs<T, M, N>
 }
+
+/** As `ArgsOf`, for a resource. */
+export type ArgsFor<K extends Kind, R, M> = ArgsOf<ObjectOf<R>, M, NamespaceOf<R>>[K]
 
 export type Kind = keyof ArgsOf<OpenObject, object>
 
-/** The arguments of a handler that is declared on its own: `Args<'create', typeof Database>`. */
-export type Args<K extends Kind, R extends ResourceLike, M = Record<string, unknown>> = ArgsOf<ObjectOf<R>, M>[K]
+/**
+ * The arguments of a handler that is declared apart from its registration. `K` is the type of the handler as in the name of
+ * the function that registers it; `R` is the resource, any object by default; `M` is the type of the memo. Field handlers
+ * have the path of the field before the memo: with it, `old` and `new` are typed.
+ *
+ * @example
+ * ```ts
+ * async function greet({ name, logger }: Args<'create', typeof Database>) {
+ *   logger.info(`Hello, ${name}`)
+ * }
+ * function resize({ old, new: size }: Args<'field', typeof Database, 'spec.size'>) {}
+ * function configure({ settings }: Args<'startup'>) {}
+ * ```
+ */
+export type Args<
+  K extends ArgsKind,
+  R extends ResourceLike = string,
+  P extends ArgsParameter<K>['type'] = ArgsParameter<K>['byDefault'],
+  M = Memo,
+> = K extends Kind
+  ? ArgsFor<K, R, P>
+  : K extends 'field'
+    ? FieldArgs<ObjectOf<R>, M, P, NamespaceOf<R>>
+    : K extends 'subhandler'
+      ? ArgsFor<'create', R, P>
+      : K extends 'convert'
+        ? ConvertArgs<ObjectOf<R>, P>
+        : ActivityArgs<P>
+
+/** The types of handlers whose arguments `Args` knows: all that there are. */
+export type ArgsKind = Kind | ActivityKind | 'field' | 'subhandler' | 'convert'
+
+/** The third parameter of `Args`: the path of a field handler, the memo of all others. */
+export interface ArgsParameter<K extends ArgsKind> {
+  readonly type: K extends 'field' ? FieldPath : unknown
+  readonly byDefault: K extends 'field' ? FieldPath : Memo
+}
 
 /** What filters see: no attempt is under way yet. */
 type FilterArgs<A> = Omit<
@@ -396,38 +446,45 @@ type FilterArgs<A> = Omit<
   | 'warnings'
 >
 
-type Filtered<A> = NamedOptions & FilterOptions<FilterArgs<A>>
-type Compared<A> = CompareOptions<FilterArgs<A>>
+type Filtered<A, T = unknown, P = FieldPath> = NamedOptions & FilterOptions<FilterArgs<A>, T, P>
+type Compared<A, T = unknown, P = FieldPath> = CompareOptions<FilterArgs<A>, ValueAt<T, P>, ValueAt<Former<T>, P>>
 
-type SubhandlerOptions<T, M> = Omit<Filtered<ChangeArgs<T, M>>, 'id'> & RetryOptions & Compared<ChangeArgs<T, M>>
+type SubhandlerArgs<T, M, N> = ChangeArgs<T, M, BodyEssence<T>, N>
+type SubhandlerOptions<T, M, N, P> = Omit<Filtered<SubhandlerArgs<T, M, N>, T, P>, 'id'> &
+  RetryOptions &
+  Compared<SubhandlerArgs<T, M, N>, T, P>
 
-/** The options of each kind, by its arguments. */
-export interface OptionsOf<A> {
-  create: Filtered<A> & RetryOptions
-  resume: Filtered<A> &
+/** The options of each kind, by its arguments, the type of its objects, and the path in its option `field`. */
+export interface OptionsOf<A, T = unknown, P = FieldPath> {
+  create: Filtered<A, T, P> & RetryOptions
+  resume: Filtered<A, T, P> &
     RetryOptions & {
       /** Also for objects that are being deleted. Default: false. */
       readonly deleted?: boolean
     }
-  update: Filtered<A> & RetryOptions & Compared<A>
-  delete: Filtered<A> &
+  update: Filtered<A, T, P> & RetryOptions & Compared<A, T, P>
+  delete: Filtered<A, T, P> &
     RetryOptions & {
       /** Nice to have: the object may go without it, so no finalizer is put on for it. Default: false. */
       readonly optional?: boolean
     }
-  event: Filtered<A>
-  index: Filtered<A> & RetryOptions
-  daemon: Filtered<A> & RetryOptions & BackgroundOptions<FilterArgs<A>> & CancellationOptions
-  timer: Filtered<A> & RetryOptions & BackgroundOptions<FilterArgs<A>> & RhythmOptions
-  reconcile: Filtered<A> & RetryOptions & ReconcilingOptions<readonly ResourceLike[], readonly ResourceLike[]>
-  validate: Filtered<A> & AdmissionOptions
-  mutate: Filtered<A> & AdmissionOptions
+  event: Filtered<A, T, P>
+  index: Filtered<A, T, P> & RetryOptions
+  daemon: Filtered<A, T, P> & RetryOptions & BackgroundOptions<FilterArgs<A>> & CancellationOptions
+  timer: Filtered<A, T, P> & RetryOptions & BackgroundOptions<FilterArgs<A>> & RhythmOptions
+  reconcile: Filtered<A, T, P> & RetryOptions & ReconcilingOptions<readonly ResourceLike[], readonly ResourceLike[]>
+  validate: Filtered<A, T, P> & AdmissionOptions
+  mutate: Filtered<A, T, P> & AdmissionOptions
 }
 
 /** As those of the table, with the kinds that it owns and watches. */
-export type ReconcileOptions<A, O extends readonly ResourceLike[], W extends readonly ResourceLike[]> = Filtered<A> &
-  RetryOptions &
-  ReconcilingOptions<O, W>
+export type ReconcileOptions<
+  A,
+  O extends readonly ResourceLike[],
+  W extends readonly ResourceLike[],
+  T = unknown,
+  P = FieldPath,
+> = Filtered<A, T, P> & RetryOptions & ReconcilingOptions<O, W>
 
 export interface ConvertOptions<From, To> extends NamedOptions {
   /** The version, such as `v1`; or the definition of the resource in that version, for its types. */
@@ -435,15 +492,6 @@ export interface ConvertOptions<From, To> extends NamedOptions {
   readonly to: To
 }
 
-export type FieldOptions<A> = Omit<Filtered<A>, 'field'> & RetryOptions & Compared<A>
+export type FieldOptions<A, T, P> = Omit<Filtered<A, T, P>, 'field'> & RetryOptions & Compared<A, T, P>
 
 export type ActivityOptions = NamedOptions & RetryOptions
-
-/** The value at a dotted path: worked out for the literal given, never as a union of all paths (Pods have thousands). */
-export type Get<T, P extends string> = P extends `${infer H}.${infer Rest}`
-  ? H extends keyof NonNullable<T>
-    ? Get<NonNullable<T>[H], Rest>
-    : unknown
-  : P extends keyof NonNullable<T>
-    ? NonNullable<T>[P]
-    : unknown

@@ -4,17 +4,15 @@ import type { ResourceLike } from '../../kube/resources.ts'
 import { type ResourceSelector, toSelector } from '../../kube/selectors.ts'
 import { type Duration, toMs } from '../../util/duration.ts'
 import { suggestName } from '../../util/suggestions.ts'
+import type { CheckedPath, ValueAt, ValuePatternOf } from './field-types.ts'
 import { ABSENT, type Absent, PRESENT, type Present } from './filters.ts'
 import type { AdmissionOperation, ErrorsMode, FieldPath, ValuePattern, Watch } from './handler.ts'
 
 /** A label or an annotation: the exact value, PRESENT, ABSENT, or a callback that gets undefined where there is none. */
 type MetaPattern<A> = string | Present | Absent | ((value: string | undefined, args: A) => unknown)
 
-/** Whatever JSON can hold, but null: that is asked for by a callback. */
-type FieldValue = string | number | boolean | bigint | readonly unknown[] | { readonly [key: string]: unknown }
-
-/** A value of a field, likewise. Were any value taken as `unknown`, callbacks would not be told their types. */
-type FieldPattern<A> = FieldValue | Present | Absent | ((value: unknown, args: A) => unknown)
+/** The value of a field: the exact value, PRESENT, ABSENT, or a callback. `V` is the type of the field in the resource. */
+type FieldPattern<V, A> = ValuePatternOf<V, A> | Present | Absent
 
 export interface NamedOptions {
   /** Stored on the objects. Default: the name of the function; for an anonymous one, the kind of the handler. */
@@ -34,7 +32,8 @@ export interface RetryOptions {
   readonly backoff?: Duration
 }
 
-export interface FilterOptions<A> {
+/** `T` is the type of the objects, `P` the path in `field`: both are checked where they are known. */
+export interface FilterOptions<A, T = unknown, P = FieldPath> {
   /** Only objects with these labels: `{ app: 'web', legacy: ABSENT }`. */
   readonly labels?: Readonly<Record<string, MetaPattern<A>>>
   /** Only objects with these annotations. */
@@ -42,16 +41,16 @@ export interface FilterOptions<A> {
   /** Only objects of which this is true. Not async. */
   readonly when?: (args: A) => unknown
   /** Only objects with this field: `'spec.size'`, or `['metadata', 'labels', 'example.com/size']`. */
-  readonly field?: FieldPath
+  readonly field?: CheckedPath<T, P>
   /** Only objects whose field has this value; for changes, before or after. */
-  readonly value?: FieldPattern<A>
+  readonly value?: FieldPattern<ValueAt<T, P>, A>
 }
 
-export interface CompareOptions<A> {
+export interface CompareOptions<A, V = unknown, O = V> {
   /** Only changes from this value of the field. */
-  readonly old?: FieldPattern<A>
+  readonly old?: FieldPattern<O, A>
   /** Only changes to this value of the field. */
-  readonly new?: FieldPattern<A>
+  readonly new?: FieldPattern<V, A>
 }
 
 export interface BackgroundOptions<A> {

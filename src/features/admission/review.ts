@@ -161,7 +161,9 @@ const shown: PropertyDescriptorMap = Object.fromEntries(
 
 function admissionArgs(subject: Subject, request: AdmissionRequest, info: WebhookRequestInfo): MakeArgs {
   const { operation, subresource, dryRun, userInfo, object, oldObject } = request
-  const { name = request.name, namespace = request.namespace } = subject.body.metadata ?? {}
+  // The API server sends the name of a Namespace as the namespace of the request.
+  const place = subject.resource.namespaced ? request.namespace : undefined
+  const { name = request.name, namespace = place } = subject.body.metadata ?? {}
   const requested = {
     // What is no object, such as the options of an `exec`, is known by the request alone.
     name,
