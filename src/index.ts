@@ -112,6 +112,7 @@ export {
   WebhookError,
 } from './errors.ts'
 export type { Condition, ConditionStatus } from './kube/conditions.ts'
+export { deepCopy } from './kube/copies.ts'
 export { toCrd } from './kube/crd.ts'
 export type { KubeObject, KubeObject as RawBody, ObjectMeta, ObjectReference, OwnerReference } from './kube/objects.ts'
 export {
@@ -153,6 +154,7 @@ export type {
 } from './operator.ts'
 export { Operator } from './operator.ts'
 export { type InWorkerOptions, inWorker, type WorkerArgs } from './running/in-worker.ts'
+export type { Mutable } from './util/deep-types.ts'
 export type { Duration } from './util/duration.ts'
 export type { LogFormat } from './util/log.ts'
 export { configureLogging, type LoggingOptions, type LogSink, type ObjectLogger } from './util/log.ts'

@@ -38,6 +38,7 @@ test('kopf exports these names', async () => {
       "buildOwnerReference",
       "configureLogging",
       "daemon",
+      "deepCopy",
       "defineResource",
       "getDefaultOperator",
       "harmonizeNaming",

@@ -170,6 +170,12 @@ export class ApiClient implements Untyped {
       const resource = await this.#resolve(toKeywords(first))
       return { resource, object: first, options: (second ?? {}) as O }
     }
+    if (isPlainObject(first) && Object.hasOwn(first, 'metadata')) {
+      throw new KopfError(
+        'KOPF_OBJECT',
+        'Cannot write an object without "apiVersion" and "kind": add them, or name the resource before the object',
+      )
+    }
     const resource = await this.#resolve(first as ClientResource)
     if (!isPlainObject(second)) {
       throw new KopfError('KOPF_OBJECT', `Cannot write to ${resource.plural}: expected an object with its metadata`)

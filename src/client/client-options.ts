@@ -1,5 +1,6 @@
 /** What the methods of `Client` take beside the resource. Types only. */
-import type { KubeObject } from '../kube/objects.ts'
+import type { ObjectMeta } from '../kube/objects.ts'
+import type { DeepReadonly, Mutable, Primitive } from '../util/deep-types.ts'
 
 export interface CallOptions {
   /** Of a namespaced resource; that of the handled object by default. */
@@ -64,12 +65,27 @@ export interface ClientEvent<T> {
   readonly object: T
 }
 
-/** Every field at every depth may be left out: what is applied is what one has an opinion on. */
-export type DeepPartial<T> = T extends readonly (infer E)[]
-  ? readonly DeepPartial<E>[]
-  : T extends object
-    ? { readonly [K in keyof T]?: DeepPartial<T[K]> }
-    : T
+/** An object to be written. Any of it may be read-only, such as parts of a body; the stanzas that the server fills may be left out. */
+export type ObjectInput<T> = { readonly [K in keyof T]?: DeepReadonly<T[K]> | undefined }
 
-/** Says itself what it is, so that the resource need not be named. */
-export type SelfDescribed = Pick<KubeObject, 'apiVersion' | 'kind'> & { readonly metadata: object }
+/** Every field at every depth may be left out: what is applied is what one has an opinion on. */
+export type DeepPartial<T> = T extends Primitive
+  ? T
+  : T extends readonly (infer E)[]
+    ? readonly DeepPartial<E>[]
+    : T extends object
+      ? { readonly [K in keyof T]?: DeepPartial<T[K]> }
+      : T
+
+/** An object that says itself what it is, so that the resource need not be named. Many types have these fields as optional ones. */
+export interface SelfDescribed {
+  readonly apiVersion?: string | undefined
+  readonly kind?: string | undefined
+  readonly metadata?: object | undefined
+}
+
+/** What a type must have in addition to say what its objects are; nothing where it has all three fields, optional or not. */
+export type Undescribed<T> = { readonly [K in Exclude<keyof SelfDescribed, keyof T>]: NonNullable<SelfDescribed[K]> }
+
+/** An object as the server has stored it: a new one, which can be changed, whatever was given. */
+export type Stored<T> = Mutable<T> & { metadata: ObjectMeta }

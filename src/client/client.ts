@@ -2,7 +2,6 @@
  * The client that handlers are given: the verbs of the API, typed by the resource. Made for each handler by
  * `createClient`, in the namespace of the object at hand. Builds calls and reads answers; session.ts does the rest.
  */
-import type { ObjectMeta } from '../kube/objects.ts'
 import type { ObjectOf, Resource, ResourceLike } from '../kube/resources.ts'
 import type { Session } from './calls.ts'
 import { ApiClient } from './client-calls.ts'
@@ -12,9 +11,12 @@ import type {
   DeepPartial,
   DeleteOptions,
   GetOptions,
+  ObjectInput,
   PatchOptions,
   SelectionOptions,
   SelfDescribed,
+  Stored,
+  Undescribed,
   WatchOptions,
   WriteOptions,
 } from './client-options.ts'
@@ -58,13 +60,13 @@ export interface Client {
    * await client.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'settings-' } })
    * ```
    */
+  create<T extends SelfDescribed>(object: T & Undescribed<T>, options?: WriteOptions): Promise<Stored<T>>
+  /** The same for an object of the resource that is named. */
   create<R extends ClientResource>(
     resource: R,
-    object: Partial<ObjectOf<R>>,
+    object: ObjectInput<ObjectOf<R>>,
     options?: WriteOptions,
   ): Promise<ObjectOf<R>>
-  /** The same for an object that says itself what it is. */
-  create<T extends SelfDescribed>(object: T, options?: WriteOptions): Promise<T & { metadata: ObjectMeta }>
 
   /**
    * Changes some fields of an object: by a merge patch, or by JSON patch operations where an array is given.
@@ -96,13 +98,13 @@ export interface Client {
    * await client.apply('configmaps', { metadata: { name: 'settings' } }, { fieldManager: 'painter', force: true })
    * ```
    */
+  apply<T extends SelfDescribed>(object: T & Undescribed<T>, options?: ApplyOptions): Promise<Stored<T>>
+  /** The same for an object of the resource that is named. */
   apply<R extends ClientResource>(
     resource: R,
     object: DeepPartial<ObjectOf<R>>,
     options?: ApplyOptions,
   ): Promise<ObjectOf<R>>
-  /** The same for an object that says itself what it is. */
-  apply<T extends SelfDescribed>(object: T, options?: ApplyOptions): Promise<T & { metadata: ObjectMeta }>
 
   /**
    * Puts the object in the place of the one of its name; a conflict where it has a `resourceVersion` that is not current.
@@ -113,13 +115,13 @@ export interface Client {
    * await client.replace('configmaps', { ...config, data: {} })
    * ```
    */
+  replace<T extends SelfDescribed>(object: T & Undescribed<T>, options?: WriteOptions): Promise<Stored<T>>
+  /** The same for an object of the resource that is named. */
   replace<R extends ClientResource>(
     resource: R,
-    object: Partial<ObjectOf<R>>,
+    object: ObjectInput<ObjectOf<R>>,
     options?: WriteOptions,
   ): Promise<ObjectOf<R>>
-  /** The same for an object that says itself what it is. */
-  replace<T extends SelfDescribed>(object: T, options?: WriteOptions): Promise<T & { metadata: ObjectMeta }>
 
   /**
    * Undefined where the object is gone at once; the object where it waits for finalizers or its grace period.

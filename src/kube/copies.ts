@@ -1,14 +1,35 @@
 /**
  * Copies of what users hand over: objects alone or in lists, lists of lists, plain or of some client's classes.
- * For owners.ts, which edits the copies; nothing here recurses, and the originals stay as they are.
+ * For owners.ts, which edits the copies, and for users (`deepCopy`). Nothing here recurses, and the originals stay as they are.
  */
 import { KopfError } from '../errors.ts'
+import type { Mutable } from '../util/deep-types.ts'
 import { isPlainObject, setOwn } from '../util/json.ts'
+import { lazyMemberAt } from '../util/lazy-json.ts'
 
 export type Fields = Record<string, unknown>
 
 /** Dotted, or the keys one by one where a key has dots in it. */
 export type TemplatePath = string | readonly string[]
+
+/**
+ * A copy that can be changed, and that shares nothing with the original: of a body, of a part of it, or of any other object.
+ * Objects that handlers get are frozen, and typed as read-only at every depth; the copy is neither. It works on the live objects of
+ * daemons too, which `structuredClone` refuses: the copy is the state at that moment, and stays so. Dates, maps and other
+ * instances that are more than their fields are not copied but kept, since JSON has none of them.
+ *
+ * @example
+ * ```ts
+ * kopf.on.update(Database, async ({ body, client }) => {
+ *   const copy = deepCopy(body)
+ *   copy.spec.users.push('alice')
+ *   await client.replace(Database, copy)
+ * })
+ * ```
+ */
+export function deepCopy<T>(value: T): Mutable<T> {
+  return copyObjects(value) as Mutable<T>
+}
 
 /**
  * A deep copy. Objects keep their class, so that those of client libraries stay what they are; dates, maps and
@@ -30,9 +51,17 @@ export function copyObjects<T>(value: T): T {
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
     const [from, to] = pair
     if (Array.isArray(from)) for (const one of from) (to as unknown[]).push(copyOf(one))
-    else for (const [key, one] of Object.entries(from)) setOwn(to as Fields, key, copyOf(one))
+    else copyFields(from as Fields, to as Fields, copyOf)
   }
   return result as T
+}
+
+/** A member of a large object that is kept as text is parsed into a value of its own: parsing it for the copy alone is enough. */
+function copyFields(from: Fields, to: Fields, copyOf: (one: unknown) => unknown): void {
+  for (const key of Object.keys(from)) {
+    const member = lazyMemberAt(from, key)
+    setOwn(to, key, member === undefined ? copyOf(from[key]) : member.copy())
+  }
 }
 
 function isCopyable(value: unknown): value is object {

@@ -31,7 +31,8 @@ export interface ObjectMeta {
   annotations?: Record<string, string>
   finalizers?: string[]
   ownerReferences?: OwnerReference[]
-  managedFields?: JsonObject[]
+  // biome-ignore lint/suspicious/noExplicitAny: takes the metadata of other libraries, whose interfaces have no index signatures.
+  managedFields?: Record<string, any>[]
   selfLink?: string
 }
 

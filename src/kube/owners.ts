@@ -3,6 +3,7 @@
  * function returns a copy of what it was given, one object or an array of them. Nothing is sent anywhere.
  */
 import { KopfError } from '../errors.ts'
+import type { Mutable } from '../util/deep-types.ts'
 import { isPlainObject, setOwn } from '../util/json.ts'
 import { copyObjects, type Fields, findTemplates, flattenObjects, type TemplatePath } from './copies.ts'
 import { type ObjectMeta, type ObjectReference, type OwnerReference, toObjectReference } from './objects.ts'
@@ -44,8 +45,8 @@ export interface NamingOptions {
 
 export interface AdoptOptions extends LabelOptions, NamingOptions {}
 
-/** What came in, with the metadata that is there now; lists of it, too. */
-type Described<T> = T extends readonly (infer Item)[] ? Described<Item>[] : T & { metadata: ObjectMeta }
+/** A copy of what came in, with the metadata that is there now; lists of it, too. It can be changed also where the original is read-only. */
+type Described<T> = T extends readonly (infer Item)[] ? Described<Item>[] : Mutable<T> & { metadata: ObjectMeta }
 
 /** Names the objects after their owner, puts them into its namespace, gives them its labels, and makes them its own. */
 export function adopt<T extends object>(objects: T, owner: ReferableObject, options: AdoptOptions = {}): Described<T> {

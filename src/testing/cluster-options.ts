@@ -1,6 +1,5 @@
 /** What the methods of a test cluster take. Types only. */
-import type { Body } from '../core/handling/args.ts'
-import type { ObjectMeta } from '../kube/objects.ts'
+import type { Body, Meta } from '../core/handling/args.ts'
 import type { Duration } from '../util/duration.ts'
 import type { WaitOptions } from './waiting.ts'
 
@@ -12,7 +11,7 @@ export type NewObject<T> = Partial<Body<Omit<T, 'apiVersion' | 'kind' | 'metadat
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
   /** Whatever else is to be in it. */
-  readonly metadata?: ObjectMeta
+  readonly metadata?: Meta
 }
 
 export interface Where {

@@ -7,12 +7,14 @@ import type { Client } from '../client/client.ts'
 import type {
   DeleteOptions,
   GetOptions,
+  ObjectInput,
   PatchOptions,
   SelectionOptions,
   WriteOptions,
 } from '../client/client-options.ts'
 import type { ConnectionInfo } from '../client/credentials.ts'
-import type { KubeObject, ObjectMeta } from '../kube/objects.ts'
+import type { Meta } from '../core/handling/args.ts'
+import type { KubeObject } from '../kube/objects.ts'
 import type { CustomResource, ObjectOf, OpenObject, ResourceLike } from '../kube/resources.ts'
 import type { RunOptions } from '../operator.ts'
 import type { ServiceAccountName } from '../server/identity/long-tokens.ts'
@@ -96,7 +98,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
     const { name, namespace, labels, annotations, metadata, ...rest } = object as NewObject<OpenObject>
     const named = { name, namespace, labels, annotations }
     const present = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
-    const body = { ...rest, metadata: { ...metadata, ...present } } as unknown as Partial<ObjectOf<R>>
+    const body = { ...rest, metadata: { ...metadata, ...present } } as unknown as ObjectInput<ObjectOf<R>>
     const created = (await this.client.create(resource, body)) as OpenObject
     const { status } = rest
     if (status === undefined || isDeepEqual(created.status, status)) return created as ObjectOf<R>
@@ -128,7 +130,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
   /** Puts the object in the place of the one of its name. */
   replace<const R extends ResourceLike>(
     resource: R,
-    object: Partial<ObjectOf<R>>,
+    object: ObjectInput<ObjectOf<R>>,
     options?: WriteOptions,
   ): Promise<ObjectOf<R>> {
     return this.client.replace(resource, object, options)
@@ -198,8 +200,8 @@ export class Cluster implements RunOptions, AsyncDisposable {
   }
 
   /** The Kubernetes events about an object, oldest first. */
-  async events(object: { readonly metadata: ObjectMeta }): Promise<OpenObject[]> {
-    const { name, namespace = 'default', uid } = object.metadata
+  async events(object: { readonly metadata?: Meta | undefined }): Promise<OpenObject[]> {
+    const { name, namespace = 'default', uid } = object.metadata ?? {}
     const events = await this.client.list(['v1', 'events'] as const, { namespace })
     return events.filter(
       ({ involvedObject }) => involvedObject.name === name && (uid ?? involvedObject.uid) === involvedObject.uid,

@@ -1,4 +1,5 @@
 /** Starts a cluster for tests: opens it, and puts there what the test needs. */
+import type { SelfDescribed } from '../client/client-options.ts'
 import type { ConnectionInfo } from '../client/credentials.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { CustomResource } from '../kube/resources.ts'
@@ -14,7 +15,7 @@ export interface StartClusterOptions {
   /** Custom resources whose definitions (CRDs) are to be there: what `defineResource` returns. */
   readonly resources?: readonly CustomResource<object>[]
   /** Objects to be there at the start, in this order; CRDs too. */
-  readonly objects?: readonly { readonly apiVersion: string; readonly kind: string; readonly metadata: object }[]
+  readonly objects?: readonly SelfDescribed[]
   /** `real`: time passes as it does, for handlers that have timers of their own. Default: `skipping`. */
   readonly clock?: 'skipping' | 'real'
   /**

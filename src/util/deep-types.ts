@@ -1,6 +1,6 @@
-/** Types of objects that are read-only at every depth. Types only. */
+/** Types of objects that are read-only, or mutable, at every depth. Types only. */
 
-type Primitive = string | number | boolean | bigint | symbol | null | undefined
+export type Primitive = string | number | boolean | bigint | symbol | null | undefined
 
 /**
  * The type with every field, list and tuple in it read-only. Functions, primitives, also branded ones (`string & { … }`), and
@@ -14,4 +14,24 @@ export type DeepReadonly<T> = T extends Primitive | ((...args: never[]) => unkno
       : { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T extends object
       ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+      : T
+
+/**
+ * The opposite of read-only: every field, list and tuple in it can be changed, as in an object that `deepCopy` returns.
+ *
+ * @example
+ * ```ts
+ * function addUser(spec: Mutable<Spec<ObjectOf<typeof Database>>>): void {
+ *   spec.users.push('alice')
+ * }
+ * ```
+ */
+export type Mutable<T> = T extends Primitive | ((...args: never[]) => unknown)
+  ? T
+  : T extends readonly (infer Item)[]
+    ? number extends T['length']
+      ? Mutable<Item>[]
+      : { -readonly [K in keyof T]: Mutable<T[K]> }
+    : T extends object
+      ? { -readonly [K in keyof T]: Mutable<T[K]> }
       : T

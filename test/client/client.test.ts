@@ -76,6 +76,24 @@ describe.each(reaches)('%s', (reach) => {
     expect(await failureOf(client.create({ ...object, apiVersion: 'a/b/c' }))).toMatchObject({ code: 'KOPF_OBJECT' })
   })
 
+  test('an object that does not say what it is is refused, without its contents in the message', async () => {
+    const { client } = await startClient(reach, 'default')
+    // The types of kubernetes-types have both fields as optional ones, so the compiler lets this through.
+    const object: { apiVersion?: string; kind?: string; metadata: object; secret: string } = {
+      metadata: {},
+      secret: 'xyz',
+    }
+    const calls = [() => client.create(object), () => client.apply(object), () => client.replace(object)]
+    for (const call of calls) {
+      expect(await failureOf(call())).toMatchObject({
+        code: 'KOPF_OBJECT',
+        message:
+          'Cannot write an object without "apiVersion" and "kind": add them, or name the resource before the object',
+      })
+    }
+    expect(await client.list(configMaps)).toEqual([])
+  })
+
   test('applied is made or made so', async () => {
     const { client, server } = await startClient(reach, 'default')
     const object = { apiVersion: 'v1', kind: 'ConfigMap', ...settings({ a: 'b' }) }

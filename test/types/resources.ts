@@ -120,7 +120,8 @@ declare const body: Readonly<DatabaseObject>
 declare const pod: Pod
 const child = adopt({ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x' }, spec: { replicas: 1 } }, body)
 holds<Same<typeof child.spec.replicas, number>>()
-holds<Same<ReturnType<typeof adopt<Pod>>['spec'], Pod['spec']>>()
+const adopted = adopt(pod, body)
+holds<[typeof adopted.spec, Pod['spec']] extends [Pod['spec'], typeof adopted.spec] ? true : false>()
 adopt([child, child], pod)
 // @ts-expect-error: text is no owner
 adopt(child, 'owner')

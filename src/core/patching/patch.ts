@@ -3,12 +3,19 @@
  * edits that depend on the current state. Made for each call; put together by compose.ts, sent by apply.ts.
  */
 import type { JsonObject, KubeObject, ObjectMeta } from '../../kube/objects.ts'
+import type { DeepReadonly, Primitive } from '../../util/deep-types.ts'
 import { cloneJson, isDeepEqual } from '../../util/equality.ts'
 import { isPlainObject, type Json, setOwn } from '../../util/json.ts'
 import { ConcealedValue } from '../causation/concealed-value.ts'
 
-/** The same shape, everything optional, null to delete. Lists are replaced as a whole. */
-type PatchOf<V> = V extends readonly unknown[] ? V : V extends object ? { [K in keyof V]?: PatchOf<V[K]> | null } : V
+/** The same shape, everything optional, null to delete. Lists are replaced as a whole, also by those of a body, which are read-only. */
+type PatchOf<V> = V extends Primitive
+  ? V
+  : V extends readonly unknown[]
+    ? DeepReadonly<V>
+    : V extends object
+      ? { [K in keyof V]?: PatchOf<V[K]> | null }
+      : V
 
 interface MetadataPatch extends Omit<PatchOf<ObjectMeta>, 'labels' | 'annotations'> {
   labels: Record<string, string | null>
