@@ -1,9 +1,8 @@
 /** The guard thread of a command that runs an operator: there before its files are loaded, which may block as well. */
 import type { Operator } from '../operator.ts'
 import { toMs } from '../util/duration.ts'
-import type { LogSink } from '../util/log.ts'
 import { type LoopGuard, startLoopGuard } from '../util/loop-guard.ts'
-import type { LoggingArguments } from './logging-options.ts'
+import type { CommandLogging } from './logging-options.ts'
 
 /** As the setting is by default: until the operator is known. */
 const loadingLimitMs = 5000
@@ -12,17 +11,10 @@ export class CommandGuard {
   readonly #guard: LoopGuard
   #operator: Operator | undefined
 
-  constructor(
-    sink: LogSink,
-    { logFormat, logRefkey, logPrefix }: LoggingArguments,
-    { endsWithParent = false }: { readonly endsWithParent?: boolean } = {},
-  ) {
-    const lines = {
-      format: logFormat,
-      ...(logRefkey === undefined ? {} : { refkey: logRefkey }),
-      ...(logPrefix === undefined ? {} : { prefix: logPrefix }),
-    }
+  constructor(logging: CommandLogging, { endsWithParent = false }: { readonly endsWithParent?: boolean } = {}) {
+    const { sink, lines } = logging
     this.#guard = startLoopGuard({ sink, lines, endsWithParent, limitMs: () => this.#limitMs() })
+    logging.onChange = () => this.#guard.setLines(logging.lines)
   }
 
   /** From now on, the settings of this operator say how long a blocked loop is waited for, and whether it is watched at all. */

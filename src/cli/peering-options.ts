@@ -5,7 +5,7 @@ import { createLogger, type Logger } from '../util/log.ts'
 import { addClusterOptions, type ClusterArguments } from './cluster-options.ts'
 import { collect } from './embedded.ts'
 import { readEnvironment, type Variable } from './environment.ts'
-import { addLoggingOptions, type LoggingArguments, loggingVariables, startLogging } from './logging-options.ts'
+import { addLoggingOptions, CommandLogging, type LoggingArguments, loggingVariables } from './logging-options.ts'
 import type { PeeringTarget } from './peering-records.ts'
 
 export interface PeeringArguments extends ClusterArguments, LoggingArguments {
@@ -66,7 +66,7 @@ export async function toIdentity({ id }: PeeringArguments): Promise<string> {
 
 /** Whoever names neither a namespace nor all of them may not know that there are two kinds of peerings. */
 export function startPeeringLog(args: PeeringArguments): Logger {
-  const logger = createLogger(startLogging(args), 'kopf.cli')
+  const logger = createLogger(new CommandLogging(args).sink, 'kopf.cli')
   if (args.namespace === undefined && !args.allNamespaces) {
     logger.warn('The peering of the whole cluster is meant, as no namespace was named: say so with --all-namespaces')
   }

@@ -3,6 +3,7 @@
  * Types only: the defaults themselves are in settings-knobs.ts, the cluster-facing groups in settings-cluster.ts.
  */
 import type { Duration } from '../util/duration.ts'
+import type { FrameworkLevel } from '../util/log.ts'
 import type { DiffBaseStorage } from './persistence/diffbase-storage.ts'
 import type { ProgressStorage } from './persistence/progress-storage.ts'
 import type { Backoffs } from './settings-checks.ts'
@@ -51,6 +52,16 @@ export interface PostingSettings {
   reportingInstance: string
   /** `metadata.generateName` of the events. Default: "kopf-event-". */
   eventNamePrefix: string
+}
+
+/** The operator's log. `configureLogging` and the options of `kopf run` say where it goes and how lines look. */
+export interface LoggingSettings {
+  /**
+   * The least level of the framework's own lines, as "Handler … succeeded.": `debug`, `info`, `warn` or `error`. Lines
+   * that handlers write through `logger` are not concerned. A line that is left out is not posted as an event, either.
+   * Null for the same level as those. Default: null.
+   */
+  frameworkLevel: FrameworkLevel | null
 }
 
 /** Arrangements with other operators on the same objects. */

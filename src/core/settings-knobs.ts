@@ -29,6 +29,7 @@ import type {
   BackgroundSettings,
   ElectionSettings,
   ExecutionSettings,
+  LoggingSettings,
   PeeringSettings,
   PersistenceSettings,
   PostingSettings,
@@ -44,6 +45,7 @@ import { SelectorMap } from './settings-selectors.ts'
 export interface Settings {
   readonly process: ProcessSettings
   readonly posting: PostingSettings
+  readonly logging: LoggingSettings
   readonly peering: PeeringSettings
   readonly election: ElectionSettings
   readonly watching: WatchingSettings
@@ -91,6 +93,9 @@ export const knobs: Knobs = {
     reportingComponent: knob(text, 'kopf'),
     reportingInstance: knob(text, 'dev'),
     eventNamePrefix: knob(text, 'kopf-event-'),
+  },
+  logging: {
+    frameworkLevel: knob(orNull(oneOf('debug', 'info', 'warn', 'error')), null),
   },
   peering: {
     name: knob(text, 'default'),

@@ -30,6 +30,7 @@ test('everything has a default', () => {
       reportingInstance: 'dev',
       eventNamePrefix: 'kopf-event-',
     },
+    logging: { frameworkLevel: null },
     peering: {
       name: 'default',
       stealth: false,

@@ -8,7 +8,7 @@ import { Probes } from '../features/activities/probes.ts'
 import { type ActivityOptions, requireActivities } from '../features/activities/run.ts'
 import type { Clock } from '../util/clock.ts'
 import { toMs } from '../util/duration.ts'
-import { createLogger, type LogSink } from '../util/log.ts'
+import { createLogger, type LogSink, toHandlerLogger } from '../util/log.ts'
 import type { Blueprint } from './run-options.ts'
 import type { Watchdog } from './watchdog.ts'
 
@@ -68,7 +68,7 @@ export class Activities {
       watch: watchdog.watchOf(),
       defaultBackoffMs: toMs(settings.execution.defaultBackoff),
       signal,
-      args: { settings, memo, logger, client, indices, [workersKey]: workers },
+      args: { settings, memo, logger: toHandlerLogger(logger), client, indices, [workersKey]: workers },
     }
   }
 }

@@ -17,6 +17,7 @@ import type { KubeObject } from '../kube/objects.ts'
 import { monotonicOf } from '../util/clock.ts'
 import { isDeepEqual } from '../util/equality.ts'
 import { toLazy } from '../util/lazy-json.ts'
+import { takesFrameworkLines } from '../util/log.ts'
 import { isHeld, tendBackground, weighBackground } from './background.ts'
 import { isCleanupOwed, needsCleanup } from './cleanups.ts'
 import { confirm } from './confirm.ts'
@@ -319,7 +320,7 @@ async function flush(runtime: Runtime, memory: Memory, visit: Visit, cycle: Cycl
 
 /** Diffs are described only where the log shows debug messages. */
 function report({ sink }: Runtime, { logger }: Visit, view: View): void {
-  if (sink.minimumLevel !== 'debug') return
+  if (!takesFrameworkLines(sink, 'debug')) return
   if (!isHandlerReason(view.reason)) {
     logger.debug('Something has changed, but we are not interested (the essence is the same).')
     return

@@ -9,7 +9,15 @@ import { createIdentity } from '../client/identity.ts'
 import type { Indices } from '../core/handling/args.ts'
 import { WorkerPool } from '../features/workers/pool.ts'
 import { type Clock, systemClock } from '../util/clock.ts'
-import { createLogger, defaultLogSink, type Logger, type LogSink, toLogSink } from '../util/log.ts'
+import {
+  checkFrameworkLevel,
+  createLogger,
+  defaultLogSink,
+  type Logger,
+  type LogSink,
+  limitFrameworkLines,
+  toLogSink,
+} from '../util/log.ts'
 import { once } from '../util/once.ts'
 import { Activities } from './activities.ts'
 import { Connection } from './connect.ts'
@@ -61,7 +69,11 @@ export class Ground {
     const { settings, registry } = blueprint
     this.#options = given
     this.clock = options.clock ?? systemClock
-    this.sink = toLogSink(options.logging ?? defaultLogSink())
+    const frameworkLogLevel = checkFrameworkLevel(options.frameworkLogLevel, 'frameworkLogLevel')
+    this.sink = limitFrameworkLines(
+      toLogSink(options.logging ?? defaultLogSink()),
+      () => frameworkLogLevel ?? settings.logging.frameworkLevel ?? undefined,
+    )
     this.logger = createLogger(this.sink, 'kopf.operator')
     this.watchdog = new Watchdog(this.clock, over)
     this.health = new Health(this.clock, {

@@ -6,7 +6,7 @@ import { isOlder } from '../core/watching/versions.ts'
 import { allowDeletion, isDeletionBlocked, isDeletionOngoing } from '../kube/finalizers.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { monotonicOf } from '../util/clock.ts'
-import type { Logger } from '../util/log.ts'
+import { type Logger, takesFrameworkLines } from '../util/log.ts'
 import { isAccompanied, isHeld, leaveBackground } from './background.ts'
 import { handleChanges } from './changes.ts'
 import { releaseHeld, takeIn } from './consistency.ts'
@@ -123,7 +123,7 @@ async function sayGoodbye(
   const last = missed ? memory.body : object
   if (!isOlder(last.metadata.resourceVersion, memory.body.metadata.resourceVersion)) memory.body = last
   await callSpies(runtime, memory, visit, { type: 'DELETED', object: last })
-  if (runtime.sink.minimumLevel === 'debug' && isOfInterest(runtime, memory, visit.logger)) {
+  if (takesFrameworkLines(runtime.sink, 'debug') && isOfInterest(runtime, memory, visit.logger)) {
     visit.logger.debug('Deleted, really deleted, and we are notified.')
   }
 }

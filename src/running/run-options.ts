@@ -5,7 +5,7 @@ import type { Registry } from '../core/handling/registry.ts'
 import type { Settings } from '../core/settings.ts'
 import type { NamespacePattern } from '../kube/namespaces.ts'
 import type { Clock } from '../util/clock.ts'
-import type { LogSink, PinoLike } from '../util/log.ts'
+import type { FrameworkLevel, LogSink, PinoLike } from '../util/log.ts'
 import type { Transport } from '../util/transport.ts'
 import type { RunObserver } from './run-observer.ts'
 
@@ -41,6 +41,11 @@ export interface RunOptions {
   readonly clock?: Clock
   /** Where log lines go: what `configureLogging` returns, or a logger of pino's shape. */
   readonly logging?: LogSink | PinoLike
+  /**
+   * The least level of the framework's own lines, as "Handler … succeeded."; wins over `settings.logging.frameworkLevel`.
+   * Default: as the setting says.
+   */
+  readonly frameworkLogLevel?: FrameworkLevel
   /** Which handlers go first; default: all that are due, in the order of registration. */
   readonly lifecycle?: Lifecycle
   /** Where to tell of its health, such as `http://0.0.0.0:8080/healthz`; default: nowhere. */

@@ -10,6 +10,9 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal'
 /** How lines of the log look: with everything, the message alone, or as JSON. */
 export type LogFormat = 'full' | 'plain' | 'json'
 
+/** Which code has written a line: the operator's handlers, or the framework. The three formats do not show it. */
+export type LogSource = 'framework' | 'handler'
+
 export type LogFields = Readonly<Record<string, unknown>>
 
 /** The object a line is about. In JSON all its keys are shown; here only those are known that make the prefix. */
@@ -28,6 +31,8 @@ export interface LogRecord {
   readonly message: string
   readonly fields?: LogFields | undefined
   readonly object?: LoggedObject | undefined
+  /** `handler`: written through the `logger` of a handler. `framework`: written by Kopf itself, as "Handler … succeeded." */
+  readonly source: LogSource
   /** Not to be posted as an event of the object, whatever the settings. */
   readonly isLocal?: boolean | undefined
 }

@@ -6,9 +6,13 @@ import {
   createLogger,
   createLogSink,
   defaultLogSink,
+  type FrameworkLevel,
   fromPino,
   type LogFields,
   type LogSinkOptions,
+  limitFrameworkLines,
+  toFrameworkLogger,
+  toHandlerLogger,
 } from './log.ts'
 
 const object = { apiVersion: 'kopf.dev/v1', kind: 'KopfExample', name: 'n1', uid: 'u1', namespace: 'ns1' }
@@ -49,7 +53,7 @@ describe('formats', () => {
     logger.debug('m')
     logger.warn('m')
     logger.error('m')
-    sink.log({ level: 'fatal', name: 'x', message: 'm' })
+    sink.log({ level: 'fatal', name: 'x', source: 'framework', message: 'm' })
     expect(lines.map((line) => line.slice(26).trimEnd())).toEqual([
       'kopf.some.long.logge [DEBUG   ] m',
       'kopf.some.long.logge [WARNING ] m',
@@ -255,6 +259,69 @@ describe('whatever is logged, nothing is thrown', () => {
   })
 })
 
+describe('lines of the framework', () => {
+  const messagesOf = (options: LogSinkOptions, level?: FrameworkLevel) => {
+    const { lines, sink } = capture({ format: 'plain', ...options })
+    const logger = createLogger(
+      limitFrameworkLines(sink, () => level),
+      'kopf.objects',
+    )
+    for (const each of ['debug', 'info', 'warn', 'error'] as const) {
+      logger[each](`own ${each}`)
+      toHandlerLogger(logger)[each](each)
+    }
+    return lines.map((line) => line.trimEnd())
+  }
+
+  test.each<[string, LogSinkOptions, FrameworkLevel | undefined, string[]]>([
+    [
+      'have the level of all lines by default',
+      {},
+      undefined,
+      ['own info', 'info', 'own warn', 'warn', 'own error', 'error'],
+    ],
+    [
+      'are left out below a level of their own',
+      { frameworkLevel: 'error' },
+      undefined,
+      ['info', 'warn', 'own error', 'error'],
+    ],
+    [
+      'have the level of the operator before that of the sink',
+      { frameworkLevel: 'error' },
+      'warn',
+      ['info', 'own warn', 'warn', 'own error', 'error'],
+    ],
+    ['are never more than the lines of handlers', { quiet: true }, 'debug', ['own warn', 'warn', 'own error', 'error']],
+  ])('%s', (_, options, level, expected) => {
+    expect(messagesOf(options, level)).toEqual(expected)
+  })
+
+  test('look the same as lines of handlers in all formats', () => {
+    for (const format of ['full', 'plain', 'json'] as const) {
+      const { lines, sink } = capture({ format })
+      const logger = createLogger(sink, 'kopf.objects', { object })
+      logger.info('Hello')
+      toHandlerLogger(logger).info('Hello')
+      toFrameworkLogger(toHandlerLogger(logger)).info('Hello')
+      expect(new Set(lines).size).toBe(1)
+      expect(lines).toHaveLength(3)
+    }
+  })
+
+  test('a level that there is not is refused', () => {
+    expect(() => createLogSink({ frameworkLevel: 'warning' as never })).toThrow(
+      'Cannot use "warning" as "frameworkLevel": expected one of debug, info, warn, error',
+    )
+  })
+
+  test('a logger that was not made here stays what it is', () => {
+    const own = { debug() {}, info() {}, warn() {}, error() {} }
+    expect(toHandlerLogger(own)).toBe(own)
+    expect(toFrameworkLogger(own)).toBe(own)
+  })
+})
+
 describe('a logger of the user', () => {
   function pinoLike(level?: string) {
     const calls: unknown[] = []
@@ -267,7 +334,7 @@ describe('a logger of the user', () => {
     const { calls, logger } = pinoLike('info')
     const error = new Error('boom')
     createLogger(logger, 'kopf.objects', { object }).warn('m', { a: 1, error })
-    expect(calls).toEqual([['warn', { a: 1, logger: 'kopf.objects', object, err: error }, 'm']])
+    expect(calls).toEqual([['warn', { a: 1, logger: 'kopf.objects', source: 'framework', object, err: error }, 'm']])
   })
 
   test('decides the level, also when it changes', () => {

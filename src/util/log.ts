@@ -3,6 +3,7 @@
  * name, about one object. Logging never throws: what cannot be written is lost, since there is nobody to tell.
  * The only file of the library that writes to standard error.
  */
+import { KopfError } from '../errors.ts'
 import { type Clock, systemClock } from './clock.ts'
 import {
   formatRecord,
@@ -11,8 +12,9 @@ import {
   type LoggedObject,
   type LogLevel,
   type LogRecord,
+  type LogSource,
 } from './log-formats.ts'
-import { toText } from './log-text.ts'
+import { toJsonLine, toText } from './log-text.ts'
 
 export type { LogFields, LogFormat, LogLevel, LogRecord }
 
@@ -31,6 +33,8 @@ export type ObjectLogger = Logger
 export interface LogSink {
   /** Loggers do not make records below it; it may change at any time. */
   readonly minimumLevel: LogLevel
+  /** Loggers do not make records of the framework below it, either. Default: `minimumLevel`. */
+  readonly frameworkLevel?: LogLevel | undefined
   /** Takes one record; must not throw. */
   log(record: LogRecord): void
 }
@@ -44,6 +48,9 @@ export interface PinoLike {
   error(fields: object, message: string): void
   fatal?(fields: object, message: string): void
 }
+
+/** The levels of the framework's lines. */
+export type FrameworkLevel = Exclude<LogLevel, 'fatal'>
 
 /** What is logged, and how it looks. */
 export interface LoggingOptions {
@@ -59,6 +66,11 @@ export interface LoggingOptions {
   readonly prefix?: boolean
   /** The key of the object's reference in JSON; `object` unless told. */
   readonly refkey?: string
+  /**
+   * Only from this level up, lines of the framework are logged, as "Handler … succeeded."; lines of handlers are not
+   * concerned. `settings.logging.frameworkLevel` of an operator wins over it. Default: as the lines of handlers.
+   */
+  readonly frameworkLevel?: FrameworkLevel
 }
 
 export interface LogSinkOptions extends LoggingOptions {
@@ -68,6 +80,8 @@ export interface LogSinkOptions extends LoggingOptions {
 }
 
 const ranks: Readonly<Record<LogLevel, number>> = { debug: 10, info: 20, warn: 30, error: 40, fatal: 50 }
+
+export const frameworkLevels: readonly FrameworkLevel[] = ['debug', 'info', 'warn', 'error']
 
 /** Loggers of this name, or below it, speak only with `debug`. */
 const internalsLogger = 'kopf.internals'
@@ -82,6 +96,8 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
   const minimumLevel = debug || verbose ? 'debug' : quiet ? 'warn' : 'info'
   return {
     minimumLevel,
+    // Left to the loggers: the settings of an operator may lower it.
+    frameworkLevel: checkFrameworkLevel(options.frameworkLevel, 'frameworkLevel'),
     log(record) {
       if (!isAtLeast(record.level, minimumLevel) || (!debug && isInternal(record))) return
       try {
@@ -89,6 +105,15 @@ export function createLogSink(options: LogSinkOptions = {}): LogSink {
       } catch {}
     },
   }
+}
+
+/** An unknown level, such as Python's `warning`, would leave out errors, too. */
+export function checkFrameworkLevel(level: FrameworkLevel | undefined, option: string): FrameworkLevel | undefined {
+  if (level === undefined || frameworkLevels.includes(level)) return level
+  throw new KopfError(
+    'KOPF_SETTINGS',
+    `Cannot use ${toJsonLine(level)} as "${option}": expected one of ${frameworkLevels.join(', ')}`,
+  )
 }
 
 function isInternal({ name, level }: LogRecord): boolean {
@@ -99,25 +124,70 @@ function writeToStandardError(line: string): void {
   process.stderr.write(line)
 }
 
+/** Whether the framework's own lines of this level are logged: asked before a line is made that takes long to make. */
+export function takesFrameworkLines(
+  { minimumLevel, frameworkLevel = minimumLevel }: LogSink,
+  level: LogLevel,
+): boolean {
+  return isAtLeast(level, minimumLevel) && isAtLeast(level, frameworkLevel)
+}
+
+/** The same sink without the framework's lines below a level. The level is read for each line: settings change. */
+export function limitFrameworkLines(sink: LogSink, level: () => LogLevel | undefined): LogSink {
+  return {
+    get minimumLevel() {
+      return sink.minimumLevel
+    },
+    get frameworkLevel() {
+      return level() ?? sink.frameworkLevel
+    },
+    log: (record) => sink.log(record),
+  }
+}
+
 export interface CreateLoggerOptions {
   readonly object?: LoggedObject
   /** Its lines are never posted as events of the object. */
   readonly isLocal?: boolean
 }
 
+/** On a logger of `createLogger`: the same logger for lines of the other source. */
+const sourced: unique symbol = Symbol.for('kopf.logging.sourced') as never
+
+interface SourcedLogger extends Logger {
+  readonly [sourced]?: (source: LogSource) => Logger
+}
+
+/** Its lines are lines of the framework; `toHandlerLogger` makes the logger for handlers from it. */
 export function createLogger(target: LogSink | PinoLike, name: string, options: CreateLoggerOptions = {}): Logger {
-  const sink = toLogSink(target)
-  const { object, isLocal } = options
+  return createSourcedLogger(toLogSink(target), { name, ...options, source: 'framework' })
+}
+
+type RecordHead = Pick<LogRecord, 'name' | 'object' | 'isLocal' | 'source'>
+
+function createSourcedLogger(sink: LogSink, head: RecordHead): SourcedLogger {
+  const { name, object, source, isLocal } = head
   const log = (level: LogLevel, message: string, fields?: LogFields): void => {
-    if (!isAtLeast(level, sink.minimumLevel)) return
-    sink.log({ level, name, message: toText(message), fields: fields ?? undefined, object, isLocal })
+    if (source === 'framework' ? !takesFrameworkLines(sink, level) : !isAtLeast(level, sink.minimumLevel)) return
+    sink.log({ level, name, message: toText(message), fields: fields ?? undefined, object, source, isLocal })
   }
   return {
     debug: (message, fields) => log('debug', message, fields),
     info: (message, fields) => log('info', message, fields),
     warn: (message, fields) => log('warn', message, fields),
     error: (message, fields) => log('error', message, fields),
+    [sourced]: (other) => createSourcedLogger(sink, { ...head, source: other }),
   }
+}
+
+/** The logger that a handler gets: about the same object, for lines of the operator's author. */
+export function toHandlerLogger(logger: Logger): Logger {
+  return (logger as SourcedLogger)[sourced]?.('handler') ?? logger
+}
+
+/** The opposite: for lines that the framework writes where only the logger of a handler is at hand. */
+export function toFrameworkLogger(logger: Logger): Logger {
+  return (logger as SourcedLogger)[sourced]?.('framework') ?? logger
 }
 
 /** A sink as it is, or one in front of a logger of pino's shape. */
@@ -130,16 +200,25 @@ function isLogSink(value: unknown): value is LogSink {
   return typeof log === 'function' && typeof minimumLevel === 'string' && Object.hasOwn(ranks, minimumLevel)
 }
 
-/** Errors go under `err`, which pino's own serializer knows; the object under `object`, the name under `logger`. */
+/**
+ * Errors go under `err`, which pino's own serializer knows; the object under `object`, the name under `logger`. Lines of the
+ * framework have `source: "framework"`; those of handlers have no `source` but their own.
+ */
 export function fromPino(logger: PinoLike): LogSink {
   return {
     get minimumLevel() {
       const { level = 'debug' } = logger
       return level === 'silent' ? 'fatal' : Object.hasOwn(ranks, level) ? (level as LogLevel) : 'debug'
     },
-    log({ level, name, message, fields = {}, object }) {
+    log({ level, name, message, fields = {}, object, source }) {
       const { error, ...others } = fields
-      const merged = { ...others, logger: name, ...(object && { object }), ...(error !== undefined && { err: error }) }
+      const merged = {
+        ...others,
+        logger: name,
+        ...(source === 'framework' && { source }),
+        ...(object && { object }),
+        ...(error !== undefined && { err: error }),
+      }
       try {
         if (level === 'fatal' && logger.fatal) logger.fatal(merged, message)
         else logger[level === 'fatal' ? 'error' : level](merged, message)
@@ -151,15 +230,52 @@ export function fromPino(logger: PinoLike): LogSink {
 /** The command and the user's project may load a copy of this package each: both must find what either has set. */
 const shared: unique symbol = Symbol.for('kopf.logging') as never
 
-/** Sets how operators of this process log unless they are told otherwise, and returns it. */
+/** Makes the sink of `configureLogging`, where a command has options of its own. */
+type SinkMaker = (options: LogSinkOptions) => LogSink
+
+/** Set by commands such as `kopf run`, for every copy of this package: options of the command line win over those of a file. */
+const command: unique symbol = Symbol.for('kopf.logging.command') as never
+
+interface LoggingGlobals {
+  [shared]?: unknown
+  [command]?: SinkMaker
+}
+
+/**
+ * Sets how operators of this process log unless they are given a `logging` of their own, and returns it.
+ *
+ * Call it before the operator starts. In a file of `kopf run` or `kopf dev`, options of the command line and their
+ * environment variables win over it, one by one; it wins over the defaults of the command.
+ *
+ * @example
+ * configureLogging({ format: 'json', quiet: true })
+ */
 export function configureLogging(options: LogSinkOptions = {}): LogSink {
-  const sink = createLogSink(options)
-  ;(globalThis as { [shared]?: unknown })[shared] = sink
+  const globals = globalThis as LoggingGlobals
+  const sink = (globals[command] ?? createLogSink)(options)
+  globals[shared] = sink
   return sink
+}
+
+/** From now on this function makes the sink for `configureLogging`, first of all one without options of any file. */
+export function takeOverLogging(create: SinkMaker): LogSink {
+  ;(globalThis as LoggingGlobals)[command] = create
+  return configureLogging()
 }
 
 /** What `configureLogging` has set; else the full format on standard error. */
 export function defaultLogSink(): LogSink {
-  const sink = (globalThis as { [shared]?: unknown })[shared]
+  const sink = (globalThis as LoggingGlobals)[shared]
   return isLogSink(sink) ? sink : createLogSink()
+}
+
+/** Always what `configureLogging` has set last: for those that log before and after a file calls it. */
+export const currentLogSink: LogSink = {
+  get minimumLevel() {
+    return defaultLogSink().minimumLevel
+  },
+  get frameworkLevel() {
+    return defaultLogSink().frameworkLevel
+  },
+  log: (record) => defaultLogSink().log(record),
 }

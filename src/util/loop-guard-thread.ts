@@ -8,8 +8,8 @@ import { Session } from 'node:inspector'
 import { constants } from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
 import { monotonicMs, systemClock } from './clock.ts'
-import { createLogger, createLogSink } from './log.ts'
-import { beatMs, cells, type GuardHooks, type GuardThreadOptions, type HandlerTitle, noLimit } from './loop-guard.ts'
+import { createLogger, createLogSink, type Logger, type LoggingOptions } from './log.ts'
+import { beatMs, cells, type GuardHooks, type GuardThreadOptions, noLimit, type ToGuardThread } from './loop-guard.ts'
 import { decideOnLoop, type LoopAction } from './loop-guard-decision.ts'
 
 /** For code that can be interrupted, more than enough. */
@@ -20,7 +20,7 @@ const signalNumbers = [constants.signals.SIGINT, constants.signals.SIGTERM]
 const { shared, lines, endsWithParent } = workerData as GuardThreadOptions
 const { ppid } = process
 // Standard error of this thread goes through the main one, which is blocked.
-const logger = createLogger(createLogSink({ ...lines, write: (line) => void writeSync(2, line) }), 'kopf.operator')
+let logger = createThreadLogger(lines)
 const titles = new Map<number, string>()
 let beats = -1
 let looks = 0
@@ -130,7 +130,14 @@ async function watch(): Promise<never> {
   }
 }
 
-parentPort!.on('message', ({ number, title }: HandlerTitle) => titles.set(number, title))
+function createThreadLogger(options: LoggingOptions): Logger {
+  return createLogger(createLogSink({ ...options, write: (line) => void writeSync(2, line) }), 'kopf.operator')
+}
+
+parentPort!.on('message', (message: ToGuardThread) => {
+  if (message.type === 'handler') titles.set(message.number, message.title)
+  else logger = createThreadLogger(message.lines)
+})
 parentPort!.unref()
 listenForSignals()
 void watch()

@@ -24,11 +24,10 @@ export interface GuardThreadOptions {
   readonly endsWithParent: boolean
 }
 
-/** To the thread: the number of a handler that is called for the first time. */
-export interface HandlerTitle {
-  readonly number: number
-  readonly title: string
-}
+/** To the thread: the number of a handler that is called for the first time, or how its own lines look from now on. */
+export type ToGuardThread =
+  | { readonly type: 'handler'; readonly number: number; readonly title: string }
+  | { readonly type: 'lines'; readonly lines: LoggingOptions }
 
 /** What the thread calls on this side, by the name `kopf.guard`. */
 export interface GuardHooks {
@@ -51,13 +50,15 @@ export interface LoopGuardOptions {
 export interface LoopGuard extends Disposable {
   /** The process is to stop for another reason than a signal: the thread sees signals by itself. */
   stopping(): void
+  /** Changes how lines look that the thread writes itself. */
+  setLines(lines: LoggingOptions): void
 }
 
 const hooksKey: unique symbol = Symbol.for('kopf.guard') as never
 
 /** On other threads than the main one nothing is watched: only the main thread can be interrupted. */
 export function startLoopGuard(options: LoopGuardOptions): LoopGuard {
-  const none: LoopGuard = { stopping() {}, [Symbol.dispose]() {} }
+  const none: LoopGuard = { stopping() {}, setLines() {}, [Symbol.dispose]() {} }
   if (!isMainThread) return none
   try {
     return new Guard(options)
@@ -92,6 +93,10 @@ class Guard implements LoopGuard, GuardHooks {
 
   stopping(): void {
     Atomics.store(this.#shared, cells.isStopping, 1)
+  }
+
+  setLines(lines: LoggingOptions): void {
+    this.#send({ type: 'lines', lines })
   }
 
   [Symbol.dispose](): void {
@@ -148,8 +153,12 @@ class Guard implements LoopGuard, GuardHooks {
   #introduce(title: string): number {
     const number = this.#numbers.size + 1
     this.#numbers.set(title, number)
-    this.#worker.postMessage({ number, title } satisfies HandlerTitle)
+    this.#send({ type: 'handler', number, title })
     return number
+  }
+
+  #send(message: ToGuardThread): void {
+    this.#worker.postMessage(message)
   }
 }
 

@@ -61,7 +61,7 @@ describe('bash', () => {
         ['kopf', 'run', '--log-format', ''],
         ['full', 'plain', 'json'],
       ],
-      [['kopf', 'run', '-n', 'x', '--log-f'], ['--log-format']],
+      [['kopf', 'run', '-n', 'x', '--log-fo'], ['--log-format']],
       [['kopf', 'run', 'op'], ['operator.ts']],
       [['kopf', 'run', 'with'], ['with space.ts']],
       [['kopf', 'dev', 'operator.ts', '--apply', 'ob'], ['objects.yaml']],

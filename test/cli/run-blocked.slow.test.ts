@@ -94,6 +94,18 @@ describe('other code that blocks', { timeout: 30_000 }, () => {
       /Handler 'make' has blocked the event loop, and the process was told to stop: the process is/,
     )
   })
+
+  test('in a call that cannot be interrupted is named in the format of configureLogging of the file', async () => {
+    const wait =
+      "kopf.on.create('configmaps', { id: 'make' }, () => { console.log('begun'); execSync('exec sleep 60') })"
+    const one = await run(`;(await import('kopf')).configureLogging({ format: 'json' })\n${wait}`).until(/blocks the/)
+    expect(JSON.parse(one.stderr.trimEnd().split('\n').at(-1)!)).toMatchObject({
+      message: expect.stringContaining("Handler 'make' blocks the event loop. It is in a call that cannot"),
+      severity: 'warn',
+    })
+    one.send('SIGTERM')
+    expect(await one.exit).toBe('SIGKILL')
+  })
 })
 
 test('what blocks for a moment only is warned of, and the stop is in order', { timeout: 30_000 }, async () => {

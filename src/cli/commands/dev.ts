@@ -9,11 +9,12 @@ import { untilStopped } from '../ending.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
 import { addEnvironment, addExamples, colourConventions } from '../help.ts'
 import {
+  addFrameworkLevelOption,
   addLoggingOptions,
+  CommandLogging,
+  frameworkLevelVariable,
   type LoggingArguments,
   loggingVariables,
-  startLogging,
-  wantsDisplay,
 } from '../logging-options.ts'
 import { readManifest } from '../manifests.ts'
 import { developerPriority } from '../peering-options.ts'
@@ -29,7 +30,7 @@ interface DevArguments extends LoggingArguments, ScopeArguments, ClusterArgument
   readonly controllers?: readonly ControllerChoice[]
 }
 
-const variables: readonly Variable[] = [...scopeVariables, ...loggingVariables]
+const variables: readonly Variable[] = [...scopeVariables, ...loggingVariables, frameworkLevelVariable]
 
 export function addDevCommand(program: Command): void {
   const command = program
@@ -56,7 +57,7 @@ export function addDevCommand(program: Command): void {
     .addOption(portOption())
     .addOption(dataDirOption())
     .addOption(controllersOption('without --cluster: '))
-  addLoggingOptions(command)
+  addFrameworkLevelOption(addLoggingOptions(command))
   addExamples(command, [
     'kopf dev operator.ts --apply objects.yaml',
     'kopf dev operator.ts --cluster --context staging --namespace sandbox',
@@ -84,7 +85,7 @@ function checkUsage(command: Command, { cluster, context, crds, dataDir, control
 async function dev(command: Command, files: readonly string[], args: DevArguments): Promise<void> {
   checkUsage(command, args)
   const scope = readScope(command, args)
-  const logging = startLogging(args)
+  const logging = new CommandLogging(args)
   const stopped = untilStopped()
   const folder = process.cwd()
   // Only now: help and wrong usage need none of it.
@@ -106,9 +107,9 @@ async function dev(command: Command, files: readonly string[], args: DevArgument
   await using embedded = args.cluster ? undefined : await startEmbedded({ ...args, manifests: [] })
   await using cluster = embedded ? new Cluster(embedded.server.api) : await Cluster.open(args)
   print(greet(files, embedded))
-  if (!embedded) warnOfScope(scope, args, logging)
-  const { verbose, debug, quiet, logFormat, logRefkey, logPrefix, kubeconfig, context } = args
-  const erasure = wantsDisplay(args) ? eraseLine() : ''
+  if (!embedded) warnOfScope(scope, args, logging.sink)
+  const { verbose, debug, quiet, logFormat, logRefkey, logPrefix, logFrameworkLevel, kubeconfig, context } = args
+  const erasure = logging.wantsDisplay ? eraseLine() : ''
   const workshop = new Workshop({
     targets,
     rebuilder,
@@ -118,7 +119,11 @@ async function dev(command: Command, files: readonly string[], args: DevArgument
     folder,
     setup: {
       logging: { verbose, debug, quiet, logFormat, logRefkey, logPrefix } as LoggingArguments,
-      run: { ...scope, priority: developerPriority },
+      run: {
+        ...scope,
+        priority: developerPriority,
+        ...(logFrameworkLevel && { frameworkLogLevel: logFrameworkLevel }),
+      },
       embedded: embedded && toConnection(embedded),
       cluster: { kubeconfig, context } as ClusterArguments,
       defines: args.cluster ? (args.crds ?? false) : true,

@@ -14,11 +14,12 @@ import { toRunError } from '../failures.ts'
 import { CommandGuard } from '../guard.ts'
 import { addEnvironment, addExamples, colourConventions } from '../help.ts'
 import {
+  addFrameworkLevelOption,
   addLoggingOptions,
+  CommandLogging,
+  frameworkLevelVariable,
   type LoggingArguments,
   loggingVariables,
-  startLogging,
-  wantsDisplay,
 } from '../logging-options.ts'
 import { orderManifests, readManifest } from '../manifests.ts'
 import { developerPriority } from '../peering-options.ts'
@@ -44,6 +45,7 @@ const variables: readonly Variable[] = [
   { name: 'PRIORITY', type: 'text', option: 'priority' },
   { name: 'LIVENESS_ENDPOINT', type: 'text', option: 'liveness' },
   ...loggingVariables,
+  frameworkLevelVariable,
 ]
 
 export function addRunCommand(program: Command): void {
@@ -67,7 +69,7 @@ export function addRunCommand(program: Command): void {
     .option('--apply <file>', 'with --embedded: create the objects of this YAML or JSON file; can be repeated', collect)
     .addOption(portOption())
     .addOption(controllersOption('with --embedded: '))
-  addLoggingOptions(command)
+  addFrameworkLevelOption(addLoggingOptions(command))
   addExamples(command, [
     'kopf run operator.ts --namespace default',
     'kopf run operator.ts backups.ts -n team-a -n "team-b-*"',
@@ -88,11 +90,11 @@ async function run(command: Command, files: readonly string[], args: RunArgument
   const scope = readScope(command, args)
   const peering = readPrecedence(command, args)
   checkUsage(command, [...files, ...modules], args)
-  const logging = startLogging(args)
-  const stray = new Promise<void>((resolve) => catchStrayErrors(logging, resolve))
+  const logging = new CommandLogging(args)
+  const stray = new Promise<void>((resolve) => catchStrayErrors(logging.sink, resolve))
   void stray.then(() => failLater())
   const stopped = Promise.race([untilStopped(), stray])
-  const guard = new CommandGuard(logging, args)
+  const guard = new CommandGuard(logging)
   // Only now: help and wrong usage need none of it.
   const [{ loadOperator }, { WorkerModules }] = await Promise.all([
     import('../load.ts'),
@@ -112,12 +114,13 @@ async function run(command: Command, files: readonly string[], args: RunArgument
     ...access(args, embedded),
     ...peering,
     ...(args.liveness === undefined ? {} : { livenessEndpoint: args.liveness }),
-    logging,
+    logging: logging.sink,
+    ...(args.logFrameworkLevel && { frameworkLogLevel: args.logFrameworkLevel }),
     loadWorkerModule: (url) => workerModules.load(url),
   }
-  if (!args.embedded) warnOfScope(options, args, logging)
+  if (!args.embedded) warnOfScope(options, args, logging.sink)
   const title = { name: loaded.operator.name ?? [...files, ...modules].join(', '), ...args, ...scope }
-  const display = wantsDisplay(args) ? (await import('../display/show.ts')).showRun(title) : undefined
+  const display = logging.wantsDisplay ? (await import('../display/show.ts')).showRun(title) : undefined
   await operate(loaded.operator, { options, stopped, display, onStopping: () => guard.stopping() })
 }
 

@@ -9,7 +9,7 @@ import type { LoggingArguments } from '../logging-options.ts'
 /** The same for every operator of one `kopf dev`. */
 export interface OperatorSetup {
   readonly logging: LoggingArguments
-  readonly run: Pick<RunOptions, 'namespaces' | 'clusterwide' | 'priority'>
+  readonly run: Pick<RunOptions, 'namespaces' | 'clusterwide' | 'priority' | 'frameworkLogLevel'>
   /** How to reach the embedded server. Has its token: sent over the channel, never in arguments or the environment. */
   readonly embedded: ConnectionInfoOptions | undefined
   /** How to reach a cluster, where there is no embedded server. */

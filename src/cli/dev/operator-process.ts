@@ -15,7 +15,7 @@ import type { Display } from '../display/display.ts'
 import { describeFailure, toRunError } from '../failures.ts'
 import { CommandGuard } from '../guard.ts'
 import { importOperator } from '../load.ts'
-import { startLogging, wantsDisplay } from '../logging-options.ts'
+import { CommandLogging } from '../logging-options.ts'
 import { catchStrayErrors } from '../stray-errors.ts'
 import type { CompiledAnswer, FromOperator, LoadRequest, OperatorSetup, ToOperator } from './messages.ts'
 
@@ -24,7 +24,7 @@ const handlersMs = 300
 
 class OperatorProcess {
   #setup!: OperatorSetup
-  #sink!: LogSink
+  #logging!: CommandLogging
   #operator: Operator | undefined
   #running: RunningOperator | undefined
   #display: Display | undefined
@@ -51,9 +51,9 @@ class OperatorProcess {
   #prepare(setup: OperatorSetup): void {
     process.setSourceMapsEnabled(true)
     this.#setup = setup
-    this.#sink = startLogging(setup.logging)
-    new CommandGuard(this.#sink, setup.logging, { endsWithParent: true })
-    catchStrayErrors(this.#sink, () => void this.fail('The operator has stopped because of the error above.'))
+    this.#logging = new CommandLogging(setup.logging)
+    new CommandGuard(this.#logging, { endsWithParent: true })
+    catchStrayErrors(this.#logging.sink, () => void this.fail('The operator has stopped because of the error above.'))
     if (setup.embedded !== undefined) warmUp(setup.embedded, this.#warmingUp.signal).catch(() => {})
   }
 
@@ -67,7 +67,7 @@ class OperatorProcess {
   }
 
   async #start(): Promise<void> {
-    this.#display = await createDisplay(this.#setup)
+    this.#display = await createDisplay(this.#logging)
     const running = await this.#operator!.start(this.#runOptions())
     this.#running = running
     send({ type: 'started' })
@@ -86,7 +86,7 @@ class OperatorProcess {
     const connection = embedded === undefined ? loginByOptions(cluster) : new ConnectionInfo(embedded)
     return {
       ...run,
-      logging: this.#sink,
+      logging: this.#logging.sink,
       signal: this.#starting.signal,
       loadWorkerModule: (url) => this.#compile(url),
       ...(connection && { connection }),
@@ -136,8 +136,8 @@ async function warmUp(embedded: ConnectionInfoOptions, signal: AbortSignal): Pro
   await running.ready
 }
 
-async function createDisplay({ logging }: OperatorSetup): Promise<Display | undefined> {
-  return wantsDisplay(logging) ? (await import('../display/show.ts')).createDelayDisplays()() : undefined
+async function createDisplay(logging: CommandLogging): Promise<Display | undefined> {
+  return logging.wantsDisplay ? (await import('../display/show.ts')).createDelayDisplays()() : undefined
 }
 
 function send(message: FromOperator): void {

@@ -5,7 +5,14 @@ import { createPalette, paintLine } from './palette.ts'
 function lineOf(format: LogFormat, level: LogLevel, message: string, error?: Error): string {
   const lines: string[] = []
   const sink = createLogSink({ format, debug: true, write: (line) => lines.push(line) })
-  sink.log({ level, name: 'kopf.objects', message, object: { name: 'a' }, ...(error && { fields: { error } }) })
+  sink.log({
+    level,
+    name: 'kopf.objects',
+    source: 'framework',
+    message,
+    object: { name: 'a' },
+    ...(error && { fields: { error } }),
+  })
   return lines.join('')
 }
 

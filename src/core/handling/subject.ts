@@ -5,13 +5,14 @@ import type { Resource } from '../../kube/resources.ts'
 import { deepFreeze } from '../../util/frozen.ts'
 import { toWhole } from '../../util/lazy-json.ts'
 import { createLiveView } from '../../util/live.ts'
-import type { Logger } from '../../util/log.ts'
+import { type Logger, toHandlerLogger } from '../../util/log.ts'
 import type { Indices, Recorder } from './args.ts'
 import { type Workers, workersKey } from './workers.ts'
 
 export interface Subject {
   readonly resource: Resource
   readonly body: KubeObject
+  /** For the framework's lines; handlers get their own one from it. */
   readonly logger: Logger
   readonly memo: object
   readonly client: Client
@@ -59,7 +60,7 @@ function stanza(value: unknown): object {
 export function liveObjectArgs(subject: Subject, current: () => KubeObject): object {
   const { metadata } = subject.body
   return {
-    logger: subject.logger,
+    logger: toHandlerLogger(subject.logger),
     memo: subject.memo,
     client: subject.client,
     resource: subject.resource,
@@ -80,7 +81,8 @@ export function liveObjectArgs(subject: Subject, current: () => KubeObject): obj
 
 /** What every handler on an object gets. The body is frozen: what should be different belongs into the patch. */
 export function objectArgs(subject: Subject): ObjectArguments {
-  const { resource, logger, memo, client, recorder, indices, workers } = subject
+  const { resource, memo, client, recorder, indices, workers } = subject
+  const logger = toHandlerLogger(subject.logger)
   // Large objects are parsed here, and stay so as long as the arguments are held.
   const stanzas = bodyArgs(deepFreeze(toWhole(subject.body)))
   const { name, namespace, uid } = stanzas.meta

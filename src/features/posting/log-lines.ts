@@ -25,6 +25,9 @@ export function createPostingSink(sink: LogSink, { poster, settings }: PostingSi
     get minimumLevel() {
       return sink.minimumLevel
     },
+    get frameworkLevel() {
+      return sink.frameworkLevel
+    },
     log(record) {
       sink.log(record)
       if (!isPosted(record, settings)) return

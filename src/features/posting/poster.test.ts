@@ -517,7 +517,7 @@ describe('log lines', () => {
     logger.info('2', { a: 1 })
     logger.warn('3')
     logger.error('4', { error: new Error('boom') })
-    sink.log({ level: 'fatal', name: 'kopf.objects', message: '5', ...options })
+    sink.log({ level: 'fatal', name: 'kopf.objects', source: 'framework', message: '5', ...options })
     return poster.drain()
   }
 

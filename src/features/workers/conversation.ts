@@ -5,7 +5,7 @@
 import type { Recorder, Stopped } from '../../core/handling/args.ts'
 import { addToPatch } from '../../core/patching/patch.ts'
 import { noLongerNeeded } from '../../util/clock.ts'
-import type { Logger } from '../../util/log.ts'
+import { type Logger, toFrameworkLogger } from '../../util/log.ts'
 import { listenForAbort } from './abort.ts'
 import { type Carried, carry, restore } from './carried-errors.ts'
 import type { Ending, FromThread, LoadedModule, ToThread } from './messages.ts'
@@ -68,7 +68,9 @@ export class Conversation {
   fail(error: Error): void {
     this.#over.abort(noLongerNeeded)
     // With its stack: the error itself has room for a sentence only.
-    if (error.cause !== undefined) this.#args.logger?.error('The worker thread has died.', { error: error.cause })
+    const { logger } = this.#args
+    if (error.cause !== undefined && logger !== undefined)
+      toFrameworkLogger(logger).error('The worker thread has died.', { error: error.cause })
     this.#reject(error)
   }
 
