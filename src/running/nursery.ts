@@ -43,7 +43,6 @@ export function createNursery(
     },
     rivalOf: ({ kind, object }) => kinship.rivalOf(kind.resource!, object['metadata'] as ObjectMeta, own),
     own,
-    adopts: handler.reconciling?.adopts ?? false,
     onMoved: (concerned) => {
       for (const parentage of concerned) if (parentage.owner !== own.owner) kinship.onMoved(parentage)
     },

@@ -30,7 +30,12 @@ export interface Reconcilable {
 export function readTrial(result: unknown, { handler, owner, operator, describe }: ReconcileTrial): Reconcilable {
   const kinds = kindsOf(handler, describe)
   const label = toReconcilerLabel(operator, handler.id)
-  const { requeueMs, groups } = readReconciled(result, { owner, kinds, label })
+  const { requeueMs, groups } = readReconciled(result, {
+    owner,
+    kinds,
+    label,
+    existing: handler.reconciling?.existing ?? 'refuse',
+  })
   return {
     children: groups?.flatMap(({ children }) => children.map(({ object }) => object as unknown as KubeObject)),
     requeueAfter: requeueMs === undefined ? undefined : requeueMs / 1000,

@@ -7,7 +7,7 @@ import type { Wishes } from '../core/handling/results.ts'
 import { fulfil } from '../core/patching/compose.ts'
 import { hasKept, toCondition } from '../features/reconciling/problems.ts'
 import type { Reconciliation } from '../features/reconciling/reconciliation.ts'
-import type { Problem } from '../features/reconciling/report.ts'
+import type { Report } from '../features/reconciling/report.ts'
 import { digestState, isForeign } from '../features/reconciling/seen.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Logger } from '../util/log.ts'
@@ -21,7 +21,7 @@ interface Writing {
   readonly view: { readonly body: KubeObject }
   readonly logger: Logger
   readonly wishes: Wishes
-  readonly problems: readonly Problem[]
+  readonly report: Pick<Report, 'problems' | 'leftMessage'>
 }
 
 export async function writeAll(runtime: Runtime, memory: Memory, writing: Writing): Promise<void> {
@@ -57,7 +57,7 @@ async function write(
 /** Apart from what the user wants: should the schema not take it, nothing else is lost. */
 async function writeProblems(runtime: Runtime, memory: Memory, writing: Writing): Promise<Wishes | undefined> {
   const { served } = memory
-  const edit = served.dropsConditions ? undefined : toCondition(memory.body, writing.problems, runtime.clock.now())
+  const edit = served.dropsConditions ? undefined : toCondition(memory.body, writing.report, runtime.clock.now())
   if (edit === undefined) return undefined
   const wishes: Wishes = { merge: {}, fns: [edit] }
   try {

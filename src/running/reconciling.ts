@@ -102,9 +102,7 @@ async function reconcile(runtime: Runtime, memory: Memory, turn: Turn): Promise<
   reconciliation.isBlind ||= called.report.isBlind
   reconciliation.isCleaned = view.deleting && outcome.type === 'done' && called.report.waits.length === 0
   if (reconciliation.isCleaned && handler.needsFinalizer) runtime.queue.put(memory, { type: 'wake' })
-  await steps.settle(outcome, wishes, () =>
-    writeAll(runtime, memory, { ...turn, wishes, problems: called.report.problems }),
-  )
+  await steps.settle(outcome, wishes, () => writeAll(runtime, memory, { ...turn, wishes, report: called.report }))
 }
 
 interface Called {
@@ -139,6 +137,7 @@ async function call(runtime: Runtime, memory: Memory, turn: PatchedTurn): Promis
           owner: view.body,
           kinds: runtime.kinship.kindsOf(handler),
           label: runtime.kinship.labelOf(handler),
+          existing: handler.reconciling?.existing ?? 'refuse',
         }
         const { requeueMs = Infinity, groups } = readReconciled(result, family)
         const settled = settleGroups(turn, groups)

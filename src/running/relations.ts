@@ -9,7 +9,7 @@ import { sharedSelectors } from '../core/watching/scope.ts'
 import { canOwn } from '../features/reconciling/child-cache.ts'
 import { Mapping, type Owner } from '../features/reconciling/mapping.ts'
 import { reconcilerLabel } from '../features/reconciling/marks.ts'
-import { markOfChild } from '../features/reconciling/reconciliation.ts'
+import { markOfChild, watchedMark } from '../features/reconciling/reconciliation.ts'
 import type { Resource } from '../kube/resources.ts'
 import { formatResource, type ResourceSelector, selectResources } from '../kube/selectors.ts'
 import { deepFreeze } from '../util/frozen.ts'
@@ -159,7 +159,7 @@ export class Relations {
     for (const { namespace, name } of owners) {
       for (const served of this.#servedBy(handler)) {
         const memory = served.memories.named(served.resource.namespaced ? namespace : undefined, name)
-        if (memory !== undefined) this.#call(memory, handler, 'watched')
+        if (memory !== undefined) this.#call(memory, handler, watchedMark)
       }
     }
   }

@@ -56,7 +56,12 @@ const conditionOf = (index: number): Condition => ({
   lastTransitionTime: '2026-01-31T11:59:00Z',
 })
 const ready = { type: 'Ready', status: 'True', reason: 'Done', message: '', nowMs: 0, generation: 1 } as const
-const family = { owner, kinds: [{ selector: toSelector('configmaps'), resource: undefined }], label: 'r' }
+const family = {
+  owner,
+  kinds: [{ selector: toSelector('configmaps'), resource: undefined }],
+  label: 'r',
+  existing: 'refuse' as const,
+}
 const child = (index: number) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `c${index}` } })
 
 const rows: Readonly<Record<string, Row>> = {

@@ -62,7 +62,7 @@ test('a child that is not taken any more is asked for ever more seldom, which is
   await lab.untilLogged('Cannot apply ConfigMap "settings"')
   await lab.until(async () => conditionOf((await lab.call('GET', realm)).body) !== undefined)
   const condition = conditionOf((await lab.call('GET', realm)).body)
-  const message = 'Cannot apply ConfigMap "settings": its namespace is being deleted'
+  const message = `Cannot apply ConfigMap "settings" in the namespace "${namespace}": its namespace is being deleted`
   expect(condition).toMatchObject({ status: 'False', reason: 'ChildRefused', message })
   const before = transport.writes('settings').length
   await lab.elapse(lab.isReal ? 4 : 60)

@@ -52,6 +52,15 @@ kopf.reconcile(
   () => {},
 )
 
+kopf.reconcile(Database, { owns: [ConfigMaps], existing: 'leave' }, ({ spec }) => ({
+  children: [{ children: [{ kind: 'ConfigMap' }], existing: 'refuse' }],
+  existing: spec['replace'] ? 'adopt' : 'leave',
+}))
+// @ts-expect-error: it is one of "refuse", "leave" and "adopt"
+kopf.reconcile(Database, { owns: [ConfigMaps], existing: 'keep' }, () => {})
+// @ts-expect-error: likewise
+kopf.reconcile(Database, { owns: [ConfigMaps] }, () => ({ children: [], existing: 'keep' }))
+
 kopf.reconcile(Database, { cleanup: true }, async ({ step }) => {
   const size: number = await step('size', () => 1)
   // @ts-expect-error: it would be a text the second time

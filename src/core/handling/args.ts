@@ -15,7 +15,7 @@ import type { Settings } from '../settings.ts'
 import type { SslPeer } from '../webhook-server.ts'
 import type { Conditions } from './conditions.ts'
 import type { ValueAt } from './field-types.ts'
-import type { AdmissionOperation, FieldPath } from './handler.ts'
+import type { AdmissionOperation, ExistingPolicy, FieldPath } from './handler.ts'
 import type { Index } from './index-table.ts'
 import type { ActivityKind } from './kinds.ts'
 import type {
@@ -269,6 +269,8 @@ export interface ChildGroup {
   readonly children: readonly object[]
   /** Whether a child is as far as the next group needs it; `byDefault` says what is assumed of its kind. */
   readonly ready?: (child: Body, byDefault: boolean) => boolean
+  /** What to do with objects that exist under the names of these children. Default: as for all that are returned with them. */
+  readonly existing?: ExistingPolicy
 }
 
 /** What a reconciler may return. */
@@ -280,6 +282,11 @@ export interface Reconciled {
    * the order in which they depend on each other. Without it, the children stay as they are.
    */
   readonly children?: ReadonlyArray<ChildGroup | readonly object[] | object>
+  /**
+   * What to do with objects that exist under the names of children, where that depends on the object:
+   * `existing: spec.replaceExisting ? 'adopt' : 'leave'`. Default: the option `existing` of the reconciler.
+   */
+  readonly existing?: ExistingPolicy
 }
 
 /** An object that is to be reconciled: by its name, in the namespace of the object at hand unless told. */
@@ -301,9 +308,11 @@ interface ReconcilingOptions<O extends readonly ResourceLike[], W extends readon
   /** Whether the object stays until it was called with `deleting` and returned without an error. Default: false. */
   readonly cleanup?: boolean
   /**
-   * Whether an object that already exists under the name of a child is taken over: written by force, owned, and deleted with its owner.
-   * Default: false, since the author of the parent chooses that name. An object that another one controls is never taken over.
+   * What to do with an object that exists under the name of a child, and that the operator has not created: `refuse`, `leave` or `adopt`.
+   * A reconciler can also return it, beside `children`. Default: `refuse`, since the author of the parent chooses that name.
    */
+  readonly existing?: ExistingPolicy
+  /** The same as `existing: 'adopt'`. Default: false. */
   readonly adopt?: boolean
 }
 

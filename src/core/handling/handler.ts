@@ -71,14 +71,23 @@ export interface Watch {
   readonly ownersOf: (object: never) => unknown
 }
 
+/**
+ * What to do with an object that exists under the name of a child, and that the operator has not created:
+ *
+ * - `refuse`: it is left alone, and that is an error: the condition `ChildrenApplied` is `False`, and the reconciler is tried again.
+ * - `leave`: it is left alone, and that is fine: the condition `ChildrenApplied` names it and is `True`.
+ * - `adopt`: it is taken over: written by force, owned, and deleted with its owner. An object that another one controls is refused.
+ */
+export type ExistingPolicy = 'refuse' | 'leave' | 'adopt'
+
 /** What else a reconciler is called for, beside its own object. */
 export interface Reconciling {
   /** The kinds of its children, each one resource. */
   readonly owns: readonly ResourceSelector[]
   readonly watches: readonly Watch[]
   readonly resyncMs: number | undefined
-  /** Whether objects that exist under the names of its children are taken over. */
-  readonly adopts: boolean
+  /** What to do with objects that exist under the names of its children, unless what it returns says otherwise. */
+  readonly existing: ExistingPolicy
 }
 
 export interface Handler {

@@ -109,7 +109,7 @@ export const kinds: Readonly<Record<HandlerKind | 'subhandler', Kind>> = {
     title: 'Reconciler',
     needsFinalizer: 'cleanup',
     successLevel: 'debug',
-    options: [...changing.options, 'owns', 'watches', 'resync', 'cleanup', 'adopt'],
+    options: [...changing.options, 'owns', 'watches', 'resync', 'cleanup', 'existing', 'adopt'],
   },
   validate: admission,
   mutate: admission,

@@ -6,7 +6,7 @@ import { type Duration, toMs } from '../../util/duration.ts'
 import { suggestName } from '../../util/suggestions.ts'
 import type { CheckedPath, ValueAt, ValuePatternOf } from './field-types.ts'
 import { ABSENT, type Absent, PRESENT, type Present } from './filters.ts'
-import type { AdmissionOperation, ErrorsMode, FieldPath, ValuePattern, Watch } from './handler.ts'
+import type { AdmissionOperation, ErrorsMode, ExistingPolicy, FieldPath, ValuePattern, Watch } from './handler.ts'
 
 /** A label or an annotation: the exact value, PRESENT, ABSENT, or a callback that gets undefined where there is none. */
 type MetaPattern<A> = string | Present | Absent | ((value: string | undefined, args: A) => unknown)
@@ -163,6 +163,22 @@ export function readVersion(options: Options, name: 'from' | 'to', what: string)
 }
 
 /** The kinds of children. Each must be one resource: the objects that are returned are of one kind each. */
+/** `adopt: true` is the older form of `existing: 'adopt'`. */
+export function readExisting(options: Options, what: string): ExistingPolicy {
+  const { existing } = options
+  const adopts = readFlag(options, 'adopt', what)
+  if (existing === undefined) return adopts ? 'adopt' : 'refuse'
+  if (!isExistingPolicy(existing)) refuse(what, `"existing" is one of ${existingPolicies.join(', ')}`)
+  if (adopts && existing !== 'adopt') refuse(what, `"adopt: true" and "existing: '${existing}'" contradict each other`)
+  return existing
+}
+
+const existingPolicies: readonly ExistingPolicy[] = ['refuse', 'leave', 'adopt']
+
+export function isExistingPolicy(value: unknown): value is ExistingPolicy {
+  return existingPolicies.includes(value as ExistingPolicy)
+}
+
 export function readOwned(value: unknown, what: string): readonly ResourceSelector[] {
   if (value === undefined) return []
   if (!Array.isArray(value)) refuse(what, '"owns" is a list of resources, such as [Deployment, "services"]')

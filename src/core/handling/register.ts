@@ -15,6 +15,7 @@ import {
   type Options,
   readDuration,
   readErrors,
+  readExisting,
   readFieldPath,
   readFlag,
   readInitialDelay,
@@ -176,7 +177,7 @@ function readReconciling(options: Options, what: string): Reconciling {
     owns: readOwned(options['owns'], what),
     watches: readWatches(options['watches'], what),
     resyncMs,
-    adopts: readFlag(options, 'adopt', what),
+    existing: readExisting(options, what),
   }
 }
 

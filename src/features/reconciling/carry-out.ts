@@ -9,9 +9,10 @@ import type { Logger } from '../../util/log.ts'
 import { Turns } from '../../util/turns.ts'
 import { type Judgement, judgeChild } from './as-wanted.ts'
 import type { ChildCache, Parentage } from './child-cache.ts'
-import { describeChild, keyOfChild } from './child-names.ts'
+import { describeChild, describePlace, keyOfChild } from './child-names.ts'
 import { whyForeign } from './existing-child.ts'
 import { type Fight, isFight, isOver, peaceMs, react } from './fights.ts'
+import { type LeftAlone, leaveAlone } from './left-alone.ts'
 import { type Apply, makePlan, type Plan, planDeletions } from './plan.ts'
 import { Report } from './report.ts'
 import type { Wanted, WantedGroup } from './wanted.ts'
@@ -39,8 +40,6 @@ export interface Nursery {
   /** Who else has made a child of that name, as the end of a sentence. */
   rivalOf(wanted: Wanted): string | undefined
   readonly own: Parentage
-  /** Whether objects that exist under the names of children are taken over. */
-  readonly adopts: boolean
   /** Told of every write that has changed something, and to what end: the child is there now, is another, or is gone. */
   onWritten(child: KubeObject, end: 'new' | 'changed' | 'gone'): void
   /** Told of those whose child it was, or is. */
@@ -55,6 +54,8 @@ export interface ChildRecords {
   readonly fights: Map<string, Fight>
   /** The uids of those that were made or seen, and not deleted by us since, by key. */
   readonly uids: Map<string, string>
+  /** Objects of others under the names of children, which are left alone, by key. */
+  readonly left: Map<string, LeftAlone>
 }
 
 /** So many requests for one object at once. */
@@ -93,9 +94,9 @@ class Errand {
   }
 
   plan(groups: readonly WantedGroup[], isDeleting: boolean): Plan {
-    const { writer, cacheOf, whyUnseen } = this.#nursery
+    const { writer, cacheOf, whyUnseen, nowMs } = this.#nursery
     const present = this.#nursery.present().map(({ object }) => object)
-    this.#noteUids(groups, present)
+    this.#updateRecords(groups, present)
     if (isDeleting) {
       const waits: string[] = []
       return { applies: [], deletions: planDeletions({ groups, present }, waits), waits, unseen: [] }
@@ -104,6 +105,7 @@ class Errand {
       groups,
       present,
       whyUnseen: (wanted) => whyUnseen(wanted),
+      isLeft: ({ key, existing }) => existing === 'leave' && (this.#records.left.get(key)?.nextMs ?? 0) > nowMs(),
       judge: (wanted, live) => {
         const normalised = cacheOf(wanted.kind.resource!).normalisedOf(live)
         return judgeChild(wanted, live, { fieldManager: writer.fieldManager, normalised })
@@ -111,12 +113,17 @@ class Errand {
     })
   }
 
-  /** Remembers the uids of children that are there or wanted, and forgets those of others. */
-  #noteUids(groups: readonly WantedGroup[], present: readonly KubeObject[]): void {
-    const { uids } = this.#records
-    const wanted = new Set(groups.flatMap(({ children }) => children.map(({ key }) => key)))
+  /** Remembers the uids of children that are there or wanted, and forgets what is known of others. */
+  #updateRecords(groups: readonly WantedGroup[], present: readonly KubeObject[]): void {
+    const { uids, left } = this.#records
+    const wanted = new Map(groups.flatMap(({ children }) => children.map(({ key, existing }) => [key, existing])))
     for (const key of uids.keys()) if (!wanted.has(key)) uids.delete(key)
-    for (const child of present) uids.set(keyOfChild(child), child.metadata.uid ?? '')
+    for (const key of left.keys()) if (wanted.get(key) !== 'leave') left.delete(key)
+    for (const child of present) {
+      const key = keyOfChild(child)
+      uids.set(key, child.metadata.uid ?? '')
+      left.delete(key)
+    }
   }
 
   /** Whether anything was done. */
@@ -136,6 +143,10 @@ class Errand {
     const { nowMs } = this.#nursery
     this.#report.waits = waits
     this.#report.isBlind = unseen.length > 0
+    for (const { name, nextMs } of this.#records.left.values()) {
+      this.#report.left.push(name)
+      this.#report.lookAgainAfter(Math.max(0, nextMs - nowMs()))
+    }
     for (const message of unseen) this.#report.problems.push({ reason: 'KindMissing', message })
     for (const [key, fight] of this.#records.fights) {
       if (isOver(fight, nowMs())) this.#records.fights.delete(key)
@@ -153,12 +164,12 @@ class Errand {
     const { writer, logger, warnOnce } = this.#nursery
     const what = describeChild(wanted.object)
     const rival = this.#nursery.rivalOf(wanted)
-    if (rival !== undefined) return this.#refuse(wanted, rival)
+    if (rival !== undefined) return this.#refuseForeign(wanted, rival)
     logger.debug(`Applying ${what}${live === undefined ? ', which is not there' : ''}.`)
     try {
       const applied = await this.#write(wanted, live)
       if (applied === undefined) return
-      if (typeof applied === 'string') return this.#refuse(wanted, applied)
+      if (typeof applied === 'string') return this.#refuseForeign(wanted, applied)
       const { child, unkept, concerned } = applied
       if (child.metadata.resourceVersion !== live?.metadata.resourceVersion) {
         this.#nursery.onWritten(child, live === undefined ? 'new' : 'changed')
@@ -182,11 +193,11 @@ class Errand {
    * the child was gone meanwhile, which the next call sees.
    */
   async #write(wanted: Wanted, live: KubeObject | undefined): Promise<Applied | string | undefined> {
-    const { writer, own, adopts } = this.#nursery
+    const { writer, own } = this.#nursery
     const resource = wanted.kind.resource!
     const cache = this.#nursery.cacheOf(resource)
     const known: Target | undefined = live && { type: 'known', uid: live.metadata.uid ?? '' }
-    const target = known ?? { type: adopts ? 'any' : 'new' }
+    const target = known ?? { type: wanted.existing === 'adopt' ? 'any' : 'new' }
     try {
       return await applyChild(writer, { wanted, target }, { resource, cache })
     } catch (error) {
@@ -195,19 +206,43 @@ class Errand {
       if (found === undefined && live === undefined) throw error
       if (live !== undefined && found?.uid !== live.metadata.uid) cache.remove(live, { isForGood: true })
       if (found === undefined) return void this.#report.lookAgainAfter(staleMs)
-      const why = whyForeign(found, { own, wanted, knownUid: this.#records.uids.get(wanted.key), adopts })
+      const why = whyForeign(found, { own, wanted, knownUid: this.#records.uids.get(wanted.key) })
       if (why !== undefined) return why
       return await applyChild(writer, { wanted, target: { type: 'known', uid: found.uid ?? '' } }, { resource, cache })
     }
   }
 
+  /** The name of the child belongs to another object. */
+  #refuseForeign(wanted: Wanted, why: string): void {
+    if (wanted.existing !== 'leave') {
+      this.#refuse(wanted, why)
+      return
+    }
+    const { logger, nowMs } = this.#nursery
+    const { left } = this.#records
+    const name = this.#describe(wanted.object)
+    const before = left.get(wanted.key)
+    left.set(wanted.key, leaveAlone(before, name, nowMs()))
+    this.#forgetFight(wanted.key)
+    if (before === undefined) logger.info(`${name} is left alone: it exists, and is not a child of this object.`)
+  }
+
   /** What was not put back is no turn in a fight: nobody has changed it since. */
   #refuse({ key, object }: Wanted, why: string): void {
+    this.#forgetFight(key)
+    this.#report.fail(`Cannot apply ${this.#describe(object)}: ${why}`)
+  }
+
+  #forgetFight(key: string): void {
     const { fights } = this.#records
     const before = this.#fightsBefore.get(key)
     if (before !== undefined) fights.set(key, before)
     else fights.delete(key)
-    this.#report.fail(`Cannot apply ${describeChild(object)}: ${why}`)
+  }
+
+  /** With its namespace where that is not the owner's: a cluster-scoped owner may have a child of one name in many. */
+  #describe(object: object): string {
+    return `${describeChild(object)}${describePlace(object, this.#nursery.own.namespace)}`
   }
 
   async #delete(child: KubeObject): Promise<void> {

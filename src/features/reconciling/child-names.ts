@@ -12,6 +12,12 @@ export function keyOfChild(object: object): string {
   return `${parseGroupVersion(String(apiVersion))?.group ?? ''}/${kind}/${namespace ?? ''}/${name}`
 }
 
+/** ` in the namespace "team-a"`, where the owner is in none; else nothing, since children are in the namespace of their owner. */
+export function describePlace(object: object, ownerNamespace: string | undefined): string {
+  const { namespace } = (object as Named)['metadata'] as Named
+  return namespace === undefined || namespace === ownerNamespace ? '' : ` in the namespace ${JSON.stringify(namespace)}`
+}
+
 /** `ConfigMap "settings"`. */
 export function describeChild(object: object): string {
   const { kind, metadata } = object as Named

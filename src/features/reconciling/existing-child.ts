@@ -12,19 +12,19 @@ export interface Claim {
   readonly wanted: Wanted
   /** The uid under which this process has seen or made the child before. */
   readonly knownUid: string | undefined
-  /** The reconciler is registered with `adopt: true`. */
-  readonly adopts: boolean
 }
 
+const notOurs = 'it exists, and this operator has not created it'
+
 /** Why the object must be left alone, as the end of a sentence; undefined where it is a child of the parent, or may be adopted. */
-export function whyForeign(existing: ObjectMeta, { own, wanted, knownUid, adopts }: Claim): string | undefined {
+export function whyForeign(existing: ObjectMeta, { own, wanted, knownUid }: Claim): string | undefined {
   const controller = existing.ownerReferences?.find((one) => one.controller === true)
   if (controller !== undefined && controller.uid !== own.owner) {
     return `another object controls it, and there can be only one: ${controller.kind} "${controller.name}"; name the child differently, or delete it`
   }
   const isOurs = controller !== undefined || existing.uid === knownUid || wasApplied(existing, own, wanted)
-  if (isOurs || adopts) return undefined
-  return 'it exists, and this operator has not created it; name the child differently, delete the existing object, or register the reconciler with "adopt: true"'
+  if (isOurs || wanted.existing === 'adopt') return undefined
+  return `${notOurs}; name the child differently, delete the existing object, or say what to do with it by the option "existing"`
 }
 
 /**

@@ -31,6 +31,8 @@ export interface Situation {
   /** Why nothing can be known of the children of a kind, as the end of a sentence; undefined where it is known. */
   readonly whyUnseen: (wanted: Wanted) => string | undefined
   readonly judge: (wanted: Wanted, live: KubeObject) => Judgement
+  /** Whether another object has the name of the child and is left alone: there is nothing to do, and nothing to wait for. */
+  readonly isLeft: (wanted: Wanted) => boolean
 }
 
 export function makePlan(situation: Situation): Plan {
@@ -41,7 +43,7 @@ export function makePlan(situation: Situation): Plan {
 
 /** Group by group; what others have changed in a later one is put back all the same. */
 function* planApplies(
-  { groups, present, whyUnseen, judge }: Situation,
+  { groups, present, whyUnseen, judge, isLeft }: Situation,
   waits: string[],
   unseen: string[],
 ): Iterable<Apply> {
@@ -61,6 +63,7 @@ function* planApplies(
         waits.push(`${describeChild(child)} is being deleted, and made anew when it is gone`)
         continue
       }
+      if (child === undefined && isLeft(wanted)) continue
       const judgement = child === undefined ? ({ type: 'missing' } as const) : judge(wanted, child)
       if (judgement.type === 'same') {
         if (!isHeld && !isFar(child!, ready)) waits.push(`${describeChild(child!)} is not ready`)

@@ -5,22 +5,24 @@
 import { type Condition, conditionsOf, findCondition, toWanted, withCondition } from '../../kube/conditions.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { isPlainObject } from '../../util/json.ts'
-import type { Problem } from './report.ts'
+import type { Report } from './report.ts'
 
 const problemType = 'ChildrenApplied'
 
 /** Undefined where there is nothing to say that is not said already. */
 export function toCondition(
   body: KubeObject,
-  problems: readonly Problem[],
+  { problems, leftMessage }: Pick<Report, 'problems' | 'leftMessage'>,
   nowMs: number,
 ): ((fresh: KubeObject) => void) | undefined {
   const current = findCondition(conditionsOf(body['status']), problemType)
   const [first] = problems
-  if (first === undefined && (current === undefined || current.status === 'True')) return undefined
-  const message = problems.map((problem) => problem.message).join('; ')
-  const said =
-    first === undefined ? toWanted(problemType, true, 'Applied') : toWanted(problemType, false, first.reason, message)
+  if (first === undefined && leftMessage === undefined && (current === undefined || current.reason === 'Applied')) {
+    return undefined
+  }
+  const message = [...problems.map((problem) => problem.message), ...(leftMessage ? [leftMessage] : [])].join('; ')
+  const reason = first?.reason ?? (leftMessage === undefined ? 'Applied' : 'ExistingLeft')
+  const said = toWanted(problemType, first === undefined, reason, message)
   const wanted = { ...said, nowMs, generation: body.metadata.generation }
   if (withCondition(conditionsOf(body['status']), wanted) === conditionsOf(body['status'])) return undefined
   return (fresh) => {

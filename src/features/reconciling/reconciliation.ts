@@ -4,6 +4,7 @@
  */
 import type { Outcome } from '../../core/handling/outcomes.ts'
 import type { ChildRecords } from './carry-out.ts'
+import { lookAtOnce } from './left-alone.ts'
 import type { StepRun } from './step-run.ts'
 
 const firstDelayMs = 1000
@@ -11,6 +12,9 @@ const longestDelayMs = 600_000
 
 /** The mark of what we have done to children ourselves. */
 const ownDoing = 'own'
+
+/** The mark of a change of an object in `watches`. */
+export const watchedMark = 'watched'
 
 /** More than so many reasons are as good as one. */
 const mostMarks = 100
@@ -24,7 +28,7 @@ export class Reconciliation {
   #seen: string | undefined
   /** Nothing has happened since the last call but what that has done to children. */
   #isFollowUp = false
-  readonly records: ChildRecords = { fights: new Map(), uids: new Map() }
+  readonly records: ChildRecords = { fights: new Map(), uids: new Map(), left: new Map() }
   /** When the first attempt of a series began: the time of day, and by the clock that nobody sets. Undefined before it. */
   started: { readonly atMs: number; readonly steadyMs: number } | undefined
   /** Its steps, as long as no call has returned without an error; undefined where they are to be read from the object. */
@@ -64,6 +68,7 @@ export class Reconciliation {
 
   begin(seen: string, nowMs: number): void {
     const isOwnOnly = this.#marks.size === 1 && this.#marks.has(ownDoing)
+    if (this.#seen !== seen || this.#marks.has(watchedMark)) lookAtOnce(this.records.left)
     this.#isFollowUp = isOwnOnly && this.#seen === seen && this.#dueMs > nowMs
     this.#marks.clear()
     this.#dueMs = Infinity

@@ -4,6 +4,8 @@
  */
 import { digestEssence } from '../../core/causation/essence-digest.ts'
 import type { ChildGroup, Reconciled } from '../../core/handling/args.ts'
+import type { ExistingPolicy } from '../../core/handling/handler.ts'
+import { isExistingPolicy } from '../../core/handling/options.ts'
 import { describeError } from '../../core/handling/outcomes.ts'
 import { toPlainJson } from '../../core/patching/patch.ts'
 import { PermanentError } from '../../errors.ts'
@@ -23,6 +25,8 @@ export interface Wanted {
   readonly object: JsonObject
   /** What its annotation says when it is as wanted. */
   readonly mark: string
+  /** What to do with an object of that name that is not the operator's. */
+  readonly existing: ExistingPolicy
 }
 
 export interface WantedGroup {
@@ -42,18 +46,33 @@ export interface Family {
   readonly kinds: readonly OwnedKind[]
   /** The value of the label. */
   readonly label: string
+  /** What the reconciler is registered with. */
+  readonly existing: ExistingPolicy
 }
 
 export function readReconciled(result: unknown, family: Family): Verdict {
   if (result === undefined || result === null) return { requeueMs: undefined, groups: undefined }
   if (!isPlainObject(result)) refuse('a reconciler returns { children, requeueAfter }, or nothing')
-  const unknown = Object.keys(result).filter((name) => name !== 'children' && name !== 'requeueAfter')
-  if (unknown.length > 0) refuse(`there is no "${unknown[0]}" in it, only "children" and "requeueAfter"`)
-  const { requeueAfter, children } = result as Reconciled
+  const unknown = Object.keys(result).filter((name) => !resultFields.includes(name))
+  if (unknown.length > 0) refuse(`there is no "${unknown[0]}" in it, only "children", "existing" and "requeueAfter"`)
+  const { requeueAfter, children, existing } = result as Reconciled
   return {
     requeueMs: requeueAfter === undefined || requeueAfter === null ? undefined : readDelay(requeueAfter),
-    groups: children === undefined || children === null ? undefined : readGroups(children, family),
+    groups:
+      children === undefined || children === null
+        ? undefined
+        : readGroups(children, { ...family, existing: readPolicy(existing) ?? family.existing }),
   }
+}
+
+const resultFields: readonly string[] = ['children', 'existing', 'requeueAfter'] satisfies ReadonlyArray<
+  keyof Reconciled
+>
+
+function readPolicy(value: unknown): ExistingPolicy | undefined {
+  if (value === undefined) return undefined
+  if (isExistingPolicy(value)) return value
+  return refuse(`"existing" is 'refuse', 'leave' or 'adopt'`)
 }
 
 function readDelay(delay: Duration): number {
@@ -72,10 +91,10 @@ function readGroups(children: unknown, family: Family): readonly WantedGroup[] {
   }
   const groups: readonly ChildGroup[] = areGroups.includes(true) ? children.map(toGroup) : [{ children }]
   const keys = new Set<string>()
-  return groups.map(({ children: members, ready }, position) => ({
+  return groups.map(({ children: members, ready, existing }, position) => ({
     ready,
     children: members.map((child) => {
-      const wanted = readChild(child, position, family)
+      const wanted = readChild(child, position, { ...family, existing: readPolicy(existing) ?? family.existing })
       if (keys.has(wanted.key)) refuse(`"children" has ${describeChild(wanted.object)} twice`)
       keys.add(wanted.key)
       return wanted
@@ -125,7 +144,7 @@ function readChild(child: unknown, group: number, family: Family): Wanted {
   if ('problem' in place) refuse(`${what} ${place.problem}`)
   const object: JsonObject = { ...rest, metadata: toMetadata(meta, place.namespace, family, what) }
   const mark = toMark(group, digestEssence(object as never))
-  return { key: keyOfChild(object), kind, object, mark }
+  return { key: keyOfChild(object), kind, object, mark, existing: family.existing }
 }
 
 /** Those that are made up of what is given and what is ours. */
