@@ -45,6 +45,7 @@ async function plan(operator: Operator, { grant = [], ...options }: Wishes = {})
     peering: { standalone: true },
     resources: await learnResources(operator, {}),
     wishes: readWishes(command, grant),
+    calls: { clear: [], unclear: [] },
     ...options,
   })
 }
@@ -462,7 +463,7 @@ describe('what cannot be known is said', () => {
     const told = async (options?: Wishes) => (await plan(kopf, options)).remarks.map((one) => one.split(/[:,]/)[0])
     expect(await told({ peering: {} })).toEqual([
       'The image is "mine',
-      'What handlers do with the client is not known here',
+      'What handlers do with the client is not in these rules',
       'Startup handlers were not called',
       'Handlers are for resources that are not named one by one',
       'The webhook server is no WebhookServiceServer',

@@ -3,6 +3,9 @@
  * Authors of objects decide how many there are. A new list or map that is gone through is one more row of the table.
  */
 import { describe, expect, test } from 'vitest'
+import { seeCalls } from '../../src/cli/deployment/seen-calls.ts'
+import { tokenize } from '../../src/cli/deployment/source-tokens.ts'
+import { readSource } from '../../src/cli/deployment/source-values.ts'
 import { hideSecrets } from '../../src/client/hide-secrets.ts'
 import { findRecords } from '../../src/core/explaining/records.ts'
 import { findMismatch, PRESENT } from '../../src/core/handling/filters.ts'
@@ -117,6 +120,11 @@ const rows: Readonly<Record<string, Row>> = {
     1000,
     (n) => ({ children: numbers(n).map((index) => [child(index)]) }),
     (result) => readReconciled(result, family),
+  ),
+  'calls in the source of an operator': row(
+    1000,
+    (n) => "function f() { const it = { a: [1, 2] }; client.get('pods', `x`) }\n".repeat(n),
+    (source) => seeCalls([readSource('operator.ts', tokenize(source))], []),
   ),
   'records of sub-handlers of sub-handlers, explained': row(
     1000,

@@ -60,15 +60,19 @@ async function manifests(command: Command, files: readonly string[], args: Manif
   const peering = readPrecedence(command, args)
   const wishes = readWishes(command, args.grant)
   // Only now: help and wrong usage need none of it.
-  const [{ loadOperator }, { learnResources }, { draft }, { render }] = await Promise.all([
-    import('../load.ts'),
-    import('../deployment/known-resources.ts'),
-    import('../deployment/draft.ts'),
-    import('../deployment/render.ts'),
-  ])
+  const [{ findTargets, loadOperator }, { learnResources }, { readSources }, { seeCalls }, { draft }, { render }] =
+    await Promise.all([
+      import('../load.ts'),
+      import('../deployment/known-resources.ts'),
+      import('../deployment/source-files.ts'),
+      import('../deployment/seen-calls.ts'),
+      import('../deployment/draft.ts'),
+      import('../deployment/render.ts'),
+    ])
   const folder = process.cwd()
   await using loaded = await loadOperator({ files, modules, folder })
   const resources = await learnResources(loaded.operator, args)
+  const sources = await readSources(await findTargets({ files, modules, folder }), folder)
   const { plan, remarks } = draft(loaded.operator, {
     ...args,
     files,
@@ -78,6 +82,7 @@ async function manifests(command: Command, files: readonly string[], args: Manif
     peering,
     resources,
     wishes,
+    calls: seeCalls(sources, resources),
   })
   print(render(loaded.operator, plan, args))
   for (const text of remarks) remark(text)

@@ -8,8 +8,10 @@ import type { NeedsPlan, Operator, RunOptions } from '../../operator.ts'
 import { toMs } from '../../util/duration.ts'
 import { lastReviewsSeconds, lastStepsSeconds, podGraceSeconds } from '../../util/stopping-times.ts'
 import { toName } from '../scaffold.ts'
+import { remarkOnCalls } from './call-remarks.ts'
 import { type readWishes, toGrant } from './grants.ts'
 import type { DeploymentPlan } from './plan.ts'
+import type { SeenCalls } from './seen-calls.ts'
 import { healthPort } from './workload.ts'
 
 /** Options of the command. */
@@ -31,6 +33,8 @@ export interface DraftOptions extends DraftArguments {
   /** What clusters are known to serve. */
   readonly resources: readonly Resource[]
   readonly wishes: ReturnType<typeof readWishes>
+  /** Calls through the client, as the source shows them. */
+  readonly calls: SeenCalls
 }
 
 export interface Draft {
@@ -188,8 +192,7 @@ function remarksOn(operator: Operator, options: DraftOptions, needs: NeedsPlan, 
     !options.withCrds &&
       resources.length > 0 &&
       'The definitions (CRDs) are not among them: apply those of `kopf crd` before, or print them with --with-crds.',
-    options.wishes.length === 0 &&
-      'What handlers do with the client is not known here, and not allowed: add it with --grant "verbs resource".',
+    remarkOnCalls(options.calls, needs.roles, options.wishes.length > 0),
     registry.activities('startup').length > 0 &&
       'Startup handlers were not called: settings that they change are not as they will be. Set those of webhooks, the election, ' +
         'peering and scanning where the operator is made.',

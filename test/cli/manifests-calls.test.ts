@@ -1,0 +1,96 @@
+/** `kopf manifests` names the calls through `client` that the operator's source shows and that the printed rules do not allow. */
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { Folder, KopfCommand, stopCommands } from './run-support.ts'
+
+let folder: Folder
+beforeEach(() => {
+  folder = new Folder()
+})
+afterEach(async () => {
+  await stopCommands()
+  folder.remove()
+})
+
+async function remarks(...args: string[]): Promise<{ readonly told: string; readonly printed: string }> {
+  const command = new KopfCommand(folder, ['manifests', '--image', 'x', '--with-crds', '-A', '--standalone', ...args])
+  expect(await command.exit).toBe(0)
+  return { told: command.stderr, printed: command.stdout }
+}
+
+const head = 'What handlers do with the client is not in these rules: add it with --grant "verbs resource".'
+
+function writeOperator(): void {
+  folder.write({
+    'operator.ts': `import { Operator, adopt } from 'kopf'
+import { Database } from './database.ts'
+import { backUp } from './handlers/backup.ts'
+const kopf = new Operator({ name: 'databases' })
+kopf.on.create(Database, async ({ name, body, client, resource }) => {
+  const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { name } }
+  await client.create(adopt(claim, body))
+  await client.patch(Database, name, { spec: {} })
+  await client.delete(resource, name)
+})
+kopf.on.update(Database, backUp)
+export default kopf
+`,
+    'database.ts': `import { defineResource } from 'kopf'
+export const Database = defineResource({ group: 'example.com', version: 'v1', kind: 'Database' })
+`,
+    'handlers/backup.ts': `import type { Args } from 'kopf'
+import { Database } from '../database.ts'
+export async function backUp({ client, name }: Args<'update', typeof Database>): Promise<void> {
+  const pods: object[] = await client.list('pods', { labelSelector: { database: name } })
+  if (pods.length === 0) await client.patch('deployments.apps', name, { spec: { replicas: 1 } }, { subresource: 'scale' })
+  await client.get('pods', name)
+}
+`,
+  })
+}
+
+test('the calls that the rules do not allow are named with the option that allows them, and those of which it cannot be told', async () => {
+  writeOperator()
+  const { told } = await remarks('operator.ts')
+  expect(told.trimEnd().split('\n')).toEqual([
+    `${head} In the source there are:`,
+    '  --grant "list,get pods"  for handlers/backup.ts:4, handlers/backup.ts:6',
+    '  --grant "patch deployments.apps/scale"  for handlers/backup.ts:5',
+    '  --grant "create persistentvolumeclaims"  for operator.ts:7',
+    '  client.delete(resource, …) at operator.ts:9, whose resource cannot be told',
+  ])
+})
+
+test('the options that are named are taken, and what they allow is not named any more', async () => {
+  writeOperator()
+  const { told } = await remarks('operator.ts')
+  const grants = [...told.matchAll(/--grant "([a-z,]+ [^"]+)" {2}/g)].flatMap(([, rule]) => ['--grant', rule!])
+  const granted = await remarks('operator.ts', ...grants)
+  expect(granted.printed).toContain('deployments/scale')
+  expect(granted.told.trimEnd().split('\n')).toEqual([
+    `${head.replace('is not in', 'is not all in')} In the source there are:`,
+    '  client.delete(resource, …) at operator.ts:9, whose resource cannot be told',
+  ])
+})
+
+test('files of plain JavaScript are read as well', async () => {
+  folder.write({
+    'package.json': '{ "type": "module" }',
+    'operator.js': `import { Operator } from 'kopf'
+const kopf = new Operator({ name: 'plain' })
+kopf.on.event('pods', ({ client }) => client.delete('services', 'x'))
+export default kopf
+`,
+  })
+  expect((await remarks('operator.js')).told).toContain('  --grant "delete services"  for operator.js:3')
+})
+
+test('an operator that shows no such call is told that none would be allowed', async () => {
+  folder.write({
+    'operator.ts': `import { Operator } from 'kopf'
+const kopf = new Operator({ name: 'plain' })
+kopf.on.event('pods', () => {})
+export default kopf
+`,
+  })
+  expect((await remarks('operator.ts')).told).toBe(`${head}\n`)
+})
