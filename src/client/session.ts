@@ -2,9 +2,11 @@
  * Calls in, parsed answers out: time limits, retries and errors that say what is wrong, over whatever transport there is.
  * Everything that talks to the API does so through here; knows nothing of what is asked for.
  */
+import { KopfError } from '../errors.ts'
 import { dropNullFields } from '../kube/null-fields.ts'
 import type { JsonObject } from '../kube/objects.ts'
 import type { Clock } from '../util/clock.ts'
+import { holdsConcealed } from '../util/concealed.ts'
 import { type Duration, toMs } from '../util/duration.ts'
 import { isPlainObject } from '../util/json.ts'
 import { parseJsonText, toJsonText } from '../util/json-text.ts'
@@ -137,12 +139,14 @@ class RetryingSession implements Session {
     const target = path + toQuery(query)
     const urgency = isUrgent ? { isUrgent } : undefined
     if (body === undefined) return { method, path: target, headers, ...urgency }
+    const text = toJsonText(body)
+    if (holdsConcealed(body, text)) throw concealedBody(method, path)
     return {
       ...urgency,
       method,
       path: target,
       headers: { ...headers, 'content-type': contentType ?? 'application/json' },
-      body: toJsonText(body),
+      body: text,
     }
   }
 
@@ -235,4 +239,12 @@ class StreamedBody implements AsyncIterableIterator<Uint8Array, undefined> {
   [Symbol.asyncIterator](): this {
     return this
   }
+}
+
+/** The text that stands for the value would become the value. */
+function concealedBody(method: string, path: string): KopfError {
+  return new KopfError(
+    'KOPF_OBJECT',
+    `Cannot ${method} ${path}: the object holds the old value of a Secret, which is concealed; take the present value from "body"`,
+  )
 }

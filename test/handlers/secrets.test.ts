@@ -193,6 +193,22 @@ describe('handlers of a Secret', () => {
     await lab.untilLogged('The old value of a Secret is concealed and cannot be written')
     expect((await get('copied'))['data']).toEqual({ password: 'dHdv' })
   })
+
+  test('cannot send one with the client either', async () => {
+    const kopf = new Operator()
+    kopf.on.update('secrets', { id: 'u', labels }, async ({ old, client, namespace }) => {
+      const metadata = { name: 'backup', namespace: namespace! }
+      await client.create({ apiVersion: 'v1', kind: 'Secret', metadata, stringData: { ...old!.data } })
+    })
+    await lab.start(kopf)
+    await create('sent', { password: 'b25l' })
+    await lab.until(async () => (await storedOf('sent')) !== undefined)
+    await patch('sent', { data: { password: 'dHdv' } })
+    await lab.untilLogged(
+      'the object holds the old value of a Secret, which is concealed; take the present value from "body"',
+    )
+    expect((await get('backup'))['kind']).toBe('Status')
+  })
 })
 
 describe('the clear text of a Secret', () => {

@@ -2,13 +2,9 @@
  * The old value of a Secret as handlers get it. Only a digest of it is stored on the object, so there is no value to give; a class of
  * its own keeps user code from taking the digest for the value. Made by reveal.ts.
  */
+import { concealedBrand, concealedText, isConcealed } from '../../util/concealed.ts'
 import { digestWithKey } from '../../util/digest.ts'
 import { toJsonText } from '../../util/json-text.ts'
-
-const shown = '[concealed]'
-
-/** Known by this mark rather than by the class, since a program may load this package twice. */
-const brand: unique symbol = Symbol.for('kopf.ConcealedValue') as never
 
 /** The method that `util.inspect` looks for, and with it everything that prints objects. */
 const inspectCustom = Symbol.for('nodejs.util.inspect.custom')
@@ -54,8 +50,8 @@ export class ConcealedValue {
   }
 
   static {
-    Object.defineProperty(ConcealedValue.prototype, brand, { value: true })
-    Object.defineProperty(ConcealedValue.prototype, inspectCustom, { value: () => shown })
+    Object.defineProperty(ConcealedValue.prototype, concealedBrand, { value: true })
+    Object.defineProperty(ConcealedValue.prototype, inspectCustom, { value: () => concealedText })
     toConcealed = (parts) => new ConcealedValue(parts)
     readConcealed = (value) => ({ digest: value.#digest, key: value.#key })
   }
@@ -67,7 +63,7 @@ export class ConcealedValue {
 
   /** Whether a value is concealed: what `instanceof ConcealedValue` asks. */
   static [Symbol.hasInstance](value: unknown): value is ConcealedValue {
-    return typeof value === 'object' && value !== null && brand in value
+    return isConcealed(value)
   }
 
   /** Whether the concealed value is this one. Values of Secrets are in base64, as in `body.data`. */
@@ -78,12 +74,12 @@ export class ConcealedValue {
 
   /** Always `[concealed]`. */
   toString(): string {
-    return shown
+    return concealedText
   }
 
   /** Always `[concealed]`. */
   toJSON(): string {
-    return shown
+    return concealedText
   }
 
   #equals(other: ConcealedValue): boolean {
