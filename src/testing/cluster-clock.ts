@@ -14,6 +14,12 @@ export interface ClusterClock extends Clock {
   occupied(occupation: Occupation): number
 }
 
+/** The same for the kit itself. */
+export interface SiteClock extends ClusterClock {
+  /** Called whenever time was let pass by `advance`, before that resolves. */
+  onAdvanced: () => Promise<void>
+}
+
 const tickMs = 10
 /** What starts or stops may have to do with the real world: time is skipped for it only when nothing else moves for so long. */
 const passageQuietMs = 50
@@ -25,7 +31,8 @@ export interface EmbeddedClockOptions {
   readonly patienceMs: () => number
 }
 
-export class EmbeddedClock extends SkippingClock implements ClusterClock {
+export class EmbeddedClock extends SkippingClock implements SiteClock {
+  onAdvanced: () => Promise<void> = async () => {}
   readonly #options: EmbeddedClockOptions
   #waiting = 0
   /** Aborted to end it; undefined where time stands still. */
@@ -54,7 +61,10 @@ export class EmbeddedClock extends SkippingClock implements ClusterClock {
   }
 
   override advance(duration: Duration): Promise<void> {
-    return this.waited(() => super.advance(duration))
+    return this.waited(async () => {
+      await super.advance(duration)
+      await this.onAdvanced()
+    })
   }
 
   /** While the test waits for it, whoever waits lets time pass. */
@@ -91,7 +101,8 @@ export class EmbeddedClock extends SkippingClock implements ClusterClock {
 }
 
 /** Time as it is. */
-export class RealClock implements ClusterClock {
+export class RealClock implements SiteClock {
+  onAdvanced: () => Promise<void> = async () => {}
   readonly #occupied: Record<Occupation, number> = { run: 0, passage: 0, call: 0 }
 
   now(): number {
@@ -117,7 +128,8 @@ export class RealClock implements ClusterClock {
     return this.#occupied[occupation]
   }
 
-  advance(duration: Duration): Promise<void> {
-    return systemClock.sleep(toMs(duration, 'the time to pass'))
+  async advance(duration: Duration): Promise<void> {
+    await systemClock.sleep(toMs(duration, 'the time to pass'))
+    await this.onAdvanced()
   }
 }

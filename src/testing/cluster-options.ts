@@ -1,4 +1,5 @@
 /** What the methods of a test cluster take. Types only. */
+import type { SelectorText } from '../client/client-options.ts'
 import type { Body, Meta } from '../core/handling/args.ts'
 import type { Duration } from '../util/duration.ts'
 import type { WaitOptions } from './waiting.ts'
@@ -14,9 +15,20 @@ export type NewObject<T> = Partial<Body<Omit<T, 'apiVersion' | 'kind' | 'metadat
   readonly metadata?: Meta
 }
 
-export interface Where {
+interface Where {
   /** That of the cluster unless told. */
   readonly namespace?: string
+}
+
+/** How long `until` and `untilGone` wait, and where the object is. */
+export interface UntilOptions extends WaitOptions, Where {}
+
+/** Which objects a wait for a list is about. */
+export interface ListSelection {
+  /** That of the cluster unless told; `null` for all namespaces. */
+  readonly namespace?: string | null
+  /** `'app=web,tier!=db'`, or `{ app: 'web' }` where equality is enough. Default: all objects. */
+  readonly labelSelector?: SelectorText
 }
 
 /** When a cluster counts as quiet. */

@@ -2,7 +2,6 @@
  * A cluster for tests: what operators are started with, and the words in which a test speaks of objects. On the embedded
  * server or on a real one (site.ts); started by start-cluster.ts.
  */
-import { isNotFound } from '../client/api-error.ts'
 import type { Client } from '../client/client.ts'
 import type {
   DeleteOptions,
@@ -23,14 +22,18 @@ import { isDeepEqual } from '../util/equality.ts'
 import { createLogSink, type LogSink } from '../util/log.ts'
 import type { Transport } from '../util/transport.ts'
 import type { ClusterClock } from './cluster-clock.ts'
-import type { NewObject, SettledOptions, Where } from './cluster-options.ts'
-import { describeLogs, describeObject, stillRunning } from './complaints.ts'
+import type { ListSelection, NewObject, SettledOptions, UntilOptions } from './cluster-options.ts'
+import { ClusterWaits } from './cluster-waits.ts'
+import { describeLogs, stillRunning } from './complaints.ts'
+import type { Expectation } from './expectations.ts'
 import type { ClusterFaults, ClusterRequests, Site } from './site.ts'
 import { type WaitOptions, waitFor } from './waiting.ts'
 
 /** What the start has put there. */
 interface ClusterContents {
   readonly resources: readonly CustomResource<object>[]
+  /** The version after that. */
+  readonly startVersion: string
   /** Takes it back. */
   readonly tidy: () => Promise<void>
 }
@@ -56,12 +59,15 @@ export class Cluster implements RunOptions, AsyncDisposable {
   readonly #site: Site
   readonly #closing = new AbortController()
   readonly #contents: ClusterContents
+  readonly #waits: ClusterWaits
 
   constructor(site: Site, contents: ClusterContents) {
     const { transport, connection, namespaces } = site.access
     this.#site = site
     this.#contents = contents
+    this.#waits = new ClusterWaits(site, { startVersion: contents.startVersion, describeLogs: () => this.#lastLogs() })
     this.clock = site.clock
+    site.clock.onAdvanced = () => this.#sync()
     this.signal = this.#closing.signal
     if (transport !== undefined) this.transport = transport
     if (connection !== undefined) this.connection = connection
@@ -142,42 +148,58 @@ export class Cluster implements RunOptions, AsyncDisposable {
   }
 
   /**
-   * The object, as soon as it looks so; time passes meanwhile.
+   * The first state of an object that is as expected: of all states since the test last saw the object (by `create`, `get`, `patch`, an
+   * earlier `until`, …), in their order; of an object that the test never saw, since the start of the cluster. No state is missed, however
+   * short it was; states before the last `settled()` or `clock.advance()` are over. Time passes meanwhile.
+   *
+   * The expectation is a function, or the fields that the object should have: then the failure shows what differs.
    *
    * @example
    * ```ts
    * const { status } = await cluster.until(Database, 'orders', ({ status }) => status?.phase === 'Ready')
+   * await cluster.until('configmaps', 'settings', { data: { color: 'blue' } })
    * ```
    */
-  async until<const R extends ResourceLike>(
+  until<const R extends ResourceLike>(
     resource: R,
     name: string,
-    predicate: (object: ObjectOf<R>) => unknown,
-    options: WaitOptions & Where = {},
-  ): Promise<ObjectOf<R>> {
-    let last: ObjectOf<R> | undefined
-    const find = this.#finder(resource, name, options)
-    return await waitFor(this.#site, options, {
-      look: async () => {
-        last = await find()
-        return last !== undefined && predicate(last) ? last : undefined
-      },
-      complain: () =>
-        `"${name}" has not become what was waited for: ${String(predicate)}\n${describeObject(last, name)}\n${this.#lastLogs()}`,
-    })
+    expectation: Expectation<ObjectOf<R>>,
+    options?: UntilOptions,
+  ): Promise<ObjectOf<R>>
+  /**
+   * The first state of a list that is as expected, sorted by namespace and name: of all states since the last step of the test (its last
+   * write, read or finished wait), in their order.
+   *
+   * @example
+   * ```ts
+   * const pods = await cluster.until('pods', { labelSelector: { app: 'web' } }, (pods) => pods.length === 3)
+   * await cluster.until('pods', {}, (pods) => pods.length === 0)
+   * ```
+   */
+  until<const R extends ResourceLike>(
+    resource: R,
+    selection: ListSelection,
+    expectation: (objects: ObjectOf<R>[]) => unknown,
+    options?: WaitOptions,
+  ): Promise<ObjectOf<R>[]>
+  async until(
+    resource: ResourceLike,
+    which: string | ListSelection,
+    expectation: unknown,
+    options: UntilOptions = {},
+  ): Promise<unknown> {
+    if (typeof which === 'string') {
+      return await this.#waits.forObject(resource, which, expectation as Expectation<KubeObject>, options)
+    }
+    return await this.#waits.forList(resource, which, expectation as (objects: KubeObject[]) => unknown, options)
   }
 
-  /** When there is no such object any more; time passes meanwhile. */
-  async untilGone(resource: ResourceLike, name: string, options: WaitOptions & Where = {}): Promise<void> {
-    let last: object | undefined
-    const find = this.#finder(resource, name, options)
-    await waitFor(this.#site, options, {
-      look: async () => {
-        last = await find()
-        return last === undefined ? true : undefined
-      },
-      complain: () => `"${name}" is still there:\n${describeObject(last, name)}\n${this.#lastLogs()}`,
-    })
+  /**
+   * When there is no such object, or there was none for a moment since the test last saw it: an object of the same name may be there
+   * again, with another uid. Time passes meanwhile.
+   */
+  async untilGone(resource: ResourceLike, name: string, options: UntilOptions = {}): Promise<void> {
+    await this.#waits.forAbsence(resource, name, options)
   }
 
   /** When nothing more is written and no handler is under way, for so long; what is further off, such as timers, is not waited for. */
@@ -197,6 +219,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
       complain: () =>
         `something happens all the time, and never nothing for ${quietMs / 1000} seconds\n${this.#lastLogs()}`,
     })
+    await this.#sync()
   }
 
   /** The Kubernetes events about an object, oldest first. */
@@ -251,6 +274,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
           complain: () => `operators on the cluster do not stop\n${this.#lastLogs()}`,
         },
       )
+      await this.#waits.close()
       await this.#contents.tidy()
     } finally {
       await this.#site.close()
@@ -258,29 +282,9 @@ export class Cluster implements RunOptions, AsyncDisposable {
     if (left > 0) throw stillRunning(left)
   }
 
-  /** Asks again only where something may be new: as long as the test itself asks, nothing is ever quiet. */
-  #finder<R extends ResourceLike>(resource: R, name: string, where: Where): () => Promise<ObjectOf<R> | undefined> {
-    let seen: string | undefined
-    let found: ObjectOf<R> | undefined
-    return async () => {
-      const { version } = this.#site
-      if (version === undefined || version !== seen) found = await this.#find(resource, name, where)
-      seen = version
-      return found
-    }
-  }
-
-  async #find<R extends ResourceLike>(
-    resource: R,
-    name: string,
-    { namespace }: Where,
-  ): Promise<ObjectOf<R> | undefined> {
-    try {
-      return await this.client.get(resource, name, namespace === undefined ? {} : { namespace })
-    } catch (error) {
-      if (isNotFound(error)) return undefined
-      throw error
-    }
+  /** What happened before is over for the waits to come. */
+  async #sync(): Promise<void> {
+    this.#site.lastSeen.sync(await this.#site.currentVersion())
   }
 
   /** Of all that operators may have written into the namespace, the part that tests are about. */

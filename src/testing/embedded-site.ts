@@ -10,7 +10,7 @@ import { type RunningServer, startServer } from '../server/start.ts'
 import { systemClock } from '../util/clock.ts'
 import type { Transport } from '../util/transport.ts'
 import { EmbeddedClock, RealClock } from './cluster-clock.ts'
-import { type ClusterFaults, type ClusterRequests, createTestClient, createTestSession, type Site } from './site.ts'
+import { type ClusterFaults, type ClusterRequests, createTestAccess, createTestSession, type Site } from './site.ts'
 import { stirring } from './stirring.ts'
 
 /** Whom the server takes operators for. */
@@ -54,7 +54,8 @@ export function openEmbedded({ isSkipping, ...options }: EmbeddedOptions): Site 
     ...timing,
     access: { transport: withToken(transport, token) },
     namespace: 'default',
-    client: createTestClient(createTestSession(transport, timing.clock), 'default'),
+    ...createTestAccess(createTestSession(transport, timing.clock), 'default'),
+    currentVersion: async () => server.version,
     faults,
     requests: new Requests(server, operators),
     get version() {

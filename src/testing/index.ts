@@ -6,7 +6,8 @@
 
 export type { Cluster } from './cluster.ts'
 export type { ClusterClock } from './cluster-clock.ts'
-export type { NewObject, SettledOptions } from './cluster-options.ts'
+export type { ListSelection, NewObject, SettledOptions, UntilOptions } from './cluster-options.ts'
+export type { Expectation } from './expectations.ts'
 export type { HandlerOutcome, HandlerRun, LoggedLine, RecordedEvent, RunHandlerOptions } from './handler-run.ts'
 export { KopfRunner, type KopfRunnerOptions } from './kopf-runner.ts'
 export { runHandler } from './run-handler.ts'

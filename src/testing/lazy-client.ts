@@ -6,7 +6,7 @@ import { ApiServer } from '../server/api-server.ts'
 import { loadObjects } from '../server/load.ts'
 import { systemClock } from '../util/clock.ts'
 import { once } from '../util/once.ts'
-import { createTestClient, createTestSession } from './site.ts'
+import { createTestAccess, createTestSession } from './site.ts'
 
 /** With the definitions of these resources in it. */
 export function createLazyClient(definitions: readonly CustomResource<object>[], namespace: string): Client {
@@ -16,5 +16,5 @@ export function createLazyClient(definitions: readonly CustomResource<object>[],
     return server
   })
   const transport = { send: async (...args: Parameters<ApiServer['send']>) => (await start()).send(...args) }
-  return createTestClient(createTestSession(transport, systemClock), namespace)
+  return createTestAccess(createTestSession(transport, systemClock), namespace).client
 }

@@ -9,7 +9,7 @@ import { KopfError, LoginError } from '../errors.ts'
 import type { ServiceAccountName } from '../server/identity/long-tokens.ts'
 import { systemClock } from '../util/clock.ts'
 import { RealClock } from './cluster-clock.ts'
-import { createTestClient, createTestSession, type Site } from './site.ts'
+import { createTestAccess, createTestSession, type Site } from './site.ts'
 
 const pollMs = 50
 const waitAtMostMs = 60_000
@@ -20,12 +20,14 @@ export async function openReal(given: ConnectionInfo | true): Promise<Site> {
   const clock = new RealClock()
   const namespace = `kopf-test-${randomBytes(4).toString('hex')}`
   const session = createTestSession(transport, clock)
-  const client = createTestClient(session, namespace)
+  const access = createTestAccess(session, namespace)
+  const { client } = access
   const site: Site = {
     clock,
     access: { connection, namespaces: [namespace] },
+    ...access,
     namespace,
-    client,
+    currentVersion: () => readVersion(session, namespace),
     get faults() {
       return refuse('faults')
     },
@@ -54,6 +56,13 @@ export async function openReal(given: ConnectionInfo | true): Promise<Site> {
     await transport.close()
     throw error
   }
+}
+
+/** Every list has the version of the whole store, also an empty one. */
+async function readVersion(session: Session, namespace: string): Promise<string> {
+  const path = `/api/v1/namespaces/${namespace}/configmaps`
+  const answer = await session.request({ method: 'GET', path, query: { limit: 1 } })
+  return (answer['metadata'] as { resourceVersion: string }).resourceVersion
 }
 
 /** By a token for an hour: longer than any test. */

@@ -6,6 +6,7 @@ import { createClient } from '../client/client.ts'
 import type { ConnectionInfo } from '../client/credentials.ts'
 import { createSession } from '../client/session.ts'
 import { createSettings } from '../core/settings.ts'
+import type { Resource, ResourceLike } from '../kube/resources.ts'
 import type { RunOptions } from '../operator.ts'
 import { Insights } from '../running/insights.ts'
 import type { Fault, FaultOptions } from '../server/faults.ts'
@@ -14,7 +15,8 @@ import type { RequestFilter, RequestRecord } from '../server/request-log.ts'
 import type { Clock } from '../util/clock.ts'
 import type { Transport } from '../util/transport.ts'
 import { packageVersion } from '../util/version.ts'
-import type { ClusterClock } from './cluster-clock.ts'
+import type { SiteClock } from './cluster-clock.ts'
+import { LastSeen, notingSession } from './last-seen.ts'
 
 /** What goes wrong on purpose, for operators only: what the test itself asks for is answered. */
 export interface ClusterFaults {
@@ -38,10 +40,18 @@ export interface ClusterRequests {
 type Access = Pick<RunOptions, 'transport' | 'namespaces'> & { readonly connection?: ConnectionInfo }
 
 export interface Site {
-  readonly clock: ClusterClock
+  readonly clock: SiteClock
   readonly access: Access
   readonly namespace: string
+  /** The client of the test: what it answers is noted in `lastSeen`. */
   readonly client: Client
+  readonly lastSeen: LastSeen
+  /** For the requests of the kit itself: they are not noted. */
+  readonly session: Session
+  /** Finds the one resource that is meant; rejects with `KOPF_RESOURCE` where the cluster does not serve it. */
+  resolve(like: ResourceLike): Promise<Resource>
+  /** The version of the last write in the cluster. */
+  currentVersion(): Promise<string>
   readonly faults: ClusterFaults
   readonly requests: ClusterRequests
   /** Changes with everything that is written; undefined where nobody can tell. */
@@ -65,8 +75,14 @@ export function createTestSession(transport: Transport, clock: Clock): Session {
   return createSession({ transport, networking, clock, userAgent: `kopf-testing/${packageVersion()}` })
 }
 
-/** The client of the test itself. */
-export function createTestClient(session: Session, namespace: string): Client {
+/** The client of the test itself, and the rest of the kit's access. */
+export function createTestAccess(
+  session: Session,
+  namespace: string,
+): Pick<Site, 'client' | 'lastSeen' | 'session' | 'resolve'> {
   const insights = new Insights(() => session, [])
-  return createClient({ session, resolve: (like) => insights.resolve(like), namespace })
+  const resolve = (like: ResourceLike) => insights.resolve(like)
+  const lastSeen = new LastSeen()
+  const client = createClient({ session: notingSession(session, lastSeen), resolve, namespace })
+  return { client, lastSeen, session, resolve }
 }

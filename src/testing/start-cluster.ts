@@ -52,7 +52,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   try {
     definitions = await install(site, resources)
     for (const object of objects) await site.client.create(object)
-    return new Cluster(site, { resources, tidy })
+    return new Cluster(site, { resources, tidy, startVersion: await site.currentVersion() })
   } catch (error) {
     await tidy().catch(() => {})
     await site.close()

@@ -25,6 +25,20 @@ export async function clusters(): Promise<void> {
   await cluster.create(Database, { name: 'orders', spec: { engine: 'postgres', size: 1, users: [] } })
   const { status } = await cluster.until(Database, 'orders', ({ status }) => status?.phase === 'Ready')
   holds<Same<typeof status, { phase: string; url: string } | undefined>>()
+  const ready = await cluster.until(Database, 'orders', { spec: { size: 1 }, status: { phase: 'Ready' } })
+  holds<Same<typeof ready.spec.engine, 'postgres' | 'mysql'>>()
+  const many = await cluster.until(Database, { labelSelector: { tier: 'gold' }, namespace: null }, (all) => {
+    return all.every(({ status }) => status?.phase === 'Ready')
+  })
+  holds<Same<(typeof many)[number], typeof ready>>()
+  await cluster.until('pods', {}, (pods) => pods.length === 3, { timeout: '1m' })
+  await cluster.until('configmaps', 'settings', { data: { color: 'blue' } }, { namespace: 'other' })
+  // @ts-expect-error: a number
+  await cluster.until(Database, 'orders', { spec: { size: 'large' } })
+  // @ts-expect-error: no such field
+  await cluster.until(Database, 'orders', { status: { colour: 'red' } })
+  // @ts-expect-error: a list is no object
+  await cluster.until(Database, {}, ({ status }) => status)
   const pod = await cluster.create(Pod, { name: 'web', spec: { containers: [{ name: 'c', image: 'i' }] } })
   holds<Same<typeof pod, PodObject>>()
   const open = await cluster.get('configmaps', 'settings')

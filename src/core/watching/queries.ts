@@ -8,6 +8,8 @@ export type Query = NonNullable<ApiCall['query']>
 export interface ListFrom {
   /** The new list must not be older than this; undefined for a list that is as new as the store itself. */
   readonly notOlderThan: string | undefined
+  /** The list must be of this version; wins over the other. */
+  readonly exactly?: string | undefined
 }
 
 export interface WatchFrom extends ListFrom {
@@ -16,7 +18,8 @@ export interface WatchFrom extends ListFrom {
   readonly timeoutSeconds: number
 }
 
-export function listQuery({ notOlderThan }: ListFrom, selectors: WatchSelectors = {}): Query {
+export function listQuery({ notOlderThan, exactly }: ListFrom, selectors: WatchSelectors = {}): Query {
+  if (exactly) return { ...selectors, resourceVersion: exactly, resourceVersionMatch: 'Exact' }
   const guard = notOlderThan ? { resourceVersion: notOlderThan, resourceVersionMatch: 'NotOlderThan' } : {}
   return { ...selectors, ...guard }
 }

@@ -47,6 +47,11 @@ export interface ReflectOptions {
   /** Who owns which fields is of interest: that is left out otherwise, since it is large. */
   readonly keepsManagedFields?: boolean
   readonly observer: WatchObserver
+  /**
+   * The first list is of exactly this version, so that every change since then is delivered. A server that no longer has the version
+   * (etcd keeps five minutes) is asked for its current state instead.
+   */
+  readonly startAt?: string | undefined
   /** What an earlier call for the same scope has left: so that what went while nobody watched is found out, too. */
   readonly known?: KnownObjects
   /** Spreads what many would do at once; `Math.random` by default. */
@@ -88,6 +93,8 @@ class Reflection {
   #bug: { readonly error: unknown } | undefined
   #state: WatchState['type'] | undefined
   #warnings = 0
+  /** Undefined once it was asked for: a list that failed is not tried again at a version that may be gone. */
+  #startAt: string | undefined
 
   constructor(options: ReflectOptions, deliver: (event: ReflectedEvent) => void, signal: AbortSignal) {
     const { resource, namespace, known = new KnownObjects(), random = Math.random, metadataOnly } = options
@@ -97,6 +104,7 @@ class Reflection {
     this.#resource = metadataOnly ? { ...resource, kind: metadataKind } : resource
     this.#path = collectionPath(resource, namespace)
     this.#random = random
+    this.#startAt = options.startAt
     this.#mirror = new Mirror(this.#resource, known, (event) => {
       try {
         deliver(event)
@@ -151,11 +159,13 @@ class Reflection {
   }
 
   #isStreaming(): boolean {
-    return this.#options.watching.initialStreaming && this.#recovery.canStream
+    return this.#startAt === undefined && this.#options.watching.initialStreaming && this.#recovery.canStream
   }
 
   async #list(): Promise<void> {
     const { session, watching, selectors, metadataOnly, keepsManagedFields = false } = this.#options
+    const exactly = this.#startAt
+    this.#startAt = undefined
     this.#beginList()
     const version = await readPages(
       {
@@ -164,7 +174,7 @@ class Reflection {
         keepsManagedFields,
         path: this.#path,
         ...(metadataOnly && { accept: metadataForms.list }),
-        query: listQuery({ notOlderThan: this.#guard }, selectors),
+        query: listQuery({ exactly, notOlderThan: this.#guard }, selectors),
         chunkSize: this.#recovery.needsWholeList ? null : watching.chunkSize,
         take: (object) => this.#mirror.apply('ADDED', object),
         warn: (problem) => this.#warn(problem),
