@@ -43,7 +43,7 @@ const config: ViteUserConfig = defineConfig({
           name: 'real',
           include: [
             'test/{conformance,handlers,daemons,timers,indexing,activities,admission,discovery,scope,peering,election,embedding,reconciling,examples,hostile,real}/**/*.test.ts',
-            'test/testing/{cluster,waiting}.test.ts',
+            'test/testing/{cluster,waiting,manifests}.test.ts',
           ],
           env: { KOPF_TEST_CLUSTER: 'real' },
           globalSetup: ['test/support/command.setup.ts', 'test/support/real-cluster.setup.ts'],

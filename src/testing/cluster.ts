@@ -13,8 +13,9 @@ import type {
 } from '../client/client-options.ts'
 import type { ConnectionInfo } from '../client/credentials.ts'
 import type { Meta } from '../core/handling/args.ts'
+import { KopfError } from '../errors.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import type { CustomResource, ObjectOf, OpenObject, ResourceLike } from '../kube/resources.ts'
+import type { ObjectOf, OpenObject, ResourceLike } from '../kube/resources.ts'
 import type { RunOptions } from '../operator.ts'
 import type { ServiceAccountName } from '../server/identity/long-tokens.ts'
 import { toMs } from '../util/duration.ts'
@@ -22,16 +23,18 @@ import { isDeepEqual } from '../util/equality.ts'
 import { createLogSink, type LogSink } from '../util/log.ts'
 import type { Transport } from '../util/transport.ts'
 import type { ClusterClock } from './cluster-clock.ts'
+import type { ClusterContents } from './cluster-contents.ts'
 import type { ListSelection, NewObject, SettledOptions, UntilOptions } from './cluster-options.ts'
 import { ClusterWaits } from './cluster-waits.ts'
 import { describeLogs, stillRunning } from './complaints.ts'
 import type { Expectation } from './expectations.ts'
+import { type Manifest, readManifests } from './manifests.ts'
 import type { ClusterFaults, ClusterRequests, Site } from './site.ts'
 import { type WaitOptions, waitFor } from './waiting.ts'
 
 /** What the start has put there. */
-interface ClusterContents {
-  readonly resources: readonly CustomResource<object>[]
+interface ClusterStart {
+  readonly contents: ClusterContents
   /** The version after that. */
   readonly startVersion: string
   /** Takes it back. */
@@ -58,14 +61,14 @@ export class Cluster implements RunOptions, AsyncDisposable {
   readonly client: Client
   readonly #site: Site
   readonly #closing = new AbortController()
-  readonly #contents: ClusterContents
+  readonly #start: ClusterStart
   readonly #waits: ClusterWaits
 
-  constructor(site: Site, contents: ClusterContents) {
+  constructor(site: Site, start: ClusterStart) {
     const { transport, connection, namespaces } = site.access
     this.#site = site
-    this.#contents = contents
-    this.#waits = new ClusterWaits(site, { startVersion: contents.startVersion, describeLogs: () => this.#lastLogs() })
+    this.#start = start
+    this.#waits = new ClusterWaits(site, { startVersion: start.startVersion, describeLogs: () => this.#lastLogs() })
     this.clock = site.clock
     site.clock.onAdvanced = () => this.#sync()
     this.signal = this.#closing.signal
@@ -111,6 +114,39 @@ export class Cluster implements RunOptions, AsyncDisposable {
     const { name: given = '', namespace: place } = created.metadata
     const options = { subresource: 'status', ...(place === undefined ? {} : { namespace: place }) }
     return await this.client.patch(resource, given, { status }, options)
+  }
+
+  /**
+   * Creates the objects of manifests, as those of `startCluster`: YAML files, folders, objects. An object that is there already is made
+   * to have these fields (server-side apply). Returns the objects as they are stored.
+   *
+   * @example
+   * ```ts
+   * const [orders] = await cluster.apply('examples/orders.yaml')
+   * ```
+   */
+  async apply(...manifests: readonly Manifest[]): Promise<OpenObject[]> {
+    return (await this.#start.contents.apply(await readManifests(manifests))) as OpenObject[]
+  }
+
+  /**
+   * What a namespace of the option `namespaces` is called in the cluster: on the embedded one the same, on a real one a name of this
+   * test's own.
+   *
+   * @example
+   * ```ts
+   * await using cluster = await startCluster({ namespaces: ['blue', 'green'] })
+   * await cluster.create('configmaps', { name: 'settings', namespace: cluster.namespaceOf('green') })
+   * ```
+   */
+  namespaceOf(name: string): string {
+    const found = this.#site.namespaces.get(name)
+    if (found !== undefined) return found
+    const known = [...this.#site.namespaces.keys()].map((one) => `"${one}"`).join(', ')
+    throw new KopfError(
+      'KOPF_NAMESPACE',
+      `Cannot tell the namespace ${JSON.stringify(name)}: the cluster was started with ${known}; name it in \`namespaces\``,
+    )
   }
 
   /** An object by its name; an `ApiError` where there is none. */
@@ -275,7 +311,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
         },
       )
       await this.#waits.close()
-      await this.#contents.tidy()
+      await this.#start.tidy()
     } finally {
       await this.#site.close()
     }
@@ -287,11 +323,16 @@ export class Cluster implements RunOptions, AsyncDisposable {
     this.#site.lastSeen.sync(await this.#site.currentVersion())
   }
 
-  /** Of all that operators may have written into the namespace, the part that tests are about. */
+  /** Of all that operators may have written into the namespaces, the part that tests are about. */
   async #fingerprint(): Promise<string> {
-    const watched: ResourceLike[] = [['v1', 'events'], ...this.#contents.resources]
-    const lists = (await Promise.all(watched.map((resource) => this.client.list(resource)))) as KubeObject[][]
-    return lists.flatMap((objects) => objects.map(({ metadata }) => metadata.resourceVersion)).join()
+    const watched: ResourceLike[] = [['v1', 'events'], ...this.#start.contents.resources]
+    const places = [...this.#site.namespaces.values()]
+    const lists = await Promise.all(
+      watched.flatMap((resource) => places.map((namespace) => this.client.list(resource, { namespace }))),
+    )
+    return (lists as KubeObject[][])
+      .flatMap((objects) => objects.map(({ metadata }) => metadata.resourceVersion))
+      .join()
   }
 
   #log(line: string): void {

@@ -1,28 +1,27 @@
-/** The definitions of a test's custom resources: put into the cluster at the start, and taken back from a real one. */
+/** CRDs of a test: put into the cluster at the start, and taken back from a real one. */
 import { isAlreadyExists, isNotFound } from '../client/api-error.ts'
-import { toCrds } from '../kube/crd.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import type { CustomResource } from '../kube/resources.ts'
+import type { SelectorKeywords } from '../kube/resources.ts'
 import type { Site } from './site.ts'
 import { waitFor } from './waiting.ts'
 
 const definitions = ['apiextensions.k8s.io', 'v1', 'customresourcedefinitions'] as const
 
-/** Those that were not there before. Resolves when they are served. */
-export async function install(
-  site: Site,
-  resources: readonly CustomResource<object>[],
-): Promise<readonly KubeObject[]> {
-  const installed: KubeObject[] = []
-  const crds = toCrds(resources)
-  for (const crd of crds) if (await isNew(site, crd)) installed.push(crd)
-  for (const crd of crds) await untilEstablished(site, crd.metadata.name!)
-  for (const resource of resources) await untilServed(site, resource)
-  return installed
+interface CrdSpec {
+  readonly group: string
+  readonly scope: string
+  readonly names: { readonly plural: string }
+  readonly versions: readonly { readonly name: string; readonly served: boolean }[]
+}
+
+/** What a CRD defines, in the versions that are served. */
+export function resourcesOf(crd: KubeObject): SelectorKeywords[] {
+  const { group, names, versions } = crd['spec'] as CrdSpec
+  return versions.filter(({ served }) => served).map(({ name }) => ({ group, version: name, plural: names.plural }))
 }
 
 /** Whether it was put there now. One that is on its way out, of a test before this one, is waited for. */
-async function isNew(site: Site, crd: KubeObject): Promise<boolean> {
+export async function installCrd(site: Site, crd: KubeObject): Promise<boolean> {
   const name = crd.metadata.name!
   const { found } = await waitFor(
     site,
@@ -71,7 +70,13 @@ interface DefinitionStatus {
   readonly conditions?: readonly { readonly type: string; readonly status: string }[]
 }
 
-function untilServed(site: Site, resource: CustomResource<object>): Promise<boolean> {
+/** When all its resources can be used. */
+export async function untilServed(site: Site, crd: KubeObject): Promise<void> {
+  await untilEstablished(site, crd.metadata.name!)
+  for (const resource of resourcesOf(crd)) await untilListed(site, resource)
+}
+
+function untilListed(site: Site, resource: SelectorKeywords): Promise<boolean> {
   const { plural, group, version } = resource
   return waitFor(
     site,
@@ -91,16 +96,21 @@ function untilServed(site: Site, resource: CustomResource<object>): Promise<bool
   )
 }
 
-/** No operator is left to let the objects go: whatever they were to be kept for, they go with the test. */
-export async function releaseObjects(site: Site, resources: readonly CustomResource<object>[]): Promise<void> {
-  for (const resource of resources) {
-    if (resource.scope === 'Cluster') continue
-    for (const { metadata } of (await site.client.list(resource)) as KubeObject[]) {
-      if ((metadata.finalizers ?? []).length === 0) continue
-      await site.client
-        .patch(resource, metadata.name!, { metadata: { finalizers: null } })
-        .catch((error) => ignoreGone(error))
-    }
+/** No operator is left to remove finalizers: the objects in the namespaces of the test go with it. */
+export async function releaseObjects(site: Site, crds: readonly KubeObject[]): Promise<void> {
+  for (const crd of crds) {
+    const [resource] = resourcesOf(crd)
+    if (resource === undefined || (crd['spec'] as CrdSpec).scope === 'Cluster') continue
+    for (const namespace of site.namespaces.values()) await releaseIn(site, resource, namespace)
+  }
+}
+
+async function releaseIn(site: Site, resource: SelectorKeywords, namespace: string): Promise<void> {
+  for (const { metadata } of (await site.client.list(resource, { namespace })) as KubeObject[]) {
+    if ((metadata.finalizers ?? []).length === 0) continue
+    await site.client
+      .patch(resource, metadata.name!, { metadata: { finalizers: null } }, { namespace })
+      .catch((error) => ignoreGone(error))
   }
 }
 

@@ -27,9 +27,11 @@ const pollMs = 5
 
 export interface EmbeddedOptions extends Pick<ApiServerOptions, 'authorization' | 'controllers'> {
   readonly isSkipping: boolean
+  /** Namespaces to which operators are limited; undefined for all. */
+  readonly namespaces: readonly string[] | undefined
 }
 
-export function openEmbedded({ isSkipping, ...options }: EmbeddedOptions): Site {
+export async function openEmbedded({ isSkipping, namespaces, ...options }: EmbeddedOptions): Promise<Site> {
   let isFaulty = false
   const timing = isSkipping
     ? skipTime({ isOccupied: () => server.webhookCalls > 0, isFaulty: () => isFaulty })
@@ -50,11 +52,17 @@ export function openEmbedded({ isSkipping, ...options }: EmbeddedOptions): Site 
   }
   const door = new Door(server)
   const transport = timing.through(server)
+  const names = namespaces ?? ['default']
+  const namespace = names[0] ?? 'default'
+  const access = createTestAccess(createTestSession(transport, timing.clock), namespace)
+  const scope = namespaces === undefined ? {} : { namespaces }
+  for (const name of names) if (name !== 'default') await access.client.create('namespaces', { metadata: { name } })
   return {
     ...timing,
-    access: { transport: withToken(transport, token) },
-    namespace: 'default',
-    ...createTestAccess(createTestSession(transport, timing.clock), 'default'),
+    access: { transport: withToken(transport, token), ...scope },
+    namespace,
+    namespaces: new Map(names.map((name) => [name, name])),
+    ...access,
     currentVersion: async () => server.version,
     faults,
     requests: new Requests(server, operators),
@@ -64,7 +72,7 @@ export function openEmbedded({ isSkipping, ...options }: EmbeddedOptions): Site 
     async accessFor(account) {
       const { serviceAccount: name, namespace = 'default' } = account
       operators.push(accountUsername({ namespace, name }))
-      return { transport: withToken(transport, server.issueToken(account)) }
+      return { transport: withToken(transport, server.issueToken(account)), ...scope }
     },
     kubeconfig: (account) => door.open(account),
     async close() {

@@ -10,6 +10,7 @@ export type { ListSelection, NewObject, SettledOptions, UntilOptions } from './c
 export type { Expectation } from './expectations.ts'
 export type { HandlerOutcome, HandlerRun, LoggedLine, RecordedEvent, RunHandlerOptions } from './handler-run.ts'
 export { KopfRunner, type KopfRunnerOptions } from './kopf-runner.ts'
+export type { Manifest } from './manifests.ts'
 export { runHandler } from './run-handler.ts'
 export type { ClusterFaults, ClusterRequests } from './site.ts'
 export { SkippingClock } from './skipping-clock.ts'

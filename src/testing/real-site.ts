@@ -1,5 +1,6 @@
 /** A real cluster: a namespace of its own for each test cluster, and time as it is. */
 import { randomBytes } from 'node:crypto'
+import { isNotFound } from '../client/api-error.ts'
 import type { Session } from '../client/calls.ts'
 import { ConnectionInfo } from '../client/credentials.ts'
 import { loginWithKubeconfig } from '../client/kubeconfig.ts'
@@ -14,19 +15,24 @@ import { createTestAccess, createTestSession, type Site } from './site.ts'
 const pollMs = 50
 const waitAtMostMs = 60_000
 
-export async function openReal(given: ConnectionInfo | true): Promise<Site> {
+/** Each namespace gets a name of its own, since several tests may run on the cluster. */
+export async function openReal(given: ConnectionInfo | true, names: readonly string[] | undefined): Promise<Site> {
   const connection = given === true ? await login() : given
   const transport = createHttpsTransport(connection)
   const clock = new RealClock()
-  const namespace = `kopf-test-${randomBytes(4).toString('hex')}`
+  const id = `kopf-test-${randomBytes(4).toString('hex')}`
+  const namespaces = new Map(names?.map((name) => [name, `${id}-${name}`]) ?? [[id, id]])
+  const all = [...namespaces.values()]
+  const namespace = all[0] ?? id
   const session = createTestSession(transport, clock)
   const access = createTestAccess(session, namespace)
   const { client } = access
   const site: Site = {
     clock,
-    access: { connection, namespaces: [namespace] },
+    access: { connection, namespaces: all },
     ...access,
     namespace,
+    namespaces,
     currentVersion: () => readVersion(session, namespace),
     get faults() {
       return refuse('faults')
@@ -41,21 +47,25 @@ export async function openReal(given: ConnectionInfo | true): Promise<Site> {
     pass: () => systemClock.sleep(pollMs),
     accessFor: async (account) => ({
       connection: await loginAs(session, connection, account),
-      namespaces: [namespace],
+      namespaces: all,
     }),
     kubeconfig: async (account) => refuse(account === undefined ? 'kubeconfig()' : 'kubeconfigFor()'),
     async close() {
-      await client.delete('namespaces', namespace)
+      for (const name of all) await client.delete('namespaces', name).catch(ignoreNotFound)
       await transport.close()
     },
   }
   try {
-    await client.create('namespaces', { metadata: { name: namespace } })
+    for (const name of all) await client.create('namespaces', { metadata: { name } })
     return site
   } catch (error) {
-    await transport.close()
+    await site.close()
     throw error
   }
+}
+
+function ignoreNotFound(error: unknown): void {
+  if (!isNotFound(error)) throw error
 }
 
 /** Every list has the version of the whole store, also an empty one. */

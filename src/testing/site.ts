@@ -42,7 +42,10 @@ type Access = Pick<RunOptions, 'transport' | 'namespaces'> & { readonly connecti
 export interface Site {
   readonly clock: SiteClock
   readonly access: Access
+  /** Where objects are unless told: the first of the namespaces. */
   readonly namespace: string
+  /** The namespaces of the test: by the names of the option `namespaces`, as they are called in the cluster. */
+  readonly namespaces: ReadonlyMap<string, string>
   /** The client of the test: what it answers is noted in `lastSeen`. */
   readonly client: Client
   readonly lastSeen: LastSeen

@@ -1,21 +1,38 @@
 /** Starts a cluster for tests: opens it, and puts there what the test needs. */
 import type { SelfDescribed } from '../client/client-options.ts'
 import type { ConnectionInfo } from '../client/credentials.ts'
-import type { KubeObject } from '../kube/objects.ts'
+import { KopfError } from '../errors.ts'
 import type { CustomResource } from '../kube/resources.ts'
 import type { ControllerChoice } from '../server/controllers/life/names.ts'
 import { Cluster } from './cluster.ts'
-import { install, releaseObjects, uninstall } from './definitions.ts'
+import { ClusterContents } from './cluster-contents.ts'
 import { openEmbedded } from './embedded-site.ts'
+import { type Manifest, readManifests } from './manifests.ts'
 import { openReal } from './real-site.ts'
-import type { Site } from './site.ts'
 
 /** What the cluster of a test has at the start, and how its time passes. */
 export interface StartClusterOptions {
   /** Custom resources whose definitions (CRDs) are to be there: what `defineResource` returns. */
   readonly resources?: readonly CustomResource<object>[]
-  /** Objects to be there at the start, in this order; CRDs too. */
+  /** Objects to be there at the start: CRDs and namespaces first, then the others in this order. */
   readonly objects?: readonly SelfDescribed[]
+  /**
+   * Files with objects to be there at the start: YAML or JSON with any number of documents, or folders of such files. CRDs and
+   * namespaces are created first, whatever file they are in, and the CRDs are served when the cluster is ready. Paths are relative to the
+   * working directory of the process; a `URL` may be relative to the file of the test.
+   *
+   * @example
+   * ```ts
+   * await using cluster = await startCluster({ manifests: ['deploy/crd.yaml', 'deploy/rbac'] })
+   * ```
+   */
+  readonly manifests?: readonly Manifest[]
+  /**
+   * Namespaces of the test, to which operators are limited; the first is that of the cluster. On a real cluster they have names of
+   * their own: `cluster.namespaceOf('blue')` tells them, and manifests are put there by themselves. Default: `default`, with
+   * operators for the whole cluster; on a real cluster one new namespace.
+   */
+  readonly namespaces?: readonly string[]
   /** `real`: time passes as it does, for handlers that have timers of their own. Default: `skipping`. */
   readonly clock?: 'skipping' | 'real'
   /**
@@ -44,15 +61,16 @@ export interface StartClusterOptions {
  * ```
  */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
-  const { resources = [], objects = [], real = false, clock = 'skipping', ...server } = options
+  const { resources = [], objects = [], manifests = [], real = false, clock = 'skipping', ...server } = options
+  const namespaces = checkNamespaces(options.namespaces)
+  const given = await readManifests([...manifests, ...objects])
   const isSkipping = clock === 'skipping'
-  const site = real === false ? openEmbedded({ isSkipping, ...server }) : await openReal(real)
-  let definitions: readonly KubeObject[] = []
-  const tidy = () => (real === false ? Promise.resolve() : takeBack(site, resources, definitions))
+  const site = await (real === false ? openEmbedded({ isSkipping, ...server, namespaces }) : openReal(real, namespaces))
+  const contents = new ClusterContents(site)
+  const tidy = () => (real === false ? Promise.resolve() : contents.takeBack())
   try {
-    definitions = await install(site, resources)
-    for (const object of objects) await site.client.create(object)
-    return new Cluster(site, { resources, tidy, startVersion: await site.currentVersion() })
+    await contents.install(resources, given)
+    return new Cluster(site, { contents, tidy, startVersion: await site.currentVersion() })
   } catch (error) {
     await tidy().catch(() => {})
     await site.close()
@@ -60,11 +78,10 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   }
 }
 
-async function takeBack(
-  site: Site,
-  resources: readonly CustomResource<object>[],
-  definitions: readonly KubeObject[],
-): Promise<void> {
-  await releaseObjects(site, resources)
-  await uninstall(site, definitions)
+function checkNamespaces(namespaces: readonly string[] | undefined): readonly string[] | undefined {
+  if (namespaces === undefined || namespaces.length > 0) return namespaces
+  throw new KopfError(
+    'KOPF_NAMESPACE',
+    'Cannot start a cluster with no namespaces: leave `namespaces` out, or name one',
+  )
 }

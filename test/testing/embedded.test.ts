@@ -71,5 +71,8 @@ test('operators can be started with more than the cluster', async () => {
 
 test('a definition that cannot be made is told at the start', async () => {
   const objects = [{ apiVersion: 'example.com/v1', kind: 'Nothing', metadata: { name: 'x' } }]
-  await expect(startCluster({ objects })).rejects.toMatchObject({ code: 'KOPF_RESOURCE' })
+  await expect(startCluster({ objects })).rejects.toMatchObject({
+    code: 'KOPF_TEST_MANIFEST',
+    cause: { code: 'KOPF_RESOURCE' },
+  })
 })

@@ -37,6 +37,11 @@ export async function clusters(): Promise<void> {
   await cluster.until(Database, 'orders', { spec: { size: 'large' } })
   // @ts-expect-error: no such field
   await cluster.until(Database, 'orders', { status: { colour: 'red' } })
+  const [applied] = await cluster.apply('orders.yaml', new URL('file:///x.yaml'), { apiVersion: 'v1', kind: 'List' })
+  applied?.metadata.name?.trim()
+  await using _many = await startCluster({ manifests: ['crds'], namespaces: ['blue'] })
+  // @ts-expect-error: no kind
+  await startCluster({ manifests: [{ apiVersion: 'v1' }] })
   // @ts-expect-error: a list is no object
   await cluster.until(Database, {}, ({ status }) => status)
   const pod = await cluster.create(Pod, { name: 'web', spec: { containers: [{ name: 'c', image: 'i' }] } })
