@@ -58,6 +58,7 @@ export type {
 export type { Conditions } from './core/handling/conditions.ts'
 export { ABSENT, all, any, none, not, PRESENT } from './core/handling/filters.ts'
 export type { AdmissionOperation, ErrorsMode, ExistingPolicy, FieldPath } from './core/handling/handler.ts'
+export type { HandlerClock } from './core/handling/handler-clock.ts'
 export type { Index, Store } from './core/handling/index-table.ts'
 export type { Lifecycle, LifecycleContext } from './core/handling/lifecycles.ts'
 export { lifecycles } from './core/handling/lifecycles.ts'

@@ -1,6 +1,7 @@
 /** The operator's own handlers, with all that they are given: who runs when is for run.ts to say. */
 import type { Client } from '../client/client.ts'
 import type { Indices } from '../core/handling/args.ts'
+import { createHandlerClock, type HandlerClock } from '../core/handling/handler-clock.ts'
 import type { ActivityKind } from '../core/handling/kinds.ts'
 import { type Workers, workersKey } from '../core/handling/workers.ts'
 import { askLoginHandlers, createRefusingClient, type LoginOutcome } from '../features/activities/login.ts'
@@ -32,9 +33,11 @@ const titles: Readonly<Record<ActivityKind, string>> = {
 
 export class Activities {
   readonly #options: ActivitiesOptions
+  readonly #clock: HandlerClock
 
   constructor(options: ActivitiesOptions) {
     this.#options = options
+    this.#clock = createHandlerClock(options.clock, { isWaitedFor: true })
   }
 
   /** All have to succeed. */
@@ -68,7 +71,15 @@ export class Activities {
       watch: watchdog.watchOf(),
       defaultBackoffMs: toMs(settings.execution.defaultBackoff),
       signal,
-      args: { settings, memo, logger: toHandlerLogger(logger), client, indices, [workersKey]: workers },
+      args: {
+        settings,
+        memo,
+        logger: toHandlerLogger(logger),
+        client,
+        indices,
+        clock: this.#clock,
+        [workersKey]: workers,
+      },
     }
   }
 }

@@ -95,7 +95,8 @@ export function createBackground(runtime: Runtime, watchdog: Watchdog): Backgrou
     loggerOf: ({ body }) => loggerOf(runtime, body),
     argsOf: (memory, { background }, logger) => {
       const subject = () => subjectOf(runtime, memory, logger)
-      return background?.rhythm === undefined ? liveObjectArgs(subject(), () => memory.body) : objectArgs(subject())
+      if (background?.rhythm !== undefined) return objectArgs(subject())
+      return liveObjectArgs({ ...subject(), clock: runtime.daemonClock }, () => memory.body)
     },
     reserve: ({ body }, { background }) =>
       // What daemons read of a large object is parsed each time they read it.

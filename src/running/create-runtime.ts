@@ -1,5 +1,6 @@
 /** Puts the run-wide collaborators together. Called once by run.ts, when everything they need is there. */
 import type { Client } from '../client/client.ts'
+import { createHandlerClock } from '../core/handling/handler-clock.ts'
 import { KeyedQueue } from '../core/queueing/keyed-queue.ts'
 import type { Settings } from '../core/settings.ts'
 import { Indexer } from '../features/indexing/indexer.ts'
@@ -64,6 +65,8 @@ export function createRuntime(parts: RuntimeParts): Runtime {
   const runtime: Runtime = {
     ...given,
     settings,
+    handlerClock: createHandlerClock(clock, { isWaitedFor: true }),
+    daemonClock: createHandlerClock(clock, { isWaitedFor: false }),
     random: Math.random,
     watchOf: (memory) =>
       watchdog.watchOf({ yield: () => runtime.queue.excuse(memory), afterMs: slowAfterMs(settings) }),

@@ -10,7 +10,7 @@ import type { ResourceLike } from '../kube/resources.ts'
 import { systemClock } from '../util/clock.ts'
 
 /** What stays with the operator. */
-type NotInWorkers = 'client' | 'execute' | 'indices' | 'settings' | 'subhandler'
+type NotInWorkers = 'client' | 'clock' | 'execute' | 'indices' | 'settings' | 'subhandler'
 
 /**
  * What a function in a worker is called with: `WorkerArgs<'create', typeof Database>`. Copies, but for what speaks with the

@@ -112,6 +112,7 @@ function toSubject(
     client: runtime.clientIn(reference.namespace),
     recorder: runtime.recorderOf(body),
     indices: runtime.indices,
+    clock: runtime.handlerClock,
     workers: runtime.workers,
   }
 }

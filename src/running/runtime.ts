@@ -3,6 +3,7 @@
 import type { Session } from '../client/calls.ts'
 import type { Client } from '../client/client.ts'
 import type { Indices, Recorder } from '../core/handling/args.ts'
+import type { HandlerClock } from '../core/handling/handler-clock.ts'
 import type { CallWatch } from '../core/handling/invoke.ts'
 import type { Lifecycle } from '../core/handling/lifecycles.ts'
 import type { Subject } from '../core/handling/subject.ts'
@@ -66,6 +67,9 @@ export interface Runtime {
   readonly recorderOf: (body: KubeObject) => Recorder
   readonly makeMemo: () => object
   readonly indices: Indices
+  /** For handlers, and for daemons: nobody waits for these. */
+  readonly handlerClock: HandlerClock
+  readonly daemonClock: HandlerClock
   readonly workers: Workers
   /** Signs the results of steps. */
   readonly stepKeys: StepKeys
@@ -102,6 +106,7 @@ export function subjectOf(runtime: Runtime, memory: Memory, logger: Logger): Sub
     client: runtime.clientIn(body.metadata.namespace),
     recorder: runtime.recorderOf(body),
     indices: runtime.indices,
+    clock: runtime.handlerClock,
     workers: runtime.workers,
   }
 }

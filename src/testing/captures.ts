@@ -1,11 +1,13 @@
 /** What a handler says while it runs: its log, its events, and what it asks of its flag to stop. */
 import type { DaemonStoppingReason, Recorder, Stopped } from '../core/handling/args.ts'
+import type { HandlerClock } from '../core/handling/handler-clock.ts'
 import { nameError } from '../core/handling/outcomes.ts'
 import { toObjectReference } from '../kube/objects.ts'
 import { nextTurn } from '../util/clock.ts'
 import { type Duration, toMs } from '../util/duration.ts'
 import type { LogSink } from '../util/log.ts'
 import type { LoggedLine, RecordedEvent } from './handler-run.ts'
+import type { SkippingClock } from './skipping-clock.ts'
 
 export function captureLogs(logs: LoggedLine[]): LogSink {
   return { minimumLevel: 'debug', log: ({ level, message }) => void logs.push({ level, message }) }
@@ -24,6 +26,17 @@ export function captureEvents(events: RecordedEvent[], objects: readonly object[
       post('Error', reason ?? nameError(error), said.join(' '))
     },
     for: (others) => captureEvents(events, Array.isArray(others) ? others : [others as object]),
+  }
+}
+
+/** Sleeping takes no time, but time has passed afterwards. */
+export function createCountedClock(clock: SkippingClock): HandlerClock {
+  return {
+    now: () => clock.now(),
+    async sleep(duration, { signal } = {}) {
+      signal?.throwIfAborted()
+      await clock.advance(duration)
+    },
   }
 }
 

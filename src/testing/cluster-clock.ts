@@ -27,8 +27,8 @@ const passageQuietMs = 50
 export interface EmbeddedClockOptions {
   /** Something real is under way, whose end is to be waited for. */
   readonly isOccupied: () => boolean
-  /** How long a function of the user is waited for, in real time, before time is skipped beside it. */
-  readonly patienceMs: () => number
+  /** Under faults functions of the user may wait for this clock, to try again: they are waited for only so long in real time. */
+  readonly maxPatienceMs: () => number
 }
 
 export class EmbeddedClock extends SkippingClock implements SiteClock {
@@ -56,8 +56,11 @@ export class EmbeddedClock extends SkippingClock implements SiteClock {
   }
 
   override isBusy(): boolean {
-    const { isOccupied, patienceMs } = this.#options
-    return isOccupied() || (this.occupied('call') > 0 && this.quietMs < patienceMs())
+    return this.#options.isOccupied() || super.isBusy()
+  }
+
+  override get patienceMs(): number {
+    return Math.min(super.patienceMs, this.#options.maxPatienceMs())
   }
 
   override advance(duration: Duration): Promise<void> {
@@ -103,7 +106,7 @@ export class EmbeddedClock extends SkippingClock implements SiteClock {
 /** Time as it is. */
 export class RealClock implements SiteClock {
   onAdvanced: () => Promise<void> = async () => {}
-  readonly #occupied: Record<Occupation, number> = { run: 0, passage: 0, call: 0 }
+  readonly #occupied: Record<Occupation, number> = { run: 0, passage: 0, call: 0, sleep: 0 }
 
   now(): number {
     return systemClock.now()

@@ -16,8 +16,6 @@ import { stirring } from './stirring.ts'
 /** Whom the server takes operators for. */
 const operator = { username: 'operator', groups: ['system:masters', 'system:authenticated'] }
 
-/** Functions of the user are waited for in real time; but under faults they may wait for this clock, to try again. */
-const patienceMs = 500
 const faultyPatienceMs = 25
 
 const hourMs = 3_600_000
@@ -93,7 +91,7 @@ interface SkipOptions {
 }
 
 function skipTime({ isOccupied, isFaulty }: SkipOptions): Timing {
-  const clock = new EmbeddedClock({ isOccupied, patienceMs: () => (isFaulty() ? faultyPatienceMs : patienceMs) })
+  const clock = new EmbeddedClock({ isOccupied, maxPatienceMs: () => (isFaulty() ? faultyPatienceMs : Infinity) })
   return {
     clock,
     timeoutMs: hourMs,

@@ -13,7 +13,7 @@ import { parseYaml } from '../util/yaml.ts'
  * A YAML or JSON file, with any number of documents; a folder of such files; or an object. Paths are relative to the working directory
  * of the process; a `URL` may be relative to the file of the test. A `List` stands for its items.
  */
-export type Manifest = string | URL | SelfDescribed
+export type Manifest = string | URL | { readonly apiVersion: string; readonly kind: string }
 
 export interface ManifestObject {
   readonly object: KubeObject
@@ -21,7 +21,7 @@ export interface ManifestObject {
   readonly origin: string
 }
 
-export async function readManifests(manifests: readonly Manifest[]): Promise<ManifestObject[]> {
+export async function readManifests(manifests: ReadonlyArray<Manifest | SelfDescribed>): Promise<ManifestObject[]> {
   const objects: ManifestObject[] = []
   for (const manifest of manifests) {
     if (typeof manifest === 'string' || manifest instanceof URL) objects.push(...(await readPath(toPath(manifest))))

@@ -14,7 +14,7 @@ import { type Reconcilable, type ReconcileTrial, readTrial, trialChildren } from
 import { toMs } from '../util/duration.ts'
 import { createLogger, type Logger } from '../util/log.ts'
 import { once } from '../util/once.ts'
-import { CountedStop, captureEvents, captureLogs } from './captures.ts'
+import { CountedStop, captureEvents, captureLogs, createCountedClock } from './captures.ts'
 import { findHandler } from './find-handler.ts'
 import type { HandlerOutcome, HandlerRun, LoggedLine, RecordedEvent, RunHandlerOptions } from './handler-run.ts'
 import { KnownResources } from './known-resources.ts'
@@ -129,6 +129,7 @@ class HandlerTrial {
       memo: this.#memo,
       client: this.#client,
       indices,
+      clock: createCountedClock(this.#clock),
       signal: this.#signal,
     }
     if (scene === undefined) return { ...common, settings }

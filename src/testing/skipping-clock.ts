@@ -15,6 +15,11 @@ const calmTurns = 12
 
 /** How long a function of the user is waited for in real time before time is skipped beside it: it may wait for this clock. */
 const patienceMs = 500
+/**
+ * The same while such a function sleeps by this clock: it may do something real beside, such as a request with a time limit. Half as long
+ * after each sleep that has ended, so that a function that polls a thousand times is not waited for each time.
+ */
+const sleepPatienceMs = 25
 
 /**
  * Time for tests: `now` and `sleep` as of any clock, and `advance` to let it pass.
@@ -29,13 +34,16 @@ const patienceMs = 500
  */
 export class SkippingClock implements Clock {
   /** How many are at it, by what they do. */
-  readonly #occupied: Record<Occupation, number> = { run: 0, passage: 0, call: 0 }
+  readonly #occupied: Record<Occupation, number> = { run: 0, passage: 0, call: 0, sleep: 0 }
   readonly #sleepers = new Set<Sleeper>()
   #nowMs: number
   /** Grows with whatever happens, so that one can tell whether something has. */
   #changes = 0
   /** By the clock of this machine. */
   #changedMs = 0
+  #sleepPatienceMs = sleepPatienceMs
+  /** When a function of the user last fell asleep by this clock, by the clock of this machine. */
+  #asleepMs = 0
 
   constructor(nowMs: number = Date.UTC(2030, 0, 1)) {
     this.#nowMs = nowMs
@@ -74,12 +82,15 @@ export class SkippingClock implements Clock {
   /** Told by operators what they are at. */
   attend(occupation: Occupation): () => void {
     this.#occupied[occupation] += 1
+    if (occupation === 'call') this.#sleepPatienceMs = sleepPatienceMs
+    if (occupation === 'sleep') this.#asleepMs = monotonicMs()
     this.stir()
     let isOver = false
     return () => {
       if (isOver) return
       isOver = true
       this.#occupied[occupation] -= 1
+      if (occupation === 'sleep') this.#sleepPatienceMs /= 2
       this.stir()
     }
   }
@@ -125,7 +136,15 @@ export class SkippingClock implements Clock {
 
   /** Something is under way that takes real time. */
   isBusy(): boolean {
-    return this.#occupied.call > 0 && this.quietMs < patienceMs
+    if (this.#occupied.call === 0) return false
+    // Beside a sleep, time is skipped in many steps, each of which is a change.
+    const quietMs = this.#occupied.sleep > 0 ? monotonicMs() - this.#asleepMs : this.quietMs
+    return quietMs < this.patienceMs
+  }
+
+  /** How long a function of the user is waited for in real time, before time is skipped beside it. */
+  get patienceMs(): number {
+    return this.#occupied.sleep > 0 ? this.#sleepPatienceMs : patienceMs
   }
 
   /** For how long, by the clock of this machine, nothing has happened. */

@@ -54,6 +54,20 @@ test('timers and daemons go on as time passes', async () => {
   await cluster.until(Database, 'orders', ({ status }) => status?.phase === 'Pinged 5 times')
 })
 
+test('handlers tell the time and sleep by the clock of the cluster', async () => {
+  const kopf = new Operator()
+  kopf.on.create(Database, async ({ clock, patch, signal }) => {
+    const beganMs = clock.now()
+    await clock.sleep(pause, { signal })
+    patch.status.ticks = clock.now() - beganMs
+  })
+  await using cluster = await startCluster({ resources: [Database], real })
+  await using _operator = await kopf.start(cluster)
+  await cluster.create(Database, { name: 'orders', spec })
+  const { status } = await cluster.until(Database, 'orders', ({ status }) => status?.ticks)
+  expect(status?.ticks).toBeGreaterThanOrEqual(isReal ? 199 : 600_000)
+})
+
 test('an operator has the rights of its service account, and no others', async () => {
   const kopf = new Operator({ settings: { posting: { enabled: false } } })
   kopf.on.create(Database, async ({ client, patch }) => {

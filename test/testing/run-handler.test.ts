@@ -486,3 +486,14 @@ describe('a Secret', () => {
     expect(told).toEqual(['b25l', after])
   })
 })
+
+test('a handler that sleeps by its clock is not waited for, and finds that time has passed', async () => {
+  const kopf = new Operator()
+  kopf.on.create('configmaps', async ({ clock }) => {
+    const beganMs = clock.now()
+    await clock.sleep('10m')
+    return clock.now() - beganMs
+  })
+  const { result } = await runHandler(kopf, { resource: 'configmaps', id: 'create' })
+  expect(result).toBe(600_000)
+})

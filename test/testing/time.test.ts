@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { Operator, TemporaryError } from 'kopf'
+import { type HandlerClock, Operator, TemporaryError } from 'kopf'
 import { startCluster } from 'kopf/testing'
 import { expect, test, vi } from 'vitest'
 import { systemClock } from '../../src/util/clock.ts'
@@ -189,4 +189,64 @@ test('patience with the real world has an end, and is told apart from time', asy
   await expect(cluster.until('configmaps', name, () => true, { timeout: '1s' })).rejects.toThrow(
     'No operator has logged anything: is one started on this cluster?',
   )
+})
+
+test('the clock of handlers is that of the cluster, and sleeping by it costs no time', async () => {
+  const kopf = new Operator()
+  kopf.on.create('configmaps', async ({ clock, patch, signal }) => {
+    const beganMs = clock.now()
+    for (let polls = 0; polls < 720; polls += 1) await clock.sleep('5s', { signal })
+    patch.data.tookMs = String(clock.now() - beganMs)
+  })
+  await using cluster = await startCluster()
+  await using _operator = await kopf.start(cluster)
+  const beganMs = Date.now()
+  await cluster.create('configmaps', { name })
+  const { data } = await cluster.until('configmaps', name, ({ data }) => data?.tookMs, { timeout: '2h' })
+  expect(Number(data.tookMs)).toBeGreaterThanOrEqual(3_600_000)
+  expect(Number(data.tookMs)).toBeLessThan(3_660_000)
+  expect(Date.now() - beganMs).toBeLessThan(3000)
+})
+
+test('a handler that sleeps by its clock beside something real is given a moment for that', async () => {
+  const kopf = new Operator()
+  kopf.on.create('configmaps', async ({ clock, patch }) => {
+    const answered = sleep(1).then(() => 'answered')
+    const late = clock.sleep('1h').then(() => 'late')
+    patch.data.outcome = await Promise.race([answered, late])
+  })
+  await using cluster = await startCluster()
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  await cluster.until('configmaps', name, { data: { outcome: 'answered' } })
+})
+
+test('every kind of handler has the clock, and daemons that sleep by it hold up nothing', async () => {
+  const kopf = new Operator()
+  const years = new Set<string>()
+  const note = (who: string, { clock }: { clock: HandlerClock }) =>
+    void years.add(`${who} ${new Date(clock.now()).getFullYear() >= 2000}`)
+  kopf.on.startup(async (args) => {
+    await args.clock.sleep('10m')
+    note('startup', args)
+  })
+  kopf.on.event('configmaps', (args) => note('event', args))
+  kopf.on.create('configmaps', { when: ({ clock }) => clock.now() > 0 }, (args) => note('create', args))
+  kopf.timer('configmaps', { interval: '1m' }, (args) => note('timer', args))
+  kopf.index('configmaps', (args) => note('index', args))
+  kopf.daemon('configmaps', async (args) => {
+    for (;;) {
+      await args.clock.sleep('1h', { signal: args.stopped.signal })
+      note('daemon', args)
+    }
+  })
+  const beganMs = Date.now()
+  await using cluster = await startCluster()
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  await cluster.until('configmaps', name, () => years.size === 6, { timeout: '3h' })
+  expect([...years].sort()).toEqual(
+    ['create', 'daemon', 'event', 'index', 'startup', 'timer'].map((who) => `${who} true`),
+  )
+  expect(Date.now() - beganMs).toBeLessThan(5000)
 })

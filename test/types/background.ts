@@ -32,6 +32,13 @@ kopf.timer(Database, { interval: '1m', idle: 10, sharp: true, initialDelay: 5 },
   holds<Same<typeof memo, { pings: number }>>()
   return { size: spec.size + retry, isSet: stopped.isSet() }
 })
+kopf.timer(Database, { interval: 5, when: ({ clock }) => clock.now() > 0 }, async ({ clock, signal }) => {
+  const nowMs: number = clock.now()
+  await clock.sleep('10s', { signal })
+  // @ts-expect-error: no such unit
+  await clock.sleep('10 fortnights')
+  return { tookMs: clock.now() - nowMs }
+})
 kopf.timer('kopfexamples', { idle: 10 }, ({ spec }) => spec['anything'])
 kopf.timer(Database, { interval: 1, idle: 0, errors: 'permanent', retries: 3, timeout: '1h', backoff: 1 }, () => {})
 kopf.timer(

@@ -30,6 +30,8 @@ export function prepare({ logger, started }: WorkerArgs<'startup'>): void {
 export function wrong(args: WorkerArgs<'create', typeof Database>): void {
   // @ts-expect-error: it stays with the operator
   args.client
+  // @ts-expect-error: it stays with the operator, too
+  args.clock
   // @ts-expect-error: likewise
   args.indices
   // @ts-expect-error: likewise

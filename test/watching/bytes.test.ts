@@ -90,6 +90,34 @@ describe('the first state', () => {
     await reflected.stop()
   })
 
+  test('can be that of a version in the past, with every change since then', async () => {
+    const changes = [line('MODIFIED', map('one', { version: 6 })) + line('MODIFIED', map('one', { version: 8 }))]
+    const { session, reflected } = started([page(3, [map('one')]), { chunks: changes, ending: 'hang' }], {
+      startAt: '3',
+    })
+    await reflected.settle()
+    expect(reflected.words).toEqual(['listed one', 'LISTED', 'MODIFIED one', 'MODIFIED one'])
+    expect(session.queries).toEqual([
+      '?resourceVersion=3&resourceVersionMatch=Exact&limit=500',
+      '?watch=true&allowWatchBookmarks=true&timeoutSeconds=600&resourceVersion=3',
+    ])
+    await reflected.stop()
+  })
+
+  test('is the present one where the server has forgotten that version', async () => {
+    const { session, reflected } = started([refused(410, 'Expired'), page(9, [map('one')])], {
+      startAt: '3',
+      watching: lists,
+    })
+    await reflected.advance(1)
+    expect(reflected.words).toEqual(['listed one', 'LISTED'])
+    expect(session.queries.slice(0, 2)).toEqual([
+      '?resourceVersion=3&resourceVersionMatch=Exact&limit=500',
+      '?limit=500',
+    ])
+    await reflected.stop()
+  })
+
   test('is listed where a bookmark comes that should not be there yet', async () => {
     const { reflected } = started([
       { chunks: [line('ADDED', map('one')), bookmark(5)], ending: 'hang' },

@@ -7,9 +7,11 @@ import { isDeletionBlocked, isDeletionOngoing } from '../../kube/finalizers.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources.ts'
 import { formatResource } from '../../kube/selectors.ts'
+import { systemClock } from '../../util/clock.ts'
 import { once } from '../../util/once.ts'
 import { concealDiff } from '../causation/reveal.ts'
 import { compareWithHandled } from '../handling/compare.ts'
+import { createHandlerClock } from '../handling/handler-clock.ts'
 import type { Registry } from '../handling/registry.ts'
 import { objectArgs } from '../handling/subject.ts'
 import type { Settings } from '../settings.ts'
@@ -110,6 +112,7 @@ function filterArgs({
     client: missing('client'),
     recorder: missing('recorder'),
     indices: registry.indices,
+    clock: createHandlerClock(systemClock, { isWaitedFor: false }),
     workers: missing('workers'),
   })
 }

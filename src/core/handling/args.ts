@@ -16,6 +16,7 @@ import type { SslPeer } from '../webhook-server.ts'
 import type { Conditions } from './conditions.ts'
 import type { ValueAt } from './field-types.ts'
 import type { AdmissionOperation, ExistingPolicy, FieldPath } from './handler.ts'
+import type { HandlerClock } from './handler-clock.ts'
 import type { Index } from './index-table.ts'
 import type { ActivityKind } from './kinds.ts'
 import type {
@@ -76,6 +77,8 @@ interface CommonArgs<M> {
   readonly param: unknown
   readonly client: Client
   readonly indices: Indices
+  /** The time, which tests can skip: instead of `Date.now()` and `setTimeout`. Not in workers. */
+  readonly clock: HandlerClock
 }
 
 interface RetryArgs {

@@ -7,6 +7,7 @@ import { toWhole } from '../../util/lazy-json.ts'
 import { createLiveView } from '../../util/live.ts'
 import { type Logger, toHandlerLogger } from '../../util/log.ts'
 import type { Indices, Recorder } from './args.ts'
+import type { HandlerClock } from './handler-clock.ts'
 import { type Workers, workersKey } from './workers.ts'
 
 export interface Subject {
@@ -18,6 +19,7 @@ export interface Subject {
   readonly client: Client
   readonly recorder: Recorder
   readonly indices: Indices
+  readonly clock: HandlerClock
   readonly workers: Workers
 }
 
@@ -75,18 +77,32 @@ export function liveObjectArgs(subject: Subject, current: () => KubeObject): obj
     annotations: createLiveView(current, shown.annotations),
     recorder: subject.recorder,
     indices: subject.indices,
+    clock: subject.clock,
     [workersKey]: subject.workers,
   }
 }
 
 /** What every handler on an object gets. The body is frozen: what should be different belongs into the patch. */
 export function objectArgs(subject: Subject): ObjectArguments {
-  const { resource, memo, client, recorder, indices, workers } = subject
+  const { resource, memo, client, recorder, indices, clock, workers } = subject
   const logger = toHandlerLogger(subject.logger)
   // Large objects are parsed here, and stay so as long as the arguments are held.
   const stanzas = bodyArgs(deepFreeze(toWhole(subject.body)))
   const { name, namespace, uid } = stanzas.meta
-  return { logger, memo, client, resource, ...stanzas, name, namespace, uid, recorder, indices, [workersKey]: workers }
+  return {
+    logger,
+    memo,
+    client,
+    resource,
+    ...stanzas,
+    name,
+    namespace,
+    uid,
+    recorder,
+    indices,
+    clock,
+    [workersKey]: workers,
+  }
 }
 
 /** The arguments that show the object and its parts. `body` is frozen. */

@@ -14,6 +14,7 @@ test('data crosses, what speaks has a stand-in, the rest stays', () => {
     started: new Date(0),
     logger: {},
     client: {},
+    clock: {},
     execute: () => {},
     other: () => {},
   }
@@ -21,7 +22,7 @@ test('data crosses, what speaks has a stand-in, the rest stays', () => {
   expect(packed).toEqual({
     values: { body, spec: body.spec, started: args.started },
     standIns: ['logger'],
-    missing: ['client', 'execute', 'other'],
+    missing: ['client', 'clock', 'execute', 'other'],
   })
   const there = unpackArgs(structuredClone(packed), standIns) as typeof args
   expect(Object.keys(there)).toEqual(['body', 'spec', 'started', 'logger'])

@@ -25,6 +25,7 @@ export type StandIn = (typeof standIns)[number]
 /** Nothing but functions, and what only makes sense in the thread of the operator. */
 export const homebound: readonly string[] = [
   'client',
+  'clock',
   'conditions',
   'execute',
   'indices',
