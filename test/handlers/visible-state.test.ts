@@ -219,7 +219,7 @@ describe('a handler that asked for a retry is called again in the same cycle whe
     await lab.start(kopf, { transport })
     await lab.create('reversed')
     const body = await lab.untilObject('reversed', isHandled)
-    expect(calls).toEqual(['c0', 'b0', 'a0', 'c1', 'b1', 'c1'])
+    expect(calls).toEqual(['c0', 'b0', 'a0', 'c1', 'b1', 'c2'])
     expect(body['status']).toEqual({ a: true, b: true, c: true })
     expect(transport.writes()).toHaveLength(2)
   })
@@ -268,7 +268,7 @@ describe('a handler that asked for a retry is called again in the same cycle whe
     await lab.start(kopf)
     await lab.create('counted')
     const body = await lab.untilObject('counted', isHandled)
-    expect(calls).toEqual(['waiting 0: ', 'a 0', 'b 0', 'waiting 1: a', 'b 1', 'waiting 1: a,b'])
+    expect(calls).toEqual(['waiting 0: ', 'a 0', 'b 0', 'waiting 1: a', 'b 1', 'waiting 2: a,b'])
     expect(recordsOf(body)).toEqual({})
   })
 
@@ -329,4 +329,25 @@ describe('a handler that asked for a retry is called again in the same cycle whe
     await lab.untilObject('meanwhile', isHandled)
     expect(calls).toEqual(['waiting 0', 'slow', 'waiting 1'])
   })
+})
+
+test('repeated calls are counted on the object, so that a new process knows how many retries are left', async () => {
+  const calls: string[] = []
+  const make = () => {
+    const kopf = new Operator()
+    kopf.on.create(lab.widgets, { id: 'waiting', retries: 2 }, ({ retry }) => {
+      calls.push(`waiting ${retry}`)
+      throw new TemporaryError('not yet', { delay: 0.5 })
+    })
+    kopf.on.create(lab.widgets, { id: 'other' }, () => 1)
+    return kopf
+  }
+  const first = await lab.start(make())
+  await lab.create('handed')
+  const half = await lab.untilObject('handed', (body) => 'waiting' in recordsOf(body))
+  await lab.stop(first)
+  expect(recordsOf(half)['waiting']).toMatchObject({ retries: 2, repeats: 1, success: false, failure: false })
+  await lab.start(make())
+  await lab.untilObject('handed', isHandled)
+  expect(calls).toEqual(['waiting 0', 'waiting 1', 'waiting 2'])
 })

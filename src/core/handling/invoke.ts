@@ -54,8 +54,8 @@ export interface Call {
 }
 
 /** How far the handler has come before an attempt. */
-export interface AttemptStart extends Pick<Progress, 'startedMs' | 'retries'> {
-  /** The attempt repeats the last one before its delay has passed: it uses up none of the handler's `retries`. */
+export interface AttemptStart extends Pick<Progress, 'startedMs' | 'retries' | 'repeats'> {
+  /** The attempt repeats the last one before its delay has passed: it uses up none of the attempts that the option `retries` allows. */
   readonly isRepeated?: boolean
 }
 
@@ -63,12 +63,12 @@ export interface AttemptStart extends Pick<Progress, 'startedMs' | 'retries'> {
 export async function attempt(
   options: InvokeOptions,
   handler: Handler,
-  { startedMs, retries, isRepeated = false }: AttemptStart,
+  { startedMs, retries, repeats = 0, isRepeated = false }: AttemptStart,
   { args, finish, isInterruption }: Call,
 ): Promise<Outcome> {
   const { clock, logger, defaultBackoffMs } = options
   const title = titleOf(handler)
-  const counted = isRepeated ? retries - 1 : retries
+  const counted = retries - repeats - (isRepeated ? 1 : 0)
   const facts = (): Attempt => ({ handler, startedMs, retries: counted, defaultBackoffMs, nowMs: clock.now() })
   logger.debug(`${title} is invoked.`)
   const exceeded = checkLimits(facts())

@@ -15,6 +15,8 @@ export interface Progress {
   /** What it is done for; undefined in records of old versions, which stand for anything. */
   readonly purpose: HandlerReason | undefined
   readonly retries: number
+  /** Attempts among them that repeated another one before its delay had passed, and asked for a retry again: `retries` is not a limit for them. */
+  readonly repeats?: number | undefined
   readonly success: boolean
   readonly failure: boolean
   readonly message?: string | undefined
@@ -50,7 +52,7 @@ export function withOutcome(
     subrefs,
   }: {
     readonly nowMs: number
-    /** The attempt repeated the last one before its delay had passed: it counts only where it was the last. */
+    /** The attempt repeated the last one before its delay had passed. */
     readonly isRepeated?: boolean
     readonly seen: string | undefined
     readonly subrefs: Iterable<string>
@@ -62,7 +64,8 @@ export function withOutcome(
     stoppedMs: isFinal ? nowMs : progress.stoppedMs,
     delayedMs: outcome.type === 'retry' ? nowMs + outcome.delayMs : undefined,
     purpose: progress.purpose,
-    retries: isRepeated && !isFinal ? progress.retries : progress.retries + 1,
+    retries: progress.retries + 1,
+    repeats: isRepeated && !isFinal ? (progress.repeats ?? 0) + 1 : progress.repeats,
     success: outcome.type === 'done',
     failure: outcome.type === 'failed',
     message: outcome.type === 'done' ? undefined : describeError(outcome.error),
@@ -73,13 +76,14 @@ export function withOutcome(
 
 export function toRecord(progress: Progress): ProgressRecord {
   const { startedMs, stoppedMs, delayedMs, purpose, retries, success, failure, message, subrefs } = progress
-  const { seen, result, signature } = progress
+  const { seen, result, signature, repeats } = progress
   return {
     started: formatTimestamp(startedMs),
     stopped: stoppedMs === undefined ? undefined : formatTimestamp(stoppedMs),
     delayed: delayedMs === undefined ? undefined : formatTimestamp(delayedMs),
     purpose,
     retries,
+    repeats,
     success,
     failure,
     message,
@@ -98,6 +102,7 @@ export function fromRecord(record: ProgressRecord, nowMs: number): Progress {
     delayedMs: toTime(record.delayed),
     purpose: isReason(record.purpose) ? record.purpose : undefined,
     retries: typeof record.retries === 'number' ? record.retries : 0,
+    repeats: typeof record.repeats === 'number' ? record.repeats : undefined,
     success: record.success === true,
     failure: record.failure === true,
     message: typeof record.message === 'string' ? record.message : undefined,

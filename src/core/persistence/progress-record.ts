@@ -23,6 +23,8 @@ export interface ProgressRecord {
   readonly subrefs?: readonly string[] | null | undefined
   /** The digest of the essence it has finished on. Not known to Kopf, which ignores it. */
   readonly seen?: string | null | undefined
+  /** How many of the attempts repeated another one in the same cycle, and asked for a retry again. Not known to Kopf. */
+  readonly repeats?: number | null | undefined
   /** Of a step: what it has come to, as the text of JSON; empty for nothing. Not known to Kopf, either. */
   readonly result?: string | null | undefined
   /** Of a step: what proves that the operator has written the result. Not known to Kopf. */
@@ -48,13 +50,23 @@ const fields: ReadonlyArray<readonly [keyof ProgressRecord, (value: unknown) => 
 ]
 
 /** Those that Kopf does not know: written only where there is something. */
-export const ownFields = ['seen', 'result', 'signature'] as const
+const ownChecks: ReadonlyArray<readonly [keyof ProgressRecord, (value: unknown) => boolean]> = [
+  ['seen', isString],
+  ['repeats', isCount],
+  ['result', isString],
+  ['signature', isString],
+]
+
+/** The names of the fields of ours that a record has. */
+export function ownFieldsOf(record: ProgressRecord | undefined): ReadonlyArray<keyof ProgressRecord> {
+  return ownChecks.filter(([name, isValid]) => isValid(record?.[name])).map(([name]) => name)
+}
 
 /** Reads what anybody may have edited: fields of a wrong type are as good as absent; what is no object is no record. */
 export function readRecord(stored: unknown): ProgressRecord | undefined {
   if (!isPlainObject(stored)) return undefined
   const record: { [field: string]: Json } = {}
-  for (const [name, isValid] of [...fields, ...ownFields.map((name) => [name, isString] as const)]) {
+  for (const [name, isValid] of [...fields, ...ownChecks]) {
     const value = Object.hasOwn(stored, name) ? stored[name] : undefined
     if (value !== undefined && isValid(value)) record[name] = value
   }
@@ -66,7 +78,7 @@ export function toFullRecord(record: ProgressRecord): JsonObject {
   const full: JsonObject = {}
   for (const [name] of fields) full[name] = (record[name] ?? null) as Json
   if (record.subrefs?.length === 0) full['subrefs'] = null
-  for (const name of ownFields) if (typeof record[name] === 'string') full[name] = record[name]
+  for (const name of ownFieldsOf(record)) full[name] = record[name] as Json
   return full
 }
 

@@ -13,7 +13,7 @@ import { withoutEmptyStanzas } from '../causation/essence.ts'
 import { AnnotationKeys } from './annotation-keys.ts'
 import {
   isSameRecord,
-  ownFields,
+  ownFieldsOf,
   type ProgressRecord,
   readRecord,
   toBriefRecord,
@@ -174,7 +174,7 @@ export class StatusProgressStorage extends ProgressStorage {
     }
     // With nulls: the fields that the merge patch does not name would stay as they were.
     const full = toFullRecord(record)
-    for (const name of ownFields) if (typeof stored?.[name] === 'string') full[name] ??= null
+    for (const name of ownFieldsOf(stored)) full[name] ??= null
     ensurePath(patch, [...this.field, key], full)
   }
 
