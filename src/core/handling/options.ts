@@ -162,7 +162,6 @@ export function readVersion(options: Options, name: 'from' | 'to', what: string)
   return refuse(what, `"${name}" is a version of it: { from: "v1", to: "v2" }`)
 }
 
-/** The kinds of children. Each must be one resource: the objects that are returned are of one kind each. */
 /** `adopt: true` is the older form of `existing: 'adopt'`. */
 export function readExisting(options: Options, what: string): ExistingPolicy {
   const { existing } = options
@@ -179,6 +178,7 @@ export function isExistingPolicy(value: unknown): value is ExistingPolicy {
   return existingPolicies.includes(value as ExistingPolicy)
 }
 
+/** The kinds of children. Each must be one resource: the objects that are returned are of one kind each. */
 export function readOwned(value: unknown, what: string): readonly ResourceSelector[] {
   if (value === undefined) return []
   if (!Array.isArray(value)) refuse(what, '"owns" is a list of resources, such as [Deployment, "services"]')
