@@ -118,6 +118,21 @@ test('only the child that failed is called again, with its parent, and the other
   expect(recordsOf(whole)).toEqual({})
 })
 
+test('the log counts the handlers of an object, and not their sub-handlers', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'p' }, async ({ execute }) => {
+    await execute({
+      good: () => {},
+      bad: () => {
+        throw new PermanentError('no')
+      },
+    })
+  })
+  await lab.start(kopf)
+  await lab.create('counted')
+  await lab.untilLogged('Creation is processed: 1 succeeded; 0 failed.')
+})
+
 test('children may have children, and all of them are known to their ancestors', async () => {
   const calls: string[] = []
   const kopf = new Operator()

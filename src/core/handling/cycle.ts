@@ -129,7 +129,8 @@ export class Cycle implements Wishes {
     if (this.#isCutShort) agenda.hastenAsked(this.#version)
     // Not again for what was done before: of an object that is only waiting for its daemons to end.
     if (this.isDone && reason !== 'noop' && agenda.hasHandlers && this.hasCalled) {
-      const { success, failure } = agenda.ledger.counts(reason)
+      const ids = new Set(this.#options.owned.map(({ id }) => id))
+      const { success, failure } = agenda.ledger.counts(reason, ids)
       this.#options.logger.info(`${titles[reason]} is processed: ${success} succeeded; ${failure} failed.`)
     }
   }

@@ -83,8 +83,12 @@ export class Ledger {
     return earliest
   }
 
-  counts(purpose: HandlerReason): Counts {
-    return count([...this.#entries.values()].filter((one) => one.purpose === undefined || one.purpose === purpose))
+  /** Of the given handlers: sub-handlers are a part of their parents, and not counted by Kopf either. */
+  counts(purpose: HandlerReason, ids: ReadonlySet<string>): Counts {
+    const counted = [...this.#entries].filter(([id, one]) => {
+      return ids.has(id) && (one.purpose === undefined || one.purpose === purpose)
+    })
+    return count(counted.map(([, progress]) => progress))
   }
 
   /** What was begun for another reason, by that reason. */
