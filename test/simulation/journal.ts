@@ -14,6 +14,8 @@ export interface Call {
   readonly reason: string
   readonly version: number
   readonly retry: number
+  /** The number of the first attempt in the same cycle: a handler may be called again in it, and one write is for all of them. */
+  readonly firstRetry: number
   /** JSON of what the handler was told. */
   readonly old: string
   readonly new: string
@@ -99,10 +101,15 @@ export class Journal {
     this.story.push(`${this.#time()} ${line}`)
   }
 
-  begin(call: Omit<Call, 'end' | 'atMs' | 'brokenWrites' | 'edits' | 'isSuperseded' | 'isCommitted'>): Call {
-    const { uid, id } = call
+  begin(
+    call: Omit<Call, 'end' | 'atMs' | 'brokenWrites' | 'edits' | 'isSuperseded' | 'isCommitted' | 'firstRetry'>,
+  ): Call {
+    const { uid, id, process, version, retry } = call
+    const before = this.#last.get(`${uid} ${id}`)
+    const isSameCycle = before?.end === 'retry' && before.process === process && before.version === version
     const begun: Call = {
       ...call,
+      firstRetry: isSameCycle ? before.firstRetry : retry,
       atMs: this.#clock.now(),
       brokenWrites: this.brokenWrites(uid),
       edits: this.#edits.get(uid) ?? 0,
@@ -114,7 +121,7 @@ export class Journal {
     // Sub-handlers belong to one call of their parent, and see what it sees.
     if (!id.includes('/')) this.checkVersion({ ...begun, who: `"${id}" of ${begun.name}` })
     this.#checkGone(begun)
-    this.#checkRetry(begun, this.#last.get(`${uid} ${id}`))
+    this.#checkRetry(begun, before)
     this.#supersede(begun)
     this.#last.set(`${uid} ${id}`, begun)
     return begun
@@ -266,7 +273,8 @@ export class Journal {
     if (before?.end !== 'retry' || (call.reason === 'delete') !== (before.reason === 'delete')) return
     if (call.retry === before.retry + 1) return
     const isBroken = this.brokenWrites(call.uid) > before.brokenWrites
-    if (isBroken && call.retry === before.retry) return
+    // What is not written is lost with the process: all attempts of the last cycle.
+    if (isBroken && call.retry >= before.firstRetry && call.retry <= before.retry) return
     // The change that it was begun for may have vanished, and this is another one.
     if (call.retry === 0 && (call.new !== before.new || call.edits > before.edits)) return
     this.violate('P4', `"${call.id}" of ${call.name} is in attempt ${call.retry} after ${before.retry}`)
