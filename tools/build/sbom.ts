@@ -54,7 +54,7 @@ export async function writeSbom(bundled: readonly string[]): Promise<string> {
     serialNumber: `urn:uuid:${toUuid(JSON.stringify(content))}`,
     version: 1,
   }
-  return `${JSON.stringify({ ...head, ...content }, null, 2)}\n`
+  return `${JSON.stringify({ ...head, ...content })}\n`
 }
 
 function bundledParts(files: readonly string[], packages: Readonly<Record<string, Locked>>): Part[] {

@@ -5,9 +5,10 @@
  * The .proto files tell the types; Go's tags tell the names in JSON and what is left out there when empty.
  */
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { writePackedModule } from '../packed-module.ts'
 import { type GoField, type GoPackage, readGoPackage } from './go-structs.ts'
 import { generatedKinds } from './kinds.ts'
 
@@ -174,9 +175,5 @@ for (let name = queue.pop(); name !== undefined; name = queue.pop()) {
 }
 
 const sorted = (table: object): object => Object.fromEntries(Object.entries(table).sort(([a], [b]) => (a < b ? -1 : 1)))
-const text = JSON.stringify({ kinds: sorted(kinds), messages: sorted(found) })
-writeFileSync(
-  target,
-  `/** Written by tools/builtins/generate-protobuf.ts; parsed by messages.ts on first use: a string costs nothing to import. */\nexport const messagesJson: string =\n  '${text}'\n`,
-)
-console.log(`${Object.keys(found).length} messages, ${Math.round(text.length / 1024)} KB`)
+const value = { kinds: sorted(kinds), messages: sorted(found) }
+writePackedModule({ target, tool: 'tools/builtins/generate-protobuf.ts', name: 'packedMessages', value })

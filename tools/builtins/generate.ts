@@ -4,9 +4,10 @@
  * Two tables go into it: OpenAPI definitions (for documents, list types and merge keys) and Go structs (for decoding).
  */
 import { execFileSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { writePackedModule } from '../packed-module.ts'
 import { type GoPackage, readGoPackage } from './go-structs.ts'
 import { generatedKinds } from './kinds.ts'
 
@@ -160,14 +161,5 @@ for (const [name, schema] of Object.entries(definitions)) {
   if (schema.type === 'object') structs[name] = goTypes.fields(name)
 }
 const sorted = (table: object): object => Object.fromEntries(Object.entries(table).sort(([a], [b]) => (a < b ? -1 : 1)))
-const text = JSON.stringify({
-  definitions: sorted(definitions),
-  structs: sorted(structs),
-  named: sorted(goTypes.named),
-})
-const literal = `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
-writeFileSync(
-  target,
-  `/** Written by tools/builtins/generate.ts; parsed by types.ts on first use: a string costs nothing to import. */\nexport const schemasJson: string =\n  ${literal}\n`,
-)
-console.log(`${Object.keys(definitions).length} definitions, ${Math.round(text.length / 1024)} KB`)
+const value = { definitions: sorted(definitions), structs: sorted(structs), named: sorted(goTypes.named) }
+writePackedModule({ target, tool: 'tools/builtins/generate.ts', name: 'packedSchemas', value })

@@ -1,18 +1,11 @@
-/**
- * Writes src/server/openapi/definitions.generated.ts: the schemas of the built-in kinds that the embedded server serves, as
- * the real one publishes them (tools/envtest): with descriptions and enumerations, which are not in its source in this form.
- * Run by maintainers after the pin has moved, or a kind was added:
- * `node --import tsx --conditions=source tools/openapi/record.ts`.
- */
-import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { gzipSync } from 'node:zlib'
 import { builtinResources } from '../../src/server/builtins/resources.ts'
 import { crdDefinitionResource } from '../../src/server/crds/crd-resource.ts'
 import { common, schemaName } from '../../src/server/openapi/names.ts'
 import { reviewResources } from '../../src/server/reviews/reviews.ts'
 import { type ApiTarget, callApi } from '../envtest/api.ts'
 import { startControlPlane } from '../envtest/control-plane.ts'
+import { writePackedModule } from '../packed-module.ts'
 
 type Schemas = Record<string, unknown>
 
@@ -58,10 +51,4 @@ function select(all: Schemas): Schemas {
 
 await using plane = await startControlPlane()
 const schemas = select(await readSchemas({ url: plane.url, caPem: plane.caPem, user: plane.admin }))
-const text = JSON.stringify(schemas)
-const packed = gzipSync(text, { level: 9 }).toString('base64')
-writeFileSync(
-  target,
-  `/** Written by tools/openapi/record.ts: JSON, packed with gzip, since it is long and seldom read. */\nexport const packedDefinitions: string =\n  '${packed}'\n`,
-)
-console.log(`${Object.keys(schemas).length} schemas, ${Math.round(text.length / 1024)} KB, packed ${packed.length}`)
+writePackedModule({ target, tool: 'tools/openapi/record.ts', name: 'packedDefinitions', value: schemas })

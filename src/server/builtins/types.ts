@@ -4,7 +4,8 @@
  */
 import type { JsonObject } from '../../kube/objects.ts'
 import { FieldTypes } from '../ownership/field-types.ts'
-import { schemasJson } from './schemas.generated.ts'
+import { unpackJson } from '../packed-json.ts'
+import { packedSchemas } from './schemas.generated.ts'
 
 export type ScalarTag =
   | 'string'
@@ -92,7 +93,7 @@ function printGoType(type: string): string {
 let parsed: Schemas | undefined
 
 function loadSchemas(): Schemas {
-  parsed ??= JSON.parse(schemasJson) as Schemas
+  parsed ??= unpackJson(packedSchemas) as Schemas
   return parsed
 }
 

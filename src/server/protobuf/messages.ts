@@ -2,7 +2,8 @@
  * The messages that clients send, from the generated table: which fields, their numbers, their names in JSON and what is
  * left out there. Loaded with the first protobuf body; read.ts and encode-json.ts walk these.
  */
-import { messagesJson } from './messages.generated.ts'
+import { unpackJson } from '../packed-json.ts'
+import { packedMessages } from './messages.generated.ts'
 
 export type Scalar = 'string' | 'bytes' | 'bool' | 'int32' | 'int64' | 'uint32' | 'double'
 
@@ -102,7 +103,7 @@ class Messages {
   }
 }
 
-const table = JSON.parse(messagesJson) as Table
+const table = unpackJson(packedMessages) as Table
 const messages = new Messages({ ...table, messages: { ...table.messages, ...envelopeRows } })
 
 /** Whose fields are `typeMeta` and `raw`. */
