@@ -3,19 +3,11 @@ import { execFile } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, test } from 'vitest'
 import { parseYaml } from '../../src/util/yaml.ts'
-import { Folder, KopfCommand, stopCommands } from './run-support.ts'
+import { KopfCommand, useFolder } from './run-support.ts'
 
-let folder: Folder
-
-beforeEach(() => {
-  folder = new Folder()
-})
-afterEach(async () => {
-  await stopCommands()
-  folder.remove()
-})
+const folder = useFolder()
 
 async function init(...args: string[]): Promise<{ exit: number | string; stdout: string; stderr: string }> {
   const one = new KopfCommand(folder, ['init', ...args])

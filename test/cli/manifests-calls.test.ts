@@ -1,15 +1,8 @@
 /** `kopf manifests` names the calls through `client` that the operator's source shows and that the printed rules do not allow. */
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { Folder, KopfCommand, stopCommands } from './run-support.ts'
+import { expect, test } from 'vitest'
+import { KopfCommand, useFolder } from './run-support.ts'
 
-let folder: Folder
-beforeEach(() => {
-  folder = new Folder()
-})
-afterEach(async () => {
-  await stopCommands()
-  folder.remove()
-})
+const folder = useFolder()
 
 async function remarks(...args: string[]): Promise<{ readonly told: string; readonly printed: string }> {
   const command = new KopfCommand(folder, ['manifests', '--image', 'x', '--with-crds', '-A', '--standalone', ...args])
@@ -48,7 +41,7 @@ export async function backUp({ client, name }: Args<'update', typeof Database>):
   })
 }
 
-test('the calls that the rules do not allow are named with the option that allows them, and those of which it cannot be told', async () => {
+test('the calls that the rules do not allow are named with the option that allows them, and those of which it is not known', async () => {
   writeOperator()
   const { told } = await remarks('operator.ts')
   expect(told.trimEnd().split('\n')).toEqual([
@@ -56,7 +49,7 @@ test('the calls that the rules do not allow are named with the option that allow
     '  --grant "list,get pods"  for handlers/backup.ts:4, handlers/backup.ts:6',
     '  --grant "patch deployments.apps/scale"  for handlers/backup.ts:5',
     '  --grant "create persistentvolumeclaims"  for operator.ts:7',
-    '  client.delete(resource, …) at operator.ts:9, whose resource cannot be told',
+    '  client.delete(resource, …) at operator.ts:9, whose resource is not known',
   ])
 })
 
@@ -68,7 +61,7 @@ test('the options that are named are taken, and what they allow is not named any
   expect(granted.printed).toContain('deployments/scale')
   expect(granted.told.trimEnd().split('\n')).toEqual([
     `${head.replace('is not in', 'is not all in')} In the source there are:`,
-    '  client.delete(resource, …) at operator.ts:9, whose resource cannot be told',
+    '  client.delete(resource, …) at operator.ts:9, whose resource is not known',
   ])
 })
 
@@ -84,7 +77,7 @@ export default kopf
   expect((await remarks('operator.js')).told).toContain('  --grant "delete services"  for operator.js:3')
 })
 
-test('an operator that shows no such call is told that none would be allowed', async () => {
+test('for an operator that shows no such call, the remark says that none would be allowed', async () => {
   folder.write({
     'operator.ts': `import { Operator } from 'kopf'
 const kopf = new Operator({ name: 'plain' })

@@ -1,16 +1,9 @@
 /** `kopf run` with code that blocks the event loop: it is named, and signals work all the same. */
 import { readdirSync } from 'node:fs'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Folder, RunCommand, stopCommands } from './run-support.ts'
+import { describe, expect, test } from 'vitest'
+import { RunCommand, useFolder } from './run-support.ts'
 
-let folder: Folder
-beforeEach(() => {
-  folder = new Folder()
-})
-afterEach(async () => {
-  await stopCommands()
-  folder.remove()
-})
+const folder = useFolder()
 
 /** The body is the third line of the file. */
 function run(body: string, ...args: string[]): RunCommand {

@@ -1,18 +1,11 @@
 /** The life of `kopf run`: how it logs in, how it tells of its health, and how it ends. */
 import { createServer } from 'node:net'
 import { startServer } from 'kopf/server'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { ask } from '../activities/support.ts'
-import { Folder, RunCommand, stopCommands } from './run-support.ts'
+import { RunCommand, useFolder } from './run-support.ts'
 
-let folder: Folder
-beforeEach(() => {
-  folder = new Folder()
-})
-afterEach(async () => {
-  await stopCommands()
-  folder.remove()
-})
+const folder = useFolder()
 
 /** An operator with these lines in it. */
 function write(...lines: string[]): void {

@@ -1,19 +1,12 @@
 /** What `kopf run` and `kopf dev` log: options of the command line, `configureLogging` of the operator's file, and the defaults. */
 import { cpSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { afterEach, beforeEach, describe, expect, inject, test } from 'vitest'
-import { Folder, KopfCommand, RunCommand, stopCommands } from './run-support.ts'
+import { describe, expect, inject, test } from 'vitest'
+import { KopfCommand, RunCommand, useFolder } from './run-support.ts'
 
 const objects = resolve('examples/01-minimal/object.yaml')
 
-let folder: Folder
-beforeEach(() => {
-  folder = new Folder()
-})
-afterEach(async () => {
-  await stopCommands()
-  folder.remove()
-})
+const folder = useFolder()
 
 /** The last line of the log is the handler's, and those of the framework about the creation are before and after it. */
 function write(configure: string): void {

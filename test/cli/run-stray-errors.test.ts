@@ -1,15 +1,8 @@
 /** Errors that no caller waits for, in `kopf run`: logged like all others, and the operator stops in order. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Folder, RunCommand, stopCommands } from './run-support.ts'
+import { describe, expect, test } from 'vitest'
+import { RunCommand, useFolder } from './run-support.ts'
 
-let folder: Folder
-beforeEach(() => {
-  folder = new Folder()
-})
-afterEach(async () => {
-  await stopCommands()
-  folder.remove()
-})
+const folder = useFolder()
 
 const run = (body: string, ...args: string[]) => {
   folder.write({

@@ -4,18 +4,43 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { inject } from 'vitest'
+import { afterEach, beforeEach, inject } from 'vitest'
+
+/** A folder for each test of a file, with the commands in it stopped and the folder removed after the test. */
+export function useFolder(): Folder {
+  const folder = new Folder()
+  folder.remove()
+  beforeEach(() => folder.open())
+  afterEach(async () => {
+    await stopCommands()
+    folder.remove()
+  })
+  return folder
+}
 
 export class Folder {
-  readonly path: string = realpathSync(mkdtempSync(join(tmpdir(), 'kopf-run-test-')))
-  /** Where the command puts its temporary files, to see what it leaves behind. */
-  readonly temporary: string = join(this.path, 'tmp')
-  /** What Node is told to run the command. */
+  #path = ''
+  /** The arguments of Node that run the command. */
   readonly command: readonly string[]
 
   constructor(command: readonly string[] = [inject('command')]) {
     this.command = command
+    this.open()
+  }
+
+  /** A new folder, with nothing in it. */
+  open(): void {
+    this.#path = realpathSync(mkdtempSync(join(tmpdir(), 'kopf-run-test-')))
     mkdirSync(this.temporary)
+  }
+
+  get path(): string {
+    return this.#path
+  }
+
+  /** Where the command puts its temporary files, to see what it leaves behind. */
+  get temporary(): string {
+    return join(this.#path, 'tmp')
   }
 
   write(files: Readonly<Record<string, string>>): void {
