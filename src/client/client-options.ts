@@ -87,5 +87,5 @@ export interface SelfDescribed {
 /** What a type must have in addition to say what its objects are; nothing where it has all three fields, optional or not. */
 export type Undescribed<T> = { readonly [K in Exclude<keyof SelfDescribed, keyof T>]: NonNullable<SelfDescribed[K]> }
 
-/** An object as the server has stored it: a new one, which can be changed, whatever was given. */
+/** An object as the server has stored it: a new one, which can be changed. */
 export type Stored<T> = Mutable<T> & { metadata: ObjectMeta }

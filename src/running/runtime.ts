@@ -67,7 +67,7 @@ export interface Runtime {
   readonly recorderOf: (body: KubeObject) => Recorder
   readonly makeMemo: () => object
   readonly indices: Indices
-  /** For handlers, and for daemons: nobody waits for these. */
+  /** For handlers, and for daemons, which no caller waits for. */
   readonly handlerClock: HandlerClock
   readonly daemonClock: HandlerClock
   readonly workers: Workers

@@ -21,7 +21,7 @@ interface Created {
 
 export class ClusterContents {
   readonly #site: Site
-  /** All CRDs of the test, by name, whoever has installed them. */
+  /** All CRDs of the test, by name, installed by the kit or by the test itself. */
   readonly #crds = new Map<string, KubeObject>()
   readonly #installed: KubeObject[] = []
   /** Objects that do not go with the namespaces of the test, in the order of their creation. */

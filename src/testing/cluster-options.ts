@@ -25,7 +25,7 @@ export interface UntilOptions extends WaitOptions, Where {}
 
 /** Which objects a wait for a list is about. */
 export interface ListSelection {
-  /** That of the cluster unless told; `null` for all namespaces. */
+  /** Default: the namespace of the cluster; `null` is for all namespaces. */
   readonly namespace?: string | null
   /** `'app=web,tier!=db'`, or `{ app: 'web' }` where equality is enough. Default: all objects. */
   readonly labelSelector?: SelectorText

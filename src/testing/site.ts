@@ -42,7 +42,7 @@ type Access = Pick<RunOptions, 'transport' | 'namespaces'> & { readonly connecti
 export interface Site {
   readonly clock: SiteClock
   readonly access: Access
-  /** Where objects are unless told: the first of the namespaces. */
+  /** Where objects are by default: the first of the namespaces. */
   readonly namespace: string
   /** The namespaces of the test: by the names of the option `namespaces`, as they are called in the cluster. */
   readonly namespaces: ReadonlyMap<string, string>

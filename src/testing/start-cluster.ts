@@ -18,7 +18,7 @@ export interface StartClusterOptions {
   readonly objects?: readonly SelfDescribed[]
   /**
    * Files with objects to be there at the start: YAML or JSON with any number of documents, or folders of such files. CRDs and
-   * namespaces are created first, whatever file they are in, and the CRDs are served when the cluster is ready. Paths are relative to the
+   * namespaces are created first, in any file, and the CRDs are served when the cluster is ready. Paths are relative to the
    * working directory of the process; a `URL` may be relative to the file of the test.
    *
    * @example

@@ -89,7 +89,7 @@ test('a path of keys leads to names with dots in them', async () => {
   ])
 })
 
-test('a field that changes while the object is being deleted is told of with the deletion', async () => {
+test('the handler of a field that changes while the object is being deleted is called with the deletion', async () => {
   const kopf = new Operator()
   const seen: unknown[] = []
   kopf.on.delete(lab.widgets, { id: 'cleanup' }, ({ retry, patch }) => {
@@ -107,7 +107,7 @@ test('a field that changes while the object is being deleted is told of with the
   expect(seen).toEqual([['delete', undefined, 'Cleaning']])
 })
 
-test('a field of the status that a creation handler sets is told of as an update', async () => {
+test('the handler of a field of the status that a creation handler sets is called for an update', async () => {
   const kopf = new Operator()
   const seen: unknown[] = []
   kopf.on.create(lab.widgets, { id: 'create' }, ({ patch }) => {

@@ -211,7 +211,7 @@ describe('execute resolves with what has come of the sub-handlers', () => {
     ])
   })
 
-  test('or fails the handler when all are finished and some have failed, if it is told to throw', async () => {
+  test('or fails the handler when all are finished and some have failed, with throwOnFailure', async () => {
     const calls: string[] = []
     const kopf = new Operator()
     kopf.on.create(lab.widgets, { id: 'p' }, async ({ execute }) => {

@@ -23,8 +23,8 @@ export function remarkOnCalls(
   return [
     `${head} In the source there are:`,
     ...missing.map(({ rule, places }) => `  --grant "${rule}"  for ${listPlaces(places)}`),
-    ...unclear.slice(0, maxUnclear).map(({ text, where }) => `  ${text} at ${where}, whose resource cannot be told`),
-    ...(others > 0 ? [`  ${others} more whose resources cannot be told`] : []),
+    ...unclear.slice(0, maxUnclear).map(({ text, where }) => `  ${text} at ${where}, whose resource is not known`),
+    ...(others > 0 ? [`  ${others} more whose resources are not known`] : []),
   ].join('\n')
 }
 

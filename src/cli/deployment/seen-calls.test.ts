@@ -17,7 +17,7 @@ const known = [
   served('example.com', 'v1', 'databases', 'Database'),
 ]
 
-/** `get pods at 1`, or `client.get(kind) at 1?` where it cannot be told. */
+/** `get pods at 1`, or `client.get(kind) at 1?` where the resource is not known. */
 function callsIn(...sources: string[]): string[] {
   const files = sources.map((text, index) => readSource(`${index}.ts`, tokenize(text)))
   const { clear, unclear } = seeCalls(files, known)
@@ -102,7 +102,7 @@ function c(it) { client.create(it) }`
   })
 })
 
-describe('it cannot be told', () => {
+describe('the resource is not known', () => {
   test.each<[string, string, string[]]>([
     ['of a parameter', 'client.list(kind)', ['client.list(kind) at 1?']],
     ['of the resource at hand', 'client.patch(resource, name, {})', ['client.patch(resource, …) at 1?']],

@@ -31,7 +31,7 @@ export interface SeenCall {
   readonly where: string
 }
 
-/** A call of which it cannot be told what it is for. */
+/** A call whose resource is not known. */
 interface UnclearCall {
   /** `client.list(kind, …)`. */
   readonly text: string

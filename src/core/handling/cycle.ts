@@ -254,11 +254,11 @@ export class Cycle implements Wishes {
     })
   }
 
-  #roundOf(told: SubhandlerRoundOptions['told'], lineage: readonly Set<string>[]): SubhandlerRound {
+  #roundOf(parent: SubhandlerRoundOptions['parent'], lineage: readonly Set<string>[]): SubhandlerRound {
     return new SubhandlerRound({
       agenda: this.#agenda,
       filters: this.#filters,
-      told,
+      parent,
       lineage,
       now: () => this.#options.clock.now(),
       plan: (selected) => this.#plan(this.#agenda.due(this.#version, selected)),

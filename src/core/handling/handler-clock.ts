@@ -4,7 +4,7 @@ import { type Duration, toMs } from '../../util/duration.ts'
 
 /**
  * The time, for handlers: that of the machine in production, that of the cluster in tests with `startCluster`, where time is
- * skipped. Use it instead of `Date.now()` and `setTimeout` in whatever a test should not have to wait for.
+ * skipped. Use it instead of `Date.now()` and `setTimeout` in code that a test should not have to wait for.
  *
  * @example
  * ```ts

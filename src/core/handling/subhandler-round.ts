@@ -13,7 +13,7 @@ export interface SubhandlerRoundOptions {
   readonly agenda: Agenda
   readonly filters: VisibleFilters
   /** What the parent is called for; with `seen`, that is only the rest of a change. */
-  readonly told: { readonly cause: Cause; readonly seen: string | undefined }
+  readonly parent: { readonly cause: Cause; readonly seen: string | undefined }
   /** The ids of the records of the parent, and of each handler above it. */
   readonly lineage: readonly Set<string>[]
   readonly now: () => number
@@ -47,18 +47,18 @@ export class SubhandlerRound {
   }
 
   #select(declared: readonly Handler[]): void {
-    const { agenda, filters, told, lineage } = this.#options
-    for (const child of selectHandlers(declared, filters.situationOf(told.cause))) {
+    const { agenda, filters, parent, lineage } = this.#options
+    for (const child of selectHandlers(declared, filters.situationOf(parent.cause))) {
       if (this.#selected.has(child)) continue
       this.#selected.add(child)
       for (const subrefs of lineage) subrefs.add(child.id)
-      agenda.admit(child, told)
+      agenda.admit(child, parent)
     }
   }
 
   async #call(child: Handler): Promise<void> {
-    const { agenda, filters, told, run } = this.#options
-    if (filters.matches(child, told.cause)) {
+    const { agenda, filters, parent, run } = this.#options
+    if (filters.matches(child, parent.cause)) {
       await run(child)
     } else if (!filters.hasFailed) {
       this.#selected.delete(child)

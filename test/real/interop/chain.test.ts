@@ -41,7 +41,7 @@ test.each<Language>(['python', 'ours'])('with %s, a chain of handlers passes wit
 })
 
 test.each<Language>(['python', 'ours'])(
-  'with %s, a field handler is told of what other handlers write',
+  'with %s, a field handler is called for what other handlers write',
   async (language) => {
     const { widgets, operator: started } = await begin(language, 'fields')
     await using operator = started

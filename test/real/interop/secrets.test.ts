@@ -1,6 +1,6 @@
 /**
  * Secrets in the hands of Python's Kopf and of ours, in both directions and with both settings of `persistence.secretValues`. Kopf stores
- * the values in clear; ours stores digests unless it is told otherwise, and Kopf takes a digest for another value.
+ * the values in clear; ours stores digests by default, and Kopf takes a digest for another value.
  */
 import { expect, inject, test } from 'vitest'
 import type { OperatorProcess } from '../../../tools/kopf/operator-process.ts'
