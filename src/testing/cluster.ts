@@ -337,7 +337,8 @@ export class Cluster implements RunOptions, AsyncDisposable {
 
   #log(line: string): void {
     this.logs.push(line.trimEnd())
-    if (this.logs.length > mostLogs) this.logs.splice(0, this.logs.length - mostLogs)
+    // Many at a time: each cut moves all the lines that stay.
+    if (this.logs.length >= 2 * mostLogs) this.logs.splice(0, this.logs.length - mostLogs)
   }
 
   #lastLogs(): string {
