@@ -67,11 +67,16 @@ export function formatMessage({ message, fields = {} }: LogRecord): string {
   const hasStack = isUnexpected(error)
   const parts = [toSafeLine(cutText(message))]
   for (const [key, value] of toEntries(fields)) {
-    if (key === 'error' && hasStack) continue
+    if (key === 'error' && (hasStack || isSaid(message, error))) continue
     parts.push(`${toSafeLine(cutText(key, 100))}=${toJsonLine(toShown(key, value), longestField)}`)
   }
   const text = parts.join(' ')
   return hasStack ? `${text}\n${toErrorText(error)}` : text
+}
+
+/** Whether the message has the text of the error already, as that of a handler that has failed. */
+function isSaid(message: string, error: unknown): boolean {
+  return isError(error) && error.message !== '' && message.includes(toText(error.message))
 }
 
 /** A field is for a value, not for a document: a line stays within what log collectors take. */

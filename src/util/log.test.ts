@@ -179,6 +179,14 @@ describe('errors', () => {
     expect(JSON.parse(lineOf({ format: 'json' }, 'm', { error })).error).toBe(JSON.parse(expected))
   })
 
+  test('the message of an expected one is not repeated where the line has it, but stays a field in json', () => {
+    const error = new KopfError('KOPF_X', 'no "luck"')
+    expect(lineOf({ format: 'plain', prefix: false }, 'failed: no "luck"', { error, x: 1 })).toBe(
+      'failed: no "luck" x=1\n',
+    )
+    expect(JSON.parse(lineOf({ format: 'json' }, 'failed: no "luck"', { error })).error).toBe('no "luck"')
+  })
+
   test('those that cause each other end', () => {
     const one = new Error('one')
     one.cause = new Error('two', { cause: one })

@@ -15,3 +15,20 @@ export function hideOurFrames(error: unknown, callers: RegExp): void {
     // Frozen, or made to be in the way: it is shown as it is.
   }
 }
+
+/**
+ * The line of the user that has called into our code, such as `create (/app/operator.ts:7:9)`: the first frame that is neither ours nor
+ * Node's. Undefined where the stack has none.
+ */
+export function placeInUserCode(error: unknown): string | undefined {
+  try {
+    if (!(error instanceof Error) || typeof error.stack !== 'string') return undefined
+    // The stack begins with the message, which may have lines that look like frames.
+    const { stack, message } = error
+    const lines = stack.slice(stack.indexOf(message) + message.length).split('\n')
+    const frame = lines.find((line) => /^ +at /.test(line) && !line.includes(ownCode()) && !/\(?node:/.test(line))
+    return frame?.replace(/^ +at (async )?/, '')
+  } catch {
+    return undefined
+  }
+}

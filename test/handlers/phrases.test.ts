@@ -1,5 +1,5 @@
 /** What people search their logs for: the phrases are Kopf's, to the letter. */
-import { Operator, PermanentError, TemporaryError } from 'kopf'
+import { type Client, Operator, PermanentError, TemporaryError } from 'kopf'
 import { expect, test } from 'vitest'
 import { untilHandled, useCleanLab } from '../support/handled.ts'
 
@@ -42,3 +42,33 @@ test('the life of an object is told in the phrases of Kopf', async () => {
     expect(lab.logs.filter((line) => line.includes(`/told] ${phrase}`))).not.toEqual([])
   }
 })
+
+const failing: Readonly<Record<string, (client: Client) => Promise<unknown>>> = {
+  get: (client) => client.get('configmaps', 'missing'),
+  list: (client) => client.list('configmaps', { labelSelector: '=' }),
+  create: (client) => client.create('configmaps', { metadata: { name: 'NOT A NAME' } }),
+  createUnnamed: (client) => client.create({ kind: 'ConfigMap', metadata: { name: 'x' } } as never),
+  patch: (client) => client.patch('configmaps', 'missing', { data: { a: 'b' } }),
+  replace: (client) => client.replace('configmaps', { metadata: { name: 'missing' } }),
+  apply: (client) => client.apply('configmaps', { metadata: { name: 'NOT A NAME' } }),
+  delete: (client) => client.delete('configmaps', 'missing'),
+}
+
+test.each(Object.keys(failing))(
+  'a call of the client that fails is logged once, with the line of the handler: %s',
+  async (verb) => {
+    const kopf = new Operator()
+    async function breaks({ client }: { client: Client }): Promise<void> {
+      await failing[verb]!(client)
+    }
+    kopf.on.create(lab.widgets, { id: 'broken', errors: 'permanent' }, breaks)
+    await lab.start(kopf)
+    await lab.create('told')
+    const phrase = "Handler 'broken' failed with an exception and will stop now: "
+    await lab.untilLogged(phrase)
+    const [line] = lab.logs.filter((one) => one.includes(phrase))
+    const why = line!.slice(line!.indexOf(phrase) + phrase.length)
+    expect(why).toMatch(/^Cannot .* at="(.* \()?[^"]*phrases\.test\.ts:\d+:\d+\)?"$/)
+    expect(why).not.toContain('error=')
+  },
+)

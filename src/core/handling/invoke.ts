@@ -1,10 +1,10 @@
 /** Calling user code: the only file that does. Whatever comes back, or does not, is turned into an outcome. */
 
-import { HandlerTimeoutError, PermanentError, TemporaryError } from '../../errors.ts'
+import { HandlerTimeoutError, KopfError, PermanentError, TemporaryError } from '../../errors.ts'
 import type { Clock } from '../../util/clock.ts'
 import { runInCall } from '../../util/current-call.ts'
-import type { Logger } from '../../util/log.ts'
-import { hideOurFrames } from '../../util/own-frames.ts'
+import type { LogFields, Logger } from '../../util/log.ts'
+import { hideOurFrames, placeInUserCode } from '../../util/own-frames.ts'
 import type { Handler } from './handler.ts'
 import { kindOf, titleOf } from './kinds.ts'
 import {
@@ -113,7 +113,7 @@ function report(logger: Logger, title: string, outcome: Outcome, error: unknown)
   if (isOf(error, ChildrenRetry)) {
     logger.debug(`${title} has unfinished sub-handlers. Will retry soon.`)
   } else if (outcome.type === 'done') {
-    logger.error(`${title} failed with an exception and will ignore it: ${why}`, { error })
+    logger.error(`${title} failed with an exception and will ignore it: ${why}`, fieldsOf(error))
   } else if (isExpected(error)) {
     const limited =
       outcome.type === 'failed' && outcome.error !== error ? ` but ${limitOf(outcome.error)} on the next attempt` : ''
@@ -121,11 +121,16 @@ function report(logger: Logger, title: string, outcome: Outcome, error: unknown)
     logger.error(`${title} failed ${manner}${limited}: ${why}`)
   } else if (outcome.type === 'retry') {
     const seconds = outcome.delayMs / 1000
-    logger.error(`${title} failed with an exception and will try again in ${seconds} seconds: ${why}`, { error })
+    logger.error(`${title} failed with an exception and will try again in ${seconds} seconds: ${why}`, fieldsOf(error))
   } else {
     const limited = outcome.error !== error ? ` (it ${limitOf(outcome.error)} on the next attempt)` : ''
-    logger.error(`${title} failed with an exception and will stop now${limited}: ${why}`, { error })
+    logger.error(`${title} failed with an exception and will stop now${limited}: ${why}`, fieldsOf(error))
   }
+}
+
+/** Errors of this package are logged without a stack, so the line is named that called the client or another function of ours. */
+function fieldsOf(error: unknown): LogFields {
+  return isOf(error, KopfError) ? { error, at: placeInUserCode(error) } : { error }
 }
 
 function isExpected(error: unknown): boolean {
