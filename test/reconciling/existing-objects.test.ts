@@ -1,5 +1,5 @@
 /** The option `existing` of reconcilers: what becomes of objects that exist under the names of children, and of the other children. */
-import { Operator, type Reconciled } from 'kopf'
+import { adopt, Operator, type Reconciled } from 'kopf'
 import { describe, expect, test } from 'vitest'
 import { settle } from '../support/handled.ts'
 import type { Body } from '../support/lab.ts'
@@ -191,6 +191,19 @@ describe('existing in what a reconciler returns', () => {
     await lab.untilLogged(`"existing" is 'refuse', 'leave' or 'adopt'`)
   })
 })
+
+test.each(['refuse', 'leave', 'adopt'])(
+  'what a handler has made with `adopt` is a child of its owner, with existing: %s',
+  async (existing) => {
+    const owner = await lab.create('moved', { spec: { names: ['settings'] } })
+    await nursery.create(adopt(configMap('settings', { by: 'handler' }), owner))
+    await lab.start(copier({ existing }))
+    await nursery.until('settings', ({ data }) => data?.['by'] === 'copier')
+    await lab.patch('moved', { spec: { names: [] } })
+    await nursery.untilGone('settings')
+    expect(conditionOf(await lab.get('moved'))).toBeUndefined()
+  },
+)
 
 test('by default, one foreign object among several holds up none of its siblings, and is asked for ever more seldom', async () => {
   await nursery.create(configMap('b', { by: 'others' }))
