@@ -1,5 +1,6 @@
 /** What the methods of `Client` take beside the resource. Types only. */
 import type { ObjectMeta } from '../kube/objects.ts'
+import type { ObjectOf } from '../kube/resources.ts'
 import type { DeepReadonly, Mutable, Primitive } from '../util/deep-types.ts'
 
 export interface CallOptions {
@@ -87,5 +88,16 @@ export interface SelfDescribed {
 /** What a type must have in addition to say what its objects are; nothing where it has all three fields, optional or not. */
 export type Undescribed<T> = { readonly [K in Exclude<keyof SelfDescribed, keyof T>]: NonNullable<SelfDescribed[K]> }
 
+/**
+ * What every object has that the server has stored, also where a type says that it may be missing. Reviews, such as a
+ * SubjectAccessReview, are answered and not stored: they have no name.
+ */
+interface Named {
+  metadata: { name: string }
+}
+
 /** An object as the server has stored it: a new one, which can be changed. */
-export type Stored<T> = Mutable<T> & { metadata: ObjectMeta }
+export type Stored<T> = Mutable<T> & { metadata: ObjectMeta } & Named
+
+/** The same for an object of a resource. */
+export type StoredOf<R> = ObjectOf<R> & Named

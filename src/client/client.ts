@@ -16,6 +16,7 @@ import type {
   SelectionOptions,
   SelfDescribed,
   Stored,
+  StoredOf,
   Undescribed,
   WatchOptions,
   WriteOptions,
@@ -38,7 +39,7 @@ export interface Client {
    * const other = await client.get('configmaps', 'settings', { namespace: 'elsewhere' })
    * ```
    */
-  get<R extends ClientResource>(resource: R, name: string, options?: GetOptions): Promise<ObjectOf<R>>
+  get<R extends ClientResource>(resource: R, name: string, options?: GetOptions): Promise<StoredOf<R>>
 
   /**
    * All objects of one namespace, or of all of them: every page, in one array.
@@ -49,7 +50,7 @@ export interface Client {
    * const everywhere = await client.list('pods', { namespace: null })
    * ```
    */
-  list<R extends ClientResource>(resource: R, options?: SelectionOptions): Promise<ObjectOf<R>[]>
+  list<R extends ClientResource>(resource: R, options?: SelectionOptions): Promise<StoredOf<R>[]>
 
   /**
    * A new object, as the server has stored it. The resource can be left out where the object has `apiVersion` and `kind`.
@@ -66,7 +67,7 @@ export interface Client {
     resource: R,
     object: ObjectInput<ObjectOf<R>>,
     options?: WriteOptions,
-  ): Promise<ObjectOf<R>>
+  ): Promise<StoredOf<R>>
 
   /**
    * Changes some fields of an object: by a merge patch, or by JSON patch operations where an array is given.
@@ -83,7 +84,7 @@ export interface Client {
     name: string,
     patch: object,
     options?: PatchOptions,
-  ): Promise<ObjectOf<R>>
+  ): Promise<StoredOf<R>>
 
   /**
    * Server-side apply: the object is made, or made to have the fields given; fields that we gave before and do not give
@@ -104,7 +105,7 @@ export interface Client {
     resource: R,
     object: DeepPartial<ObjectOf<R>>,
     options?: ApplyOptions,
-  ): Promise<ObjectOf<R>>
+  ): Promise<StoredOf<R>>
 
   /**
    * Puts the object in the place of the one of its name; a conflict where it has a `resourceVersion` that is not current.
@@ -121,7 +122,7 @@ export interface Client {
     resource: R,
     object: ObjectInput<ObjectOf<R>>,
     options?: WriteOptions,
-  ): Promise<ObjectOf<R>>
+  ): Promise<StoredOf<R>>
 
   /**
    * Undefined where the object is gone at once; the object where it waits for finalizers or its grace period.
@@ -132,7 +133,7 @@ export interface Client {
    * await client.delete('jobs', 'backup', { propagationPolicy: 'Background' })
    * ```
    */
-  delete<R extends ClientResource>(resource: R, name: string, options?: DeleteOptions): Promise<ObjectOf<R> | undefined>
+  delete<R extends ClientResource>(resource: R, name: string, options?: DeleteOptions): Promise<StoredOf<R> | undefined>
 
   /**
    * Changes as they come, until the server ends the watch or the iteration is left. An error in it is thrown; a version

@@ -9,6 +9,7 @@ import type {
   ObjectInput,
   PatchOptions,
   SelectionOptions,
+  StoredOf,
   WriteOptions,
 } from '../client/client-options.ts'
 import type { ConnectionInfo } from '../client/credentials.ts'
@@ -103,15 +104,16 @@ export class Cluster implements RunOptions, AsyncDisposable {
    * await cluster.create(Database, { name: 'orders', spec: { engine: 'postgres', size: 1 } })
    * ```
    */
-  async create<const R extends ResourceLike>(resource: R, object: NewObject<ObjectOf<R>>): Promise<ObjectOf<R>> {
+  async create<const R extends ResourceLike>(resource: R, object: NewObject<ObjectOf<R>>): Promise<StoredOf<R>> {
     const { name, namespace, labels, annotations, metadata, ...rest } = object as NewObject<OpenObject>
     const named = { name, namespace, labels, annotations }
     const present = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
     const body = { ...rest, metadata: { ...metadata, ...present } } as unknown as ObjectInput<ObjectOf<R>>
-    const created = (await this.client.create(resource, body)) as OpenObject
+    const created = await this.client.create(resource, body)
     const { status } = rest
-    if (status === undefined || isDeepEqual(created.status, status)) return created as ObjectOf<R>
-    const { name: given = '', namespace: place } = created.metadata
+    const { status: stored, metadata: meta } = created as unknown as OpenObject
+    if (status === undefined || isDeepEqual(stored, status)) return created
+    const { name: given = '', namespace: place } = meta
     const options = { subresource: 'status', ...(place === undefined ? {} : { namespace: place }) }
     return await this.client.patch(resource, given, { status }, options)
   }
@@ -125,8 +127,8 @@ export class Cluster implements RunOptions, AsyncDisposable {
    * const [orders] = await cluster.apply('examples/orders.yaml')
    * ```
    */
-  async apply(...manifests: readonly Manifest[]): Promise<OpenObject[]> {
-    return (await this.#start.contents.apply(await readManifests(manifests))) as OpenObject[]
+  async apply(...manifests: readonly Manifest[]): Promise<StoredOf<string>[]> {
+    return (await this.#start.contents.apply(await readManifests(manifests))) as StoredOf<string>[]
   }
 
   /**
@@ -150,12 +152,12 @@ export class Cluster implements RunOptions, AsyncDisposable {
   }
 
   /** An object by its name; an `ApiError` where there is none. */
-  get<const R extends ResourceLike>(resource: R, name: string, options?: GetOptions): Promise<ObjectOf<R>> {
+  get<const R extends ResourceLike>(resource: R, name: string, options?: GetOptions): Promise<StoredOf<R>> {
     return this.client.get(resource, name, options)
   }
 
   /** All objects of a resource, or those that the options select. */
-  list<const R extends ResourceLike>(resource: R, options?: SelectionOptions): Promise<ObjectOf<R>[]> {
+  list<const R extends ResourceLike>(resource: R, options?: SelectionOptions): Promise<StoredOf<R>[]> {
     return this.client.list(resource, options)
   }
 
@@ -165,7 +167,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
     name: string,
     patch: object,
     options?: PatchOptions,
-  ): Promise<ObjectOf<R>> {
+  ): Promise<StoredOf<R>> {
     return this.client.patch(resource, name, patch, options)
   }
 
@@ -174,7 +176,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
     resource: R,
     object: ObjectInput<ObjectOf<R>>,
     options?: WriteOptions,
-  ): Promise<ObjectOf<R>> {
+  ): Promise<StoredOf<R>> {
     return this.client.replace(resource, object, options)
   }
 
@@ -199,9 +201,9 @@ export class Cluster implements RunOptions, AsyncDisposable {
   until<const R extends ResourceLike>(
     resource: R,
     name: string,
-    expectation: Expectation<ObjectOf<R>>,
+    expectation: Expectation<StoredOf<R>>,
     options?: UntilOptions,
-  ): Promise<ObjectOf<R>>
+  ): Promise<StoredOf<R>>
   /**
    * The first state of a list that is as expected, sorted by namespace and name: of all states since the last step of the test (its last
    * write, read or finished wait), in their order.
@@ -215,9 +217,9 @@ export class Cluster implements RunOptions, AsyncDisposable {
   until<const R extends ResourceLike>(
     resource: R,
     selection: ListSelection,
-    expectation: (objects: ObjectOf<R>[]) => unknown,
+    expectation: (objects: StoredOf<R>[]) => unknown,
     options?: WaitOptions,
-  ): Promise<ObjectOf<R>[]>
+  ): Promise<StoredOf<R>[]>
   async until(
     resource: ResourceLike,
     which: string | ListSelection,

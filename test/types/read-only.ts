@@ -180,3 +180,24 @@ kopf.on.create(Database, { id: 'keywords' }, async ({ client, resource }) => {
   const database = await client.create(Database, { metadata: { name: 'a' } })
   database.spec.users.push('alice')
 })
+
+// What the server has stored has metadata with a name, also where the type of another library says that it may have none.
+kopf.on.create(Database, { id: 'names' }, async ({ client }) => {
+  const pod = await client.get(Pod, 'web')
+  const pods = await client.list(Pod)
+  const created = await client.create(Pod, { metadata: { generateName: 'web-' } })
+  const made = await client.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'a-' } })
+  const patched = await client.patch(Pod, 'web', {})
+  const applied = await client.apply(Pod, { metadata: { name: 'web' } })
+  const replaced = await client.replace(Pod, pod)
+  const open = await client.get('configmaps', 'settings')
+  const deleted = await client.delete(Pod, 'web')
+  const all = [pod, ...pods, created, made, patched, applied, replaced, open]
+  const names: string[] = all.map(({ metadata }) => metadata.name)
+  const last: string | undefined = deleted?.metadata.name
+  pod.metadata.labels = { app: 'web' }
+  const version: string | undefined = pod.metadata.resourceVersion
+  // @ts-expect-error: not every API has versions, such as that of metrics
+  const sure: string = pod.metadata.resourceVersion
+  return { names, last, version, sure }
+})

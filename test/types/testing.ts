@@ -38,19 +38,21 @@ export async function clusters(): Promise<void> {
   // @ts-expect-error: no such field
   await cluster.until(Database, 'orders', { status: { colour: 'red' } })
   const [applied] = await cluster.apply('orders.yaml', new URL('file:///x.yaml'), { apiVersion: 'v1', kind: 'List' })
-  applied?.metadata.name?.trim()
+  applied?.metadata.name.trim()
   await using _many = await startCluster({ manifests: ['crds'], namespaces: ['blue'] })
   // @ts-expect-error: no kind
   await startCluster({ manifests: [{ apiVersion: 'v1' }] })
   // @ts-expect-error: a list is no object
   await cluster.until(Database, {}, ({ status }) => status)
   const pod = await cluster.create(Pod, { name: 'web', spec: { containers: [{ name: 'c', image: 'i' }] } })
-  holds<Same<typeof pod, PodObject>>()
+  holds<Same<typeof pod, PodObject & { metadata: { name: string } }>>()
   const open = await cluster.get('configmaps', 'settings')
   open['data'].anything
   const [first] = await cluster.list(Database)
   first?.spec.users.push('alice')
-  await cluster.events(pod.metadata === undefined ? { metadata: {} } : { metadata: { name: 'web' } })
+  await cluster.events(pod)
+  await cluster.until(Pod, 'web', ({ metadata }) => metadata.name.startsWith('w') && metadata.labels?.['app'])
+  await cluster.until(Pod, {}, (pods) => pods.every(({ metadata }) => metadata.name.length > 3))
   await cluster.clock.advance('10m')
   cluster.faults.add({ on: { verb: 'patch' }, effect: { type: 'error', status: 503 } }).remove()
   // @ts-expect-error: no such engine
