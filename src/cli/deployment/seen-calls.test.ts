@@ -63,6 +63,26 @@ describe('a call is seen', () => {
       ['create pods at 2'],
     ],
     [
+      'by a function that returns an object',
+      "function podOf(name: string): Pod {\n  return { apiVersion: 'v1', kind: 'Pod', metadata: { name } }\n}\nclient.create(adopt(podOf(name), body))",
+      ['create pods at 4'],
+    ],
+    [
+      'by a function that returns a constant of its own',
+      "function podOf() {\n  const pod = { apiVersion: 'v1', kind: 'Pod' }\n  return adopt(pod, owner)\n}\nconst pod = podOf()\nclient.create(pod)",
+      ['create pods at 6'],
+    ],
+    [
+      'by an arrow function that returns an object',
+      "const podOf = (name: string): Pod => ({ apiVersion: 'v1', kind: 'Pod' })\nclient.create(podOf('a'))",
+      ['create pods at 2'],
+    ],
+    [
+      'by an arrow function with a body',
+      "const podOf = (name) => {\n  return { apiVersion: 'v1', kind: 'Pod' } as const\n}\nclient.create(podOf('a'))",
+      ['create pods at 4'],
+    ],
+    [
       'by a definition',
       "const Database = defineResource({ group: 'example.com', version: 'v1', kind: 'Database', spec })\nclient.list(Database)",
       ['list databases at 2'],
@@ -94,6 +114,14 @@ describe('a call is seen', () => {
     ])
   })
 
+  test('by a function of another file', () => {
+    const maker =
+      "export function podOf(name: string): Pod {\n  return { apiVersion: 'v1', kind: 'Pod', metadata: { name } }\n}"
+    const caller = "import { podOf } from './1.ts'\nconst pod = podOf('a')\nclient.create(adopt(pod, body))"
+    expect(callsIn(caller, maker)).toEqual(['create pods at 3'])
+    expect(callsIn(caller, maker, maker)).toEqual(['client.create(adopt(pod, body)) at 3?'])
+  })
+
   test('by the constant of its own block, and not by one of another block', () => {
     const source = `function a() { const it = { apiVersion: 'v1', kind: 'Pod' }; client.create(it) }
 function b() { const it = { apiVersion: 'v1', kind: 'ConfigMap' }; if (x) { client.create(it) } }
@@ -119,6 +147,22 @@ describe('the resource is not known', () => {
       ['client.list(it) at 2?'],
     ],
     ['of an object as another type', 'client.create({ kind } as never)', ['client.create({kind}as never) at 1?']],
+    [
+      'of a function that returns one or the other',
+      "function make(a) {\n  if (a) return { apiVersion: 'v1', kind: 'Pod' }\n  return { apiVersion: 'v1', kind: 'ConfigMap' }\n}\nclient.create(make(1))",
+      ['client.create(make(1)) at 5?'],
+    ],
+    [
+      'of a function that returns what it was given, although a constant has that name',
+      "const pod = { apiVersion: 'v1', kind: 'Pod' }\nfunction own(pod) {\n  return adopt(pod, owner)\n}\nclient.create(own(config))",
+      ['client.create(own(config)) at 5?'],
+    ],
+    [
+      'of an arrow function that depends on something',
+      "const make = (a) => a ? { apiVersion: 'v1', kind: 'Pod' } : other\nclient.create(make(1))",
+      ['client.create(make(1)) at 2?'],
+    ],
+    ['of an unfinished function', 'function make(a {\nclient.create(make(1))', ['client.create(make(1)) at 2?']],
     ['of a function', 'client.create(makePod(spec))', ['client.create(makePod(spec)) at 1?']],
   ])('%s', (_, source, expected) => {
     expect(callsIn(source)).toEqual(expected)

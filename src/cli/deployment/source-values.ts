@@ -1,7 +1,9 @@
 /**
  * Which resource an expression of the source stands for, where that is plain: a literal, an object with `apiVersion` and `kind`, or
- * a constant that is one of these, `defineResource({ … })` or `resource( … )`. Anything else is unknown: nothing is guessed. Pure.
+ * a constant that is one of these, `defineResource({ … })`, `resource( … )`, or a call of a function that returns one of these. Anything
+ * else is unknown: nothing is guessed. Pure.
  */
+import { findMakers } from './source-makers.ts'
 import { afterTypeArguments, closingOf, splitAtCommas, type Token } from './source-tokens.ts'
 
 /** A resource as the source names it. */
@@ -9,11 +11,13 @@ export type NamedResource =
   | { readonly type: 'notation'; readonly notation: string | readonly string[] | object }
   | { readonly type: 'kind'; readonly apiVersion: string; readonly kind: string }
 
-/** `const name = expression`, and the brackets that it is in. */
+/** `const name = expression`, and the brackets that it is in; or a function, as `name()`, with what it returns. */
 interface Declaration {
   readonly name: string
   readonly expression: readonly Token[]
   readonly blocks: readonly number[]
+  /** The brackets that the expression is in. */
+  readonly within: readonly number[]
 }
 
 export interface SourceFile {
@@ -32,7 +36,12 @@ export function readSource(path: string, tokens: readonly Token[]): SourceFile {
     const isDeclared = type === 'name' && /^(const|let|var)$/.test(tokens[position - 1]?.text ?? '')
     const start = isDeclared ? startOfValue(tokens, position + 1) : undefined
     if (start === undefined) continue
-    declarations.push({ name: text, expression: takeExpression(tokens, start), blocks: blocks[position]! })
+    const within = blocks[position]!
+    declarations.push({ name: text, expression: takeExpression(tokens, start), blocks: within, within })
+  }
+  for (const { name, declaredAt, returnsAt } of findMakers(tokens)) {
+    const expression = takeExpression(tokens, returnsAt)
+    declarations.push({ name: `${name}()`, expression, blocks: blocks[declaredAt]!, within: blocks[returnsAt]! })
   }
   return { path, tokens, declarations, blocks }
 }
@@ -94,7 +103,7 @@ export function toNamedResource(expression: readonly Token[], place: Place, step
   if (first.text === '{' && first.type === 'mark') return ofObject(tokens)
   if (first.text === '[' && first.type === 'mark') return ofList(splitAtCommas(tokens.slice(1, -1)))
   if (first.type !== 'name') return undefined
-  return ofCall(tokens, place, steps) ?? ofConstant(tokens, place, steps)
+  return ofCall(tokens, place, steps) ?? ofMaker(tokens, place, steps) ?? ofConstant(tokens, place, steps)
 }
 
 /** Without `as const`, `satisfies Pod`, or `!`. */
@@ -148,6 +157,14 @@ function ofCall(tokens: readonly Token[], place: Place, steps: number): NamedRes
   return { type: 'kind', apiVersion: `${group}/${version}`, kind }
 }
 
+/** `deploymentOf( … )`, by what the function of that name returns. */
+function ofMaker(tokens: readonly Token[], place: Place, steps: number): NamedResource | undefined {
+  const open = tokens.findIndex(({ type, text }) => type === 'mark' && text === '(')
+  if (open < 1 || closingOf(tokens, open) !== tokens.length - 1) return undefined
+  const last = tokens[open - 1]!
+  return ofConstant([...tokens.slice(0, open - 1), { ...last, text: `${last.text}()` }], place, steps)
+}
+
 /** By the innermost declaration that can be seen from the place; else by that of another file, if there is only one. */
 function ofConstant(tokens: readonly Token[], place: Place, steps: number): NamedResource | undefined {
   const isName = tokens.every(({ type, text }, position) => (position % 2 === 0 ? type === 'name' : text === '.'))
@@ -159,12 +176,12 @@ function ofConstant(tokens: readonly Token[], place: Place, steps: number): Name
     return best === undefined || one.blocks.length >= best.blocks.length ? one : best
   }, undefined)
   if (inner !== undefined && tokens.length === 1) {
-    return toNamedResource(inner.expression, { ...place, blocks: inner.blocks }, steps + 1)
+    return toNamedResource(inner.expression, { ...place, blocks: inner.within }, steps + 1)
   }
   const others = place.files.flatMap((file) => {
-    return named(file).flatMap((one) => (one.blocks.length === 0 ? [{ file, expression: one.expression }] : []))
+    return named(file).flatMap((one) => (one.blocks.length === 0 ? [{ file, ...one }] : []))
   })
   if (others.length !== 1) return undefined
-  const [{ file, expression }] = others as [(typeof others)[number]]
-  return toNamedResource(expression, { ...place, file, blocks: [] }, steps + 1)
+  const [{ file, expression, within }] = others as [(typeof others)[number]]
+  return toNamedResource(expression, { ...place, file, blocks: within }, steps + 1)
 }
