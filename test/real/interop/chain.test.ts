@@ -3,8 +3,9 @@
  * ours once for all. They must see the same, and neither may wait for a delay.
  */
 import { beforeAll, expect, inject, test } from 'vitest'
+import type { Body } from '../../support/answers.ts'
 import { useCluster } from '../../support/cluster.ts'
-import { isHandled, type Language, leftovers, Objects, startOperator, useKopf } from './support.ts'
+import { isHandled, type Language, leftovers, Objects, resultOf, startOperator, useKopf } from './support.ts'
 
 const real = inject('realCluster')
 const cluster = useCluster()
@@ -23,11 +24,15 @@ async function begin(language: Language, name: string) {
   return { widgets, operator }
 }
 
+/** Kopf writes the object first, and then the status. */
+const isFinished = (body: Body): boolean =>
+  isHandled(body) && leftovers(body).length === 0 && resultOf(body, 'family/second') !== undefined
+
 test.each<Language>(['python', 'ours'])('with %s, a chain of handlers passes without a retry', async (language) => {
   const { widgets, operator: started } = await begin(language, 'chain')
   await using operator = started
   await widgets.create('object')
-  const body = await widgets.until('object', operator, (one) => isHandled(one) && leftovers(one).length === 0)
+  const body = await widgets.until('object', operator, isFinished)
   expect(body.metadata.labels).toMatchObject({ tier: 'gold' })
   expect(body.status).toEqual({
     network: '10.0.0.0/8',
