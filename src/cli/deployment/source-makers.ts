@@ -58,8 +58,12 @@ function findReturned(tokens: readonly Token[], body: number): number | undefine
   if (tokens[body]?.text === '(' && tokens[body + 1]?.text === '{') return body + 1
   if (tokens[body]?.text !== '{') return body
   const end = closingOf(tokens, body)
-  const returns = tokens.flatMap(({ type, text }, position) => {
-    return type === 'name' && text === 'return' && position > body && position < end ? [position] : []
-  })
-  return returns.length === 1 ? returns[0]! + 1 : undefined
+  let returnsAt: number | undefined
+  for (let position = body + 1; position < end; position += 1) {
+    const { type, text } = tokens[position]!
+    if (type !== 'name' || text !== 'return') continue
+    if (returnsAt !== undefined) return undefined
+    returnsAt = position + 1
+  }
+  return returnsAt
 }
