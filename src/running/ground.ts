@@ -2,6 +2,7 @@
  * What an operator stands on: its log, its clock, the way to the cluster, who it is among others. Put together by run.ts before
  * anything begins; nothing in here begins by itself.
  */
+import { setMaxListeners } from 'node:events'
 import { availableParallelism } from 'node:os'
 import type { Session } from '../client/calls.ts'
 import { type Client, createClient } from '../client/client.ts'
@@ -120,7 +121,10 @@ export class Ground {
   /** Whoever wants the operator stopped need not wait until it has started. */
   until(signal: AbortSignal): AbortSignal {
     const { signal: wish } = this.#options.options
-    return AbortSignal.any([signal, ...(wish ? [wish] : [])])
+    const any = AbortSignal.any([signal, ...(wish ? [wish] : [])])
+    // The handlers of the startup get it: as many listen as they have sleeps and requests under way.
+    setMaxListeners(0, any)
+    return any
   }
 
   #createConnection(): Connection {

@@ -14,6 +14,7 @@ import { isExactNamespace } from '../kube/namespaces.ts'
 import { type Clock, type Occupation, systemClock } from '../util/clock.ts'
 import { toMs } from '../util/duration.ts'
 import type { HealthAddress } from '../util/health-address.ts'
+import { createSharedController } from '../util/shared-signal.ts'
 import { stoppingMs } from '../util/stopping-times.ts'
 import { TaskGroup } from '../util/tasks.ts'
 import { packageVersion } from '../util/version.ts'
@@ -223,7 +224,7 @@ class Run implements RunningOperator {
     await this.#ground.leadership.end({ isIdle: (this.#queue?.size ?? 0) + (this.#background?.size ?? 0) === 0 })
     this.#ground.workers.excuse()
     try {
-      await this.#ground.activities.run('cleanup', new AbortController().signal)
+      await this.#ground.activities.run('cleanup', createSharedController().signal)
     } finally {
       await this.#closeWorkers()
       this.#doors?.orchestra.clearIndices()

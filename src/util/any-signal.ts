@@ -2,6 +2,7 @@
  * One signal of several, for as long as some work takes. `AbortSignal.any` would be shorter; but of each that it makes, those
  * that live for long keep a trace for ever (Node 20), and there may be thousands in a second.
  */
+import { createSharedController } from './shared-signal.ts'
 
 /**
  * Calls it with what makes a signal that is aborted as soon as one of these is, for the same reason: it is dear, and made for those
@@ -33,7 +34,7 @@ export function withAnySignal<T>(
     }
     const make = () => {
       if (any !== undefined) return any.signal
-      any = new AbortController()
+      any = createSharedController()
       const more = late()
       if (more !== undefined) sources.push(more)
       if (!isOver) more?.addEventListener('abort', stop)

@@ -3,6 +3,7 @@ import type { DaemonStoppingReason, Stopped } from '../../core/handling/args.ts'
 import type { Alarms } from '../../util/alarms.ts'
 import { nextTurn } from '../../util/clock.ts'
 import { type Duration, toMs } from '../../util/duration.ts'
+import { createSharedController } from '../../util/shared-signal.ts'
 
 /** Those who wait for a flag, or for their time to be over: one heap for all of them. */
 export type Waits = Alarms<() => void>
@@ -26,7 +27,7 @@ export class Stopper implements Stopped {
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
-      this.#controller = new AbortController()
+      this.#controller = createSharedController()
       if (this.isSet()) this.#abort()
     }
     return this.#controller.signal
@@ -35,7 +36,7 @@ export class Stopper implements Stopped {
   /** Aborted when there is no more time. */
   get cancellation(): AbortSignal {
     if (this.#cancellation === undefined) {
-      this.#cancellation = new AbortController()
+      this.#cancellation = createSharedController()
       if (this.#isCancelled) this.cancel()
     }
     return this.#cancellation.signal

@@ -7,6 +7,7 @@ import type { Session } from '../../client/calls.ts'
 import type { ObjectReference } from '../../kube/objects.ts'
 import type { Clock } from '../../util/clock.ts'
 import type { Logger } from '../../util/log.ts'
+import { createSharedController } from '../../util/shared-signal.ts'
 import { untilAborted } from './abort.ts'
 import { cutContent, type EventContent } from './event-body.ts'
 import { EventWriter } from './event-writer.ts'
@@ -62,7 +63,7 @@ class BackgroundPoster implements Poster {
   /** Undefined before `run` is called. */
   #running: AbortSignal | undefined
   /** Aborted to end the waiting of repetitions. */
-  #hurry = new AbortController()
+  #hurry = createSharedController()
   #isOverflowing = false
   /** The objects whose events are being left out, told once. */
   readonly #muted = new Set<string>()
@@ -99,7 +100,7 @@ class BackgroundPoster implements Poster {
   async drain(signal?: AbortSignal): Promise<void> {
     while (this.#isRunning && !signal?.aborted && this.#tasks.size > 0) {
       this.#hurry.abort()
-      this.#hurry = new AbortController()
+      this.#hurry = createSharedController()
       await untilAborted(signal, Promise.all(this.#tasks))
     }
   }

@@ -1,10 +1,11 @@
 /** In a thread: a signal that somebody in another thread aborts. */
+import { createSharedController } from '../../util/shared-signal.ts'
 import { type Carried, restore } from './carried-errors.ts'
 
 const isAborted = Object.getOwnPropertyDescriptor(AbortSignal.prototype, 'aborted')!.get!
 
 export class RemoteSignal {
-  readonly #controller = new AbortController()
+  readonly #controller = createSharedController()
 
   /** Whoever asks makes `poll` look for what has come: no event reaches code that never lets go of its thread. */
   constructor(poll: () => void) {
