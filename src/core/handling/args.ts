@@ -4,7 +4,15 @@
  */
 import type { Client } from '../../client/client.ts'
 import type { ObjectMeta } from '../../kube/objects.ts'
-import type { NamespaceOf, ObjectOf, OpenObject, Resource, ResourceLike, SecretMark } from '../../kube/resources.ts'
+import type {
+  NamespaceOf,
+  ObjectOf,
+  OpenObject,
+  Resource,
+  ResourceDefinition,
+  ResourceLike,
+  SecretMark,
+} from '../../kube/resources.ts'
 import type { DeepReadonly } from '../../util/deep-types.ts'
 import type { Duration } from '../../util/duration.ts'
 import type { Logger } from '../../util/log.ts'
@@ -35,12 +43,18 @@ import type { ExecuteOptions, SubhandlerOutcome } from './subhandling.ts'
 /** A stanza of the object; an empty one where the object has none, so that it can be looked into at once. */
 type Stanza<T, K extends string> = T extends { readonly [P in K]?: infer V } ? NonNullable<V> : Record<string, never>
 
-/** The parts of an object as handlers get them, by Kopf's names; of any object, or of one whose type is known. */
-export type Body<T = OpenObject> = DeepReadonly<T>
-/** The `spec` of an object: what people want of it. */
-export type Spec<T = OpenObject> = DeepReadonly<Stanza<T, 'spec'>>
-/** The `status` of an object: what is the case. Nothing in it is sure to be there. */
-export type Status<T = OpenObject> = Partial<DeepReadonly<Stanza<T, 'status'>>>
+/** The type of the objects: of a resource as `typeof Database` that of its objects, of any other type the type itself. */
+type Objects<T> = T extends ResourceDefinition<infer _> ? ObjectOf<T> : T
+
+/**
+ * The parts of an object as handlers get them, by Kopf's names; of any object, of the objects of a resource
+ * (`Body<typeof Database>`), or of objects of a type (`Body<Pod>`).
+ */
+export type Body<T = OpenObject> = DeepReadonly<Objects<T>>
+/** The `spec` of an object: what people want of it. `T` as for `Body`. */
+export type Spec<T = OpenObject> = DeepReadonly<Stanza<Objects<T>, 'spec'>>
+/** The `status` of an object: what is the case. Nothing in it is sure to be there. `T` as for `Body`. */
+export type Status<T = OpenObject> = Partial<DeepReadonly<Stanza<Objects<T>, 'status'>>>
 /** The `metadata` of an object. */
 export type Meta = DeepReadonly<ObjectMeta>
 
