@@ -203,6 +203,37 @@ describe('adopting', () => {
     expect(child).toEqual({ spec: { ports: [{ port: 1 }] } })
   })
 
+  test('changes no template and no other object that shares metadata or labels with the child', () => {
+    const labels = { app: 'web' }
+    const metadata = { labels }
+    const deployment = {
+      kind: 'Deployment',
+      metadata,
+      spec: { template: { metadata }, selector: { matchLabels: labels } },
+    }
+    const adopted = adopt(deployment, owner, { strict: true, nested: 'spec.template' })
+    expect(adopted.metadata).toEqual({
+      name: 'parent',
+      namespace: 'ns',
+      labels: { app: 'web', some: 'value' },
+      ownerReferences: [reference],
+    })
+    expect(adopted.spec.template.metadata).toEqual({ labels: { app: 'web', some: 'value' } })
+    expect(adopted.spec.selector.matchLabels).toEqual({ app: 'web' })
+
+    const [one, other] = adopt(
+      [{ metadata: { ...metadata, name: 'one' } }, { metadata: { ...metadata, name: 'two' } }],
+      owner,
+    )
+    one!.metadata.labels!['app'] = 'other'
+    expect(other!.metadata.labels).toEqual({ app: 'web', some: 'value' })
+
+    const owned = { metadata: { ownerReferences: [reference] } }
+    const released = removeOwnerReference({ ...owned, spec: { template: owned } }, owner)
+    expect(released.metadata.ownerReferences).toEqual([])
+    expect(released.spec.template.metadata.ownerReferences).toEqual([reference])
+  })
+
   test('keeps classes of clients, and dates', () => {
     class Pod {
       metadata?: { creationTimestamp?: Date }

@@ -84,13 +84,10 @@ export function appendOwnerReference<T extends object>(
 export function removeOwnerReference<T extends object>(objects: T, owner: ReferableObject): Described<T> {
   const { uid } = buildOwnerReference(owner)
   return edit(objects, (object) => {
-    const metadata = object['metadata']
+    const { metadata } = object
     if (!isPlainObject(metadata) || !Array.isArray(metadata['ownerReferences'])) return
-    setOwn(
-      metadata as Fields,
-      'ownerReferences',
-      metadata['ownerReferences'].filter((reference) => !hasUid(reference, uid)),
-    )
+    const others = metadata['ownerReferences'].filter((reference) => !hasUid(reference, uid))
+    setOwn(stanzaOf(object, 'metadata'), 'ownerReferences', others)
   })
 }
 
@@ -152,13 +149,20 @@ function edit<T extends object>(objects: T, change: (object: Fields) => void): D
   return copy as Described<T>
 }
 
-/** The object at the key, made when it is missing or null. */
+/**
+ * The object at the key, made when it is missing or null, and of this place alone: the same `metadata` or `labels` may also be those of
+ * a template, or of another object, which must not be named or owned with it.
+ */
 function stanzaOf(fields: Fields, key: string): Fields {
   const present = Object.hasOwn(fields, key) ? fields[key] : undefined
-  if (isPlainObject(present)) return present
-  const made: Fields = {}
-  fields[key] = made
-  return made
+  const own = isPlainObject(present) ? copyShallowly(present) : {}
+  fields[key] = own
+  return own
+}
+
+/** Keeps the class, and fields of any name. */
+function copyShallowly(fields: Fields): Fields {
+  return Object.defineProperties(Object.create(Object.getPrototypeOf(fields)), Object.getOwnPropertyDescriptors(fields))
 }
 
 function addReference(object: Fields, reference: OwnerReference): void {
