@@ -33,6 +33,8 @@ export interface ListSelection {
 
 /** When a cluster counts as quiet. */
 export interface SettledOptions extends WaitOptions {
+  /** By the clock of the cluster. Default: 5 minutes; with `clock: 'real'` and on a real cluster as for `until`. */
+  readonly timeout?: Duration
   /** How long nothing must have happened, by the clock of the cluster. Default: 5 seconds. */
   readonly quiet?: Duration
 }

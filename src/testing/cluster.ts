@@ -45,6 +45,9 @@ interface ClusterStart {
 /** Enough to see what went on. */
 const mostLogs = 10_000
 
+/** What is never quiet for so long, by the clock of the cluster, will not be: told before the test runner gives the test up. */
+const longestUnrestMs = 300_000
+
 /** A cluster for tests: the embedded server in this process, or a namespace of a real one. Operators are started on it. */
 export class Cluster implements RunOptions, AsyncDisposable {
   readonly clock: ClusterClock
@@ -246,17 +249,23 @@ export class Cluster implements RunOptions, AsyncDisposable {
     const { clock } = this.#site
     let sinceMs = clock.now()
     let version: string | undefined
-    await waitFor(this.#site, options, {
-      look: async () => {
-        const current = this.#site.version ?? (await this.#fingerprint())
-        if (current !== version || clock.occupied('call') > 0) sinceMs = clock.now()
-        version = current
-        return clock.now() - sinceMs >= quietMs ? true : undefined
+    const timeout = Math.min(this.#site.timeoutMs, longestUnrestMs) / 1000
+    await waitFor(
+      this.#site,
+      { timeout, ...options },
+      {
+        look: async () => {
+          const current = this.#site.version ?? (await this.#fingerprint())
+          if (current !== version || clock.occupied('call') > 0) sinceMs = clock.now()
+          version = current
+          return clock.now() - sinceMs >= quietMs ? true : undefined
+        },
+        untilMs: () => sinceMs + quietMs,
+        complain: () =>
+          `something happens all the time, and never nothing for ${quietMs / 1000} seconds; wait for a state with \`until\`, ` +
+          `or for a shorter time with \`settled({ quiet: '1s' })\`\n${this.#lastLogs()}`,
       },
-      untilMs: () => sinceMs + quietMs,
-      complain: () =>
-        `something happens all the time, and never nothing for ${quietMs / 1000} seconds\n${this.#lastLogs()}`,
-    })
+    )
     await this.#sync()
   }
 

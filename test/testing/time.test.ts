@@ -66,6 +66,21 @@ test('so much time can be let pass', async () => {
   expect(ticks).toBe(11)
 })
 
+test('an operator that is never quiet is told soon, with what to do', async () => {
+  const kopf = new Operator()
+  kopf.on.create('configmaps', () => {
+    throw new TemporaryError('Not yet', { delay: '2s' })
+  })
+  await using cluster = await startCluster()
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  await cluster.settled({ quiet: '1s' })
+  await expect(cluster.settled()).rejects.toThrow(
+    "Cannot wait any longer, after 300 seconds of the cluster's time: something happens all the time, and never nothing for " +
+      "5 seconds; wait for a state with `until`, or for a shorter time with `settled({ quiet: '1s' })`",
+  )
+})
+
 test('a handler that waits for something real is waited for', async () => {
   const kopf = new Operator()
   const seen: string[] = []
