@@ -35,7 +35,12 @@ export async function startOperator(blueprint: Blueprint, options: RunOptions): 
   checkMemo(blueprint.memo)
   const run = new Run(blueprint, options)
   tellClock(run, options.clock)
-  await run.start()
+  const over = options.clock?.attend?.('start')
+  try {
+    await run.start()
+  } finally {
+    over?.()
+  }
   return run
 }
 

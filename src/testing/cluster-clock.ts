@@ -2,7 +2,7 @@
  * The clocks of test clusters. In the embedded one time is skipped while somebody waits for it: the test, for something to
  * happen, or an operator that starts or stops. Otherwise it passes as anywhere, so that nothing is ever slower than in reality.
  */
-import { type Clock, noLongerNeeded, type Occupation, systemClock } from '../util/clock.ts'
+import { type Clock, monotonicMs, noLongerNeeded, type Occupation, systemClock } from '../util/clock.ts'
 import { type Duration, toMs } from '../util/duration.ts'
 import { SkippingClock } from './skipping-clock.ts'
 
@@ -18,11 +18,15 @@ export interface ClusterClock extends Clock {
 export interface SiteClock extends ClusterClock {
   /** Called whenever time was let pass by `advance`, before that resolves. */
   onAdvanced: () => Promise<void>
+  /** Called when time was skipped for so many milliseconds, and an operator has still not started. Never where time is not skipped. */
+  onStuck: (waitedMs: number) => void
 }
 
 const tickMs = 10
 /** What starts or stops may have to do with the real world: time is skipped for it only when nothing else moves for so long. */
 const passageQuietMs = 50
+/** A startup handler that fails is tried again for ever: it is given so much time, skipped time and real time alike. */
+const longestStart = { skippedMs: 1_800_000, realMs: 3000 } as const
 
 export interface EmbeddedClockOptions {
   /** Something real is under way, whose end is to be waited for. */
@@ -33,8 +37,12 @@ export interface EmbeddedClockOptions {
 
 export class EmbeddedClock extends SkippingClock implements SiteClock {
   onAdvanced: () => Promise<void> = async () => {}
+  onStuck: (waitedMs: number) => void = () => {}
   readonly #options: EmbeddedClockOptions
   #waiting = 0
+  /** How much time was skipped since an operator last began to start, and when that was by the clock of this machine. */
+  #skippedMs = 0
+  #beganMs = 0
   /** Aborted to end it; undefined where time stands still. */
   #flowing: AbortController | undefined
 
@@ -45,6 +53,7 @@ export class EmbeddedClock extends SkippingClock implements SiteClock {
 
   override attend(occupation: Occupation): () => void {
     const over = super.attend(occupation)
+    if (occupation === 'start') this.#noteStart()
     if (occupation === 'run' && this.#flowing === undefined) {
       this.#flowing = new AbortController()
       void this.#flow(this.#flowing.signal)
@@ -96,17 +105,34 @@ export class EmbeddedClock extends SkippingClock implements SiteClock {
 
   #tick(): void {
     const isAwaited = this.occupied('passage') > 0 && this.quietMs >= passageQuietMs && !this.isBusy()
-    if (isAwaited && this.skip()) return
+    const sinceMs = this.now()
+    if (isAwaited && this.skip()) {
+      this.#noteSkipped(this.now() - sinceMs)
+      return
+    }
     const endMs = this.now() + tickMs
     while (this.skip(endMs));
     this.set(endMs)
+  }
+
+  #noteStart(): void {
+    this.#skippedMs = 0
+    this.#beganMs = monotonicMs()
+  }
+
+  #noteSkipped(skippedMs: number): void {
+    if (this.occupied('start') === 0) return
+    this.#skippedMs += skippedMs
+    const isLong = monotonicMs() - this.#beganMs >= longestStart.realMs
+    if (isLong && this.#skippedMs >= longestStart.skippedMs) this.onStuck(this.#skippedMs)
   }
 }
 
 /** Time as it is. */
 export class RealClock implements SiteClock {
   onAdvanced: () => Promise<void> = async () => {}
-  readonly #occupied: Record<Occupation, number> = { run: 0, passage: 0, call: 0, sleep: 0 }
+  onStuck: (waitedMs: number) => void = () => {}
+  readonly #occupied: Record<Occupation, number> = { run: 0, passage: 0, start: 0, call: 0, sleep: 0 }
 
   now(): number {
     return systemClock.now()

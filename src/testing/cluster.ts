@@ -31,7 +31,7 @@ import { describeLogs, stillRunning } from './complaints.ts'
 import type { Expectation } from './expectations.ts'
 import { type Manifest, readManifests } from './manifests.ts'
 import type { ClusterFaults, ClusterRequests, Site } from './site.ts'
-import { type WaitOptions, waitFor } from './waiting.ts'
+import { inVain, type WaitOptions, waitFor } from './waiting.ts'
 
 /** What the start has put there. */
 interface ClusterStart {
@@ -75,6 +75,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
     this.#waits = new ClusterWaits(site, { startVersion: start.startVersion, describeLogs: () => this.#lastLogs() })
     this.clock = site.clock
     site.clock.onAdvanced = () => this.#sync()
+    site.clock.onStuck = (waitedMs) => this.#giveUp(waitedMs)
     this.signal = this.#closing.signal
     if (transport !== undefined) this.transport = transport
     if (connection !== undefined) this.connection = connection
@@ -301,6 +302,11 @@ export class Cluster implements RunOptions, AsyncDisposable {
   /** The path of a kubeconfig for kubectl and other programs; from now on the embedded cluster also listens on a port. */
   kubeconfig(): Promise<string> {
     return this.#site.kubeconfig()
+  }
+
+  /** Rejects `start()`, for which the test would wait until its runner ends it without a reason. */
+  #giveUp(waitedMs: number): void {
+    this.#closing.abort(inVain(`an operator does not start\n${this.#lastLogs()}`, waitedMs))
   }
 
   /** As at the end of `await using`. */

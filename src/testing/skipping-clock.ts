@@ -34,7 +34,7 @@ const sleepPatienceMs = 25
  */
 export class SkippingClock implements Clock {
   /** How many are at it, by what they do. */
-  readonly #occupied: Record<Occupation, number> = { run: 0, passage: 0, call: 0, sleep: 0 }
+  readonly #occupied: Record<Occupation, number> = { run: 0, passage: 0, start: 0, call: 0, sleep: 0 }
   readonly #sleepers = new Set<Sleeper>()
   #nowMs: number
   /** Grows with whatever happens, so that one can tell whether something has. */

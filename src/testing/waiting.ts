@@ -55,7 +55,8 @@ function limitsOf(site: Site, { timeout, patience }: WaitOptions) {
   }
 }
 
-function inVain(complaint: string, timeoutMs: number | undefined, tookMs: number): KopfError {
+/** The error of a wait that has ended by the clock of the cluster, after `timeoutMs`, or else by that of this machine. */
+export function inVain(complaint: string, timeoutMs: number | undefined, tookMs = 0): KopfError {
   const limit =
     timeoutMs === undefined
       ? `${(tookMs / 1000).toFixed(1)} seconds of real time (raise \`patience\` if handlers wait for something real)`

@@ -1,10 +1,10 @@
 /** Telling the time and waiting: the only file that may call the timers of the platform. */
 
 /**
- * What an operator is at: it runs; it starts or stops, and is waited for; it has called a function of the user; such a function sleeps
+ * What an operator is at: it runs; it starts or stops, and is waited for; its `start()` has not answered yet; it has called a function of the user; such a function sleeps
  * by this clock.
  */
-export type Occupation = 'run' | 'passage' | 'call' | 'sleep'
+export type Occupation = 'run' | 'passage' | 'start' | 'call' | 'sleep'
 
 export interface Clock {
   /** Milliseconds since the epoch. */

@@ -81,6 +81,37 @@ test('an operator that is never quiet is told soon, with what to do', async () =
   )
 })
 
+test('a startup handler that fails again and again is told, and not waited for', async () => {
+  const kopf = new Operator()
+  let calls = 0
+  kopf.on.startup(() => {
+    calls += 1
+    throw new TypeError('There is no such setting')
+  })
+  await using cluster = await startCluster()
+  const error = await kopf.start(cluster).then(
+    () => undefined,
+    (reason: Error) => reason,
+  )
+  expect(error?.message).toMatch(
+    /^Cannot wait any longer, after \d+.* seconds of the cluster's time: an operator does not start\n/,
+  )
+  expect(error?.message).toContain("Activity 'startup' failed with an exception")
+  expect(error?.message).toContain('There is no such setting')
+  expect(calls).toBeGreaterThan(10)
+  expect(cluster.clock.occupied('run')).toBe(0)
+})
+
+test('a startup handler that succeeds after some attempts is waited for', async () => {
+  const kopf = new Operator()
+  kopf.on.startup(({ retry }) => {
+    if (retry < 20) throw new TemporaryError('There is no database yet', { delay: '1m' })
+  })
+  await using cluster = await startCluster()
+  await using operator = await kopf.start(cluster)
+  await operator.ready
+})
+
 test('a handler that waits for something real is waited for', async () => {
   const kopf = new Operator()
   const seen: string[] = []
