@@ -17,6 +17,7 @@ export interface SubhandlerOutcome {
   readonly attempts: number
 }
 
+/** The options of `execute`. */
 export interface ExecuteOptions {
   /** Fails the handler with a `PermanentError` when all sub-handlers are finished and some have failed. By default, it goes on. */
   readonly throwOnFailure?: boolean
