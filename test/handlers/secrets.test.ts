@@ -33,7 +33,7 @@ const storedOf = async (name: string): Promise<Record<string, Record<string, str
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** Until the stored data is as it should be. */
+/** Resolves when `isStored` holds for the `data` in the last handled state of the Secret. */
 async function untilStored(name: string, isStored: (data: Readonly<Record<string, string>>) => boolean): Promise<void> {
   await lab.until(async () => isStored((await storedOf(name))?.['data'] ?? {}))
 }

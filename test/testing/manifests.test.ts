@@ -27,10 +27,10 @@ spec:
   scope: Namespaced
   names: { plural: planets, singular: planet, kind: Planet, listKind: PlanetList }
   versions:
-    - name: v1
-      served: true
+    - schema: { openAPIV3Schema: { x-kubernetes-preserve-unknown-fields: true, type: object } }
       storage: true
-      schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
+      name: v1
+      served: true
 `
 const mars = `
 apiVersion: manifests.example.com/v1

@@ -285,8 +285,8 @@ export class Cycle implements Wishes {
 }
 
 /**
- * The arguments of a handler that describe the cause; for a field handler, its field alone. Frozen like the body: what is stored as handled is this very
- * essence.
+ * The arguments of a handler that describe the cause; for a field handler, of its field alone. They are frozen like the body, because
+ * the same essence is stored as the last handled state.
  */
 export function causeArgs(
   { reason, old, new: current, diff = [] }: Pick<Situation, 'reason' | 'old' | 'new' | 'diff'>,
