@@ -1,19 +1,19 @@
 import { defineConfig, type ViteUserConfig } from 'vitest/config'
 
 /**
- * Two projects run the same conformance suite: `embedded` on the server of this package, `real` on a Kubernetes
- * control plane built by tools/envtest. `slow` needs only Node, too, but burns time: processes that loop, thousands of connections,
- * memory that is filled. `package` installs what would be published, for which npm needs its registry, and `site`
- * looks at the built documentation in a browser. Everything else needs only Node and is part of `embedded`.
+ * Two projects run the same suites: `embedded` on the embedded API server of this package, `real` on a Kubernetes control plane built by
+ * tools/envtest. `slow` needs only Node too, but takes long: processes that loop, thousands of connections, memory that is filled.
+ * `package` installs the packed package, for which npm needs its registry, and `site` opens the built documentation in a browser. All
+ * other tests need only Node and are part of `embedded`.
  */
 const config: ViteUserConfig = defineConfig({
   resolve: { conditions: ['source'] },
   ssr: { resolve: { conditions: ['source'] } },
   test: {
     isolate: false,
-    // Much of the time goes into waiting for programs that were started: two cores are not too few for three files at once.
+    // Tests mostly wait for the programs that they start, so two cores can run three files at once.
     maxWorkers: 3,
-    // Inherited by the threads that tests start: they import TypeScript, which Vite does not see.
+    // Worker threads inherit these arguments: they import TypeScript files without Vite.
     execArgv: ['--import', './test/support/tsx-in-threads.mjs'],
     testTimeout: 30_000,
     hookTimeout: 60_000,
@@ -23,7 +23,13 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'embedded',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts'],
-          exclude: ['test/real/**', 'test/site/**', 'test/package/**', 'test/**/*.slow.test.ts'],
+          exclude: [
+            'test/real/**',
+            'test/api-server/real/**',
+            'test/site/**',
+            'test/package/**',
+            'test/**/*.slow.test.ts',
+          ],
           env: { KOPF_TEST_CLUSTER: 'embedded' },
           globalSetup: ['test/support/command.setup.ts'],
         },
@@ -42,8 +48,9 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'real',
           include: [
-            'test/{conformance,handlers,daemons,timers,indexing,activities,admission,discovery,scope,peering,election,embedding,reconciling,examples,hostile,real}/**/*.test.ts',
-            'test/testing/{cluster,waiting,manifests}.test.ts',
+            'test/api-server/{conformance,real}/**/*.test.ts',
+            'test/{handlers,daemons,timers,indexing,activities,admission,discovery,scope,peering,election,embedding,reconciling,examples,hostile,real}/**/*.test.ts',
+            'test/testing/{test-cluster,test-cluster-waits,test-cluster-manifests}.test.ts',
           ],
           env: { KOPF_TEST_CLUSTER: 'real' },
           globalSetup: ['test/support/command.setup.ts', 'test/support/real-cluster.setup.ts'],

@@ -1,14 +1,14 @@
 /**
- * `kopf dev`: from the save of a file to the first call of a handler of the new operator, and the memory of its processes
- * over many saves. Between two saves it waits, as people do: the process of the next operator is started meanwhile; a second
- * argument of 0 leaves that out. Run by `npm run bench:dev`, which builds first: it measures what users run.
+ * `kopf dev`: measures the time from saving a file to the first handler call of the reloaded operator, and the memory of its
+ * processes over many saves. The pause between two saves lets `kopf dev` start the next process in advance; a second argument of 0
+ * removes the pause. Run by `npm run bench:dev`, which builds first, so that the published code is measured.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { loadAverage, median, quantile, rssBytes } from './measure.ts'
+import { loadAverage, median, quantile, rssBytes } from './lib/measure.ts'
 
 const saves = Number(process.argv[2] ?? 100)
 const pauseMs = Number(process.argv[3] ?? 500)
@@ -65,7 +65,7 @@ for (let number = 1; number <= saves; number += 1) {
 }
 console.log(
   `from save to handling: median ${median(tookMs)} ms, 95 % ${quantile(tookMs, 0.95)} ms, ` +
-    `most ${Math.max(...tookMs)} ms; load ${loadAverage()}`,
+    `max ${Math.max(...tookMs)} ms; load ${loadAverage()}`,
 )
 child.kill('SIGTERM')
 child.once('close', () => rmSync(folder, { recursive: true, force: true }))

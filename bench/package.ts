@@ -1,6 +1,6 @@
 /**
- * What the package costs before it does anything: its size on disk, and the time until it is imported or has answered. See README.md.
- * `npm run bench:package -- [--runs 21] [--out FILE]`: packs it, and installs it in an empty folder, so npm needs its registry.
+ * Measures the size of the installed package, and the time to import it and to start its command. See README.md.
+ * `npm run bench:package -- [--runs 21] [--out FILE]`: packs the package and installs it into an empty folder from npm's registry.
  */
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -8,15 +8,14 @@ import { cpus, tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs, promisify } from 'node:util'
 import { ensureKopf, kopfVersion } from '../tools/kopf/venv.ts'
-import { check, loadAverage, median } from './measure.ts'
-import { type Table, toMarkdown, whole } from './operators/tables.ts'
-import { formatMs } from './report.ts'
+import { check, loadAverage, median } from './lib/measure.ts'
+import { formatMs, type Table, toMarkdown, whole } from './lib/tables.ts'
 
 const { values: flags } = parseArgs({ options: { runs: { type: 'string', default: '21' }, out: { type: 'string' } } })
 const runs = Number(flags.runs)
 const npmFlags = ['--silent', '--no-audit', '--no-fund']
 
-/** Anything that is started, does nothing, and ends. */
+/** A program that starts, does nothing, and exits. */
 interface Program {
   readonly title: string
   readonly command: readonly string[]
@@ -34,7 +33,7 @@ function install(folder: string): void {
     execFileSync('npm', [...args, ...npmFlags], { cwd, stdio: 'pipe' })
   npm(['pack', '--pack-destination', folder], '.')
   const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'))
-  check(tarball !== undefined, 'npm has packed nothing')
+  check(tarball !== undefined, 'npm pack wrote no tarball')
   const project = join(folder, 'project')
   mkdirSync(project)
   writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }')
@@ -63,16 +62,16 @@ async function listPrograms(project: string): Promise<readonly Program[]> {
   ]
 }
 
-/** As the shell tells it: the same for whatever is run. */
+/** Measures with the shell's `time`, which works for every program. */
 async function measure({ command, cwd }: Program): Promise<Cost> {
   const script = 'TIMEFORMAT="%R %U %S"; time "$@" >/dev/null'
   const { stderr } = await promisify(execFile)('bash', ['-c', script, 'bash', ...command], { cwd })
   const [real, user, system] = stderr.trim().split(' ').map(Number)
-  check(!Number.isNaN(real! + user! + system!), `it said ${stderr}`)
+  check(!Number.isNaN(real! + user! + system!), `unexpected output: ${stderr}`)
   return { tookMs: real! * 1000, cpuMs: (user! + system!) * 1000 }
 }
 
-/** By turns: what else the machine does meets all of them. */
+/** Runs the programs in turn, so that other load of the machine affects all of them. */
 async function measureAll(programs: readonly Program[]): Promise<Table> {
   const costs = programs.map((): Cost[] => [])
   for (let run = 0; run < runs; run += 1)
@@ -109,7 +108,7 @@ function measureSizes(modules: string): Table {
     ['types', files(kopf, (path) => path.endsWith('.d.ts'))],
   ]
   const rows = [
-    ['all that npm installs', size(modules), whole(files(modules, () => true).length), '≤ 15 MB'],
+    ['everything that npm installs', size(modules), whole(files(modules, () => true).length), '≤ 15 MB'],
     ['esbuild, for operators in TypeScript', size(join(modules, 'esbuild'), join(modules, '@esbuild')), '', ''],
     ['kopf', size(kopf), whole(files(kopf, () => true).length), ''],
     ...parts.map(([title, paths]) => [`— ${title}`, size(...paths), whole(paths.length), '']),

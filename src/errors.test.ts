@@ -9,12 +9,12 @@ test.each([
   [new Busy('x'), [KopfError, TemporaryError, Busy], [PermanentError]],
   [new Error('x'), [], [KopfError, TemporaryError, Busy]],
   [undefined, [], [KopfError]],
-])('%s is an instance of its own classes and of no other', (error, classes, others) => {
+])('the error %s is an instance of its own classes and of no other', (error, classes, others) => {
   for (const one of classes) expect(error instanceof one).toBe(true)
   for (const one of others) expect(error instanceof one).toBe(false)
 })
 
-test('an error of another copy of the package is recognised', async () => {
+test('an error of another copy of the package is recognized', async () => {
   vi.resetModules()
   const copy = await import('./errors.ts')
   expect(copy.TemporaryError).not.toBe(TemporaryError)
@@ -22,7 +22,7 @@ test('an error of another copy of the package is recognised', async () => {
   expect(new copy.TemporaryError('x') instanceof PermanentError).toBe(false)
 })
 
-test('a temporary error is for a minute later unless it says otherwise', () => {
+test('a temporary error has a delay of a minute by default', () => {
   expect(new TemporaryError('x').delay).toBe(60)
   expect(new TemporaryError('x', { delay: null }).delay).toBeNull()
   expect(new TemporaryError('x', { delay: '5s' }).delay).toBe('5s')

@@ -1,18 +1,19 @@
-/** Every error a user may throw or catch. The lowest floor of the house: everything may import it. */
-import type { Duration } from './util/duration.ts'
+/** All errors that users can throw or catch. Every folder may import this file. */
+import type { Duration } from './util/text/duration.ts'
 
 /**
- * Makes `instanceof` work across copies of the package: the command and the user's project may load one each.
- * A class is known by its name under one registered symbol; so is every class it descends from.
+ * Makes `instanceof` work across copies of the package: the command and the user's project may each load one. The prototype of each class
+ * lists the names of the class and of its base classes under a registered symbol.
  */
 const brands: unique symbol = Symbol.for('kopf.errors') as never
 
+/** A decorator that makes `instanceof` compare brand names instead of prototypes. */
 export function brand(name: string): (target: { prototype: object }) => void {
   return (target: { prototype: object }): void => {
     const inherited = (target.prototype as { [brands]?: readonly string[] })[brands] ?? []
     Object.defineProperty(target.prototype, brands, { value: [...inherited, name] })
     Object.defineProperty(target, Symbol.hasInstance, {
-      // Classes that users derive from ours inherit this, and have no brand: for them it is the ordinary question.
+      // Classes of users that extend these classes inherit this method but have no brand: they use the normal `instanceof`.
       value(this: unknown, value: unknown): boolean {
         if (this === target) return hasBrand(value, name)
         return Function.prototype[Symbol.hasInstance].call(this as () => void, value)
@@ -26,18 +27,19 @@ function hasBrand(value: unknown, name: string): boolean {
   return (value as { [brands]?: readonly string[] })[brands]?.includes(name) ?? false
 }
 
-/** What an error is an instance of, by name; empty for those that are none of ours. */
+/** The names of the classes that an error is an instance of; empty for errors of other packages. */
 export function brandsOf(error: object): readonly string[] {
   return (error as { [brands]?: readonly string[] })[brands] ?? []
 }
 
-/** For an error that was made anew from what another thread told of it. */
+/** Restores the class names of an error that was deserialized from another thread. */
 export function rebrand(error: Error, names: readonly string[]): void {
   if (names.length > 0) Object.defineProperty(error, brands, { value: names })
 }
 
-/** The root of all errors of this package. `code` is stable across versions; the message is for people. */
+/** The base class of all errors of this package. Compare `code`, which is stable across versions, rather than the message. */
 export class KopfError extends Error {
+  /** A stable identifier of the problem, such as `KOPF_SETTINGS`. */
   readonly code: string
 
   constructor(code: string, message: string, options?: ErrorOptions) {
@@ -48,14 +50,22 @@ export class KopfError extends Error {
 }
 brand('KopfError')(KopfError)
 
-/** When a handler is to be called again. */
+/** The options of `new TemporaryError()`. */
 export interface TemporaryErrorOptions extends ErrorOptions {
-  /** How long to wait before the handler is called again; 60 seconds unless told, 0 or null for at once. */
+  /** The delay before the handler is called again. 0 or null: immediately. Default: 60 seconds. */
   readonly delay?: Duration | null
 }
 
-/** Thrown by a handler to be called again later. */
+/**
+ * Throw it in a handler to be called again after a delay.
+ *
+ * @example
+ * ```ts
+ * throw new TemporaryError('The database is not ready', { delay: '10s' })
+ * ```
+ */
 export class TemporaryError extends KopfError {
+  /** The delay before the handler is called again. */
   readonly delay: Duration | null
 
   constructor(message: string, { delay = 60, ...options }: TemporaryErrorOptions = {}) {
@@ -65,7 +75,14 @@ export class TemporaryError extends KopfError {
 }
 brand('TemporaryError')(TemporaryError)
 
-/** Thrown by a handler to say that calling it again would not help. */
+/**
+ * Throw it in a handler that should not be called again for this cause: a retry would not help.
+ *
+ * @example
+ * ```ts
+ * throw new PermanentError('The size must be positive')
+ * ```
+ */
 export class PermanentError extends KopfError {
   constructor(message: string, options?: ErrorOptions & { readonly code?: string }) {
     super(options?.code ?? 'KOPF_PERMANENT', message, options)
@@ -73,7 +90,7 @@ export class PermanentError extends KopfError {
 }
 brand('PermanentError')(PermanentError)
 
-/** A handler has used up its `timeout`. */
+/** A handler has exceeded its `timeout`. The framework creates this error. */
 export class HandlerTimeoutError extends PermanentError {
   constructor(message: string, options?: ErrorOptions) {
     super(message, { ...options, code: 'KOPF_HANDLER_TIMEOUT' })
@@ -81,7 +98,7 @@ export class HandlerTimeoutError extends PermanentError {
 }
 brand('HandlerTimeoutError')(HandlerTimeoutError)
 
-/** A handler has used up its `retries`. */
+/** A handler has exhausted its `retries`. The framework creates this error. */
 export class HandlerRetriesError extends PermanentError {
   constructor(message: string, options?: ErrorOptions) {
     super(message, { ...options, code: 'KOPF_HANDLER_RETRIES' })
@@ -89,7 +106,7 @@ export class HandlerRetriesError extends PermanentError {
 }
 brand('HandlerRetriesError')(HandlerRetriesError)
 
-/** Nothing that could log in has found credentials for a cluster. */
+/** There are no credentials for the cluster: neither from login handlers, nor a service account, nor a kubeconfig. */
 export class LoginError extends KopfError {
   constructor(message: string, options?: ErrorOptions) {
     super('KOPF_LOGIN', message, options)
@@ -97,14 +114,22 @@ export class LoginError extends KopfError {
 }
 brand('LoginError')(LoginError)
 
-/** How a request is refused. */
+/** The options of `new AdmissionError()`. */
 export interface AdmissionErrorOptions extends ErrorOptions {
-  /** The code of the answer to whoever made the request. Default: 500. */
+  /** The HTTP status of the response to the user. Default: 500. */
   readonly status?: number
 }
 
-/** Thrown by an admission handler to refuse the request, in words for whoever made it. */
+/**
+ * Throw it in an admission handler to reject the request. The user sees the message, for example in the output of kubectl.
+ *
+ * @example
+ * ```ts
+ * throw new AdmissionError('The size must be at most 100', { status: 422 })
+ * ```
+ */
 export class AdmissionError extends PermanentError {
+  /** The HTTP status of the response to the user. */
   readonly status: number
 
   constructor(message: string, { status = 500, ...options }: AdmissionErrorOptions = {}) {
@@ -114,8 +139,9 @@ export class AdmissionError extends PermanentError {
 }
 brand('AdmissionError')(AdmissionError)
 
-/** A request to a webhook that makes no sense, whatever it is about; `status` is the HTTP status to answer it with. */
+/** A malformed request to a webhook: the function of a webhook server rejects with it. */
 export class WebhookError extends KopfError {
+  /** The HTTP status of the response. */
   readonly status: number
 
   constructor(status: number, message: string, options?: ErrorOptions) {

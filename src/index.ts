@@ -1,9 +1,13 @@
 /**
- * The front door: everything an operator is written with.
+ * The public API of `kopf`: everything for writing and running an operator. Test helpers are in `kopf/testing`, webhook servers in
+ * `kopf/webhooks`, the embedded API server in `kopf/server`.
  *
  * @module kopf
  */
 
+export type { Diff, DiffItem, DiffOperation, Reason } from './causation/cause.ts'
+export { ConcealedValue } from './causation/concealed-value.ts'
+export type { Decision } from './causation/decide.ts'
 export {
   ApiError,
   isAlreadyExists,
@@ -14,15 +18,36 @@ export {
   isUnauthorized,
   isUnprocessable,
 } from './client/api-error.ts'
+export { loginViaClient } from './client/auth/client-node.ts'
+export { ConnectionInfo, type ConnectionInfoOptions, type Impersonation } from './client/auth/connection-info.ts'
+export { type KubeconfigLoginOptions, loginWithKubeconfig } from './client/auth/kubeconfig.ts'
+export { loginWithServiceAccount, type ServiceAccountLoginOptions } from './client/auth/service-account.ts'
 export type { Client } from './client/client.ts'
 export { ConnectionError } from './client/connection-error.ts'
-export { ConnectionInfo, type ConnectionInfoOptions, type Impersonation } from './client/credentials.ts'
-export { type KubeconfigLoginOptions, loginWithKubeconfig } from './client/kubeconfig.ts'
-export { loginWithServiceAccount, type ServiceAccountLoginOptions } from './client/service-account.ts'
-export { loginViaClient } from './client/via-client.ts'
-export type { Diff, DiffItem, DiffOperation, Reason } from './core/causation/causes.ts'
-export { ConcealedValue } from './core/causation/concealed-value.ts'
-export type { ExplainedChange, Explanation, HandlerVerdict, StoredProgress } from './core/explaining/explanation.ts'
+export {
+  daemon,
+  getDefaultOperator,
+  index,
+  on,
+  reconcile,
+  run,
+  setDefaultOperator,
+  start,
+  timer,
+} from './default-operator.ts'
+export {
+  AdmissionError,
+  type AdmissionErrorOptions,
+  HandlerRetriesError,
+  HandlerTimeoutError,
+  KopfError,
+  LoginError,
+  PermanentError,
+  TemporaryError,
+  type TemporaryErrorOptions,
+  WebhookError,
+} from './errors.ts'
+export type { ExplainedChange, Explanation, HandlerVerdict, StoredProgress } from './explain/explanation.ts'
 export type {
   ActivityArgs,
   AdmissionArgs,
@@ -54,67 +79,18 @@ export type {
   SubhandlerOutcomes,
   TimerArgs,
   UserInfo,
-} from './core/handling/args.ts'
-export type { Conditions } from './core/handling/conditions.ts'
-export { ABSENT, all, any, none, not, PRESENT } from './core/handling/filters.ts'
-export type { AdmissionOperation, ErrorsMode, ExistingPolicy, FieldPath } from './core/handling/handler.ts'
-export type { HandlerClock } from './core/handling/handler-clock.ts'
-export type { Index, Store } from './core/handling/index-table.ts'
-export type { Lifecycle, LifecycleContext } from './core/handling/lifecycles.ts'
-export { lifecycles } from './core/handling/lifecycles.ts'
-export type { ExecuteOptions, SubhandlerOutcome } from './core/handling/subhandling.ts'
-export type { Patch, PatchFunction } from './core/patching/patch.ts'
-export {
-  AnnotationsDiffBaseStorage,
-  DiffBaseStorage,
-  MultiDiffBaseStorage,
-  StatusDiffBaseStorage,
-} from './core/persistence/diffbase-storage.ts'
-export {
-  AnnotationsProgressStorage,
-  MultiProgressStorage,
-  type ProgressRecord,
-  ProgressStorage,
-  SmartProgressStorage,
-  StatusProgressStorage,
-} from './core/persistence/progress-storage.ts'
-export type { Settings } from './core/settings.ts'
-export type {
-  SslPeer,
-  WebhookClientConfig,
-  WebhookContext,
-  WebhookFn,
-  WebhookRequestInfo,
-  WebhookServe,
-  WebhookServerLike,
-  WebhookService,
-} from './core/webhook-server.ts'
-export {
-  daemon,
-  getDefaultOperator,
-  index,
-  on,
-  reconcile,
-  run,
-  setDefaultOperator,
-  start,
-  timer,
-} from './default-operator.ts'
-export {
-  AdmissionError,
-  type AdmissionErrorOptions,
-  HandlerRetriesError,
-  HandlerTimeoutError,
-  KopfError,
-  LoginError,
-  PermanentError,
-  TemporaryError,
-  type TemporaryErrorOptions,
-  WebhookError,
-} from './errors.ts'
+} from './handlers/args/args.ts'
+export type { ExecuteOptions, SubhandlerOutcome } from './handlers/args/call-parts.ts'
+export type { Conditions } from './handlers/args/conditions.ts'
+export type { HandlerClock } from './handlers/args/handler-clock.ts'
+export { ABSENT, all, any, none, not, PRESENT } from './handlers/filters.ts'
+export type { AdmissionOperation, ErrorsMode, ExistingPolicy, FieldPath } from './handlers/handler.ts'
+export type { Index, Store } from './handlers/index-table.ts'
+export type { Lifecycle, LifecycleContext } from './handlers/lifecycles.ts'
+export { lifecycles } from './handlers/lifecycles.ts'
 export type { Condition, ConditionStatus } from './kube/conditions.ts'
 export { deepCopy } from './kube/copies.ts'
-export { toCrd } from './kube/crd.ts'
+export { toCrd } from './kube/crds/crd.ts'
 export type { KubeObject, KubeObject as RawBody, ObjectMeta, ObjectReference, OwnerReference } from './kube/objects.ts'
 export {
   adjustNamespace,
@@ -134,14 +110,37 @@ export type {
   Resource,
   ResourceDefinition,
   ResourceLike,
-} from './kube/resources.ts'
-export { defineResource, EVERYTHING, resource } from './kube/resources.ts'
+} from './kube/resources/resources.ts'
+export { defineResource, resource } from './kube/resources/resources.ts'
+export { EVERYTHING } from './kube/resources/selector-notations.ts'
+export type {
+  ObjectOutcome,
+  ObservedCall,
+  ObservedHandler,
+  ObservedObject,
+  ObservedStream,
+  Observer,
+} from './observer.ts'
+export type { OperatorOptions, Plugin, RunningOperator, RunOptions } from './operator.ts'
+export { Operator } from './operator.ts'
+export type { Patch, PatchFunction } from './patching/patch.ts'
+export {
+  AnnotationsDiffBaseStorage,
+  DiffBaseStorage,
+  MultiDiffBaseStorage,
+  StatusDiffBaseStorage,
+} from './persistence/diffbase-storage.ts'
+export {
+  AnnotationsProgressStorage,
+  MultiProgressStorage,
+  type ProgressRecord,
+  ProgressStorage,
+  SmartProgressStorage,
+  StatusProgressStorage,
+} from './persistence/progress-storage.ts'
 export type {
   HandlerFn,
-  ObjectOutcome,
   On,
-  OperatorOptions,
-  Plugin,
   Register,
   RegisterActivity,
   RegisterConvert,
@@ -149,13 +148,20 @@ export type {
   RegisterIndex,
   RegisterReconcile,
   RegisterWithOptions,
-  RunningOperator,
-  RunObserver,
-  RunOptions,
-} from './operator.ts'
-export { Operator } from './operator.ts'
-export { type InWorkerOptions, inWorker, type WorkerArgs } from './running/in-worker.ts'
-export type { Mutable } from './util/deep-types.ts'
-export type { Duration } from './util/duration.ts'
-export type { LogFormat } from './util/log.ts'
-export { configureLogging, type LoggingOptions, type LogSink, type ObjectLogger } from './util/log.ts'
+} from './registration.ts'
+export type { Settings } from './settings/settings.ts'
+export type {
+  SslPeer,
+  WebhookClientConfig,
+  WebhookContext,
+  WebhookFn,
+  WebhookRequestInfo,
+  WebhookServe,
+  WebhookServerLike,
+  WebhookService,
+} from './settings/webhook-server.ts'
+export type { Mutable } from './util/json/deep-types.ts'
+export type { LogFormat } from './util/log/log.ts'
+export { configureLogging, type LoggingOptions, type LogSink, type ObjectLogger } from './util/log/log.ts'
+export type { Duration } from './util/text/duration.ts'
+export { type InWorkerOptions, inWorker, type WorkerArgs } from './workers/in-worker.ts'

@@ -1,235 +1,87 @@
-/** The operator: a registry of handlers that can be started. The one way to write an operator of any size. */
+/** The class `Operator`: handlers are registered on it, and it can be started. registration.ts has the types of the registering methods. */
 
-import { explainObject } from './core/explaining/explain.ts'
-import type { Explanation } from './core/explaining/explanation.ts'
-import type {
-  ActivityArgs,
-  ActivityOptions,
-  ArgsFor,
-  Body,
-  ConvertArgs,
-  Converted,
-  ConvertOptions,
-  FieldArgs,
-  FieldOptions,
-  Kind,
-  OptionsOf,
-  ReconcileArgs,
-  Reconciled,
-  ReconcileOptions,
-} from './core/handling/args.ts'
-import type { CheckedPath } from './core/handling/field-types.ts'
-import type { FieldPath, Handler } from './core/handling/handler.ts'
-import type { Index } from './core/handling/index-table.ts'
-import type { ActivityKind, HandlerKind } from './core/handling/kinds.ts'
-import { defaultLifecycle, type Lifecycle } from './core/handling/lifecycles.ts'
-import { createHandler } from './core/handling/register.ts'
-import { Registry } from './core/handling/registry.ts'
-import { createSettings, type PartialSettings, type Settings } from './core/settings.ts'
 import { KopfError } from './errors.ts'
+import { explainObject } from './explain/explain.ts'
+import type { Explanation } from './explain/explanation.ts'
+import type { ArgsKindName, Body } from './handlers/args/args.ts'
+import { createHandler } from './handlers/create-handler.ts'
+import type { FieldPath, Handler } from './handlers/handler.ts'
+import type { ActivityType, HandlerType } from './handlers/handler-types.ts'
+import { defaultLifecycle, type Lifecycle } from './handlers/lifecycles.ts'
+import { copyMemo } from './handlers/memos.ts'
+import { Registry } from './handlers/registry.ts'
 import type { KubeObject } from './kube/objects.ts'
-import type { NamespaceOf, ObjectOf, Resource, ResourceDefinition, ResourceLike } from './kube/resources.ts'
-import { copyMemo } from './running/memos.ts'
-import { type Grant, type NeedsPlan, type PlannedRole, type PlanOptions, planNeeds } from './running/plan-needs.ts'
-import { startOperator } from './running/run.ts'
-import type { ObjectOutcome, RunObserver } from './running/run-observer.ts'
-import type { LoginAnswer, RunningOperator, RunOptions } from './running/run-options.ts'
-import { systemClock } from './util/clock.ts'
-import { defaultLogSink, toLogSink } from './util/log.ts'
-import { type LoopGuard, startLoopGuard } from './util/loop-guard.ts'
-import { untilSignal } from './util/signals.ts'
+import type { Resource, ResourceDefinition, ResourceLike } from './kube/resources/resources.ts'
+import type { ObjectOutcome, Observer } from './observer.ts'
+import {
+  type PlannedRole,
+  type PlanRolesOptions,
+  planRoles,
+  type RoleGrant,
+  type RolesPlan,
+} from './plan/plan-roles.ts'
+import type {
+  On,
+  Register,
+  RegisterActivity,
+  RegisterConvert,
+  RegisterField,
+  RegisterIndex,
+  RegisterReconcile,
+  RegisterWithOptions,
+} from './registration.ts'
+import type { RunningOperator, RunOptions } from './run/options.ts'
+import { startOperator } from './run/run.ts'
+import { createSettings, type PartialSettings, type Settings } from './settings/settings.ts'
+import { systemClock } from './util/async/clock.ts'
+import { defaultLogSink, toLogSink } from './util/log/log.ts'
+import { type LoopGuard, startLoopGuard } from './util/process/loop-guard.ts'
+import { untilSignal } from './util/process/signals.ts'
 
-export type { Grant, NeedsPlan, ObjectOutcome, PlannedRole, PlanOptions, RunningOperator, RunObserver, RunOptions }
-
-/** A handler: gets one object to destructure; may be asynchronous; what it returns goes to `status.<id>`. */
-export type HandlerFn<A> = (args: A) => unknown
-
-/** Registers a handler of one kind: with or without options, between the resource and the function. */
-export interface Register<K extends Kind, M> {
-  <const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsFor<K, R, M>>): void
-  <const R extends ResourceLike, const P extends FieldPath = FieldPath>(
-    resource: R,
-    options: OptionsOf<ArgsFor<K, R, M>, ObjectOf<R>, P>[K],
-    handler: HandlerFn<ArgsFor<K, R, M>>,
-  ): void
+export type {
+  ObjectOutcome,
+  Observer,
+  PlannedRole,
+  RoleGrant as Grant,
+  RolesPlan as NeedsPlan,
+  RunningOperator,
+  RunOptions,
 }
 
-/** Registers a handler of one field; its `old` and `new` are typed by the path. */
-export interface RegisterField<M> {
-  <const R extends ResourceLike, const P extends FieldPath>(
-    resource: R,
-    field: CheckedPath<ObjectOf<R>, P>,
-    handler: HandlerFn<FieldArgs<ObjectOf<R>, M, NoInfer<P>, NamespaceOf<R>>>,
-  ): void
-  <const R extends ResourceLike, const P extends FieldPath>(
-    resource: R,
-    field: CheckedPath<ObjectOf<R>, P>,
-    options: FieldOptions<FieldArgs<ObjectOf<R>, M, NoInfer<P>, NamespaceOf<R>>, ObjectOf<R>, P>,
-    handler: HandlerFn<FieldArgs<ObjectOf<R>, M, NoInfer<P>, NamespaceOf<R>>>,
-  ): void
-}
-
-/** As `Register`, for kinds that cannot do without options. */
-export type RegisterWithOptions<K extends Kind, M> = <
-  const R extends ResourceLike,
-  const P extends FieldPath = FieldPath,
->(
-  resource: R,
-  options: OptionsOf<ArgsFor<K, R, M>, ObjectOf<R>, P>[K],
-  handler: HandlerFn<ArgsFor<K, R, M>>,
-) => void
-
-// biome-ignore lint/suspicious/noConfusingVoidType: a function without a return is one that returns nothing.
-type ReconcileFn<A> = (args: A) => Reconciled | void | PromiseLike<Reconciled | void>
-
-/** Registers a reconciler; its `children` are typed by `owns`. */
-export interface RegisterReconcile<M> {
-  <const R extends ResourceLike>(
-    resource: R,
-    handler: ReconcileFn<ReconcileArgs<ObjectOf<R>, M, never, NamespaceOf<R>>>,
-  ): void
-  <
-    const R extends ResourceLike,
-    const O extends readonly ResourceLike[] = readonly [],
-    const W extends readonly ResourceLike[] = readonly [],
-    const P extends FieldPath = FieldPath,
-  >(
-    resource: R,
-    options: ReconcileOptions<ArgsFor<'reconcile', R, M>, O, W, ObjectOf<R>, P>,
-    handler: ReconcileFn<ReconcileArgs<ObjectOf<R>, M, O[number], NamespaceOf<R>>>,
-  ): void
-}
-
-/** What an indexing function answers with keys; undefined and null leave what there is. */
-type Pairs<K, V> = Iterable<readonly [K, V]> | null | undefined
-
-type IndexFn<R extends ResourceLike, M, Result> = (args: ArgsFor<'index', R, M>) => Result | PromiseLike<Result>
-
-type IndexOptions<R extends ResourceLike, M, P> = OptionsOf<ArgsFor<'index', R, M>, ObjectOf<R>, P>['index']
-
-/** Written so that the compiler takes `[namespace, name]` for a pair, and a text for any text. */
-type Anything = NonNullable<unknown> | [] | null | undefined
-
-/** A plain object is read as its entries; the Kubernetes object itself, or anything else, is one value without a key. */
-type IndexOf<Result> = Index<KeyIn<Result>, ValueIn<Result>>
-type KeyIn<Result> = Result extends unknown
-  ? IsPlain<Result> extends true
-    ? Extract<keyof Result, string>
-    : null
-  : never
-type ValueIn<Result> =
-  Result extends Iterator<infer Item> ? readonly Item[] : IsPlain<Result> extends true ? Result[keyof Result] : Result
-
-type IsPlain<T> = T extends Iterable<unknown> | Date | ((...args: never[]) => unknown)
-  ? false
-  : T extends object
-    ? IsKubeObject<T> extends true
-      ? false
-      : true
-    : false
-
-/** Known by these three; in types that make them optional, too. What is open to any key is not meant by them. */
-type IsKubeObject<T> = T extends { readonly apiVersion: unknown; readonly kind: unknown; readonly metadata: unknown }
-  ? true
-  : string extends keyof T
-    ? false
-    : 'apiVersion' | 'kind' | 'metadata' extends keyof T
-      ? true
-      : false
-
-/**
- * Declares an index. A `Map`, or pairs, are keys and values; so are the entries of a plain object. Anything else is a value
- * under the key null. None at all takes the object out of the index; undefined leaves it there as it was.
- */
-export interface RegisterIndex<M> {
-  <const R extends ResourceLike, K extends Anything, V extends Anything>(
-    resource: R,
-    fn: IndexFn<R, M, Pairs<K, V>>,
-  ): Index<K, V>
-  <const R extends ResourceLike, K extends Anything, V extends Anything, const P extends FieldPath = FieldPath>(
-    resource: R,
-    options: IndexOptions<R, M, P>,
-    fn: IndexFn<R, M, Pairs<K, V>>,
-  ): Index<K, V>
-  <const R extends ResourceLike, Result extends Anything>(
-    resource: R,
-    fn: IndexFn<R, M, Result>,
-  ): IndexOf<NonNullable<Result>>
-  <const R extends ResourceLike, Result extends Anything, const P extends FieldPath = FieldPath>(
-    resource: R,
-    options: IndexOptions<R, M, P>,
-    fn: IndexFn<R, M, Result>,
-  ): IndexOf<NonNullable<Result>>
-}
-
-/** A version by its name, or by the definition of the resource in that version. */
-type VersionLike = string | ResourceDefinition<never> | ResourceDefinition<object>
-
-/** Registers a conversion from one version of a custom resource to another: called when the API server asks for it. */
-export type RegisterConvert<M> = <
-  const R extends ResourceLike,
-  const From extends VersionLike,
-  const To extends VersionLike,
->(
-  resource: R,
-  options: ConvertOptions<From, To>,
-  handler: (args: ConvertArgs<ObjectOf<From>, M>) => Converted<ObjectOf<To>> | PromiseLike<Converted<ObjectOf<To>>>,
-) => void
-
-/** Registers a handler of the operator's own life, with or without options. */
-export interface RegisterActivity<M, Result = unknown> {
-  (handler: (args: ActivityArgs<M>) => Result | PromiseLike<Result>): void
-  (options: ActivityOptions, handler: (args: ActivityArgs<M>) => Result | PromiseLike<Result>): void
-}
-
-/** Registers handlers of what happens to objects, to requests, and to the operator itself. */
-export interface On<M> {
-  /** Before anything talks to the cluster: where settings are set. */
-  readonly startup: RegisterActivity<M>
-  /** After everything else has ended. */
-  readonly cleanup: RegisterActivity<M>
-  /** How to reach the cluster; without any, the service account of the pod, or the kubeconfig. */
-  readonly login: RegisterActivity<M, LoginAnswer>
-  /** What the liveness endpoint tells, by id. */
-  readonly probe: RegisterActivity<M>
-  /** A new object, or one seen for the first time. */
-  readonly create: Register<'create', M>
-  /** An object that was there when the operator started. */
-  readonly resume: Register<'resume', M>
-  /** A change of what people write: not of status, not of what we store. */
-  readonly update: Register<'update', M>
-  /** An object that is to go: it stays until this is done. */
-  readonly delete: Register<'delete', M>
-  /** A change of one field, its coming and its going; also in `status`. */
-  readonly field: RegisterField<M>
-  /** Every event, as it comes. */
-  readonly event: Register<'event', M>
-  /** A request to create, change or delete an object, before it is carried out: throw an `AdmissionError` to refuse it. */
-  readonly validate: Register<'validate', M>
-  /** The same, earlier: `patch` changes the object before it is validated and stored. */
-  readonly mutate: Register<'mutate', M>
-  /** An object that is asked for in another version than it is stored in. */
-  readonly convert: RegisterConvert<M>
-}
-
-/** What an operator is made with; all of it has defaults. */
+/** The options of `new Operator()`. All are optional. */
 export interface OperatorOptions<M extends object> {
-  /** For messages, and of the Lease where `settings.election` does not name one. */
+  /**
+   * The name of the operator: used in messages, and as the default for the names of the Lease, the field manager and the Secret of steps.
+   * Default: none.
+   */
   readonly name?: string
-  /** Makes the memo: every object gets a copy of it as `memo`, one level deep, or what its method `clone` returns. */
+  /**
+   * Creates the memo: in-memory data for handlers. Every object gets a shallow copy of it as `memo`, or the result of its method
+   * `clone()`. Default: an empty object.
+   */
   readonly memo?: () => M & { clone?(): M }
+  /** Settings by group: `{ queueing: { workerLimit: 10 } }`. Default: all settings have their defaults. */
   readonly settings?: PartialSettings
-  /** Which handlers go first; default: all that are due, in the order of registration. */
+  /** Selects which of the due handlers are called next. Default: all of them, in the order of registration (`lifecycles.allAtOnce`). */
   readonly lifecycle?: Lifecycle
 }
 
-/** A function of the operator that adds to it. */
+/**
+ * A function that adds handlers or settings to an operator, for `operator.use()`.
+ *
+ * @example
+ * ```ts
+ * const audit: Plugin<object> = (kopf) => {
+ *   kopf.on.event('pods', ({ type, name, logger }) => logger.info(`${type}: ${name}`))
+ * }
+ * ```
+ */
 export type Plugin<M extends object> = (operator: Operator<M>) => void
 
 const brand: unique symbol = Symbol.for('kopf.Operator') as never
 
 /**
- * Handlers, to be started.
+ * An operator: register handlers on it, then call `run()` or `start()`.
  *
  * @example
  * ```ts
@@ -239,19 +91,55 @@ const brand: unique symbol = Symbol.for('kopf.Operator') as never
  * ```
  */
 export class Operator<M extends object = Record<string, unknown>> {
-  /** As it was given. */
+  /** The name from the options of the constructor. */
   readonly name: string | undefined
-  /** Registers handlers, by what they are for. */
+  /** Registers handlers: `kopf.on.create(…)`, `kopf.on.update(…)`, `kopf.on.startup(…)` and so on. */
   readonly on: On<M>
-  /** Runs beside each object, for as long as it is there. */
+  /**
+   * Registers a daemon: a long-running function that is started for each object and stopped when the object is deleted. It should end when
+   * `stopped` is set.
+   *
+   * @example
+   * ```ts
+   * kopf.daemon('kopfexamples', async ({ stopped, logger }) => {
+   *   while (!(await stopped.wait('10s'))) logger.info('Still here')
+   * })
+   * ```
+   */
   readonly daemon: Register<'daemon', M>
-  /** Called again and again for each object, or when its changes have settled. */
+  /**
+   * Registers a timer: a function that is called repeatedly for each object, every `interval`, or when the object has not changed for
+   * `idle`.
+   *
+   * @example
+   * ```ts
+   * kopf.timer('kopfexamples', { interval: '1m' }, ({ name, logger }) => logger.info(`Checking ${name}`))
+   * ```
+   */
   readonly timer: RegisterWithOptions<'timer', M>
-  /** Called with each object whenever it, or what belongs to it, is different: makes its children be as they should. */
+  /**
+   * Registers a reconciler: a function that is called whenever an object, one of its children, or a watched related object changes. It returns
+   * the desired children; the operator creates, updates and deletes them accordingly.
+   *
+   * @example
+   * ```ts
+   * kopf.reconcile(Website, { owns: ['configmaps'] }, ({ name, spec }) => ({
+   *   children: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { html: spec.html } }],
+   * }))
+   * ```
+   */
   readonly reconcile: RegisterReconcile<M>
-  /** Keeps an overview of all objects in memory, by key. */
+  /**
+   * Registers an indexing function and returns the index: an in-memory map of all objects of a resource, by keys of your choice.
+   *
+   * @example
+   * ```ts
+   * const podsOf = kopf.index('pods', ({ labels, name }) => [[labels['app'], name]])
+   * podsOf.get('web') // the names of all pods with this label
+   * ```
+   */
   readonly index: RegisterIndex<M>
-  /** How it works; to be changed before it starts, or by a startup handler. */
+  /** The settings. Change them before the operator starts, or in a startup handler. */
   readonly settings: Settings
   readonly #registry = new Registry()
   readonly #definitions = new Set<ResourceDefinition<object>>()
@@ -286,12 +174,12 @@ export class Operator<M extends object = Record<string, unknown>> {
     this.index = this.#registerIndex()
   }
 
-  /** Whether nothing is registered. */
+  /** Whether the operator has no handlers. */
   get isEmpty(): boolean {
     return this.#registry.handlers.length === 0
   }
 
-  /** The definitions that handlers are registered for. */
+  /** The resource definitions (made with `defineResource`) that handlers are registered for. */
   get resources(): readonly ResourceDefinition<object>[] {
     return [...this.#definitions]
   }
@@ -305,13 +193,16 @@ export class Operator<M extends object = Record<string, unknown>> {
     return this.#registry
   }
 
-  /** A memo as the operator itself has it; objects get copies. */
+  /** Creates a new memo with the option `memo`. Each run has its own, and objects get copies of it. */
   createMemo(): M {
     return this.#memo()
   }
 
-  /** Adds the handlers of another operator, or what a plugin does. */
-  // biome-ignore lint/suspicious/noExplicitAny: an operator with any memo can be merged; its handlers get ours.
+  /**
+   * Adds the handlers of another operator to this one, or calls a plugin with this operator. Returns this operator. Adding the same operator
+   * twice has no effect.
+   */
+  // biome-ignore lint/suspicious/noExplicitAny: an operator with any memo can be merged; its handlers get the memo of this one.
   use(other: Operator<any> | Plugin<M>): this {
     if (isOperator(other)) {
       if ((other as object) === this || this.#merged.has(other)) return this
@@ -326,19 +217,30 @@ export class Operator<M extends object = Record<string, unknown>> {
     return this
   }
 
-  /** Starts it in the background: `await using running = await operator.start()`. */
+  /**
+   * Starts the operator in the background. Resolves when the startup handlers have succeeded and the cluster is connected.
+   *
+   * @example
+   * ```ts
+   * await using running = await kopf.start()
+   * await running.ready
+   * ```
+   */
   start(options: RunOptions = {}): Promise<RunningOperator> {
-    const blueprint = {
+    const definition = {
       name: this.name,
       registry: this.#registry,
       settings: this.settings,
       lifecycle: this.#lifecycle,
       memo: this.createMemo(),
     }
-    return startOperator(blueprint, options)
+    return startOperator(definition, options)
   }
 
-  /** What is stored on an object, and why each handler is called for it or is not. Calls filters, and no handler. */
+  /**
+   * Explains what the operator has stored on an object, and why each handler would be called for it or not. Calls filters, but no handlers, and
+   * sends no requests. The command `kopf explain` prints the result.
+   */
   explain(resource: Resource, body: Body<Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>>): Explanation {
     return explainObject({
       registry: this.#registry,
@@ -350,12 +252,22 @@ export class Operator<M extends object = Record<string, unknown>> {
     })
   }
 
-  /** What it will have to be allowed, by its handlers and its settings as they are now: for whoever grants it. */
-  planNeeds(options: PlanOptions): NeedsPlan {
-    return planNeeds({ name: this.name, registry: this.#registry, settings: this.settings }, options)
+  /**
+   * Returns the RBAC rules that the operator needs, derived from its current handlers and settings. Sends no requests. The command
+   * `kopf manifests` uses it.
+   */
+  planNeeds(options: PlanRolesOptions): RolesPlan {
+    return planRoles({ name: this.name, registry: this.#registry, settings: this.settings }, options)
   }
 
-  /** Runs it until the process is told to stop, or it fails. */
+  /**
+   * Starts the operator and runs it until the process receives SIGINT or SIGTERM. Rejects if the operator fails.
+   *
+   * @example
+   * ```ts
+   * await kopf.run({ namespaces: ['default'] })
+   * ```
+   */
   async run(options: RunOptions = {}): Promise<void> {
     const ended = new AbortController()
     const stopped = untilSignal({ until: ended.signal })
@@ -368,15 +280,15 @@ export class Operator<M extends object = Record<string, unknown>> {
     }
   }
 
-  /** Ends the process only for a second signal: whether a program waits for a handler is its own matter. */
+  /** Without a time limit: only a second signal ends the process while a handler blocks the event loop. */
   #startGuard({ logging = defaultLogSink() }: RunOptions): LoopGuard {
     return startLoopGuard({ sink: toLogSink(logging), limitMs: () => undefined })
   }
 
-  #register<K extends Kind>(kind: K & HandlerKind): Register<K, M> {
-    return (resource: ResourceLike, ...rest: readonly unknown[]) => {
-      const [options, fn] = rest.length > 1 ? rest : [undefined, rest[0]]
-      this.#add(kind, resource, [options, fn])
+  #register<K extends ArgsKindName>(type: K & HandlerType): Register<K, M> {
+    return (resource: ResourceLike, ...args: readonly unknown[]) => {
+      const [options, fn] = args.length > 1 ? args : [undefined, args[0]]
+      this.#add(type, resource, [options, fn])
     }
   }
 
@@ -390,33 +302,33 @@ export class Operator<M extends object = Record<string, unknown>> {
   }
 
   #registerField(): RegisterField<M> {
-    return ((resource: ResourceLike, field: FieldPath, ...rest: readonly unknown[]) => {
-      const [options, fn] = rest.length > 1 ? rest : [undefined, rest[0]]
+    return ((resource: ResourceLike, field: FieldPath, ...args: readonly unknown[]) => {
+      const [options, fn] = args.length > 1 ? args : [undefined, args[0]]
       this.#add('field', resource, [options, fn], field)
     }) as RegisterField<M>
   }
 
   #registerIndex(): RegisterIndex<M> {
-    return ((resource: ResourceLike, ...rest: readonly unknown[]) => {
-      const [options, fn] = rest.length > 1 ? rest : [undefined, rest[0]]
+    return ((resource: ResourceLike, ...args: readonly unknown[]) => {
+      const [options, fn] = args.length > 1 ? args : [undefined, args[0]]
       return this.#add('index', resource, [options, fn]).index
     }) as RegisterIndex<M>
   }
 
-  #registerActivity(kind: ActivityKind): RegisterActivity<M> {
-    return (...rest: readonly unknown[]) => {
-      const [options, fn] = rest.length > 1 ? rest : [undefined, rest[0]]
-      this.#registry.add(createHandler(kind, undefined, options as object | undefined, fn))
+  #registerActivity(type: ActivityType): RegisterActivity<M> {
+    return (...args: readonly unknown[]) => {
+      const [options, fn] = args.length > 1 ? args : [undefined, args[0]]
+      this.#registry.add(createHandler(type, undefined, options as object | undefined, fn))
     }
   }
 
   #add(
-    kind: HandlerKind,
+    type: HandlerType,
     resource: ResourceLike,
     [options, fn]: readonly [unknown, unknown],
     field?: FieldPath,
   ): Handler {
-    const handler = this.#registry.add(createHandler(kind, resource, options as object | undefined, fn, field))
+    const handler = this.#registry.add(createHandler(type, resource, options as object | undefined, fn, field))
     if (isDefinition(resource)) this.#definitions.add(resource)
     return handler
   }
@@ -426,7 +338,7 @@ function isDefinition(resource: unknown): resource is ResourceDefinition<object>
   return typeof resource === 'object' && resource !== null && 'selector' in resource && 'scope' in resource
 }
 
-/** By its brand: the command and the user's project may have loaded a copy of this package each. */
+/** Checks a brand rather than the class: the command and the user's project may each have loaded a copy of this package. */
 export function isOperator(value: unknown): value is Operator {
   return typeof value === 'object' && value !== null && brand in value
 }

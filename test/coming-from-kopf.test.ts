@@ -1,6 +1,6 @@
 /**
- * The page "Coming from Kopf" has every public name of Kopf 1.45.2 (recorded by tools/kopf-vectors/names.py; test/real/interop
- * looks whether that is still what it has), and what it gives for them is really there.
+ * The page "Coming from Kopf" lists every public name of Kopf 1.45.2 (recorded by tools/kopf-vectors/names.py; test/real/interop
+ * checks that the record is up to date), and each listed counterpart exists.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -40,7 +40,7 @@ interface Row {
   readonly notes: string
 }
 
-/** The rows of the tables below a heading, up to the next one of any rank. */
+/** The table rows below a heading, up to the next heading of any level. */
 function rowsBelow(title: string): Row[] {
   const section = page.split(/^#+ /m).find((part) => part.startsWith(`${title}\n`))
   const cells = (section ?? '').split('\n').filter((line) => line.startsWith('| `'))
@@ -54,7 +54,7 @@ function spans(cell: string): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, text]) => text!)
 }
 
-/** `adopt(forced, nested)` are `adopt(forced)` and `adopt(nested)`. */
+/** Splits `adopt(forced, nested)` into `adopt(forced)` and `adopt(nested)`. */
 function apart(span: string): string[] {
   const [, name, list] = /^(\w+)\((\w+(?:, \w+)+)\)$/.exec(span) ?? []
   return list?.split(', ').map((parameter) => `${name}(${parameter})`) ?? [span]
@@ -75,15 +75,15 @@ const otherSections = ['Values', 'Parameters', 'Handlers', 'Resources', 'Options
 const commandSections = ['The command line', 'Environment', 'Tests with `KopfRunner`']
 const rowsOf = (...titles: string[]) => titles.flatMap(rowsBelow)
 
-/** Those of Kopf that no row begins with. */
+/** The names of Kopf that no row starts with. */
 function missing(names: readonly string[], rows: readonly Row[]): string[] {
   const told = new Set(rows.flatMap(({ theirs }) => theirs))
   return names.filter((name) => !told.has(name))
 }
 
-describe('every name of Kopf is on the page:', () => {
+describe('names of Kopf', () => {
   const cases: ReadonlyArray<readonly [string, readonly string[], readonly Row[]]> = [
-    ['what can be imported', recorded.names.map((name) => `kopf.${name}`), rowsOf(...nameSections)],
+    ['importable names', recorded.names.map((name) => `kopf.${name}`), rowsOf(...nameSections)],
     ['members of enumerations', members(recorded.enums), rowsOf('Values')],
     ['lifecycles', recorded.lifecycles.map((name) => `lifecycles.${name}`), rowsOf('Values')],
     ['parameters of functions', parameters(recorded.functions), rowsOf('Parameters')],
@@ -93,11 +93,11 @@ describe('every name of Kopf is on the page:', () => {
     ['arguments', distinct(recorded.arguments), rowsOf('Arguments')],
     ['settings', recorded.settings, rowsOf('Settings')],
     ['options of commands', distinct(recorded.commands, 'options'), rowsOf('The command line')],
-    ['the environment', distinct(recorded.commands, 'environment'), rowsOf('Environment')],
+    ['environment variables', distinct(recorded.commands, 'environment'), rowsOf('Environment')],
     ['parameters of the runner', parameters({ KopfRunner: recorded.runner.parameters }), rowsOf('Parameters')],
     ['members of the runner', members({ runner: recorded.runner.members }), rowsOf('Tests with `KopfRunner`')],
   ]
-  test.each(cases)('%s', (_, names, rows) => {
+  test.each(cases)('the page "Coming from Kopf" lists all names of Kopf: %s', (_, names, rows) => {
     expect(names.length).toBeGreaterThan(1)
     expect(missing(names, rows)).toEqual([])
   })
@@ -116,15 +116,15 @@ function distinct<T extends readonly string[] | Command>(lists: Readonly<Record<
   return [...new Set(all)]
 }
 
-test('whatever has no counterpart says why', () => {
+test('a name of Kopf without a counterpart has a note with the reason', () => {
   const rows = rowsOf(...nameSections, ...otherSections, ...commandSections)
   expect(rows.filter(({ isNone, notes }) => isNone && notes === '').map(({ theirs }) => theirs[0])).toEqual([])
-  // Only what becomes a plain argument has neither a name nor a dash.
+  // Only parameters that become positional arguments have neither a counterpart nor a dash.
   const nameless = rows.filter(({ isNone, ours }) => !isNone && ours.length === 0)
   expect(nameless.filter(({ theirs }) => !theirs.every((one) => /^\w+\(\w+\)$/.test(one)))).toEqual([])
 })
 
-/** What operators are made of, and what their handlers are called with, each from the real thing. */
+/** The exports of the package and the arguments of handlers of all types, taken from real calls. */
 const things: Record<string, unknown> = {}
 
 beforeAll(async () => {
@@ -143,7 +143,7 @@ beforeAll(async () => {
   Object.assign(things, ...seen, kopf, webhooks, testing, { operator })
 })
 
-/** Types are not there at run time: the compiler sees to those that a program of the page, or an `export`, names. */
+/** Exported types do not exist at run time; the compiler checks those that programs of the page use. */
 const exported = ['src/index.ts', 'src/webhooks/index.ts', 'src/testing/index.ts']
   .flatMap((path) => [...readFileSync(path, 'utf8').matchAll(/export (?:type )?\{([^}]*)\}/g)])
   .flatMap(([, list]) => list!.split(','))
@@ -162,7 +162,7 @@ function isThere(token: string): boolean {
   return value !== undefined || Object.hasOwn(things, token) || isInProgram(token)
 }
 
-/** As a text, as a field of an object, or with its owner before it. */
+/** Whether a program of the page contains the token as a text, as a field of an object, or after its owner. */
 function isInProgram(token: string): boolean {
   const text = token.replaceAll('.', '\\.')
   return new RegExp(token.startsWith("'") || token.includes('.') ? `${text}(?!\\w)` : `[{,\\s]${text}[:,]`).test(
@@ -173,14 +173,14 @@ function isInProgram(token: string): boolean {
 const absent = (rows: readonly Row[]) => rows.flatMap(({ ours }) => ours).filter((token) => !isThere(token))
 
 test.each([...nameSections, 'Values', 'Parameters', 'Handlers', 'Arguments', 'Tests with `KopfRunner`'])(
-  'what is given under "%s" is there',
+  'the counterparts under "%s" exist',
   (title) => {
     expect(rowsOf(title)).not.toEqual([])
     expect(absent(rowsOf(title))).toEqual([])
   },
 )
 
-test('a name that is not there is found out', () => {
+test('a counterpart that does not exist is found', () => {
   const made: Row = {
     theirs: [],
     ours: ['adoptt', 'recorder.inform', 'touchKeys', "'temporarily'"],
@@ -190,7 +190,7 @@ test('a name that is not there is found out', () => {
   expect(absent([made])).toEqual(made.ours)
 })
 
-describe('an option that is given for one of Kopf is taken by', () => {
+describe('handler options', () => {
   const ours = new Map(rowsOf('Options').flatMap(({ theirs, ours: [name] }) => theirs.map((each) => [each, name])))
   const selecting = new Set(rowsOf('Resources').flatMap(({ theirs }) => theirs))
   const places: Readonly<Record<string, readonly string[]>> = {
@@ -199,17 +199,20 @@ describe('an option that is given for one of Kopf is taken by', () => {
     register: ['id='],
   }
 
-  test.each(Object.entries(recorded.decorators))('%s', (decorator, options) => {
-    const elsewhere = [...selecting, ...(places[decorator] ?? [])]
-    const named = options.map((name) => `${name}=`).filter((name) => !elsewhere.includes(name))
-    const given = named.map((name) => ours.get(name)).filter((name) => name !== undefined)
-    expect(given).toContain('param')
-    for (const option of given) expect(refusal(decorator, option)).not.toMatch(/has no option/)
-    expect(refusal(decorator, 'nonsense')).toMatch(/has no option/)
-  })
+  test.each(Object.entries(recorded.decorators))(
+    'the options of @kopf.on.%s have counterparts',
+    (decorator, options) => {
+      const elsewhere = [...selecting, ...(places[decorator] ?? [])]
+      const named = options.map((name) => `${name}=`).filter((name) => !elsewhere.includes(name))
+      const given = named.map((name) => ours.get(name)).filter((name) => name !== undefined)
+      expect(given).toContain('param')
+      for (const option of given) expect(refusal(decorator, option)).not.toMatch(/has no option/)
+      expect(refusal(decorator, 'nonsense')).toMatch(/has no option/)
+    },
+  )
 })
 
-/** What is said to a handler with this option, of whatever value. */
+/** The error of registering a handler with this option. */
 function refusal(decorator: string, option: string): string {
   const operator = new kopf.Operator()
   const options = { [option]: {} } as never
@@ -236,7 +239,7 @@ function refusal(decorator: string, option: string): string {
   }
 }
 
-test('what is given for settings can be set', () => {
+test('the counterparts of the settings can be set', () => {
   const { settings } = new kopf.Operator()
   const given = rowsOf('Settings').flatMap(({ ours }) => ours)
   expect(given).toHaveLength(recorded.settings.length)
@@ -248,22 +251,22 @@ test('what is given for settings can be set', () => {
   expect(isKnob('posting.levels')).toBe(false)
 })
 
-describe('on the command line', () => {
+describe('command line', () => {
   const program = createProgram()
 
-  test.each(Object.entries(recorded.commands))('kopf %s takes the same options and variables', (name, theirs) => {
+  test.each(Object.entries(recorded.commands))('kopf %s accepts the options and variables of Kopf', (name, theirs) => {
     const command = program.commands.find((one) => one.name() === name)!
     const flags = command.options.flatMap(({ short, long }) => [short, long])
     expect(theirs.options.filter((flag) => !flags.includes(flag))).toEqual([])
     const lines: string[] = []
     command.configureOutput({ writeOut: (text) => void lines.push(text) }).outputHelp()
     const help = lines.join('')
-    // Of older deployments: read apart, and told on the page alone.
+    // A variable of older deployments, read separately and documented on the page only.
     const told = theirs.environment.filter((variable) => variable !== 'KOPF_RUN_NAMESPACE')
     expect(told.filter((variable) => !new RegExp(`\\b${variable}\\b`).test(help))).toEqual([])
   })
 
-  test('what the page gives is what it has', () => {
+  test('the command-line options and environment variables on the page exist', () => {
     const flags = program.commands.flatMap((command) => command.options.map(({ long }) => long))
     const options = rowsOf('The command line').flatMap(({ ours }) => ours.filter((one) => one.startsWith('--')))
     expect(options.filter((option) => !flags.includes(option))).toEqual([])

@@ -1,10 +1,10 @@
 /**
- * Every TypeScript block of the README and of docs/ is compiled, and run; what tables repeat of the code is compared with it.
+ * Compiles and runs every TypeScript block of the README and of docs/, and compares tables that repeat the code with the code.
  *
- * A block that imports something is a program as it stands. One that imports nothing is the middle of an operator: what it
- * uses of `kopf`, and the operator itself, is put before it. In decisions, such blocks are prose. One that begins with the
- * name of a file, such as `// heavy.ts`, is that file, for others to refer to. Those of the walk-through are parts of files in
- * examples/tutorial, which are compiled with the examples, and run by test/tutorial.
+ * A block with imports is a complete program. A block without imports is the middle of an operator: the imports that it needs
+ * and the operator itself are prepended; in decisions, such blocks are prose. A block that starts with a file name, such as
+ * `// heavy.ts`, is that file, and other blocks may refer to it. The blocks of the tutorial are parts of files in
+ * examples/tutorial, which are compiled with the examples and run by test/tutorial.
  */
 import { execFile } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,7 +23,7 @@ const run = promisify(execFile)
 const docs = listPages().filter((page) => page.startsWith('docs/'))
 const pages = ['README.md', ...docs].sort()
 
-/** The resource of the typed blocks: that of the guide. */
+/** The resource of typed blocks, as in the guide. */
 const database = `import { z } from 'zod'
 const Database = defineResource({
   group: 'example.com',
@@ -66,7 +66,7 @@ function withBeginning(code: string): string {
   return `import { ${imports} } from 'kopf'\n${needsDatabase ? database : ''}${outside}const kopf = new Operator()\n${code}`
 }
 
-/** What the front door has, by its text: types are not there at run time. */
+/** The exports of the package, read from the source, since types do not exist at run time. */
 function exportedNames(): { name: string; isType: boolean }[] {
   const text = readFileSync(join('src', 'index.ts'), 'utf8')
   return [...text.matchAll(/export (type )?\{([^}]*)\}/g)].flatMap(([, isType, list]) =>
@@ -78,12 +78,12 @@ function exportedNames(): { name: string; isType: boolean }[] {
         name: entry.replace(/^type /, ''),
         isType: isType !== undefined || entry.startsWith('type '),
       }))
-      // `on`, `run` and `start` are those of the default operator: in a block with an operator of its own they are words.
+      // `on`, `run` and `start` belong to the default operator; in a block with its own operator they are ordinary words.
       .filter(({ name }) => !['on', 'run', 'start'].includes(name)),
   )
 }
 
-/** Inside the project, so that `kopf` means this package; git does not look there. */
+/** Inside the project, so that `kopf` resolves to this package; ignored by git. */
 const folder = join('.docs', String(process.pid))
 
 beforeAll(() => {
@@ -96,16 +96,16 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-test('there are programs in the docs', () => {
+test('the docs contain programs', () => {
   expect(programs.length).toBeGreaterThan(30)
 })
 
-test('all of them compile', { timeout: 120_000 }, async () => {
+test('the programs in the docs compile', { timeout: 120_000 }, async () => {
   const compiled = run(join('node_modules', '.bin', 'tsc'), ['-p', folder]).catch((error: { stdout: string }) => error)
   expect((await compiled).stdout).toBe('')
 })
 
-describe('runs to its end', () => {
+describe('programs in the docs', () => {
   const said: Record<string, string> = {}
 
   beforeAll(async () => {
@@ -115,15 +115,15 @@ describe('runs to its end', () => {
     Object.assign(said, JSON.parse(readFileSync(join(folder, 'said.json'), 'utf8')))
   }, 120_000)
 
-  test.each(programs.map(({ name, file }) => [name, file]))('%s', (_, file) => {
+  test.each(programs.map(({ name, file }) => [name, file]))('the program %s in the docs runs to its end', (_, file) => {
     expect(said).toHaveProperty([file])
-    // Operators that run in a block log as they go; whatever else is said there is trouble.
+    // Operators in a block log at INFO; any other output is an error.
     const lines = said[file]!.split('\n').filter((line) => line !== '' && !/^\[[^\]]+\] \S+ +\[INFO {4}\]/.test(line))
     expect(lines).toEqual([])
   })
 })
 
-/** Of the pages, and of the examples: what stands in blocks of a language. */
+/** The blocks of a language in the pages and the examples. */
 function blocksIn(language: string): { page: string; code: string }[] {
   return ['README.md', ...listPages()].flatMap((page) =>
     [...readFileSync(page, 'utf8').matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'gms'))].map((match) => ({
@@ -133,13 +133,13 @@ function blocksIn(language: string): { page: string; code: string }[] {
   )
 }
 
-test('every block of YAML can be read', () => {
+test('every YAML block in the docs is valid', () => {
   const blocks = blocksIn('yaml')
   expect(blocks.length).toBeGreaterThan(5)
   for (const { page, code } of blocks) expect(() => parseYaml(code), `${page}:\n${code}`).not.toThrow()
 })
 
-test('every kopf command that is shown has the options it is shown with', () => {
+test('every kopf command in the docs has only existing options', () => {
   const commands = createProgram().commands
   const shown = blocksIn('shell').flatMap(({ page, code }) =>
     code
@@ -161,7 +161,7 @@ test('every kopf command that is shown has the options it is shown with', () => 
   expect(wrong.map(({ page, words }) => `${page}: kopf ${words.join(' ')}`)).toEqual([])
 })
 
-test('no link leads nowhere', () => {
+test('every link in the docs leads to an existing page and heading', () => {
   const dead = pages.flatMap((page) =>
     [...readFileSync(page, 'utf8').matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)]
       .map(([, path, anchor]) => ({ target: path === '' ? page : join(page, '..', path!), anchor }))
@@ -176,7 +176,7 @@ function anchorsOf(page: string): string[] {
   return [...headings].map(([, title]) => toAnchor(title!))
 }
 
-test('every page can be reached from the README', () => {
+test('every page of the docs can be reached from the README', () => {
   const seen = new Set<string>()
   const pending = ['README.md']
   for (let page = pending.pop(); page !== undefined; page = pending.pop()) {
@@ -188,7 +188,7 @@ test('every page can be reached from the README', () => {
   expect(pages.filter((page) => !seen.has(page))).toEqual([])
 })
 
-/** The rows of the tables of a page whose first cell is code: the cells. */
+/** The cells of the table rows of a page whose first cell is code. */
 function rowsOf(page: string): string[][] {
   const lines = readFileSync(page, 'utf8').split('\n')
   return lines
@@ -201,49 +201,49 @@ function rowsOf(page: string): string[][] {
     )
 }
 
-test.each(Object.keys(generated))('%s repeats the code as it is: else run `npm run docs:generate`', (file) => {
+test.each(Object.keys(generated))('the generated page %s is up to date (npm run docs:generate)', (file) => {
   const text = readFileSync(file, 'utf8')
   expect(generated[file]!(text)).toBe(text)
 })
 
-test('the sidebar of the site has every page, and no page that is not there', () => {
+test('the sidebar of the site lists exactly the existing pages', () => {
   const listed = sections.flatMap(({ pages }) => pages.map((page) => `${typeof page === 'string' ? page : page[0]}.md`))
-  // These have lists of their own; the first page is everywhere.
+  // These pages are listed elsewhere; the home page is linked from everywhere.
   const isListedElsewhere = (page: string) => /^(docs\/decisions\/\d|examples\/|docs\/index\.md$)/.test(page)
   expect([...listed].sort()).toEqual(listPages().filter((page) => !isListedElsewhere(page)))
 })
 
-test('no two pages of the site have one address', () => {
+test('every page of the site has its own address', () => {
   const addresses = listPages().map(pageOf)
   expect(addresses).not.toContain(undefined)
   expect(new Set(addresses).size).toBe(addresses.length)
 })
 
-test('the figures on the first page of the site are those of the benchmarks', () => {
+test('the figures on the home page of the site are those of the benchmarks', () => {
   const figures = JSON.stringify(home).match(/\d[\d,.]* (?:ms|MB|%)/g) ?? []
   expect(figures.length).toBeGreaterThan(6)
   const benchmarks = readFileSync(join('bench', 'README.md'), 'utf8')
   expect(figures.filter((figure) => !benchmarks.includes(` ${figure}`))).toEqual([])
 })
 
-test('the codes of errors in the reference are those of the code', () => {
+test('the error codes in the reference are those of the code', () => {
   const sources = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(
     (path) => path.endsWith('.ts') && !path.endsWith('.test.ts'),
   )
   const codes = sources.flatMap((path) =>
     [...readFileSync(join('src', path), 'utf8').matchAll(/'(KOPF_[A-Z_]+)'/g)].map((match) => match[1]!),
   )
-  // Variables of the environment begin alike.
+  // Environment variables start with the same prefix.
   const actual = [...new Set(codes)].filter((code) => !code.startsWith('KOPF_RUN_')).sort()
   const page = readFileSync(join('docs', 'reference', 'errors.md'), 'utf8')
   const codeSections = page.split(/^### /m).slice(1)
   expect(codeSections.map((text) => text.split('\n')[0])).toEqual(actual)
-  // What is the case, and what to do about it.
+  // A section says the meaning of the error and the remedy.
   const isComplete = (text: string) => /^\w+\n\n[A-Z`].*?\.\n\n\*\*To do:\*\* \S.*\.\n*$/s.test(text)
   expect(codeSections.filter((text) => !isComplete(text))).toEqual([])
 })
 
-/** Servers list them to whoever gives them one that is not there. */
+/** The options of a webhook server, taken from its error for an unknown option. */
 function optionsOf(Server: new (options: never) => unknown): readonly string[] | undefined {
   const message = String(catching(() => new Server({ none: 'such' } as never)))
   return /there are (.*)$/.exec(message)?.[1]?.split(', ')
@@ -255,7 +255,7 @@ test('the options of webhook servers in the reference are those of the code', ()
   expect(documented.filter((name) => !name.startsWith('Webhook'))).toEqual(actual)
 })
 
-test('so are those of webhook servers in the cluster and elsewhere', () => {
+test('the options of in-cluster and tunnel webhook servers in the reference are those of the code', () => {
   const rows = rowsOf(join('docs', 'reference', 'webhook-servers-in-clusters.md'))
   const documented = rows.map(([name]) => name!).filter((name) => /^`[a-z]\w+`$/.test(name))
   const actual = [WebhookServiceServer, WebhookNgrokTunnel].flatMap((Server) => optionsOf(Server) ?? [])

@@ -1,4 +1,4 @@
-/** What can be imported from the package: a name that comes, goes or changes here is a change for users. */
+/** The exports of the package: a name that is added, removed or changed here is a change for users. */
 import { expect, test } from 'vitest'
 
 test('kopf exports these names', async () => {

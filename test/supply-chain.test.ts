@@ -1,4 +1,4 @@
-/** What people need in order to trust the package: where it comes from, what is in it, and hashes of all that it is built with. */
+/** The provenance of the package: its repository, its bill of materials, and the hashes of its dependencies. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
@@ -25,8 +25,8 @@ interface Locked {
 const readJson = <T>(path: string) => JSON.parse(readFileSync(path, 'utf8')) as T
 const manifest = readJson<Manifest>('package.json')
 
-describe('the package', () => {
-  test('has one address, from which its pages are derived', () => {
+describe('package metadata', () => {
+  test('the package has one repository, from which its other addresses are derived', () => {
     const address = /^git\+(https:\/\/.+)\.git$/.exec(manifest.repository.url)?.[1]
     expect(manifest).toMatchObject({
       homepage: `${address}#readme`,
@@ -37,13 +37,13 @@ describe('the package', () => {
     expect(manifest.files).toContain('SECURITY.md')
   })
 
-  test('of npm create kopf has the same address', () => {
+  test('the package create-kopf has the same repository', () => {
     const { repository, homepage, bugs, publishConfig } = readJson<Manifest>('packages/create-kopf/package.json')
     expect(repository).toEqual({ ...manifest.repository, directory: 'packages/create-kopf' })
     expect([homepage, bugs, publishConfig]).toEqual([manifest.homepage, manifest.bugs, manifest.publishConfig])
   })
 
-  test('says how to report a vulnerability without an address of its own', () => {
+  test('SECURITY.md says how to report a vulnerability without a hard-coded address', () => {
     const text = readFileSync('SECURITY.md', 'utf8')
     expect(text).toContain('npm view kopf bugs.email')
     expect(text).not.toMatch(/OWNER|@example|github\.com/)
@@ -68,11 +68,11 @@ interface Sbom {
   readonly dependencies: ReadonlyArray<{ readonly ref: string; readonly dependsOn: readonly string[] }>
 }
 
-describe('the bill of materials', () => {
+describe('bill of materials', () => {
   const built = inject('package')
   const sbom = readJson<Sbom>(join(built, 'dist/sbom.cdx.json'))
 
-  test('has what CycloneDX 1.6 requires', () => {
+  test('the bill of materials has the fields that CycloneDX 1.6 requires', () => {
     expect(sbom).toMatchObject({
       bomFormat: 'CycloneDX',
       specVersion: '1.6',
@@ -96,7 +96,7 @@ describe('the bill of materials', () => {
     for (const { dependsOn } of sbom.dependencies) expect(refs).toEqual(expect.arrayContaining([...dependsOn]))
   })
 
-  test('lists every bundled library of the licences, and every dependency, with the locked version and hash', () => {
+  test('the bill of materials lists every bundled library and dependency, with the locked version and hash', () => {
     const licences = readFileSync(join(built, 'dist/THIRD-PARTY-LICENSES'), 'utf8')
     const bundled = [...licences.matchAll(/^(\S+) (\d\S*) \([^)]+\)$/gm)].map(
       ([, name, version]) => `${name}@${version}`,
@@ -134,17 +134,17 @@ const withoutHash = Object.entries(platforms).flatMap(([name, list]) =>
 describe.each([
   ['package-lock.json', withoutHash],
   ['docs/package-lock.json', []],
-])('%s', (path, exceptions) => {
+])('lock file %s', (path, exceptions) => {
   const { packages } = readJson<{ packages: Record<string, Locked> }>(path)
   const entries = Object.entries(packages).filter(([folder]) => folder !== '')
 
-  test('has a hash of every package, but for named binaries of other platforms', () => {
+  test('the lock file has a hash for every package except for listed binaries of other platforms', () => {
     const missing = entries.filter(([, { integrity = '' }]) => !integrity.startsWith('sha512-'))
     expect(missing.map(([folder]) => folder).sort()).toEqual(exceptions.toSorted())
     expect(missing.filter(([, { dev, optional }]) => !dev || !optional)).toEqual([])
   })
 
-  test('names no registry: each user has one of their own', () => {
+  test('the lock file names no registry, since each user has their own', () => {
     expect(entries.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
   })
 })

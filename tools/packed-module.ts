@@ -1,4 +1,4 @@
-/** Writes a module with one constant: JSON, packed with gzip, in base64. Read by src/server/packed-json.ts. */
+/** Writes a module with one constant: gzipped JSON in base64. Read by the embedded server. */
 import { writeFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 

@@ -1,27 +1,28 @@
-/** The operators that are compared, each a process of its own with a user of its own, and all with the same contract. */
+/** The operators that are compared, each a process with its own user, all with the same contract. */
 import { fileURLToPath } from 'node:url'
 import { buildSync } from 'esbuild'
 import { kopfRun, oursRun } from '../../tools/kopf/commands.ts'
 import { type OperatorCommand, OperatorProcess } from '../../tools/kopf/operator-process.ts'
 import { kopfVersion } from '../../tools/kopf/venv.ts'
-import { group, plural } from './resource.ts'
-import type { World } from './world.ts'
+import type { BenchCluster } from '../lib/bench-cluster.ts'
+import type { RunningOperator } from '../lib/running-operator.ts'
+import { group, plural } from '../lib/schemaless-gadgets.ts'
 
 /**
- * - `contract`: status.observed = spec.size on create and update, a finalizer, a clean-up.
- * - `requests`: the handlers that an object's labels ask for (see scenarios/requests.ts).
- * - `filtered`: as `contract`, for objects with the label `picked: <PICKED>` only.
+ * - `contract`: on create and update status.observed = spec.size; a finalizer; a delete handler.
+ * - `requests`: handlers selected by the labels of an object (see scenarios/requests.ts).
+ * - `filtered`: like `contract`, but only for objects with the label `picked: <PICKED>`.
  */
 type Role = 'contract' | 'requests' | 'filtered'
 
-type ContenderName = 'kopf' | 'floor' | 'ours'
+type ContenderName = 'kopf' | 'baseline' | 'ours'
 
 export interface Contender {
   readonly name: ContenderName
   readonly title: string
-  /** The loop has no handlers: it does the contract, and nothing else can be asked of it. */
-  readonly isFloor: boolean
-  start(world: World, run: ContenderRun): Promise<Running>
+  /** The baseline is a bare loop without handlers: it implements only the contract. */
+  readonly isBaseline: boolean
+  start(cluster: BenchCluster, run: ContenderRun): Promise<RunningOperator>
 }
 
 interface ContenderRun {
@@ -30,16 +31,8 @@ interface ContenderRun {
   readonly env?: Readonly<Record<string, string>>
 }
 
-export interface Running extends AsyncDisposable {
-  readonly process: OperatorProcess
-  readonly user: string
-  readonly namespace: string
-  /** When it was started, in ms since 1970. */
-  readonly startedAt: number
-}
-
 type ToCommand = (options: {
-  readonly world: World
+  readonly cluster: BenchCluster
   readonly run: ContenderRun
   readonly kubeconfig: string
   readonly token: string
@@ -50,13 +43,13 @@ function contender(name: ContenderName, title: string, toCommand: ToCommand): Co
   return {
     name,
     title,
-    isFloor: name === 'floor',
-    async start(world, run) {
-      const { kubeconfig, token, username: user } = await world.userOf(name)
+    isBaseline: name === 'baseline',
+    async start(cluster, run) {
+      const { kubeconfig, token, username: user } = await cluster.userOf(name)
       const env = { BENCH_GROUP: group, BENCH_PLURAL: plural, ...run.env }
-      const command = await toCommand({ world, run, kubeconfig, token, env })
+      const command = await toCommand({ cluster, run, kubeconfig, token, env })
       const startedAt = Date.now()
-      const core = world.operatorCore
+      const core = cluster.operatorCore
       const process = new OperatorProcess({ ...command, ...(core !== undefined && { core }) })
       const stop = (): Promise<void> => process.stop()
       return { process, user, namespace: run.namespace, startedAt, [Symbol.asyncDispose]: stop }
@@ -71,16 +64,16 @@ const kopf = contender('kopf', `Kopf ${kopfVersion}`, ({ run, kubeconfig, env })
   return kopfRun({ file, namespace: run.namespace, kubeconfig, env, options: ['--quiet'] })
 })
 
-/** Plain JavaScript by the time it runs: the translation is no part of what is measured. */
-const floor = contender('floor', 'floor (bare Node)', ({ world, run, kubeconfig, token, env }) => {
-  const outfile = `${world.folder}/floor.mjs`
-  buildSync({ entryPoints: [fileOf('floor/main.ts')], outfile, bundle: true, platform: 'node', format: 'esm' })
-  const { url, caPem } = world.access
+/** Bundled to JavaScript first, so that the compilation is not measured. */
+const baseline = contender('baseline', 'baseline (bare Node)', ({ cluster, run, kubeconfig, token, env }) => {
+  const outfile = `${cluster.folder}/baseline.mjs`
+  buildSync({ entryPoints: [fileOf('baseline/contract.ts')], outfile, bundle: true, platform: 'node', format: 'esm' })
+  const { url, caPem } = cluster.access
   const own = { BENCH_URL: url, BENCH_CA: caPem, BENCH_TOKEN: token, BENCH_NAMESPACE: run.namespace }
-  return { name: 'floor', program: process.execPath, args: [outfile], kubeconfig, env: { ...env, ...own } }
+  return { name: 'baseline', program: process.execPath, args: [outfile], kubeconfig, env: { ...env, ...own } }
 })
 
-/** `build` is what users run; the tests take the sources. */
+/** Benchmarks run the build, like users; tests run the sources. */
 export function toOurs(from: 'source' | 'build'): Contender {
   return contender('ours', 'ours', ({ run, kubeconfig, env }) => {
     const file = fileOf(`ours/${run.role}.ts`)
@@ -88,4 +81,4 @@ export function toOurs(from: 'source' | 'build'): Contender {
   })
 }
 
-export const contenders: readonly Contender[] = [kopf, floor, toOurs('build')]
+export const contenders: readonly Contender[] = [kopf, baseline, toOurs('build')]

@@ -1,17 +1,25 @@
 /**
- * Operators next to each other on a real control plane: Python's Kopf, a bare Node loop, and ours. See ../README.md.
- * `node --import tsx --conditions=source bench/operators/main.ts [--quick] [--scenarios abc] [--only kopf,floor] [--out FILE]`
+ * Compares operators on a real control plane: Python's Kopf, a bare Node loop (the baseline), and ours. See ../README.md.
+ * `node --import tsx --conditions=source bench/operators/main.ts [--quick] [--scenarios abc] [--only kopf,baseline] [--out FILE]`
  */
 import { execFileSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { ensureKopf } from '../../tools/kopf/venv.ts'
-import { loadAverage } from '../measure.ts'
+import { BenchCluster } from '../lib/bench-cluster.ts'
+import { loadAverage } from '../lib/measure.ts'
+import { type Table, toMarkdown } from '../lib/tables.ts'
 import { type Contender, contenders } from './contenders.ts'
-import { burstTables, filteredTable, idleTable, manyTable, requestsTables, type Sizes, stormTable } from './report.ts'
-import { type Table, toMarkdown } from './tables.ts'
-import { World } from './world.ts'
+import {
+  burstTables,
+  filteredTable,
+  hotObjectTable,
+  idleTable,
+  manyTable,
+  requestsTables,
+  type Sizes,
+} from './report.ts'
 
 const { values: flags } = parseArgs({
   options: {
@@ -35,15 +43,15 @@ async function measureAll(some: readonly Contender[]): Promise<Table[]> {
   const tables: Table[] = []
   const wants = (scenario: string): boolean => flags.scenarios.includes(scenario)
   if (wants('a')) {
-    await using world = await World.start({ audit: 'RequestResponse', isPinned: true })
-    tables.push(...(await requestsTables(world, some)))
+    await using cluster = await BenchCluster.start({ audit: 'RequestResponse', isPinned: true })
+    tables.push(...(await requestsTables(cluster, some)))
   }
-  await using world = await World.start({ audit: 'Metadata', isPinned: true })
-  if (wants('b')) tables.push(await stormTable(world, some, sizes))
-  if (wants('c') || wants('d')) tables.push(...(await burstTables(world, some, sizes)))
-  if (wants('e')) tables.push(await idleTable(world, some, sizes))
-  if (wants('f')) tables.push(await filteredTable(world, some, sizes))
-  if (wants('g')) tables.push(await manyTable(world, some, sizes))
+  await using cluster = await BenchCluster.start({ audit: 'Metadata', isPinned: true })
+  if (wants('b')) tables.push(await hotObjectTable(cluster, some, sizes))
+  if (wants('c') || wants('d')) tables.push(...(await burstTables(cluster, some, sizes)))
+  if (wants('e')) tables.push(await idleTable(cluster, some, sizes))
+  if (wants('f')) tables.push(await filteredTable(cluster, some, sizes))
+  if (wants('g')) tables.push(await manyTable(cluster, some, sizes))
   return tables
 }
 

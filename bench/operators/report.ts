@@ -1,17 +1,18 @@
-/** Runs each scenario for each operator, by turns where it is repeated, and makes the tables of what came of it. */
-import { median } from '../measure.ts'
+/** Runs each scenario for each operator, alternating if it is repeated, and builds the result tables. */
+
+import type { BenchCluster } from '../lib/bench-cluster.ts'
+import { median } from '../lib/measure.ts'
+import { megabytes, seconds, type Table, whole } from '../lib/tables.ts'
 import type { Contender } from './contenders.ts'
 import { type Burst, measureBurst, measureRestart, type Restart } from './scenarios/burst.ts'
 import { measureFiltered, prepareFiltered } from './scenarios/filtered.ts'
-import { measureStorm } from './scenarios/hot-object.ts'
+import { measureHotObject } from './scenarios/hot-object.ts'
 import { type Idle, measureIdle } from './scenarios/idle.ts'
 import { measureMany, prepareMany } from './scenarios/many.ts'
 import { cases, measureRequests, nameOf, type Requests, type Storage } from './scenarios/requests.ts'
-import { megabytes, seconds, type Table, whole } from './tables.ts'
-import type { World } from './world.ts'
 
 export interface Sizes {
-  /** How often the short measurements are repeated; the median counts. */
+  /** The number of repetitions of short measurements; the median is reported. */
   readonly rounds: number
   readonly edits: number
   readonly bursts: readonly number[]
@@ -19,8 +20,8 @@ export interface Sizes {
   readonly many: number
 }
 
-/** Each round measures all of them, the next in the opposite order. */
-async function byTurns<T>(some: readonly Contender[], rounds: number, measure: (contender: Contender) => Promise<T>) {
+/** Measures all operators in each round; the next round has the opposite order. */
+async function alternate<T>(some: readonly Contender[], rounds: number, measure: (contender: Contender) => Promise<T>) {
   const results = new Map<Contender, T[]>(some.map((contender) => [contender, []]))
   for (let round = 0; round < rounds; round += 1) {
     for (const contender of round % 2 === 0 ? some : some.toReversed()) {
@@ -35,13 +36,13 @@ function middle<T>(results: readonly T[], pick: (result: T) => number): number {
   return median(results.map(pick))
 }
 
-export async function requestsTables(world: World, some: readonly Contender[]): Promise<Table[]> {
+export async function requestsTables(cluster: BenchCluster, some: readonly Contender[]): Promise<Table[]> {
   console.error('Requests')
   const columns: { title: string; requests: Requests }[] = []
   for (const contender of some) {
-    for (const storage of contender.isFloor ? (['annotations'] as const) : (['annotations', 'status'] as const)) {
+    for (const storage of contender.isBaseline ? (['annotations'] as const) : (['annotations', 'status'] as const)) {
       console.error(`  ${contender.title}, ${storage} ...`)
-      const requests = await measureRequests(world, contender, storage)
+      const requests = await measureRequests(cluster, contender, storage)
       columns.push({ title: titleOf(contender, storage), requests })
     }
   }
@@ -69,8 +70,8 @@ export async function requestsTables(world: World, some: readonly Contender[]): 
   ]
 }
 
-function titleOf({ title, isFloor }: Contender, storage: Storage): string {
-  return isFloor || storage === 'annotations' ? title : `${title}, status storages`
+function titleOf({ title, isBaseline }: Contender, storage: Storage): string {
+  return isBaseline || storage === 'annotations' ? title : `${title}, status storages`
 }
 
 function formatWrites(writes: Requests['writes'] extends ReadonlyMap<string, infer W> ? W | undefined : never): string {
@@ -78,31 +79,35 @@ function formatWrites(writes: Requests['writes'] extends ReadonlyMap<string, inf
   return [writes.create, writes.update, writes.resume, writes.delete].join(' · ')
 }
 
-export async function stormTable(world: World, some: readonly Contender[], { edits }: Sizes): Promise<Table> {
-  console.error('Storm')
-  const results = await byTurns(some, 1, (contender) => measureStorm(world, contender, edits))
+export async function hotObjectTable(
+  cluster: BenchCluster,
+  some: readonly Contender[],
+  { edits }: Sizes,
+): Promise<Table> {
+  console.error('Hot object')
+  const results = await alternate(some, 1, (contender) => measureHotObject(cluster, contender, edits))
   return {
     title: `(b) ${whole(edits)} edits to one object, 100 a second`,
     head: ['', 'handler runs', 'writes', 'CPU'],
-    rows: results.map(([{ title }, [storm]]) => {
-      return [title, whole(storm!.runs), whole(storm!.writes), seconds(storm!.cpuMs / 1000)]
+    rows: results.map(([{ title }, [result]]) => {
+      return [title, whole(result!.runs), whole(result!.writes), seconds(result!.cpuMs / 1000)]
     }),
   }
 }
 
-export async function burstTables(world: World, some: readonly Contender[], sizes: Sizes): Promise<Table[]> {
+export async function burstTables(cluster: BenchCluster, some: readonly Contender[], sizes: Sizes): Promise<Table[]> {
   const tables: Table[] = []
   for (const count of sizes.bursts) {
     console.error(`Burst of ${count}`)
-    // The long one once: a minute for the slowest.
+    // The long burst runs once: the slowest operator takes a minute.
     const rounds = count > 1_000 ? 1 : sizes.rounds
-    const results = await byTurns(some, rounds, (contender) => measureBurst(world, contender, count))
+    const results = await alternate(some, rounds, (contender) => measureBurst(cluster, contender, count))
     tables.push(burstTable(count, results))
     if (count !== sizes.bursts.at(-1)) continue
     console.error('Restart')
     const namespaces = new Map(results.map(([contender, bursts]) => [contender, bursts[0]!.namespace]))
-    const restarts = await byTurns(some, sizes.rounds, (contender) => {
-      return measureRestart(world, contender, namespaces.get(contender)!)
+    const restarts = await alternate(some, sizes.rounds, (contender) => {
+      return measureRestart(cluster, contender, namespaces.get(contender)!)
     })
     tables.push(restartTable(count, restarts))
   }
@@ -138,9 +143,9 @@ function restartTable(count: number, results: readonly [Contender, Restart[]][])
   }
 }
 
-export async function idleTable(world: World, some: readonly Contender[], { rounds }: Sizes): Promise<Table> {
+export async function idleTable(cluster: BenchCluster, some: readonly Contender[], { rounds }: Sizes): Promise<Table> {
   console.error('Idle')
-  const results = await byTurns<Idle>(some, rounds, (contender) => measureIdle(world, contender))
+  const results = await alternate<Idle>(some, rounds, (contender) => measureIdle(cluster, contender))
   return {
     title: '(e) Nothing to do',
     head: ['', 'to watch', 'CPU', 'RSS'],
@@ -153,10 +158,14 @@ export async function idleTable(world: World, some: readonly Contender[], { roun
   }
 }
 
-export async function filteredTable(world: World, some: readonly Contender[], { filtered }: Sizes): Promise<Table> {
+export async function filteredTable(
+  cluster: BenchCluster,
+  some: readonly Contender[],
+  { filtered }: Sizes,
+): Promise<Table> {
   console.error('Filtered')
-  const namespace = await prepareFiltered(world, filtered)
-  const results = await byTurns(some, 1, (contender) => measureFiltered(world, contender, namespace))
+  const namespace = await prepareFiltered(cluster, filtered)
+  const results = await alternate(some, 1, (contender) => measureFiltered(cluster, contender, namespace))
   return {
     title: `(f) ${whole(filtered)} objects of which a label picks 1 %`,
     head: ['', 'CPU', 'peak RSS', 'last one handled'],
@@ -166,13 +175,13 @@ export async function filteredTable(world: World, some: readonly Contender[], { 
   }
 }
 
-export async function manyTable(world: World, some: readonly Contender[], { many }: Sizes): Promise<Table> {
+export async function manyTable(cluster: BenchCluster, some: readonly Contender[], { many }: Sizes): Promise<Table> {
   console.error('Many')
-  const namespace = await prepareMany(world, many)
-  const results = await byTurns(some, 1, (contender) => measureMany(world, contender, namespace))
+  const namespace = await prepareMany(cluster, many)
+  const results = await alternate(some, 1, (contender) => measureMany(cluster, contender, namespace))
   return {
     title: `(g) ${whole(many)} objects, handled before`,
-    note: 'The floor only reads them.',
+    note: 'The baseline only reads them.',
     head: ['', 'CPU', 'RSS', 'peak RSS', 'to quiet', 'writes'],
     rows: results.map(([{ title }, [result]]) => [
       title,

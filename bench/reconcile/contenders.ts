@@ -1,48 +1,48 @@
-/** The operators that are compared: one on controller-runtime, built here, and ours. Each a process with a user of its own. */
+/** The operators that are compared: one on controller-runtime, which is built first, and ours. Each is a process with its own user. */
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { oursRun } from '../../tools/kopf/commands.ts'
 import { type OperatorCommand, OperatorProcess } from '../../tools/kopf/operator-process.ts'
-import type { Running } from '../operators/contenders.ts'
-import { group, plural } from '../operators/resource.ts'
-import type { World } from '../operators/world.ts'
+import type { BenchCluster } from '../lib/bench-cluster.ts'
+import type { RunningOperator } from '../lib/running-operator.ts'
+import { group, plural } from '../lib/schemaless-gadgets.ts'
 
 export interface Reconciler {
   readonly name: 'controller-runtime' | 'ours'
-  /** Compiles what has to be; not measured. */
-  prepare(world: World): void
-  start(world: World, run: ReconcilerRun): Promise<Running>
+  /** Builds the operator; not measured. */
+  prepare(cluster: BenchCluster): void
+  start(cluster: BenchCluster, run: ReconcilerRun): Promise<RunningOperator>
 }
 
 interface ReconcilerRun {
   readonly namespace: string
-  /** How often all objects are looked at without a cause; never unless told. */
+  /** The interval of periodic reconciliation of all objects. Default: none. */
   readonly resyncSeconds?: number
 }
 
 type ToCommand = (
-  world: World,
+  cluster: BenchCluster,
   run: { readonly namespace: string; readonly kubeconfig: string; readonly env: Readonly<Record<string, string>> },
 ) => OperatorCommand
 
 function reconciler(
   name: Reconciler['name'],
-  { prepare, toCommand }: { readonly prepare: (world: World) => void; readonly toCommand: ToCommand },
+  { prepare, toCommand }: { readonly prepare: (cluster: BenchCluster) => void; readonly toCommand: ToCommand },
 ): Reconciler {
   return {
     name,
     prepare,
-    async start(world, { namespace, resyncSeconds }) {
-      const { kubeconfig, username: user } = await world.userOf(name)
+    async start(cluster, { namespace, resyncSeconds }) {
+      const { kubeconfig, username: user } = await cluster.userOf(name)
       const env = {
         BENCH_GROUP: group,
         BENCH_PLURAL: plural,
         BENCH_NAMESPACE: namespace,
         ...(resyncSeconds !== undefined && { BENCH_RESYNC: `${resyncSeconds}s` }),
       }
-      const command = toCommand(world, { namespace, kubeconfig, env })
+      const command = toCommand(cluster, { namespace, kubeconfig, env })
       const startedAt = Date.now()
-      const core = world.operatorCore
+      const core = cluster.operatorCore
       const process = new OperatorProcess({ ...command, ...(core !== undefined && { core }) })
       return { process, user, namespace, startedAt, [Symbol.asyncDispose]: () => process.stop() }
     },
@@ -61,7 +61,7 @@ const controllerRuntime = reconciler('controller-runtime', {
   },
 })
 
-/** What users run: compiled. */
+/** Runs the build, like users. */
 const ours = reconciler('ours', {
   prepare: () => {
     execFileSync('npm', ['run', '--silent', 'build'], { stdio: ['ignore', 'inherit', 'ignore'] })

@@ -1,4 +1,4 @@
-/** The same as controller-runtime/main.go: a gadget has a ConfigMap, a Service and a Deployment, and its size is observed. */
+/** Like controller-runtime/main.go: a gadget owns a ConfigMap, a Service and a Deployment; spec.size is copied to status.observed. */
 import { adopt, Operator } from 'kopf'
 
 const gadgets = [process.env['BENCH_GROUP'] as string, 'v1', process.env['BENCH_PLURAL'] as string] as const
@@ -22,7 +22,7 @@ kopf.reconcile(gadgets, options, ({ body, name, spec, deleting, patch }) => {
     apiVersion: 'v1',
     kind: 'Service',
     metadata,
-    // Headless: the range of addresses is small.
+    // Headless, because the range of cluster IPs is small.
     spec: {
       clusterIP: 'None',
       selector: labels,

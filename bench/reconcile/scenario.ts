@@ -1,36 +1,35 @@
 /**
- * The life of many gadgets, each with a ConfigMap, a Service and a Deployment, and what the operator asks of the API server in each
- * part of it. Looked at from outside: requests in the audit log, CPU and memory in `/proc`. A wrong child ends the run.
+ * Creates, updates, disturbs and restarts with many gadgets, each with a ConfigMap, a Service and a Deployment, and measures the
+ * operator's requests (in the audit log), CPU and memory (in `/proc`) in each phase. A wrong child ends the benchmark.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type AuditEntry, isWrite } from '../../tools/kopf/audit-log.ts'
-import { Connection, type Request } from '../connection.ts'
-import { mergePatch } from '../fixtures.ts'
-import { check } from '../measure.ts'
-import type { Running } from '../operators/contenders.ts'
-import { readAll, sendMany, toCreations, toResize } from '../operators/load.ts'
-import { cpuOf, rssMb, untilIdle } from '../operators/meter.ts'
-import { bodyOf, plural } from '../operators/resource.ts'
-import type { World } from '../operators/world.ts'
+import type { BenchCluster } from '../lib/bench-cluster.ts'
+import { Connection, type Request } from '../lib/connection.ts'
+import { mergePatch } from '../lib/gadgets.ts'
+import { check } from '../lib/measure.ts'
+import { sendMany } from '../lib/requests.ts'
+import { cpuOf, type RunningOperator, rssMb, untilIdle } from '../lib/running-operator.ts'
+import { bodyOf, plural, readAll, toCreations, toResize } from '../lib/schemaless-gadgets.ts'
 import type { Reconciler } from './contenders.ts'
 
-/** One part of the life, per object. */
-export interface Part {
+/** The figures of one phase, per object. */
+export interface Phase {
   readonly writes: number
-  /** Neither writes nor watches: what was asked again. */
+  /** Gets and lists. */
   readonly reads: number
-  /** Of the writes, those that were refused. */
+  /** The refused writes, which are also counted in `writes`. */
   readonly refused: number
   readonly cpuMs: number
 }
 
-export interface Life {
-  readonly create: Part
-  readonly resize: Part
-  readonly drift: Part
-  readonly resync: Part
-  readonly restart: Part
-  /** With all objects, when nothing happens. */
+export interface Phases {
+  readonly create: Phase
+  readonly resize: Phase
+  readonly drift: Phase
+  readonly resync: Phase
+  readonly restart: Phase
+  /** Memory with all objects when the operator is idle. */
   readonly rssMb: number
   readonly peakRssMb: number
 }
@@ -45,35 +44,38 @@ const resources: ReadonlySet<string> = new Set([plural, ...childKinds.map(([reso
 
 const resyncSeconds = 10
 
-export async function measureLife(world: World, reconciler: Reconciler, count: number): Promise<Life> {
-  const namespace = await world.createNamespace()
+export async function measurePhases(cluster: BenchCluster, reconciler: Reconciler, count: number): Promise<Phases> {
+  const namespace = await cluster.createNamespace()
   const names = Array.from({ length: count }, (_, index) => `gadget-${index}`)
-  const stage = { world, namespace, names }
-  const first = await playChanges(stage, reconciler)
-  const restart = await playRestart(stage, reconciler)
-  const resync = await playResync(stage, reconciler)
+  const scenario = { cluster, namespace, names }
+  const first = await runChanges(scenario, reconciler)
+  const restart = await runRestart(scenario, reconciler)
+  const resync = await runResync(scenario, reconciler)
   return { ...first, ...restart, resync }
 }
 
-interface Stage {
-  readonly world: World
+interface Scenario {
+  readonly cluster: BenchCluster
   readonly namespace: string
   readonly names: readonly string[]
 }
 
-async function playChanges(stage: Stage, reconciler: Reconciler): Promise<Pick<Life, 'create' | 'resize' | 'drift'>> {
-  const { world, namespace, names } = stage
-  await using running = await reconciler.start(world, { namespace })
-  await untilWatching(world, running)
-  const part = meterOf(stage, running)
+async function runChanges(
+  scenario: Scenario,
+  reconciler: Reconciler,
+): Promise<Pick<Phases, 'create' | 'resize' | 'drift'>> {
+  const { cluster, namespace, names } = scenario
+  await using running = await reconciler.start(cluster, { namespace })
+  await untilWatching(cluster, running)
+  const phase = meterOf(scenario, running)
   const creations = toCreations(namespace, names.length, (index) => bodyOf(names[index]!, 1))
-  const create = await part(creations, 201, { size: 1 })
-  const resize = await part(
+  const create = await phase(creations, 201, { size: 1 })
+  const resize = await phase(
     names.map((name) => toResize(namespace, name, 2)),
     200,
     { size: 2 },
   )
-  const drift = await part(
+  const drift = await phase(
     names.map((name) => toDrift(namespace, name)),
     200,
     { size: 2 },
@@ -81,46 +83,51 @@ async function playChanges(stage: Stage, reconciler: Reconciler): Promise<Pick<L
   return { create, resize, drift }
 }
 
-async function playRestart(
-  stage: Stage,
+async function runRestart(
+  scenario: Scenario,
   reconciler: Reconciler,
-): Promise<Pick<Life, 'restart' | 'rssMb' | 'peakRssMb'>> {
-  const { world, namespace } = stage
-  await using running = await reconciler.start(world, { namespace })
-  await untilWatching(world, running)
-  await untilQuiet(world, running)
-  const restart = toPart(stage, requestsOf(world, running), cpuOf(running))
+): Promise<Pick<Phases, 'restart' | 'rssMb' | 'peakRssMb'>> {
+  const { cluster, namespace } = scenario
+  await using running = await reconciler.start(cluster, { namespace })
+  await untilWatching(cluster, running)
+  await untilQuiet(cluster, running)
+  const restart = toPhase(scenario, requestsOf(cluster, running), cpuOf(running))
   return { restart, rssMb: rssMb(running), peakRssMb: rssMb(running, 'VmHWM') }
 }
 
-/** From the end of the start, over several rounds: their length varies, so that not all come at once. */
-async function playResync(stage: Stage, reconciler: Reconciler): Promise<Part> {
-  const { world, namespace } = stage
+/** Measures several rounds after the start, since the resync interval of each object varies. */
+async function runResync(scenario: Scenario, reconciler: Reconciler): Promise<Phase> {
+  const { cluster, namespace } = scenario
   const rounds = 3
-  await using running = await reconciler.start(world, { namespace, resyncSeconds })
-  await untilWatching(world, running)
+  await using running = await reconciler.start(cluster, { namespace, resyncSeconds })
+  await untilWatching(cluster, running)
   await untilIdle(running)
-  const before = requestsOf(world, running).length
+  const before = requestsOf(cluster, running).length
   const cpuBefore = cpuOf(running)
   await sleep(rounds * resyncSeconds * 1000)
-  const part = toPart(stage, requestsOf(world, running).slice(before), cpuOf(running) - cpuBefore)
-  return { writes: part.writes / rounds, reads: part.reads / rounds, refused: part.refused, cpuMs: part.cpuMs / rounds }
-}
-
-/** Does something to all gadgets, and measures until all is right and the operator quiet. */
-function meterOf(stage: Stage, running: Running) {
-  const { world } = stage
-  return async (requests: readonly Request[], status: number, expected: { readonly size: number }): Promise<Part> => {
-    const before = requestsOf(world, running).length
-    const cpuBefore = cpuOf(running)
-    await sendMany(world.access, requests, status)
-    await untilRight(stage, running, expected.size)
-    await untilQuiet(world, running)
-    return toPart(stage, requestsOf(world, running).slice(before), cpuOf(running) - cpuBefore)
+  const phase = toPhase(scenario, requestsOf(cluster, running).slice(before), cpuOf(running) - cpuBefore)
+  return {
+    writes: phase.writes / rounds,
+    reads: phase.reads / rounds,
+    refused: phase.refused,
+    cpuMs: phase.cpuMs / rounds,
   }
 }
 
-function toPart({ names }: Stage, entries: readonly AuditEntry[], cpuMs: number): Part {
+/** Returns a function that sends requests and measures until all gadgets are reconciled and the operator is idle. */
+function meterOf(scenario: Scenario, running: RunningOperator) {
+  const { cluster } = scenario
+  return async (requests: readonly Request[], status: number, expected: { readonly size: number }): Promise<Phase> => {
+    const before = requestsOf(cluster, running).length
+    const cpuBefore = cpuOf(running)
+    await sendMany(cluster.access, requests, status)
+    await untilReconciled(scenario, running, expected.size)
+    await untilQuiet(cluster, running)
+    return toPhase(scenario, requestsOf(cluster, running).slice(before), cpuOf(running) - cpuBefore)
+  }
+}
+
+function toPhase({ names }: Scenario, entries: readonly AuditEntry[], cpuMs: number): Phase {
   const writes = entries.filter(isWrite)
   const reads = entries.filter(({ verb }) => verb === 'get' || verb === 'list')
   const refused = writes.filter(({ code }) => code >= 400)
@@ -138,35 +145,39 @@ function toDrift(namespace: string, name: string): Request {
   return { method: 'PATCH', path, body: JSON.stringify({ spec: { replicas: 7 } }), contentType: mergePatch }
 }
 
-/** Once each: a watch has a line at its beginning and one at its end. */
-function requestsOf(world: World, { user, startedAt, namespace }: Running): AuditEntry[] {
-  return world.audit().filter((entry) => {
+/** The operator's requests. A watch has two lines in the audit log; only the first one is counted. */
+function requestsOf(cluster: BenchCluster, { user, startedAt, namespace }: RunningOperator): AuditEntry[] {
+  return cluster.audit().filter((entry) => {
     const isOurs = entry.user === user && entry.at >= startedAt - 1 && entry.namespace === namespace
     return isOurs && resources.has(entry.resource) && (entry.verb !== 'watch' || entry.stage === 'ResponseStarted')
   })
 }
 
-async function untilWatching(world: World, running: Running): Promise<void> {
-  await until(running, 'opened not all of its watches', () => {
-    const watches = requestsOf(world, running).filter(({ verb }) => verb === 'watch')
+async function untilWatching(cluster: BenchCluster, running: RunningOperator): Promise<void> {
+  await until(running, 'did not open all of its watches', () => {
+    const watches = requestsOf(cluster, running).filter(({ verb }) => verb === 'watch')
     return new Set(watches.map(({ resource }) => resource)).size === resources.size
   })
 }
 
-/** No request for a second, and no work. */
-async function untilQuiet(world: World, running: Running): Promise<void> {
-  for (let count = -1; count !== requestsOf(world, running).length; ) {
-    count = requestsOf(world, running).length
+/** Resolves when the operator has sent no request and used no CPU for a second. */
+async function untilQuiet(cluster: BenchCluster, running: RunningOperator): Promise<void> {
+  for (let count = -1; count !== requestsOf(cluster, running).length; ) {
+    count = requestsOf(cluster, running).length
     await untilIdle(running)
   }
 }
 
-async function untilRight({ world, namespace, names }: Stage, running: Running, size: number): Promise<void> {
-  await until(running, `did not bring all to the size of ${size}`, async () => {
-    const gadgets = await readAll(world.access, namespace)
+async function untilReconciled(
+  { cluster, namespace, names }: Scenario,
+  running: RunningOperator,
+  size: number,
+): Promise<void> {
+  await until(running, `did not reconcile all gadgets to the size ${size}`, async () => {
+    const gadgets = await readAll(cluster.access, namespace)
     if (!gadgets.every(({ status }) => status?.observed === size)) return false
     const children = await Promise.all(
-      childKinds.map(([resource, api]) => readChildren(world, `${api}/namespaces/${namespace}/${resource}`)),
+      childKinds.map(([resource, api]) => readChildren(cluster, `${api}/namespaces/${namespace}/${resource}`)),
     )
     const [maps = [], services = [], deployments = []] = children.map((some) => some.filter(isOwned))
     const isComplete = [maps, services, deployments].every(({ length }) => length === names.length)
@@ -188,7 +199,7 @@ function isOwned({ metadata }: Child): boolean {
   return metadata.ownerReferences?.some(({ kind, controller }) => kind === 'Gadget' && controller === true) ?? false
 }
 
-async function readChildren({ access }: World, path: string): Promise<Child[]> {
+async function readChildren({ access }: BenchCluster, path: string): Promise<Child[]> {
   const connection = await Connection.open(access)
   const { status, body } = await connection.send({ path })
   connection.close()
@@ -196,7 +207,7 @@ async function readChildren({ access }: World, path: string): Promise<Child[]> {
   return (JSON.parse(body.toString()) as { items: Child[] }).items
 }
 
-async function until(running: Running, what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
+async function until(running: RunningOperator, what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 300_000
   while (!(await isSo())) {
     const { process } = running

@@ -1,4 +1,4 @@
-/** Those who answer reviews, each in a process of its own on a core of its own, with the same certificate and handlers. */
+/** The webhook servers that are compared, each a process on its own core, with the same certificate and handlers. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,15 +9,15 @@ import { findFreePorts } from '../../tools/envtest/ports.ts'
 import { kopfRun, oursRun } from '../../tools/kopf/commands.ts'
 import { type OperatorCommand, OperatorProcess } from '../../tools/kopf/operator-process.ts'
 import { kopfVersion } from '../../tools/kopf/venv.ts'
-import { type Access, Connection } from '../connection.ts'
-import { check } from '../measure.ts'
-import { group, plural } from '../operators/resource.ts'
+import { type Access, Connection } from '../lib/connection.ts'
+import { check } from '../lib/measure.ts'
+import { group, plural } from '../lib/schemaless-gadgets.ts'
 import { reviewOf } from './reviews.ts'
 
-export type ContenderName = 'floor' | 'kopf' | 'kopf-quiet' | 'ours' | 'ours-quiet'
+export type ContenderName = 'baseline' | 'kopf' | 'kopf-quiet' | 'ours' | 'ours-quiet'
 
 export const titles: Readonly<Record<ContenderName, string>> = {
-  floor: 'floor (bare node:https)',
+  baseline: 'baseline (bare node:https)',
   kopf: `Kopf ${kopfVersion}`,
   'kopf-quiet': `Kopf ${kopfVersion}, quiet`,
   ours: 'ours',
@@ -25,10 +25,10 @@ export const titles: Readonly<Record<ContenderName, string>> = {
 }
 
 export interface Place {
-  /** That of the control plane. */
+  /** The folder of the control plane. */
   readonly folder: string
   readonly kubeconfig: string
-  /** The core of whoever is measured; undefined where there is but one. */
+  /** The core of the measured process; undefined on a machine with one core. */
   readonly core: number | undefined
 }
 
@@ -36,7 +36,7 @@ export interface Contender extends AsyncDisposable {
   readonly name: ContenderName
   readonly process: OperatorProcess
   readonly access: Access
-  /** The longest time for which it did nothing else, since it was last asked. */
+  /** The longest stall of its event loop since the last call, in milliseconds. */
   stall(): Promise<number>
 }
 
@@ -57,23 +57,23 @@ export async function startContender(name: ContenderName, place: Place): Promise
     await process.stop()
     throw new Error(`${name} does not answer:\n${await readFile(log, 'utf8')}`, { cause: error })
   })
-  return { name, process, access, stall: () => askStall(process), [Symbol.asyncDispose]: () => process.stop() }
+  return { name, process, access, stall: () => readStall(process), [Symbol.asyncDispose]: () => process.stop() }
 }
 
-const fileOf = (path: string): string => fileURLToPath(new URL(`../operators/${path}`, import.meta.url))
+const fileOf = (path: string): string => fileURLToPath(new URL(`operators/${path}`, import.meta.url))
 
 async function toCommand(name: ContenderName, place: Place, env: Record<string, string>): Promise<OperatorCommand> {
   const { kubeconfig, folder } = place
   const options = name.endsWith('-quiet') ? ['--quiet'] : []
   const run = { namespace: 'default', kubeconfig, env, options }
-  if (name.startsWith('kopf')) return kopfRun({ ...run, file: fileOf('kopf/webhooks.py') })
-  if (name.startsWith('ours')) return oursRun({ ...run, file: fileOf('ours/webhooks.ts') }, 'build')
-  const outfile = join(folder, 'floor.mjs')
-  buildSync({ entryPoints: [fileOf('floor/webhooks.ts')], outfile, bundle: true, platform: 'node', format: 'esm' })
+  if (name.startsWith('kopf')) return kopfRun({ ...run, file: fileOf('kopf.py') })
+  if (name.startsWith('ours')) return oursRun({ ...run, file: fileOf('ours.ts') }, 'build')
+  const outfile = join(folder, 'baseline.mjs')
+  buildSync({ entryPoints: [fileOf('baseline.ts')], outfile, bundle: true, platform: 'node', format: 'esm' })
   return { name, program: process.execPath, args: [outfile], kubeconfig, env }
 }
 
-/** Logs go to a file, as in a cluster: reading them is no work of the driver. */
+/** Logs go to a file, so that the driver does not have to read them. */
 function intoFile(command: OperatorCommand, log: string): OperatorCommand {
   const { program, args } = command
   return { ...command, program: 'sh', args: ['-c', 'exec "$@" 2>"$0"', log, program, ...args] }
@@ -82,14 +82,14 @@ function intoFile(command: OperatorCommand, log: string): OperatorCommand {
 async function untilAnswering(process: OperatorProcess, access: Access): Promise<void> {
   const deadline = Date.now() + 30_000
   for (;;) {
-    const status = await askOnce(access).catch(() => 0)
+    const status = await sendReview(access).catch(() => 0)
     if (status === 200) return
-    check(process.ended === undefined && Date.now() < deadline, 'there is nobody to measure')
+    check(process.ended === undefined && Date.now() < deadline, 'the webhook server does not answer')
     await sleep(100)
   }
 }
 
-async function askOnce(access: Access): Promise<number> {
+async function sendReview(access: Access): Promise<number> {
   const connection = await Connection.open(access)
   try {
     return (await connection.send({ method: 'POST', path: '/validate', body: reviewOf(0) })).status
@@ -98,7 +98,7 @@ async function askOnce(access: Access): Promise<number> {
   }
 }
 
-async function askStall(operator: OperatorProcess): Promise<number> {
+async function readStall(operator: OperatorProcess): Promise<number> {
   const reportsOf = (output: string): string[] => output.split('\n').filter((line) => /^report .*\}$/.test(line))
   const before = reportsOf(operator.output).length
   process.kill(operator.pid, 'SIGUSR2')

@@ -1,11 +1,11 @@
-/** Reviews posted to whoever answers them, with nobody between: what an answer costs, and how long others wait for theirs. */
-import { Connection } from '../connection.ts'
-import { check, cpuMs, quantile, rssBytes } from '../measure.ts'
+/** Posts reviews directly to a webhook server, and measures rate, latency, CPU, stalls and memory. */
+import { Connection } from '../lib/connection.ts'
+import { check, cpuMs, quantile, rssBytes } from '../lib/measure.ts'
 import type { Contender } from './contenders.ts'
 import { reviewOf } from './reviews.ts'
 
 export interface DirectLoad {
-  /** Of each of the two objects in a review. */
+  /** The size of each of the two objects in a review. */
   readonly bytes: number
   readonly connections: number
   readonly seconds: number
@@ -20,27 +20,27 @@ export interface DirectResult {
   readonly rssBytes: number
 }
 
-/** By turns, as the API server asks: first whoever mutates. Each answer must have what belongs into it. */
-const asked = [
+/** The endpoints in the order in which an API server calls them, and a text that each response must contain. */
+const endpoints = [
   { path: '/mutate?timeout=30s', expected: '"patchType"' },
   { path: '/validate?timeout=30s', expected: '"allowed":true' },
 ] as const
 
-/** As one that has been there for a while: the engine needs some thousand reviews until it knows what is asked of it. */
+/** Posts reviews without measuring: the JavaScript engine needs some thousand calls to optimise the code. */
 export async function warmUp({ access }: Contender, seconds: number): Promise<void> {
   const connections = await Promise.all(Array.from({ length: 8 }, () => Connection.open(access)))
   await postFor(connections, reviewOf(1000), seconds)
   for (const connection of connections) connection.close()
 }
 
-/** Undefined where it does not take reviews so large. */
+/** Undefined if the server refuses reviews of this size. */
 export async function measureDirect(contender: Contender, load: DirectLoad): Promise<DirectResult | undefined> {
   const connections = await Promise.all(
     Array.from({ length: load.connections }, () => Connection.open(contender.access)),
   )
   try {
     const body = reviewOf(load.bytes)
-    const first = await connections[0]!.send({ method: 'POST', path: asked[0].path, body })
+    const first = await connections[0]!.send({ method: 'POST', path: endpoints[0].path, body })
     if (first.status === 413) return undefined
     await postFor(connections, body, load.seconds / 4)
     await contender.stall()
@@ -73,7 +73,7 @@ async function postFor(connections: readonly Connection[], body: string, seconds
   const end = performance.now() + seconds * 1000
   const work = async (connection: Connection): Promise<void> => {
     for (let turn = 0; performance.now() < end; turn += 1) {
-      const { path, expected } = asked[turn % 2]!
+      const { path, expected } = endpoints[turn % 2]!
       const began = performance.now()
       const answer = await connection.send({ method: 'POST', path, body })
       latencies.push(performance.now() - began)
@@ -84,7 +84,7 @@ async function postFor(connections: readonly Connection[], body: string, seconds
   return latencies
 }
 
-/** Python puts spaces between. */
+/** Python's JSON has a space after the colon. */
 function isThere(body: Buffer, expected: string): boolean {
   return body.includes(expected) || body.includes(expected.replace(':', ': '))
 }

@@ -1,12 +1,15 @@
-/** What is reviewed: gadgets of a given size, and the reviews of their updates as an API server posts them. */
-import { bodyOf, group, plural } from '../operators/resource.ts'
+/** Gadgets of a given size, and admission reviews of their updates like an API server posts them. */
+import { bodyOf, group, plural } from '../lib/schemaless-gadgets.ts'
 
-/** An object of about so many bytes: its spec is filled up with small entries, which are dearer than long texts. */
+/** An object of about `bytes` bytes. Its spec is filled with small entries, which cost more to parse than long strings. */
 export function gadgetOf(name: string, size: number, bytes: number): string {
-  const least = bodyOf(name, size)
-  const count = Math.max(0, Math.floor((bytes - least.length) / entryOf(0).length))
-  if (count === 0) return least
-  return least.replace(/\}\}$/, `,"entries":[${Array.from({ length: count }, (_, index) => entryOf(index)).join()}]}}`)
+  const smallest = bodyOf(name, size)
+  const count = Math.max(0, Math.floor((bytes - smallest.length) / entryOf(0).length))
+  if (count === 0) return smallest
+  return smallest.replace(
+    /\}\}$/,
+    `,"entries":[${Array.from({ length: count }, (_, index) => entryOf(index)).join()}]}}`,
+  )
 }
 
 /** 100 bytes and a comma. */

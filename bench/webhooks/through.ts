@@ -1,16 +1,16 @@
-/** Writes through a real API server that asks webhooks about each: what a user waits for, with and without them. */
+/** Measures writes through a real API server that calls webhooks for each of them, and without webhooks. */
 import { type ApiTarget, callApi } from '../../tools/envtest/api.ts'
-import { Connection, type Request } from '../connection.ts'
-import { openConnections, sendAll } from '../driver.ts'
-import { mergePatch } from '../fixtures.ts'
-import { check, cpuMs, quantile } from '../measure.ts'
-import { group, pathOf, plural } from '../operators/resource.ts'
+import { Connection, type Request } from '../lib/connection.ts'
+import { mergePatch } from '../lib/gadgets.ts'
+import { check, cpuMs, quantile } from '../lib/measure.ts'
+import { openConnections, sendAll } from '../lib/requests.ts'
+import { group, pathOf, plural } from '../lib/schemaless-gadgets.ts'
 import type { Contender } from './contenders.ts'
 import { gadgetOf } from './reviews.ts'
 
 export interface ThroughLoad {
   readonly bytes: number
-  /** So many writes under way at a time. */
+  /** The number of concurrent writes. */
   readonly inFlight: number
   readonly count: number
 }
@@ -19,13 +19,13 @@ export interface WriteRate {
   readonly perSecond: number
   readonly p50Ms: number
   readonly p99Ms: number
-  /** Of who answers the two reviews of each write. */
+  /** CPU of the webhook server for the two reviews of each write. */
   readonly cpuMsPerWrite: number
 }
 
 export interface ThroughResult {
   readonly creates: WriteRate
-  /** Undefined where the review is too large for who answers. */
+  /** Undefined if the review is too large for the webhook server. */
   readonly updates: WriteRate | undefined
 }
 
@@ -37,7 +37,7 @@ const configurations: ReadonlyArray<readonly [Kind, string]> = [
   ['validating', 'validate'],
 ]
 
-/** The API server asks from now on, but for deletions, which only clear up here. */
+/** Installs the webhook configurations for creations and updates; deletions are only used to clean up. */
 export async function install(admin: ApiTarget, { access }: Contender): Promise<void> {
   for (const [kind, id] of configurations) {
     const webhook = {
@@ -56,22 +56,22 @@ export async function install(admin: ApiTarget, { access }: Contender): Promise<
     const { status, text } = await callApi(admin, { method: 'POST', path: pathOfKind(kind), body })
     check(status === 201, `no webhook configuration: ${status} ${text}`)
   }
-  await untilAsked(admin, true)
+  await untilInEffect(admin, true)
 }
 
 export async function uninstall(admin: ApiTarget): Promise<void> {
   for (const [kind] of configurations) {
     await callApi(admin, { method: 'DELETE', path: `${pathOfKind(kind)}/bench.example.com` })
   }
-  await untilAsked(admin, false)
+  await untilInEffect(admin, false)
 }
 
-/** API servers learn of configurations a moment later. */
-async function untilAsked(admin: ApiTarget, isAsked: boolean): Promise<void> {
+/** API servers apply webhook configurations after a delay. */
+async function untilInEffect(admin: ApiTarget, isInstalled: boolean): Promise<void> {
   const body = JSON.parse(gadgetOf('probe', 1, 0)) as unknown
   for (;;) {
     const { status, text } = await callApi(admin, { method: 'POST', path: `${pathOf('default')}?dryRun=All`, body })
-    if (status === 201 && text.includes('"checked":1') === isAsked) return
+    if (status === 201 && text.includes('"checked":1') === isInstalled) return
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
 }
@@ -104,7 +104,7 @@ function toUpdate(path: string): Request {
   return { method: 'PATCH', path, body: '{"spec":{"size":2}}', contentType: mergePatch }
 }
 
-/** Nothing is changed by asking. */
+/** Sends a dry run, which changes nothing. */
 async function isTooLarge(connection: Connection, { path, ...request }: Request): Promise<boolean> {
   const { body } = await connection.send({ ...request, path: `${path}?dryRun=All` })
   return body.includes('status code 413')

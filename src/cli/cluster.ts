@@ -1,29 +1,28 @@
-/** The cluster of a command that looks something up or puts something right, and goes: how it is found, and what is in it. */
+/** Access to a cluster for commands that run once and exit: login, client, discovery, and errors for the user. */
 import { isForbidden, isNotFound } from '../client/api-error.ts'
-import type { Session } from '../client/calls.ts'
 import { type Client, createClient } from '../client/client.ts'
-import { discover } from '../client/discovery.ts'
-import { createSession } from '../client/session.ts'
-import { createHttpsTransport } from '../client/transport.ts'
+import { discover } from '../client/discovery/discovery.ts'
+import { createHttpsTransport } from '../client/http/transport.ts'
+import { createSession, type Session } from '../client/session.ts'
 import { KopfError } from '../errors.ts'
-import type { Resource, ResourceLike } from '../kube/resources.ts'
-import { formatResource, selectResources, toSelector } from '../kube/selectors.ts'
-import { systemClock } from '../util/clock.ts'
-import { suggestName } from '../util/suggestions.ts'
+import type { Resource, ResourceLike } from '../kube/resources/resources.ts'
+import { formatResource, selectResources, toSelector } from '../kube/resources/selectors.ts'
+import { systemClock } from '../util/async/clock.ts'
+import { packageVersion } from '../util/process/package-files.ts'
+import { suggestName } from '../util/text/did-you-mean.ts'
 import type { Transport } from '../util/transport.ts'
-import { packageVersion } from '../util/version.ts'
-import { type ClusterArguments, login } from './cluster-options.ts'
+import { type ClusterArguments, login } from './options/cluster.ts'
 
 export interface ClusterOptions {
   readonly namespace?: string
   readonly close?: () => Promise<void>
 }
 
-/** Looked up once: a command does not live long enough for anything to change. */
-export class Cluster implements AsyncDisposable {
+/** The cluster of a command. Discovery is cached: a command does not run long enough for resources to change. */
+export class CommandCluster implements AsyncDisposable {
   readonly session: Session
   readonly client: Client
-  /** Where nobody names another. */
+  /** The default namespace, from the kubeconfig. */
   readonly namespace: string
   readonly #close: () => Promise<void>
   #resources: Promise<readonly Resource[]> | undefined
@@ -35,11 +34,11 @@ export class Cluster implements AsyncDisposable {
     this.client = createClient({ session: this.session, namespace, resolve: (like) => this.find(like) })
   }
 
-  static async open(args: ClusterArguments): Promise<Cluster> {
+  static async open(args: ClusterArguments): Promise<CommandCluster> {
     const connection = await login(args)
     const transport = createHttpsTransport(connection)
     const { defaultNamespace: namespace } = connection
-    return new Cluster(transport, { ...(namespace && { namespace }), close: () => transport.close() })
+    return new CommandCluster(transport, { ...(namespace && { namespace }), close: () => transport.close() })
   }
 
   async resources(): Promise<readonly Resource[]> {
@@ -47,27 +46,28 @@ export class Cluster implements AsyncDisposable {
     return this.#resources
   }
 
-  /** What was defined meanwhile is found from now on. */
-  forget(): void {
+  /** Drops the discovery cache, so that new CRDs are found. */
+  invalidate(): void {
     this.#resources = undefined
   }
 
-  /** The one resource that is meant, by any of its names. */
+  /** Finds a resource by any of its names. Throws if there is none, or more than one. */
   async find(like: ResourceLike): Promise<Resource> {
     const all = await this.resources()
     const selector = toSelector(like)
     const { selected, candidates } = selectResources(selector, all)
     if (selected.length === 1) return selected[0]!
-    const several = candidates.map(formatResource).join(', ')
-    const meant = suggestName(
+    const listed = candidates.map(formatResource).join(', ')
+    const suggestion = suggestName(
       String(selector.name ?? selector.kind ?? ''),
       all.map(({ plural }) => plural),
     )
-    const advice = meant === undefined ? 'is its CustomResourceDefinition installed?' : `did you mean "${meant}"?`
+    const advice =
+      suggestion === undefined ? 'is its CustomResourceDefinition installed?' : `did you mean "${suggestion}"?`
     throw new KopfError(
       'KOPF_RESOURCE',
       candidates.length > 1
-        ? `Cannot tell which resource is meant by ${selector}: there are ${several}; name one of them`
+        ? `Cannot tell which resource is meant by ${selector}: there are ${listed}; name one of them`
         : `Cannot find the resource ${selector}: the cluster does not serve it; ${advice}`,
     )
   }
@@ -77,23 +77,23 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-/** A person waits: what does not pass by itself in a few seconds is told. */
+/** Short timeouts and few retries: a user waits for the command. */
 const networking = { requestTimeout: 30, connectTimeout: 10, errorBackoffs: [0.5, 1], enforceRetryAfter: true } as const
 
-/** What a command wanted to do, for messages. */
-export interface Deed {
+/** The action of a command on a resource, for error messages. */
+export interface ClusterAction {
   /** `explain`, `release` */
   readonly verb: string
   readonly resource: Resource
   readonly name?: string | undefined
   readonly namespace?: string | undefined
-  /** What the rule of a role has to allow for it. */
-  readonly needs: readonly string[]
+  /** The verbs that an RBAC rule must allow for it. */
+  readonly verbs: readonly string[]
 }
 
-/** What the API server refuses, in words for whoever has typed the command. */
-export function toCommandError(error: unknown, deed: Deed): unknown {
-  const { verb, resource, name, namespace, needs } = deed
+/** Explains 403 and 404 responses of the API server to the user of the command. Returns other errors unchanged. */
+export function toCommandError(error: unknown, action: ClusterAction): unknown {
+  const { verb, resource, name, namespace, verbs } = action
   const { group, plural } = resource
   const where = resource.namespaced && namespace !== undefined ? ` in the namespace "${namespace}"` : ''
   const what = `${group === '' ? plural : `${plural}.${group}`}${name === undefined ? '' : ` "${name}"`}`
@@ -103,7 +103,7 @@ export function toCommandError(error: unknown, deed: Deed): unknown {
     })
   }
   if (!isForbidden(error)) return error
-  const rule = JSON.stringify({ apiGroups: [group], resources: [plural], verbs: needs })
+  const rule = JSON.stringify({ apiGroups: [group], resources: [plural], verbs: verbs })
   return new KopfError('KOPF_FORBIDDEN', `Cannot ${verb} ${what}: this user may not; a role needs the rule ${rule}`, {
     cause: error,
   })

@@ -1,31 +1,38 @@
-/** The embedded API server for a command: started, filled from files, introduced to people. For `server` and `run`. */
+/**
+ * The embedded API server for `kopf server`, `run` and `dev`: options, start, loading of objects, the kubeconfig file, and the text that tells the
+ * user how to reach it.
+ */
+
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 import { InvalidArgumentError, Option } from 'commander'
 import { KopfError } from '../errors.ts'
-import { type ControllerChoice, chooseControllers, controllerNames } from '../server/controllers/life/names.ts'
+import { type ControllerChoice, chooseControllers, controllerNames } from '../server/controllers/workloads/names.ts'
 import type { RunningServer } from '../server/start.ts'
-import { summarizeNames } from './display/names.ts'
-import { writeKubeconfig } from './kubeconfig-file.ts'
-import type { Manifest } from './manifests.ts'
+import { replaceFile } from '../util/process/replace-file.ts'
+import { toNumber } from './display/render.ts'
+import { explainFileProblem, type ManifestFile } from './read-manifests.ts'
 import { isPrintedToPerson } from './terminal.ts'
 
-export interface EmbeddedOptions {
+export interface EmbeddedServerOptions {
   readonly port: number
   readonly open?: boolean
   readonly authorization?: 'rbac' | 'always-allow'
-  /** Where to write the kubeconfig; a temporary file that goes with the server by default. */
+  /** The file for the kubeconfig. Default: a temporary file, which is removed with the server. */
   readonly kubeconfig?: string | undefined
-  /** Where what the server holds is kept; nowhere by default. */
+  /** The directory for the objects of the server. Default: objects are kept in memory only. */
   readonly dataDir?: string | undefined
-  /** Those that bring built-in kinds to life. */
+  /** Controllers for built-in kinds. */
   readonly controllers?: readonly ControllerChoice[] | undefined
-  readonly manifests: readonly Manifest[]
+  readonly manifests: readonly ManifestFile[]
 }
 
 export interface Embedded extends AsyncDisposable {
   readonly server: RunningServer
-  /** Where it is, what is in it, how to use it. */
+  /** The text for the user: the address, the created objects, and how to use kubectl. */
   readonly greeting: string
-  /** The path of the file, as a shell takes it. */
+  /** The path of the kubeconfig, quoted for a shell. */
   readonly kubeconfig: string
 }
 
@@ -65,7 +72,7 @@ export function collect(value: string, values: readonly string[] = []): readonly
   return [...values, value]
 }
 
-export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded> {
+export async function startEmbedded(options: EmbeddedServerOptions): Promise<Embedded> {
   const {
     port,
     open = false,
@@ -75,34 +82,34 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<Embedded>
     controllers = [],
     manifests,
   } = options
-  // Only now: help and version need none of it.
+  // Imported late: help and version do not need it.
   const [{ startServer }, { loadObjects }] = await Promise.all([
     import('../server/start.ts'),
     import('../server/load.ts'),
   ])
-  const kept = dataDir === undefined ? {} : { dataDir }
-  const server = await startServer({ port, open, insecure: open, authorization, controllers, ...kept })
+  const storage = dataDir === undefined ? {} : { dataDir }
+  const server = await startServer({ port, open, insecure: open, authorization, controllers, ...storage })
   try {
     const loaded: string[] = []
     for (const { file, objects } of manifests) {
       const loading = loadObjects(server.api, objects, { leavesPresent: dataDir !== undefined })
       loaded.push(...(await loading.catch((error) => rethrowFrom(file, error))))
     }
-    // Last, so that nothing that fails leaves it behind.
+    // Last, so that a failure before leaves no file behind.
     const written = await writeKubeconfig(server.kubeconfig, kubeconfig)
     const stop = async () => {
       await written[Symbol.asyncDispose]()
       await server.stop()
     }
     const quoted = quote(written.path)
-    return { server, kubeconfig: quoted, greeting: greet(server, quoted, loaded), [Symbol.asyncDispose]: stop }
+    return { server, kubeconfig: quoted, greeting: describeServer(server, quoted, loaded), [Symbol.asyncDispose]: stop }
   } catch (error) {
     await server.stop()
     throw error
   }
 }
 
-/** Among several files, people want to know which. */
+/** Adds the name of the file to an error. */
 export function rethrowFrom(file: string | undefined, error: unknown): never {
   if (!(error instanceof KopfError) || file === undefined) throw error
   throw new KopfError(error.code, `${file}: ${error.message}`, { cause: error })
@@ -112,7 +119,7 @@ function quote(path: string): string {
   return /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
-function greet({ url }: RunningServer, quoted: string, loaded: readonly string[]): string {
+function describeServer({ url }: RunningServer, quoted: string, loaded: readonly string[]): string {
   const names = isPrintedToPerson() ? summarizeNames(loaded) : loaded
   const created = loaded.length === 0 ? [] : ['Created at the start:', ...names.map((name) => `  ${name}`), '']
   const lines = [
@@ -126,4 +133,65 @@ function greet({ url }: RunningServer, quoted: string, loaded: readonly string[]
     'Stop it with Ctrl-C.',
   ]
   return `${lines.join('\n')}\n`
+}
+
+export interface WrittenKubeconfig extends AsyncDisposable {
+  readonly path: string
+}
+
+/**
+ * Writes a kubeconfig that only its owner can read. Never overwrites a kubeconfig that kopf has not written. Without a file, writes a temporary one,
+ * which is removed with the server.
+ */
+export async function writeKubeconfig(text: string, file: string | undefined): Promise<WrittenKubeconfig> {
+  if (file !== undefined)
+    return { path: await replaceKubeconfig(text, resolve(file)), async [Symbol.asyncDispose]() {} }
+  const folder = await mkdtemp(join(tmpdir(), 'kopf-server-'))
+  const path = join(folder, 'kubeconfig')
+  await writeFile(path, text, { mode: 0o600 })
+  return { path, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
+}
+
+async function replaceKubeconfig(text: string, path: string): Promise<string> {
+  try {
+    await replaceFile(path, { text, mode: 0o600, check: checkWrittenByKopf })
+    return path
+  } catch (error) {
+    const why = explainFileProblem(error)
+    throw new KopfError('KOPF_KUBECONFIG', `Cannot write the kubeconfig to "${path}": ${why}`, { cause: error })
+  }
+}
+
+function checkWrittenByKopf(present: string): void {
+  if (!isWrittenByKopf(present))
+    throw new Error('a file is there that was not written by kopf server; name another one')
+}
+
+/** Whether kopf wrote the kubeconfig: one cluster, user and context, all named "kopf". An empty file, as created by `mktemp`, counts too. */
+function isWrittenByKopf(text: string): boolean {
+  if (text === '') return true
+  try {
+    const { clusters, users, contexts } = JSON.parse(text) as Record<string, Array<{ name: string }>>
+    return [clusters, users, contexts].every((entries) => entries?.length === 1 && entries[0]?.name === 'kopf')
+  } catch {
+    return false
+  }
+}
+
+const maxNames = 20
+const maxPerResource = 5
+
+/** Shortens a long list of `resource/name`: many objects of one resource are replaced by their number. */
+export function summarizeNames(names: readonly string[]): readonly string[] {
+  if (names.length <= maxNames) return names
+  const byResource = new Map<string, string[]>()
+  for (const name of names) {
+    const resource = name.slice(0, name.indexOf('/'))
+    const all = byResource.get(resource) ?? []
+    all.push(name)
+    byResource.set(resource, all)
+  }
+  return [...byResource].flatMap(([resource, all]) =>
+    all.length <= maxPerResource ? all : [`${toNumber(all.length)} ${resource}`],
+  )
 }

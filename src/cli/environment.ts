@@ -1,17 +1,17 @@
 /**
- * Options from environment variables, by the rule of Kopf: `KOPF_<COMMAND>_<NAME>`, lists with spaces between. What is on
- * the command line wins. The only file of the commands that reads the environment.
+ * Options from environment variables, named as in Kopf: `KOPF_<COMMAND>_<NAME>`, with spaces between the items of a list. Options on the command
+ * line override them. The only file of the CLI that reads the environment.
  */
 import { type Command, InvalidArgumentError } from 'commander'
-import type { TerminalVariables } from './display/abilities.ts'
+import type { TerminalVariables } from './display/colours.ts'
 
 type VariableType = 'text' | 'flag' | 'list'
 
 export interface Variable {
-  /** Without the prefix: `LOG_FORMAT`. */
+  /** The name without the prefix: `LOG_FORMAT`. */
   readonly name: string
   readonly type: VariableType
-  /** The option's name as commander keeps it: `logFormat`. */
+  /** The name of the option in commander: `logFormat`. */
   readonly option: string
 }
 
@@ -25,7 +25,7 @@ export function variableName(command: Command, { name }: Variable): string {
   return `KOPF_${command.name().toUpperCase()}_${name}`
 }
 
-/** Fills in the options that the command line does not have. */
+/** Sets the options that are not on the command line. */
 export function readEnvironment(command: Command, variables: readonly Variable[]): void {
   for (const each of variables) {
     const { type, option } = each
@@ -33,40 +33,41 @@ export function readEnvironment(command: Command, variables: readonly Variable[]
     const text = process.env[variable]
     const source = command.getOptionValueSource(option)
     if (text === undefined || (source !== undefined && source !== 'default')) continue
-    const refuse = (why: string) =>
+    const fail = (why: string) =>
       command.error(`error: environment variable ${variable} is ${JSON.stringify(text)}. ${why}`)
-    const value = readers[type](text.trim(), (expected) => refuse(`Expected ${expected}.`))
-    if (value !== undefined) command.setOptionValueWithSource(option, checked(command, option, value, refuse), 'env')
+    const value = readers[type](text.trim(), (expected) => fail(`Expected ${expected}.`))
+    if (value !== undefined)
+      command.setOptionValueWithSource(option, parseOptionValue(command, option, value, fail), 'env')
   }
 }
 
-/** As the option itself would take it. */
-function checked(command: Command, option: string, value: unknown, refuse: (why: string) => never): unknown {
+/** Parses and checks the value with the parser of the option. */
+function parseOptionValue(command: Command, option: string, value: unknown, fail: (why: string) => never): unknown {
   const { parseArg } = command.options.find((one) => one.attributeName() === option) ?? {}
   if (typeof value !== 'string' || parseArg === undefined) return value
   try {
     return parseArg(value, undefined)
   } catch (error) {
     if (!(error instanceof InvalidArgumentError)) throw error
-    return refuse(error.message)
+    return fail(error.message)
   }
 }
 
-type Reader = (text: string, refuse: (expected: string) => never) => unknown
+type VariableReader = (text: string, fail: (expected: string) => never) => unknown
 
-const readers: Readonly<Record<VariableType, Reader>> = {
+const readers: Readonly<Record<VariableType, VariableReader>> = {
   text: (text) => (text === '' ? undefined : text),
   list: (text) => (text === '' ? undefined : text.split(/\s+/)),
-  flag: (text, refuse) => flags[text.toLowerCase()] ?? refuse('true or false'),
+  flag: (text, fail) => flags[text.toLowerCase()] ?? fail('true or false'),
 }
 
-/** What other commands go by, too. */
+/** Conventional variables about terminals, which other programs use, too. */
 export function terminalVariables(): TerminalVariables {
   const { NO_COLOR, FORCE_COLOR, TERM, CI } = process.env
   return { NO_COLOR, FORCE_COLOR, TERM, CI }
 }
 
-/** The name of the single namespace that older deployments set. */
+/** The variable for a single namespace, which older deployments set. */
 export function legacyNamespace(): string | undefined {
   return process.env['KOPF_RUN_NAMESPACE'] || undefined
 }

@@ -1,6 +1,6 @@
-/** What commands say of themselves beside commander's own words: examples, environment variables, choices. */
+/** Additions to commander's help: examples, environment variables, and options with a choice of values. */
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
-import { suggestName } from '../util/suggestions.ts'
+import { suggestName } from '../util/text/did-you-mean.ts'
 import { type Variable, variableName } from './environment.ts'
 
 export function addExamples(command: Command, examples: readonly string[]): Command {
@@ -8,10 +8,10 @@ export function addExamples(command: Command, examples: readonly string[]): Comm
   return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
 }
 
-/** A variable that other commands go by, too, and what it does. */
+/** A conventional environment variable and its meaning. */
 export type Convention = readonly [name: string, meaning: string]
 
-/** For commands that log. */
+/** The variables of commands that log. */
 export const colourConventions: readonly Convention[] = [
   ['NO_COLOR', 'with any value: no colours on a terminal'],
   ['FORCE_COLOR', '0 for no colours on a terminal, 1 for colours on any'],
@@ -22,7 +22,7 @@ export interface EnvironmentOptions {
   readonly remarks: readonly string[]
 }
 
-/** Each variable and the option it stands for, in two columns as wide as the terminal allows. */
+/** Adds a table of the variables and their options, wrapped to the width of the terminal. */
 export function addEnvironment(
   command: Command,
   variables: readonly Variable[],
@@ -51,7 +51,7 @@ function describe(command: Command, { option, type }: Variable): string {
   return hints[type]
 }
 
-/** One of a few words, in any case; a word that is nearly one of them is asked about. */
+/** An option with a choice of values. Ignores the case; suggests the closest value for a typing error. */
 export function choiceOption(flags: string, description: string, choices: readonly string[]): Option {
   return new Option(flags, description).choices(choices).argParser((text) => choose(text, choices))
 }
@@ -61,11 +61,11 @@ export function choiceArgument(name: string, description: string, choices: reado
 }
 
 function choose(text: string, choices: readonly string[]): string {
-  return choices.find((one) => one === text.toLowerCase()) ?? refuse(text, choices)
+  return choices.find((one) => one === text.toLowerCase()) ?? throwInvalidChoice(text, choices)
 }
 
-function refuse(text: string, choices: readonly string[]): never {
-  const meant = suggestName(text, choices)
-  const hint = meant === undefined ? '' : ` Did you mean ${meant}?`
+function throwInvalidChoice(text: string, choices: readonly string[]): never {
+  const suggestion = suggestName(text, choices)
+  const hint = suggestion === undefined ? '' : ` Did you mean ${suggestion}?`
   throw new InvalidArgumentError(`Expected one of ${choices.join(', ')}.${hint}`)
 }

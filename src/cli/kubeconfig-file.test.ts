@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { writeKubeconfig } from './kubeconfig-file.ts'
+import { writeKubeconfig } from './embedded.ts'
 
-test('a link under a name that another user can guess does not redirect the kubeconfig', async () => {
+test('a symbolic link under a guessable name does not redirect the kubeconfig file', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'kopf-kubeconfig-'))
   try {
     const victim = join(folder, 'victim')

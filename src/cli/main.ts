@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command `kopf`. Exit codes: 0 when it was stopped or done, 1 for a failure, 2 for wrong usage. */
+/** The program `kopf`. Exit codes: 0 after success or a stop, 1 after a failure, 2 after a usage error. */
 import { CommanderError } from 'commander'
 import { KopfError } from '../errors.ts'
 import { createProgram } from './program.ts'
@@ -12,10 +12,10 @@ async function main(args: readonly string[]): Promise<number> {
       return 2
     }
     await program.parseAsync(args, { from: 'user' })
-    // A command that has failed without an error of its own has set it.
+    // A command that fails without throwing has set the exit code.
     return Number(process.exitCode ?? 0)
   } catch (error) {
-    // Commander has already said what was wrong.
+    // Commander has already printed the usage error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
     if (!isExpected(error)) throw error
     process.stderr.write(`kopf: ${error.message}\n`)
@@ -23,11 +23,11 @@ async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-/** A sentence serves for what people can put right; anything else is a bug and shows where it is. */
+/** Expected errors are printed as one sentence. Any other error is a bug and is printed with its stack. */
 function isExpected(error: unknown): error is Error {
   return error instanceof KopfError || (error instanceof Error && 'syscall' in error)
 }
 
 const exitCode = await main(process.argv.slice(2))
-// At once: timers and sockets of a user's own may go on for ever.
+// Exits explicitly: timers and sockets of the user's code could keep the process running.
 process.stdout.write('', () => process.exit(exitCode))

@@ -1,15 +1,14 @@
-/** The tree of commands: what `kopf` can do, how it is said, and how it is told to people. Does nothing by itself. */
+/** The tree of all commands, with their groups in the help. */
 import { Command } from 'commander'
-import { packageVersion } from '../util/version.ts'
+import { packageVersion } from '../util/process/package-files.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addCrdCommand } from './commands/crd.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addExplainCommand } from './commands/explain.ts'
-import { addFreezeCommand } from './commands/freeze.ts'
+import { addFreezeCommand, addResumeCommand } from './commands/freeze.ts'
 import { addInitCommand } from './commands/init.ts'
 import { addManifestsCommand } from './commands/manifests.ts'
 import { addReleaseCommand } from './commands/release.ts'
-import { addResumeCommand } from './commands/resume.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addServerCommand } from './commands/server.ts'
 import { addExamples } from './help.ts'

@@ -1,12 +1,13 @@
 /**
- * Errors that no caller waits for: rejected promises without a handler, and errors thrown in timers and event listeners. Node would
- * print them in its own format and end the process at once. Here they are logged in the format of the command, with the handler that
- * they come from, and the command decides how it ends. Used by `kopf run` and by the operator's process of `kopf dev`.
+ * Logs errors that no caller waits for: unhandled rejections, and errors thrown in timers and event listeners. Node would print them in its own
+ * format and exit. Here they are logged with the handler that caused them, and the command decides how to end. Used by `kopf run` and by
+ * dev/operator-process.ts.
  */
-import { currentCall, trackCalls } from '../util/current-call.ts'
-import { createLogger, type LogSink } from '../util/log.ts'
 
-/** One timer that throws over and over must not fill the log while the operator stops. */
+import { createLogger, type LogSink } from '../util/log/log.ts'
+import { currentCall, trackCalls } from '../util/process/current-call.ts'
+
+/** The limit of logged errors: a timer that throws repeatedly must not fill the log while the operator stops. */
 const maxLogged = 10
 
 const descriptions = {
@@ -16,7 +17,7 @@ const descriptions = {
 
 type StrayEvent = keyof typeof descriptions
 
-/** Calls back with each of them, after it was logged. An event that the user's own code listens to is left to that code. */
+/** Logs each stray error, then calls `onError`. Does nothing if the user's code listens to the event itself. */
 export function catchStrayErrors(sink: LogSink, onError: () => void): void {
   trackCalls()
   let logged = 0

@@ -1,7 +1,7 @@
-/** The terminal of commands that talk with people: what they print, what they ask, which keys are pressed. */
+/** The terminal of a command: printing, questions, key presses, and the status line. */
 import { createInterface } from 'node:readline/promises'
 import { KopfError } from '../errors.ts'
-import { type Abilities, judgeTerminal } from './display/abilities.ts'
+import { detectAbilities, type TerminalAbilities } from './display/colours.ts'
 import { StatusLine } from './display/status-line.ts'
 import { terminalVariables } from './environment.ts'
 
@@ -9,89 +9,89 @@ export function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
-/** Beside the result, for people: whoever reads the output in a script does not get it. */
-export function remark(text: string): void {
+/** Prints a message for the user to stderr, so that it is not part of the output. */
+export function printNote(text: string): void {
   process.stderr.write(`${text}\n`)
 }
 
-/** What erases the line of the cursor: the status line of another process of ours, which knows nothing of what is printed here. */
+/** The sequence that erases the current line: the status line of the operator process, which shares this terminal. */
 export function eraseLine(): string {
   return process.stdout.isTTY === true ? '\r\u001b[K' : ''
 }
 
-/** Whole lines, with their ends. */
+/** Writes complete lines, including their line breaks. */
 export function writeLog(lines: string): void {
   process.stderr.write(lines)
 }
 
-/** Whether somebody is there to answer. */
+/** Whether a user can answer questions. */
 export function isInteractive(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true
 }
 
-/** Of the terminal where logs go, if they go to one. */
-export function terminalAbilities(): Abilities {
-  return judgeTerminal(process.stderr.isTTY === true, terminalVariables())
+/** The abilities of the terminal that shows the logs. */
+export function terminalAbilities(): TerminalAbilities {
+  return detectAbilities(process.stderr.isTTY === true, terminalVariables())
 }
 
-/** Whether a person reads what is printed. */
+/** Whether the output goes to a terminal. */
 export function isPrintedToPerson(): boolean {
   return process.stdout.isTTY === true
 }
 
-/** At the bottom of that terminal; gone when the process ends, however it does. */
+/** A status line on the terminal of the logs. It is cleared when the process exits. */
 export function createStatusLine(): StatusLine {
   const line = new StatusLine(process.stderr, process.stdout)
   process.once('exit', () => line.clear())
   return line
 }
 
-/** Anything but yes is no. */
+/** Asks for confirmation. Any answer other than yes means no. */
 export async function confirm(question: string): Promise<boolean> {
-  return /^y(es)?$/i.test((await answerTo(`${question} [y/N] `)) ?? '')
+  return /^y(es)?$/i.test((await readAnswer(`${question} [y/N] `)) ?? '')
 }
 
-/** Who leaves instead of an answer, leaves the command. */
-export async function ask(question: string): Promise<string> {
-  const answer = await answerTo(question)
+/** Asks a question. Throws if the user presses Ctrl-C or Ctrl-D instead of answering. */
+export async function prompt(question: string): Promise<string> {
+  const answer = await readAnswer(question)
   if (answer === undefined) throw new KopfError('KOPF_STOPPED', 'Stopped, and nothing was done')
   return answer
 }
 
-/** Undefined for Ctrl-C or Ctrl-D in place of an answer. */
-async function answerTo(question: string): Promise<string | undefined> {
-  const dialogue = createInterface({ input: process.stdin, output: process.stderr })
+/** Undefined if the user presses Ctrl-C or Ctrl-D instead of answering. */
+async function readAnswer(question: string): Promise<string | undefined> {
+  const readline = createInterface({ input: process.stdin, output: process.stderr })
   const ended = new AbortController()
-  dialogue.once('close', () => ended.abort())
+  readline.once('close', () => ended.abort())
   try {
-    return (await dialogue.question(question, { signal: ended.signal })).trim()
+    return (await readline.question(question, { signal: ended.signal })).trim()
   } catch {
     process.stderr.write('\n')
     return undefined
   } finally {
-    dialogue.close()
+    readline.close()
   }
 }
 
-/** Calls back with each key; Ctrl-C is one of them then. Does nothing where there is no terminal. */
+/** Calls `onKey` for each key press, including Ctrl-C, which then sends no signal. Does nothing without a terminal. */
 export function readKeys(onKey: (key: string) => void): Disposable {
   const { stdin } = process
   if (!stdin.isTTY) return { [Symbol.dispose]() {} }
-  const take = (keys: Buffer): void => {
+  const onData = (keys: Buffer): void => {
     for (const key of keys.toString('utf8')) onKey(key)
   }
   stdin.setRawMode(true)
-  stdin.on('data', take)
+  stdin.on('data', onData)
   return {
     [Symbol.dispose]() {
-      stdin.off('data', take)
+      stdin.off('data', onData)
       stdin.setRawMode(false)
       stdin.pause()
     },
   }
 }
 
-/** What comes from a cluster may have anything in it, also what moves the cursor. */
+/** Escapes control characters: text from a cluster may contain escape sequences for the terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>
     character === '\n' ? '⏎' : `\\u${character.codePointAt(0)!.toString(16).padStart(4, '0')}`,

@@ -20,8 +20,8 @@ function status(code: number, rest: object = {}): string {
   return JSON.stringify({ kind: 'Status', apiVersion: 'v1', status: 'Failure', code, ...rest })
 }
 
-describe('an answer that refuses', () => {
-  test('is told with the request, the status, the reason and the message', () => {
+describe('API errors', () => {
+  test('an API error has the request, the status, the reason and the message of the response', () => {
     const text = status(404, { reason: 'NotFound', message: 'pods "a" not found', details: { name: 'a' } })
     const error = toApiError(call, { status: 404, text })
     expect(error).toBeInstanceOf(KopfError)
@@ -35,26 +35,26 @@ describe('an answer that refuses', () => {
     })
   })
 
-  test('in plain text is cut to 256 characters on one line', () => {
+  test('an API error quotes a plain text response on one line, cut to 256 characters', () => {
     const error = toApiError(call, { status: 502, text: `bad\r\ngateway ${'x'.repeat(1000)}` })
     const told = error.message.slice('Cannot GET /api/v1/pods: 502: '.length)
     expect(told).toHaveLength(256)
     expect(told).toMatch(/^bad gateway x+\.\.\.$/)
   })
 
-  test('in JSON that is no Status is not repeated', () => {
+  test('an API error does not quote a JSON response that is not a Status', () => {
     const text = JSON.stringify({ kind: 'Secret', message: 'hush', data: { a: 'hush' } })
     expect(toApiError(call, { status: 500, text }).message).toBe('Cannot GET /api/v1/pods: 500')
   })
 
   test.each(['{"kind":"Status"', 'null', '[]', '', '{"kind":"Status","message":5,"reason":{},"details":[]}'])(
-    'as %j is an error nevertheless',
+    'an API error is made from the malformed response %j',
     (text) => {
       expect(toApiError(call, { status: 500, text })).toMatchObject({ status: 500, reason: '', details: {} })
     },
   )
 
-  test('asks for patience in a header or in its details', () => {
+  test('an API error takes its retry delay from the Retry-After header or from the details of the Status', () => {
     const text = status(429, { details: { retryAfterSeconds: 3 } })
     expect(toApiError(call, { status: 429, text }).retryAfterMs).toBe(3000)
     expect(toApiError(call, { status: 429, text, retryAfterMs: 5000 }).retryAfterMs).toBe(5000)
@@ -73,9 +73,9 @@ test.each([
   ['', undefined],
   [undefined, undefined],
   [['7', '8'], 7000],
-])('Retry-After %j is %j ms', (header, expected) => {
+])('the Retry-After header %j is parsed as %j ms', (header, expected) => {
   const told = parseRetryAfter(header, Date.UTC(2030, 0, 1))
-  // Some engines read "-5" as a date long past: at once, either way.
+  // Some engines parse "-5" as a date in the past, which also means no delay.
   expect(header === '-5' ? (told ?? 0) : told).toBe(expected)
 })
 
@@ -101,12 +101,15 @@ test.each([
   [422, '', 'isUnprocessable'],
   [429, '', 'isTooManyRequests'],
   [500, '', undefined],
-])('of %d %s only %s is true', (code, reason, expected) => {
+])('an API error %d %s satisfies only the predicate %s', (code, reason, expected) => {
   const error = new ApiError({ ...call, status: code, reason })
   const names = Object.entries(predicates).filter(([, is]) => is(error))
   expect(names.map(([name]) => name)).toEqual(expected === undefined ? [] : [expected])
 })
 
-test.each([undefined, null, new Error('x'), { status: 404 }])('%j is no refusal', (value) => {
-  for (const is of Object.values(predicates)) expect(is(value)).toBe(false)
-})
+test.each([undefined, null, new Error('x'), { status: 404 }])(
+  'the value %j satisfies no predicate of API errors',
+  (value) => {
+    for (const is of Object.values(predicates)) expect(is(value)).toBe(false)
+  },
+)

@@ -1,22 +1,22 @@
 /**
- * What the server answered when it refused. Made by session.ts of every answer that is no success, and by client.ts of
- * the errors in a watch; read by everybody, with the predicates below.
+ * Error answers of the API server. session.ts creates an `ApiError` for every answer that is not 2xx, client-events.ts for ERROR events of
+ * a watch. The predicates below tell the usual causes apart.
  */
 import { brand, KopfError } from '../errors.ts'
-import { isPlainObject, type Json } from '../util/json.ts'
-import { parseJsonText } from '../util/json-text.ts'
+import { getString, isPlainObject, type Json } from '../util/json/json.ts'
+import { tryParseJsonText } from '../util/json/json-text.ts'
 
-/** Beyond this, text that is no `Status` is cut: it may be a page for people, or a blob. */
+/** Maximum length of an answer that is not a `Status` in a message: it may be an HTML page or binary data. */
 const maxTextLength = 256
 
-/** What the request was. */
-export interface Subject {
+/** The request of an error. */
+export interface ErrorSubject {
   readonly method: string
   readonly path: string
 }
 
-export interface ApiErrorFields extends Subject {
-  /** The status of HTTP. */
+export interface ApiErrorFields extends ErrorSubject {
+  /** The HTTP status. */
   readonly status: number
   readonly reason?: string | undefined
   readonly message?: string | undefined
@@ -24,15 +24,26 @@ export interface ApiErrorFields extends Subject {
   readonly retryAfterMs?: number | undefined
 }
 
-/** The API server refused a request. `isNotFound(error)` and its like tell why. */
+/**
+ * The API server answered a request with an error. Thrown by all methods of `client`. Its code is `KOPF_API`.
+ *
+ * @example
+ * ```ts
+ * try {
+ *   await client.create(configMap)
+ * } catch (error) {
+ *   if (!isAlreadyExists(error)) throw error
+ * }
+ * ```
+ */
 export class ApiError extends KopfError {
-  /** The status of HTTP: 404, 409, … */
+  /** The HTTP status: 404, 409, … */
   readonly status: number
-  /** Kubernetes' own word, such as `AlreadyExists`; empty where the answer has none. */
+  /** The `reason` of the `Status`, such as `AlreadyExists`; empty if the answer has none. */
   readonly reason: string
-  /** What the server says of the object and the fields concerned. */
+  /** The `details` of the `Status`: the object and the fields concerned. Empty if the answer has none. */
   readonly details: Readonly<Record<string, Json>>
-  /** How long the server asks to wait before the next attempt. */
+  /** The delay before the next attempt that the server asks for; undefined if it does not. */
   readonly retryAfterMs: number | undefined
   readonly method: string
   readonly path: string
@@ -55,23 +66,23 @@ export class ApiError extends KopfError {
 }
 brand('ApiError')(ApiError)
 
-/** Only a `Status` is repeated in full: of other documents nobody knows what secrets they hold. */
+/** Only a `Status` is quoted in full; other JSON documents may contain secrets. */
 export function toApiError(
-  call: Subject,
+  call: ErrorSubject,
   {
     status,
     text,
     retryAfterMs,
   }: { readonly status: number; readonly text: string; readonly retryAfterMs?: number | undefined },
 ): ApiError {
-  const document = parseDocument(text)
-  if (document === undefined) return new ApiError({ ...call, status, message: cut(text), retryAfterMs })
+  const document = tryParseJsonText(text)
+  if (document === undefined) return new ApiError({ ...call, status, message: truncateText(text), retryAfterMs })
   return fromStatus(call, status, document, retryAfterMs)
 }
 
-/** Of a `Status` that came in the middle of a watch, where HTTP has said 200 long ago. */
+/** The error for a `Status`. In a watch, its `code` replaces the HTTP status, which is 200. */
 export function fromStatus(
-  { method, path }: Subject,
+  { method, path }: ErrorSubject,
   status: number,
   document: unknown,
   retryAfterMs?: number | undefined,
@@ -79,13 +90,13 @@ export function fromStatus(
   if (!isPlainObject(document) || document['kind'] !== 'Status') {
     return new ApiError({ method, path, status, retryAfterMs })
   }
-  const { reason, message, details, code } = document
+  const { details, code } = document
   return new ApiError({
     method,
     path,
     status: typeof code === 'number' && code >= 400 ? code : status,
-    reason: asText(reason),
-    message: asText(message),
+    reason: getString(document, 'reason'),
+    message: getString(document, 'message'),
     details: isPlainObject(details) ? details : undefined,
     retryAfterMs: retryAfterMs ?? secondsToMs(isPlainObject(details) ? details['retryAfterSeconds'] : undefined),
   })
@@ -100,23 +111,11 @@ export function parseRetryAfter(header: string | readonly string[] | undefined, 
   return Number.isNaN(date) ? undefined : Math.max(0, date - nowMs)
 }
 
-function parseDocument(text: string): unknown {
-  try {
-    return parseJsonText(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** On one line: it ends up in logs. */
-export function cut(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is to be removed.
+/** Truncates text to one line for error messages and logs. */
+export function truncateText(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression removes control characters.
   const line = text.replace(/[\u0000-\u0020\u007f\u2028\u2029]+/g, ' ').trim()
   return line.length > maxTextLength ? `${line.slice(0, maxTextLength - 3)}...` : line
-}
-
-function asText(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
 }
 
 function secondsToMs(value: unknown): number | undefined {
@@ -127,42 +126,42 @@ function hasStatus(error: unknown, status: number): error is ApiError {
   return error instanceof ApiError && error.status === status
 }
 
-/** The object, or the whole resource, is not there. */
+/** Whether the API server answered 404: there is no such object, or no such resource. */
 export function isNotFound(error: unknown): error is ApiError {
   return hasStatus(error, 404)
 }
 
-/** Somebody else has written in between, or a guarded patch did not find what it expected. */
+/** Whether the API server answered 409 for a conflict: the object has changed since it was read, or another field manager owns a field. */
 export function isConflict(error: unknown): error is ApiError {
   return hasStatus(error, 409) && error.reason !== 'AlreadyExists'
 }
 
-/** There is an object of that name already. */
+/** Whether the API server answered 409 because an object of that name exists. */
 export function isAlreadyExists(error: unknown): error is ApiError {
   return hasStatus(error, 409) && error.reason === 'AlreadyExists'
 }
 
-/** The version is too old to go on from: list anew. */
+/** Whether the API server answered 410: the `resourceVersion` or the continue token is too old, so list again. */
 export function isGone(error: unknown): error is ApiError {
   return hasStatus(error, 410)
 }
 
-/** The credentials are not accepted. */
+/** Whether the API server answered 401: it does not accept the credentials. */
 export function isUnauthorized(error: unknown): error is ApiError {
   return hasStatus(error, 401)
 }
 
-/** The permissions do not suffice. */
+/** Whether the API server answered 403: the operator lacks the permission (RBAC). */
 export function isForbidden(error: unknown): error is ApiError {
   return hasStatus(error, 403)
 }
 
-/** The object or the patch is not valid. */
+/** Whether the API server answered 422: the object or the patch is not valid. */
 export function isUnprocessable(error: unknown): error is ApiError {
   return hasStatus(error, 422)
 }
 
-/** The server has too much to do. */
+/** Whether the API server answered 429: it is overloaded, or limits this client. */
 export function isTooManyRequests(error: unknown): error is ApiError {
   return hasStatus(error, 429)
 }

@@ -1,11 +1,11 @@
-/** The events of one watch, from its lines. For client.ts; the operator's own watching has a reader that goes on for ever. */
-import { dropNullFields } from '../kube/null-fields.ts'
-import type { JsonObject } from '../kube/objects.ts'
-import { getOwn, isPlainObject } from '../util/json.ts'
-import { parseJsonText } from '../util/json-text.ts'
+/** Reads the events of one watch for `client.watch`. Does not reconnect; the operator's own watches (watching/) do. */
+
+import { dropNullFields, type JsonObject } from '../kube/objects.ts'
+import { getOwn, isPlainObject } from '../util/json/json.ts'
+import { tryParseJsonText } from '../util/json/json-text.ts'
 import { ApiError, fromStatus } from './api-error.ts'
-import type { ApiCall, Session } from './calls.ts'
 import type { ClientEvent } from './client-options.ts'
+import type { ApiCall, Session } from './session.ts'
 import { readWatchLines } from './watch-lines.ts'
 
 const types: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'])
@@ -22,7 +22,7 @@ export async function* readEvents(
 }
 
 function toEvent(call: ApiCall, line: string): ClientEvent<JsonObject> {
-  const event = parse(line)
+  const event = tryParseJsonText(line)
   const object = isPlainObject(event) ? getOwn(event, 'object') : undefined
   const type = isPlainObject(event) ? getOwn(event, 'type') : undefined
   if (type === 'ERROR') throw fromStatus(call, 500, object)
@@ -30,12 +30,4 @@ function toEvent(call: ApiCall, line: string): ClientEvent<JsonObject> {
     return { type, object: dropNullFields(object) } as unknown as ClientEvent<JsonObject>
   const message = `a line of ${line.length} characters in the watch is no event; expected an object with "type" and "object"`
   throw new ApiError({ method: call.method, path: call.path, status: 200, reason: 'NotAnEvent', message })
-}
-
-function parse(line: string): unknown {
-  try {
-    return parseJsonText(line)
-  } catch {
-    return undefined
-  }
 }

@@ -1,52 +1,54 @@
-/** What the methods of `Client` take beside the resource. Types only. */
+/** Options and object types of the methods of `Client`. Types only. */
 import type { ObjectMeta } from '../kube/objects.ts'
-import type { ObjectOf } from '../kube/resources.ts'
-import type { DeepReadonly, Mutable, Primitive } from '../util/deep-types.ts'
+import type { ObjectOf } from '../kube/resources/resources.ts'
+import type { DeepReadonly, Mutable, Primitive } from '../util/json/deep-types.ts'
 
 export interface CallOptions {
-  /** Of a namespaced resource; that of the handled object by default. */
+  /** The namespace of a namespaced resource. Default: that of the given object, otherwise that of the handled object. */
   readonly namespace?: string | undefined
-  /** Breaks off the request. */
+  /** Aborts the request. Default: aborted when the operator ends. */
   readonly signal?: AbortSignal | undefined
 }
 
 export interface GetOptions extends CallOptions {
-  /** `'status'` or `'scale'`, for example. */
+  /** A subresource, for example `'status'` or `'scale'`. Default: the object itself. */
   readonly subresource?: string | undefined
 }
 
 export interface WriteOptions extends GetOptions {
-  /** The server does all but store the outcome. */
+  /** The server validates and answers but stores nothing. Default: false. */
   readonly dryRun?: boolean | undefined
-  /** Who is recorded as the owner of the fields. */
+  /** The manager recorded for the written fields (`metadata.managedFields`). */
   readonly fieldManager?: string | undefined
-  /** What the server does about unknown and duplicate fields: refuse the object (`'Strict'`), or drop them. `'Warn'` by default. */
+  /** How the server handles unknown and duplicate fields: `'Strict'` rejects the object, the others drop the fields. Default: `'Warn'`. */
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore' | undefined
 }
 
 export interface PatchOptions extends WriteOptions {
-  /** `'merge'` by default; `'json'` for an array of operations; `'strategic'` only for the server's own kinds. */
+  /** Default: `'json'` for an array, otherwise `'merge'`. `'strategic'` works for built-in kinds only. */
   readonly type?: 'merge' | 'json' | 'strategic' | undefined
 }
 
 export interface ApplyOptions extends WriteOptions {
-  /** Takes over fields that others own, instead of a conflict. */
+  /** Takes over fields of other managers instead of failing with a conflict. Default: false. */
   readonly force?: boolean | undefined
 }
 
 export interface DeleteOptions extends CallOptions {
+  /** The server validates and answers but deletes nothing. Default: false. */
   readonly dryRun?: boolean | undefined
+  /** When dependents are deleted. Default: that of the resource, usually `'Background'`. */
   readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan' | undefined
   readonly gracePeriodSeconds?: number | undefined
-  /** Deletes only what is still this very object, in this very version. */
+  /** Deletes only an object with this uid and version; otherwise the request fails with a conflict. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string } | undefined
 }
 
-/** `'app=web,tier!=db'`, or `{ app: 'web' }` where equality is enough. */
+/** A selector as text, `'app=web,tier!=db'`, or as an object of values to be equal: `{ app: 'web' }`. */
 export type SelectorText = string | Readonly<Record<string, string>>
 
 export interface SelectionOptions {
-  /** That of the handled object by default; `null` for all namespaces. */
+  /** `null` for all namespaces. Default: the namespace of the handled object. */
   readonly namespace?: string | null | undefined
   readonly labelSelector?: SelectorText | undefined
   readonly fieldSelector?: SelectorText | undefined
@@ -54,9 +56,9 @@ export interface SelectionOptions {
 }
 
 export interface WatchOptions extends SelectionOptions {
-  /** What came after this version; without one, first all that is there. */
+  /** Watch changes after this version. Default: existing objects come first, as `ADDED`. */
   readonly resourceVersion?: string | undefined
-  /** The server ends the watch after so many seconds. */
+  /** Seconds after which the server ends the watch. Default: the server's own limit. */
   readonly timeoutSeconds?: number | undefined
   readonly allowWatchBookmarks?: boolean | undefined
 }
@@ -66,10 +68,10 @@ export interface ClientEvent<T> {
   readonly object: T
 }
 
-/** An object to be written. Any of it may be read-only, such as parts of a body; the stanzas that the server fills may be left out. */
+/** An object to write. Its parts may be read-only, for example parts of a body; fields that the server sets may be omitted. */
 export type ObjectInput<T> = { readonly [K in keyof T]?: DeepReadonly<T[K]> | undefined }
 
-/** Every field at every depth may be left out: what is applied is what one has an opinion on. */
+/** The type with every field optional at every depth, as for server-side apply. */
 export type DeepPartial<T> = T extends Primitive
   ? T
   : T extends readonly (infer E)[]
@@ -78,26 +80,23 @@ export type DeepPartial<T> = T extends Primitive
       ? { readonly [K in keyof T]?: DeepPartial<T[K]> }
       : T
 
-/** An object that says itself what it is, so that the resource need not be named. Many types have these fields as optional ones. */
+/** An object with `apiVersion` and `kind`, so that the resource need not be named. Optional here, as in many type libraries. */
 export interface SelfDescribed {
   readonly apiVersion?: string | undefined
   readonly kind?: string | undefined
   readonly metadata?: object | undefined
 }
 
-/** What a type must have in addition to say what its objects are; nothing where it has all three fields, optional or not. */
+/** The fields of `SelfDescribed` that a type lacks, as required fields; empty if the type declares all three. */
 export type Undescribed<T> = { readonly [K in Exclude<keyof SelfDescribed, keyof T>]: NonNullable<SelfDescribed[K]> }
 
-/**
- * What every object has that the server has stored, also where a type says that it may be missing. Reviews, such as a
- * SubjectAccessReview, are answered and not stored: they have no name.
- */
-interface Named {
+/** Every stored object has a name, even if its type declares it optional. Reviews such as SubjectAccessReview are not stored. */
+interface NamedObject {
   metadata: { name: string }
 }
 
-/** An object as the server has stored it: a new one, which can be changed. */
-export type Stored<T> = Mutable<T> & { metadata: ObjectMeta } & Named
+/** An object as returned by the server: a new, mutable value. */
+export type StoredObject<T> = Mutable<T> & { metadata: ObjectMeta } & NamedObject
 
-/** The same for an object of a resource. */
-export type StoredOf<R> = ObjectOf<R> & Named
+/** An object of a resource as returned by the server. */
+export type StoredOf<R> = ObjectOf<R> & NamedObject

@@ -1,10 +1,9 @@
 /**
- * The client that handlers are given: the verbs of the API, typed by the resource. Made for each handler by
- * `createClient`, in the namespace of the object at hand. Builds calls and reads answers; session.ts does the rest.
+ * The `client` argument of handlers: the verbs of the Kubernetes API, typed by the resource. `createClient` makes one per handler call,
+ * with the namespace of the handled object as its default. client-impl.ts builds the requests, session.ts sends and retries them.
  */
-import type { ObjectOf, Resource, ResourceLike } from '../kube/resources.ts'
-import type { Session } from './calls.ts'
-import { ApiClient } from './client-calls.ts'
+import type { ObjectOf, Resource, ResourceLike } from '../kube/resources/resources.ts'
+import { ApiClient } from './client-impl.ts'
 import type {
   ApplyOptions,
   ClientEvent,
@@ -15,23 +14,28 @@ import type {
   PatchOptions,
   SelectionOptions,
   SelfDescribed,
-  Stored,
+  StoredObject,
   StoredOf,
   Undescribed,
   WatchOptions,
   WriteOptions,
 } from './client-options.ts'
+import type { Session } from './session.ts'
 
-/** However a resource is named; the `resource` of a handler's arguments, too. */
+/** Any notation of a resource, or a discovered resource such as the `resource` argument of a handler. */
 export type ClientResource = ResourceLike | Resource
 
 /**
- * The API of the cluster. The namespace, where one is needed, is that of the options, else that of the object given, else
- * that of the object being handled. Whatever the server refuses is thrown as an `ApiError`.
+ * A client of the cluster's API, as handlers get it (`client`).
+ *
+ * The namespace of a request is `options.namespace`, otherwise the namespace of the given object, otherwise that of the handled
+ * object. Requests use the credentials of the operator. Connection failures and answers such as 429 and 503 are retried by
+ * `settings.networking.errorBackoffs`; after that, an error of the API server is thrown as an `ApiError`, a broken connection as a
+ * `ConnectionError`. Requests are aborted when the operator ends, or by `options.signal`.
  */
 export interface Client {
   /**
-   * One object by its name; not found is an error (`isNotFound`).
+   * Reads one object by its name. Throws an `ApiError` if there is none (`isNotFound`).
    *
    * @example
    * ```ts
@@ -42,7 +46,7 @@ export interface Client {
   get<R extends ClientResource>(resource: R, name: string, options?: GetOptions): Promise<StoredOf<R>>
 
   /**
-   * All objects of one namespace, or of all of them: every page, in one array.
+   * Lists the objects of one namespace, or with `namespace: null` of all namespaces. Reads all pages into one array.
    *
    * @example
    * ```ts
@@ -53,7 +57,8 @@ export interface Client {
   list<R extends ClientResource>(resource: R, options?: SelectionOptions): Promise<StoredOf<R>[]>
 
   /**
-   * A new object, as the server has stored it. The resource can be left out where the object has `apiVersion` and `kind`.
+   * Creates an object and returns it as stored. The resource may be omitted if the object has `apiVersion` and `kind`. Throws an
+   * `ApiError` if the object exists (`isAlreadyExists`).
    *
    * @example
    * ```ts
@@ -61,8 +66,8 @@ export interface Client {
    * await client.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'settings-' } })
    * ```
    */
-  create<T extends SelfDescribed>(object: T & Undescribed<T>, options?: WriteOptions): Promise<Stored<T>>
-  /** The same for an object of the resource that is named. */
+  create<T extends SelfDescribed>(object: T & Undescribed<T>, options?: WriteOptions): Promise<StoredObject<T>>
+  /** Creates an object of the named resource; its `apiVersion` and `kind` may be omitted. */
   create<R extends ClientResource>(
     resource: R,
     object: ObjectInput<ObjectOf<R>>,
@@ -70,7 +75,8 @@ export interface Client {
   ): Promise<StoredOf<R>>
 
   /**
-   * Changes some fields of an object: by a merge patch, or by JSON patch operations where an array is given.
+   * Patches an object and returns it as stored. A JSON object is sent as a merge patch, an array as JSON patch operations; see
+   * `options.type`.
    *
    * @example
    * ```ts
@@ -87,10 +93,10 @@ export interface Client {
   ): Promise<StoredOf<R>>
 
   /**
-   * Server-side apply: the object is made, or made to have the fields given; fields that we gave before and do not give
-   * now are removed. Others' fields stay, and are a conflict where they differ, unless `force` is set.
+   * Server-side apply: creates the object or sets the given fields. Fields that the same `fieldManager` applied before and omits now are
+   * removed. A field of another manager with a different value is a conflict (`isConflict`), unless `force` is set.
    *
-   * An object that exists under that name is changed, also if another client created it. Where the author of the handled object chooses the name, use
+   * An existing object of that name is changed even if another client created it. If users of the operator choose the name, use
    * `create` for the first write, and give `metadata.uid` in later ones: the server then refuses to change any other object.
    *
    * @example
@@ -99,8 +105,8 @@ export interface Client {
    * await client.apply('configmaps', { metadata: { name: 'settings' } }, { fieldManager: 'painter', force: true })
    * ```
    */
-  apply<T extends SelfDescribed>(object: T & Undescribed<T>, options?: ApplyOptions): Promise<Stored<T>>
-  /** The same for an object of the resource that is named. */
+  apply<T extends SelfDescribed>(object: T & Undescribed<T>, options?: ApplyOptions): Promise<StoredObject<T>>
+  /** Applies an object of the named resource; its `apiVersion` and `kind` may be omitted. */
   apply<R extends ClientResource>(
     resource: R,
     object: DeepPartial<ObjectOf<R>>,
@@ -108,7 +114,8 @@ export interface Client {
   ): Promise<StoredOf<R>>
 
   /**
-   * Puts the object in the place of the one of its name; a conflict where it has a `resourceVersion` that is not current.
+   * Replaces the whole object of that name (PUT). If the object has a `resourceVersion` that is not the current one, the request fails
+   * with a conflict (`isConflict`).
    *
    * @example
    * ```ts
@@ -116,8 +123,8 @@ export interface Client {
    * await client.replace('configmaps', { ...config, data: {} })
    * ```
    */
-  replace<T extends SelfDescribed>(object: T & Undescribed<T>, options?: WriteOptions): Promise<Stored<T>>
-  /** The same for an object of the resource that is named. */
+  replace<T extends SelfDescribed>(object: T & Undescribed<T>, options?: WriteOptions): Promise<StoredObject<T>>
+  /** Replaces an object of the named resource; its `apiVersion` and `kind` may be omitted. */
   replace<R extends ClientResource>(
     resource: R,
     object: ObjectInput<ObjectOf<R>>,
@@ -125,7 +132,8 @@ export interface Client {
   ): Promise<StoredOf<R>>
 
   /**
-   * Undefined where the object is gone at once; the object where it waits for finalizers or its grace period.
+   * Deletes an object. Returns undefined if it is deleted already, or the object if it waits for finalizers or its grace period.
+   * Throws an `ApiError` if there is no such object (`isNotFound`).
    *
    * @example
    * ```ts
@@ -136,8 +144,8 @@ export interface Client {
   delete<R extends ClientResource>(resource: R, name: string, options?: DeleteOptions): Promise<StoredOf<R> | undefined>
 
   /**
-   * Changes as they come, until the server ends the watch or the iteration is left. An error in it is thrown; a version
-   * that is too old to go on from is `isGone`.
+   * Watches objects until the server ends the watch or the loop is left. Does not reconnect. Errors of the server are thrown; if
+   * `resourceVersion` is too old, `isGone` is true for the error.
    *
    * @example
    * ```ts
@@ -151,13 +159,13 @@ export interface Client {
 
 export interface CreateClientOptions {
   readonly session: Session
-  /** Finds the one resource that is meant; rejects where there is none, or more than one. */
+  /** Finds the resource for a notation. Rejects if the cluster serves none that matches, or several. */
   readonly resolve: (resource: ResourceLike) => Promise<Resource>
-  /** For namespaced resources where nobody names one. */
+  /** The default namespace for namespaced resources. */
   readonly namespace?: string | undefined
-  /** For calls without a signal of their own. */
+  /** Ends requests that have no signal of their own. */
   readonly signal?: AbortSignal | undefined
-  /** Of what is applied; `kopf` by default. */
+  /** The default field manager of `apply`. Default: `kopf`. */
   readonly fieldManager?: string | undefined
 }
 

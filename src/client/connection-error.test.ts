@@ -19,7 +19,7 @@ test.each([
   [{ code: 'ESTRANGE', message: 'strange' }, 'broken', 'strange', true],
   [undefined, 'broken', 'undefined', true],
   ['text', 'broken', 'text', true],
-])('%j is explained', (cause, problem, sentence, mayHaveArrived) => {
+])('the cause %j becomes a connection error with an explanation', (cause, problem, sentence, mayHaveArrived) => {
   const error = toConnectionError(call, cause)
   expect(error).toMatchObject({ name: 'ConnectionError', code: 'KOPF_CONNECTION', problem, mayHaveArrived })
   expect(error.message).toMatch(/^Cannot GET \/api: /)
@@ -27,7 +27,7 @@ test.each([
   expect(error.cause).toBe(cause)
 })
 
-test('what is explained already stays as it is', () => {
+test('a connection error is not wrapped a second time', () => {
   const error = toTimeout(call, 'an answer', 5000)
   expect(toConnectionError(call, error)).toBe(error)
   expect(error).toBeInstanceOf(ConnectionError)

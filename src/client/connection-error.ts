@@ -1,9 +1,10 @@
 /**
- * No answer at all: the errors of sockets, names, certificates and time limits, in words that a person can act on.
- * Made by session.ts of whatever a transport rejects with.
+ * Requests without an answer: errors of sockets, DNS, certificates and timeouts, with advice in the message.
+ * session.ts creates a `ConnectionError` from the error of a transport.
  */
 import { brand, KopfError } from '../errors.ts'
-import type { Subject } from './api-error.ts'
+import { toUrlHost } from '../util/text/hosts.ts'
+import type { ErrorSubject } from './api-error.ts'
 
 export type ConnectionProblem =
   | 'refused'
@@ -15,10 +16,14 @@ export type ConnectionProblem =
   | 'broken'
   | 'too-large'
 
-/** The API server could not be reached, or the connection broke before its answer was complete. */
+/**
+ * The API server could not be reached, or the connection broke before the answer was complete. Thrown by `client` after its retries.
+ * Its code is `KOPF_CONNECTION`; the original error is its `cause`.
+ */
 export class ConnectionError extends KopfError {
+  /** The kind of failure, for example `refused`, `timeout` or `certificate`. */
   readonly problem: ConnectionProblem
-  /** Whether the server may have got the request, and done what it asks for. */
+  /** Whether the server may have received and executed the request: if so, a create may have succeeded. */
   readonly mayHaveArrived: boolean
 
   constructor(message: string, problem: ConnectionProblem, options?: ErrorOptions) {
@@ -46,7 +51,7 @@ const untrusted: Explain = () =>
   "the server's certificate is not signed by an authority that is trusted; give the cluster's own in certificate-authority-data of the kubeconfig (`caData`)"
 const unknownHost: Explain = ({ hostname }) =>
   `the host ${JSON.stringify(hostname ?? '')} is not known; check the server's address in the kubeconfig, and DNS`
-const unreachable: Explain = (error) => `there is no way to ${whereOf(error)}; check the network and the VPN`
+const unreachable: Explain = (error) => `there is no way to ${formatAddress(error)}; check the network and the VPN`
 const broken: Explain = () => 'the connection broke before the answer was complete'
 
 const problems: ReadonlyMap<string, readonly [ConnectionProblem, Explain]> = new Map([
@@ -55,7 +60,7 @@ const problems: ReadonlyMap<string, readonly [ConnectionProblem, Explain]> = new
     [
       'refused',
       (error) =>
-        `nothing listens at ${whereOf(error)}; check that the cluster is running and that the server's address in the kubeconfig is right`,
+        `nothing listens at ${formatAddress(error)}; check that the cluster is running and that the server's address in the kubeconfig is right`,
     ],
   ],
   ['ENOTFOUND', ['unknown-host', unknownHost]],
@@ -99,51 +104,49 @@ const problems: ReadonlyMap<string, readonly [ConnectionProblem, Explain]> = new
   ],
 ] as const)
 
-/** `error` is whatever a transport has rejected with. */
-export function toConnectionError({ method, path }: Subject, error: unknown): ConnectionError {
+/** The `ConnectionError` for an error of any type that a transport rejected with. */
+export function toConnectionError({ method, path }: ErrorSubject, error: unknown): ConnectionError {
   if (error instanceof ConnectionError) return error
   const { code, message } = (error ?? {}) as SystemError
-  const [problem, explain] = problems.get(String(code)) ?? guess(String(code))
+  const [problem, explain] = problems.get(String(code)) ?? classifyUnknown(String(code))
   const why = explain?.(error as SystemError) ?? String(message ?? error)
   return new ConnectionError(`Cannot ${method} ${path}: ${why}`, problem, { cause: error })
 }
 
-export function toTimeout({ method, path }: Subject, what: string, limitMs: number): ConnectionError {
+export function toTimeout({ method, path }: ErrorSubject, what: string, limitMs: number): ConnectionError {
   const why = `${what} did not come within ${limitMs / 1000} s; check the network and the load of the server`
   return new ConnectionError(`Cannot ${method} ${path}: ${why}`, 'timeout')
 }
 
-export function toAnswerTooLarge({ method, path }: Subject, maxBytes: number): ConnectionError {
+export function toAnswerTooLarge({ method, path }: ErrorSubject, maxBytes: number): ConnectionError {
   const why = `the answer is larger than ${Math.floor(maxBytes / mebibyte)} MiB, and was not read any further`
   const advice =
     'for a list, lower settings.watching.chunkSize; check also that this is the address of a Kubernetes API server'
   return new ConnectionError(`Cannot ${method} ${path}: ${why}; ${advice}`, 'too-large')
 }
 
-/** The size of a page to ask for instead, where the answer was larger than is read; undefined where that is not the error. */
+/** A smaller page size to retry with after an answer that was too large; undefined for other errors. */
 export function toSmallerPage(error: unknown, size: number | null | undefined): number | undefined {
   const isTooLarge = error instanceof ConnectionError && error.problem === 'too-large'
   return isTooLarge && typeof size === 'number' && size > 1 ? Math.ceil(size / 5) : undefined
 }
 
-/** Whoever had the connection has let it go. */
-export function connectionClosed(): KopfError {
+/** The error for a request after `close` of the transport. */
+export function connectionClosedError(): KopfError {
   return new KopfError(
     'KOPF_CONNECTION_CLOSED',
     'Cannot send a request: the connection to the API server has been closed',
   )
 }
 
-function guess(code: string): readonly [ConnectionProblem, Explain?] {
+function classifyUnknown(code: string): readonly [ConnectionProblem, Explain?] {
   if (/^(ERR_SSL|ERR_TLS)/.test(code)) return ['protocol']
   if (code.startsWith('HPE_'))
     return ['protocol', () => 'the answer is no HTTP; check the server’s address in the kubeconfig']
-  // Of what is not known, the worst is assumed: that the request has arrived.
+  // For unknown errors, assume that the server may have received the request.
   return ['broken']
 }
 
-function whereOf({ address, port }: SystemError): string {
-  return typeof address === 'string'
-    ? `${address.includes(':') ? `[${address}]` : address}:${port}`
-    : "the server's address"
+function formatAddress({ address, port }: SystemError): string {
+  return typeof address === 'string' ? `${toUrlHost(address)}:${port}` : "the server's address"
 }

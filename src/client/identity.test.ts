@@ -7,13 +7,13 @@ afterEach(() => {
 
 const nowMs = Date.UTC(2026, 0, 31, 12, 5, 9)
 
-test('a pod is known by its name, as it is', async () => {
+test('the identity of a pod is exactly its name', async () => {
   vi.stubEnv('POD_ID', 'operator-7d9c5b8f4-x2v8k')
   expect(await createIdentity(nowMs, () => 0)).toBe('operator-7d9c5b8f4-x2v8k')
   expect(await personalIdentity()).toBe('operator-7d9c5b8f4-x2v8k')
 })
 
-test('anybody else by who runs it, and where; a run also by when, and by chance', async () => {
+test('the identity outside of a pod is user@host, and a run adds a timestamp and a random part', async () => {
   vi.stubEnv('POD_ID', '')
   vi.stubEnv('LOGNAME', 'somebody')
   vi.stubEnv('USER', 'else')
@@ -24,7 +24,7 @@ test('anybody else by who runs it, and where; a run also by when, and by chance'
   expect(await createIdentity(nowMs, () => 0.999)).toBe(`${person}/20260131120509/999`)
 })
 
-test('where the environment does not say who it is, the system does', async () => {
+test('the identity takes the user name from the system if the environment has none', async () => {
   for (const name of ['POD_ID', 'LOGNAME', 'USER', 'LNAME', 'USERNAME']) vi.stubEnv(name, '')
   expect(await personalIdentity()).toMatch(/^[^@/]+@[^@/]+$/)
 })

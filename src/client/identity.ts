@@ -1,13 +1,13 @@
 /**
- * Who we are to other operators: the pod where it was told its name, else who runs us, and where. The same words as Kopf's, so that
- * one may take back what the other has said. One of the files of this room that may read the environment.
+ * The identity of an operator for peering and leader election: the pod's name if `POD_ID` is set, otherwise user, host and a suffix.
+ * Same format as Kopf's, so that each can remove records of the other. One of the files of client/ that may read the environment.
  */
 import { lookup, lookupService } from 'node:dns/promises'
 import { hostname, userInfo } from 'node:os'
-import { systemClock } from '../util/clock.ts'
-import { within } from '../util/within.ts'
+import { systemClock } from '../util/async/clock.ts'
+import { withTimeout } from '../util/async/with-timeout.ts'
 
-/** Of one run of an operator: no other has the same, not even the next one of the same user. */
+/** The identity of one run: another run of the same user has another one, except in a pod with `POD_ID`. */
 export async function createIdentity(nowMs: number, random: () => number): Promise<string> {
   const pod = podId()
   if (pod !== undefined) return pod
@@ -15,12 +15,12 @@ export async function createIdentity(nowMs: number, random: () => number): Promi
   return `${await describeUser()}/${stamp}/${pickCharacters(3, random)}`
 }
 
-/** Of a person at the command line: the same each time. */
+/** The identity for commands such as `kopf freeze`: the same each time. */
 export async function personalIdentity(): Promise<string> {
   return podId() ?? describeUser()
 }
 
-/** Set in the manifest of the pod, from its `metadata.name`. */
+/** `POD_ID`, which the pod's manifest sets from `metadata.name`. */
 function podId(): string | undefined {
   return process.env['POD_ID'] || undefined
 }
@@ -29,7 +29,7 @@ async function describeUser(): Promise<string> {
   return `${userName()}@${await describeHost()}`
 }
 
-/** In the order in which Python looks for it. In containers there may be no user of our number. */
+/** Reads the variables in the order of Python's `getpass`. In a container, the user id may have no entry in /etc/passwd. */
 function userName(): string {
   const named = ['LOGNAME', 'USER', 'LNAME', 'USERNAME'].map((name) => process.env[name]).find(Boolean)
   if (named !== undefined) return named
@@ -40,19 +40,19 @@ function userName(): string {
   }
 }
 
-/** A name server that does not answer is no reason to wait for long. */
-const patienceMs = 2000
+/** Timeout for the name server. */
+const lookupTimeoutMs = 2000
 
-/** With the domain, where the machine knows its own. */
+/** The host name, with its domain if reverse lookup finds one. */
 async function describeHost(): Promise<string> {
   const names = [hostname()]
-  const look = async () => {
+  const lookUp = async () => {
     const { address } = await lookup(hostname())
     names.unshift((await lookupService(address, 0)).hostname)
   }
-  await within(systemClock, patienceMs, look()).catch(() => {})
-  const telling = names.filter((name) => name !== 'localhost' && !name.endsWith('.arpa') && !/^[\d.:]+$/.test(name))
-  const best = telling.find((name) => name.includes('.')) ?? telling[0] ?? hostname()
+  await withTimeout(systemClock, lookupTimeoutMs, lookUp()).catch(() => {})
+  const usable = names.filter((name) => name !== 'localhost' && !name.endsWith('.arpa') && !/^[\d.:]+$/.test(name))
+  const best = usable.find((name) => name.includes('.')) ?? usable[0] ?? hostname()
   return best.replace(/(\.local|\.localdomain)+$/, '')
 }
 

@@ -1,31 +1,31 @@
-/** Which failures may pass by themselves, and how long to wait for it. Pure but for the iterator of back-offs. */
-import { type Duration, toMs } from '../util/duration.ts'
+/** Decides for session.ts which failed requests are retried, and after which delay. Sends nothing and does not sleep. */
+import { addedJitter, LimitedBackoff } from '../util/async/backoff.ts'
+import { type Duration, toMs } from '../util/text/duration.ts'
 import { ApiError } from './api-error.ts'
-import type { ApiCall } from './calls.ts'
 import type { ConnectionError } from './connection-error.ts'
+import type { ApiCall } from './session.ts'
 
-type Failure = ApiError | ConnectionError
+type FailedAttempt = ApiError | ConnectionError
 
 /**
- * A POST creates: where the first one may have been served, and only its answer lost, a second one makes a second object
- * (`generateName`), or is told that the object exists although it was our own doing. So it is repeated only where the
- * server has surely not done it: no connection, or turned away at the door (429 and 503). All else is safe to repeat:
- * reads, deletions, patches to the same end, and updates that name their version.
+ * Whether a failed request may be sent again. If the answer to a POST is lost, the object may exist: a second POST creates another one
+ * (`generateName`) or fails with AlreadyExists. So a POST is retried only if the server did not execute it: no connection, 429, 503.
+ * Other verbs can be repeated safely: reads, deletions, patches, and updates with a `resourceVersion`.
  */
-export function isWorthRetrying({ method }: Pick<ApiCall, 'method'>, failure: Failure): boolean {
+export function isWorthRetrying({ method }: Pick<ApiCall, 'method'>, failure: FailedAttempt): boolean {
   if (failure instanceof ApiError) {
     if (failure.status === 429 || failure.status === 503) return true
     return failure.status >= 500 && method !== 'POST'
   }
-  // Nobody gets another certificate or speaks another protocol for being asked again.
+  // A retry does not change the server's certificate or protocol.
   if (failure.problem === 'certificate' || failure.problem === 'protocol') return false
-  // The same request has the same answer, which would be read in vain once more.
+  // A retry gets the same answer, again too large.
   if (failure.problem === 'too-large') return false
   return method !== 'POST' || !failure.mayHaveArrived
 }
 
-/** A tenth at most, and never less than asked for: many who failed together do not come back together. */
-const jitter = 0.1
+/** The largest share of a delay that is added by chance. The delay itself is never shortened: `Retry-After` is a minimum. */
+const jitterShare = 0.1
 
 export interface RetryPolicy {
   readonly errorBackoffs: Duration | Iterable<Duration>
@@ -33,26 +33,28 @@ export interface RetryPolicy {
 }
 
 export interface RetryDelays {
-  /** Before the next attempt; undefined where there is none. */
-  next(failure: Failure): number | undefined
+  /** The delay before the next attempt in milliseconds; undefined if there is no further attempt. */
+  next(failure: FailedAttempt): number | undefined
 }
 
-/** For one request: as many attempts as there are back-offs, and one. */
+/** The delays of one request: one retry per backoff. `Retry-After` of the server extends or (`enforceRetryAfter`) replaces a backoff. */
 export function retryDelays({ errorBackoffs, enforceRetryAfter }: RetryPolicy, random: () => number): RetryDelays {
-  const backoffs = toIterable(errorBackoffs)[Symbol.iterator]()
+  const backoffs = new LimitedBackoff(toDelaysMs(errorBackoffs))
+  const jitter = addedJitter(jitterShare, random)
   return {
     next(failure) {
-      const { done, value } = backoffs.next()
-      if (done) return undefined
-      const backoffMs = toMs(value, 'networking.errorBackoffs')
-      const askedMs = failure instanceof ApiError ? failure.retryAfterMs : undefined
-      const delayMs = askedMs === undefined ? backoffMs : enforceRetryAfter ? askedMs : Math.max(askedMs, backoffMs)
-      return delayMs * (1 + jitter * random())
+      const backoffMs = backoffs.next()
+      if (backoffMs === undefined) return undefined
+      const retryAfterMs = failure instanceof ApiError ? failure.retryAfterMs : undefined
+      const delayMs =
+        retryAfterMs === undefined ? backoffMs : enforceRetryAfter ? retryAfterMs : Math.max(retryAfterMs, backoffMs)
+      return jitter(delayMs)
     },
   }
 }
 
-/** A string is a duration, although it could be iterated. */
-function toIterable(backoffs: Duration | Iterable<Duration>): Iterable<Duration> {
-  return typeof backoffs === 'number' || typeof backoffs === 'string' ? [backoffs] : backoffs
+/** A single duration is one retry; a string is a duration, although it could be iterated. */
+function* toDelaysMs(backoffs: Duration | Iterable<Duration>): Iterable<number> {
+  const durations = typeof backoffs === 'number' || typeof backoffs === 'string' ? [backoffs] : backoffs
+  for (const duration of durations) yield toMs(duration, 'networking.errorBackoffs')
 }

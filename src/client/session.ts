@@ -1,25 +1,24 @@
 /**
- * Calls in, parsed answers out: time limits, retries and errors that say what is wrong, over whatever transport there is.
- * Everything that talks to the API does so through here; knows nothing of what is asked for.
+ * Sends API calls over a transport and parses the answers: timeouts, retries, errors. Every request of the operator goes through a
+ * session. Does not build the calls.
  */
 import { KopfError } from '../errors.ts'
-import { dropNullFields } from '../kube/null-fields.ts'
-import type { JsonObject } from '../kube/objects.ts'
-import type { Clock } from '../util/clock.ts'
+import { dropNullFields, type JsonObject } from '../kube/objects.ts'
+import type { Observer } from '../observer.ts'
+import { type Clock, monotonicNow } from '../util/async/clock.ts'
 import { holdsConcealed } from '../util/concealed.ts'
-import { type Duration, toMs } from '../util/duration.ts'
-import { isPlainObject } from '../util/json.ts'
-import { parseJsonText, toJsonText } from '../util/json-text.ts'
-import { minLazyLength, parseList, parseObject } from '../util/lazy-json.ts'
+import { isPlainObject } from '../util/json/json.ts'
+import { parseJsonText, toJsonText } from '../util/json/json-text.ts'
+import { type LazyOptions, minLazyLength, parseList, parseObject } from '../util/json/lazy-json.ts'
+import { type Duration, toMs } from '../util/text/duration.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
-import { ApiError, cut, parseRetryAfter, toApiError } from './api-error.ts'
-import type { ApiCall, Session } from './calls.ts'
+import { ApiError, parseRetryAfter, toApiError, truncateText } from './api-error.ts'
 import { ConnectionError, toAnswerTooLarge, toConnectionError, toTimeout } from './connection-error.ts'
-import { type Deadline, Deadlines } from './deadline.ts'
-import { toQuery } from './requests.ts'
+import { toQuery } from './paths.ts'
 import { isWorthRetrying, retryDelays } from './retries.ts'
+import { type SessionDeadline, SessionDeadlines } from './session-deadline.ts'
 
-/** `settings.networking`, as far as it matters here. */
+/** The part of `settings.networking` that sessions use. */
 export interface Networking {
   readonly requestTimeout: Duration | null
   readonly connectTimeout: Duration | null
@@ -27,9 +26,9 @@ export interface Networking {
   readonly enforceRetryAfter: boolean
 }
 
-export interface Retry {
+export interface RetryState {
   readonly call: ApiCall
-  /** Of the attempt that failed; the first is 1. */
+  /** The number of the failed attempt; the first is 1. */
   readonly attempt: number
   readonly error: ApiError | ConnectionError
   readonly delayMs: number
@@ -37,29 +36,30 @@ export interface Retry {
 
 export interface SessionOptions {
   readonly transport: Transport
-  /** Read anew at each request: settings may change at any time. */
+  /** Read at each request, since settings may change at any time. */
   readonly networking: Networking
   readonly clock: Clock
   readonly userAgent: string
-  /** Aborted when no more requests are to come: no timer is left behind then. */
+  /** Aborted when no more requests follow: stops the timer of the deadlines. */
   readonly signal?: AbortSignal
-  /** Told of each attempt that failed and will be repeated. */
-  readonly onRetry?: (retry: Retry) => void
+  /** Called for each failed attempt that will be retried. */
+  readonly onRetry?: (retry: RetryState) => void
+  readonly observer?: Observer | undefined
   /**
-   * Who has a say in whether a call is made, if anybody. Asked right before an attempt is sent, and again as its first byte goes
-   * out: where it throws, nothing is sent.
+   * Returns a check for calls that may become forbidden, for example after lost leadership. The check runs before an attempt and
+   * again before its first byte is sent; if it throws, nothing is sent.
    */
   readonly guardOf?: ((call: ApiCall) => (() => void) | undefined) | undefined
-  /** How much of one answer is read; see `maxAnswerBytes` below for the default. */
+  /** The maximum size of one answer. Default: 256 MiB. */
   readonly maxAnswerBytes?: number
-  /** Between 0 and 1; spreads the retries of many. */
+  /** A number from 0 to 1 for the jitter of retries. Default: `Math.random`. */
   readonly random?: () => number
 }
 
 /**
- * The largest answer that is read. Above it, memory would be at the mercy of the other side. A page of 500 objects with 512 KiB each
- * is within it; V8 cannot make one string of more than 512 MiB. Objects can have 1.5 MiB (etcd's default): lists ask for smaller
- * pages where one is too large. Answers are never compressed (`accept-encoding: identity`), so the bytes that come are what counts.
+ * The maximum size of an answer, so that a server cannot exhaust the memory. It allows a page of 500 objects with 512 KiB each; V8's limit
+ * for one string is 512 MiB. Objects may have 1.5 MiB (etcd's default), so lists retry with smaller pages. Answers are
+ * not compressed (`accept-encoding: identity`), so received bytes are the real size.
  */
 const maxAnswerBytes = 256 * 1024 * 1024
 
@@ -69,11 +69,11 @@ export function createSession(options: SessionOptions): Session {
 
 class RetryingSession implements Session {
   readonly #options: SessionOptions
-  readonly #deadlines: Deadlines
+  readonly #deadlines: SessionDeadlines
 
   constructor(options: SessionOptions) {
     this.#options = options
-    this.#deadlines = new Deadlines(options.clock, options.signal)
+    this.#deadlines = new SessionDeadlines(options.clock, options.signal)
   }
 
   async request(call: ApiCall, signal?: AbortSignal): Promise<JsonObject> {
@@ -82,7 +82,7 @@ class RetryingSession implements Session {
     const errorBackoffs = call.backoffsMs?.map((ms) => ms / 1000) ?? networking.errorBackoffs
     const delays = retryDelays({ errorBackoffs, enforceRetryAfter }, random)
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#attempt(call, signal)
+      const outcome = await this.#observe(call, attempt, () => this.#attempt(call, signal))
       if (!(outcome instanceof ApiError || outcome instanceof ConnectionError)) return outcome
       const delayMs = isWorthRetrying(call, outcome) ? delays.next(outcome) : undefined
       if (delayMs === undefined) throw outcome
@@ -93,7 +93,7 @@ class RetryingSession implements Session {
 
   async stream(call: ApiCall, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
     const { connectTimeout, requestTimeout } = this.#options.networking
-    const ownLimit = call.beginWithinMs === undefined ? undefined : call.beginWithinMs / 1000
+    const ownLimit = call.headTimeoutMs === undefined ? undefined : call.headTimeoutMs / 1000
     const request = this.#toRequest(call)
     const deadline = this.#startDeadline(
       call,
@@ -101,10 +101,14 @@ class RetryingSession implements Session {
       signal,
       'the head of an answer',
     )
-    try {
+    const send = async () => {
       const response = await this.#options.transport.send(request, deadline.signal)
-      if (!isSuccess(response)) throw await this.#refusal(call, response, deadline)
-      deadline.lift()
+      if (!isSuccess(response)) throw await this.#readError(call, response, deadline)
+      return response
+    }
+    try {
+      const response = await this.#observe(call, 1, send)
+      deadline.clearTimeout()
       return new StreamedBody(call, response.body, deadline)
     } catch (error) {
       deadline.release()
@@ -113,17 +117,37 @@ class RetryingSession implements Session {
     }
   }
 
-  /** The answer, or what went wrong; rejects only with the signal's reason, or where the call cannot be made at all. */
+  /** Reports the attempt to the observer. */
+  async #observe<T>({ method, path }: ApiCall, attempt: number, send: () => Promise<T>): Promise<T> {
+    const { observer, clock } = this.#options
+    if (observer?.requestFinished === undefined) return send()
+    const startedMs = monotonicNow(clock)
+    let outcome: unknown
+    try {
+      const result = await send()
+      outcome = result
+      return result
+    } catch (error) {
+      outcome = error
+      throw error
+    } finally {
+      const failed = outcome instanceof ApiError ? outcome.status : undefined
+      const code = outcome instanceof Error ? failed : 200
+      observer.requestFinished({ method, path, code, attempt, durationMs: monotonicNow(clock) - startedMs })
+    }
+  }
+
+  /** The answer or the error of one attempt. Rejects only with the signal's reason, or if the call itself is invalid. */
   async #attempt(call: ApiCall, signal: AbortSignal | undefined): Promise<JsonObject | ApiError | ConnectionError> {
     const { guardOf, networking } = this.#options
     const check = guardOf?.(call)
     const request = { ...this.#toRequest(call), ...(check && { check }) }
-    const limit = call.withinMs === undefined ? networking.requestTimeout : call.withinMs / 1000
+    const limit = call.timeoutMs === undefined ? networking.requestTimeout : call.timeoutMs / 1000
     check?.()
     const deadline = this.#startDeadline(call, limit, signal, 'an answer')
     try {
       const response = await this.#options.transport.send(request, deadline.signal)
-      if (!isSuccess(response)) return await this.#refusal(call, response, deadline)
+      if (!isSuccess(response)) return await this.#readError(call, response, deadline)
       return parseAnswer(call, response, await this.#readText(call, response, deadline))
     } catch (error) {
       signal?.throwIfAborted()
@@ -140,7 +164,7 @@ class RetryingSession implements Session {
     const urgency = isUrgent ? { isUrgent } : undefined
     if (body === undefined) return { method, path: target, headers, ...urgency }
     const text = toJsonText(body)
-    if (holdsConcealed(body, text)) throw concealedBody(method, path)
+    if (holdsConcealed(body, text)) throw concealedValueError(method, path)
     return {
       ...urgency,
       method,
@@ -150,13 +174,18 @@ class RetryingSession implements Session {
     }
   }
 
-  #startDeadline(call: ApiCall, limit: Duration | null, signal: AbortSignal | undefined, what: string): Deadline {
+  #startDeadline(
+    call: ApiCall,
+    limit: Duration | null,
+    signal: AbortSignal | undefined,
+    what: string,
+  ): SessionDeadline {
     const limitMs = limit === null ? null : toMs(limit, 'networking.requestTimeout')
     return this.#deadlines.start(limitMs, signal, () => toTimeout(call, what, limitMs ?? 0))
   }
 
-  /** Reads to the end, after which the connection is free for the next request; an answer too large closes the connection. */
-  async #readText(call: ApiCall, { body, headers }: TransportResponse, { signal }: Deadline): Promise<string> {
+  /** Reads the body to its end, so that the connection can be reused. An answer that is too large closes the connection. */
+  async #readText(call: ApiCall, { body, headers }: TransportResponse, { signal }: SessionDeadline): Promise<string> {
     const maxBytes = Math.min(call.maxAnswerBytes ?? Infinity, this.#options.maxAnswerBytes ?? maxAnswerBytes)
     const chunks: Uint8Array[] = []
     let size = 0
@@ -167,15 +196,15 @@ class RetryingSession implements Session {
       if (isTooLarge) break
       chunks.push(chunk)
     }
-    // A transport may end the body of one who has gone, rather than fail: half an answer is none.
+    // After an abort, a transport may end the body instead of failing; a partial answer must not be parsed.
     signal.throwIfAborted()
     if (isTooLarge) throw toAnswerTooLarge(call, maxBytes)
-    // Most answers come in one piece.
+    // Most answers arrive in one chunk: no copy.
     const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
   }
 
-  async #refusal(call: ApiCall, response: TransportResponse, deadline: Deadline): Promise<ApiError> {
+  async #readError(call: ApiCall, response: TransportResponse, deadline: SessionDeadline): Promise<ApiError> {
     const text = await this.#readText(call, response, deadline)
     const retryAfterMs = parseRetryAfter(response.headers['retry-after'], this.#options.clock.now())
     const location = response.status < 400 ? 'redirects are not followed; give the final address of the server' : ''
@@ -193,9 +222,9 @@ function parseAnswer(call: ApiCall, { status, headers }: TransportResponse, text
     const answer = parseText(call, text)
     if (isPlainObject(answer)) return dropNullFields(answer)
   } catch {
-    // Told below: of what is no JSON and of JSON that is no object there is the same to say.
+    // Text that is not JSON gets the same error as JSON that is not an object.
   }
-  const message = `the answer is no JSON object but ${cut(type)} of ${text.length} characters; check that this is the address of a Kubernetes API server`
+  const message = `the answer is no JSON object but ${truncateText(type)} of ${text.length} characters; check that this is the address of a Kubernetes API server`
   return new ApiError({ method: call.method, path: call.path, status, reason: 'NotJson', message })
 }
 
@@ -204,13 +233,13 @@ function parseText({ lazy }: ApiCall, text: string): unknown {
   return lazy.form === 'list' ? parseList(text, lazy) : parseObject(text, lazy)
 }
 
-/** What breaks on the way is told as everywhere else; leaving closes the connection, even before the first read. */
+/** The body of a stream. Failures become `ConnectionError`s; leaving the loop closes the connection, even before the first read. */
 class StreamedBody implements AsyncIterableIterator<Uint8Array, undefined> {
   readonly #call: ApiCall
   readonly #chunks: AsyncIterator<Uint8Array>
-  readonly #deadline: Deadline
+  readonly #deadline: SessionDeadline
 
-  constructor(call: ApiCall, body: AsyncIterable<Uint8Array>, deadline: Deadline) {
+  constructor(call: ApiCall, body: AsyncIterable<Uint8Array>, deadline: SessionDeadline) {
     this.#call = call
     this.#chunks = body[Symbol.asyncIterator]()
     this.#deadline = deadline
@@ -241,10 +270,50 @@ class StreamedBody implements AsyncIterableIterator<Uint8Array, undefined> {
   }
 }
 
-/** The text that stands for the value would become the value. */
-function concealedBody(method: string, path: string): KopfError {
+/** A write with a concealed value would store its placeholder text as the value. */
+function concealedValueError(method: string, path: string): KopfError {
   return new KopfError(
     'KOPF_OBJECT',
     `Cannot ${method} ${path}: the object holds the old value of a Secret, which is concealed; take the present value from "body"`,
   )
+}
+
+/** One API request as a value. */
+export interface ApiCall {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  /** Without the query; its segments are URL-encoded. */
+  readonly path: string
+  readonly query?: Readonly<Record<string, string | number | boolean | undefined>>
+  /** A JSON value; a bigint is written as an integer. */
+  readonly body?: unknown
+  /** Default: `application/json`. */
+  readonly contentType?: string
+  /** Default: `application/json`. */
+  readonly accept?: string
+  /** Timeout for the head of a streamed answer. Default: `networking.connectTimeout`, otherwise `networking.requestTimeout`. */
+  readonly headTimeoutMs?: number
+  /** Timeout for the whole answer. Default: `networking.requestTimeout`. */
+  readonly timeoutMs?: number
+  /** The request does not wait for a free connection: it gets an additional one if all are busy. */
+  readonly isUrgent?: boolean
+  /** Delays between attempts; an empty list for a single attempt. Default: `networking.errorBackoffs`. */
+  readonly backoffsMs?: readonly number[]
+  /** Large objects of the answer are kept as text and frozen, see util/json/lazy-json.ts. `form`: one object, or a list of objects. */
+  readonly lazy?: LazyOptions & { readonly form: 'object' | 'list' }
+  /** A larger answer is not read further and fails with a `ConnectionError` whose problem is `too-large`. Default: that of the session. */
+  readonly maxAnswerBytes?: number
+}
+
+export interface Session {
+  /**
+   * Sends a request and returns the parsed answer, read to its end. Retries temporary failures (`networking.errorBackoffs`), then rejects
+   * with an `ApiError` or a `ConnectionError`.
+   */
+  request(call: ApiCall, signal?: AbortSignal): Promise<JsonObject>
+
+  /**
+   * Sends a request and returns the body of a 2xx answer as it arrives; leaving the loop closes the connection. One attempt: watches have
+   * a backoff of their own. Other answers reject with an `ApiError`.
+   */
+  stream(call: ApiCall, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
 }

@@ -16,7 +16,7 @@ async function linesOf(body: AsyncIterable<Uint8Array>): Promise<string[]> {
 }
 
 const cases: ReadonlyArray<[string, string, readonly string[]]> = [
-  ['nothing', '', []],
+  ['no content', '', []],
   ['one line', 'a\n', ['a']],
   ['several lines', 'a\nbc\ndef\n', ['a', 'bc', 'def']],
   ['a line without an end', 'a\nbc', ['a']],
@@ -28,17 +28,17 @@ const cases: ReadonlyArray<[string, string, readonly string[]]> = [
   ['a byte order mark alone', '\ufeff\na\n', ['a']],
   ['a byte order mark inside a line', 'a\ufeffb\n', ['a\ufeffb']],
   ['characters of several bytes', 'ä€𝄞\n“𝄞”\n', ['ä€𝄞', '“𝄞”']],
-  ['an unfinished line of such characters', 'a\nä€𝄞', ['a']],
+  ['an unfinished line of characters of several bytes', 'a\nä€𝄞', ['a']],
 ]
 
-test.each(cases)('%s comes out the same, however it is cut', async (_, text, expected) => {
+test.each(cases)('a watch body with %s gives the same lines for every chunk size', async (_, text, expected) => {
   const bytes = Buffer.from(text)
   for (let size = 1; size <= bytes.length + 1; size += 1) {
     expect(await linesOf(pieces(bytes, size)), `in pieces of ${size}`).toEqual(expected)
   }
 })
 
-test('a stream that ends anywhere yields the lines that were complete, and no other', async () => {
+test('a watch body that ends anywhere yields exactly its complete lines', async () => {
   const bytes = Buffer.from('{"a":"ä"}\n{"b":"𝄞"}\n')
   for (let end = 0; end <= bytes.length; end += 1) {
     const complete = bytes.subarray(0, end).toString('latin1').split('\n').slice(0, -1)
@@ -47,7 +47,7 @@ test('a stream that ends anywhere yields the lines that were complete, and no ot
   }
 })
 
-test('lines that one chunk completes come together', async () => {
+test('the watch lines that one chunk completes are yielded together', async () => {
   const batches: Array<readonly string[]> = []
   for await (const lines of readWatchLines(pieces(Buffer.from('a\nb\nc\nd\n'), 5))) batches.push(lines)
   expect(batches).toEqual([
@@ -56,7 +56,7 @@ test('lines that one chunk completes come together', async () => {
   ])
 })
 
-test('a long line in small pieces is read in linear time', async () => {
+test('a long watch line in small chunks is read in linear time', async () => {
   await expectLinearGrowth({
     n: 256 * 1024,
     prepare: (n) => Buffer.concat([Buffer.alloc(n, 'x'), Buffer.from('\ny\n')]),
@@ -67,7 +67,7 @@ test('a long line in small pieces is read in linear time', async () => {
   })
 })
 
-test('many lines in one chunk are read in linear time', async () => {
+test('many watch lines in one chunk are read in linear time', async () => {
   await expectLinearGrowth({
     n: 25_000,
     prepare: (n) => Buffer.from('{"a":1}\n'.repeat(n)),
@@ -77,7 +77,7 @@ test('many lines in one chunk are read in linear time', async () => {
   })
 })
 
-test('a line that does not end is read up to the limit, and the body is closed', async () => {
+test('a watch line without an end is read up to the limit, and the body is closed', async () => {
   let sent = 0
   let isClosed = false
   async function* endless(): AsyncGenerator<Uint8Array> {
@@ -97,7 +97,7 @@ test('a line that does not end is read up to the limit, and the body is closed',
   expect([sent, isClosed]).toEqual([65 * 1024, true])
 })
 
-test('a chunk is not held on to: it may be a window into something larger, and be overwritten', async () => {
+test('the watch line reader copies unfinished lines, since the buffer of a chunk may be reused', async () => {
   const shared = Buffer.from('....abc')
   async function* windows(): AsyncGenerator<Uint8Array> {
     yield shared.subarray(4)
@@ -107,7 +107,7 @@ test('a chunk is not held on to: it may be a window into something larger, and b
   expect(await linesOf(windows())).toEqual(['abcd'])
 })
 
-test('leaving closes the body; its errors are passed on', async () => {
+test('the watch line reader closes the body when its consumer leaves, and passes on errors of the body', async () => {
   let isClosed = false
   async function* endless(): AsyncGenerator<Uint8Array> {
     try {

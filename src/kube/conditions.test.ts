@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Condition, toWanted, withCondition } from './conditions.ts'
+import { type Condition, checkCondition, withCondition } from './conditions.ts'
 
 const ready: Condition = {
   type: 'Ready',
@@ -14,19 +14,19 @@ const said = { type: 'Ready', status: 'True', reason: 'Running', message: '' } a
 const nowMs = Date.parse('2026-02-02T02:02:02.999Z')
 const now = '2026-02-02T02:02:02Z'
 
-describe('a condition', () => {
+describe('conditions', () => {
   test.each<[string, Partial<Parameters<typeof withCondition>[1]>, Partial<Condition>]>([
     ['with another status', { status: 'False', generation: 1 }, { status: 'False', lastTransitionTime: now }],
     ['with another reason', { reason: 'Other', generation: 1 }, { reason: 'Other' }],
     ['with another message', { message: 'x', generation: 1 }, { message: 'x' }],
     ['of another generation', { generation: 2 }, { observedGeneration: 2 }],
-    ['where there are no generations', { message: 'x', generation: undefined }, { message: 'x' }],
-  ])('%s takes the place of the one before', (_, wanted, expected) => {
+    ['without a generation', { message: 'x', generation: undefined }, { message: 'x' }],
+  ])('a condition %s replaces the previous one', (_, wanted, expected) => {
     const list = withCondition([ready, other], { ...said, nowMs, generation: 1, ...wanted })
     expect(list).toEqual([{ ...ready, ...expected }, other])
   })
 
-  test('that is not there yet is added', () => {
+  test('a missing condition is added', () => {
     const list = withCondition([other], { ...said, nowMs, generation: 3 })
     expect(list).toEqual([other, { ...said, lastTransitionTime: now, observedGeneration: 3 }])
   })
@@ -34,31 +34,31 @@ describe('a condition', () => {
   test.each<[string, Condition, number | undefined]>([
     ['the same', ready, 1],
     ['the same without a generation', { ...ready, observedGeneration: undefined } as never, 2],
-    ['the same, of an object without generations', ready, undefined],
+    ['the same, on an object without generations', ready, undefined],
     ['the same without a message', { ...ready, message: undefined } as never, 1],
-  ])('%s leaves the list as it is', (_, current, generation) => {
+  ])('a condition leaves the list unchanged if it is %s', (_, current, generation) => {
     const list = [other, current]
     expect(withCondition(list, { ...said, nowMs, generation })).toBe(list)
   })
 
-  test('among what is no condition at all is found', () => {
+  test('a condition is found among malformed entries', () => {
     const odd = [null, 'x', other] as unknown as Condition[]
     expect(withCondition(odd, { ...said, nowMs, generation: 1 })).toHaveLength(4)
   })
 })
 
-describe('what is wanted', () => {
+describe('given conditions', () => {
   test.each<[unknown, string]>([
     [true, 'True'],
     [false, 'False'],
     ['Unknown', 'Unknown'],
     ['True', 'True'],
-  ])('%j is %s', (status, expected) => {
-    expect(toWanted('example.com/Ready', status, 'R').status).toBe(expected)
+  ])('the condition status %j is written as %s', (status, expected) => {
+    expect(checkCondition('example.com/Ready', status, 'R').status).toBe(expected)
   })
 
-  test('is cut where a message is too long, and not within a character', () => {
-    expect(toWanted('Ready', true, 'R', `${'x'.repeat(32_767)}💥`).message).toBe('x'.repeat(32_767))
+  test('the message of a condition is cut between characters if it is too long', () => {
+    expect(checkCondition('Ready', true, 'R', `${'x'.repeat(32_767)}💥`).message).toBe('x'.repeat(32_767))
   })
 
   test.each([
@@ -68,7 +68,7 @@ describe('what is wanted', () => {
     ['Ready', '1st'],
     ['Ready', 'with space'],
     ['Ready', 'x'.repeat(1025)],
-  ])('is refused: %j for %j', (type, reason) => {
-    expect(() => toWanted(type, true, reason)).toThrow(expect.objectContaining({ code: 'KOPF_CONDITION' }))
+  ])('the condition type %j with the reason %j is refused', (type, reason) => {
+    expect(() => checkCondition(type, true, reason)).toThrow(expect.objectContaining({ code: 'KOPF_CONDITION' }))
   })
 })

@@ -1,11 +1,11 @@
 import { expect, test, vi } from 'vitest'
 import { expectLinearGrowth, nest } from '../../test/support/growth.ts'
-import { deepFreeze } from '../util/frozen.ts'
-import { parseObject, weightOf } from '../util/lazy-json.ts'
-import { createLiveView } from '../util/live.ts'
+import { deepFreeze } from '../util/json/deep-freeze.ts'
+import { parseObject, weightOf } from '../util/json/lazy-json.ts'
+import { createLiveView } from '../util/live-view.ts'
 import { copyObjects, deepCopy } from './copies.ts'
 
-test('a deep copy of a frozen body can be changed at every depth, and the body stays as it is', () => {
+test('a deep copy of a frozen body can be changed at every depth without changing the body', () => {
   const body = deepFreeze({ kind: 'Database', spec: { users: ['alice'], size: 2n ** 60n }, status: null })
   const copy = deepCopy(body)
   expect(copy).toEqual(body)
@@ -14,7 +14,7 @@ test('a deep copy of a frozen body can be changed at every depth, and the body s
   expect(body).toEqual({ kind: 'Database', spec: { users: ['alice'], size: 2n ** 60n }, status: null })
 })
 
-test('a deep copy of a live view is the state of that moment, and does not follow later changes', () => {
+test('a deep copy of a live view is its current state, and does not follow later changes', () => {
   const held = { now: deepFreeze({ spec: { users: ['alice'] } }) }
   const live = createLiveView(
     () => held,
@@ -35,12 +35,12 @@ const large = {
   spec: { list: Array.from({ length: 2000 }, (_, index) => ({ index })) },
 }
 
-test('a deep copy of a large object has no getters, and parses a member that is kept as text once, for the copy alone', () => {
+test('a deep copy of a large object has no getters, and parses each unparsed member once, for the copy alone', () => {
   const object = parseObject(JSON.stringify(large)) as typeof large
   expect(weightOf(object).bytes).toBeGreaterThan(0)
   const parse = vi.spyOn(JSON, 'parse')
   const copy = deepCopy(object)
-  // One for the spec, one for the annotations.
+  // One call parses the spec, one the annotations.
   expect(parse).toHaveBeenCalledTimes(2)
   parse.mockRestore()
   const { spec, metadata } = Object.getOwnPropertyDescriptors(copy)
@@ -54,7 +54,7 @@ test('a deep copy of a large object has no getters, and parses a member that is 
   expect(object).toEqual(large)
 })
 
-test('a deep copy of a live view of a large object can be changed, too', () => {
+test('a deep copy of a live view of a large object can be changed', () => {
   const object = parseObject(JSON.stringify(large)) as typeof large
   const copy = deepCopy(
     createLiveView(
@@ -91,14 +91,14 @@ test('a deep copy of an object that contains itself contains itself', () => {
   expect(copy['self']).toBe(copy)
 })
 
-test('a deep copy of a hundred thousand levels needs no stack', () => {
+test('a deep copy of a hundred thousand levels does not overflow the stack', () => {
   let copy: unknown = deepCopy(nest(100_000))
   let levels = 0
   for (; typeof copy === 'object' && copy !== null; levels += 1) copy = (copy as { a: unknown }).a
   expect([levels, copy]).toEqual([100_000, 'end'])
 })
 
-test('the cost of a deep copy grows in proportion to the object', async () => {
+test('the cost of a deep copy grows linearly with the object', async () => {
   await expectLinearGrowth({
     n: 20_000,
     prepare: (n) => deepFreeze({ list: Array.from({ length: n }, (_, index) => ({ index, labels: { a: 'b' } })) }),

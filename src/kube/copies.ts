@@ -1,22 +1,23 @@
 /**
- * Copies of what users hand over: objects alone or in lists, lists of lists, plain or of some client's classes.
- * For owners.ts, which edits the copies, and for users (`deepCopy`). Nothing here recurses, and the originals stay as they are.
+ * Deep copies of objects from users: single objects or nested lists, plain or of a client library's classes.
+ * For owners.ts, which edits the copies, and for users (`deepCopy`). Nothing here recurses or changes the originals.
  */
 import { KopfError } from '../errors.ts'
-import type { Mutable } from '../util/deep-types.ts'
-import { isPlainObject, setOwn } from '../util/json.ts'
-import { lazyMemberAt } from '../util/lazy-json.ts'
+import type { Mutable } from '../util/json/deep-types.ts'
+import { isPlainObject, setOwn } from '../util/json/json.ts'
+import { lazyMemberAt } from '../util/json/lazy-json.ts'
 
-export type Fields = Record<string, unknown>
+export type CopiedFields = Record<string, unknown>
 
-/** Dotted, or the keys one by one where a key has dots in it. */
+/** A dotted path, or a list of keys if a key contains dots. */
 export type TemplatePath = string | readonly string[]
 
 /**
- * A copy that can be changed, and that shares nothing with the original: of a body, of a part of it, or of any other object.
- * Objects that handlers get are frozen, and typed as read-only at every depth; the copy is neither. It works on the live objects of
- * daemons too, which `structuredClone` refuses: the copy is the state at that moment, and stays so. Dates, maps and other
- * instances that are more than their fields are not copied but kept, since JSON has none of them.
+ * Returns a mutable deep copy of a body, of a part of it, or of any other object.
+ *
+ * Objects that handlers get are frozen and read-only at every depth; the copy is neither. It also works for the live objects of daemons,
+ * which `structuredClone` cannot copy: the copy has the state of this moment. Values with internal state, such as dates and
+ * maps, are shared with the original, since JSON has none.
  *
  * @example
  * ```ts
@@ -31,10 +32,7 @@ export function deepCopy<T>(value: T): Mutable<T> {
   return copyObjects(value) as Mutable<T>
 }
 
-/**
- * A deep copy. Objects keep their class, so that those of client libraries stay what they are; dates, maps and
- * everything else that is more than its fields is shared.
- */
+/** A deep copy. Objects keep their class, for example that of a client library; values with internal state, such as dates, are shared. */
 export function copyObjects<T>(value: T): T {
   const pending: Array<readonly [from: object, to: object]> = []
   const copies = new Map<object, object>()
@@ -51,13 +49,13 @@ export function copyObjects<T>(value: T): T {
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
     const [from, to] = pair
     if (Array.isArray(from)) for (const one of from) (to as unknown[]).push(copyOf(one))
-    else copyFields(from as Fields, to as Fields, copyOf)
+    else copyFields(from as CopiedFields, to as CopiedFields, copyOf)
   }
   return result as T
 }
 
-/** A member of a large object that is kept as text is parsed into a value of its own: parsing it for the copy alone is enough. */
-function copyFields(from: Fields, to: Fields, copyOf: (one: unknown) => unknown): void {
+/** A member of a large object that is kept as text is parsed for the copy: a parsed value is already a copy. */
+function copyFields(from: CopiedFields, to: CopiedFields, copyOf: (one: unknown) => unknown): void {
   for (const key of Object.keys(from)) {
     const member = lazyMemberAt(from, key)
     setOwn(to, key, member === undefined ? copyOf(from[key]) : member.copy())
@@ -69,9 +67,9 @@ function isCopyable(value: unknown): value is object {
   return Array.isArray(value) || Object.prototype.toString.call(value) === '[object Object]'
 }
 
-/** The objects in lists of any depth, in their order. Null and undefined are passed over, as Kopf does. */
-export function flattenObjects(value: unknown): Fields[] {
-  return flatten(value).filter((one): one is Fields => {
+/** The objects in nested lists, in their order. Null and undefined are skipped, as in Kopf. */
+export function flattenObjects(value: unknown): CopiedFields[] {
+  return flatten(value).filter((one): one is CopiedFields => {
     if (one === undefined || one === null) return false
     if (isPlainObject(one)) return true
     throw new KopfError('KOPF_OBJECT', `Cannot edit a ${typeof one}: give a Kubernetes object, or an array of them`)
@@ -89,10 +87,10 @@ function flatten(value: unknown): unknown[] {
   return leaves
 }
 
-/** What is at the path, where there is anything: a template in an object, or each of those in a list on the way. */
-export function findTemplates(object: Fields, path: TemplatePath): Fields[] {
+/** The templates at a path, none if it does not exist. A list on the path stands for each of its items. */
+export function findTemplates(object: CopiedFields, path: TemplatePath): CopiedFields[] {
   const keys = typeof path === 'string' ? path.split('.') : path
-  let found: Fields[] = [object]
+  let found: CopiedFields[] = [object]
   for (const key of keys) {
     const values = found.filter((fields) => Object.hasOwn(fields, key)).flatMap((fields) => flatten(fields[key]))
     found = values.filter(isPlainObject)

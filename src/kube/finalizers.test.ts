@@ -1,6 +1,6 @@
-/** Finalizers on bodies, also on bodies that are not what they should be. */
+/** Finalizers on bodies, including malformed bodies. */
 import { expect, test } from 'vitest'
-import { allowDeletion, blockDeletion, isDeletionBlocked, isDeletionOngoing } from './finalizers.ts'
+import { addFinalizer, hasFinalizer, isDeletionOngoing, removeFinalizer } from './finalizers.ts'
 
 const ours = 'kopf.zalando.org/KopfFinalizerMarker'
 
@@ -21,35 +21,39 @@ test.each<[object, boolean]>([
   [{ metadata: { finalizers: ours } }, false],
   [{ metadata: { finalizers: [`${ours}2`] } }, false],
   [{ metadata: { finalizers: ['other', ours] } }, true],
-])('deletion of %j is blocked by us: %s', (body, expected) => {
-  expect(isDeletionBlocked(body, ours)).toBe(expected)
+])('the deletion of %j is blocked by our finalizer: %s', (body, expected) => {
+  expect(hasFinalizer(body, ours)).toBe(expected)
 })
 
 test.each<[string, object, object]>([
-  ['appends to the others', { metadata: { finalizers: ['a'] } }, { metadata: { finalizers: ['a', ours] } }],
-  ['appends once', { metadata: { finalizers: [ours, 'a'] } }, { metadata: { finalizers: [ours, 'a'] } }],
-  ['begins a list', { metadata: { name: 'x' } }, { metadata: { name: 'x', finalizers: [ours] } }],
-  ['begins where null was', { metadata: { finalizers: null } }, { metadata: { finalizers: [ours] } }],
-  ['begins the metadata', {}, { metadata: { finalizers: [ours] } }],
-])('blocking %s', (_, body, expected) => {
-  blockDeletion(body, ours)
+  ['appends it to the others', { metadata: { finalizers: ['a'] } }, { metadata: { finalizers: ['a', ours] } }],
+  ['appends it once', { metadata: { finalizers: [ours, 'a'] } }, { metadata: { finalizers: [ours, 'a'] } }],
+  ['creates the list', { metadata: { name: 'x' } }, { metadata: { name: 'x', finalizers: [ours] } }],
+  ['replaces null with a list', { metadata: { finalizers: null } }, { metadata: { finalizers: [ours] } }],
+  ['creates the metadata', {}, { metadata: { finalizers: [ours] } }],
+])('adding our finalizer %s', (_, body, expected) => {
+  addFinalizer(body, ours)
   expect(body).toEqual(expected)
 })
 
 test.each<[string, object, object]>([
   ['removes every occurrence', { metadata: { finalizers: [ours, 'a', ours] } }, { metadata: { finalizers: ['a'] } }],
-  ['removes the list it empties', { metadata: { name: 'x', finalizers: [ours] } }, { metadata: { name: 'x' } }],
+  [
+    'removes the list if it becomes empty',
+    { metadata: { name: 'x', finalizers: [ours] } },
+    { metadata: { name: 'x' } },
+  ],
   ['removes a list that was empty', { metadata: { name: 'x', finalizers: [] } }, { metadata: { name: 'x' } }],
-  ['removes the metadata it empties', { metadata: { finalizers: [ours] } }, {}],
-  ['leaves the others alone', { metadata: { finalizers: ['a', 'b'] } }, { metadata: { finalizers: ['a', 'b'] } }],
-  ['leaves nothing as it is', {}, {}],
-])('allowing %s', (_, body, expected) => {
-  allowDeletion(body, ours)
+  ['removes the metadata if it becomes empty', { metadata: { finalizers: [ours] } }, {}],
+  ['keeps the others', { metadata: { finalizers: ['a', 'b'] } }, { metadata: { finalizers: ['a', 'b'] } }],
+  ['keeps an object without finalizers unchanged', {}, {}],
+])('removing our finalizer %s', (_, body, expected) => {
+  removeFinalizer(body, ours)
   expect(body).toEqual(expected)
 })
 
-test('a hundred thousand finalizers are removed in no time', () => {
+test('a hundred thousand finalizers are removed in linear time', () => {
   const body = { metadata: { finalizers: Array.from({ length: 100_000 }, (_, at) => (at % 2 ? ours : `f${at}`)) } }
-  allowDeletion(body, ours)
+  removeFinalizer(body, ours)
   expect(body.metadata.finalizers).toHaveLength(50_000)
 })

@@ -1,26 +1,26 @@
 /**
- * The finalizer that keeps an object until its operator has cleaned up. Pure questions about a body, and the two edits on
- * a mutable copy; how they travel, as a JSON patch guarded by the version, is the matter of core/patching.
+ * Reads and edits `metadata.finalizers` of a body. The edits need a mutable copy; patching/ sends them as a JSON patch with a test of the
+ * resource version. When a finalizer is needed is decided in objects/.
  */
-import { isPlainObject } from '../util/json.ts'
+import { getObject, getOwn } from '../util/json/json.ts'
 
-interface Body {
+interface FinalizedObject {
   readonly metadata?: unknown
 }
 
-/** The timestamp is null in some clients' bodies, which means the same as no timestamp. */
-export function isDeletionOngoing(body: Body): boolean {
-  const timestamp = fieldOf(metadataOf(body), 'deletionTimestamp')
+/** Some clients write null for a missing timestamp. */
+export function isDeletionOngoing(body: FinalizedObject): boolean {
+  const timestamp = getOwn(metadataOf(body) ?? {}, 'deletionTimestamp')
   return timestamp !== undefined && timestamp !== null
 }
 
-export function isDeletionBlocked(body: Body, finalizer: string): boolean {
+export function hasFinalizer(body: FinalizedObject, finalizer: string): boolean {
   return finalizersOf(body)?.includes(finalizer) ?? false
 }
 
-/** Appends ours unless it is there. The others' are theirs: the list is never written anew. */
-export function blockDeletion(body: { metadata?: unknown }, finalizer: string): void {
-  if (isDeletionBlocked(body, finalizer)) return
+/** Appends the finalizer unless it is present. Keeps the other finalizers and their order. */
+export function addFinalizer(body: { metadata?: unknown }, finalizer: string): void {
+  if (hasFinalizer(body, finalizer)) return
   const finalizers = finalizersOf(body)
   if (finalizers !== undefined) {
     finalizers.push(finalizer)
@@ -31,8 +31,8 @@ export function blockDeletion(body: { metadata?: unknown }, finalizer: string): 
   else metadata['finalizers'] = [finalizer]
 }
 
-/** Removes every occurrence of ours, and what was left empty by it, as the API server would. */
-export function allowDeletion(body: { metadata?: unknown }, finalizer: string): void {
+/** Removes every occurrence of the finalizer, and lists and metadata that become empty, as the API server does. */
+export function removeFinalizer(body: { metadata?: unknown }, finalizer: string): void {
   const metadata = metadataOf(body)
   const finalizers = finalizersOf(body)
   if (metadata === undefined || finalizers === undefined) return
@@ -42,18 +42,13 @@ export function allowDeletion(body: { metadata?: unknown }, finalizer: string): 
   if (Object.keys(metadata).length === 0) delete body.metadata
 }
 
-type Fields = Record<string, unknown>
+type MetadataFields = Record<string, unknown>
 
-function metadataOf(body: Body): Fields | undefined {
-  const metadata = fieldOf(body as Fields, 'metadata')
-  return isPlainObject(metadata) ? metadata : undefined
+function metadataOf(body: FinalizedObject): MetadataFields | undefined {
+  return getObject(body as MetadataFields, 'metadata')
 }
 
-function finalizersOf(body: Body): unknown[] | undefined {
-  const finalizers = fieldOf(metadataOf(body), 'finalizers')
+function finalizersOf(body: FinalizedObject): unknown[] | undefined {
+  const finalizers = getOwn(metadataOf(body) ?? {}, 'finalizers')
   return Array.isArray(finalizers) ? finalizers : undefined
-}
-
-function fieldOf(fields: Fields | undefined, key: string): unknown {
-  return fields !== undefined && Object.hasOwn(fields, key) ? fields[key] : undefined
 }

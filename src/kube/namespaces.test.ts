@@ -1,7 +1,6 @@
-/** Patterns of namespaces, with the cases of Kopf's manual, and globs that mean harm. */
+/** Namespace patterns, with the examples of Kopf's manual, and globs that are expensive to match. */
 import { describe, expect, test } from 'vitest'
-import { matchesGlob } from './globs.ts'
-import { isExactNamespace, matchesNamespace, type NamespacePattern } from './namespaces.ts'
+import { isExactNamespace, matchesGlob, matchesNamespace, type NamespacePattern } from './namespaces.ts'
 
 describe('globs', () => {
   test.each<[glob: string, text: string, expected: boolean]>([
@@ -32,11 +31,11 @@ describe('globs', () => {
     ['a.c', 'abc', false],
     ['A', 'a', false],
     ['^$', '^$', true],
-  ])('"%s" against "%s": %s', (glob, text, expected) => {
+  ])('the glob "%s" matches "%s": %s', (glob, text, expected) => {
     expect(matchesGlob(glob, text)).toBe(expected)
   })
 
-  test('take time in proportion to the text, whatever the glob', () => {
+  test('a glob is matched in linear time with the text', () => {
     const text = `${'a'.repeat(1_000_000)}c`
     const started = performance.now()
     expect(matchesGlob(`${'*a'.repeat(30)}*b`, text)).toBe(false)
@@ -48,7 +47,7 @@ describe('globs', () => {
   })
 })
 
-describe('patterns', () => {
+describe('namespace patterns', () => {
   test.each<[pattern: NamespacePattern, name: string, expected: boolean]>([
     ['default', 'default', true],
     ['default', 'other', false],
@@ -75,11 +74,11 @@ describe('patterns', () => {
     [/NS/i, 'ns', true],
     [/^a$/m, 'a\nb', false],
     [/(?<x>a)\k<x>/, 'aa', true],
-  ])('%s against "%s": %s', (pattern, name, expected) => {
+  ])('the namespace pattern %s matches "%s": %s', (pattern, name, expected) => {
     expect(matchesNamespace(pattern, name)).toBe(expected)
   })
 
-  test('an expression that remembers its last match is asked anew', () => {
+  test('a namespace pattern with the global flag ignores its last match', () => {
     const pattern = /ns/g
     pattern.lastIndex = 2
     expect([matchesNamespace(pattern, 'ns'), matchesNamespace(pattern, 'ns')]).toEqual([true, true])
@@ -96,7 +95,7 @@ describe('patterns', () => {
     ['!a', false],
     ['a,b', false],
     [/a/, false],
-  ])('%s means one namespace: %s', (pattern, expected) => {
+  ])('the namespace pattern %s means one namespace: %s', (pattern, expected) => {
     expect(isExactNamespace(pattern)).toBe(expected)
   })
 })

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest'
 import { expectLinearGrowth } from '../../test/support/growth.ts'
-import { dropNullFields } from './null-fields.ts'
-import type { JsonObject } from './objects.ts'
+import { dropNullFields, type JsonObject } from './objects.ts'
 
 const nulls = { labels: null, annotations: null, finalizers: null, ownerReferences: null, managedFields: null }
 
@@ -17,10 +16,14 @@ test.each<[string, JsonObject, JsonObject]>([
     { kind: 'PartialObjectMetadataList', items: [{ metadata: { name: 'a' } }, null] },
   ],
   ['an object', { kind: 'Widget', metadata: { name: 'a', ...nulls } }, { kind: 'Widget', metadata: { name: 'a' } }],
-  // These are fields of the author, in which null can mean something.
-  ['fields of an object', { kind: 'Widget', items: null, spec: null }, { kind: 'Widget', items: null, spec: null }],
+  // Users own these fields, so that null in them may be meaningful.
+  [
+    'null in other fields of an object',
+    { kind: 'Widget', items: null, spec: null },
+    { kind: 'Widget', items: null, spec: null },
+  ],
   ['no metadata', { kind: 'Widget', metadata: null }, { kind: 'Widget', metadata: null }],
-])('%s is read without nulls in items and metadata', (_, answer, expected) => {
+])('a response with %s is read without nulls in items and metadata', (_, answer, expected) => {
   expect(dropNullFields(answer)).toEqual(expected)
 })
 
@@ -29,7 +32,7 @@ test('metadata without null stays the same object', () => {
   expect(dropNullFields({ kind: 'Widget', metadata })['metadata']).toBe(metadata)
 })
 
-test('the cost is linear in the number of objects', async () => {
+test('the cost of dropping null fields grows linearly with the number of objects', async () => {
   await expectLinearGrowth({
     n: 5000,
     prepare: (n): JsonObject => ({

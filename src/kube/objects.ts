@@ -1,12 +1,12 @@
-/** What every Kubernetes object looks like, as far as the API itself is concerned. */
-import type { Json } from '../util/json.ts'
+/** Types of Kubernetes objects, references to them, and notations of groups and versions. */
+import { isPlainObject, type Json } from '../util/json/json.ts'
 
 export type { Json }
 
-/** A JSON object whose values have not been looked at yet. */
+/** A JSON object whose fields were not checked. */
 export type JsonObject = { [key: string]: Json }
 
-/** Names the object that another one belongs to, and with which it goes. */
+/** An entry of `metadata.ownerReferences`: when the owner is deleted, the garbage collector deletes the object. */
 export interface OwnerReference {
   apiVersion: string
   kind: string
@@ -16,7 +16,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean
 }
 
-/** The metadata that every object has. */
+/** `metadata` of any object (metav1.ObjectMeta). */
 export interface ObjectMeta {
   name?: string
   generateName?: string
@@ -31,12 +31,12 @@ export interface ObjectMeta {
   annotations?: Record<string, string>
   finalizers?: string[]
   ownerReferences?: OwnerReference[]
-  // biome-ignore lint/suspicious/noExplicitAny: takes the metadata of other libraries, whose interfaces have no index signatures.
+  // biome-ignore lint/suspicious/noExplicitAny: accepts the metadata of other libraries, whose interfaces have no index signatures.
   managedFields?: Record<string, any>[]
   selfLink?: string
 }
 
-/** Any Kubernetes object: a kind, a name, and whatever else it has. */
+/** Any Kubernetes object. Fields beside `metadata` are not typed. */
 export interface KubeObject {
   apiVersion: string
   kind: string
@@ -44,7 +44,7 @@ export interface KubeObject {
   [field: string]: unknown
 }
 
-/** Which object is meant: in logs, and in the events about it. Null for what the object does not have. */
+/** A reference to an object, in logs and Kubernetes events. Null for fields that the object lacks. */
 export interface ObjectReference {
   readonly apiVersion: string | null
   readonly kind: string | null
@@ -53,7 +53,7 @@ export interface ObjectReference {
   readonly namespace: string | null
 }
 
-/** Whatever is not a string counts as absent: the object may be anything that calls itself one. */
+/** The reference to an object of unchecked type: a field that is not a string counts as absent. */
 export function toObjectReference(object: object): ObjectReference {
   const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
   const { apiVersion, kind, metadata } = object as Readonly<Record<string, unknown>>
@@ -67,7 +67,7 @@ export function toObjectReference(object: object): ObjectReference {
   }
 }
 
-/** A group and a resource in it, written as Kubernetes does in messages: `deployments.apps`, `pods`. */
+/** A resource without a version, written as in Kubernetes' messages: `deployments.apps`, `pods`. */
 export interface GroupResource {
   readonly group: string
   readonly plural: string
@@ -81,10 +81,38 @@ export function formatGroupVersion(group: string, version: string): string {
   return group === '' ? version : `${group}/${version}`
 }
 
-/** Splits an `apiVersion`; undefined where it is not one or two parts. */
+/** Splits an `apiVersion`; undefined unless it has one or two non-empty parts. */
 export function parseGroupVersion(apiVersion: string): { group: string; version: string } | undefined {
   const parts = apiVersion.split('/')
   if (parts.length === 1 && parts[0] !== '') return { group: '', version: parts[0]! }
   if (parts.length === 2 && parts[0] !== '' && parts[1] !== '') return { group: parts[0]!, version: parts[1]! }
   return undefined
+}
+
+/**
+ * Removes nulls from an answer, in place: an object or a list of objects. Go writes an empty list or map without `omitempty` as null:
+ * `items: null`, `metadata.finalizers: null`. Null means absent there, but breaks code that iterates. Applied to every answer and
+ * every watch event, so that no other code has to expect null in `items` and `metadata`.
+ */
+export function dropNullFields(answer: JsonObject): JsonObject {
+  dropNullMetadata(answer)
+  if (typeof answer['kind'] !== 'string' || !answer['kind'].endsWith('List')) return answer
+  const { items } = answer
+  if (items === null) answer['items'] = []
+  if (!Array.isArray(items)) return answer
+  for (const item of items) if (isPlainObject(item)) dropNullMetadata(item)
+  return answer
+}
+
+/** Copies the metadata only if it has a null, which is rare. Large objects are frozen, and lazy-json.ts creates them without nulls. */
+function dropNullMetadata(object: JsonObject): void {
+  if (Object.isFrozen(object)) return
+  const { metadata } = object
+  if (!isPlainObject(metadata) || !hasNull(metadata)) return
+  object['metadata'] = Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== null))
+}
+
+function hasNull(fields: JsonObject): boolean {
+  for (const key in fields) if (fields[key] === null) return true
+  return false
 }

@@ -1,4 +1,4 @@
-/** Children and their owners, with the examples of Kopf's manual. Nothing that is given may be changed. */
+/** Children and their owners, with the examples of Kopf's manual. The functions never change their arguments. */
 import { describe, expect, test } from 'vitest'
 import { KopfError } from '../errors.ts'
 import {
@@ -33,7 +33,7 @@ function deepFreeze<T extends object>(value: T): T {
 }
 
 describe('references', () => {
-  test('to an owner', () => {
+  test('an owner reference has the apiVersion, kind, name and uid of the owner', () => {
     expect(buildOwnerReference(owner)).toEqual(reference)
     expect(buildOwnerReference(owner, { controller: false, blockOwnerDeletion: null })).toEqual({
       controller: false,
@@ -44,7 +44,7 @@ describe('references', () => {
     })
   })
 
-  test('to an object, without what it does not have', () => {
+  test('an object reference omits missing fields', () => {
     expect(buildObjectReference({ kind: 'Node', metadata: { name: 'n', uid: '' } })).toEqual({
       kind: 'Node',
       name: 'n',
@@ -56,7 +56,7 @@ describe('references', () => {
     [{ ...owner, metadata: { name: 'parent' } }, '"KopfExample parent": it has no metadata.uid'],
     [{ metadata: owner.metadata }, '"parent": it has no apiVersion, no kind'],
     [undefined, 'it has no apiVersion'],
-  ])('not to %j', (wrong, words) => {
+  ])('an owner reference to %j is refused', (wrong, words) => {
     for (const make of [
       () => buildOwnerReference(wrong as ReferableObject),
       () => adopt({}, wrong as ReferableObject),
@@ -67,7 +67,7 @@ describe('references', () => {
     }
   })
 
-  test('are appended once for each uid', () => {
+  test('owner references are appended once per uid', () => {
     const other = { ...reference, uid: 'uid-2' }
     const child = deepFreeze({ kind: 'Job', metadata: { ownerReferences: [other] } })
     const owned = appendOwnerReference(child, owner)
@@ -75,7 +75,7 @@ describe('references', () => {
     expect(appendOwnerReference(owned, owner, { controller: false })).toEqual(owned)
   })
 
-  test('are removed by their uid', () => {
+  test('owner references are removed by uid', () => {
     const other = { ...reference, uid: 'uid-2' }
     const child = deepFreeze({ metadata: { ownerReferences: [reference, other] } })
     expect(removeOwnerReference(child, owner).metadata.ownerReferences).toEqual([other])
@@ -85,7 +85,7 @@ describe('references', () => {
 })
 
 describe('labels', () => {
-  test('are added to one or several objects', () => {
+  test('labels are added to one or several objects', () => {
     const labels = { a: '1' }
     expect(label({ kind: 'Job' }, labels)).toEqual({ kind: 'Job', metadata: { labels } })
     expect(label([{ kind: 'Job' }, [{ kind: 'Pod' }]], labels)).toEqual([
@@ -94,13 +94,13 @@ describe('labels', () => {
     ])
   })
 
-  test('that are there are kept, unless forced', () => {
+  test('existing labels are kept unless they are forced', () => {
     const child = deepFreeze({ metadata: { labels: { a: 'mine' } } })
     expect(label(child, { a: '1', b: '2' }).metadata.labels).toEqual({ a: 'mine', b: '2' })
     expect(label(child, { a: '1' }, { forced: true }).metadata.labels).toEqual({ a: '1' })
   })
 
-  test('are added to templates where there are any', () => {
+  test('labels are added to templates if the object has them', () => {
     const children = deepFreeze([{ kind: 'Job' }, { kind: 'Deployment', spec: { template: {} } }])
     expect(label(children, { a: '1' }, { nested: 'spec.template' })).toEqual([
       { kind: 'Job', metadata: { labels: { a: '1' } } },
@@ -112,7 +112,7 @@ describe('labels', () => {
     ])
   })
 
-  test('are added to templates in lists, and under keys with dots', () => {
+  test('labels are added to templates in lists, and under keys with dots', () => {
     const child = { spec: { claims: [{ name: 'a' }, [{ name: 'b' }], null], 'x.y': { z: {} }, text: 'no template' } }
     const nested = ['spec.claims', ['spec', 'x.y', 'z'], 'spec.text', 'spec.constructor'] as const
     expect(label(child, { a: '1' }, { nested }).spec).toEqual({
@@ -126,7 +126,7 @@ describe('labels', () => {
     })
   })
 
-  test('of any name, also those every object inherits', () => {
+  test('labels can have any name, including __proto__', () => {
     const labels = JSON.parse('{"__proto__": "a", "constructor": "b"}')
     const labelled = label({ metadata: { labels: {} } }, labels).metadata.labels
     expect(Object.entries(labelled)).toEqual([
@@ -136,42 +136,42 @@ describe('labels', () => {
     expect(Object.getPrototypeOf(labelled)).toBe(Object.prototype)
   })
 
-  test('none of them change nothing', () => {
+  test('an empty set of labels changes nothing', () => {
     expect(label({ kind: 'Job' }, {})).toEqual({ kind: 'Job' })
   })
 })
 
 describe('names', () => {
   test.each<[string, object, object, object]>([
-    ['a prefix for those without', {}, {}, { generateName: 'parent-' }],
-    ['the name for those without', {}, { strict: true }, { name: 'parent' }],
-    ['names are kept', { name: 'mine' }, { strict: true }, { name: 'mine' }],
-    ['prefixes are kept', { generateName: 'mine-' }, { strict: true }, { generateName: 'mine-' }],
+    ['an object without a name gets a prefix', {}, {}, { generateName: 'parent-' }],
+    ['an object without a name gets the exact name in strict mode', {}, { strict: true }, { name: 'parent' }],
+    ['an existing name is kept', { name: 'mine' }, { strict: true }, { name: 'mine' }],
+    ['an existing prefix is kept', { generateName: 'mine-' }, { strict: true }, { generateName: 'mine-' }],
     ['a name is forced', { generateName: 'mine-' }, { strict: true, forced: true }, { name: 'parent' }],
     ['a prefix is forced', { name: 'mine' }, { forced: true }, { generateName: 'parent-' }],
-  ])('%s', (_, metadata, options, expected) => {
+  ])('a child name is harmonized: %s', (_, metadata, options, expected) => {
     expect(harmonizeNaming(deepFreeze({ metadata }), 'parent', options)).toEqual({ metadata: expected })
   })
 
-  test('an empty one is refused', () => {
+  test('an empty child name is refused', () => {
     expect(() => harmonizeNaming({}, '')).toThrow('the name to give them is empty')
   })
 })
 
 describe('namespaces', () => {
   test.each<[string, object, string | undefined, boolean, object]>([
-    ['for those without', {}, 'ns', false, { namespace: 'ns' }],
-    ['are kept', { namespace: 'mine' }, 'ns', false, { namespace: 'mine' }],
-    ['are forced', { namespace: 'mine' }, 'ns', true, { namespace: 'ns' }],
-    ['of cluster-scoped owners change nothing', { namespace: 'mine' }, undefined, false, { namespace: 'mine' }],
-    ['of cluster-scoped owners are forced', { namespace: 'mine' }, undefined, true, {}],
-  ])('%s', (_, metadata, namespace, forced, expected) => {
+    ['an object without a namespace gets the namespace', {}, 'ns', false, { namespace: 'ns' }],
+    ['an existing namespace is kept', { namespace: 'mine' }, 'ns', false, { namespace: 'mine' }],
+    ['a namespace is forced', { namespace: 'mine' }, 'ns', true, { namespace: 'ns' }],
+    ['a cluster-scoped owner changes nothing', { namespace: 'mine' }, undefined, false, { namespace: 'mine' }],
+    ['a cluster-scoped owner removes the namespace by force', { namespace: 'mine' }, undefined, true, {}],
+  ])('a child namespace is adjusted: %s', (_, metadata, namespace, forced, expected) => {
     expect(adjustNamespace(deepFreeze({ metadata }), namespace, { forced })).toEqual({ metadata: expected })
   })
 })
 
-describe('adopting', () => {
-  test('does all of it at once', () => {
+describe('adoption', () => {
+  test('adoption sets the owner reference, the name, the namespace and the labels at once', () => {
     const children = deepFreeze([{ kind: 'Job' }, { kind: 'Deployment', spec: { template: {} } }])
     const metadata = { ownerReferences: [reference], name: 'parent', namespace: 'ns', labels: { some: 'value' } }
     expect(adopt(children, owner, { strict: true, forced: true, nested: 'spec.template' })).toEqual([
@@ -180,12 +180,12 @@ describe('adopting', () => {
     ])
   })
 
-  test('keeps what the child says of itself', () => {
+  test('adoption keeps the values of the child', () => {
     const child = { metadata: { name: 'mine', namespace: 'other', labels: { some: 'thing' } } }
     expect(adopt(child, owner).metadata).toEqual({ ...child.metadata, ownerReferences: [reference] })
   })
 
-  test('an owner without namespace and labels gives none', () => {
+  test('adoption by an owner without a namespace and labels sets none', () => {
     const scopeless = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'n', uid: 'u' } }
     expect(adopt({ kind: 'Pod' }, scopeless)).toEqual({
       kind: 'Pod',
@@ -196,14 +196,14 @@ describe('adopting', () => {
     })
   })
 
-  test('gives a copy that shares nothing with what was given', () => {
+  test('adoption returns a copy that shares nothing with the child', () => {
     const child = { spec: { ports: [{ port: 1 }] } }
     const adopted = adopt(child, owner)
     adopted.spec.ports[0]!.port = 2
     expect(child).toEqual({ spec: { ports: [{ port: 1 }] } })
   })
 
-  test('changes no template and no other object that shares metadata or labels with the child', () => {
+  test('adoption changes no template and no other object that shares metadata or labels with the child', () => {
     const labels = { app: 'web' }
     const metadata = { labels }
     const deployment = {
@@ -234,7 +234,7 @@ describe('adopting', () => {
     expect(released.spec.template.metadata.ownerReferences).toEqual([reference])
   })
 
-  test('keeps classes of clients, and dates', () => {
+  test('adoption keeps classes of clients and dates', () => {
     class Pod {
       metadata?: { creationTimestamp?: Date }
     }
@@ -247,7 +247,7 @@ describe('adopting', () => {
     expect(pod.metadata).toEqual({ creationTimestamp })
   })
 
-  test('takes objects and lists of any depth, and even those in themselves', () => {
+  test('adoption accepts objects and lists of any depth, including circular ones', () => {
     let deep: Record<string, unknown> = {}
     for (let level = 0; level < 10_000; level += 1) deep = { deep }
     let list: unknown[] = [deep]
@@ -263,7 +263,7 @@ describe('adopting', () => {
     expect(copied['self']).toBe(copied)
   })
 
-  test('passes over nothing, and refuses what is no object', () => {
+  test('adoption skips null and undefined, and refuses values that are not objects', () => {
     expect(adopt([null, undefined] as unknown as object[], owner)).toEqual([null, undefined])
     expect(() => adopt(['pod'] as unknown as object[], owner)).toThrow('Cannot edit a string')
   })

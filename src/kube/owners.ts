@@ -1,14 +1,14 @@
 /**
- * Children of an object: who owns them, what they are called, where they live and how they are labelled. All pure: each
- * function returns a copy of what it was given, one object or an array of them. Nothing is sent anywhere.
+ * Owner references, names, namespaces and labels of child objects. All functions are pure: each returns an edited copy of one
+ * object or of an array of objects. Nothing is sent to the API server.
  */
 import { KopfError } from '../errors.ts'
-import type { Mutable } from '../util/deep-types.ts'
-import { isPlainObject, setOwn } from '../util/json.ts'
-import { copyObjects, type Fields, findTemplates, flattenObjects, type TemplatePath } from './copies.ts'
+import type { Mutable } from '../util/json/deep-types.ts'
+import { isPlainObject, setOwn } from '../util/json/json.ts'
+import { type CopiedFields, copyObjects, findTemplates, flattenObjects, type TemplatePath } from './copies.ts'
 import { type ObjectMeta, type ObjectReference, type OwnerReference, toObjectReference } from './objects.ts'
 
-/** As much of an object as others can refer to. Bodies of handlers are such. */
+/** The fields of an object that references need. The `body` of a handler has them. */
 export interface ReferableObject {
   readonly apiVersion?: string | undefined
   readonly kind?: string | undefined
@@ -23,33 +23,50 @@ interface ReferableMeta {
 }
 
 export interface OwnerOptions {
-  /** Whether it is the one controller of the child; true unless told, null to leave it out. */
+  /** Whether the owner is the managing controller of the child; null omits the field. Default: true. */
   readonly controller?: boolean | null
-  /** Whether a deletion of the owner in the foreground waits for the child; true unless told, null to leave it out. */
+  /** Whether a foreground deletion of the owner waits for the child; null omits the field. Default: true. */
   readonly blockOwnerDeletion?: boolean | null
 }
 
 export interface LabelOptions {
-  /** Whether labels of the same names are overwritten. */
+  /** Whether existing labels are overwritten. Default: false. */
   readonly forced?: boolean
-  /** Paths to templates in the objects, labelled as well where they exist: `spec.template`. */
+  /** Paths of templates in the objects that are labelled too if they exist: `spec.template`. Default: none. */
   readonly nested?: string | readonly TemplatePath[]
 }
 
 export interface NamingOptions {
-  /** Whether names they have already are replaced. */
+  /** Whether existing names are replaced. Default: false. */
   readonly forced?: boolean
-  /** The very name, instead of a prefix to which the API server adds a random suffix. */
+  /** Whether the exact name is set, instead of `generateName`, to which the API server appends a random suffix. Default: false. */
   readonly strict?: boolean
 }
 
 export interface AdoptOptions extends LabelOptions, NamingOptions {}
 
-/** A copy of what came in, with the metadata that is there now; lists of it, too. It can be changed also where the original is read-only. */
-type Described<T> = T extends readonly (infer Item)[] ? Described<Item>[] : Mutable<T> & { metadata: ObjectMeta }
+/** A mutable copy of an object or a list of objects, with `metadata`. */
+type EditedObjects<T> = T extends readonly (infer Item)[]
+  ? EditedObjects<Item>[]
+  : Mutable<T> & { metadata: ObjectMeta }
 
-/** Names the objects after their owner, puts them into its namespace, gives them its labels, and makes them its own. */
-export function adopt<T extends object>(objects: T, owner: ReferableObject, options: AdoptOptions = {}): Described<T> {
+/**
+ * Prepares child objects of an owner: adds the owner reference, and where they are missing a name (`generateName`), the namespace and
+ * the labels of the owner. Returns copies; the children are deleted when the owner is deleted.
+ *
+ * @example
+ * ```ts
+ * kopf.on.create(Database, async ({ body, client }) => {
+ *   const pod = { apiVersion: 'v1', kind: 'Pod', spec: { containers: [{ name: 'main', image: 'postgres' }] } }
+ *   await client.create(adopt(pod, body))
+ * })
+ * ```
+ */
+export function adopt<T extends object>(
+  objects: T,
+  owner: ReferableObject,
+  options: AdoptOptions = {},
+): EditedObjects<T> {
   const reference = buildOwnerReference(owner)
   const { namespace, labels } = owner.metadata ?? {}
   const { forced = false, strict = false, nested = [] } = options
@@ -61,56 +78,56 @@ export function adopt<T extends object>(objects: T, owner: ReferableObject, opti
   })
 }
 
-/** Adds labels, keeping those that are there unless forced. */
+/** Returns copies with these labels. Existing labels are kept, unless `forced` is set. */
 export function label<T extends object>(
   objects: T,
   labels: Readonly<Record<string, string | null>>,
   { forced = false, nested = [] }: LabelOptions = {},
-): Described<T> {
+): EditedObjects<T> {
   return edit(objects, (object) => addLabels(object, labels, { forced, nested }))
 }
 
-/** Makes the objects go when the owner goes. An owner they have already is left as it is. */
+/** Returns copies with a reference to the owner: they are deleted when the owner is deleted. An existing reference to it is kept. */
 export function appendOwnerReference<T extends object>(
   objects: T,
   owner: ReferableObject,
   options?: OwnerOptions,
-): Described<T> {
+): EditedObjects<T> {
   const reference = buildOwnerReference(owner, options)
   return edit(objects, (object) => addReference(object, reference))
 }
 
-/** Takes the reference to an owner off objects; the opposite of `appendOwnerReference`. */
-export function removeOwnerReference<T extends object>(objects: T, owner: ReferableObject): Described<T> {
+/** Returns copies without the reference to the owner: the opposite of `appendOwnerReference`. */
+export function removeOwnerReference<T extends object>(objects: T, owner: ReferableObject): EditedObjects<T> {
   const { uid } = buildOwnerReference(owner)
   return edit(objects, (object) => {
     const { metadata } = object
     if (!isPlainObject(metadata) || !Array.isArray(metadata['ownerReferences'])) return
     const others = metadata['ownerReferences'].filter((reference) => !hasUid(reference, uid))
-    setOwn(stanzaOf(object, 'metadata'), 'ownerReferences', others)
+    setOwn(ownStanza(object, 'metadata'), 'ownerReferences', others)
   })
 }
 
-/** Gives a name to objects without one: a prefix, or with `strict` the very name. */
+/** Returns copies with a name for objects without one: as `generateName`, or with `strict` as `name`. */
 export function harmonizeNaming<T extends object>(
   objects: T,
   name: string,
   { forced = false, strict = false }: NamingOptions = {},
-): Described<T> {
+): EditedObjects<T> {
   if (!name) throw new KopfError('KOPF_OBJECT', 'Cannot name the objects: the name to give them is empty')
   return edit(objects, (object) => setName(object, name, { forced, strict }))
 }
 
-/** Puts objects without a namespace into this one; undefined is that of cluster-scoped owners. */
+/** Returns copies with this namespace for objects without one. Undefined, as of a cluster-scoped owner, with `forced` removes it. */
 export function adjustNamespace<T extends object>(
   objects: T,
   namespace: string | null | undefined,
   { forced = false }: { readonly forced?: boolean } = {},
-): Described<T> {
+): EditedObjects<T> {
   return edit(objects, (object) => setNamespace(object, namespace, forced))
 }
 
-/** The entry for `metadata.ownerReferences` of a child. */
+/** The entry of `metadata.ownerReferences` for a child of this object. Throws if the object has no uid, name, kind or apiVersion. */
 export function buildOwnerReference(body: ReferableObject, options: OwnerOptions = {}): OwnerReference {
   const { controller = true, blockOwnerDeletion = true } = options
   const { name, uid } = body?.metadata ?? {}
@@ -134,7 +151,7 @@ export function buildOwnerReference(body: ReferableObject, options: OwnerOptions
   }
 }
 
-/** What an event says about the object it is for; what the object does not have is left out. */
+/** A reference to the object as in `involvedObject` of an event. Fields that the object lacks are omitted. */
 export function buildObjectReference(body: ReferableObject): Partial<Record<keyof ObjectReference, string>> {
   return Object.fromEntries(Object.entries(toObjectReference(body)).filter(([, value]) => value !== null))
 }
@@ -143,30 +160,30 @@ function describe(body: ReferableObject): string {
   return `"${[body?.kind, body?.metadata?.name].filter(Boolean).join(' ')}"`
 }
 
-function edit<T extends object>(objects: T, change: (object: Fields) => void): Described<T> {
+function edit<T extends object>(objects: T, change: (object: CopiedFields) => void): EditedObjects<T> {
   const copy = copyObjects(objects)
   for (const object of new Set(flattenObjects(copy))) change(object)
-  return copy as Described<T>
+  return copy as EditedObjects<T>
 }
 
 /**
- * The object at the key, made when it is missing or null, and of this place alone: the same `metadata` or `labels` may also be those of
- * a template, or of another object, which must not be named or owned with it.
+ * The object at the key, created if it is missing or null, and copied: the same `metadata` or `labels` object may also be used in
+ * a template or another object, which must not change.
  */
-function stanzaOf(fields: Fields, key: string): Fields {
+function ownStanza(fields: CopiedFields, key: string): CopiedFields {
   const present = Object.hasOwn(fields, key) ? fields[key] : undefined
   const own = isPlainObject(present) ? copyShallowly(present) : {}
   fields[key] = own
   return own
 }
 
-/** Keeps the class, and fields of any name. */
-function copyShallowly(fields: Fields): Fields {
+/** Keeps the class and all own properties, also one named `__proto__`. */
+function copyShallowly(fields: CopiedFields): CopiedFields {
   return Object.defineProperties(Object.create(Object.getPrototypeOf(fields)), Object.getOwnPropertyDescriptors(fields))
 }
 
-function addReference(object: Fields, reference: OwnerReference): void {
-  const metadata = stanzaOf(object, 'metadata')
+function addReference(object: CopiedFields, reference: OwnerReference): void {
+  const metadata = ownStanza(object, 'metadata')
   const present: unknown[] = Array.isArray(metadata['ownerReferences']) ? metadata['ownerReferences'] : []
   if (present.some((one) => hasUid(one, reference.uid))) return
   metadata['ownerReferences'] = [...present, { ...reference }]
@@ -176,30 +193,30 @@ function hasUid(reference: unknown, uid: string): boolean {
   return isPlainObject(reference) && reference['uid'] === uid
 }
 
-function setName(object: Fields, name: string, { forced, strict }: Required<NamingOptions>): void {
-  const metadata = stanzaOf(object, 'metadata')
+function setName(object: CopiedFields, name: string, { forced, strict }: Required<NamingOptions>): void {
+  const metadata = ownStanza(object, 'metadata')
   if (!forced && (metadata['name'] || metadata['generateName'])) return
   delete metadata[strict ? 'generateName' : 'name']
   if (strict) metadata['name'] = name
   else metadata['generateName'] = `${name}-`
 }
 
-function setNamespace(object: Fields, namespace: string | null | undefined, forced: boolean): void {
-  const metadata = stanzaOf(object, 'metadata')
+function setNamespace(object: CopiedFields, namespace: string | null | undefined, forced: boolean): void {
+  const metadata = ownStanza(object, 'metadata')
   if (!forced && metadata['namespace']) return
   if (namespace) metadata['namespace'] = namespace
   else delete metadata['namespace']
 }
 
 function addLabels(
-  object: Fields,
+  object: CopiedFields,
   labels: Readonly<Record<string, string | null>>,
   { forced, nested }: Required<LabelOptions>,
 ): void {
   if (Object.keys(labels).length === 0) return
   const paths = typeof nested === 'string' ? [nested] : nested
   for (const target of [object, ...paths.flatMap((path) => findTemplates(object, path))]) {
-    const present = stanzaOf(stanzaOf(target, 'metadata'), 'labels')
+    const present = ownStanza(ownStanza(target, 'metadata'), 'labels')
     for (const [key, value] of Object.entries(labels)) {
       if (forced || !Object.hasOwn(present, key)) setOwn(present, key, value)
     }

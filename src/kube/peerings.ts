@@ -1,20 +1,21 @@
 /**
- * The peering of operators as it is on the wire, shared with Kopf: which resources are for it, and the record that each operator
- * keeps in the status of a peering object. Pure; who gives way to whom is said in features/peering.
+ * The format of peering objects, shared with Kopf: their resources, and the record of each operator in their status. Pure. Which
+ * operator pauses is decided in peering/.
  */
-import { formatTimestamp } from '../util/timestamps.ts'
-import type { JsonObject } from './objects.ts'
-import type { Resource } from './resources.ts'
 
-/** The second is what Kopf used to have; where both are installed, both count. */
+import { formatTimestamp } from '../util/text/timestamps.ts'
+import type { JsonObject } from './objects.ts'
+import type { Resource } from './resources/resources.ts'
+
+/** `zalando.org` is the old group of Kopf. If both are installed, both are used. */
 export const peeringGroups: readonly string[] = ['kopf.dev', 'zalando.org']
 
 const version = 'v1'
 
-/** Operators believe a record for no longer than this, unless their settings say otherwise. */
+/** The default of `settings.peering.maxLifetime`: records count for at most this long, whatever lifetime they have. */
 export const defaultMaxLifetime = '24h'
 
-/** Of the whole cluster, or of namespaces. */
+/** The plural of cluster-wide or namespaced peering objects. */
 export function pluralOfPeerings(isClusterwide: boolean): string {
   return isClusterwide ? 'clusterkopfpeerings' : 'kopfpeerings'
 }
@@ -26,19 +27,20 @@ export function selectPeerings(resources: readonly Resource[], isClusterwide: bo
   )
 }
 
-export interface SignOfLife {
+/** The record of one operator in the status of a peering object. */
+export interface PeerRecord {
   readonly identity: string
   readonly priority: number
-  /** Others believe in it for so long; whole seconds. */
+  /** Seconds after which other operators ignore the record; an integer. */
   readonly lifetime: number
 }
 
-/** A merge patch, since the object has many authors: each writes its own record and nothing else. */
-export function toSignOfLife({ identity, priority, lifetime }: SignOfLife, nowMs: number): JsonObject {
+/** A merge patch that writes the operator's own record: several operators write to the object. */
+export function toKeepAlivePatch({ identity, priority, lifetime }: PeerRecord, nowMs: number): JsonObject {
   return { status: { [identity]: { priority, lifetime, lastseen: formatTimestamp(nowMs) } } }
 }
 
-/** The records of those who are not there any more. */
-export function toRemoval(identities: readonly string[]): JsonObject {
+/** A merge patch that removes the records of these operators. */
+export function toRemovalPatch(identities: readonly string[]): JsonObject {
   return { status: Object.fromEntries(identities.map((identity) => [identity, null])) }
 }

@@ -4,7 +4,7 @@ import { nanosOf, parseQuantity, roundToMilli } from './quantities.ts'
 const suffix = "unable to parse quantity's suffix"
 const format = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 
-describe('quantities are written in canonical form', () => {
+describe('canonical quantities', () => {
   test.each([
     ['0', '0'],
     ['1', '1'],
@@ -31,12 +31,12 @@ describe('quantities are written in canonical form', () => {
     ['1e+3', '1e+3'],
     ['1e30', '1e30'],
     ['8Ei', '9223372036854775807'],
-  ])('%s is %s', (text, canonical) => {
+  ])('the quantity %s is written as %s', (text, canonical) => {
     expect(parseQuantity(text)).toMatchObject({ text: canonical })
   })
 })
 
-describe('what is no quantity is refused', () => {
+describe('invalid quantities', () => {
   test.each([
     ['', format],
     ['much', format],
@@ -46,18 +46,18 @@ describe('what is no quantity is refused', () => {
     ['1gi', format],
     ['1K', suffix],
     ['1e', suffix],
-  ])('"%s"', (text, problem) => {
+  ])('the quantity "%s" is refused', (text, problem) => {
     expect(parseQuantity(text)).toBe(problem)
   })
 })
 
-test('amounts are rounded up to thousandths', () => {
+test('quantities are rounded up to thousandths', () => {
   expect(roundToMilli('1u')).toBe('1m')
   expect(roundToMilli('1500u')).toBe('2m')
   expect(roundToMilli('5m')).toBe('5m')
 })
 
-test('sizes compare across suffixes', () => {
+test('quantities compare across suffixes', () => {
   expect(nanosOf('1Gi')).toBe(nanosOf('1073741824'))
   expect(nanosOf(undefined)).toBe(0n)
 })

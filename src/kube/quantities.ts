@@ -1,15 +1,15 @@
 /**
- * Quantities such as `500m` or `1Gi`: parsed as apimachinery's resource.Quantity does, and written back in its canonical
- * form. Decoding uses the parser, validation the comparisons.
+ * Quantities such as `500m` or `1Gi`, parsed and formatted as apimachinery's resource.Quantity does. Used by the server for decoding and
+ * validation, and by reconciling/ to compare values.
  */
 
 type Format = 'decimal' | 'binary' | 'exponent'
 
 export interface Quantity {
-  /** In billionths: nothing smaller is kept. */
+  /** In billionths, the smallest unit of a Quantity. */
   readonly nanos: bigint
   readonly format: Format
-  /** How the API writes it. */
+  /** The canonical form. */
   readonly text: string
 }
 
@@ -30,18 +30,18 @@ const decimalSuffixes: ReadonlyArray<readonly [suffix: string, exponent: number]
 ]
 const binarySuffixes = ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']
 const nano = 1_000_000_000n
-/** The largest value a binary quantity can have; more is cut down to it. */
+/** The largest value of a binary quantity; larger values are reduced to it. */
 const maximum = (2n ** 63n - 1n) * nano
 
-/** Nothing that is measured has so many digits, and calculating with them takes its time. */
-const mostDigits = 1000
+/** Maximum length of a quantity: calculations with more digits would be slow. */
+const maxDigits = 1000
 
-/** One way to read each text: where a digit could belong to two parts, a long text would be read in as many ways. */
+/** Unambiguous, to avoid backtracking: each character can belong to one group only. */
 const pattern = /^([+-]?)([0-9]*)(?:\.([0-9]*))?((?:[eEinumkKMGTP]+[-+]?|[-+])[0-9]*)?$/
 
-/** The quantity, or the reason why it is none. */
+/** The quantity, or Go's error message. */
 export function parseQuantity(text: string): Quantity | string {
-  const match = text.length > mostDigits ? null : pattern.exec(text)
+  const match = text.length > maxDigits ? null : pattern.exec(text)
   if (!match || text === '') return malformed
   const [, sign, whole = '', fraction = '', suffix = ''] = match
   const scale = interpretSuffix(suffix)
@@ -63,7 +63,7 @@ interface Scale {
   readonly format: Format
 }
 
-/** The real parser keeps the text of what seems canonical at first sight, and so keeps a plus or a trailing point. */
+/** Go's parser keeps the original text if a quick check finds it canonical, and thus keeps a plus sign or a trailing point. */
 function isKeptAsWritten(whole: string, fraction: string, { base, exponent }: Scale): boolean {
   const digits = whole + fraction
   if (base === 2) {
@@ -80,12 +80,12 @@ function interpretSuffix(suffix: string): Scale | undefined {
   const decimal = decimalSuffixes.find(([name]) => name === suffix)
   if (decimal) return { base: 10, exponent: decimal[1], format: 'decimal' }
   const exponent = /^[eE]([-+]?[0-9]+)$/.exec(suffix)
-  // Past these bounds everything is either nothing or too large; Go's parser stops at 32 bits, this one sooner.
+  // Beyond these bounds a value is zero or too large. Go's limit is 32 bits.
   if (!exponent || Math.abs(Number(exponent[1])) > 1000) return undefined
   return { base: 10, exponent: Number(exponent[1]), format: 'exponent' }
 }
 
-/** Rounds away from zero, as the API does with what is smaller than a billionth. */
+/** Rounds up, as the API server does with fractions of a billionth. */
 function roundUp(value: bigint, decimals: number): bigint {
   const divisor = 10n ** BigInt(decimals)
   return value % divisor === 0n ? value / divisor : value / divisor + 1n
@@ -118,7 +118,7 @@ function formatBinary(size: bigint): string {
   return `${mantissa}${binarySuffixes[power]}`
 }
 
-/** What the API does to amounts of resources: nothing finer than a thousandth is kept. */
+/** Rounds up to thousandths, as the API server does with resource amounts. */
 export function roundToMilli(text: string): string {
   const parsed = parseQuantity(text)
   if (typeof parsed === 'string' || parsed.nanos % 1_000_000n === 0n) return text
@@ -126,7 +126,7 @@ export function roundToMilli(text: string): string {
   return quantity((parsed.nanos / 1_000_000n + step) * 1_000_000n, parsed.format).text
 }
 
-/** The size of a canonical quantity, zero where there is none. */
+/** The value of a quantity in billionths; 0 for anything else. */
 export function nanosOf(text: unknown): bigint {
   const parsed = typeof text === 'string' ? parseQuantity(text) : malformed
   return typeof parsed === 'string' ? 0n : parsed.nanos

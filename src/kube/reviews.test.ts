@@ -16,8 +16,8 @@ const request = {
   object: { kind: 'Pod' },
 }
 
-describe('an admission review', () => {
-  test('is read with what may be missing', () => {
+describe('admission reviews', () => {
+  test('an admission review is read with defaults for missing fields', () => {
     expect(readAdmissionReview({ request })).toEqual({
       uid: 'u',
       resource: { group: '', version: 'v1', plural: 'pods' },
@@ -50,7 +50,7 @@ describe('an admission review', () => {
       { object: null, oldObject: {} },
       { object: undefined, oldObject: {} },
     ],
-  ])('with %j is read as %j', (given, expected) => {
+  ])('an admission review with %j is read as %j', (given, expected) => {
     expect(readAdmissionReview({ request: { ...request, ...given } })).toMatchObject(expected)
   })
 
@@ -70,12 +70,12 @@ describe('an admission review', () => {
     [{ request: { ...request, object: undefined } }],
     [{ request: { ...request, object: 5 } }],
     [{ request: { ...request, oldObject: 'text' } }],
-  ])('that is %j is a bad request', (review) => {
+  ])('the admission review %j is a bad request', (review) => {
     expect(() => readAdmissionReview(review)).toThrow(WebhookError)
     expect(() => readAdmissionReview(review)).toThrow(expect.objectContaining({ status: 400 }))
   })
 
-  test('is answered with what there is to say, in the version of the question', () => {
+  test('an admission review is answered in the version of the request, without empty fields', () => {
     const read = readAdmissionReview({ request })
     const yes = { allowed: true, warnings: [], patch: undefined, status: undefined }
     expect(toAdmissionReview({ request }, read, yes)).toEqual({
@@ -92,17 +92,17 @@ describe('an admission review', () => {
   })
 })
 
-describe('a conversion review', () => {
+describe('conversion reviews', () => {
   const objects = [{ apiVersion: 'example.com/v1', kind: 'Widget', metadata: { name: 'a' } }]
   const conversion = { uid: 'u', desiredAPIVersion: 'example.com/v2', objects }
 
-  test('is known by its kind', () => {
+  test('a conversion review is recognized by its kind', () => {
     expect(
       [{ kind: 'ConversionReview' }, { kind: 'AdmissionReview' }, {}, null, 'text'].map(isConversionReview),
     ).toEqual([true, false, false, false, false])
   })
 
-  test('is read', () => {
+  test('a conversion review is read with its uid, version and objects', () => {
     expect(readConversionReview({ request: conversion })).toEqual({
       uid: 'u',
       desiredApiVersion: 'example.com/v2',
@@ -116,11 +116,11 @@ describe('a conversion review', () => {
     [{ objects: [null] }],
     [{ objects: [{ kind: 'Widget' }] }],
     [{ objects: [{ metadata: 'text' }] }],
-  ])('with %j is a bad request', (changes) => {
+  ])('a conversion review with %j is a bad request', (changes) => {
     expect(() => readConversionReview({ request: { ...conversion, ...changes } })).toThrow(WebhookError)
   })
 
-  test('is answered with all, or with the reason', () => {
+  test('a conversion review is answered with all objects, or with the failure', () => {
     const read = readConversionReview({ request: conversion })
     expect(toConversionReview({ apiVersion: 'apiextensions.k8s.io/v1beta1' }, read, objects)).toEqual({
       apiVersion: 'apiextensions.k8s.io/v1beta1',

@@ -1,16 +1,16 @@
 /**
- * What the API server posts to webhooks, and what it expects back: AdmissionReview and ConversionReview. Whatever is not
- * as it should be is a `WebhookError`: the request is bad, whatever it was about. Pure.
+ * Parses AdmissionReview and ConversionReview requests of the API server, and builds the answers. Called by admission/. Pure. A malformed
+ * review throws a `WebhookError` with status 400.
  */
 import { WebhookError } from '../errors.ts'
-import { isPlainObject } from '../util/json.ts'
+import { isPlainObject } from '../util/json/json.ts'
 import type { JsonObject, KubeObject } from './objects.ts'
 
-/** The part of `AdmissionReview.request` that is looked at. */
+/** The used part of `AdmissionReview.request`. */
 export interface AdmissionRequest {
   readonly uid: string
   readonly resource: { readonly group: string; readonly version: string; readonly plural: string }
-  /** Undefined for the object itself. */
+  /** Undefined if the request is for the object itself. */
   readonly subresource: string | undefined
   readonly operation: string
   readonly name: string | undefined
@@ -21,7 +21,7 @@ export interface AdmissionRequest {
   readonly oldObject: KubeObject | undefined
 }
 
-export interface AdmissionVerdict {
+export interface AdmissionReviewResponse {
   readonly allowed: boolean
   readonly warnings: readonly string[]
   /** A JSON patch, in base64. */
@@ -29,7 +29,7 @@ export interface AdmissionVerdict {
   readonly status: { readonly code: number; readonly message: string } | undefined
 }
 
-/** Where the operator has conversions of all kinds asked for: the review says which kind it is about. */
+/** The webhook path for conversions of all kinds: the objects in the review have their kind. */
 export const conversionPath = 'convert'
 
 const admissionVersions = ['admission.k8s.io/v1', 'admission.k8s.io/v1beta1']
@@ -38,22 +38,23 @@ const conversionVersions = ['apiextensions.k8s.io/v1', 'apiextensions.k8s.io/v1b
 export function readAdmissionReview(review: unknown): AdmissionRequest {
   const request = readRequest(review, 'AdmissionReview', admissionVersions)
   const { resource, userInfo, object, oldObject, operation } = request
-  if (!isPlainObject(resource)) throw bad('its "request.resource" is missing')
+  if (!isPlainObject(resource)) throw badReview('its "request.resource" is missing')
   const { group, version, resource: plural } = resource
   if (typeof group !== 'string' || typeof version !== 'string' || typeof plural !== 'string') {
-    throw bad('its "request.resource" has no "group", "version" and "resource"')
+    throw badReview('its "request.resource" has no "group", "version" and "resource"')
   }
-  if (!isPlainObject(userInfo)) throw bad('its "request.userInfo" is missing')
-  if (typeof operation !== 'string') throw bad('its "request.operation" is missing')
+  if (!isPlainObject(userInfo)) throw badReview('its "request.userInfo" is missing')
+  if (typeof operation !== 'string') throw badReview('its "request.operation" is missing')
   const [now, before] = [readObject(object, 'object'), readObject(oldObject, 'oldObject')]
-  if (now === undefined && before === undefined) throw bad('it has neither "request.object" nor "request.oldObject"')
+  if (now === undefined && before === undefined)
+    throw badReview('it has neither "request.object" nor "request.oldObject"')
   return {
-    uid: textOf(request['uid']) ?? '',
+    uid: nonEmpty(request['uid']) ?? '',
     resource: { group, version, plural },
-    subresource: textOf(request['subResource']),
+    subresource: nonEmpty(request['subResource']),
     operation,
-    name: textOf(request['name']),
-    namespace: textOf(request['namespace']),
+    name: nonEmpty(request['name']),
+    namespace: nonEmpty(request['namespace']),
     userInfo,
     dryRun: request['dryRun'] === true,
     object: now,
@@ -61,9 +62,13 @@ export function readAdmissionReview(review: unknown): AdmissionRequest {
   }
 }
 
-/** The answer has the version of the question. */
-export function toAdmissionReview(review: unknown, { uid }: AdmissionRequest, verdict: AdmissionVerdict): object {
-  const { allowed, warnings, patch, status } = verdict
+/** The answer has the `apiVersion` of the request. */
+export function toAdmissionReview(
+  review: unknown,
+  { uid }: AdmissionRequest,
+  response: AdmissionReviewResponse,
+): object {
+  const { allowed, warnings, patch, status } = response
   return {
     apiVersion: versionOf(review, admissionVersions),
     kind: 'AdmissionReview',
@@ -79,7 +84,7 @@ export function toAdmissionReview(review: unknown, { uid }: AdmissionRequest, ve
 
 export interface ConversionRequest {
   readonly uid: string
-  /** Such as `example.com/v2`. */
+  /** For example `example.com/v2`. */
   readonly desiredApiVersion: string
   readonly objects: readonly KubeObject[]
 }
@@ -90,17 +95,18 @@ export function isConversionReview(review: unknown): boolean {
 
 export function readConversionReview(review: unknown): ConversionRequest {
   const { uid, desiredAPIVersion, objects } = readRequest(review, 'ConversionReview', conversionVersions)
-  if (typeof desiredAPIVersion !== 'string') throw bad('its "request.desiredAPIVersion" is missing')
-  if (!Array.isArray(objects)) throw bad('its "request.objects" is no list')
+  if (typeof desiredAPIVersion !== 'string') throw badReview('its "request.desiredAPIVersion" is missing')
+  if (!Array.isArray(objects)) throw badReview('its "request.objects" is no list')
   const read = objects.map((object, index) => {
     const found = readObject(object, `objects[${index}]`)
-    if (found === undefined || !isPlainObject(found.metadata)) throw bad(`its "request.objects[${index}]" is no object`)
+    if (found === undefined || !isPlainObject(found.metadata))
+      throw badReview(`its "request.objects[${index}]" is no object`)
     return found
   })
-  return { uid: textOf(uid) ?? '', desiredApiVersion: desiredAPIVersion, objects: read }
+  return { uid: nonEmpty(uid) ?? '', desiredApiVersion: desiredAPIVersion, objects: read }
 }
 
-/** All of them, or the reason why not: the API server takes no half of it. */
+/** The answer with all converted objects, or with a failure: the API server accepts no partial result. */
 export function toConversionReview(
   review: unknown,
   { uid }: ConversionRequest,
@@ -114,31 +120,31 @@ export function toConversionReview(
 }
 
 function readRequest(review: unknown, kind: string, versions: readonly string[]): JsonObject {
-  if (!isPlainObject(review)) throw bad('it is no JSON object')
+  if (!isPlainObject(review)) throw badReview('it is no JSON object')
   const given = [review['apiVersion'] ?? versions[0], review['kind'] ?? kind]
   if (!versions.includes(String(given[0])) || given[1] !== kind) {
-    throw bad(`it is ${given[1]} of ${given[0]}, and known are ${kind} of ${versions.join(' and ')}`)
+    throw badReview(`it is ${given[1]} of ${given[0]}, and known are ${kind} of ${versions.join(' and ')}`)
   }
   const { request } = review
-  if (!isPlainObject(request)) throw bad('its "request" is missing')
+  if (!isPlainObject(request)) throw badReview('its "request" is missing')
   return request
 }
 
 function readObject(value: unknown, name: string): KubeObject | undefined {
   if (value === undefined || value === null) return undefined
   if (isPlainObject(value)) return value as unknown as KubeObject
-  throw bad(`its "request.${name}" is no JSON object`)
+  throw badReview(`its "request.${name}" is no JSON object`)
 }
 
 function versionOf(review: unknown, versions: readonly string[]): unknown {
   return (review as JsonObject)['apiVersion'] ?? versions[0]
 }
 
-/** Undefined for what is not there, or empty. */
-function textOf(value: unknown): string | undefined {
+/** Undefined for an empty string, which the API server writes for an absent field. */
+function nonEmpty(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }
 
-function bad(why: string): WebhookError {
+function badReview(why: string): WebhookError {
   return new WebhookError(400, `Cannot take the review: ${why}`)
 }

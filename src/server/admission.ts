@@ -1,15 +1,15 @@
 /**
- * What the server itself has to say before a write: nothing is created in a namespace that is not there or is going,
- * and the namespaces the API cannot do without stay. The one built-in admission plugin there is (NamespaceLifecycle).
+ * The admission plugin NamespaceLifecycle: refuses objects in a namespace that does not exist or is being deleted, and the deletion of
+ * the namespaces that the API needs. Pod admission is in builtins/, webhooks are in webhooks/.
  */
 import type { KubeObject } from '../kube/objects.ts'
-import type { Call } from './call.ts'
+import type { ResourceCall } from './call.ts'
 import { forbidden, notFound, StatusError } from './status.ts'
 
 const namespaces = { group: '', plural: 'namespaces' }
 const permanent = new Set(['default', 'kube-system', 'kube-public'])
 
-export function admitCreation({ store, resource, path }: Call, object: KubeObject): void {
+export function admitCreation({ store, resource, path }: ResourceCall, object: KubeObject): void {
   if (resource.isTerminating) {
     const why = 'create not allowed while custom resource definition is terminating'
     throw forbidden(resource, object.metadata.name ?? '', why)
@@ -28,7 +28,7 @@ export function admitCreation({ store, resource, path }: Call, object: KubeObjec
   throw new StatusError(403, 'Forbidden', refusal.message, { ...refusal.details, causes: [cause] })
 }
 
-export function admitDeletion({ resource }: Call, name: string): void {
+export function admitDeletion({ resource }: ResourceCall, name: string): void {
   if (resource.group !== '' || resource.plural !== 'namespaces' || !permanent.has(name)) return
   throw forbidden(namespaces, name, 'this namespace may not be deleted')
 }

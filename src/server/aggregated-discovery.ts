@@ -1,17 +1,15 @@
 /**
- * All groups, versions and resources in one document: what clients since Kubernetes 1.26 ask `/api` and `/apis` for, to
- * spare themselves a request for every version. The older forms are in discovery.ts.
+ * Aggregated discovery: all groups, versions and resources in one document, which clients since Kubernetes 1.26 request from `/api`
+ * and `/apis`. The older forms are in discovery.ts.
  */
 import { createHash } from 'node:crypto'
-import type { Answer } from './call.ts'
-import { namesOf, resourcesOf, subresourcesOf, verbsOf } from './discovery.ts'
-import { type Group, sortGroups } from './group-order.ts'
-import type { ServedResource, Subresource } from './resource.ts'
+import type { ApiResponse } from './call.ts'
+import { type DiscoveryDocument, namesOf, resourcesOf, subresourcesOf, verbsOf } from './discovery.ts'
+import { type ApiGroup, sortGroups } from './group-order.ts'
+import type { ApiResource, Subresource } from './resource.ts'
 
-type Body = Record<string, unknown>
-
-/** `/api` has the core group, `/apis` all others. */
-export function aggregatedDiscovery(resources: readonly ServedResource[], root: '/api' | '/apis'): Body {
+/** `/api` has the core group, `/apis` all other groups. */
+export function aggregatedDiscovery(resources: readonly ApiResource[], root: '/api' | '/apis'): DiscoveryDocument {
   const groups = sortGroups(resources, 'name').filter((group) => (group.name === '') === (root === '/api'))
   return {
     kind: 'APIGroupDiscoveryList',
@@ -21,7 +19,7 @@ export function aggregatedDiscovery(resources: readonly ServedResource[], root: 
   }
 }
 
-function toGroup({ name, versions }: Group, resources: readonly ServedResource[]): Body {
+function toGroup({ name, versions }: ApiGroup, resources: readonly ApiResource[]): DiscoveryDocument {
   return {
     metadata: name === '' ? {} : { name },
     versions: versions.map((version) => ({
@@ -32,7 +30,7 @@ function toGroup({ name, versions }: Group, resources: readonly ServedResource[]
   }
 }
 
-function toResource(resource: ServedResource): Body {
+function toResource(resource: ApiResource): DiscoveryDocument {
   const subresources = subresourcesOf(resource).map((subresource) => toSubresource(resource, subresource))
   return {
     resource: resource.plural,
@@ -45,7 +43,7 @@ function toResource(resource: ServedResource): Body {
   }
 }
 
-function toSubresource(resource: ServedResource, subresource: Subresource): Body {
+function toSubresource(resource: ApiResource, subresource: Subresource): DiscoveryDocument {
   return {
     subresource: subresource.name,
     responseKind: toResponseKind(resource, subresource),
@@ -53,14 +51,14 @@ function toSubresource(resource: ServedResource, subresource: Subresource): Body
   }
 }
 
-/** Built-in kinds leave out what goes without saying; those of CRDs are spelled out. */
-function toResponseKind(resource: ServedResource, { group, version, kind }: ServedResource | Subresource): Body {
+/** Built-in kinds omit group and version where they equal those of the resource; kinds of CRDs always name them. */
+function toResponseKind(resource: ApiResource, { group, version, kind }: ApiResource | Subresource): DiscoveryDocument {
   const goesWithoutSaying = !resource.isCustom && group === resource.group && version === resource.version
   return goesWithoutSaying ? { group: '', version: '', kind } : { group, version, kind }
 }
 
-/** What a client may keep until it changes: it asks again with the tag it has, and is told if that is still right. */
-export function taggedAnswer(text: string, contentType: string, ifNoneMatch: string | undefined): Answer {
+/** A response that clients can cache: with the current ETag in `If-None-Match` they get 304. */
+export function taggedAnswer(text: string, contentType: string, ifNoneMatch: string | undefined): ApiResponse {
   const etag = `"${hashOf(text)}"`
   const headers = { etag, vary: 'Accept', 'cache-control': 'public' }
   if (ifNoneMatch === etag) return { status: 304, headers, body: '' }

@@ -1,92 +1,108 @@
 /**
- * The embedded API server without a network: a request in, an answer out. Puts the parts together and walks a request
- * through them: fault plan, who asks, what is asked for, the verb, the record. http.ts puts it behind a port.
+ * The embedded API server without a network: takes a request, returns a response. Creates the parts of the server and passes a request
+ * through them: fault plan, authentication, authorization, routing, verb, request log. http.ts serves it on a port.
  */
 
-import { type Clock, noLongerNeeded, systemClock } from '../util/clock.ts'
-import { createLogger, defaultLogSink, type LogSink, type PinoLike, toLogSink } from '../util/log.ts'
+import { type Clock, noLongerNeeded, systemClock } from '../util/async/clock.ts'
+import { createLogger, defaultLogSink, type LogSink, type PinoLike, toLogSink } from '../util/log/log.ts'
 import type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
 import { failureAnswer, inOneChunk, isBug, withWarnings } from './answering.ts'
-import { attemptOf } from './authorization/attempt.ts'
-import { allowKnown, demand } from './authorization/authorizer.ts'
+import { attributesOf } from './authorization/attributes.ts'
+import { allowAuthenticated, demand } from './authorization/authorizer.ts'
 import { createBootstrapPolicy } from './authorization/bootstrap.ts'
 import { RbacAuthorizer } from './authorization/rbac.ts'
 import { builtinResources } from './builtins/resources.ts'
-import type { Answer, Call, Parts } from './call.ts'
+import type { ApiResponse, ResourceCall, ServerContext } from './call.ts'
 import { RoleAggregator } from './controllers/aggregation.ts'
-import { CrdKeeper } from './controllers/crds.ts'
+import { CrdController } from './controllers/crds.ts'
 import { EventExpirer } from './controllers/events.ts'
 import { GarbageCollector } from './controllers/garbage.ts'
 import { NamespaceTerminator } from './controllers/namespaces.ts'
 import { type OptionalControllers, startOptional } from './controllers/optional.ts'
 import { crdDefinitionResource } from './crds/crd-resource.ts'
 import { dispatch } from './dispatch.ts'
+import { whenDurable } from './durable-responses.ts'
 import { FaultPlan, type FaultSubject } from './faults.ts'
 import { AccountTokens } from './identity/account-tokens.ts'
-import { administrator, authenticate, type Credentials, type Peer, type User } from './identity/authentication.ts'
-import { Impersonation } from './identity/impersonation.ts'
+import {
+  administrator,
+  authenticate,
+  type ConnectionPeer,
+  type Credentials,
+  type User,
+} from './identity/authentication.ts'
+import { ImpersonationFilter } from './identity/impersonation.ts'
 import { issueLongToken, type ServiceAccountName } from './identity/long-tokens.ts'
-import { whenKept } from './kept-answers.ts'
-import { notFoundPage, Pages } from './pages.ts'
-import { ConnectionFault } from './reachable-body.ts'
-import { Registry } from './registry.ts'
+import { ConnectionFault } from './interruptible-body.ts'
+import { NonResourceRoutes, notFoundPage } from './non-resource-routes.ts'
+import { ResourceRegistry } from './registry.ts'
 import { type ParsedRequest, parseRequest } from './request.ts'
 import { RequestLog } from './request-log.ts'
+import { emptySubject, subjectOf } from './request-subject.ts'
 import { reviewResources } from './reviews/reviews.ts'
 import { entityTooLarge, pathNotFound, StatusError } from './status.ts'
 import type { Data } from './storage/data.ts'
 import { toLimits } from './storage/history.ts'
-import { type Keepsakes, noKeepsakes } from './storage/keepsakes.ts'
-import { Store } from './storage/store.ts'
+import { noServerState, type ServerState } from './storage/server-state.ts'
+import { ServerStore } from './storage/store.ts'
 import { createObject } from './verbs/creation.ts'
 import { ownCreation, serverManager } from './verbs/owning.ts'
 import { isTaken } from './verbs/write.ts'
-import { nothing, subjectOf } from './visit.ts'
 import { Watches } from './watches.ts'
 import { WebhookCaller } from './webhooks/call.ts'
 import { Hooks } from './webhooks/hooks.ts'
 import { createServiceResolver } from './webhooks/services.ts'
 
-/** What an API server in this process is made with; all of it has defaults. */
+/** Options of an API server in this process. All are optional. */
 export interface ApiServerOptions extends OptionalControllers {
-  /** Bearer tokens and whom they stand for. Without any, and without `open`, nobody but certificates gets in. */
+  /** Bearer tokens and the users they authenticate. Default: none. Client certificates and service account tokens work without them. */
   readonly tokens?: Readonly<Record<string, User>>
-  /** Whoever comes without credentials is an administrator. */
+  /**
+   * Treats requests without credentials as those of an administrator. Default: false; such requests are anonymous and may only read
+   * health and version.
+   */
   readonly open?: boolean
-  /** `rbac`: by the roles and bindings that there are, as a real server. Default: whoever has credentials may do everything. */
+  /** `rbac`: checks roles and bindings, as kube-apiserver does. `always-allow`, the default: every authenticated user may do everything. */
   readonly authorization?: 'rbac' | 'always-allow'
+  /** The clock of timestamps, timeouts and controllers. Default: the system clock. */
   readonly clock?: Clock
-  /** Where bugs of the server are logged, with their stacks. Default: as `configureLogging` says, else standard error. */
+  /** Receives bugs of the server, with stack traces. Default: the sink of `configureLogging`, else standard error. */
   readonly logging?: LogSink | PinoLike
-  /** How much of the past watches can go on from; what is older is answered with 410. */
+  /**
+   * How many changes (default 10,000) and characters of superseded objects (default 64 Mi) each collection keeps for watches to resume
+   * from. Requests for older versions fail with 410.
+   */
   readonly history?: { readonly changes?: number; readonly characters?: number }
-  /** How much may wait for a watcher that does not read, before it is cut off. */
+  /**
+   * How many changes (default 10,000) and characters (default 16 Mi) may be pending for a watch whose client does not read, before the
+   * connection is closed.
+   */
   readonly watchers?: { readonly pendingChanges?: number; readonly pendingCharacters?: number }
 }
 
-/** As the real server's: 3 MB. */
+/** Maximum size of a request body: 3 MiB, as in kube-apiserver. */
 export const maxBodyBytes: number = 3 * 1024 * 1024
 
-/** A Kubernetes API server in this process, with no socket: requests are given to `send`. */
+/** A Kubernetes API server in this process, without a socket. Requests are passed to `send`; `startServer` serves it on a port. */
 export class ApiServer implements Transport {
-  /** What goes wrong on purpose. */
+  /** The faults to inject into requests. Empty by default. */
   readonly faults: FaultPlan
-  /** What was asked of it. */
+  /** The requests served so far. */
   readonly requests: RequestLog = new RequestLog()
-  readonly #parts: Parts
-  readonly #pages: Pages
+  readonly #parts: ServerContext
+  readonly #routes: NonResourceRoutes
   readonly #credentials: Credentials
-  readonly #impersonation: Impersonation
+  readonly #impersonation: ImpersonationFilter
   readonly #closing = new AbortController()
   readonly #data: Data | undefined
 
-  /** Until the optional controllers are loaded, nobody is answered. Undefined where there are none. */
+  /** Resolves when the optional controllers are loaded; requests wait for it. Undefined if there are none. */
   readonly #starting: Promise<void> | undefined
 
-  /** With data, it goes on from what that holds, and keeps everything there: see `open`. */
+  /** With `data`, starts from the stored objects and writes all changes there: see `open`. */
   constructor(options: ApiServerOptions = {}, data?: Data) {
     const clock = options.clock ?? systemClock
-    const store = data?.store ?? new Store(toLimits(options.history))
+    const store = data?.store ?? new ServerStore(toLimits(options.history))
     this.#data = data
     const watches = new Watches(store, clock, {
       pendingChanges: options.watchers?.pendingChanges ?? 10_000,
@@ -94,31 +110,31 @@ export class ApiServer implements Transport {
       bookmarkIntervalMs: 60_000,
     })
     const isRbac = options.authorization === 'rbac'
-    const authorizer = isRbac ? new RbacAuthorizer(store) : allowKnown
-    const keepsakes = data?.keepsakes ?? noKeepsakes
-    const tokens = new AccountTokens(store, clock, keepsakes)
+    const authorizer = isRbac ? new RbacAuthorizer(store) : allowAuthenticated
+    const serverState = data?.serverState ?? noServerState
+    const tokens = new AccountTokens(store, clock, serverState)
     this.#credentials = {
       tokens: new Map(Object.entries(options.tokens ?? {})),
       accounts: tokens,
       isOpen: options.open ?? false,
     }
-    this.#impersonation = new Impersonation(authorizer)
+    this.#impersonation = new ImpersonationFilter(authorizer)
     const reviews = reviewResources({ credentials: this.#credentials, authorizer, clock })
     const now = () => new Date(clock.now())
-    const registry = new Registry([...builtinResources(now), crdDefinitionResource, ...reviews])
+    const registry = new ResourceRegistry([...builtinResources(now), crdDefinitionResource, ...reviews])
     const webhooks = new WebhookCaller(createServiceResolver(store))
     const log = createLogger(toLogSink(options.logging ?? defaultLogSink()), 'kopf.server')
-    const others = { keepsakes, closing: this.#closing.signal, log }
+    const others = { serverState, closing: this.#closing.signal, log }
     this.#parts = { store, registry, watches, clock, webhooks, hooks: new Hooks(store), authorizer, tokens, ...others }
-    this.#pages = new Pages(registry, tokens)
+    this.#routes = new NonResourceRoutes(registry, tokens)
     this.faults = new FaultPlan(clock, () => store.version)
     new GarbageCollector(this.#parts)
     new NamespaceTerminator(this.#parts)
-    new CrdKeeper(this.#parts)
+    new CrdController(this.#parts)
     new EventExpirer(this.#parts)
     new RoleAggregator(this.#parts)
-    // The definitions first: whoever follows the others has to know what is served.
-    if (data !== undefined) store.announce(crdDefinitionResource.collection)
+    // CRDs first: other controllers need to know the served resources.
+    if (data !== undefined) store.replayAsAdded(crdDefinitionResource.collection)
     this.#createNamespaces()
     if (isRbac) createBootstrapPolicy(this.#parts)
     store.reportFailuresTo((error) =>
@@ -127,10 +143,10 @@ export class ApiServer implements Transport {
     this.#starting = startOptional(this.#parts, options)
   }
 
-  /** A server that keeps what it holds in a directory, and goes on from what is there. */
+  /** Creates a server that stores its objects in a directory, and starts from the objects that it finds there. */
   static async open({ dataDir, ...options }: ApiServerOptions & { readonly dataDir: string }): Promise<ApiServer> {
-    const { openKeptData } = await import('./kept-data.ts')
-    const data = await openKeptData(dataDir, options)
+    const { openDataDir } = await import('./open-data-dir.ts')
+    const data = await openDataDir(dataDir, options)
     try {
       return new ApiServer(options, data)
     } catch (error) {
@@ -139,17 +155,17 @@ export class ApiServer implements Transport {
     }
   }
 
-  /** The version of the last write. */
+  /** The resource version of the last write. */
   get version(): string {
     return String(this.#parts.store.version)
   }
 
-  /** Forgets the past: whoever wants to go on from an earlier version is answered with 410. */
+  /** Drops the history: a list or watch from an earlier version fails with 410. */
   compact(): void {
     this.#parts.store.compact()
   }
 
-  /** Ends all watches, in good order, and the connections to webhooks. Resolves when what was changed is kept. */
+  /** Ends all watches and the connections to webhooks. Resolves when all changes are on disk. */
   close(): Promise<void> {
     this.#parts.watches.endAll()
     this.#closing.abort(noLongerNeeded)
@@ -158,43 +174,43 @@ export class ApiServer implements Transport {
   }
 
   /**
-   * What is known again when a server is opened on the same directory.
+   * Keys, certificates and tokens that survive a restart on the same data directory.
    *
    * @internal
    */
-  get keepsakes(): Keepsakes {
-    return this.#parts.keepsakes
+  get serverState(): ServerState {
+    return this.#parts.serverState
   }
 
-  /** How many watches are open. */
+  /** The number of open watches. */
   get openWatches(): number {
     return this.#parts.watches.size
   }
 
-  /** How many calls to webhooks are under way. */
+  /** The number of webhook calls in progress. */
   get webhookCalls(): number {
     return this.#parts.webhooks.pending
   }
 
-  /** Whether whoever comes without credentials is an administrator. */
+  /** True if requests without credentials act as an administrator. */
   get isOpen(): boolean {
     return this.#credentials.isOpen
   }
 
-  /** From now on, whoever shows this bearer token is this user. */
+  /** Makes this bearer token authenticate the user from now on. */
   addToken(token: string, user: User): void {
     this.#credentials.tokens.set(token, user)
   }
 
   /**
-   * A token of a service account that is there, good for as long as anybody tests: by the clock of the server, which may
-   * skip years. Others ask for `serviceaccounts/<name>/token`.
+   * Issues a token for an existing service account. It practically never expires by the server's clock, so that tests can skip years.
+   * Clients use `serviceaccounts/<name>/token` instead.
    */
   issueToken(account: ServiceAccountName): string {
     return issueLongToken(this.#parts, account)
   }
 
-  /** In process, with no socket between: the caller is whoever its token says, or an administrator. */
+  /** Serves a request in process. The `authorization` header decides the user; without it, the request is an administrator's. */
   async send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse> {
     signal?.throwIfAborted()
     const headers = request.headers ?? {}
@@ -204,31 +220,37 @@ export class ApiServer implements Transport {
   }
 
   /**
-   * Rejects only with a ConnectionFault of the plan, or where the client went away: then there is no answer.
+   * Rejects only with a ConnectionFault of the fault plan, or if the client is gone: there is no response then.
    *
    * @internal
    */
-  async answer(request: TransportRequest, peer: Peer, signal: AbortSignal): Promise<Answer> {
-    const visit: Visit = { request, signal, subject: nothing, warnings: [], time: this.#parts.clock.now() }
+  async answer(request: TransportRequest, peer: ConnectionPeer, signal: AbortSignal): Promise<ApiResponse> {
+    const context: RequestContext = {
+      request,
+      signal,
+      subject: emptySubject,
+      warnings: [],
+      time: this.#parts.clock.now(),
+    }
     let status = 0
     try {
-      const answer = await this.#receive(visit, peer)
+      const answer = await this.#receive(context, peer)
       status = answer.status
-      return withWarnings(answer, visit.warnings)
+      return withWarnings(answer, context.warnings)
     } finally {
-      this.#record(visit, status)
+      this.#record(context, status)
     }
   }
 
-  async #receive(visit: Visit, peer: Peer): Promise<Answer> {
-    const { request, signal } = visit
+  async #receive(context: RequestContext, peer: ConnectionPeer): Promise<ApiResponse> {
+    const { request, signal } = context
     if (this.#starting !== undefined) await this.#starting
     try {
       const parsed = parseRequest(request)
-      visit.subject = subjectOf(parsed, '')
+      context.subject = subjectOf(parsed, '')
       const user = this.#identify(request, parsed, peer)
-      visit.subject = subjectOf(parsed, user.username)
-      return await this.#serve(visit, parsed, user)
+      context.subject = subjectOf(parsed, user.username)
+      return await this.#serve(context, parsed, user)
     } catch (error) {
       if (error instanceof ConnectionFault || (signal.aborted && !(error instanceof StatusError))) throw error
       if (isBug(error)) this.reportBug(request, error)
@@ -237,8 +259,8 @@ export class ApiServer implements Transport {
   }
 
   /**
-   * A request that failed for no reason of the client's: the client gets the message, the log the stack. No query, for it may
-   * hold values of fields.
+   * Logs the stack of a request that failed because of a bug; the client gets the message only. The query is left out, since it may
+   * contain values of fields.
    *
    * @internal
    */
@@ -247,37 +269,37 @@ export class ApiServer implements Transport {
     this.#parts.log.error(`The embedded API server failed on ${method} ${pathname}`, { error })
   }
 
-  #identify({ headers = {} }: TransportRequest, parsed: ParsedRequest, peer: Peer): User {
+  #identify({ headers = {} }: TransportRequest, parsed: ParsedRequest, peer: ConnectionPeer): User {
     const asker = authenticate(this.#credentials, headers['authorization'], peer)
-    return this.#impersonation.apply(asker, headers, () => attemptOf(parsed))
+    return this.#impersonation.apply(asker, headers, () => attributesOf(parsed))
   }
 
-  async #serve(visit: Visit, parsed: ParsedRequest, user: User): Promise<Answer> {
-    const { subject, signal } = visit
+  async #serve(context: RequestContext, parsed: ParsedRequest, user: User): Promise<ApiResponse> {
+    const { subject, signal } = context
     const strike = this.faults.strike(subject)
     await strike?.before(signal)
     const isOfObjects = this.#data !== undefined && parsed.resource !== undefined
-    const serve = () => this.#route(visit, { parsed, user, readAt: strike?.readAt })
-    const answer = await (isOfObjects ? whenKept(this.#parts.store, parsed.method === 'GET', serve) : serve())
+    const serve = () => this.#route(context, { parsed, user, readAt: strike?.readAt })
+    const answer = await (isOfObjects ? whenDurable(this.#parts.store, parsed.method === 'GET', serve) : serve())
     return this.faults.release(answer, subject, { strike, signal })
   }
 
-  async #route(visit: Visit, { parsed, user, readAt }: Route): Promise<Answer> {
-    const { request, warnings, signal } = visit
+  async #route(context: RequestContext, { parsed, user, readAt }: Route): Promise<ApiResponse> {
+    const { request, warnings, signal } = context
     const headers = request.headers ?? {}
     const { authorizer } = this.#parts
-    if (!authorizer.isExempt(user)) demand(authorizer, user, attemptOf(parsed))
+    if (!authorizer.isExempt(user)) demand(authorizer, user, attributesOf(parsed))
     const path = parsed.resource
-    if (path === undefined) return this.#pages.answer(parsed, headers)
+    if (path === undefined) return this.#routes.answer(parsed, headers)
     const resource = this.#parts.registry.find(path.group, path.version, path.plural)
     if (resource === undefined) return notServed(this.#parts.registry, path.group)
     if (resource.warning !== undefined) warnings.push(resource.warning)
     const sent = request.body ?? ''
     const body = textOf(sent)
     const { query } = parsed
-    // Spelled out, here and below: spreading into larger objects is slow, and this is done for every request.
-    const { store, registry, watches, clock, webhooks, hooks, tokens, keepsakes, closing, log } = this.#parts
-    const call: Call = {
+    // Fields are listed one by one, because spreading into large objects is slow and this runs for every request.
+    const { store, registry, watches, clock, webhooks, hooks, tokens, serverState, closing, log } = this.#parts
+    const call: ResourceCall = {
       store,
       registry,
       watches,
@@ -286,7 +308,7 @@ export class ApiServer implements Transport {
       hooks,
       authorizer,
       tokens,
-      keepsakes,
+      serverState,
       closing,
       log,
       resource,
@@ -303,7 +325,7 @@ export class ApiServer implements Transport {
     return dispatch(call, parsed.method)
   }
 
-  #record({ request, subject, time }: Visit, status: number): void {
+  #record({ request, subject, time }: RequestContext, status: number): void {
     const { method, path, headers } = request
     const verb = subject.resource === '' || subject.verb === '' ? 'other' : subject.verb
     const { resource, subresource, namespace, name, user } = subject
@@ -322,11 +344,11 @@ export class ApiServer implements Transport {
   }
 }
 
-/** One request, and what becomes known of it on its way. */
-interface Visit {
+/** One request and its state while it is served. */
+interface RequestContext {
   readonly request: TransportRequest
   readonly signal: AbortSignal
-  /** Empty until the request has been read and whoever asks is known. */
+  /** Empty until the request is parsed and the user is authenticated. */
   subject: FaultSubject
   readonly warnings: string[]
   readonly time: number
@@ -339,11 +361,11 @@ interface Route {
 }
 
 const never = new AbortController().signal
-const localPeer: Peer = {
+const localPeer: ConnectionPeer = {
   certificate: { commonName: administrator.username, organizations: ['system:masters'] },
 }
-/** What a built-in group does not have is a path that leads nowhere; in other groups it is no path at all. */
-function notServed(registry: Registry, group: string): Answer {
+/** An unknown resource in a built-in group gets a Status; in any other group the plain text 404 page. */
+function notServed(registry: ResourceRegistry, group: string): ApiResponse {
   if (registry.isBuiltinGroup(group)) throw pathNotFound()
   return notFoundPage
 }

@@ -1,6 +1,6 @@
-/** The body of an apply request: a configuration, in YAML or JSON. Read as the real server reads it: the last of two keys counts. */
+/** Parses the body of a server-side apply request, YAML or JSON. Like kube-apiserver, the last of duplicate keys wins. */
 import type { JsonObject } from '../kube/objects.ts'
-import { isPlainObject } from '../util/json.ts'
+import { isPlainObject } from '../util/json/json.ts'
 import { parseYamlLoosely, YamlError } from '../util/yaml.ts'
 import { parseWholeJson } from './body.ts'
 import { mismatch } from './decode.ts'
@@ -8,13 +8,13 @@ import { badRequest } from './status.ts'
 
 export interface Configuration {
   readonly config: JsonObject
-  /** Keys that are there twice: `line 7: key "x" already set in map`. */
+  /** Duplicate keys: `line 7: key "x" already set in map`. */
   readonly problems: readonly string[]
 }
 
 /** Throws a StatusError. */
 export function parseConfiguration(text: string): Configuration {
-  // Most bodies are JSON, for which no YAML has to be known.
+  // Most bodies are JSON; the slower YAML parser is not needed for them.
   const json = text.startsWith('{') ? parseWholeJson(text) : undefined
   const { value, duplicates } = json === undefined ? parseYamlBody(text) : { value: json, duplicates: [] }
   if (value !== undefined && value !== null && !isPlainObject(value)) {

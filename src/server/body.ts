@@ -1,24 +1,24 @@
-/** The body of a request as a value, in whichever of the API's formats it came. decode.ts makes an object of it. */
+/** Parses a request body in any of the API's formats into a value. decode.ts turns the value into an object. */
 import { formatGroupVersion, parseGroupVersion } from '../kube/objects.ts'
 import { parseYaml, YamlError } from '../util/yaml.ts'
-import type { Call } from './call.ts'
+import type { ResourceCall } from './call.ts'
 import { findDuplicateFields, parseJsonText } from './json-text.ts'
 import { type BodyType, ProtobufError } from './protobuf/wire.ts'
-import type { ServedResource } from './resource.ts'
+import type { ApiResource } from './resource.ts'
 import { badRequest, unsupportedMediaType } from './status.ts'
 
 interface ParsedBody {
   readonly value: unknown
-  /** Keys that are there twice: only the last counts, and the client is told. */
+  /** Duplicate keys: the last one wins, and the client gets a warning or an error. */
   readonly problems: readonly string[]
 }
 
-/** Every resource reads these for delete options and scales; for the rest, custom resources have no protobuf. */
+/** Used in messages. Custom resources accept protobuf for delete options and scales only. */
 const textTypes = 'application/json, application/yaml'
 const allTypes = `${textTypes}, application/vnd.kubernetes.protobuf`
 
-/** JSON as most clients send it; YAML as the API also takes it; protobuf as the Go clients send what is built in. */
-export async function parseBody(call: Call, type: BodyType = typeOf(call.resource)): Promise<ParsedBody> {
+/** Most clients send JSON, kubectl may send YAML, and Go clients send protobuf for built-in kinds. */
+export async function parseBody(call: ResourceCall, type: BodyType = typeOf(call.resource)): Promise<ParsedBody> {
   const { headers, body } = call
   const contentType = (headers['content-type'] ?? '').split(';')[0]!.trim().toLowerCase()
   switch (contentType) {
@@ -34,7 +34,7 @@ export async function parseBody(call: Call, type: BodyType = typeOf(call.resourc
   }
 }
 
-function typeOf({ group, version, kind }: ServedResource): BodyType {
+function typeOf({ group, version, kind }: ApiResource): BodyType {
   return { apiVersion: formatGroupVersion(group, version), kind }
 }
 
@@ -44,8 +44,8 @@ function unknownFormat(accepted: string): Error {
   )
 }
 
-async function parseProtobuf({ resource, sent }: Call, type: BodyType): Promise<unknown> {
-  // The real server has no message for them either; it breaks off the connection.
+async function parseProtobuf({ resource, sent }: ResourceCall, type: BodyType): Promise<unknown> {
+  // kube-apiserver has no protobuf message for custom resources either; it closes the connection.
   if (resource.isCustom && type.kind === resource.kind) throw unknownFormat(textTypes)
   const { decodeProtobuf } = await import('./protobuf/decode.ts')
   const bytes = typeof sent === 'string' ? Buffer.from(sent) : sent
@@ -62,14 +62,14 @@ function protobufFailure({ message, type }: ProtobufError, wanted: BodyType, byt
   return badRequest(`${type.kind} in version "${version}" cannot be handled as a ${wanted.kind}: ${message}`)
 }
 
-/** Nothing is known of the body but its first bytes. */
+/** The error for a body whose type is unknown; it shows the first bytes. */
 export function unreadable(why: string, { kind }: { readonly kind: string }, body: string | Uint8Array): Error {
   if (kind === 'DeleteOptions') return badRequest(why)
   const summary = summarize(typeof body === 'string' ? Buffer.from(body) : body)
   return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${summary})`)
 }
 
-/** The first thirty bytes, for a message: as text where it seems to be JSON, in hexadecimal digits where not. */
+/** The first thirty bytes for a message: text if it looks like JSON, otherwise hexadecimal. */
 function summarize(bytes: Uint8Array): string {
   if (bytes.length === 0) return '<empty>'
   const text = Buffer.from(bytes.subarray(0, 30)).toString(bytes[0] === 0x7b ? 'utf8' : 'hex')
@@ -85,7 +85,7 @@ function parseJson(text: string, type: BodyType, exact: boolean): ParsedBody {
   }
 }
 
-/** Most YAML that is deep is JSON: read as such, it may have as many levels as JSON. */
+/** Text that starts like JSON is parsed as JSON first, since deeply nested JSON exceeds the YAML parser's depth limit. */
 function parseYamlObject(text: string, type: BodyType): unknown {
   try {
     const json = text.startsWith('{') ? parseWholeJson(text) : undefined
@@ -98,7 +98,7 @@ function parseYamlObject(text: string, type: BodyType): unknown {
   }
 }
 
-/** Undefined for a text that is not JSON without duplicate keys. */
+/** Undefined if the text is not JSON or has duplicate keys. */
 export function parseWholeJson(text: string): unknown {
   try {
     const value = parseJsonText(text)

@@ -1,59 +1,59 @@
-/** One request to a resource on its way through the verbs, and the parts of the server that the verbs work with. */
-import type { Clock } from '../util/clock.ts'
-import type { Logger } from '../util/log.ts'
+/** One request to a resource as the verbs see it, and the parts of the server that they use. */
+import type { Clock } from '../util/async/clock.ts'
+import type { Logger } from '../util/log/log.ts'
 import type { Authorizer } from './authorization/authorizer.ts'
 import type { AccountTokens } from './identity/account-tokens.ts'
 import type { User } from './identity/authentication.ts'
-import type { Registry } from './registry.ts'
+import type { ResourceRegistry } from './registry.ts'
 import type { ResourcePath } from './request.ts'
-import type { ServedResource } from './resource.ts'
-import type { Keepsakes } from './storage/keepsakes.ts'
-import type { Store } from './storage/store.ts'
+import type { ApiResource } from './resource.ts'
+import type { ServerState } from './storage/server-state.ts'
+import type { ServerStore } from './storage/store.ts'
 import type { Watches } from './watches.ts'
 import type { WebhookCaller } from './webhooks/call.ts'
 import type { Hooks } from './webhooks/hooks.ts'
 
-export interface Parts {
-  readonly store: Store
-  readonly registry: Registry
+export interface ServerContext {
+  readonly store: ServerStore
+  readonly registry: ResourceRegistry
   readonly watches: Watches
   readonly clock: Clock
   readonly webhooks: WebhookCaller
   readonly hooks: Hooks
   readonly authorizer: Authorizer
   readonly tokens: AccountTokens
-  /** What the server has to know again in its next life, beside the objects. */
-  readonly keepsakes: Keepsakes
-  /** Aborted when the server is closed: nobody is asked any more in its own name. */
+  /** Keys, certificates and tokens that survive a restart. */
+  readonly serverState: ServerState
+  /** Aborted when the server closes; ends the server's own calls to webhooks. */
   readonly closing: AbortSignal
-  /** For bugs of the server: requests and controllers that fail for no reason of the client's. */
+  /** For bugs of the server: failed requests and controllers. */
   readonly log: Logger
 }
 
-export interface Call extends Parts {
-  readonly resource: ServedResource
+export interface ResourceCall extends ServerContext {
+  readonly resource: ApiResource
   readonly path: ResourcePath
   readonly query: URLSearchParams
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
-  /** The body as it was sent, which for protobuf is no text. */
+  /** The body as bytes, since protobuf is not text. */
   readonly sent: string | Uint8Array
   readonly user: User
-  /** Each becomes a `Warning` header of the answer. */
+  /** Each becomes a `Warning` header of the response. */
   readonly warnings: string[]
-  /** Aborted when the client is gone or the server stops: open watches end with it. */
+  /** Aborted when the client disconnects or the server stops; open watches end then. */
   readonly signal: AbortSignal
-  /** The version that reads are served from; undefined for the present, which is always so but under a fault. */
+  /** The version that reads are served from; undefined (the current version) unless a `stale` fault is active. */
   readonly readAt: number | undefined
 }
 
-/** What is sent back. Text is sent whole; chunks are sent as they come, and only as fast as the client reads. */
-export interface Answer {
+/** The response to a request. A string is sent as a whole; chunks are sent as the client reads them. */
+export interface ApiResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly body: string | AsyncIterable<Uint8Array>
 }
 
-export function jsonAnswer(status: number, body: unknown): Answer {
+export function jsonAnswer(status: number, body: unknown): ApiResponse {
   return { status, headers: { 'content-type': 'application/json' }, body: `${JSON.stringify(body)}\n` }
 }

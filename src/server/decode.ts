@@ -1,17 +1,17 @@
-/** From the value of a body to an object of the resource's kind, or the reason why it is none. */
+/** Decodes the value of a request body into an object of the resource's kind, or throws the reason why it cannot. */
 import { formatGroupVersion, type KubeObject, parseGroupVersion } from '../kube/objects.ts'
 import { parseBody, unreadable } from './body.ts'
-import type { Call } from './call.ts'
+import type { ResourceCall } from './call.ts'
 import { quote } from './field-errors.ts'
 import { decodeMetadata } from './metadata.ts'
 import type { FieldValidation } from './options.ts'
 import { inOrderOfFields } from './problem-order.ts'
-import type { Registry } from './registry.ts'
-import type { Decoded, ServedResource } from './resource.ts'
+import type { ResourceRegistry } from './registry.ts'
+import type { ApiResource, Decoded } from './resource.ts'
 import { badRequest } from './status.ts'
 
-/** The object of a body, its strangers refused, warned of or ignored as the client wishes. */
-export async function decodeBody(call: Call, fieldValidation: FieldValidation): Promise<KubeObject> {
+/** Decodes the body. Unknown fields are rejected, reported as warnings, or ignored, as `fieldValidation` says. */
+export async function decodeBody(call: ResourceCall, fieldValidation: FieldValidation): Promise<KubeObject> {
   const { resource } = call
   const parsed = await parseBody(call)
   const isStrict = fieldValidation !== 'Ignore'
@@ -33,8 +33,8 @@ export function decodeProblems(problems: readonly string[]): string {
   return `strict decoding error: ${problems.join(', ')}`
 }
 
-/** Built-in kinds pass over what they do not know without a look at what is in it. */
-function duplicates(resource: ServedResource, found: readonly string[], others: readonly string[]): readonly string[] {
+/** Built-in kinds ignore the content of unknown fields, so duplicates inside of them are not reported. */
+function duplicates(resource: ApiResource, found: readonly string[], others: readonly string[]): readonly string[] {
   if (resource.isCustom || found.length === 0) return found
   const unknown = others.flatMap((problem) => /^unknown field "(.*)"$/.exec(problem)?.[1] ?? [])
   return found.filter((problem) => !unknown.some((path) => isInside(problem, `duplicate field "${path}`)))
@@ -44,38 +44,41 @@ function isInside(problem: string, prefix: string): boolean {
   return problem.startsWith(`${prefix}.`) || problem.startsWith(`${prefix}[`)
 }
 
-/** The text a value was read from, and whether strangers in it count: both show in messages. */
+/** The text that a value was parsed from, and whether unknown fields count. Both occur in messages. */
 interface Source {
   readonly text: string
   readonly isStrict: boolean
-  /** The text is not a client's, but what a patch has made. */
+  /** The value is the result of a patch, not a client's body. */
   readonly isPatched?: boolean
 }
 
-/** Looks at the type, reads metadata, and lets the kind's own rules read the rest. */
-export function decodeTyped({ resource, registry }: Call, raw: unknown, source: Source): Decoded {
+/** Checks the type, decodes the metadata, and lets the kind's strategy decode all other fields. */
+export function decodeTyped({ resource, registry }: ResourceCall, raw: unknown, source: Source): Decoded {
   const type = readType(resource, raw, source)
-  const fields = (raw ?? {}) as Fields
+  const fields = (raw ?? {}) as BodyFields
   if (!resource.isCustom) {
     if (source.isPatched && type.apiVersion === '') return decodeVersionless(resource, fields)
     return decodeBy(resource, asBuiltin(resource, registry, type, fields))
   }
   const object = asCustom(resource, type, fields, source)
-  // What says to be of another version is read by the rules of that one; what is of another kind, by none.
+  // An object of another version is decoded by that version's strategy; an object of another kind only gets its metadata decoded.
   const reader = readerOf(registry, resource, type)
   if (reader !== undefined) return decodeBy(reader, object)
   const { metadata, problems } = decodeMetadata(object.metadata, { ...type, isCustom: true }, resource.kind)
   return { object: { ...object, metadata }, problems }
 }
 
-/** Without a version, the real server takes what a patch has made for its own internal form, in which no field has a name. */
-function decodeVersionless({ group, version, kind }: ServedResource, fields: Fields): Decoded {
+/**
+ * kube-apiserver decodes a patched object without apiVersion into its internal type, whose fields have no JSON names: all of them are
+ * unknown.
+ */
+function decodeVersionless({ group, version, kind }: ApiResource, fields: BodyFields): Decoded {
   const unknown = Object.keys(fields).filter((name) => name !== 'apiVersion' && name !== 'kind')
   const object: KubeObject = { apiVersion: formatGroupVersion(group, version), kind, metadata: {} }
   return { object, problems: unknown.sort().map((name) => `unknown field ${quote(name)}`) }
 }
 
-function decodeBy(reader: ServedResource, typed: KubeObject): Decoded {
+function decodeBy(reader: ApiResource, typed: KubeObject): Decoded {
   const { metadata, problems } = decodeMetadata(typed.metadata, reader)
   const decoded = reader.strategy.decode({ ...typed, metadata })
   return { object: decoded.object, problems: [...problems, ...decoded.problems] }
@@ -86,7 +89,7 @@ function decodeFailure({ apiVersion, kind }: KubeObject, why: string): Error {
   return badRequest(`${kind} in version ${quote(version)} cannot be handled as a ${kind}: ${why}`)
 }
 
-type Fields = Record<string, unknown>
+type BodyFields = Record<string, unknown>
 
 interface GivenType {
   readonly apiVersion: string
@@ -98,7 +101,7 @@ interface GivenType {
 const typeMeta =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
-/** What a body says it is; the same first look for all kinds. */
+/** Reads apiVersion and kind of a body; the same for all kinds. */
 export function readType(
   wanted: { readonly kind: string },
   raw: unknown,
@@ -127,8 +130,8 @@ export function mismatch(value: unknown, target: string): string {
   return `json: cannot unmarshal ${what} into Go ${target}`
 }
 
-/** Custom resources must say what they are. Whether it is the right thing is looked at when they are validated. */
-function asCustom(resource: ServedResource, type: GivenType, fields: Fields, source: Source): KubeObject {
+/** Custom resources must have a kind. Validation checks later that it is the right one. */
+function asCustom(resource: ApiResource, type: GivenType, fields: BodyFields, source: Source): KubeObject {
   const { apiVersion, kind, version } = type
   if (kind === '') throw withoutKind(resource, type, source)
   if (fields['apiVersion'] === null) {
@@ -138,21 +141,26 @@ function asCustom(resource: ServedResource, type: GivenType, fields: Fields, sou
   return { ...fields, apiVersion, kind } as unknown as KubeObject
 }
 
-function withoutKind(resource: ServedResource, { version }: GivenType, { text, isStrict }: Source): Error {
+function withoutKind(resource: ApiResource, { version }: GivenType, { text, isStrict }: Source): Error {
   const why = `Object 'Kind' is missing in '${text}'`
   if (isStrict) return unreadable(why, resource, text)
-  // A decoder that is not strict knows by now what it should have been.
+  // A decoder that is not strict already knows the expected kind.
   const { kind } = resource
   return badRequest(`${kind} in version ${quote(version || resource.version)} cannot be handled as a ${kind}: ${why}`)
 }
 
-function readerOf(registry: Registry, resource: ServedResource, given: GivenType): ServedResource | undefined {
+function readerOf(registry: ResourceRegistry, resource: ApiResource, given: GivenType): ApiResource | undefined {
   if (given.kind !== resource.kind || given.group !== resource.group) return undefined
   return given.version === resource.version ? resource : registry.find(given.group, given.version, resource.plural)
 }
 
-/** Built-in kinds are what the path says they are, unless they say something else. */
-function asBuiltin(resource: ServedResource, registry: Registry, given: GivenType, fields: Fields): KubeObject {
+/** Built-in kinds default apiVersion and kind from the path; other values are rejected. */
+function asBuiltin(
+  resource: ApiResource,
+  registry: ResourceRegistry,
+  given: GivenType,
+  fields: BodyFields,
+): KubeObject {
   const expected = formatGroupVersion(resource.group, resource.version)
   const { apiVersion: _, kind: __, ...rest } = fields
   const apiVersion = given.apiVersion || expected
@@ -161,7 +169,11 @@ function asBuiltin(resource: ServedResource, registry: Registry, given: GivenTyp
   return { apiVersion, kind, ...rest } as KubeObject
 }
 
-function otherKind(resource: ServedResource, registry: Registry, given: { apiVersion: string; kind: string }): Error {
+function otherKind(
+  resource: ApiResource,
+  registry: ResourceRegistry,
+  given: { apiVersion: string; kind: string },
+): Error {
   const { apiVersion, kind } = given
   const { group = '', version = apiVersion } = parseGroupVersion(apiVersion) ?? {}
   const known = registry.all.find((one) => one.group === group && one.version === version && one.kind === kind)
@@ -174,19 +186,19 @@ function otherKind(resource: ServedResource, registry: Registry, given: { apiVer
   return badRequest(`${kind} in version ${quote(version)} cannot be handled as a ${resource.kind}: ${why}`)
 }
 
-function otherVersion(given: string, { group, version }: ServedResource): Error {
+function otherVersion(given: string, { group, version }: ApiResource): Error {
   const expected = formatGroupVersion(group, version)
   return badRequest(`the API version in the data (${given}) does not match the expected API version (${expected})`)
 }
 
-/** The one kind of which the real server still knows an older version. */
-function isOldDefinition({ kind }: ServedResource, given: { apiVersion: string; kind: string }): boolean {
+/** CustomResourceDefinition is the only kind of which kube-apiserver still knows an older version. */
+function isOldDefinition({ kind }: ApiResource, given: { apiVersion: string; kind: string }): boolean {
   return (
     kind === 'CustomResourceDefinition' && given.kind === kind && given.apiVersion === 'apiextensions.k8s.io/v1beta1'
   )
 }
 
-/** The real server's name for where a kind lives in its own form; it shows in some messages. */
-export function goPackageOf({ group, plural }: ServedResource): string {
+/** The Go package of kube-apiserver's internal type; it occurs in some messages. */
+export function goPackageOf({ group, plural }: ApiResource): string {
   return group === '' || plural === 'events' ? 'core' : group.split('.')[0]!
 }

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { aggregatedDiscovery, hashOf, taggedAnswer } from './aggregated-discovery.ts'
 import { apiGroup, apiGroupList, apiResourceList, apiVersions, rootPaths, versionInfo } from './discovery.ts'
-import type { ServedResource } from './resource.ts'
+import type { ApiResource } from './resource.ts'
 
 const builtinVerbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection']
 const customVerbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch']
 const statusVerbs = ['get', 'patch', 'update']
 
-function serve(group: string, version: string, kind: string, more: Partial<ServedResource> = {}): ServedResource {
+function serve(group: string, version: string, kind: string, more: Partial<ApiResource> = {}): ApiResource {
   const singular = kind.toLowerCase()
   const plural = `${singular}s`
   const names = { plural, singular, kind, listKind: `${kind}List`, shortNames: [], categories: [] }
@@ -21,7 +21,7 @@ function serve(group: string, version: string, kind: string, more: Partial<Serve
   return { group, version, ...names, ...rest, strategy: undefined as never, ...more }
 }
 
-const conversion: NonNullable<ServedResource['conversion']> = {
+const conversion: NonNullable<ApiResource['conversion']> = {
   toStorage: (object) => object,
   fromStorage: (object) => object,
 }
@@ -35,7 +35,7 @@ const ownStatus = (group: string, version: string, kind: string) => ({
 })
 
 const widget = { isCustom: true, verbs: customVerbs, collection: 'widgets.tables.kopf.dev' }
-const resources: ServedResource[] = [
+const resources: ApiResource[] = [
   serve('tables.kopf.dev', 'v1beta1', 'Widget', { ...widget, conversion }),
   serve('tables.kopf.dev', 'v1', 'Widget', {
     ...widget,

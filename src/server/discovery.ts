@@ -1,16 +1,17 @@
 /**
- * What clients ask first: which groups, versions and resources there are. Pure functions of what is served (registry.ts);
- * the newer form, which says all at once, is in aggregated-discovery.ts.
+ * Discovery documents: the groups, versions and resources that are served. Pure functions of the registry's resources. Aggregated
+ * discovery is in aggregated-discovery.ts.
  */
 import { createHash } from 'node:crypto'
 import { formatGroupVersion } from '../kube/objects.ts'
-import { type Group, sortGroups } from './group-order.ts'
-import type { ServedResource, Subresource } from './resource.ts'
+import { type ApiGroup, sortGroups } from './group-order.ts'
+import type { ApiResource, Subresource } from './resource.ts'
 
-type Body = Record<string, unknown>
+/** A discovery document, ready to be serialised. */
+export type DiscoveryDocument = Record<string, unknown>
 
-/** `/api`; the address is where the server can be reached. Without `apiVersion`, as it has been since before there was one. */
-export function apiVersions(serverAddress: string): Body {
+/** `/api`; `serverAddress` is the address of this server. Without `apiVersion`, as in kube-apiserver. */
+export function apiVersions(serverAddress: string): DiscoveryDocument {
   return {
     kind: 'APIVersions',
     versions: ['v1'],
@@ -19,33 +20,33 @@ export function apiVersions(serverAddress: string): Body {
 }
 
 /** `/apis` */
-export function apiGroupList(resources: readonly ServedResource[]): Body {
+export function apiGroupList(resources: readonly ApiResource[]): DiscoveryDocument {
   const groups = sortGroups(resources, 'version').filter((group) => group.name !== '')
   return { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(toGroup) }
 }
 
-/** `/apis/<group>`; undefined where there is none. */
-export function apiGroup(resources: readonly ServedResource[], name: string): Body | undefined {
+/** `/apis/<group>`; undefined if there is no such group. */
+export function apiGroup(resources: readonly ApiResource[], name: string): DiscoveryDocument | undefined {
   const group = sortGroups(resources, 'version').find((candidate) => candidate.name === name)
   return group && { kind: 'APIGroup', apiVersion: 'v1', ...toGroup(group) }
 }
 
-function toGroup({ name, versions }: Group): Body {
+function toGroup({ name, versions }: ApiGroup): DiscoveryDocument {
   const entries = versions.map((version) => ({ groupVersion: formatGroupVersion(name, version), version }))
   return { name, versions: entries, preferredVersion: entries[0] }
 }
 
-/** `/api/v1`, `/apis/<group>/<version>`; undefined where there is none. */
+/** `/api/v1`, `/apis/<group>/<version>`; undefined if there is no such version. */
 export function apiResourceList(
-  resources: readonly ServedResource[],
+  resources: readonly ApiResource[],
   group: string,
   version: string,
-): Body | undefined {
+): DiscoveryDocument | undefined {
   const served = resourcesOf(resources, group, version)
   if (served.length === 0) return undefined
   return {
     kind: 'APIResourceList',
-    // The core group is older than this field.
+    // The core group's list has no apiVersion, as in kube-apiserver.
     ...(group === '' ? {} : { apiVersion: 'v1' }),
     groupVersion: formatGroupVersion(group, version),
     resources: served.flatMap((resource) => [
@@ -55,19 +56,19 @@ export function apiResourceList(
   }
 }
 
-/** In the order in which they are shown. */
-export function resourcesOf(resources: readonly ServedResource[], group: string, version: string): ServedResource[] {
+/** The resources of one version in the order of the document. */
+export function resourcesOf(resources: readonly ApiResource[], group: string, version: string): ApiResource[] {
   return resources
     .filter((resource) => resource.group === group && resource.version === version)
     .sort((one, other) => (one.plural < other.plural ? -1 : 1))
 }
 
-/** Those of CRDs come as the CRD's controller lists them, those of built-in kinds by name. */
-export function subresourcesOf({ subresources, isCustom }: ServedResource): readonly Subresource[] {
+/** Subresources of CRDs keep the order of the CRD controller; those of built-in kinds are sorted by name. */
+export function subresourcesOf({ subresources, isCustom }: ApiResource): readonly Subresource[] {
   return isCustom ? subresources : subresources.toSorted((one, other) => (one.name < other.name ? -1 : 1))
 }
 
-function toApiResource(resource: ServedResource, all: readonly ServedResource[]): Body {
+function toApiResource(resource: ApiResource, all: readonly ApiResource[]): DiscoveryDocument {
   const storageVersionHash = storageHash(resource, all)
   return {
     name: resource.plural,
@@ -80,17 +81,17 @@ function toApiResource(resource: ServedResource, all: readonly ServedResource[])
   }
 }
 
-/** Built-in kinds show their verbs sorted. */
-export function verbsOf({ verbs, isCustom }: ServedResource): readonly string[] {
+/** The verbs of built-in kinds are sorted. */
+export function verbsOf({ verbs, isCustom }: ApiResource): readonly string[] {
   return isCustom ? verbs : verbs.toSorted()
 }
 
-/** What a person may call it by; left out where there is nothing. */
-export function namesOf({ shortNames, categories }: ServedResource): Body {
+/** Short names and categories, omitted if empty. */
+export function namesOf({ shortNames, categories }: ApiResource): DiscoveryDocument {
   return { ...(shortNames.length === 0 ? {} : { shortNames }), ...(categories.length === 0 ? {} : { categories }) }
 }
 
-function toApiSubresource(resource: ServedResource, subresource: Subresource): Body {
+function toApiSubresource(resource: ApiResource, subresource: Subresource): DiscoveryDocument {
   const { name, group, version, kind, verbs } = subresource
   const isOwn = group === resource.group && version === resource.version
   return {
@@ -103,15 +104,14 @@ function toApiSubresource(resource: ServedResource, subresource: Subresource): B
   }
 }
 
-/** Tells clients that the stored form has changed. What is not stored, reviews for example, has none. */
-function storageHash(resource: ServedResource, all: readonly ServedResource[]): string | undefined {
+/** Changes when the stored version changes. Resources that are not stored, for example reviews, have none. */
+function storageHash(resource: ApiResource, all: readonly ApiResource[]): string | undefined {
   if (!resource.verbs.includes('watch')) return undefined
-  const isStored = (one: ServedResource): boolean =>
-    one.conversion === undefined && one.collection === resource.collection
+  const isStored = (one: ApiResource): boolean => one.conversion === undefined && one.collection === resource.collection
   const stored = isStored(resource) ? resource : all.find(isStored)
   if (stored === undefined) return undefined
   const { group, kind } = stored
-  // CRDs are still kept as v1beta1, although nobody can ask for that any more.
+  // kube-apiserver still stores CRDs as v1beta1, although that version is no longer served.
   const version = kind === 'CustomResourceDefinition' && group === 'apiextensions.k8s.io' ? 'v1beta1' : stored.version
   return createHash('sha256').update(`${group}/${version}/${kind}`).digest().subarray(0, 8).toString('base64')
 }
@@ -131,7 +131,7 @@ const fixedPaths = [
 ]
 
 /** `/` */
-export function rootPaths(resources: readonly ServedResource[]): Body {
+export function rootPaths(resources: readonly ApiResource[]): DiscoveryDocument {
   const paths = new Set(fixedPaths)
   for (const { group, version } of resources) {
     if (group === '') paths.add(`/api/${version}`)
@@ -140,8 +140,8 @@ export function rootPaths(resources: readonly ServedResource[]): Body {
   return { paths: [...paths].sort() }
 }
 
-/** `/version`: of the API that is served; the program is named after the `+`, which clients skip when they compare. */
-export function versionInfo(): Body {
+/** `/version` of the emulated API. The program is named after the `+`, which clients ignore in comparisons. */
+export function versionInfo(): DiscoveryDocument {
   return {
     major: '1',
     minor: '36',

@@ -1,13 +1,13 @@
-/** From the method and path of a request to the verb that serves it, where its resource has that verb. */
-import type { Answer, Call } from './call.ts'
+/** Finds the verb that serves a request, by method and path, and checks that the resource supports it. */
+import type { ApiResponse, ResourceCall } from './call.ts'
 import { canHoldExpressions, loadCel } from './cel/lazy.ts'
 import { decodeBody } from './decode.ts'
 import { quote } from './field-errors.ts'
 import { pathSegmentNameProblems } from './names.ts'
-import { notFoundPage } from './pages.ts'
+import { notFoundPage } from './non-resource-routes.ts'
 import { objectAnswer } from './representation.ts'
 import { verbOf } from './request.ts'
-import type { ServedResource } from './resource.ts'
+import type { ApiResource } from './resource.ts'
 import { badRequest, methodNotAllowed, notFound, pathNotFound } from './status.ts'
 import { create } from './verbs/create.ts'
 import { remove, removeCollection } from './verbs/delete.ts'
@@ -23,9 +23,9 @@ import { watch } from './verbs/watch.ts'
 import { toWriteOptions } from './webhooks/options.ts'
 import { createReviewer } from './webhooks/reviewer.ts'
 
-type Serve = (call: Call) => Answer | Promise<Answer>
+type VerbHandler = (call: ResourceCall) => ApiResponse | Promise<ApiResponse>
 
-const verbs: Readonly<Record<string, Serve>> = {
+const verbs: Readonly<Record<string, VerbHandler>> = {
   get,
   list,
   watch,
@@ -36,20 +36,23 @@ const verbs: Readonly<Record<string, Serve>> = {
   deletecollection: removeCollection,
 }
 
-const partVerbs: Readonly<Record<string, Serve>> = { get, update, patch }
-const tokenVerbs: Readonly<Record<string, Serve>> = { create: createToken }
-const scaleVerbs: Readonly<Record<string, Serve>> = { get: getScale, update: updateScale, patch: patchScale }
+const partVerbs: Readonly<Record<string, VerbHandler>> = { get, update, patch }
+const tokenVerbs: Readonly<Record<string, VerbHandler>> = { create: createToken }
+const scaleVerbs: Readonly<Record<string, VerbHandler>> = { get: getScale, update: updateScale, patch: patchScale }
 
-/** Subresources that show something else than the object, or make it. */
-const otherParts: Readonly<Record<string, Readonly<Record<string, Serve>>>> = { scale: scaleVerbs, token: tokenVerbs }
+/** Subresources with their own verbs: they return something else than the object. */
+const otherParts: Readonly<Record<string, Readonly<Record<string, VerbHandler>>>> = {
+  scale: scaleVerbs,
+  token: tokenVerbs,
+}
 
-export function dispatch(call: Call, method: string): Answer | Promise<Answer> {
-  // By the resource, not by the text of the body: a key can be written with escapes, and a mutating webhook can add one.
+export function dispatch(call: ResourceCall, method: string): ApiResponse | Promise<ApiResponse> {
+  // Decided by the resource, not by the body's text: a key can be escaped, and a mutating webhook can add one.
   const mayBringExpression = call.sent.length > 0 && canHoldExpressions(call.resource.collection)
   return mayBringExpression ? loadCel().then(() => serveVerb(call, method)) : serveVerb(call, method)
 }
 
-function serveVerb(call: Call, method: string): Answer | Promise<Answer> {
+function serveVerb(call: ResourceCall, method: string): ApiResponse | Promise<ApiResponse> {
   const { resource, path, query } = call
   const verb = verbOf({ method, path: '', query, resource: path })
   if (verb === undefined) throw methodNotAllowed()
@@ -57,10 +60,10 @@ function serveVerb(call: Call, method: string): Answer | Promise<Answer> {
   if (resource.evaluate !== undefined) return evaluate(call, verb)
   const isNamedVerb = verb === 'get' || verb === 'update' || verb === 'patch' || verb === 'delete'
   if (isNamedVerb !== (path.name !== '') && verb !== 'watch') throw methodNotAllowed()
-  // A collection across namespaces can be read and watched, but an object is always in one.
+  // A namespaced object needs a namespace in its path; lists and watches can span all namespaces.
   const needsNamespace = resource.namespaced && (isNamedVerb || verb === 'create')
   if (needsNamespace && path.namespace === '') throw verb === 'create' ? methodNotAllowed() : pathNotFound()
-  // Nor can everything be deleted everywhere at once; with custom resources it can.
+  // Deleting a collection across all namespaces is possible for custom resources only.
   const isEverywhere = verb === 'deletecollection' && resource.namespaced && path.namespace === ''
   if (isEverywhere && !resource.isCustom) throw methodNotAllowed()
   if (!resource.namespaced && path.namespace !== '') return misplaced(resource)
@@ -69,19 +72,19 @@ function serveVerb(call: Call, method: string): Answer | Promise<Answer> {
   return verbs[verb]!(call)
 }
 
-/** A name that could not be part of a path of the real server's store, where `..` would lead elsewhere. */
+/** Rejects names that cannot be part of an etcd key in kube-apiserver, such as `..`. */
 function checkName(name: string): void {
   const problems = pathSegmentNameProblems(name, false)
   if (problems.length > 0) throw badRequest(`Name parameter invalid: ${quote(name)}: ${problems.join(';')}`)
 }
 
-/** A cluster-scoped resource inside a namespace. */
-function misplaced({ isCustom }: ServedResource): Answer {
+/** The response for a cluster-scoped resource with a namespace in its path. */
+function misplaced({ isCustom }: ApiResource): ApiResponse {
   if (!isCustom) throw pathNotFound()
   return notFoundPage
 }
 
-function dispatchSubresource(call: Call, verb: string): Answer | Promise<Answer> {
+function dispatchSubresource(call: ResourceCall, verb: string): ApiResponse | Promise<ApiResponse> {
   const { resource, path } = call
   const { subresource } = path
   if (resource.plural === 'pods' && !resource.isCustom && podConnections.has(subresource)) return connectToPod(call)
@@ -93,7 +96,7 @@ function dispatchSubresource(call: Call, verb: string): Answer | Promise<Answer>
   return serve(call)
 }
 
-async function evaluate(call: Call, verb: string): Promise<Answer> {
+async function evaluate(call: ResourceCall, verb: string): Promise<ApiResponse> {
   if (verb !== 'create') throw methodNotAllowed()
   const question = await decodeBody(call, 'Ignore')
   if (call.resource.namespaced) matchNamespace(call, question)

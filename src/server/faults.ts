@@ -1,83 +1,86 @@
-/**
- * What goes wrong on purpose: a plan of faults, set from code, that requests run into. For tests of whoever uses the API.
- * Without a plan this costs a look at an empty list.
- */
-import type { Clock } from '../util/clock.ts'
-import type { Answer } from './call.ts'
-import { ConnectionFault, type Ending, ReachableBody } from './reachable-body.ts'
+/** Fault injection for tests: a plan of faults that requests run into. Without faults it costs one check of an empty list. */
+import type { Clock } from '../util/async/clock.ts'
+import type { ApiResponse } from './call.ts'
+import { type BodyInterruption, ConnectionFault, InterruptibleBody } from './interruptible-body.ts'
 import type { Verb } from './request.ts'
 import { StatusError } from './status.ts'
 
-/** Which requests a fault concerns; what is left out does not matter. */
+/** Selects the requests that a fault applies to. All given fields must match; omitted fields match anything. */
 export interface FaultMatch {
+  /** The API verb, for example `patch` or `watch`. */
   readonly verb?: Verb
-  /** `gadgets.example.com` or `pods`. */
+  /** The resource with its group: `gadgets.example.com` or `pods`. */
   readonly resource?: string
+  /** The subresource, for example `status`; '' for requests to the object itself. */
   readonly subresource?: string
+  /** The namespace of the request; '' for cluster-scoped requests and requests across namespaces. */
   readonly namespace?: string
+  /** The name of the object; '' for requests to a collection. */
   readonly name?: string
-  /** One, or any of several. */
+  /** The user name, or several of which one must match. */
   readonly user?: string | readonly string[]
-  /** Without the query; the one way to name what is not a resource, such as `/apis` or `/healthz`. */
+  /** The path without the query. The only way to select requests that are not for a resource, such as `/apis` or `/healthz`. */
   readonly path?: string
 }
 
-/** What becomes of a request that runs into a fault. */
+/** The effect of a fault on a request. */
 export type FaultEffect =
-  /** The request waits before it is looked at. */
+  /** Delays the request before it is processed. */
   | { readonly type: 'delay'; readonly delayMs: number }
-  /** The request is refused without being looked at. */
+  /** Rejects the request with this status before it is processed. */
   | { readonly type: 'error'; readonly status: number; readonly retryAfter?: number; readonly message?: string }
-  /** The request is served, and its effects stay; then the connection breaks instead of the answer. */
+  /** Processes the request, with all its effects, and closes the connection instead of sending the response. */
   | { readonly type: 'drop' }
   /**
-   * The answer breaks off after so many bytes of its body, in the middle of a line if it falls so. Strikes watches that
-   * are open, too: after so many more bytes.
+   * Closes the connection after this many bytes of the response body (default 0), possibly in the middle of a line. Also applies to
+   * open watches, after this many more bytes.
    */
   | { readonly type: 'cut'; readonly afterBytes?: number }
-  /** The same, but the connection stays open: nothing more comes on it, not even when the fault is removed. */
+  /** Like `cut`, but the connection stays open: nothing more is sent on it, even after the fault is removed. */
   | { readonly type: 'silence'; readonly afterBytes?: number }
-  /** The connection breaks before the request is looked at. */
+  /** Closes the connection before the request is processed. */
   | { readonly type: 'refuse' }
-  /** Reads are served from what there was at this version; from the moment the fault was added if none is given. */
+  /** Serves reads from the state at this version. Default: the version at the time when the fault was added. */
   | { readonly type: 'stale'; readonly version?: string }
 
-/** Which requests run into the fault, how many of them, and what becomes of them. */
+/** A fault to inject: the requests it applies to, how many of them, and its effect. */
 export interface FaultOptions {
+  /** The requests that the fault applies to. Default: all. */
   readonly on?: FaultMatch
+  /** The effect of the fault. */
   readonly effect: FaultEffect
-  /** How many requests run into it; all, unless told. */
+  /** How many requests are affected. Default: all. */
   readonly times?: number
-  /** How many matching requests go unharmed before the first that does not. */
+  /** How many matching requests pass before the first affected one. Default: 0. */
   readonly after?: number
 }
 
 /** A fault that was added to the plan. */
 export interface Fault {
-  /** How many requests have run into it. */
+  /** The number of requests affected so far. */
   readonly hits: number
-  /** No request runs into it any more. */
+  /** Removes the fault from the plan. */
   remove(): void
 }
 
-/** What the plan is asked about: a request, or a watch that is open. */
+/** The properties of a request or an open watch that faults are matched with. */
 export type FaultSubject = Required<Omit<FaultMatch, 'verb' | 'user'>> & {
   readonly verb: Verb | ''
   readonly user: string
 }
 
-interface Planned extends FaultOptions {
+interface PlannedFault extends FaultOptions {
   readonly version: number
   seen: number
   hits: number
 }
 
-/** The faults that a server is to have: for tests of what an operator does then. */
+/** The faults that a server injects, for tests of an operator's behaviour on failures. Empty by default. */
 export class FaultPlan {
-  #planned: Planned[] = []
+  #planned: PlannedFault[] = []
 
-  /** Every watch that is open, so that a fault can still strike it. */
-  readonly #watches = new Set<{ readonly subject: FaultSubject; readonly body: ReachableBody }>()
+  /** All open watches, so that a new fault can interrupt them. */
+  readonly #watches = new Set<{ readonly subject: FaultSubject; readonly body: InterruptibleBody }>()
 
   readonly #clock: Clock
   readonly #currentVersion: () => number
@@ -87,13 +90,13 @@ export class FaultPlan {
     this.#currentVersion = currentVersion
   }
 
-  /** Strikes the requests to come; to cut or to silence, also the watches that are open. */
+  /** Adds a fault for future requests. `cut` and `silence` also apply to open watches. */
   add(options: FaultOptions): Fault {
-    const planned: Planned = { ...options, version: this.#currentVersion(), seen: 0, hits: 0 }
+    const planned: PlannedFault = { ...options, version: this.#currentVersion(), seen: 0, hits: 0 }
     const { effect } = planned
     this.#planned.push(planned)
     if (isEnding(effect)) {
-      for (const { subject, body } of this.#watches) if (hits(planned, subject)) body.strike(effect)
+      for (const { subject, body } of this.#watches) if (hits(planned, subject)) body.interrupt(effect)
     }
     return {
       get hits() {
@@ -105,47 +108,47 @@ export class FaultPlan {
     }
   }
 
-  /** Takes all faults out of the plan. */
+  /** Removes all faults from the plan. */
   clear(): void {
     this.#planned = []
   }
 
-  /** The faults this request runs into, each counted as hit. */
-  strike(subject: FaultSubject): Strike | undefined {
+  /** Returns the faults that apply to this request, and counts the request as affected. */
+  strike(subject: FaultSubject): ActiveFaults | undefined {
     if (this.#planned.length === 0) return undefined
     const struck = this.#planned.filter((planned) => hits(planned, subject))
-    return struck.length === 0 ? undefined : new Strike(struck, this.#clock)
+    return struck.length === 0 ? undefined : new ActiveFaults(struck, this.#clock)
   }
 
-  /** The answer as the client gets it. */
-  release(answer: Answer, subject: FaultSubject, { strike, signal }: Release): Answer {
+  /** Applies the faults to the response. Throws a ConnectionFault if the response is dropped. */
+  release(answer: ApiResponse, subject: FaultSubject, { strike, signal }: Release): ApiResponse {
     const { body } = answer
     if (strike?.isDropped) {
-      // A watch that nobody will read is not to wait for a reader.
+      // End the unread stream, which would otherwise wait for a reader.
       if (typeof body !== 'string') void body[Symbol.asyncIterator]().return?.()
       throw new ConnectionFault('ECONNRESET')
     }
     const endings = strike?.endings ?? []
     const isWatch = subject.verb === 'watch' && typeof body !== 'string'
     if (!isWatch && endings.length === 0) return answer
-    const reachable = new ReachableBody(body, signal)
+    const reachable = new InterruptibleBody(body, signal)
     if (isWatch) this.#follow({ subject, body: reachable })
-    for (const ending of endings) reachable.strike(ending)
+    for (const ending of endings) reachable.interrupt(ending)
     return { ...answer, body: reachable }
   }
 
-  #follow(watch: { readonly subject: FaultSubject; readonly body: ReachableBody }): void {
+  #follow(watch: { readonly subject: FaultSubject; readonly body: InterruptibleBody }): void {
     this.#watches.add(watch)
     watch.body.over.addEventListener('abort', () => this.#watches.delete(watch))
   }
 }
 
 interface Release {
-  readonly strike: Strike | undefined
+  readonly strike: ActiveFaults | undefined
   readonly signal: AbortSignal
 }
 
-function hits(planned: Planned, subject: FaultSubject): boolean {
+function hits(planned: PlannedFault, subject: FaultSubject): boolean {
   const matches = Object.entries(planned.on ?? {}).every(([key, value]) => {
     const actual = subject[key as keyof FaultMatch]
     return value === undefined || (Array.isArray(value) ? value.includes(actual) : value === actual)
@@ -157,21 +160,21 @@ function hits(planned: Planned, subject: FaultSubject): boolean {
   return true
 }
 
-function isEnding(effect: FaultEffect): effect is FaultEffect & Ending {
+function isEnding(effect: FaultEffect): effect is FaultEffect & BodyInterruption {
   return effect.type === 'cut' || effect.type === 'silence'
 }
 
-/** What one request has run into. */
-export class Strike {
-  readonly #planned: readonly Planned[]
+/** The faults that apply to one request. */
+export class ActiveFaults {
+  readonly #planned: readonly PlannedFault[]
   readonly #clock: Clock
 
-  constructor(planned: readonly Planned[], clock: Clock) {
+  constructor(planned: readonly PlannedFault[], clock: Clock) {
     this.#planned = planned
     this.#clock = clock
   }
 
-  /** The version that reads are to be served from. */
+  /** The version to serve reads from. */
   get readAt(): number | undefined {
     for (const { effect, version } of this.#planned) {
       if (effect.type === 'stale') return effect.version === undefined ? version : Number(effect.version)
@@ -183,11 +186,11 @@ export class Strike {
     return this.#planned.some(({ effect }) => effect.type === 'drop')
   }
 
-  get endings(): readonly Ending[] {
+  get endings(): readonly BodyInterruption[] {
     return this.#planned.map(({ effect }) => effect).filter(isEnding)
   }
 
-  /** Throws where the request gets no further than this. */
+  /** Delays the request, or throws to reject it. */
   async before(signal: AbortSignal): Promise<void> {
     for (const { effect } of this.#planned) {
       if (effect.type === 'delay') await this.#clock.sleep(effect.delayMs, signal)

@@ -1,8 +1,5 @@
-/**
- * What is wrong with one field of an object, worded as the real API server words it
- * (apimachinery's `field.Error`): clients and people read these messages.
- */
-import { goJson } from '../util/go-json.ts'
+/** Errors about single fields of an object, worded like apimachinery's `field.Error`, because clients and people read these messages. */
+import { goJson } from '../util/json/go-json.ts'
 
 const titles = {
   FieldValueNotFound: 'Not found',
@@ -25,24 +22,24 @@ export interface FieldError {
   readonly type: FieldErrorType
   /** A path such as `spec.versions[0].schema`, or `<nil>` for the whole object. */
   readonly field: string
-  /** What the message says after the path. */
+  /** The part of the message after the path. */
   readonly body: string
 }
 
 function fieldError(type: FieldErrorType, field: string, value: string | undefined, detail: string): FieldError {
-  // Put together, not joined: there may be many errors that share a long detail, and most are never told.
+  // Template strings instead of a join: there may be many errors that share a long detail, and most are never formatted.
   const shown = value === undefined ? titles[type] : `${titles[type]}: ${value}`
   return { type, field, body: detail === '' ? shown : `${shown}: ${detail}` }
 }
 
-/** A value as Go prints it: strings quoted, numbers and booleans bare, anything else as JSON. */
+/** Formats a value as Go does: strings quoted, numbers and booleans bare, anything else as JSON. */
 export function formatValue(value: unknown): string {
   return typeof value === 'string' ? quote(value) : goJson(value)
 }
 
-/** Go's `%q`: like JSON, but for the escapes of control characters and what is not printable. */
+/** Go's `%q`: like JSON, except for control characters and unprintable characters. */
 export function quote(text: string): string {
-  // An escaped backslash is matched to be left alone: what follows it is no escape.
+  // An escaped backslash is matched and kept, so that it is not taken for the start of an escape.
   const escaped = JSON.stringify(text).replace(/\\\\|\\u00([0-9a-f]{2})/g, (match, hex?: string) => {
     if (hex === undefined) return match
     return hex === '07' ? '\\a' : hex === '0b' ? '\\v' : `\\x${hex}`
@@ -76,11 +73,11 @@ export const notFound = (field: string, value: unknown): FieldError =>
 export const duplicate = (field: string, value: unknown): FieldError =>
   fieldError('FieldValueDuplicate', field, formatValue(value), '')
 
-/** `supported` must come in the order the real server lists them, mostly sorted. */
+/** `supported` must be in kube-apiserver's order, mostly sorted. */
 export const notSupported = (field: string, value: unknown, supported: readonly string[]): FieldError =>
   fieldError('FieldValueNotSupported', field, formatValue(value), `supported values: ${listOf(supported)}`)
 
-/** By the list itself: the same one may be told of many values. */
+/** Formatted lists, by array identity: many errors may use the same list. */
 const lists = new WeakMap<readonly string[], string>()
 
 function listOf(supported: readonly string[]): string {
@@ -95,25 +92,25 @@ export const tooLong = (field: string, maximum: number, unit: 'byte' | 'characte
 export const tooMany = (field: string, actual: number, maximum: number): FieldError =>
   fieldError('FieldValueTooMany', field, String(actual), `must have at most ${plural(maximum, 'item')}`)
 
-/** A body can be wrong in more ways than anybody can read, each with much to say: so many are told. */
-const mostErrors = 10_000
-const mostCharacters = 8 * 1024 * 1024
+/** An invalid body can cause any number of errors: the response contains at most this many. */
+const maxErrors = 10_000
+const maxErrorCharacters = 8 * 1024 * 1024
 
 export function readableErrors(errors: readonly FieldError[]): readonly FieldError[] {
   let characters = 0
-  return errors.slice(0, mostErrors).filter(({ field, body }, index) => {
+  return errors.slice(0, maxErrors).filter(({ field, body }, index) => {
     characters += field.length + body.length
-    return index === 0 || characters <= mostCharacters
+    return index === 0 || characters <= maxErrorCharacters
   })
 }
 
-/** The real server's aggregate: repeated messages are dropped, and only what is more than one is bracketed. */
+/** kube-apiserver's aggregate: duplicate messages are dropped, and only several messages are put in brackets. */
 export function formatFieldErrors(errors: readonly FieldError[]): string {
   const messages = [...new Set(errors.map(formatFieldError))]
   return messages.length === 1 ? messages[0]! : `[${messages.join(', ')}]`
 }
 
-/** `spec.size: Required value`: the form in which messages quote it. */
+/** `spec.size: Required value`, as messages quote it. */
 export function formatFieldError(error: FieldError): string {
   return `${error.field}: ${error.body}`
 }

@@ -1,11 +1,11 @@
 /**
- * In which order groups and versions are shown, and thereby which one is preferred: `kubectl get` by a short name takes the
- * first group that knows it. Called by discovery.
+ * The order of groups and versions in discovery, which decides the preferred one: `kubectl get` with a short name takes the first
+ * group that knows it.
  */
-import { compareKubeVersions } from '../kube/kube-versions.ts'
-import type { ServedResource } from './resource.ts'
+import { compareKubeVersions } from '../kube/crds/kube-versions.ts'
+import type { ApiResource } from './resource.ts'
 
-/** The priorities that the real server's aggregator is given; those of CRDs are all the same, and lower. */
+/** The priorities of kube-apiserver's aggregator. The groups of CRDs share one lower priority. */
 const groupPriorities: Readonly<Record<string, number>> = {
   'apiregistration.k8s.io': 20000,
   '': 18000,
@@ -32,14 +32,14 @@ const groupPriorities: Readonly<Record<string, number>> = {
 
 const customPriority = 1000
 
-export interface Group {
+export interface ApiGroup {
   readonly name: string
-  /** The preferred one first. */
+  /** The preferred version first. */
   readonly versions: readonly string[]
 }
 
-/** Groups of the same priority come by `name`, or by the version and the name, as the older form of discovery has them. */
-export function sortGroups(resources: readonly ServedResource[], tie: 'name' | 'version'): Group[] {
+/** Groups of equal priority are sorted by `name`, or by version and name as in the older form of discovery. */
+export function sortGroups(resources: readonly ApiResource[], tie: 'name' | 'version'): ApiGroup[] {
   const versions = new Map<string, Set<string>>()
   for (const { group, version } of resources) {
     const known = versions.get(group) ?? new Set()
@@ -49,15 +49,15 @@ export function sortGroups(resources: readonly ServedResource[], tie: 'name' | '
     name,
     versions: [...set].sort((one, other) => compareKubeVersions(other, one)),
   }))
-  const keyOf = tie === 'name' ? (group: Group) => group.name : serviceName
+  const keyOf = tie === 'name' ? (group: ApiGroup) => group.name : serviceName
   return groups.sort((one, other) => priorityOf(other) - priorityOf(one) || (keyOf(one) < keyOf(other) ? -1 : 1))
 }
 
-function priorityOf({ name }: Group): number {
+function priorityOf({ name }: ApiGroup): number {
   return Object.hasOwn(groupPriorities, name) ? groupPriorities[name]! : customPriority
 }
 
-/** APIServices are named by the version first: the older form of discovery goes through them in the order of their names. */
-function serviceName({ name, versions }: Group): string {
+/** An APIService is named `<version>.<group>`; the older form of discovery lists them in the order of their names. */
+function serviceName({ name, versions }: ApiGroup): string {
   return `${versions.toSorted()[0]}.${name}`
 }

@@ -1,38 +1,37 @@
-/** The embedded server behind a port: HTTP messages in and out, bodies bounded, connections broken where a fault says so. */
+/** Serves an ApiServer on a port: reads and writes HTTP messages, limits bodies, and closes connections on connection faults. */
 import { createServer as createHttpServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
+import { nextTurn, systemClock } from '../util/async/clock.ts'
 import type { KeyPair } from '../util/certificates.ts'
-import { nextTurn, systemClock } from '../util/clock.ts'
 import { type ApiServer, maxBodyBytes } from './api-server.ts'
 import { refusalOfBrowser } from './browser-guard.ts'
-import type { Answer } from './call.ts'
-import { jsonAnswer } from './call.ts'
-import type { Peer } from './identity/authentication.ts'
+import { type ApiResponse, jsonAnswer } from './call.ts'
+import type { ConnectionPeer } from './identity/authentication.ts'
 import { headerSeparator, impersonationHeaders } from './identity/impersonation-headers.ts'
-import { ConnectionFault } from './reachable-body.ts'
+import { ConnectionFault } from './interruptible-body.ts'
 import { entityTooLarge, type StatusError } from './status.ts'
 
-export interface ListenOptions {
+export interface HttpListenOptions {
   readonly host: string
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number
-  /** Absent for plain HTTP. */
+  /** Undefined for plain HTTP. */
   readonly tls?: { readonly serving: KeyPair; readonly clientCa: string }
 }
 
-export interface Listener {
+export interface HttpListener {
   readonly port: number
-  /** Breaks every connection at once, as a network failure would. */
+  /** Closes every connection immediately, like a network failure. */
   breakConnections(): void
   close(): Promise<void>
 }
 
-/** How long answers may take to be finished when the server stops. */
-const patienceMs = 200
+/** How long pending responses may take when the server stops. */
+const closeTimeoutMs = 200
 
-export async function listen(api: ApiServer, options: ListenOptions): Promise<Listener> {
+export async function listen(api: ApiServer, options: HttpListenOptions): Promise<HttpListener> {
   const exchanges = new Set<Promise<void>>()
   const peerOf = rememberPeers()
   const isGuarded = api.isOpen || options.tls === undefined
@@ -43,12 +42,12 @@ export async function listen(api: ApiServer, options: ListenOptions): Promise<Li
     ).finally(() => exchanges.delete(done))
     exchanges.add(done)
   })
-  // Long-lived watches and idle keep-alive connections are the rule here.
+  // Most connections are long-lived watches and idle keep-alive connections.
   server.keepAliveTimeout = 180_000
-  // But a request has to come in full within the time that the real server gives it: else whoever sends a byte now and then
-  // holds a connection, and what was sent on it, for ever.
+  // kube-apiserver's limit for receiving a whole request. Without it, a client that sends a byte now and then holds a connection and its
+  // memory forever.
   server.requestTimeout = 60_000
-  // Of those that are still shaking hands, the server itself keeps no account.
+  // Includes sockets that are still in the TLS handshake, which `server.closeAllConnections` does not know.
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
@@ -70,7 +69,7 @@ export async function listen(api: ApiServer, options: ListenOptions): Promise<Li
   }
 }
 
-async function startListening(server: Server, { host, port }: ListenOptions): Promise<void> {
+async function startListening(server: Server, { host, port }: HttpListenOptions): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(port, host, () => {
@@ -80,17 +79,17 @@ async function startListening(server: Server, { host, port }: ListenOptions): Pr
   })
 }
 
-/** What was told to end does so in good order; what does not, for whatever reason, is not waited for. */
+/** Waits for pending responses to finish, but not longer than the timeout. */
 async function settled(exchanges: Iterable<Promise<void>>): Promise<void> {
   const enough = new AbortController()
-  const patience = systemClock.sleep(patienceMs, enough.signal).catch(() => {})
-  await Promise.race([Promise.all(exchanges), patience])
+  const timeout = systemClock.sleep(closeTimeoutMs, enough.signal).catch(() => {})
+  await Promise.race([Promise.all(exchanges), timeout])
   enough.abort()
 }
 
-type Serve = (request: IncomingMessage, response: ServerResponse) => void
+type HttpHandler = (request: IncomingMessage, response: ServerResponse) => void
 
-function createServer({ tls }: ListenOptions, serve: Serve): Server {
+function createServer({ tls }: HttpListenOptions, serve: HttpHandler): Server {
   if (tls === undefined) return createHttpServer({ noDelay: true }, serve)
   const { serving, clientCa } = tls
   return createHttpsServer(
@@ -98,7 +97,7 @@ function createServer({ tls }: ListenOptions, serve: Serve): Server {
       cert: serving.certPem,
       key: serving.keyPem,
       ca: clientCa,
-      // Tokens come without a certificate; certificates of others are told apart in `peerOf`.
+      // Clients with tokens have no certificate; certificates of other CAs are marked as untrusted in `readPeer`.
       requestCert: true,
       rejectUnauthorized: false,
       noDelay: true,
@@ -114,7 +113,7 @@ async function exchange(
   response: ServerResponse,
 ): Promise<void> {
   const gone = new AbortController()
-  // Not where all is sent: nobody would hear of it, and making the reason is dear.
+  // Not after a complete response: there is no listener left, and creating the abort reason is expensive.
   response.once('close', () => response.writableFinished || gone.abort())
   response.on('error', () => gone.abort())
   try {
@@ -123,7 +122,7 @@ async function exchange(
       body === undefined ? tooLarge : await api.answer(toRequest(request, body), peerOf(request.socket), gone.signal)
     await write(response, answer, request.method === 'HEAD')
   } catch (error) {
-    // Nothing else can go wrong where the server is sound; and if it is not, the client must not wait for ever.
+    // Only connection faults are expected here. On any other error the connection is closed, so that the client does not wait forever.
     if (error instanceof ConnectionFault) response.socket?.destroySoon()
     else {
       if (!gone.signal.aborted) api.reportBug({ method: request.method ?? '', path: request.url ?? '/' }, error)
@@ -134,11 +133,11 @@ async function exchange(
 
 const tooLarge = failureOf(entityTooLarge(`limit is ${maxBodyBytes}`))
 
-function failureOf(error: StatusError): Answer {
+function failureOf(error: StatusError): ApiResponse {
   return jsonAnswer(error.code, error.toStatus())
 }
 
-/** The connection ends with the answer, so that nothing of the body is read. */
+/** The connection closes after the response, so that the body is not read. */
 async function refuse(error: StatusError, request: IncomingMessage, response: ServerResponse): Promise<void> {
   response.shouldKeepAlive = false
   response.on('error', () => {})
@@ -149,7 +148,7 @@ function toRequest(request: IncomingMessage, body: Buffer): Parameters<ApiServer
   return { method: request.method ?? 'GET', path: request.url ?? '/', headers: toHeaders(request), body }
 }
 
-/** Node joins headers of one name by commas, which groups may have in their names. */
+/** Node joins headers of one name with commas, which group names may contain. */
 function toHeaders({ headers, headersDistinct }: IncomingMessage): Record<string, string> {
   const plain = headers as Record<string, string>
   const repeated = impersonationHeaders(plain)
@@ -161,8 +160,8 @@ function toHeaders({ headers, headersDistinct }: IncomingMessage): Record<string
 }
 
 /**
- * Undefined where the client sends more than the API takes. The rest is read all the same, and forgotten: so the client,
- * which may first send and then listen, hears the answer.
+ * Undefined if the body is too large. The remaining bytes are read and discarded, so that a client that sends everything before it
+ * reads still gets the response.
  */
 function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
@@ -181,11 +180,11 @@ function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   })
 }
 
-type PeerOf = (socket: Socket) => Peer
+type PeerOf = (socket: Socket) => ConnectionPeer
 
-/** A connection has one peer for all its life, and reading a certificate is dearer than most requests. */
+/** Cached per connection: the peer does not change, and reading a certificate costs more than most requests. */
 function rememberPeers(): PeerOf {
-  const known = new WeakMap<Socket, Peer>()
+  const known = new WeakMap<Socket, ConnectionPeer>()
   return (socket) => {
     const peer = known.get(socket) ?? readPeer(socket)
     known.set(socket, peer)
@@ -193,8 +192,8 @@ function rememberPeers(): PeerOf {
   }
 }
 
-/** Whom our own authority has given a certificate; one of another authority says nothing of anybody. */
-function readPeer(socket: Socket): Peer {
+/** The peer of a connection, if its client certificate is signed by our own CA. Certificates of other CAs are untrusted. */
+function readPeer(socket: Socket): ConnectionPeer {
   const tls = socket as Partial<TLSSocket>
   const certificate = tls.getPeerCertificate?.()
   const subject = certificate?.subject
@@ -202,7 +201,7 @@ function readPeer(socket: Socket): Peer {
   if (tls.authorized !== true) return { isUntrusted: true }
   const { CN = '', O: organizations = [] } = subject as Partial<Record<'CN' | 'O', string | string[]>>
   const commonName = [CN].flat().at(-1)
-  // A name is what it takes to be somebody.
+  // A client certificate without a CN does not authenticate.
   if (!commonName) return {}
   const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase()
   return { certificate: { commonName, organizations: [organizations].flat(), fingerprint } }
@@ -211,10 +210,10 @@ function readPeer(socket: Socket): Peer {
 type Head = Record<string, string | string[]>
 
 /**
- * Warnings may hold any character, and in a header they are UTF-8. Node writes a head in Latin-1 where a buffer follows, in
- * UTF-8 where none does, as in a watch; and takes no character beyond Latin-1 in either.
+ * Warnings may contain any character and are sent as UTF-8. Node writes the head as Latin-1 if a buffer follows, otherwise as UTF-8
+ * (as for a watch), and rejects characters beyond Latin-1 in both cases.
  */
-function toHead(headers: Answer['headers'], isFollowed: boolean): Head {
+function toHead(headers: ApiResponse['headers'], isFollowed: boolean): Head {
   const head = headers as Head
   if (head['warning'] === undefined) return head
   const toLine = (text: string) =>
@@ -222,7 +221,7 @@ function toHead(headers: Answer['headers'], isFollowed: boolean): Head {
   return { ...head, warning: [head['warning']].flat().map(toLine) }
 }
 
-async function write(response: ServerResponse, { status, headers, body }: Answer, isHead: boolean): Promise<void> {
+async function write(response: ServerResponse, { status, headers, body }: ApiResponse, isHead: boolean): Promise<void> {
   if (typeof body === 'string') {
     response.writeHead(status, { ...toHead(headers, !isHead), 'content-length': Buffer.byteLength(body) })
     response.end(isHead ? undefined : headers['warning'] === undefined ? body : Buffer.from(body))
@@ -236,16 +235,17 @@ async function write(response: ServerResponse, { status, headers, body }: Answer
   }
   for await (const chunk of body) {
     if (response.destroyed) return
-    // The empty chunk that a watch begins with: the client learns that it is watching.
+    // A watch starts with an empty chunk: sending the headers tells the client that the watch is established.
     if (chunk.length === 0) response.flushHeaders()
     else if (!response.write(chunk)) await drained(response)
-    // A burst of writes reaches a watcher in a few large pieces: each piece costs as much as a small answer.
+    // Yields to the event loop, so that a burst of changes reaches a watcher in a few large chunks: each chunk costs as much as a small
+    // response.
     await nextTurn()
   }
   response.end()
 }
 
-/** As fast as the client reads: what it does not take waits in the watch, which is cut off if that is too much. */
+/** Backpressure: pending events stay in the watch, which is closed if there are too many. */
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {

@@ -1,10 +1,10 @@
-/** The first thing Go's JSON scanner would stumble over in a text, in its words. For the error messages of json-text.ts. */
+/** Explains a JSON syntax error in the words of Go's scanner, for the error messages of json-text.ts. */
 import { quote } from './field-errors.ts'
 
-/** Levels of objects and lists in one document, the limit of Go's decoder. */
+/** Maximum nesting of objects and lists, as in Go's decoder. */
 export const maxDepth = 10_000
 
-/** Walks through a text that is not JSON as Go's scanner does, up to the character that it stumbles over. */
+/** Scans text that is not valid JSON like Go's scanner does, up to the first offending character. */
 export function explainSyntaxError(text: string): string {
   const scanner = new Scanner(text)
   try {
@@ -20,7 +20,7 @@ class Scanner {
   readonly #text: string
   #position = 0
 
-  /** What has to come, the next last: the end of a container or more of it, or the value after a key or a bracket. */
+  /** A stack of the next expected tokens: the end of an open container (or more of its content), or a value after a key or a bracket. */
   readonly #expected: Array<'}' | ']' | 'value'> = []
 
   constructor(text: string) {
@@ -33,7 +33,7 @@ class Scanner {
     if (this.#skipSpace() !== undefined) this.#fail('after top-level value')
   }
 
-  /** One value; of a container only its beginning up to its first value, if it has one. */
+  /** Scans one value; of a container only the part before its first value. */
   #value(): void {
     const character = this.#skipSpace()
     if (character === '{') this.#open('}')
@@ -141,14 +141,14 @@ class Scanner {
 
   #fail(context: string): never {
     const character = this.#text[this.#position]
-    // Go's scanner takes the end for a space, and complains of the end only where a space would do.
+    // Go's scanner processes the end of input as a space, and reports the end only where a space would be valid.
     const isSpaceFine = context === 'in string literal' || /^(looking|after object|after array)/.test(context)
     if (character === undefined && isSpaceFine) throw new SyntaxError('unexpected end of JSON input')
     throw new SyntaxError(`invalid character ${quoteCharacter(character ?? ' ')} ${context}`)
   }
 }
 
-/** Go looks at bytes: of a character beyond ASCII it names the first byte as if it were a character. */
+/** Go's scanner works on bytes: it reports the first byte of a non-ASCII character as if it were a character. */
 function quoteCharacter(character: string): string {
   const byte = Buffer.from(character)[0]!
   if (character === "'") return "'\\''"

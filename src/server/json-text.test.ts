@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { toJsonText } from '../util/json-text.ts'
+import { toJsonText } from '../util/json/json-text.ts'
 import { findDuplicateFields, parseJsonText } from './json-text.ts'
 
 test('reads JSON', () => {

@@ -1,15 +1,16 @@
 /**
- * JSON texts from clients, read as Go reads them: its words for syntax errors, its limit of depth, and the keys that occur
- * twice, which JavaScript's parser keeps quiet about. Used for bodies and patches. Does not recurse.
+ * Parses JSON text from clients like Go does: with Go's syntax error messages and depth limit, and with duplicate keys, which
+ * JSON.parse does not report. Used for bodies and patches. Not recursive.
  */
-import { toBoundedBigInt } from '../util/bounded-integers.ts'
-import { isContainer } from '../util/json.ts'
-import { parseJsonText as parseExactly } from '../util/json-text.ts'
+
+import { isContainer } from '../util/json/json.ts'
+import { parseJsonText as parseExactly } from '../util/json/json-text.ts'
+import { toBoundedBigInt } from '../util/text/bounded-integers.ts'
 import { explainSyntaxError, maxDepth } from './json-syntax.ts'
 
 /**
- * Parses a JSON text. The error's message is that of Go's decoder: `invalid character '}' after object key`. With
- * `exact`, integers that only an int64 can hold are bigints.
+ * Parses a JSON text. Error messages are those of Go's decoder: `invalid character '}' after object key`. With `exact`, integers
+ * beyond the safe range that fit into int64 become bigints.
  */
 export function parseJsonText(text: string, { exact = false }: { readonly exact?: boolean } = {}): unknown {
   let value: unknown
@@ -31,13 +32,13 @@ function parseInt64(text: string): unknown {
   })
 }
 
-/** Half of a surrogate pair is no character; Go reads the replacement character in its place. */
+/** A lone surrogate is not a character; Go reads the replacement character instead. */
 function replaceHalves(text: string): string {
   const escapes = /\\\\|\\u(?:d[89ab][\da-f]{2}\\ud[c-f][\da-f]{2}|d[89a-f][\da-f]{2})/gi
   return text.replace(escapes, (match) => (match.length === 6 ? '\\ufffd' : match))
 }
 
-/** Whether a value has more levels of objects and lists than a text may have: patches can pile up what no body may be. */
+/** True if a value is nested deeper than a JSON text may be. Patches can create such values. */
 export function isTooDeep(value: unknown): boolean {
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth += 1) {
@@ -52,7 +53,7 @@ export function isTooDeep(value: unknown): boolean {
   return false
 }
 
-/** Few texts have so many brackets at all; only those need a closer look. */
+/** A quick check: most texts have fewer brackets than the depth limit. */
 function mayBeTooDeep(text: string): boolean {
   if (text.length <= maxDepth) return false
   let brackets = 0
@@ -74,14 +75,14 @@ function checkDepth(text: string): void {
 
 type TokenType = '{' | '}' | '[' | ']' | ',' | ':' | 'string' | 'other'
 
-interface Token {
+interface JsonToken {
   readonly type: TokenType
   readonly start: number
   readonly end: number
 }
 
-/** The tokens of a text that is known to be JSON. */
-function* tokens(text: string): Generator<Token> {
+/** The tokens of a valid JSON text. */
+function* tokens(text: string): Generator<JsonToken> {
   let position = 0
   while (position < text.length) {
     const start = position
@@ -110,24 +111,24 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
-interface Frame {
-  /** Where the container is: `spec.list[0]`. */
+interface OpenContainer {
+  /** The path of the container: `spec.list[0]`. */
   readonly path: string
-  /** The keys so far; undefined for a list. */
+  /** The keys seen so far; undefined for a list. */
   readonly keys: Set<string> | undefined
   key: string | undefined
   index: number
 }
 
 /**
- * The paths of the keys that occur more than once in one object, each once, in the order of their second occurrence, a
- * hundred at most: `spec.list[0].name`. The text has to be JSON, and `value`, where it is given, what was made of it.
+ * Returns the paths of duplicate keys, without repetition, in the order of their second occurrence, at most a hundred:
+ * `spec.list[0].name`. `text` must be valid JSON; `value`, if given, its parsed value.
  */
 export function findDuplicateFields(text: string, value?: unknown): string[] {
-  // Mostly there are none; then there are as many keys in the text as in the value, and counting is cheap.
+  // Without duplicates, which is the normal case, text and value have the same number of keys; counting them is cheap.
   if (value !== undefined && countKeys(text) === countFields(value)) return []
   const found = new Set<string>()
-  const frames: Frame[] = []
+  const frames: OpenContainer[] = []
   for (const token of tokens(text)) {
     const frame = frames.at(-1)
     if (token.type === '{' || token.type === '[') {
@@ -170,7 +171,7 @@ function countFields(root: unknown): number {
   return count
 }
 
-function placeIn({ path, keys, key, index }: Frame): string {
+function placeIn({ path, keys, key, index }: OpenContainer): string {
   if (keys === undefined) return `${path}[${index}]`
   return path === '' ? key! : `${path}.${key}`
 }

@@ -1,18 +1,22 @@
-/** A kubeconfig for one server and one user, as text. Pure. */
+/** Builds a kubeconfig for one server and one user. Pure. */
 import type { KeyPair } from '../util/certificates.ts'
 
 export interface KubeconfigOptions {
+  /** The address of the server. */
   readonly url: string
-  /** The authority that signed the server's certificate, in PEM; absent for plain HTTP. */
+  /** The CA that signed the server's certificate, in PEM. Omit it for plain HTTP. */
   readonly ca?: string
+  /** A bearer token of the user. */
   readonly token?: string
+  /** A client certificate of the user, with its key. */
   readonly clientCertificate?: KeyPair
-  /** The name of the cluster, the user and the context. */
+  /** The name of the cluster, the user and the context. Default: `kopf`. */
   readonly name?: string
+  /** The namespace of the context. Default: `default`. */
   readonly namespace?: string
 }
 
-/** The text of a kubeconfig for one server and one user. */
+/** Returns the text of a kubeconfig for one server and one user. It is JSON, which is valid YAML. */
 export function toKubeconfig(options: KubeconfigOptions): string {
   const { url, ca, name = 'kopf', namespace = 'default' } = options
   const config = {
@@ -31,7 +35,6 @@ export function toKubeconfig(options: KubeconfigOptions): string {
     contexts: [{ name, context: { cluster: name, user: name, namespace } }],
     'current-context': name,
   }
-  // JSON is YAML, and every client reads it.
   return `${JSON.stringify(config, undefined, 2)}\n`
 }
 

@@ -1,27 +1,31 @@
 /**
- * The language of label selectors: from text to requirements and back, and whether labels meet one. A port of the rules
- * (not the code) of apimachinery's `labels` package, whose messages clients get to see. selectors.ts is what others use.
+ * Label selectors: parses and formats requirements, and matches labels. Follows the rules of apimachinery's `labels` package, whose
+ * messages clients see. Other files use selectors.ts.
  */
-import { toBoundedBigInt } from '../util/bounded-integers.ts'
+import { toBoundedBigInt } from '../util/text/bounded-integers.ts'
 import { type FieldError, formatFieldError, invalid } from './field-errors.ts'
 import { labelValueProblems, qualifiedNameProblems } from './names.ts'
 
-export type Operator = '=' | '==' | '!=' | 'in' | 'notin' | 'exists' | '!' | '>' | '<'
+export type SelectorOperator = '=' | '==' | '!=' | 'in' | 'notin' | 'exists' | '!' | '>' | '<'
 
-/** Labels of an object. Keys come from clients: look only at those of its own. */
+/** Labels of an object. Keys come from clients, so only own properties may be read. */
 export type Labels = Readonly<Record<string, string>>
 
-export interface Requirement {
+export interface LabelRequirement {
   readonly key: string
-  readonly operator: Operator
+  readonly operator: SelectorOperator
   readonly values: readonly string[]
 }
 
-/** A selector that cannot be understood; the message is the real server's. */
+/** A selector that cannot be parsed; the message is kube-apiserver's. */
 export class SelectorError extends Error {}
 
-/** Checks what a requirement is made of. */
-export function createRequirement(key: string, operator: Operator, values: readonly string[]): Requirement {
+/** Creates a requirement, or throws a SelectorError if key or values are invalid. */
+export function createRequirement(
+  key: string,
+  operator: SelectorOperator,
+  values: readonly string[],
+): LabelRequirement {
   const errors: FieldError[] = []
   const problems = qualifiedNameProblems(key)
   if (problems.length > 0) errors.push(invalid('key', key, problems.join('; ')))
@@ -35,7 +39,7 @@ export function createRequirement(key: string, operator: Operator, values: reado
   return { key, operator, values }
 }
 
-function countErrors(operator: Operator, values: readonly string[]): FieldError[] {
+function countErrors(operator: SelectorOperator, values: readonly string[]): FieldError[] {
   const shown = values.length === 0 ? null : values
   switch (operator) {
     case 'in':
@@ -63,8 +67,8 @@ function parseInt64(text: string): bigint | undefined {
   return BigInt.asIntN(64, number) === number ? number : undefined
 }
 
-/** Labels that are not there meet `!=` and `notin`, and neither `>` nor `<`. */
-export function isMet({ key, operator, values }: Requirement, labels: Labels): boolean {
+/** Missing labels satisfy `!=` and `notin`, but neither `>` nor `<`. */
+export function isMet({ key, operator, values }: LabelRequirement, labels: Labels): boolean {
   const value = Object.hasOwn(labels, key) ? labels[key] : undefined
   switch (operator) {
     case 'exists':
@@ -89,7 +93,7 @@ function isMetByNumber(operator: '>' | '<', value: string, bound: string): boole
   return operator === '>' ? left > right : left < right
 }
 
-export function formatRequirement({ key, operator, values }: Requirement): string {
+export function formatRequirement({ key, operator, values }: LabelRequirement): string {
   const list = [...values].sort().join(',')
   switch (operator) {
     case 'exists':
@@ -106,11 +110,11 @@ export function formatRequirement({ key, operator, values }: Requirement): strin
 
 const symbols = new Set(['=', '==', '!=', '!', '(', ')', ',', '>', '<'])
 
-/** A symbol or a word as it is written; '' for the end. */
+/** The symbols and words of a selector; '' marks the end. */
 function tokenize(text: string): string[] {
   const tokens: string[] = []
-  // Two symbols are one only where that makes one: `==`, `!=`, but not `=!`. A NUL after a token is skipped; one that
-  // stands where a token could begin is the end to the real server.
+  // Two symbols form one token only for `==` and `!=`. A NUL after a token is skipped; a NUL at the start of a token is the end of input
+  // for kube-apiserver.
   for (const [token] of text.matchAll(/(?:==|!=|[=!(),><]|[^=!(),>< \t\r\n\0]+)\0?|\0/g)) {
     if (token === '\0') break
     tokens.push(token.replace('\0', ''))
@@ -122,14 +126,14 @@ function isWord(token: string): boolean {
   return token !== '' && !symbols.has(token)
 }
 
-/** All requirements of a selector, sorted by key. */
-export function parseRequirements(text: string): Requirement[] {
-  return new Parser(tokenize(text)).parse().sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
+/** Parses all requirements of a selector, sorted by key. */
+export function parseRequirements(text: string): LabelRequirement[] {
+  return new SelectorParser(tokenize(text)).parse().sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0))
 }
 
 const binaryOperators: readonly string[] = ['in', 'notin', '=', '==', '!=', '>', '<']
 
-class Parser {
+class SelectorParser {
   readonly #tokens: readonly string[]
   #position = 0
 
@@ -137,8 +141,8 @@ class Parser {
     this.#tokens = tokens
   }
 
-  parse(): Requirement[] {
-    const requirements: Requirement[] = []
+  parse(): LabelRequirement[] {
+    const requirements: LabelRequirement[] = []
     if (this.#peek() === '') return requirements
     if (!this.#isAtRequirement()) throw this.#unexpected("expected: !, identifier, or 'end of string'")
     for (;;) {
@@ -168,7 +172,7 @@ class Parser {
     return new SelectorError(`found '${this.#peek()}'${separator}${expectation}`)
   }
 
-  #parseRequirement(): Requirement {
+  #parseRequirement(): LabelRequirement {
     try {
       return this.#parseKeyAndRest()
     } catch (error) {
@@ -177,7 +181,7 @@ class Parser {
     }
   }
 
-  #parseKeyAndRest(): Requirement {
+  #parseKeyAndRest(): LabelRequirement {
     const isNegated = this.#peek() === '!'
     if (isNegated) this.#position += 1
     if (!isWord(this.#peek())) throw this.#unexpected('expected: identifier')
@@ -185,16 +189,16 @@ class Parser {
     const problems = qualifiedNameProblems(key)
     if (problems.length > 0) throw new SelectorError(formatFieldError(invalid('<nil>', key, problems.join('; '))))
     const isAlone = this.#peek() === '' || this.#peek() === ','
-    // After a `!` anything may follow in the real one too: it is complained of as what follows a requirement.
+    // kube-apiserver also accepts anything after `!key` here; the caller rejects the next token.
     if (isNegated || isAlone) return createRequirement(key, isNegated ? '!' : 'exists', [])
     const operator = this.#parseOperator()
     const values = operator === 'in' || operator === 'notin' ? this.#parseValues() : [this.#parseExactValue()]
     return createRequirement(key, operator, [...new Set(values)].sort())
   }
 
-  #parseOperator(): Operator {
+  #parseOperator(): SelectorOperator {
     if (!binaryOperators.includes(this.#peek())) throw this.#unexpected('expected: in, notin, =, ==, !=, gt, lt')
-    return this.#take() as Operator
+    return this.#take() as SelectorOperator
   }
 
   #parseExactValue(): string {
@@ -203,7 +207,7 @@ class Parser {
     return this.#take()
   }
 
-  /** A list in parentheses. Between commas there may be nothing: the empty value. */
+  /** A list in parentheses. An empty place between commas is the empty value. */
   #parseValues(): string[] {
     if (this.#peek() !== '(') throw this.#unexpected("expected: '('", ' ')
     this.#position += 1

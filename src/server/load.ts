@@ -1,4 +1,4 @@
-/** Puts objects into a server that has just started: CRDs, namespaces and what is in them, in the order they come. */
+/** Creates objects in a newly started server: CRDs, namespaces and other objects, in the given order. */
 import { KopfError } from '../errors.ts'
 import { formatGroupResource, formatGroupVersion, type KubeObject, parseGroupVersion } from '../kube/objects.ts'
 import type { Transport } from '../util/transport.ts'
@@ -9,16 +9,16 @@ interface DiscoveredResource {
   readonly namespaced: boolean
 }
 
-export interface LoadOptions {
-  /** What is there already stays as it is: the server may have it from its last life. Otherwise it is refused. */
+export interface LoadObjectsOptions {
+  /** Skips objects that exist, for example from the last run of a server with a data directory. Default: an existing object is an error. */
   readonly leavesPresent?: boolean
 }
 
-/** What was created, as people name it: `gadgets.example.com/first`. Throws at the first object that is refused. */
+/** Returns the names of the created objects: `gadgets.example.com/first`. Throws at the first object that is rejected. */
 export async function loadObjects(
   server: Transport,
   objects: readonly unknown[],
-  options: LoadOptions = {},
+  options: LoadObjectsOptions = {},
 ): Promise<string[]> {
   const loaded: string[] = []
   for (const object of objects.flatMap(flatten)) loaded.push(...(await loadOne(server, object, options)))
@@ -35,7 +35,11 @@ function flatten(object: unknown): KubeObject[] {
   )
 }
 
-async function loadOne(server: Transport, object: KubeObject, { leavesPresent }: LoadOptions): Promise<string[]> {
+async function loadOne(
+  server: Transport,
+  object: KubeObject,
+  { leavesPresent }: LoadObjectsOptions,
+): Promise<string[]> {
   const { name = '', generateName = '', namespace = 'default' } = object.metadata ?? {}
   const what = `${object.kind} "${name || generateName}"`
   const groupVersion = parseGroupVersion(object.apiVersion)

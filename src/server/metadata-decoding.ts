@@ -1,11 +1,11 @@
 /**
- * Metadata as a client sent it, read as Go reads it into an `ObjectMeta`: unknown fields are dropped and named, empty ones
- * left out, wrong types refused in the words of its decoder. metadata.ts is what others use.
+ * Decodes metadata like Go decodes an `ObjectMeta`: unknown fields are dropped and reported, empty fields omitted, wrong types
+ * rejected in the words of Go's decoder. Other files use metadata.ts.
  */
 import type { ObjectMeta } from '../kube/objects.ts'
-import { cloneJson } from '../util/equality.ts'
-import { formatGoTime, parseGoTime } from '../util/go-time.ts'
-import { isPlainObject, type Json, setOwn } from '../util/json.ts'
+import { cloneJson } from '../util/json/deep-equal.ts'
+import { isPlainObject, type Json, setOwn } from '../util/json/json.ts'
+import { formatGoTime, parseGoTime } from '../util/text/go-time.ts'
 
 export interface DecodedMetadata {
   readonly metadata: ObjectMeta
@@ -15,52 +15,55 @@ export interface DecodedMetadata {
 
 export interface DecodingOptions {
   /**
-   * The kind around a metadata that is read together with it, as built-in kinds are; undefined for one that is read by
-   * itself, as with custom resources: then the fields are looked at by name, not in the order of the text.
+   * The kind of the enclosing object if metadata is decoded together with it, as for built-in kinds. Undefined for custom resources,
+   * whose metadata is decoded separately: fields are then visited in sorted order instead of the text's order.
    */
-  readonly within: string | undefined
+  readonly enclosingKind: string | undefined
 }
 
-/** What cannot be read; the message is that of Go's decoder. */
+/** Metadata that cannot be decoded; the message is that of Go's decoder. */
 export class DecodingError extends Error {}
 
-/** What Go calls the type, and how a value that is not null becomes one; undefined for what is left out. */
-interface GoType {
+/** A Go type: its name, and the decoding of a non-null value. `decode` returns undefined for a value that is omitted. */
+interface MetadataType {
   readonly name: string
-  decode(value: Json, place: Place): Json | undefined
-  /** The same without a place for messages, where nothing has to be said: so it is with nearly all. Else undefined. */
+  decode(value: Json, place: MetadataPosition): Json | undefined
+  /** A fast path without a position for messages, for valid values. Returns undefined if `decode` must be used. */
   take?(value: Json, isSorted: boolean): Json | undefined
 }
 
-/** Where a value is: `ObjectMeta`, `metadata.labels`; and for unknown fields, `metadata.ownerReferences[0]`. */
-interface Place {
+/**
+ * The position of a value: Go struct and field (`ObjectMeta`, `metadata.labels`), and the path for unknown fields
+ * (`metadata.ownerReferences[0]`).
+ */
+interface MetadataPosition {
   readonly struct: string
   readonly field: string
   readonly path: string
-  readonly decoder: Decoder
+  readonly decoder: MetadataDecoder
 }
 
-/** What one decoding has found. */
-interface Decoder {
+/** State of one decoding. */
+interface MetadataDecoder {
   readonly isSorted: boolean
   readonly problems: Set<string>
-  /** The first wrong type. Go goes on after it, for a bad time may be worse. */
+  /** The first wrong type. Go continues decoding, because an invalid time takes precedence. */
   error: string | undefined
 }
 
-function mismatch(place: Place, value: Json, type: GoType, detail = ''): undefined {
+function mismatch(place: MetadataPosition, value: Json, type: MetadataType, detail = ''): undefined {
   const what = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
   const target = place.field === '' ? 'value' : `struct field ${place.struct}.${place.field}`
   place.decoder.error ??= `json: cannot unmarshal ${what}${detail} into Go ${target} of type ${type.name}`
   return undefined
 }
 
-function keysOf(value: { [key: string]: Json }, { decoder }: Place): string[] {
+function keysOf(value: { [key: string]: Json }, { decoder }: MetadataPosition): string[] {
   const keys = Object.keys(value)
   return decoder.isSorted ? keys.sort() : keys
 }
 
-function textType(name: string): GoType {
+function textType(name: string): MetadataType {
   return {
     name,
     decode(value, place) {
@@ -73,14 +76,14 @@ function textType(name: string): GoType {
 const string = textType('string')
 const uid = textType('types.UID')
 
-const bool: GoType = {
+const bool: MetadataType = {
   name: 'bool',
   decode(value, place) {
     return typeof value === 'boolean' ? value : mismatch(place, value, this)
   },
 }
 
-const int64: GoType = {
+const int64: MetadataType = {
   name: 'int64',
   decode(given, place) {
     const value = typeof given === 'bigint' ? Number(given) : given
@@ -92,11 +95,11 @@ const int64: GoType = {
   take: (value) => (Number.isSafeInteger(value) ? (value as number) + 0 : undefined),
 }
 
-const time: GoType = {
+const time: MetadataType = {
   name: 'string',
   decode(value, place) {
     if (typeof value !== 'string') {
-      // A time reads itself, and what it cannot read ends the decoding at once.
+      // Go's Time has its own decoder, whose errors end the decoding immediately.
       place.decoder.error = undefined
       mismatch(place, value, this)
       throw new DecodingError(place.decoder.error)
@@ -110,12 +113,12 @@ const time: GoType = {
   },
 }
 
-/** The beginning of year 1, which is how Go says "no time". */
+/** The start of year 1: Go's zero time. */
 const zeroTime = -62_135_596_800_000
 
-const anything: GoType = { name: 'v1.FieldsV1', decode: (value) => cloneJson(value) }
+const anything: MetadataType = { name: 'v1.FieldsV1', decode: (value) => cloneJson(value) }
 
-const textMap: GoType = {
+const textMap: MetadataType = {
   name: 'map[string]string',
   decode(value, place) {
     if (!isPlainObject(value)) return mismatch(place, value, this)
@@ -133,7 +136,7 @@ const textMap: GoType = {
   },
 }
 
-function listOf(item: GoType, zero: Json): GoType {
+function listOf(item: MetadataType, zero: Json): MetadataType {
   return {
     name: `[]${item.name}`,
     decode(value, place) {
@@ -150,21 +153,21 @@ function listOf(item: GoType, zero: Json): GoType {
   }
 }
 
-function decodeOrZero(value: Json, type: GoType, place: Place, zero: Json): Json {
+function decodeOrZero(value: Json, type: MetadataType, place: MetadataPosition, zero: Json): Json {
   return (value === null ? undefined : type.decode(value, place)) ?? cloneJson(zero)
 }
 
-interface Field {
-  readonly type: GoType
-  /** Go leaves out what is empty, zero or false; a pointer only where it is nil. */
+interface MetadataField {
+  readonly type: MetadataType
+  /** Go omits empty, zero and false values; a pointer only if it is nil. */
   readonly isPointer?: boolean
 }
 
 function structOf(
   name: string,
-  fields: Readonly<Record<string, Field>>,
+  fields: Readonly<Record<string, MetadataField>>,
   always: { readonly [key: string]: Json } = {},
-): GoType {
+): MetadataType {
   const struct = name.replace(/^.*\./, '')
   const hasAlways = Object.keys(always).length > 0
   return {
@@ -194,23 +197,29 @@ function inOrder(values: { [key: string]: Json }, keys: readonly string[]): { [k
   return Object.fromEntries(present.map((key) => [key, values[key]!]))
 }
 
-function innerPlace({ field, path, ...place }: Place, key: string): Place {
+function innerPlace({ field, path, ...place }: MetadataPosition, key: string): MetadataPosition {
   return { ...place, field: field === '' ? key : `${field}.${key}`, path: path === '' ? key : `${path}.${key}` }
 }
 
-/** No more than a hundred, like the real decoder. */
-function reportUnknown(key: string, place: Place): void {
+/** At most a hundred, as in Go's decoder. */
+function reportUnknown(key: string, place: MetadataPosition): void {
   const { path, decoder } = innerPlace(place, key)
   if (decoder.problems.size < 100) decoder.problems.add(`unknown field "${path}"`)
 }
 
-function decodeField(target: { [key: string]: Json }, key: string, field: Field, value: Json, place: Place): void {
+function decodeField(
+  target: { [key: string]: Json },
+  key: string,
+  field: MetadataField,
+  value: Json,
+  place: MetadataPosition,
+): void {
   if (value === null) return
   const decoded = field.type.decode(value, place)
   if (decoded !== undefined) putField(target, key, field, decoded)
 }
 
-function putField(target: { [key: string]: Json }, key: string, field: Field, decoded: Json): void {
+function putField(target: { [key: string]: Json }, key: string, field: MetadataField, decoded: Json): void {
   if (field.isPointer || Object.hasOwn(target, key) || !isZero(decoded)) target[key] = decoded
 }
 
@@ -264,15 +273,15 @@ function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0
 }
 
-/** Throws a DecodingError. Keeps nothing of what it is given. */
-export function readMetadata(raw: unknown, { within }: DecodingOptions): DecodedMetadata {
-  const decoder: Decoder = { isSorted: within === undefined, problems: new Set(), error: undefined }
-  const field = within === undefined ? '' : 'metadata'
-  const place: Place = { struct: within ?? '', field, path: 'metadata', decoder }
+/** Throws a DecodingError. The result shares nothing with `raw`. */
+export function readMetadata(raw: unknown, { enclosingKind }: DecodingOptions): DecodedMetadata {
+  const decoder: MetadataDecoder = { isSorted: enclosingKind === undefined, problems: new Set(), error: undefined }
+  const field = enclosingKind === undefined ? '' : 'metadata'
+  const place: MetadataPosition = { struct: enclosingKind ?? '', field, path: 'metadata', decoder }
   const decoded = raw === undefined || raw === null ? {} : objectMeta.decode(raw as Json, place)
   if (decoder.error !== undefined) throw new DecodingError(decoder.error)
-  if (within !== undefined && isEmptyList((raw as ObjectMeta | undefined)?.managedFields)) {
-    // Not the same as none: it says that nobody shall own anything, for which one empty entry is the other way.
+  if (enclosingKind !== undefined && isEmptyList((raw as ObjectMeta | undefined)?.managedFields)) {
+    // An explicit empty list differs from a missing one: it resets all field managers, which one empty entry expresses as well.
     ;(decoded as ObjectMeta).managedFields = [{}]
   }
   return { metadata: decoded as ObjectMeta, problems: [...decoder.problems] }

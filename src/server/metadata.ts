@@ -1,36 +1,36 @@
 /**
- * What is the same for the metadata of all kinds: how it is read, and which values it may have (apimachinery's
- * `ValidateObjectMeta` and `ValidateObjectMetaUpdate`). The errors come in the order of the real server.
+ * Decoding and validation of metadata, the same for all kinds (apimachinery's `ValidateObjectMeta` and `ValidateObjectMetaUpdate`).
+ * Errors are in kube-apiserver's order.
  */
 import { type Json, type JsonObject, type ObjectMeta, type OwnerReference, parseGroupVersion } from '../kube/objects.ts'
-import { once } from '../util/once.ts'
+import { lazy } from '../util/lazy.ts'
 import { type FieldError, forbidden, formatValue, invalid, quote, required, tooLong } from './field-errors.ts'
 import { type DecodedMetadata, DecodingError, readMetadata } from './metadata-decoding.ts'
 import { labelNameProblems, labelValueProblems, qualifiedNameProblems } from './names.ts'
-import type { ServedResource } from './resource.ts'
+import type { ApiResource } from './resource.ts'
 import { badRequest } from './status.ts'
 
 export interface MetadataRules {
   readonly namespaced: boolean
   nameProblems(name: string, isPrefix: boolean): readonly string[]
-  /** For the kinds of the core: a finalizer without a domain has to be one of Kubernetes' own. */
+  /** For core kinds: a finalizer without a domain must be one of Kubernetes' own. */
   readonly needsStandardFinalizers?: boolean
 }
 
 /**
- * Reads the metadata of a body. Throws a 400 for wrong types. Custom resources have theirs read apart from the rest, which
- * shows in the messages: `ObjectMeta.labels` there is `ObjectMeta.metadata.labels` elsewhere. A bare name of a kind means
- * an object inside of a custom resource.
+ * Decodes the metadata of a body. Throws 400 for wrong types. Metadata of custom resources is decoded separately, which shows in
+ * messages: `ObjectMeta.labels` instead of `ObjectMeta.metadata.labels`. A plain kind name stands for an object embedded in a custom
+ * resource.
  */
 export function decodeMetadata(
   raw: unknown,
-  kindOfObject: string | Pick<ServedResource, 'kind' | 'version' | 'isCustom'>,
+  kindOfObject: string | Pick<ApiResource, 'kind' | 'version' | 'isCustom'>,
   wantedKind?: string,
 ): DecodedMetadata {
   const named = typeof kindOfObject === 'string' ? { kind: kindOfObject, version: 'v1', isCustom: true } : kindOfObject
   const { kind, version, isCustom } = named
   try {
-    return readMetadata(raw, { within: isCustom ? undefined : kind })
+    return readMetadata(raw, { enclosingKind: isCustom ? undefined : kind })
   } catch (error) {
     if (!(error instanceof DecodingError)) throw error
     throw badRequest(
@@ -39,7 +39,7 @@ export function decodeMetadata(
   }
 }
 
-/** Everything that must hold of an object's metadata by the time its name is known. */
+/** Validates metadata after the name has been generated. */
 export function validateMetadata(meta: ObjectMeta, rules: MetadataRules): FieldError[] {
   return [
     ...nameErrors(meta, rules),
@@ -69,7 +69,7 @@ function namespaceErrors({ namespace = '' }: ObjectMeta, { namespaced }: Metadat
   return labelNameProblems(namespace, false).map((problem) => invalid('metadata.namespace', namespace, problem))
 }
 
-/** Also for `matchLabels` and other labels inside of objects. */
+/** Also used for `matchLabels` and other labels inside of objects. */
 export function labelErrors(labels: Readonly<Record<string, string>>, field = 'metadata.labels'): FieldError[] {
   return Object.entries(labels).flatMap(([key, value]) => [
     ...qualifiedNameProblems(key).map((problem) => invalid(field, key, problem)),
@@ -93,8 +93,8 @@ export function annotationErrors(
 
 function ownerErrors(owners: readonly OwnerReference[]): FieldError[] {
   const errors: FieldError[] = []
-  // Made once: there may be as many errors as owners, and each shows them all.
-  const list = once(() => `[${owners.map(formatOwner).join(',')}]`)
+  // Formatted at most once: there may be as many errors as owners, and each shows the whole list.
+  const list = lazy(() => `[${owners.map(formatOwner).join(',')}]`)
   let controller: string | undefined
   for (const owner of owners) {
     errors.push(...ownerReferenceErrors(owner))
@@ -112,7 +112,7 @@ function ownerErrors(owners: readonly OwnerReference[]): FieldError[] {
 function ownerReferenceErrors(owner: OwnerReference): FieldError[] {
   const field = 'metadata.ownerReferences'
   const errors: FieldError[] = []
-  // Go takes `/v1` for the version v1 of no group.
+  // Go accepts `/v1` as version v1 of the core group.
   const hasVersion = parseGroupVersion(owner.apiVersion.replace(/^\/(?=[^/]+$)/, '')) !== undefined
   if (!hasVersion) errors.push(invalid(`${field}.apiVersion`, owner.apiVersion, 'version must not be empty'))
   for (const key of ['kind', 'name', 'uid'] as const) {
@@ -128,7 +128,7 @@ function invalidOwner(value: string, detail: string): FieldError {
   return { type: 'FieldValueInvalid', field: 'metadata.ownerReferences', body: `Invalid value: ${value}: ${detail}` }
 }
 
-/** With the fields in the order in which Go's type has them. */
+/** Fields in the order of Go's struct. */
 function formatOwner(owner: OwnerReference): string {
   const keys = ['apiVersion', 'kind', 'name', 'uid', 'controller', 'blockOwnerDeletion'] as const
   const fields = keys.filter((key) => owner[key] !== undefined).map((key) => `"${key}":${jsonOf(owner[key])}`)
@@ -164,7 +164,7 @@ function standardFinalizerErrors(finalizers: readonly string[]): FieldError[] {
   })
 }
 
-/** What the server warns of when finalizers are put on a custom resource: only those that were not there before. */
+/** Warnings about finalizers that are added to a custom resource. */
 export function finalizerWarnings(meta: ObjectMeta, old?: ObjectMeta): string[] {
   const added = new Set(meta.finalizers)
   for (const finalizer of old?.finalizers ?? []) added.delete(finalizer)
@@ -199,7 +199,7 @@ function managedFieldsErrors({ managedFields }: ObjectMeta): readonly FieldError
 
 const noErrors: readonly FieldError[] = []
 
-/** As this server writes them, and so nearly all: nothing has to be said. */
+/** A fast path: true for entries that are certainly valid, such as those that this server writes. */
 function isOwnEntry({ operation, fieldsType, manager, subresource }: JsonObject): boolean {
   if ((operation !== 'Apply' && operation !== 'Update') || fieldsType !== 'FieldsV1') return false
   return isShort(manager) && isShort(subresource)
@@ -209,7 +209,10 @@ function isShort(text: Json | undefined): boolean {
   return text === undefined || (typeof text === 'string' && text.length <= 42)
 }
 
-/** What may not change, besides what has to hold anyway. The new metadata must have its resourceVersion by now. */
+/**
+ * Validates an update: immutable fields, and the rules that also hold on creation. The new metadata must already have its
+ * resourceVersion.
+ */
 export function validateMetadataUpdate(
   meta: ObjectMeta,
   old: ObjectMeta,

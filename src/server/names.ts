@@ -1,6 +1,6 @@
 /**
- * Which texts may be names, label keys and label values, and why not, in the words of the real server (apimachinery's
- * `validation` and `content` packages). Also where generated names come from.
+ * Validates names, label keys and label values, with kube-apiserver's messages (apimachinery's `validation` and `content` packages).
+ * Also generates names.
  */
 import { randomInt } from 'node:crypto'
 
@@ -35,7 +35,7 @@ function explain(rule: string, pattern: string, examples: readonly string[]): st
   return `${rule} (e.g. ${shown}regex used for validation is '${pattern}')`
 }
 
-/** Lengths are counted in bytes, as Go does, whatever the message says. */
+/** Lengths are counted in bytes, as in Go, even if the message says characters. */
 function lengthProblems(value: string, maximum: number, unit: 'bytes' | 'characters'): string[] {
   return Buffer.byteLength(value) > maximum ? [`must be no more than ${maximum} ${unit}`] : []
 }
@@ -63,7 +63,7 @@ export function label1035Problems(value: string): string[] {
   return problems
 }
 
-/** Keys of labels and annotations, finalizers, condition types: a name with an optional domain before a slash. */
+/** Validates keys of labels and annotations, finalizers and condition types: a name with an optional domain before a slash. */
 export function qualifiedNameProblems(value: string): string[] {
   if (value.length <= 63 && matches.ordinary.test(value)) return []
   const parts = value.split('/')
@@ -94,45 +94,48 @@ export function labelValueProblems(value: string): string[] {
 }
 
 /**
- * Why something cannot be the name of an object, or the beginning of one: each kind has one of these four.
- * This one is for most kinds, custom resources among them.
+ * One of the four rules for object names; returns the problems of a name, or of a `generateName` prefix. This rule is used by most
+ * kinds and all custom resources.
  */
 export function subdomainNameProblems(name: string, isPrefix: boolean): string[] {
   return subdomainProblems(isPrefix ? maskTrailingDash(name) : name)
 }
 
-/** For namespaces and what becomes part of a host name. */
+/** The rule for namespaces and for names that become part of a host name. */
 export function labelNameProblems(name: string, isPrefix: boolean): string[] {
   return labelProblems(isPrefix ? maskTrailingDash(name) : name)
 }
 
-/** For services. */
+/** The rule for services. */
 export function label1035NameProblems(name: string, isPrefix: boolean): string[] {
   return label1035Problems(isPrefix ? maskTrailingDash(name) : name)
 }
 
-/** For RBAC's kinds, and the least that holds for all: it has to fit into a path. */
+/** The rule for RBAC kinds, and the minimum for all kinds: the name must fit into a path. */
 export function pathSegmentNameProblems(name: string, isPrefix: boolean): string[] {
   if (!isPrefix && (name === '.' || name === '..')) return [`may not be '${name}'`]
   return ['/', '%'].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`)
 }
 
-/** A prefix may end with a dash, since more follows. The real server drops the character before the dash as well. */
+/** A prefix may end with a dash, since more follows. kube-apiserver also drops the character before the dash. */
 function maskTrailingDash(name: string): string {
   return name.length > 1 && name.endsWith('-') ? `${name.slice(0, -2)}a` : name
 }
 
-/** Without vowels and what looks like them, so that no name is a bad word. */
+/** Without vowels and similar digits, so that no generated name is a bad word. */
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789'
-const longestBase = 58
+const maxBaseBytes = 58
 
-/** A name from `metadata.generateName`: five random characters after it, cut so that 63 are not exceeded. */
+/**
+ * Generates a name from `metadata.generateName`: five random characters are appended, and the base is cut so that the name has at most
+ * 63.
+ */
 export function generateName(base: string): string {
   const suffix = Array.from({ length: 5 }, () => alphabet[randomInt(alphabet.length)]).join('')
-  return cutToBytes(base, longestBase) + suffix
+  return cutToBytes(base, maxBaseBytes) + suffix
 }
 
-/** Go cuts bytes, perhaps in the middle of a character; such a name is refused either way. */
+/** Go cuts at bytes, possibly inside a character; such a name is rejected in both cases. */
 function cutToBytes(text: string, maximum: number): string {
   return Buffer.byteLength(text) <= maximum ? text : Buffer.from(text).subarray(0, maximum).toString()
 }

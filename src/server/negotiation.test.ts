@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { checkRoute, isPrettyRequest, negotiate, parseIncludeObject, type Subject } from './negotiation.ts'
+import { checkRoute, isPrettyRequest, negotiate, parseIncludeObject, type RequestedContent } from './negotiation.ts'
 import { StatusError } from './status.ts'
 
 const table = 'application/json;as=Table;v=v1;g=meta.k8s.io'
@@ -18,7 +18,7 @@ function failure(action: () => unknown): unknown {
 }
 
 describe('finds', () => {
-  const cases: ReadonlyArray<readonly [accept: string | undefined, subject: Subject, form: string]> = [
+  const cases: ReadonlyArray<readonly [accept: string | undefined, subject: RequestedContent, form: string]> = [
     [undefined, 'object', 'json'],
     ['', 'list', 'json'],
     ['*/*', 'object', 'json'],
@@ -73,7 +73,7 @@ describe('finds', () => {
 
 describe('refuses', () => {
   const types = `application/json, application/yaml, ${protobuf}`
-  const refusals: ReadonlyArray<readonly [accept: string, subject: Subject]> = [
+  const refusals: ReadonlyArray<readonly [accept: string, subject: RequestedContent]> = [
     ['text/html', 'object'],
     ['application', 'object'],
     [protobuf, 'object'],

@@ -1,22 +1,21 @@
 /**
- * What form of an answer a client accepts: JSON or YAML, the object itself or a Table or only its metadata.
- * Called for every request that is answered with an object. Protobuf, which the real server also speaks, is passed over:
- * clients that prefer it name JSON too.
+ * Content negotiation: JSON or YAML; the object itself, a Table, or its metadata only. Called for every request that returns an
+ * object. Protobuf, which kube-apiserver also supports, is skipped: clients that prefer it accept JSON too.
  */
 import { quote } from './field-errors.ts'
 import { badRequest, StatusError } from './status.ts'
 
-/** What is asked for: `discovery` is `/api` and `/apis`, `plain` what is neither that nor a resource. */
-export type Subject = 'object' | 'list' | 'watch' | 'discovery' | 'plain'
+/** The type of the requested content: `discovery` is `/api` and `/apis`, `plain` any other path that is not a resource. */
+export type RequestedContent = 'object' | 'list' | 'watch' | 'discovery' | 'plain'
 
-type Conversion = 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList'
+type ConvertedKind = 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList' | 'APIGroupDiscoveryList'
 
 export interface Negotiated {
   readonly format: 'json' | 'yaml'
   /** The value of the `Content-Type` header. */
   readonly contentType: string
-  /** What the object is turned into; absent where it is sent as it is. */
-  readonly as?: Conversion
+  /** The type that the object is converted to; undefined for the object itself. */
+  readonly as?: ConvertedKind
   /** The version of `as`. */
   readonly version?: string
   readonly isPretty: boolean
@@ -34,9 +33,9 @@ const streamTypes = ['application/json;stream=watch', 'application/vnd.kubernete
 
 const plainJson: Negotiated = { format: 'json', contentType: 'application/json', isPretty: false }
 
-/** Throws a StatusError of 406 where nothing that the client accepts can be had. */
-export function negotiate(accept: string | undefined, subject: Subject): Negotiated {
-  // What most clients say, on every request.
+/** Throws a StatusError with 406 if the server has no representation that the client accepts. */
+export function negotiate(accept: string | undefined, subject: RequestedContent): Negotiated {
+  // The values that most clients send, for every request.
   if (!accept || accept === 'application/json' || accept === '*/*') return plainJson
   const clauses = parseAccept(accept)
   if (subject === 'discovery') {
@@ -55,15 +54,15 @@ function notAcceptable(accepted: readonly string[]): StatusError {
 }
 
 /**
- * The router before a built-in kind's handler looks at the header too, its own way: without parameters, and `application/*`
- * is nothing to it. Custom resources and `/apis` have no such router.
+ * kube-apiserver's router checks the header of requests to built-in kinds before their handler does: it ignores parameters and does
+ * not know `application/*`. Custom resources and `/apis` have no such router.
  */
-export function checkRoute(accept: string | undefined, subject: Subject): void {
+export function checkRoute(accept: string | undefined, subject: RequestedContent): void {
   const offered = subject === 'list' || subject === 'watch' ? [...mediaTypes, ...streamTypes] : mediaTypes
   checkOffered(accept, offered, mediaTypes)
 }
 
-/** The same for a page of another type: `offered` is what the client is told of, `taken` what counts. */
+/** The same check for documents of other types: `offered` occurs in the message, `taken` decides. */
 export function checkOffered(
   accept: string | undefined,
   offered: readonly string[],
@@ -75,7 +74,11 @@ export function checkOffered(
   throw new StatusError(406, 'NotAcceptable', message, {})
 }
 
-function findForm(clauses: readonly Clause[], subject: Subject, isAggregated: boolean): Negotiated | undefined {
+function findForm(
+  clauses: readonly Clause[],
+  subject: RequestedContent,
+  isAggregated: boolean,
+): Negotiated | undefined {
   for (const clause of clauses) {
     for (const format of ['json', 'yaml'] as const) {
       const isAny = clause.type === '*' && clause.subtype === '*'
@@ -87,11 +90,11 @@ function findForm(clauses: readonly Clause[], subject: Subject, isAggregated: bo
   return undefined
 }
 
-/** Undefined where a parameter asks for what this format, or this kind of request, does not have. */
+/** Undefined if a parameter requests something that the format, or this type of request, does not support. */
 function toForm(
   parameters: Clause['parameters'],
   format: Negotiated['format'],
-  subject: Subject,
+  subject: RequestedContent,
   isAggregated: boolean,
 ): Negotiated | undefined {
   const isResource = subject !== 'discovery' && subject !== 'plain'
@@ -114,7 +117,7 @@ function toConversion(
   parameters: Clause['parameters'],
   isResource: boolean,
   isAggregated: boolean,
-): Conversion | undefined {
+): ConvertedKind | undefined {
   const [as, group, version] = ['as', 'g', 'v'].map((name) => parameters.get(name) ?? '')
   if (isAggregated) {
     // v2beta1 was removed in 1.35.
@@ -125,11 +128,11 @@ function toConversion(
   return as === 'Table' || as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList' ? as : undefined
 }
 
-/** The clauses of a header, the preferred first. */
+/** The clauses of an Accept header, the preferred first. */
 function parseAccept(header: string): Clause[] {
   const clauses = header.split(',').flatMap((part) => parseClause(part.trim()) ?? [])
-  // An insertion sort, as the real server's: its order is no order (a wildcard and a lesser quality each precede
-  // the other), so that the way of sorting shows in the result.
+  // An insertion sort, as in kube-apiserver: the comparison is not transitive (a wildcard and a lower quality each precede the other), so
+  // the algorithm affects the result.
   for (let end = 1; end < clauses.length; end++) {
     for (let at = end; at > 0 && precedes(clauses[at]!, clauses[at - 1]!); at--) {
       const later = clauses[at - 1]!
@@ -159,7 +162,7 @@ function parseClause(text: string): Clause | undefined {
   return { type, subtype: subtype || '*', quality, parameters }
 }
 
-/** People's programs get indented JSON: `?pretty`, if given, decides; browsers and curl are recognised by their names. */
+/** Indents JSON for people: `?pretty` decides if given; otherwise browsers, curl and wget are recognised by their user agent. */
 export function isPrettyRequest(pretty: string | null | undefined, userAgent: string | undefined): boolean {
   if (pretty) return ['1', 't', 'T', 'true', 'TRUE', 'True'].includes(pretty)
   return /^(curl|Wget|Mozilla\/5\.0)/.test(userAgent ?? '')
@@ -167,7 +170,7 @@ export function isPrettyRequest(pretty: string | null | undefined, userAgent: st
 
 export type IncludeObject = 'None' | 'Metadata' | 'Object'
 
-/** The query parameter of that name: what of the object comes with its row. */
+/** The query parameter `includeObject`: the part of the object in each row of a Table. */
 export function parseIncludeObject(value: string | null | undefined): IncludeObject {
   if (!value) return 'Metadata'
   if (value === 'None' || value === 'Metadata' || value === 'Object') return value

@@ -1,5 +1,5 @@
-/** The options that come in a request's query, checked as the real server checks them. Pure. */
-import { toBoundedBigInt } from '../util/bounded-integers.ts'
+/** Parses and validates the options in a request's query like kube-apiserver. Pure. */
+import { toBoundedBigInt } from '../util/text/bounded-integers.ts'
 import { type FieldError, forbidden, invalid, notSupported, quote, required, tooLong } from './field-errors.ts'
 import { isTrue } from './request.ts'
 import { parseSelectors } from './selectors.ts'
@@ -9,10 +9,10 @@ const metaGroup = 'meta.k8s.io'
 
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore'
 
-export interface WriteOptions {
+export interface WriteRequestOptions {
   readonly dryRun: boolean
   readonly fieldValidation: FieldValidation
-  /** Whether what others own may be taken from them, by server-side apply. */
+  /** Server-side apply with `force`: takes over fields of other managers. */
   readonly force: boolean
 }
 
@@ -28,7 +28,7 @@ export interface ListOptions {
 
 export type PropagationPolicy = 'Foreground' | 'Background' | 'Orphan'
 
-export interface DeleteOptions {
+export interface DeleteRequestOptions {
   readonly dryRun: boolean
   readonly gracePeriodSeconds: number | undefined
   readonly propagationPolicy: PropagationPolicy | undefined
@@ -41,7 +41,7 @@ export function parseWriteOptions(
   query: URLSearchParams,
   kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions',
   patchType = '',
-): WriteOptions {
+): WriteRequestOptions {
   const isApply = patchType.startsWith('application/apply-patch')
   if (query.size === 0 && !isApply) return { dryRun: false, fieldValidation: 'Warn', force: false }
   const errors: FieldError[] = []
@@ -97,7 +97,7 @@ export function parseListOptions(query: URLSearchParams, isWatch: boolean): List
   return options
 }
 
-/** A watch from no version or from 0 began with what there is long before clients could ask for that. */
+/** By default, a watch without a version or with version 0 starts with the existing objects. */
 function initialEventsDefault(query: URLSearchParams): Partial<ListOptions> {
   if (query.has('sendInitialEvents') || query.get('resourceVersionMatch')) return {}
   const version = query.get('resourceVersion') ?? ''
@@ -156,8 +156,8 @@ function watchOptionErrors(options: ListOptions): FieldError[] {
   return errors
 }
 
-/** From the body where there is one, else from the query: never from both. */
-export function parseDeleteOptions(query: URLSearchParams, body: unknown): DeleteOptions {
+/** Parsed from the body if there is one, else from the query; never from both. */
+export function parseDeleteOptions(query: URLSearchParams, body: unknown): DeleteRequestOptions {
   const options = body === undefined ? deleteOptionsFromQuery(query) : deleteOptionsFromBody(body)
   const errors: FieldError[] = []
   if (options.orphanDependents !== undefined && options.propagationPolicy !== undefined) {
@@ -178,7 +178,7 @@ export function parseDeleteOptions(query: URLSearchParams, body: unknown): Delet
   return options
 }
 
-type RawDeleteOptions = DeleteOptions & { dryRunValues: readonly string[] }
+type RawDeleteOptions = DeleteRequestOptions & { dryRunValues: readonly string[] }
 
 function deleteOptionsFromQuery(query: URLSearchParams): RawDeleteOptions {
   const dryRunValues = query.getAll('dryRun')
@@ -218,7 +218,7 @@ function deleteOptionsFromBody(body: unknown): RawDeleteOptions {
   }
 }
 
-interface NamedTypes {
+interface DeleteOptionTypes {
   number: number
   string: string
   boolean: boolean
@@ -226,9 +226,13 @@ interface NamedTypes {
 
 const goTypes = { number: 'int64', string: 'string', boolean: 'bool' }
 
-function asType<N extends keyof NamedTypes>(value: unknown, type: N, field: string): NamedTypes[N] | undefined {
+function asType<N extends keyof DeleteOptionTypes>(
+  value: unknown,
+  type: N,
+  field: string,
+): DeleteOptionTypes[N] | undefined {
   if (value === undefined || value === null) return undefined
-  if (typeof value === type) return value as NamedTypes[N]
+  if (typeof value === type) return value as DeleteOptionTypes[N]
   const given = typeof value === 'boolean' ? 'bool' : typeof value
   throw badRequest(
     `json: cannot unmarshal ${given} into Go struct field DeleteOptions.${field} of type ${goTypes[type]}`,
@@ -243,7 +247,7 @@ function parseInteger(text: string | null): number | undefined {
   return Number(text)
 }
 
-/** A resourceVersion as a number: 0 for none; undefined where it is not one. */
+/** A resourceVersion as a number: 0 for an empty text, undefined if it is not a number. */
 export function parseVersion(text: string): number | undefined {
   if (text === '') return 0
   return /^\d{1,19}$/.test(text) ? Number(text) : undefined

@@ -1,7 +1,7 @@
-/** Generated tables that are kept as JSON, packed with gzip: they are long, and packed they take a tenth of the room in the package. */
+/** Generated tables are stored as gzipped JSON, a tenth of the size in the package. */
 import { gunzipSync } from 'node:zlib'
 
-/** `packed` is what tools/packed-module.ts has written. */
+/** `packed` is written by tools/packed-module.ts. */
 export function unpackJson(packed: string): unknown {
   return JSON.parse(gunzipSync(Buffer.from(packed, 'base64')).toString('utf8'))
 }

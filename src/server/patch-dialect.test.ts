@@ -1,7 +1,7 @@
-/** The public suite of JSON patch, and where the real API server goes its own way. */
+/** The public JSON patch test suite, and the deviations of kube-apiserver. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
-import type { Json } from '../util/json.ts'
+import type { Json } from '../util/json/json.ts'
 import { applyJsonOperations, PatchFailure, type PatchOperation } from './patch-dialect.ts'
 
 interface SuiteCase {
@@ -13,7 +13,7 @@ interface SuiteCase {
   readonly disabled?: boolean
 }
 
-/** By the text of document and patch: what the real server makes of it where the suite wants something else; or 'fails'. */
+/** The results of kube-apiserver that differ from the suite, by the text of document and patch; 'fails' if it rejects the patch. */
 const deviations: Readonly<Record<string, Json | 'fails'>> = {
   '{"bar":[1,2]} [{"op":"add","path":"/bar/-1","value":"5"}]': { bar: [1, 2, '5'] },
   '{"foo":"bar"} [{"op":"add","path":"","value":{"baz":"qux"}}]': 'fails',

@@ -1,69 +1,77 @@
 /**
- * JSON patches and merge patches as the real API server's library applies them (gopkg.in/evanphx/json-patch.v4), which is
- * not quite as the standards have it; util/merge-patch.ts is. Where it deviates:
+ * JSON patches and merge patches as kube-apiserver's library applies them (gopkg.in/evanphx/json-patch.v4), which deviates from the
+ * standards; util/merge-patch.ts follows them. The deviations:
  *
  * - `add`, `remove`, `move` and `copy` cannot address the whole document; `test` and `replace` can.
- * - What stands before the first slash of a path is ignored: `x/a` is `/a`.
+ * - Text before the first slash of a path is ignored: `x/a` is `/a`.
  * - Indices may be negative, counted from the end, and may have a sign or leading zeros.
  * - `replace` of a missing key adds it; `copy` of a missing key and `add` without a value add null.
  * - `test` of a missing key for null, or without a value, passes.
- * - Copies are limited to 3 MiB in all: a handful of operations could otherwise double a document for ever.
- * - A merge patch loses the nulls of objects in its lists too, unless the list replaces an object.
+ * - Copies are limited to 3 MiB in total: a few operations could otherwise double a document again and again.
+ * - A merge patch also removes nulls from objects in its lists, unless the list replaces an object.
  *
- * One deviation is not followed: there, `test` compares scalars as they are written, so 1.0 is not 1.
+ * One deviation is not followed: the library's `test` compares scalars as written, so that 1.0 differs from 1.
  */
-import { cloneJson, isDeepEqual } from '../util/equality.ts'
-import { getOwn, isContainer, isPlainObject, type Json, type JsonContainer, setOwn } from '../util/json.ts'
-import { toJsonText } from '../util/json-text.ts'
+import type { JsonObject } from '../kube/objects.ts'
+import { cloneJson, isDeepEqual } from '../util/json/deep-equal.ts'
+import { getOwn, isContainer, isPlainObject, type Json, type JsonContainer, setOwn } from '../util/json/json.ts'
+import { toJsonText } from '../util/json/json-text.ts'
 
-/** The operation does not apply. Clients do not get to see why; webhooks whose patch it is do. */
+/** The operation does not apply. Clients do not see the message; it is used for patches of webhooks. */
 export class PatchFailure extends Error {}
 
-/** An operation as it is read: nothing is certain but that it is an object. */
+/** An operation as parsed: any object. */
 export type PatchOperation = { readonly [member: string]: Json }
 
 const maxCopyBytes = 3 * 1024 * 1024
 
-/** The patched document; the one that was given is not changed. */
+/** Returns the patched document; the given one is not modified. */
 export function applyJsonOperations(document: Json, operations: readonly PatchOperation[]): Json {
   const state = { root: cloneJson(document), copiedBytes: 0 }
   for (const operation of operations) applyOperation(state, operation)
   return state.root
 }
 
-interface State {
+interface PatchState {
   root: Json
   copiedBytes: number
 }
 
-function applyOperation(state: State, operation: PatchOperation): void {
+function applyOperation(state: PatchState, operation: PatchOperation): void {
   const op = getOwn(operation, 'op')
   const apply = typeof op === 'string' && Object.hasOwn(operations, op) ? operations[op] : undefined
   if (apply === undefined) throw new PatchFailure(`Unexpected kind: ${typeof op === 'string' ? op : 'unknown'}`)
   apply(state, operation)
 }
 
-type Apply = (state: State, operation: PatchOperation) => void
+type ApplyOperation = (state: PatchState, operation: PatchOperation) => void
 
-const operations: Readonly<Record<string, Apply>> = { add: applyAdd, remove: applyRemove, replace, test, move, copy }
+const operations: Readonly<Record<string, ApplyOperation>> = {
+  add: applyAdd,
+  remove: applyRemove,
+  replace,
+  test,
+  move,
+  copy,
+}
 
-function applyAdd({ root }: State, operation: PatchOperation): void {
+function applyAdd({ root }: PatchState, operation: PatchOperation): void {
   const path = readPointer(operation, 'path', 'add operation failed to decode path')
   const location = locate(root, path, `add operation does not apply: doc is missing path: "${path}"`)
-  within(`error in add for path: '${path}'`, () => add(location, valueIn(operation)))
+  withContext(`error in add for path: '${path}'`, () => add(location, valueIn(operation)))
 }
 
-function applyRemove({ root }: State, operation: PatchOperation): void {
+function applyRemove({ root }: PatchState, operation: PatchOperation): void {
   const path = readPointer(operation, 'path', 'remove operation failed to decode path')
   const location = locate(root, path, `remove operation does not apply: doc is missing path: "${path}"`)
-  within(`error in remove for path: '${path}'`, () => remove(location))
+  withContext(`error in remove for path: '${path}'`, () => remove(location))
 }
 
-function replace(state: State, operation: PatchOperation): void {
+function replace(state: PatchState, operation: PatchOperation): void {
   const path = readPointer(operation, 'path', `replace operation failed to decode path: ${noPath}`)
   const value = valueIn(operation)
   if (path === '') {
-    // The library stumbles over its own error here.
+    // The library's own formatting error.
     if (!isContainer(value)) throw new PatchFailure('replace operation value must be object or array: %!w(<nil>)')
     state.root = value
     return
@@ -78,7 +86,7 @@ function replace(state: State, operation: PatchOperation): void {
   container[index] = value
 }
 
-function test({ root }: State, operation: PatchOperation): void {
+function test({ root }: PatchState, operation: PatchOperation): void {
   const path = readPointer(operation, 'path', `test operation failed to decode path: ${noPath}`)
   const found = path === '' ? root : valueAt(root, path)
   if (!isDeepEqual(found, valueIn(operation))) throw new PatchFailure(`testing value ${path} failed: test failed`)
@@ -86,31 +94,31 @@ function test({ root }: State, operation: PatchOperation): void {
 
 function valueAt(root: Json, path: string): Json {
   const location = locate(root, path, `test operation does not apply: is missing path: ${path}`)
-  return within(`error in test for path: '${path}'`, () => get(location))
+  return withContext(`error in test for path: '${path}'`, () => get(location))
 }
 
-function move({ root }: State, operation: PatchOperation): void {
+function move({ root }: PatchState, operation: PatchOperation): void {
   const from = readPointer(operation, 'from', `move operation failed to decode from: ${noFrom}`)
   const source = locate(root, from, `move operation does not apply: doc is missing from path: ${from}`)
-  const value = within(`error in move for path: '${source.key}'`, () => {
+  const value = withContext(`error in move for path: '${source.key}'`, () => {
     const found = get(source)
     remove(source)
     return found
   })
   const path = readPointer(operation, 'path', `move operation failed to decode path: ${noPath}`)
   const target = locate(root, path, `move operation does not apply: doc is missing destination path: ${path}`)
-  within(`error in move for path: '${path}'`, () => add(target, value))
+  withContext(`error in move for path: '${path}'`, () => add(target, value))
 }
 
-function copy(state: State, operation: PatchOperation): void {
+function copy(state: PatchState, operation: PatchOperation): void {
   const from = readPointer(operation, 'from', `copy operation failed to decode from: ${noFrom}`)
   const source = locate(state.root, from, `copy operation does not apply: doc is missing from path: ${from}`)
-  const value = within(`error in copy for from: '${from}'`, () => get(source))
+  const value = withContext(`error in copy for from: '${from}'`, () => get(source))
   const path = readPointer(operation, 'path', 'copy operation failed to decode path')
   const target = locate(state.root, path, `copy operation does not apply: doc is missing destination path: ${path}`)
   state.copiedBytes += countBytes(value, maxCopyBytes - state.copiedBytes)
   if (state.copiedBytes > maxCopyBytes) throw new PatchFailure(`copies of more than ${maxCopyBytes} bytes in all`)
-  within('error while adding value during copy', () => add(target, cloneJson(value)))
+  withContext('error while adding value during copy', () => add(target, cloneJson(value)))
 }
 
 const noPath = 'operation missing path field'
@@ -120,7 +128,7 @@ function missing(what: string): PatchFailure {
   return new PatchFailure(`${what}: missing value`)
 }
 
-function within<T>(where: string, work: () => T): T {
+function withContext<T>(where: string, work: () => T): T {
   try {
     return work()
   } catch (error) {
@@ -143,7 +151,7 @@ interface Location {
   readonly key: string
 }
 
-/** The complaint is about the way; what is at its end is looked at by others. */
+/** `complaint` is the error if a container on the path is missing. The callers check the last key. */
 function locate(root: Json, path: string, complaint: string): Location {
   const [, ...tokens] = path.split('/').map(decodeToken)
   const key = tokens.pop()
@@ -159,7 +167,7 @@ function step(container: JsonContainer, token: string): Json | undefined {
   return index === undefined ? undefined : container[index]
 }
 
-/** In one go from left to right, as the library does, and with no complaint about a tilde before anything else. */
+/** Decodes in one pass from left to right, like the library; a lone tilde is not an error. */
 function decodeToken(token: string): string {
   return token.replaceAll(/~[01]/g, (pair) => (pair === '~1' ? '/' : '~'))
 }
@@ -177,7 +185,7 @@ function add({ container, key }: Location, value: Json): void {
   } else {
     const index = isIndex(key)
       ? indexOf(key, container.length + 1)
-      : within(`value was not a proper array index: '${key}'`, () => indexOf(key, 0))
+      : withContext(`value was not a proper array index: '${key}'`, () => indexOf(key, 0))
     container.splice(index, 0, value)
   }
 }
@@ -211,7 +219,7 @@ function indexOf(key: string, length: number): number {
   return index
 }
 
-/** About the length of the value as JSON; stops counting past the limit. */
+/** The approximate length of the value as JSON; stops counting beyond the limit. */
 function countBytes(value: Json, limit: number): number {
   let bytes = 0
   const pending: Json[] = [value]
@@ -234,12 +242,10 @@ function countBytes(value: Json, limit: number): number {
   return bytes
 }
 
-type Fields = { [key: string]: Json }
-
-/** The merged document; neither argument is changed, but what the patch does not mention is shared with the document. */
-export function applyMerge(document: Fields, patch: Fields): Fields {
+/** Returns the merged document; neither argument is modified, but unchanged parts are shared with the document. */
+export function applyMerge(document: JsonObject, patch: JsonObject): JsonObject {
   const result = { ...document }
-  const pending: Array<[Fields, Fields]> = [[result, cloneJson(patch)]]
+  const pending: Array<[JsonObject, JsonObject]> = [[result, cloneJson(patch)]]
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
     const [fields, changes] = pair
     for (const key of Object.keys(changes)) {
@@ -249,7 +255,7 @@ export function applyMerge(document: Fields, patch: Fields): Fields {
         delete fields[key]
       } else if (isPlainObject(current)) {
         const merged = isPlainObject(change) ? { ...current } : change
-        if (isPlainObject(change)) pending.push([merged as Fields, change])
+        if (isPlainObject(change)) pending.push([merged as JsonObject, change])
         setOwn(fields, key, merged)
       } else {
         dropNulls(change)
@@ -260,7 +266,7 @@ export function applyMerge(document: Fields, patch: Fields): Fields {
   return result
 }
 
-/** Removes the keys with null from all objects in the value, however deep. Nulls in lists stay. */
+/** Removes keys with null from all objects in the value, at any depth. Nulls in lists stay. */
 function dropNulls(value: Json): void {
   const pending: Json[] = [value]
   while (pending.length > 0) {

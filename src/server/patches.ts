@@ -1,11 +1,10 @@
 /**
- * The body of a PATCH request, applied to the object it is for: which kinds of patch are taken, how they are read, and
- * what is answered where one cannot be (apiserver's patch.go). The patch verb calls this, then decodes the result like
- * any body; what fails there is turned into the answer to a patch by `toPatchError`.
+ * Applies the body of a PATCH request to the current object: patch types, parsing, and the errors of apiserver's patch.go. The patch
+ * verb calls this, then decodes the result like a body; `toPatchError` converts the errors of that decoding.
  */
 import type { JsonObject } from '../kube/objects.ts'
-import { goJson } from '../util/go-json.ts'
-import { isPlainObject, type Json } from '../util/json.ts'
+import { goJson } from '../util/json/go-json.ts'
+import { isPlainObject, type Json } from '../util/json/json.ts'
 import { invalid } from './field-errors.ts'
 import { findDuplicateFields, isTooDeep, parseJsonText } from './json-text.ts'
 import type { FieldValidation } from './options.ts'
@@ -13,17 +12,17 @@ import { applyJsonOperations, applyMerge, PatchFailure, type PatchOperation } fr
 import { badRequest, entityTooLarge, invalidObject, StatusError, unsupportedMediaType } from './status.ts'
 import { rejectPatch } from './strategic/apply.ts'
 
-export interface PatchOptions {
-  /** Custom resources do not take strategic merge patches, and are refused in other words than built-in kinds. */
+export interface PatchBodyOptions {
+  /** Custom resources do not support strategic merge patches, and have other error messages. */
   readonly isCustom: boolean
-  /** Applies a strategic merge patch, for kinds that take one. Changes the patch. */
+  /** Applies a strategic merge patch, for kinds that support it. Modifies the patch. */
   readonly mergeStrategically?: ((current: object, patch: JsonObject) => Patched) | undefined
   readonly fieldValidation: FieldValidation
 }
 
 export interface Patched {
   readonly object: { [field: string]: Json }
-  /** Strangers in the patch itself, to be warned of or refused together with those of the object: they come first. */
+  /** Unknown fields in the patch itself. They are reported before those of the patched object. */
   readonly problems: readonly string[]
 }
 
@@ -31,7 +30,7 @@ const maxOperations = 10_000
 
 type PatchType = 'json' | 'merge' | 'strategic' | 'apply'
 
-/** Which patch a content type announces. To be called before anything else is looked at, even whether the object exists. */
+/** The patch type of a content type. Must be checked first, even before the existence of the object. */
 export function parsePatchType(contentType: string, { isCustom }: { readonly isCustom: boolean }): PatchType {
   const semicolon = contentType.indexOf(';')
   const mediaType = semicolon > 0 ? contentType.slice(0, semicolon) : contentType
@@ -51,19 +50,19 @@ export function parsePatchType(contentType: string, { isCustom }: { readonly isC
 }
 
 function unknownPatchType(isCustom: boolean): StatusError {
-  // Built-in kinds are behind a router that looks at content types before the handler can.
+  // The router of built-in kinds checks content types before the handler does.
   if (!isCustom) return new StatusError(415, 'UnsupportedMediaType', '415: Unsupported Media Type', {})
   const accepted = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
   const message = 'the body of the request was in an unknown format - accepted media types include: '
   return unsupportedMediaType(message + accepted.join(', '))
 }
 
-/** The object as the patch would have it. Throws a StatusError where it does not apply; changes nothing it is given. */
+/** Returns the patched object. Throws a StatusError if the patch does not apply; modifies none of its arguments. */
 export function applyPatchBody(
   contentType: string,
   patchText: string,
   current: object,
-  options: PatchOptions,
+  options: PatchBodyOptions,
 ): Patched {
   const type = parsePatchType(contentType, options)
   if (type === 'strategic') return applyStrategicText(patchText, current, options)
@@ -77,7 +76,7 @@ export function applyPatchBody(
   return { object: applyOperations(current, operations), problems }
 }
 
-function applyStrategicText(text: string, current: object, options: PatchOptions): Patched {
+function applyStrategicText(text: string, current: object, options: PatchBodyOptions): Patched {
   const { fieldValidation, mergeStrategically } = options
   const patch = parseStrategicPatch(text)
   const duplicates = findDuplicateFields(text, patch).map((path) => `duplicate field "${path}"`)
@@ -94,12 +93,12 @@ function parseStrategicPatch(text: string): JsonObject {
   return patch ?? {}
 }
 
-/** A JSON patch that is no client's: what is wrong with it is an Error with the words of Go's decoder, whatever its class. */
+/** Parses a JSON patch from a webhook. Errors have the messages of Go's decoder; callers use only the message. */
 export function parseJsonPatch(text: string): PatchOperation[] {
   return readOperations(parsePatchText(text, { fieldValidation: 'Ignore', isCustom: true }), false)
 }
 
-function parsePatchText(text: string, { fieldValidation, isCustom }: PatchOptions): unknown {
+function parsePatchText(text: string, { fieldValidation, isCustom }: PatchBodyOptions): unknown {
   return readJson(text, { isCustom }, fieldValidation === 'Ignore' ? '' : 'error decoding patch: ')
 }
 
@@ -114,7 +113,7 @@ function readJson(text: string, { isCustom }: { readonly isCustom: boolean }, pr
 function mergeInto(current: object, patch: unknown, isStrict: boolean): Patched['object'] {
   if (isPlainObject(patch)) return applyMerge(current as Patched['object'], patch)
   if (isStrict && patch !== null) throw badRequest(`error decoding patch: ${typeError(patch, mapType)}`)
-  // Without strictness, a list replaces the whole object, and fails as an object only then.
+  // Without strict validation, a list replaces the whole object and fails as an object only afterwards.
   if (Array.isArray(patch)) throw notAnObject(patch)
   throw badRequest('Invalid JSON Patch')
 }
@@ -134,7 +133,7 @@ function tryOperations(document: Json, operations: readonly PatchOperation[]): J
     return applyJsonOperations(document, operations)
   } catch (error) {
     if (!(error instanceof PatchFailure)) throw error
-    // Neither what failed nor where is told, not even of a failed test.
+    // The client is not told which operation failed, not even a failed test.
     const message = 'the server rejected our request due to an error in our request'
     throw new StatusError(422, 'Invalid', message, {})
   }
@@ -143,7 +142,7 @@ function tryOperations(document: Json, operations: readonly PatchOperation[]): J
 const memberNames = new Set(['op', 'path', 'from', 'value'])
 const mapType = 'map[string]interface {}'
 
-/** Types are checked here only in the strict modes, which are the usual ones: a wrong one is a 400 then, else a 422. */
+/** Member types are checked only with strict validation, the default: a wrong type is then a 400, otherwise a 422. */
 function readOperations(patch: unknown, isStrict: boolean): PatchOperation[] {
   const [listType, itemType] = isStrict
     ? ['[]handlers.jsonPatchOp', 'handlers.jsonPatchOp']
@@ -193,20 +192,17 @@ function notAnObject(patched: Json): StatusError {
   return rejectPatched(patched, `couldn't get version/kind; json parse error: ${typeError(patched, typeMeta)}`)
 }
 
-/** As the real server says it, which reads the patched object from its text; so its innermost container is the one too many. */
+/** kube-apiserver parses the patched object from text and reports the innermost container as too deep. */
 function tooDeep(patched: Json): StatusError {
   return rejectPatched(patched, "couldn't get version/kind; json parse error: invalid character '{' exceeded max depth")
 }
 
-/** A 422 that shows the whole object which the patch would have made, and what is wrong with it. */
+/** A 422 that shows the whole patched object and its problem. */
 export function rejectPatched(patched: Json, why: string): StatusError {
   return invalidObject('', '', '', [invalid('patch', goJson(patched), why)])
 }
 
-/**
- * What the real server answers where the patched object cannot be decoded: the same reason as for a body, but as a 422.
- * `error` is what decoding threw; anything but a refusal to decode is handed back as it is.
- */
+/** Converts an error of decoding the patched object: the same message as for a body, but as a 422. Other errors are returned unchanged. */
 export function toPatchError(patched: () => Json, error: unknown): unknown {
   if (!(error instanceof StatusError) || error.code !== 400) return error
   const why =

@@ -1,12 +1,12 @@
 /**
- * The admission plugin Priority for new pods: the PriorityClass that a pod names, or the global default, decides its priority and its
- * preemption policy. The two classes of the system count as present: the real API server creates them at its start.
+ * The admission plugin Priority for new pods: the pod's PriorityClass, or the global default, determines its priority and preemption
+ * policy. The two system classes count as present, since kube-apiserver creates them at its start.
  */
 import type { KubeObject } from '../kube/objects.ts'
 import { systemPriorities } from './builtins/kinds/pods.ts'
-import type { ServedResource } from './resource.ts'
+import type { ApiResource } from './resource.ts'
 import { forbidden, type StatusError } from './status.ts'
-import type { Store } from './storage/store.ts'
+import type { ServerStore } from './storage/store.ts'
 import { parseStored } from './storage/stored.ts'
 
 interface PriorityClass {
@@ -23,7 +23,7 @@ interface PrioritySpec {
 
 const collection = 'scheduling.k8s.io/priorityclasses'
 
-export function admitPriority(store: Store, resource: ServedResource, pod: KubeObject): void {
+export function admitPriority(store: ServerStore, resource: ApiResource, pod: KubeObject): void {
   const spec = pod['spec'] as PrioritySpec | undefined
   if (spec === undefined) return
   const refuse = (why: string): StatusError => forbidden(resource, pod.metadata.name ?? '', why)
@@ -47,15 +47,15 @@ export function admitPriority(store: Store, resource: ServedResource, pod: KubeO
 const mustNotBeGiven = 'must not be provided in pod spec; priority admission controller computed'
 const fromClass = 'from the given PriorityClass name'
 
-function classNamed(store: Store, name: string): PriorityClass | undefined {
+function classNamed(store: ServerStore, name: string): PriorityClass | undefined {
   const stored = store.collection(collection).get(name)
   if (stored !== undefined) return toClass(parseStored(stored))
   const value = Object.hasOwn(systemPriorities, name) ? systemPriorities[name] : undefined
   return value === undefined ? undefined : { name, value, preemptionPolicy: 'PreemptLowerPriority' }
 }
 
-/** Of several global defaults, the one with the lowest value. */
-function defaultClass(store: Store): PriorityClass {
+/** Of several global defaults, the class with the lowest value is used. */
+function defaultClass(store: ServerStore): PriorityClass {
   const defaults = [...store.collection(collection).values()]
     .filter(({ json }) => json.includes('"globalDefault":true'))
     .map((stored) => toClass(parseStored(stored)))

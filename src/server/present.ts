@@ -1,12 +1,12 @@
-/** What is stored, as the reader of one resource sees it. */
+/** Converts stored states into the version and schema of the resource that reads them. */
 import { formatGroupVersion, type KubeObject } from '../kube/objects.ts'
-import { toJsonText } from '../util/json-text.ts'
-import type { ServedResource } from './resource.ts'
+import { toJsonText } from '../util/json/json-text.ts'
+import type { ApiResource } from './resource.ts'
 import { parseStored, type Stored } from './storage/stored.ts'
 
-/** Does something with states once they can be shown in the version of the resource: at once where no webhook converts. */
+/** Calls `next` when the states can be read in the version of the resource: immediately, unless a conversion webhook must be called. */
 export function whenShown<T>(
-  resource: ServedResource,
+  resource: ApiResource,
   states: readonly Stored[],
   next: () => T | Promise<T>,
 ): T | Promise<T> {
@@ -14,42 +14,42 @@ export function whenShown<T>(
   return preparing === undefined ? next() : preparing.then(next)
 }
 
-/** A fresh object in the version of the resource. Where a webhook converts, the state has been prepared. */
-export function presentObject(resource: ServedResource, stored: Stored): KubeObject {
+/** A new object in the version of the resource. For a conversion webhook, the state must have been prepared. */
+export function presentObject(resource: ApiResource, stored: Stored): KubeObject {
   if (stored.rules === resource) return parseStored(stored)
   if (resource.converter !== undefined) return parseStored(resource.converter.show(stored))
   const object = parseStored(stored)
   const converted = resource.conversion?.fromStorage(object) ?? object
-  // Written in what was the storage version then: with the conversion "None", versions differ in nothing else.
+  // The state may be in an older storage version. With conversion strategy `None`, versions differ in apiVersion only.
   converted.apiVersion = formatGroupVersion(resource.group, resource.version)
   return resource.strategy.fromStorage?.(converted) ?? converted
 }
 
-/** The same as text: mostly the stored text itself. */
-export function presentText(resource: ServedResource, stored: Stored): string {
+/** The JSON text in the version of the resource; usually the stored text itself. */
+export function presentText(resource: ApiResource, stored: Stored): string {
   if (stored.rules === resource) return stored.json
   if (resource.converter !== undefined) return resource.converter.show(stored).json
   const text = toJsonText(presentObject(resource, stored))
-  // Mostly nothing has changed but the schema, or the process: the next reader need not find that out again. Only for the
-  // version that is stored: the rules go on to the next state, which will be of that one.
+  // The schema, or the process, has changed, but the text has not: remember that for the next reader. Only for the storage version,
+  // because `rules` are inherited by the next state, which is in that version.
   if (text === stored.json && resource.conversion === undefined) stored.rules = resource
   return text
 }
 
-/** A webhook may convert labels, too. */
-export function labelsOf(resource: ServedResource, stored: Stored): Readonly<Record<string, string>> {
+/** The labels in the version of the resource: a conversion webhook may change labels. */
+export function labelsOf(resource: ApiResource, stored: Stored): Readonly<Record<string, string>> {
   const { converter } = resource
   const shown = converter === undefined || stored.rules === resource ? stored : converter.show(stored)
   return shown.labels ?? {}
 }
 
-/** The fields of each state as one resource shows them: a change is judged by every watch with a field selector. */
-const knownFields = new WeakMap<Stored, { readonly resource: ServedResource; readonly fields: SelectableFields }>()
+/** Selectable fields of each state, cached per resource: every watch with a field selector checks each change. */
+const knownFields = new WeakMap<Stored, { readonly resource: ApiResource; readonly fields: SelectableFields }>()
 
 type SelectableFields = Readonly<Record<string, string>>
 
-/** Fields that can be selected by; most requests select by none or by name, for which nothing has to be read. */
-export function selectableFields(resource: ServedResource, stored: Stored): SelectableFields {
+/** Fields that field selectors can use. Most requests select by name or not at all, which needs no parsing. */
+export function selectableFields(resource: ApiResource, stored: Stored): SelectableFields {
   const own = { 'metadata.name': stored.name, 'metadata.namespace': stored.namespace }
   if (resource.strategy.selectableFields === undefined) return own
   const known = knownFields.get(stored)

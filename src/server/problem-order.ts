@@ -1,7 +1,7 @@
-/** Problems with fields in the order in which the fields stand in a body: so built-in kinds are read. Called by decode.ts. */
-import { isPlainObject } from '../util/json.ts'
+/** Sorts problems with fields by the order of the fields in the body, as built-in kinds are decoded. Called by decode.ts. */
+import { isPlainObject } from '../util/json/json.ts'
 
-/** Each problem ends with a path in quotes, as in `unknown field "metadata.y"`; those whose path is not there come last. */
+/** Each problem ends with a quoted path, as in `unknown field "metadata.y"`. Problems whose path is not in the body come last. */
 export function inOrderOfFields(problems: readonly string[], body: unknown): readonly string[] {
   if (problems.length < 2) return problems
   const ranks = rankPaths(new Set(problems.map(pathOf)), body)
@@ -13,7 +13,7 @@ function pathOf(problem: string): string {
   return problem.slice(problem.indexOf('"') + 1, -1)
 }
 
-/** Goes only where the paths lead, and does not recurse: clients decide how deep a body is. */
+/** Visits only the wanted paths and does not recurse, since clients decide how deep a body is. */
 function rankPaths(wanted: ReadonlySet<string>, body: unknown): Map<string, number> {
   const ranks = new Map<string, number>()
   const isOnTheWay = ({ path }: { path: string }): boolean => [...wanted].some((one) => one.startsWith(path))

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest'
 import { RecentLines } from './recent-lines.ts'
-import type { ServedResource } from './resource.ts'
+import type { ApiResource } from './resource.ts'
 import type { Stored } from './storage/stored.ts'
 
-const resource = {} as ServedResource
+const resource = {} as ApiResource
 const megabyte = 1024 * 1024
 
 function state(name: string): Stored {
   return { name } as Stored
 }
 
-function line(size: number): { type: string; resource: ServedResource; bytes: Uint8Array } {
+function line(size: number): { type: string; resource: ApiResource; bytes: Uint8Array } {
   return { type: 'ADDED', resource, bytes: new Uint8Array(size) }
 }
 

@@ -1,33 +1,33 @@
 /**
- * The last events as they were sent, so that the bytes of a change are made once however many watch it. Bounded: watchers
- * that lag behind have theirs made anew, and objects that nobody asks for any more cost no second copy.
+ * A cache of encoded watch events, so that each change is encoded once for all its watches. Bounded: for slow watchers events are
+ * encoded again.
  */
-import type { ServedResource } from './resource.ts'
+import type { ApiResource } from './resource.ts'
 import type { Stored } from './storage/stored.ts'
 
-export interface Line {
+export interface EncodedEvent {
   readonly type: string
-  readonly resource: ServedResource
+  readonly resource: ApiResource
   readonly bytes: Uint8Array
 }
 
-const keptBytes = 4 * 1024 * 1024
+const maxBytes = 4 * 1024 * 1024
 
 export class RecentLines {
   /** Oldest first. */
-  readonly #lines = new Map<Stored, Line>()
+  readonly #lines = new Map<Stored, EncodedEvent>()
   #bytes = 0
 
-  get(stored: Stored): Line | undefined {
+  get(stored: Stored): EncodedEvent | undefined {
     return this.#lines.get(stored)
   }
 
-  set(stored: Stored, line: Line): void {
+  set(stored: Stored, line: EncodedEvent): void {
     this.#forget(stored)
     this.#lines.set(stored, line)
     this.#bytes += line.bytes.length
     for (const oldest of this.#lines.keys()) {
-      if (this.#bytes <= keptBytes) return
+      if (this.#bytes <= maxBytes) return
       this.#forget(oldest)
     }
   }

@@ -1,33 +1,33 @@
-/** Which resources are served at this moment: the built-in ones, always, and those of the CRDs that are established. */
+/** The resources that are served: the built-in ones, and those of established CRDs. */
 import { formatGroupVersion } from '../kube/objects.ts'
-import type { ServedResource } from './resource.ts'
+import type { ApiResource } from './resource.ts'
 import { apiVersionOf, type Stored } from './storage/stored.ts'
 
-export class Registry {
-  readonly #builtins: readonly ServedResource[]
+export class ResourceRegistry {
+  readonly #builtins: readonly ApiResource[]
 
-  /** By the name of the CRD. */
-  readonly #custom = new Map<string, readonly ServedResource[]>()
+  /** By CRD name. */
+  readonly #custom = new Map<string, readonly ApiResource[]>()
 
-  /** By the name of the CRD, which is that of the collection; empty where no webhook converts. */
-  readonly #keepers = new Map<string, readonly ServedResource[]>()
+  /** The versions of a CRD with a conversion webhook, by CRD name, which is also the collection. Empty without such a webhook. */
+  readonly #storedVersions = new Map<string, readonly ApiResource[]>()
 
-  /** By group, version and plural. Made anew with every change, so that a reader never sees half of one. */
-  #byPath = new Map<string, ServedResource>()
+  /** By group, version and plural. Replaced as a whole with every change, so that readers never see a partial index. */
+  #byPath = new Map<string, ApiResource>()
 
-  #all: readonly ServedResource[] = []
+  #all: readonly ApiResource[] = []
 
-  constructor(builtins: readonly ServedResource[]) {
+  constructor(builtins: readonly ApiResource[]) {
     this.#builtins = builtins
     this.#index()
   }
 
-  /** The same array until something changes: what is worked out from it can be kept by its identity. */
-  get all(): readonly ServedResource[] {
+  /** The same array until something changes, so that results computed from it can be cached by identity. */
+  get all(): readonly ApiResource[] {
     return this.#all
   }
 
-  find(group: string, version: string, plural: string): ServedResource | undefined {
+  find(group: string, version: string, plural: string): ApiResource | undefined {
     return this.#byPath.get(`${group}/${version}/${plural}`)
   }
 
@@ -35,37 +35,40 @@ export class Registry {
     return this.#builtins.some((resource) => resource.group === group)
   }
 
-  /** The resource in whose form the collection keeps its objects: the one that needs no conversion. */
-  storageOf(collection: string): ServedResource | undefined {
+  /** The resource of the storage version, which needs no conversion. */
+  storageOf(collection: string): ApiResource | undefined {
     const candidates = this.#all.filter((resource) => resource.collection === collection)
     return candidates.find((resource) => resource.conversion === undefined) ?? candidates[0]
   }
 
   /**
-   * By whose rules a state is changed without waiting for anybody: those of the version that it is in. Where the CRD has that
-   * version no more, clients cannot read it, but it must not hold up its namespace: any version will do to delete it.
+   * The resource for writes without a conversion webhook: the version that the object is stored in. If the CRD no longer has that
+   * version, any version is returned, so that controllers can still delete the object with its namespace.
    */
-  keeperOf(stored: Stored): ServedResource | undefined {
-    const keepers = this.#keepers.get(stored.collection) ?? []
-    if (keepers.length === 0) return this.storageOf(stored.collection)
+  resourceForStoredVersion(stored: Stored): ApiResource | undefined {
+    const storedVersions = this.#storedVersions.get(stored.collection) ?? []
+    if (storedVersions.length === 0) return this.storageOf(stored.collection)
     const apiVersion = apiVersionOf(stored)
-    return keepers.find(({ group, version }) => formatGroupVersion(group, version) === apiVersion) ?? keepers[0]
+    return (
+      storedVersions.find(({ group, version }) => formatGroupVersion(group, version) === apiVersion) ??
+      storedVersions[0]
+    )
   }
 
-  /** Where objects of this kind are, whatever its version: owner references name no resource. */
-  findByKind(group: string, kind: string): ServedResource | undefined {
+  /** The resource of a kind in any version: owner references do not name a resource. */
+  findByKind(group: string, kind: string): ApiResource | undefined {
     return this.#all.find((resource) => resource.group === group && resource.kind === kind)
   }
 
-  set(crd: string, resources: readonly ServedResource[], keepers: readonly ServedResource[] = []): void {
+  set(crd: string, resources: readonly ApiResource[], storedVersions: readonly ApiResource[] = []): void {
     this.#custom.set(crd, resources)
-    this.#keepers.set(crd, keepers)
+    this.#storedVersions.set(crd, storedVersions)
     this.#index()
   }
 
   delete(crd: string): void {
     this.#custom.delete(crd)
-    this.#keepers.delete(crd)
+    this.#storedVersions.delete(crd)
     this.#index()
   }
 

@@ -1,33 +1,33 @@
-/** Objects, lists and watch events in the form the client asked for: whole, as a Table, or as metadata alone; JSON or YAML. */
+/** Encodes objects, lists and watch events in the requested form: complete, as a Table, or metadata only; JSON or YAML. */
 import { Buffer } from 'node:buffer'
 import { formatGroupVersion, type KubeObject } from '../kube/objects.ts'
-import { parseJsonText, toJsonText } from '../util/json-text.ts'
+import { parseJsonText, toJsonText } from '../util/json/json-text.ts'
 import { formatYaml } from '../util/yaml.ts'
-import type { Answer, Call } from './call.ts'
+import type { ApiResponse, ResourceCall } from './call.ts'
 import { goPackageOf } from './decode.ts'
+import { type ListPage, listText } from './list-page.ts'
 import { checkRoute, isPrettyRequest, type Negotiated, negotiate, parseIncludeObject } from './negotiation.ts'
-import { listText, type Page } from './page.ts'
 import { presentObject, presentText } from './present.ts'
-import type { ServedResource } from './resource.ts'
+import type { ApiResource } from './resource.ts'
 import { StatusError } from './status.ts'
 import type { Stored } from './storage/stored.ts'
 import { toObjectTable, toPartialList, toPartialObject, toTable, toTableEvent, wrongShape } from './tables/table.ts'
 import type { EventType, WatchPlan } from './watch-stream.ts'
 
-type Subject = 'object' | 'list' | 'watch'
+type ResourceContent = 'object' | 'list' | 'watch'
 
-function formOf({ headers, resource }: Call, subject: Subject): Negotiated {
+function formOf({ headers, resource }: ResourceCall, subject: ResourceContent): Negotiated {
   const { accept } = headers
   if (!resource.isCustom) checkRoute(accept, subject)
   return negotiate(accept, subject)
 }
 
-/** To be called before anything is written: a client that accepts no answer must not have its way. */
-export function checkAcceptable(call: Call): void {
+/** Must be called before a write: a client that accepts no representation must not change anything. */
+export function checkAcceptable(call: ResourceCall): void {
   formOf(call, 'object')
 }
 
-async function answer(call: Call, status: number, form: Negotiated, body: unknown): Promise<Answer> {
+async function answer(call: ResourceCall, status: number, form: Negotiated, body: unknown): Promise<ApiResponse> {
   const headers = { 'content-type': form.contentType }
   if (form.format === 'yaml') {
     return { status, headers, body: formatYaml(body) }
@@ -40,23 +40,27 @@ function toPrettyText(body: unknown): string {
   try {
     return JSON.stringify(body, undefined, 2)
   } catch {
-    // Integers that only an int64 can hold are worth more than line breaks.
+    // JSON.stringify cannot write bigints; exact integers are more important than indentation.
     return toJsonText(body)
   }
 }
 
-export function objectAnswer(call: Call, status: number, object: KubeObject): Promise<Answer> {
+export function objectAnswer(call: ResourceCall, status: number, object: KubeObject): Promise<ApiResponse> {
   const form = formOf(call, 'object')
   return answer(call, status, form, formObject(call, form, object))
 }
 
-/** The object as it is stored: mostly sent just as it is, without being read. */
-export function storedAnswer(call: Call, status: number, stored: Stored): Answer | Promise<Answer> {
+/** Responds with a stored state; usually its text is sent without parsing. */
+export function storedAnswer(call: ResourceCall, status: number, stored: Stored): ApiResponse | Promise<ApiResponse> {
   return writtenAnswer(call, status, { stored })
 }
 
-/** What a write left behind; of a dry run only the object. */
-export function writtenAnswer(call: Call, status: number, { stored, object }: Shown): Answer | Promise<Answer> {
+/** Responds with the result of a write; a dry run has an object only. */
+export function writtenAnswer(
+  call: ResourceCall,
+  status: number,
+  { stored, object }: Shown,
+): ApiResponse | Promise<ApiResponse> {
   const form = formOf(call, 'object')
   if (stored !== undefined && isPlain(call, form)) {
     const body = `${presentText(call.resource, stored)}\n`
@@ -69,20 +73,20 @@ type Shown =
   | { readonly stored: Stored; readonly object?: KubeObject }
   | { readonly stored?: Stored; readonly object: KubeObject }
 
-/** JSON with nothing changed and nothing indented. */
-function isPlain({ query, headers }: Call, { as, format, isPretty }: Negotiated): boolean {
+/** True if the stored JSON text can be sent unchanged. */
+function isPlain({ query, headers }: ResourceCall, { as, format, isPretty }: Negotiated): boolean {
   if (as !== undefined || format !== 'json' || isPretty) return false
   return !isPrettyRequest(query.get('pretty'), headers['user-agent'])
 }
 
-function formObject(call: Call, form: Negotiated, object: KubeObject): unknown {
+function formObject(call: ResourceCall, form: Negotiated, object: KubeObject): unknown {
   switch (form.as) {
     case 'Table':
       return toObjectTable(object, call.resource.columns, tableOptions(call, form))
     case 'PartialObjectMetadata':
       return toPartialObject(object, form.version!)
     case 'PartialObjectMetadataList':
-      // The form in which the real server holds custom resources could be a list: it only finds no items.
+      // In kube-apiserver, the internal type of custom resources could be a list, so the error is about missing items.
       if (call.resource.isCustom) throw new StatusError(500, '', 'content is not a list')
       throw wrongShape(form.as, goTypeOf(call.resource, false))
     default:
@@ -90,7 +94,7 @@ function formObject(call: Call, form: Negotiated, object: KubeObject): unknown {
   }
 }
 
-function tableOptions(call: Call, form: Negotiated): Parameters<typeof toObjectTable>[2] {
+function tableOptions(call: ResourceCall, form: Negotiated): Parameters<typeof toObjectTable>[2] {
   return {
     includeObject: parseIncludeObject(call.query.get('includeObject')),
     version: form.version!,
@@ -98,14 +102,14 @@ function tableOptions(call: Call, form: Negotiated): Parameters<typeof toObjectT
   }
 }
 
-/** What the real server has in its hands, by its own name. */
-function goTypeOf(resource: ServedResource, isList: boolean): string {
+/** The Go type of kube-apiserver, for messages. */
+function goTypeOf(resource: ApiResource, isList: boolean): string {
   const { isCustom, kind, listKind } = resource
   if (isCustom) return isList ? '*unstructured.UnstructuredList' : '*unstructured.Unstructured'
   return `*${goPackageOf(resource)}.${isList ? listKind : kind}`
 }
 
-export function listAnswer(call: Call, page: Page): Answer | Promise<Answer> {
+export function listAnswer(call: ResourceCall, page: ListPage): ApiResponse | Promise<ApiResponse> {
   const form = formOf(call, 'list')
   const isPretty = form.isPretty || isPrettyRequest(call.query.get('pretty'), call.headers['user-agent'])
   if (form.as === undefined && form.format === 'json' && !isPretty) {
@@ -114,7 +118,7 @@ export function listAnswer(call: Call, page: Page): Answer | Promise<Answer> {
   return answer(call, 200, form, formList(call, form, page))
 }
 
-function formList(call: Call, form: Negotiated, page: Page): unknown {
+function formList(call: ResourceCall, form: Negotiated, page: ListPage): unknown {
   const meta = {
     resourceVersion: String(page.version),
     continue: page.continue,
@@ -134,7 +138,7 @@ function formList(call: Call, form: Negotiated, page: Page): unknown {
 
 const chunkCharacters = 64 * 1024
 
-/** A short list is sent whole, a long one in pieces. */
+/** Sends a short list as one string, a long one in chunks. */
 function joined(pieces: Iterable<string>): string | AsyncIterable<Uint8Array> {
   const iterator = pieces[Symbol.iterator]()
   let text = ''
@@ -160,8 +164,8 @@ export interface WatchEncoder extends Pick<WatchPlan, 'encode' | 'bookmark'> {
   readonly contentType: string
 }
 
-/** How the events of one watch are written. */
-export function watchEncoder(call: Call): WatchEncoder {
+/** The encoder for the events of one watch. */
+export function watchEncoder(call: ResourceCall): WatchEncoder {
   const form = formOf(call, 'watch')
   const { contentType } = form
   if (form.as === undefined) return { contentType, encode: plainEncoder(call), bookmark: bookmarker(call) }
@@ -181,15 +185,15 @@ export function watchEncoder(call: Call): WatchEncoder {
   }
 }
 
-/** An event cannot be shown as a list; the real server finds out too late to say so. */
+/** A watch event cannot be shown as a list. kube-apiserver notices that after the response has started, and sends nothing. */
 function nothing(): Uint8Array {
   return new Uint8Array(0)
 }
 
-function plainEncoder({ resource, watches }: Call): WatchPlan['encode'] {
+function plainEncoder({ resource, watches }: ResourceCall): WatchPlan['encode'] {
   const { lines } = watches
   return (type: EventType, stored: Stored) => {
-    // Many watchers see the same change: its bytes are made once.
+    // Encoded once per change for all watches.
     const known = lines.get(stored)
     if (known?.type === type && known.resource === resource) return known.bytes
     const bytes = line(type, presentText(resource, stored))
@@ -198,12 +202,12 @@ function plainEncoder({ resource, watches }: Call): WatchPlan['encode'] {
   }
 }
 
-function bookmarker(call: Call): NonNullable<WatchPlan['bookmark']> {
+function bookmarker(call: ResourceCall): NonNullable<WatchPlan['bookmark']> {
   return (version, isEnd) => line('BOOKMARK', JSON.stringify(bookmarkObject(call, version, isEnd)))
 }
 
-/** What a bookmark shows: the kind, and a version from which the watch can be taken up again. */
-function bookmarkObject({ resource }: Call, version: number, isEndOfInitial: boolean): Record<string, unknown> {
+/** The object of a bookmark event: its kind, and the version that a watch can resume from. */
+function bookmarkObject({ resource }: ResourceCall, version: number, isEndOfInitial: boolean): Record<string, unknown> {
   const annotations = isEndOfInitial ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {}
   return {
     kind: resource.kind,

@@ -1,35 +1,41 @@
-/** A record of the requests that were served: by verb and resource for counting, the last ones in full for looking closer. */
+/** Records served requests: counts by verb and resource, and the last requests in full. */
 import type { Verb } from './request.ts'
 
-/** One request that was served. */
+/** A served request. */
 export interface RequestRecord {
+  /** The API verb; `other` if the path is not a resource. */
   readonly verb: Verb | 'other'
+  /** The HTTP method. */
   readonly method: string
-  /** With its query; what is longer than 1,024 characters is cut off, as in `userAgent`. */
+  /** The path with its query. Paths and user agents longer than 1,024 characters are cut. */
   readonly path: string
-  /** `gadgets.example.com` or `pods`; '' for what is not a resource. */
+  /** The resource with its group: `gadgets.example.com` or `pods`; '' if the path is not a resource. */
   readonly resource: string
+  /** The subresource, for example `status`; '' for the object itself. */
   readonly subresource: string
+  /** The namespace; '' for cluster-scoped requests and requests across namespaces. */
   readonly namespace: string
+  /** The name of the object; '' for requests to a collection. */
   readonly name: string
-  /** 0 where there was no answer: a fault of the plan, or the client went away. */
+  /** The HTTP status; 0 if no response was sent, because of a fault or because the client disconnected. */
   readonly status: number
+  /** The user name, after impersonation. */
   readonly user: string
   readonly userAgent: string
-  /** When it came, in milliseconds since the epoch. */
+  /** The arrival time in milliseconds since the epoch. */
   readonly time: number
 }
 
-/** Which records are meant: those that are equal in all it names. */
+/** Selects records: all given fields must be equal. */
 export type RequestFilter = Partial<RequestRecord>
 
-/** Enough for a test's closer look; counts are kept of all. */
-const keptRecords = 10_000
+/** Enough for tests; counts include all requests. */
+const maxRecords = 10_000
 
-/** Paths come from clients; beyond so many, what is new is counted together. */
-const keptCounts = 10_000
+/** Maximum number of counters, since paths come from clients. Beyond it, new paths are counted together. */
+const maxCounts = 10_000
 
-/** Paths and user agents are as long as clients make them, up to 16 KB each; ten thousand records of that would be 300 MB. */
+/** Clients may send paths and user agents of up to 16 KB each; ten thousand such records would take 300 MB. */
 const maxLength = 1024
 
 function bounded(record: RequestRecord): RequestRecord {
@@ -42,35 +48,35 @@ function shorten(text: string): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength)}…`
 }
 
-/** What was asked of the server: counts of everything, and the last requests in full. */
+/** The requests that a server has served: counts of all, and the last 10,000 in full. */
 export class RequestLog {
   #records: RequestRecord[] = []
 
-  /** By verb and resource, as `patch gadgets.example.com` or `patch gadgets.example.com/status`. */
+  /** By verb and resource: `patch gadgets.example.com` or `patch gadgets.example.com/status`. */
   #counts = new Map<string, number>()
 
   /** @internal */
   add(record: RequestRecord): void {
     const subject = record.subresource === '' ? record.resource : `${record.resource}/${record.subresource}`
     const named = `${record.verb} ${shorten(subject || record.path.split('?')[0]!)}`
-    const key = this.#counts.size < keptCounts || this.#counts.has(named) ? named : 'other'
+    const key = this.#counts.size < maxCounts || this.#counts.has(named) ? named : 'other'
     this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1)
     this.#records.push(bounded(record))
-    if (this.#records.length > 2 * keptRecords) this.#records = this.#records.slice(-keptRecords)
+    if (this.#records.length > 2 * maxRecords) this.#records = this.#records.slice(-maxRecords)
   }
 
-  /** The last requests, oldest first, that are as the filter says in all it names. */
+  /** Returns the last requests, oldest first, that match the filter. Without a filter, all of them. */
   last(filter: RequestFilter = {}): readonly RequestRecord[] {
     const wanted = Object.entries(filter) as Array<[keyof RequestRecord, unknown]>
-    return this.#records.slice(-keptRecords).filter((record) => wanted.every(([key, value]) => record[key] === value))
+    return this.#records.slice(-maxRecords).filter((record) => wanted.every(([key, value]) => record[key] === value))
   }
 
-  /** How many there were since the beginning or the last `clear`, by verb and resource. */
+  /** The number of requests by verb and resource, for example `patch gadgets.example.com/status`, since the start or the last `clear`. */
   counts(): Readonly<Record<string, number>> {
     return Object.fromEntries(this.#counts)
   }
 
-  /** Forgets all requests so far. */
+  /** Removes all records and counts. */
   clear(): void {
     this.#records = []
     this.#counts.clear()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { isTrue, parseRequest, type ResourcePath, type Verb, verbOf } from './request.ts'
 
-/** `group/version plural namespace/name/subresource`, with `-` for what is empty. */
+/** `group/version plural namespace/name/subresource`, with `-` for empty parts. */
 function brief(path: ResourcePath | undefined): string | undefined {
   if (path === undefined) return undefined
   const { group, version, plural, namespace, name, subresource, isWatchPath } = path

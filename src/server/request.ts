@@ -1,12 +1,12 @@
-/** What a request asks for, read from its method and path alone (apiserver's RequestInfo). Pure. */
+/** Parses the method and path of a request (apiserver's RequestInfo). Pure. */
 
-import { trimEnd } from '../util/text.ts'
+import { trimEnd } from '../util/text/trim.ts'
 import type { TransportRequest } from '../util/transport.ts'
 import { badRequest } from './status.ts'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection'
 
-/** A request to a resource, or to a subresource of it. */
+/** The path of a resource or a subresource. */
 export interface ResourcePath {
   readonly group: string
   readonly version: string
@@ -15,7 +15,7 @@ export interface ResourcePath {
   readonly namespace: string
   readonly name: string
   readonly subresource: string
-  /** The old way to watch: `/api/v1/watch/…`. */
+  /** The deprecated watch path: `/api/v1/watch/…`. */
   readonly isWatchPath: boolean
 }
 
@@ -23,11 +23,11 @@ export interface ParsedRequest {
   readonly method: string
   readonly path: string
   readonly query: URLSearchParams
-  /** Undefined for what is not a resource: discovery, health, version. */
+  /** Undefined for paths that are not resources: discovery, health, version. */
   readonly resource: ResourcePath | undefined
 }
 
-/** Most requests have none, and nobody changes it. */
+/** Shared by requests without a query; never modified. */
 const noQuery = new URLSearchParams()
 
 export function parseRequest(request: TransportRequest): ParsedRequest {
@@ -37,10 +37,10 @@ export function parseRequest(request: TransportRequest): ParsedRequest {
   return { method: request.method, path, query, resource: parseResourcePath(path) }
 }
 
-/** `/api/v1/namespaces/default/pods/web/status` and its kin; undefined for anything shorter than a resource. */
+/** Parses `/api/v1/namespaces/default/pods/web/status` and similar paths; undefined for paths without a resource. */
 function parseResourcePath(path: string): ResourcePath | undefined {
-  // Decoded first, as the real server does: an escaped slash divides like any other. Nothing else is made of the path:
-  // there are no `..` to go up by, and an empty segment is one that leads nowhere, or to all namespaces.
+  // Decoded before splitting, as in kube-apiserver: an escaped slash separates like any other. `..` is not resolved, and an empty segment
+  // matches nothing, or means all namespaces.
   const decoded = trimEnd(decodePath(path), '/')
   const [root, ...rest] = (decoded.startsWith('/') ? decoded.slice(1) : decoded).split('/')
   if (root !== 'api' && root !== 'apis') return undefined
@@ -53,7 +53,7 @@ function parseResourcePath(path: string): ResourcePath | undefined {
 }
 
 function parseScope(rest: string[]): Pick<ResourcePath, 'plural' | 'namespace' | 'name' | 'subresource'> {
-  // `/namespaces/x` and `/namespaces/x/status` are the namespace itself; `/namespaces/x/pods` is in it.
+  // `/namespaces/x` and `/namespaces/x/status` are the namespace itself; `/namespaces/x/pods` is inside of it.
   const isInside = rest[0] === 'namespaces' && rest.length > 2 && !namespaceSubresources.has(rest[2]!)
   const namespace = isInside ? rest[1]! : ''
   const [plural = '', name = '', ...subresource] = isInside ? rest.slice(2) : rest
@@ -65,13 +65,13 @@ const namespaceSubresources = new Set(['status', 'finalize'])
 function decodePath(path: string): string {
   if (!path.includes('%')) return path
   if (/%(?![0-9a-f]{2})/i.test(path)) throw badRequest(`invalid URL escape in "${path}"`)
-  // Byte by byte: what is no UTF-8 in the end is no error, only a name that nothing has.
+  // Byte by byte: invalid UTF-8 is not an error, only a name that does not exist.
   const bytes = Buffer.from(path).toString('latin1')
   const decoded = bytes.replace(/%(..)/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)))
   return Buffer.from(decoded, 'latin1').toString('utf8')
 }
 
-/** The verb as RBAC and the audit log name it. Undefined for methods the API has no use for. */
+/** The verb as in RBAC and the audit log. Undefined for methods that the API does not support. */
 export function verbOf({ method, query, resource }: ParsedRequest): Verb | undefined {
   const hasName = resource !== undefined && resource.name !== ''
   switch (method) {
@@ -92,7 +92,7 @@ export function verbOf({ method, query, resource }: ParsedRequest): Verb | undef
   }
 }
 
-/** How the API reads booleans in queries: present and neither `false` nor `0`. */
+/** Parses a boolean of a query: true if present and neither `false` nor `0`. */
 export function isTrue(value: string | null): boolean {
   return value !== null && value !== 'false' && value !== '0'
 }

@@ -1,6 +1,6 @@
 /**
- * What the server knows of one resource that it serves: its names, how its objects are read, checked and shown.
- * Built-in kinds (builtins/) and CRDs (crds/) make these; the verbs work on them without knowing which it is.
+ * The definition of a served resource: its names, and the strategy to decode, validate and show its objects. builtins/ and crds/
+ * create these; the verbs use them without knowing the difference.
  */
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { FieldError } from './field-errors.ts'
@@ -8,18 +8,18 @@ import type { User } from './identity/authentication.ts'
 import type { Ownership } from './ownership/track.ts'
 import type { Stored } from './storage/stored.ts'
 
-/** One column of a Table: `kubectl get` shows those of priority 0, `-o wide` all. */
+/** A column of a Table: `kubectl get` shows priority 0, `-o wide` all. */
 export interface Column {
   readonly name: string
   readonly type: string
   readonly format: string
   readonly description: string
   readonly priority: number
-  /** The cell of an object; `now` for columns that show an age. */
+  /** The cell of an object; `now` is for columns with an age. */
   cell(object: KubeObject, now: Date): string | number | boolean | null
 }
 
-/** What a subresource changes of the object it belongs to. */
+/** A subresource and the kind that it accepts and returns. */
 export interface Subresource {
   readonly name: string
   readonly kind: string
@@ -30,7 +30,7 @@ export interface Subresource {
 
 export interface Decoded {
   readonly object: KubeObject
-  /** Unknown fields in the words of the real server: `unknown field "spec.colour"`. */
+  /** Unknown fields in kube-apiserver's words: `unknown field "spec.colour"`. */
   readonly problems: readonly string[]
 }
 
@@ -40,80 +40,80 @@ export interface ScalePaths {
   readonly labelSelectorPath?: string
 }
 
-/** The rules of a kind. All are pure; those that prepare an object change the one they are given. */
+/** The rules of a kind. Functions without a result modify their object; all other functions are pure. */
 export interface Strategy {
   /**
-   * A body as a client sent it: fields the kind does not have are dropped and named, wrong types refused with a StatusError,
-   * defaults filled in. Must not keep or change `body`.
+   * Decodes a client's body: drops and reports unknown fields, rejects wrong types with a StatusError, sets defaults. Must not keep or
+   * modify `body`.
    */
   decode(body: KubeObject): Decoded
-  /** Defaults and pruning for what comes from the store: schemas may have changed since it was written. */
+  /** Sets defaults and prunes a stored object, since the schema may have changed after it was written. */
   fromStorage?(object: KubeObject): KubeObject
-  /** Defaults for what a webhook has changed, with nothing dropped. Where it is absent, `decode` reads such objects. */
+  /** Sets defaults on an object that a webhook has changed, without dropping anything. If absent, `decode` is used. */
   fillDefaults?(object: KubeObject): void
-  /** Names are checked by this before anything else: the reasons why it cannot be one. */
+  /** Validates a name; called before all other checks. */
   nameProblems(name: string, isPrefix: boolean): readonly string[]
-  /** Fields a client cannot set on creation: mostly the status. */
+  /** Resets fields that a client cannot set on creation: usually the status. */
   prepareForCreate(object: KubeObject): void
   /**
-   * A strategic merge patch, for kinds whose types say how to merge: the object as the patch would have it, and fields of it
-   * that the kind does not know. Changes the patch, as messages show it. Throws a StatusError where it does not apply.
+   * Applies a strategic merge patch, for kinds whose types define one. Returns the patched object and its unknown fields. Modifies the
+   * patch, as shown in messages. Throws a StatusError if the patch does not apply.
    */
   mergeStrategically?(current: object, patch: JsonObject): Merged
-  /** The same for the kind's Scale. */
+  /** Applies a strategic merge patch to the kind's Scale. */
   mergeScaleStrategically?(scale: object, patch: JsonObject): Merged
-  /** Fields a client cannot change by an update of the object: the status stays as it was; `generation` goes up with the spec. */
+  /** Resets fields that an update of the object cannot change: restores the status, and increments `generation` if the spec changes. */
   prepareForUpdate(object: KubeObject, old: KubeObject): void
-  /** The same for an update of `/status`: everything but the status (and what Kubernetes lets through) stays as it was. */
+  /** Resets fields that an update of `/status` cannot change: everything but the status and a few other fields. */
   prepareForStatusUpdate(object: KubeObject, old: KubeObject): void
-  /** The same for `/finalize`, which only namespaces have: `spec.finalizers` alone changes. */
+  /** Resets fields that an update of `/finalize` cannot change: everything but `spec.finalizers`. Namespaces only. */
   prepareForFinalize?(object: KubeObject, old: KubeObject): void
-  /** Errors beyond those of metadata, which is the same for all kinds. */
+  /** Returns errors except those of the metadata, which are the same for all kinds. */
   validate(object: KubeObject): readonly FieldError[]
-  /** What is wrong, but was so before, is told in `warnings` where the kind forgives it. */
+  /** Errors that the old object already had may be added to `warnings` instead (ratcheting). */
   validateUpdate(object: KubeObject, old: KubeObject, warnings?: string[]): readonly FieldError[]
   validateStatusUpdate(object: KubeObject, old: KubeObject, warnings?: string[]): readonly FieldError[]
-  /** What is accepted, but its author should know; of an update only what is new. */
+  /** Warnings for accepted objects; for an update, only about changes. */
   warnings?(object: KubeObject, old?: KubeObject): readonly string[]
-  /** A PUT to a name that is not there creates the object: so with leases, roles, events and a few more. */
+  /** A PUT creates a missing object: leases, roles, events and a few more. */
   readonly allowsCreateOnUpdate?: boolean
-  /** A PUT without a resourceVersion overwrites whatever is there. Custom resources must name one. */
+  /** A PUT without a resourceVersion overwrites any state. Custom resources require one. */
   readonly allowsUnconditionalUpdate?: boolean
-  /** Fields that can be selected by, beside `metadata.name` and `metadata.namespace`. */
+  /** Fields for field selectors, in addition to `metadata.name` and `metadata.namespace`. */
   selectableFields?(object: KubeObject): Readonly<Record<string, string>>
   readonly selectableFieldNames?: readonly string[]
-  /** What becomes of dependents where the deletion does not say: kept with jobs, not looked at with events, else deleted. */
+  /** The default propagation policy: `Orphan` for jobs, `None` (dependents are ignored) for events, background deletion otherwise. */
   readonly defaultPropagation?: 'Orphan' | 'None'
-  /** Deletion is answered with the object itself instead of a Status: pods, services, volumes and a few more. */
+  /** DELETE responds with the object instead of a Status: pods, services, volumes and a few more. */
   readonly returnsDeletedObject?: boolean
-  /** Namespaces and CRDs stay, marked, until a controller has emptied them: what the mark adds beside the timestamp. */
+  /** Namespaces and CRDs stay with a deletionTimestamp until a controller has emptied them: sets the other fields of that state. */
   markDeleting?(object: KubeObject, now: string): void
-  /** Whether something beside `metadata.finalizers` keeps a marked object: `spec.finalizers` of namespaces. */
+  /** True if an object being deleted is held by something else than `metadata.finalizers`: `spec.finalizers` of namespaces. */
   isHeld?(object: KubeObject): boolean
-  /** Pods are deleted gracefully: 30 s unless told otherwise. Undefined for kinds that go at once. */
+  /** The grace period of a deletion: 30 s for pods by default. Undefined for kinds without graceful deletion. */
   gracePeriodSeconds?(object: KubeObject, requested: number | undefined): number
 }
 
 /**
- * To and from one version where a webhook converts. What is asked for once is kept as long as what it was made of, so that
- * nobody has to wait who comes later, and nothing that is not asked for is converted.
+ * Converts from and to one version by a conversion webhook. A converted state is cached as long as its source, and only requested
+ * states are converted.
  */
-export interface Converter {
-  /** Resolves when all of them can be shown; undefined where nothing is to be waited for. Rejects with a StatusError. */
+export interface WebhookConverter {
+  /** Resolves when all states can be read with `show`; undefined if they can already. Rejects with a StatusError. */
   prepare(states: readonly Stored[]): Promise<void> | undefined
-  /** A state in this version; one that was prepared, or needs no webhook. */
+  /** The state in this version. It must have been prepared, or need no webhook. */
   show(stored: Stored): Stored
-  /** An object of whatever version in another, with whatever the webhook gave it. */
+  /** Converts an object of any version to another, with everything that the webhook returns. */
   convert(object: KubeObject, apiVersion: string): Promise<KubeObject>
-  /** An object of this version in the one that is stored, with what that one knows of; itself where that is the same. */
+  /** Converts an object of this version to the storage version and prunes it; returns the object itself if the versions are equal. */
   toStorage(object: KubeObject): Promise<KubeObject>
 }
 
-/** Whose the fields of an object are. */
-export interface OwnedFields {
-  /** For requests to the resource itself, '', or to one of its subresources. */
+/** The managed fields of a kind. */
+export interface FieldManagement {
+  /** For requests to the resource itself ('') or to one of its subresources. */
   ownership(subresource: string): Ownership
-  /** An object with nothing in it, as the real server begins with when one is created. Nobody changes it. */
+  /** The empty object from which kube-apiserver computes the managed fields of a creation. Never modified. */
   readonly blank: KubeObject
 }
 
@@ -122,8 +122,8 @@ export interface Merged {
   readonly problems: readonly string[]
 }
 
-/** One resource in one version, as discovery shows it. */
-export interface ServedResource {
+/** One resource in one version, as in discovery. */
+export interface ApiResource {
   readonly group: string
   readonly version: string
   readonly plural: string
@@ -136,26 +136,26 @@ export interface ServedResource {
   readonly verbs: readonly string[]
   readonly subresources: readonly Subresource[]
   readonly scale?: ScalePaths
-  /** The collection its objects are kept in. Two resources with one collection show the same objects. */
+  /** The collection with its objects. Two resources with one collection show the same objects. */
   readonly collection: string
-  /** To and from the form in which the collection keeps them; absent where it is the same. */
+  /** Converts to and from the stored form; absent if both are the same. */
   readonly conversion?: { toStorage(object: KubeObject): KubeObject; fromStorage(object: KubeObject): KubeObject }
-  /** For all versions of a CRD with a conversion webhook, even the one that is stored: what is older may be of another. */
-  readonly converter?: Converter
+  /** Set for all versions of a CRD with a conversion webhook, even the storage version: older objects may be stored in another version. */
+  readonly converter?: WebhookConverter
   readonly strategy: Strategy
-  /** Absent for kinds of which nothing is kept. */
-  readonly fields?: OwnedFields
+  /** Absent for kinds that are not stored. */
+  readonly fields?: FieldManagement
   readonly columns: readonly Column[]
-  /** Made from a CRD. */
+  /** True for resources of CRDs. */
   readonly isCustom?: boolean
-  /** Its CRD is being deleted: nothing new is created. */
+  /** True while the CRD is being deleted: creation is refused. */
   readonly isTerminating?: boolean
-  /** For kinds that are questions, not objects: the answer to a POST. Nothing is kept of it. */
+  /** For review kinds: computes the response to a POST. Nothing is stored. */
   evaluate?(question: KubeObject, asker: User): KubeObject
-  /** Built-in kinds do not repeat `apiVersion` and `kind` on the items of a list. */
+  /** True for built-in kinds: items of a list omit apiVersion and kind. */
   readonly omitsTypeInLists?: boolean
-  /** Shown as a `Warning` header on every request: a deprecated version. */
+  /** Sent as a `Warning` header with every response: a deprecated version. */
   readonly warning?: string
-  /** For OpenAPI documents; absent where the kind has none. */
+  /** The schema for OpenAPI documents; absent if the kind has none. */
   readonly openapi?: JsonObject
 }

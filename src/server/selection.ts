@@ -1,22 +1,22 @@
-/** Which objects of a collection a request means: its namespace, its name, its selectors. */
-import type { Call } from './call.ts'
+/** The objects of a collection that a request selects: by namespace, name and selectors. */
+import type { ResourceCall } from './call.ts'
 import { labelsOf, selectableFields } from './present.ts'
 import { type FieldRequirement, parseListSelectors } from './selectors.ts'
 import { badRequest } from './status.ts'
 import type { Stored } from './storage/stored.ts'
 
-export interface Selection {
+export interface ObjectSelection {
   readonly namespace: string
-  /** Whether the contents decide: not only the namespace and the name, which are the same in all versions. */
+  /** True if labels or fields are compared, not only namespace and name, which are the same in all versions. */
   readonly readsContents: boolean
-  /** False where every object of the namespace is meant: only then lists say how many are left. */
+  /** False if all objects of the namespace are selected: only then do lists have a remainingItemCount. */
   readonly isFiltered: boolean
-  /** The namespace and the name are those; what is not meant by them is not read, nor converted. */
+  /** Compares namespace and name only, so that other objects are neither parsed nor converted. */
   concerns(stored: Stored): boolean
   matches(stored: Stored): boolean
 }
 
-export function selectionOf({ resource, path, query }: Call): Selection {
+export function selectionOf({ resource, path, query }: ResourceCall): ObjectSelection {
   const { labels, fields } = parseListSelectors(query, resource)
   const all = withName(fields, path.name)
   const isName = ({ field }: FieldRequirement) => field === 'metadata.name' || field === 'metadata.namespace'
@@ -45,7 +45,7 @@ function meets(values: Readonly<Record<string, string>>, requirements: readonly 
   return requirements.every(({ field, value, isEqual }) => ((values[field] ?? '') === value) === isEqual)
 }
 
-/** The old way to watch one object has its name in the path. */
+/** The deprecated watch path of one object contains its name. */
 function withName(fields: readonly FieldRequirement[], name: string): readonly FieldRequirement[] {
   if (name === '') return fields
   if (fields.length === 0) return [{ field: 'metadata.name', value: name, isEqual: true }]

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ServedResource } from './resource.ts'
+import type { ApiResource } from './resource.ts'
 import { labelSelectorFromObject, parseFieldSelector, parseLabelSelector, parseListSelectors } from './selectors.ts'
 
 const keyRule =
@@ -153,10 +153,10 @@ describe('field selectors', () => {
 })
 
 describe('selectors of lists', () => {
-  function resource(part: { kind?: string; group?: string; namespaced?: boolean; names?: string[] }): ServedResource {
+  function resource(part: { kind?: string; group?: string; namespaced?: boolean; names?: string[] }): ApiResource {
     const { kind = 'Widget', group = '', namespaced = true, names } = part
     const strategy = names === undefined ? {} : { selectableFieldNames: names }
-    return { kind, group, namespaced, strategy } as unknown as ServedResource
+    return { kind, group, namespaced, strategy } as unknown as ApiResource
   }
 
   const parse = (query: string, part = {}) => parseListSelectors(new URLSearchParams(query), resource(part))

@@ -1,42 +1,42 @@
-/** Label and field selectors: what they say, which objects they choose, and how the server refuses those it cannot read. */
-import { isPlainObject } from '../util/json.ts'
+/** Label and field selectors: parsing, matching, and the errors for invalid ones. */
+import { isPlainObject } from '../util/json/json.ts'
 import { quote } from './field-errors.ts'
 import {
   createRequirement,
   formatRequirement,
   isMet,
+  type LabelRequirement,
   type Labels,
-  type Operator,
   parseRequirements,
-  type Requirement,
   SelectorError,
+  type SelectorOperator,
 } from './label-requirements.ts'
-import type { ServedResource } from './resource.ts'
+import type { ApiResource } from './resource.ts'
 import { badRequest } from './status.ts'
 
-export interface LabelSelector {
-  /** In the language of queries, requirements sorted by key. '' also where nothing is selected. */
+export interface ParsedLabelSelector {
+  /** The selector as in a query, with requirements sorted by key; also '' if nothing is selected. */
   readonly text: string
-  /** True where everything is selected. */
+  /** True if everything is selected. */
   readonly isEmpty: boolean
   matches(labels: Labels): boolean
 }
 
-/** One comparison of a field selector. A field that an object has not counts as empty. */
+/** One comparison of a field selector. A missing field counts as empty. */
 export interface FieldRequirement {
   readonly field: string
   readonly value: string
   readonly isEqual: boolean
 }
 
-const nothing: LabelSelector = { text: '', isEmpty: false, matches: () => false }
+const nothing: ParsedLabelSelector = { text: '', isEmpty: false, matches: () => false }
 
-/** Throws a SelectorError with the real server's words. */
-export function parseLabelSelector(text: string): LabelSelector {
+/** Throws a SelectorError with kube-apiserver's message. */
+export function parseLabelSelector(text: string): ParsedLabelSelector {
   return selectorOf(parseRequirements(text))
 }
 
-function selectorOf(requirements: readonly Requirement[]): LabelSelector {
+function selectorOf(requirements: readonly LabelRequirement[]): ParsedLabelSelector {
   return {
     text: requirements.map(formatRequirement).join(','),
     isEmpty: requirements.length === 0,
@@ -44,15 +44,15 @@ function selectorOf(requirements: readonly Requirement[]): LabelSelector {
   }
 }
 
-const expressionOperators: Readonly<Record<string, Operator>> = {
+const expressionOperators: Readonly<Record<string, SelectorOperator>> = {
   In: 'in',
   NotIn: 'notin',
   Exists: 'exists',
   DoesNotExist: '!',
 }
 
-/** A LabelSelector as it stands in objects, `{ matchLabels, matchExpressions }`. A missing one selects nothing, `{}` all. */
-export function labelSelectorFromObject(selector: unknown): LabelSelector {
+/** Parses a LabelSelector of an object, `{ matchLabels, matchExpressions }`. A missing one selects nothing, `{}` everything. */
+export function labelSelectorFromObject(selector: unknown): ParsedLabelSelector {
   if (!isPlainObject(selector)) return nothing
   const { matchLabels, matchExpressions } = selector
   const labels = isPlainObject(matchLabels) ? Object.entries(matchLabels) : []
@@ -64,7 +64,7 @@ export function labelSelectorFromObject(selector: unknown): LabelSelector {
   return selectorOf(requirements.sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0)))
 }
 
-function requirementOf(expression: unknown): Requirement {
+function requirementOf(expression: unknown): LabelRequirement {
   const { key, operator, values } = isPlainObject(expression) ? expression : {}
   const name = String(operator ?? '')
   const known = Object.hasOwn(expressionOperators, name) ? expressionOperators[name] : undefined
@@ -72,7 +72,7 @@ function requirementOf(expression: unknown): Requirement {
   return createRequirement(String(key ?? ''), known, Array.isArray(values) ? values.map(String) : [])
 }
 
-/** Throws a SelectorError with the real server's words. */
+/** Throws a SelectorError with kube-apiserver's message. */
 export function parseFieldSelector(text: string): FieldRequirement[] {
   const terms = splitTerms(text)
     .sort()
@@ -80,7 +80,7 @@ export function parseFieldSelector(text: string): FieldRequirement[] {
   return terms.map((term) => parseTerm(term, text))
 }
 
-/** At the commas that no backslash precedes. */
+/** Splits at commas without a backslash before them. */
 function splitTerms(text: string): string[] {
   const terms: string[] = []
   let start = 0
@@ -105,7 +105,7 @@ function parseTerm(term: string, selector: string): FieldRequirement {
 
 function unescapeValue(text: string): string {
   return text.replace(/\\(.?)|[,=]/gsu, (match, escaped?: string) => {
-    // The real server prints the number of the character here, not the character.
+    // kube-apiserver prints the character's number here, not the character.
     if (escaped === undefined) {
       throw new SelectorError(`invalid field selector: unescaped character in value: ${match.codePointAt(0)}`)
     }
@@ -114,18 +114,18 @@ function unescapeValue(text: string): string {
   })
 }
 
-/** The selectors of a list, a watch or the deletion of a collection. Throws a 400 where one cannot be read or served. */
+/** Parses the selectors of a list, a watch or a deletecollection. Throws 400 for an invalid selector or an unsupported field. */
 export function parseListSelectors(
   query: URLSearchParams,
-  resource: ServedResource,
-): { labels: LabelSelector; fields: FieldRequirement[] } {
+  resource: ApiResource,
+): { labels: ParsedLabelSelector; fields: FieldRequirement[] } {
   const selectors = parseSelectors(query)
   for (const { field } of selectors.fields) asBadRequest(() => checkField(field, resource))
   return selectors
 }
 
-/** The same before it is known which fields can be selected by: other options are checked between the two. */
-export function parseSelectors(query: URLSearchParams): { labels: LabelSelector; fields: FieldRequirement[] } {
+/** Parses the selectors without checking field names, because kube-apiserver checks other options in between. */
+export function parseSelectors(query: URLSearchParams): { labels: ParsedLabelSelector; fields: FieldRequirement[] } {
   return asBadRequest(() => ({
     labels: parseLabelSelector(query.get('labelSelector') ?? ''),
     fields: parseFieldSelector(query.get('fieldSelector') ?? ''),
@@ -141,10 +141,10 @@ function asBadRequest<T>(parse: () => T): T {
 }
 
 /**
- * Kinds that say what can be selected by, if only an empty list, are strict about `metadata.namespace` too: only where
- * there are namespaces. Custom resources always do. The others take what all objects have.
+ * Kinds with a list of selectable fields (all custom resources have one, possibly empty) accept `metadata.namespace` only if
+ * namespaced. Other kinds accept both metadata fields.
  */
-function checkField(field: string, { group, kind, namespaced, strategy }: ServedResource): void {
+function checkField(field: string, { group, kind, namespaced, strategy }: ApiResource): void {
   const names = strategy.selectableFieldNames
   if (field === 'metadata.name') return
   if (field === 'metadata.namespace' && (namespaced || names === undefined)) return

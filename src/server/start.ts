@@ -1,71 +1,72 @@
 /** Starts the embedded server on a port of this machine. */
 import { randomBytes } from 'node:crypto'
 import { KopfError } from '../errors.ts'
+import { systemClock } from '../util/async/clock.ts'
 import { CertificateAuthority, type KeyPair } from '../util/certificates.ts'
-import { systemClock } from '../util/clock.ts'
 import { ApiServer, type ApiServerOptions } from './api-server.ts'
-import { type Listener, listen } from './http.ts'
+import { type HttpListener, listen } from './http.ts'
 import { administrator } from './identity/authentication.ts'
 import type { ServiceAccountName } from './identity/long-tokens.ts'
 import { toKubeconfig } from './kubeconfig.ts'
 import type { Data } from './storage/data.ts'
-import { type Keepsakes, noKeepsakes } from './storage/keepsakes.ts'
+import { noServerState, type ServerState } from './storage/server-state.ts'
 
-/** Where a server listens, and what it is made with. */
+/** Where the server listens, its data directory, and the options of its API server. */
 export interface StartServerOptions extends ApiServerOptions {
-  /** Any free one by default. */
+  /** The port to listen on. Default: any free port. */
   readonly port?: number
-  /** `127.0.0.1` by default. */
+  /** The address to listen on. Default: `127.0.0.1`. */
   readonly host?: string
   /**
-   * Plain HTTP instead of HTTPS, on a loopback address only, since tokens can be read on the way. Requests that a web page may have
-   * sent are refused: to another host than a loopback name, or from another origin.
+   * Serves plain HTTP instead of HTTPS, on a loopback address only, since tokens can be read on the network. Requests that may come
+   * from a web page are refused: with a host that is not a loopback name, or from another origin. Default: false.
    */
   readonly insecure?: boolean
-  /** Where what the server holds is kept, to go on from the next time; made where it is not there. By default nothing is kept. */
+  /** The directory that objects are stored in and restored from at the next start; created if missing. Default: nothing is stored. */
   readonly dataDir?: string
-  /** Serves another server's objects and faults; then its own options count. By default a new one is made. */
+  /** Serves this existing server, with its objects, faults and options. Default: a new server. */
   readonly api?: ApiServer
 }
 
-/** A service account that is there, or anybody with a name, by a certificate. */
+/** An existing service account (authenticated by a token), or a user with groups (authenticated by a client certificate). */
 export type KubeconfigUser = ServiceAccountName | { readonly user: string; readonly groups?: readonly string[] }
 
-/** A server that listens. Leaving the block of `await using` stops it. */
+/** A listening server. Leaving the block of `await using` stops it. */
 export interface RunningServer {
-  /** Where it listens: `https://127.0.0.1:43219`. */
+  /** The address of the server: `https://127.0.0.1:43219`. */
   readonly url: string
-  /** The authority that signed the server's certificate, in PEM; absent for plain HTTP. */
+  /** The CA that signed the server's certificate, in PEM; absent for plain HTTP. */
   readonly ca?: string
-  /** An administrator's; absent where the server is open. */
+  /** A bearer token of an administrator; absent if the server is open. */
   readonly token?: string
-  /** The server itself: its faults, its record of requests, its transport without a socket. */
+  /** The API server: its faults, its request log, its transport without a socket. */
   readonly api: ApiServer
   /** The text of a kubeconfig for an administrator. */
   readonly kubeconfig: string
-  /** The same for somebody else: what they may is told by roles, where the server goes by them. */
+  /** Returns the text of a kubeconfig for another user. With `authorization: 'rbac'`, roles and bindings determine their permissions. */
   kubeconfigFor(user: KubeconfigUser): Promise<string>
-  /** A client certificate of this server's authority; not for plain HTTP. */
+  /** Issues a client certificate by this server's CA. Throws for plain HTTP. */
   issueClientCertificate(commonName: string, organizations?: readonly string[]): Promise<KeyPair>
-  /** Breaks every connection at once, as a network failure would. */
+  /** Closes every connection immediately, like a network failure. */
   breakConnections(): void
-  /** Ends all connections and the server; resolves when what it held is kept, or gone. */
+  /** Closes all connections and the server. Resolves when all changes are on disk, if there is a data directory. */
   stop(): Promise<void>
-  /** As `stop`. */
+  /** The same as `stop`. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
 const loopback = new Set(['127.0.0.1', '::1', 'localhost'])
 
 /**
- * Starts an API server that needs nothing but Node.
+ * Starts a Kubernetes API server, without any other program. By default on a free port of 127.0.0.1, with HTTPS, and with nothing
+ * stored on disk.
  *
  * @example
  * ```ts
  * import { startServer } from 'kopf/server'
  *
  * await using server = await startServer()
- * // kubectl, client libraries, operators: they all find it by server.kubeconfig
+ * // kubectl, client libraries and operators connect with server.kubeconfig
  * ```
  */
 export async function startServer(options: StartServerOptions = {}): Promise<RunningServer> {
@@ -82,14 +83,14 @@ export async function startServer(options: StartServerOptions = {}): Promise<Run
       `Cannot start an API server with plain HTTP on "${host}": tokens and Secrets could be read on the way; listen on 127.0.0.1 or leave "insecure" out`,
     )
   }
-  const data = await openKept(options)
-  const keepsakes = options.api?.keepsakes ?? data?.keepsakes ?? noKeepsakes
+  const data = await openStoredData(options)
+  const serverState = options.api?.serverState ?? data?.serverState ?? noServerState
   let own: ApiServer | undefined
   try {
-    const authority = insecure ? undefined : await authorityOf(keepsakes)
+    const authority = insecure ? undefined : await authorityOf(serverState)
     if (options.api === undefined) own = new ApiServer({ ...(authority && { ca: authority.caPem }), ...options }, data)
     const api = options.api ?? own!
-    const token = api.isOpen ? undefined : tokenOf(keepsakes)
+    const token = api.isOpen ? undefined : tokenOf(serverState)
     if (token !== undefined) api.addToken(token, administrator)
     const tls = await tlsOf(authority, host)
     const listener = await listen(api, { host, port, ...tls }).catch((error) => {
@@ -102,32 +103,32 @@ export async function startServer(options: StartServerOptions = {}): Promise<Run
   }
 }
 
-async function openKept({ api, dataDir, ...options }: StartServerOptions): Promise<Data | undefined> {
+async function openStoredData({ api, dataDir, ...options }: StartServerOptions): Promise<Data | undefined> {
   if (api !== undefined || dataDir === undefined) return undefined
-  // Only now: most servers keep nothing.
-  const { openKeptData } = await import('./kept-data.ts')
-  return openKeptData(dataDir, options)
+  // Imported on demand, since most servers have no data directory.
+  const { openDataDir } = await import('./open-data-dir.ts')
+  return openDataDir(dataDir, options)
 }
 
-/** The same as in earlier lives of the server, so that a kubeconfig goes on being good. */
-function tokenOf(keepsakes: Keepsakes): string {
-  const known = keepsakes.recall('administrator-token')
+/** The administrator's token is stored, so that a kubeconfig stays valid after a restart. */
+function tokenOf(serverState: ServerState): string {
+  const known = serverState.get('administrator-token')
   if (known !== undefined) return known
   const token = randomBytes(24).toString('base64url')
-  keepsakes.remember('administrator-token', token)
+  serverState.put('administrator-token', token)
   return token
 }
 
-/** Also the same; a new one when it has less than a month to go. */
-async function authorityOf(keepsakes: Keepsakes): Promise<CertificateAuthority> {
-  const known = keepsakes.recall('authority')
+/** The CA is stored too; a new one is created when it expires within a month. */
+async function authorityOf(serverState: ServerState): Promise<CertificateAuthority> {
+  const known = serverState.get('authority')
   if (known !== undefined) {
     const { pair, until } = JSON.parse(known) as { pair: KeyPair; until: number }
     if (until > systemClock.now()) return CertificateAuthority.load(pair)
   }
   const authority = await CertificateAuthority.create('kopf-embedded-authority', { lifetimeMs: authorityLifetimeMs })
   const until = systemClock.now() + authorityLifetimeMs - 30 * dayMs
-  keepsakes.remember('authority', JSON.stringify({ pair: await authority.exportPair(), until }))
+  serverState.put('authority', JSON.stringify({ pair: await authority.exportPair(), until }))
   return authority
 }
 
@@ -157,15 +158,19 @@ async function tlsOf(authority: CertificateAuthority | undefined, host: string):
   return { tls: { serving, clientCa: authority.caPem } }
 }
 
-interface Identity {
+interface ListenerDetails {
   readonly host: string
   readonly authority: CertificateAuthority | undefined
   readonly token: string | undefined
-  /** Whether others may serve the same objects, whose watches are not to end with this listener. */
+  /** True if the ApiServer was passed in: its watches must not end with this listener. */
   readonly isShared: boolean
 }
 
-function running(api: ApiServer, listener: Listener, { host, authority, token, isShared }: Identity): RunningServer {
+function running(
+  api: ApiServer,
+  listener: HttpListener,
+  { host, authority, token, isShared }: ListenerDetails,
+): RunningServer {
   const scheme = authority === undefined ? 'http' : 'https'
   const url = `${scheme}://${addressOf(host, listener.port)}`
   const access = {

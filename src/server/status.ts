@@ -1,6 +1,6 @@
 /**
- * The failures of a request, each a `Status` as the real API server answers it: code, reason, message, details.
- * Whoever finds that a request cannot be served throws one of these; api-server.ts turns it into the answer.
+ * Failures of requests, each a `Status` like kube-apiserver's: code, reason, message, details. Thrown anywhere during a request;
+ * answering.ts converts them into the response.
  */
 import { formatGroupResource, type GroupResource } from '../kube/objects.ts'
 import { type FieldError, formatFieldErrors, quote, readableErrors } from './field-errors.ts'
@@ -14,12 +14,12 @@ interface StatusDetails {
   readonly retryAfterSeconds?: number
 }
 
-/** A request refused. Not an error of this program: an answer. */
+/** A rejected request. Not a bug of this server, but a response. */
 export class StatusError extends Error {
   readonly code: number
   readonly reason: string
   readonly details: StatusDetails | undefined
-  /** A list that cannot go on says here how it could. */
+  /** The continue token to restart an expired list with. */
   readonly metadata: { readonly continue?: string }
 
   constructor(
@@ -37,7 +37,7 @@ export class StatusError extends Error {
     this.details = details
   }
 
-  /** The body of the answer, with the fields in the order of the real server. */
+  /** The body of the response, with fields in kube-apiserver's order. */
   toStatus(): Record<string, unknown> {
     return {
       kind: 'Status',
@@ -75,12 +75,12 @@ export function notFound(resource: GroupResource, name: string): StatusError {
   return new StatusError(404, 'NotFound', message, detailsOf(resource, name))
 }
 
-/** For a path that leads to no resource at all. */
+/** The path is not a resource. */
 export function pathNotFound(): StatusError {
   return new StatusError(404, 'NotFound', 'the server could not find the requested resource', {})
 }
 
-/** For a verb that the resource has not, where its path is known: the router's answer, before any resource looks at it. */
+/** The path is known, but the resource does not support the verb. Sent by the router, before the resource's handler. */
 export function methodNotAllowed(): StatusError {
   return new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {})
 }
@@ -95,12 +95,12 @@ export function conflict(resource: GroupResource, name: string, why: string): St
   return new StatusError(409, 'Conflict', message, detailsOf(resource, name))
 }
 
-/** The version asked for is no longer kept: the client has to list again. */
+/** The requested version is no longer available: the client must list again. */
 export function expired(message: string): StatusError {
   return new StatusError(410, 'Expired', message)
 }
 
-/** The real server means 400 here and says 500. */
+/** kube-apiserver intends 400 here but sends 500. */
 export function noVersion(resourceVersion: string): StatusError {
   return new StatusError(500, '', `strconv.ParseUint: parsing ${quote(resourceVersion)}: invalid syntax`)
 }
@@ -125,14 +125,14 @@ export function invalidObject(group: string, kind: string, name: string, all: re
   })
 }
 
-/** For a bug of this server: it must not pass in silence, nor take the connection's other requests with it. */
+/** A bug of this server, reported as a response instead of closing the connection with its other requests. */
 export function internalError(error: unknown): StatusError {
   const message = error instanceof Error ? error.message : String(error)
   return new StatusError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] })
 }
 
-/** The change has not happened, and can be tried again: the disk may take it then. */
-export function cannotKeep(why: string): StatusError {
+/** The change was not stored. The client can retry when the disk works again. */
+export function cannotStore(why: string): StatusError {
   const message = `Internal error occurred: the change cannot be kept: ${why}`
   return new StatusError(500, 'InternalError', message, { causes: [{ message: why }], retryAfterSeconds: 1 })
 }
@@ -141,7 +141,7 @@ export function notImplemented(message: string): StatusError {
   return new StatusError(501, 'NotImplemented', message)
 }
 
-/** The server cannot answer in time, for example a version that it has not reached yet. */
+/** The server cannot respond in time, for example because it has not reached the requested version. */
 export function timedOut(
   message: string,
   retryAfterSeconds: number,

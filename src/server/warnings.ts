@@ -1,10 +1,10 @@
-/** What the client should know beside the answer, as `Warning` headers. Pure. */
+/** Formats warnings as `Warning` headers. Pure. */
 
-/** The real server's: with more characters than this in all, each warning is cut short, until there are as many again. */
+/** kube-apiserver's limits: if all warnings together are longer, each is cut, and warnings are added until this length is reached. */
 const maxCharacters = 4096
 const shortenedCharacters = 256
 
-/** Each once. What cannot stand in a header is left out: keys come from clients, line breaks and all. */
+/** Each warning once. Warnings that cannot be sent in a header are omitted: keys come from clients and may contain line breaks. */
 export function warningHeaders(texts: readonly string[]): string[] {
   const wanted = [...new Set(texts)].filter((text) => text !== '')
   const sayable = wanted.filter(isSayable)
@@ -18,7 +18,7 @@ export function warningHeaders(texts: readonly string[]): string[] {
 }
 
 function isSayable(text: string): boolean {
-  // Control characters, and halves of characters.
+  // Control characters and lone surrogates.
   return !/[\p{Cc}\p{Cs}]/u.test(text)
 }
 

@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest'
 import { ManualClock, settle } from '../../test/support/manual-clock.ts'
 import { StatusError } from './status.ts'
-import { Store } from './storage/store.ts'
+import { ServerStore } from './storage/store.ts'
 import { keyOf, type Stored } from './storage/stored.ts'
 import type { WatchPlan } from './watch-stream.ts'
 import { Watches } from './watches.ts'
 
 type Changes = Parameters<NonNullable<WatchPlan['prepare']>>[0]
 
-/** A watch whose preparations are in the hands of the test. */
+/** A watch whose conversions are answered by the test. */
 class World {
-  readonly store = new Store({ changes: 1000, characters: 1_000_000 })
+  readonly store = new ServerStore({ changes: 1000, characters: 1_000_000 })
   readonly clock = new ManualClock()
   readonly watches = new Watches(this.store, this.clock, {
     pendingChanges: 5,
     pendingCharacters: 1_000_000,
     bookmarkIntervalMs: 1000,
   })
-  /** What is asked for and not answered yet, as the names of the objects. */
+  /** Unanswered requests, as the names of their objects. */
   readonly asked: Array<{ readonly names: string; readonly answer: (isFine: boolean) => void }> = []
   readonly lines: string[] = []
   isOver = false
@@ -45,7 +45,7 @@ class World {
     await settle()
   }
 
-  /** Answers what was asked for first. */
+  /** Answers the oldest request. */
   async answer(isFine = true): Promise<void> {
     this.asked.shift()!.answer(isFine)
     await settle()

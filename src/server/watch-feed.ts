@@ -1,9 +1,9 @@
 /**
- * Stands between the store and one watch where a webhook converts: what the watch begins with and every change wait here for
- * their conversion, and for those before them. What cannot be converted ends the watch, after all that came before it.
+ * Passes changes from the store to one watch of a resource with a conversion webhook: the initial state and each change wait for their
+ * conversion, in order. A change that cannot be converted ends the watch, after all earlier changes.
  */
 import { internalError, StatusError } from './status.ts'
-import type { Change } from './storage/stored.ts'
+import type { StoreChange } from './storage/stored.ts'
 import type { WatchBeginning, WatchPlan, WatchStream } from './watch-stream.ts'
 
 type Prepare = NonNullable<WatchPlan['prepare']>
@@ -13,26 +13,26 @@ export class WatchFeed {
   readonly #prepare: Prepare
   readonly #limit: number
 
-  /** In the order they happened; the first of them may be on their way to the webhook. */
-  #waiting: Change[] = []
+  /** Changes in order; the conversion of the first ones may be in progress. */
+  #waiting: StoreChange[] = []
   #isBusy = true
 
-  /** No more may wait than for a client that does not read. */
+  /** `limit` is the limit of pending changes of a watch whose client does not read. */
   constructor(stream: WatchStream, prepare: Prepare, limit: number) {
     this.#stream = stream
     this.#prepare = prepare
     this.#limit = limit
   }
 
-  /** To be called once, and at first. */
+  /** Must be called once, before any change. */
   async begin({ initial, missed }: WatchBeginning): Promise<void> {
     if (await this.#attempt([...initial.map(asAddition), ...missed])) this.#stream.begin()
     this.#isBusy = false
     await this.#drain()
   }
 
-  /** To be called for every change of the collection, in order. */
-  hear(change: Change): void {
+  /** Must be called for every change of the collection, in order. */
+  onChange(change: StoreChange): void {
     this.#waiting.push(change)
     if (this.#waiting.length > this.#limit) this.#stream.cut()
     void this.#drain()
@@ -41,19 +41,19 @@ export class WatchFeed {
   async #drain(): Promise<void> {
     if (this.#isBusy) return
     this.#isBusy = true
-    while (this.#waiting.length > 0) await this.#handOn(this.#waiting.splice(0))
+    while (this.#waiting.length > 0) await this.#deliver(this.#waiting.splice(0))
     this.#isBusy = false
   }
 
-  async #handOn(changes: readonly Change[]): Promise<void> {
+  async #deliver(changes: readonly StoreChange[]): Promise<void> {
     if (this.#stream.ended.aborted) return
     const isOne = changes.length === 1
-    if (await this.#attempt(changes, isOne)) for (const change of changes) this.#stream.hear(change)
-    // A webhook refuses all that it is asked for together: one by one, it shows which it was.
-    else if (!isOne) for (const change of changes) await this.#handOn([change])
+    if (await this.#attempt(changes, isOne)) for (const change of changes) this.#stream.onChange(change)
+    // A webhook rejects all objects of a request together: convert one by one to find the failing one.
+    else if (!isOne) for (const change of changes) await this.#deliver([change])
   }
 
-  /** Whether they are prepared; if not, the watch fails, unless they are to be tried again. */
+  /** True if the changes are converted. If not, the watch fails, unless the caller retries them one by one. */
   async #attempt(changes: Parameters<Prepare>[0], isLast = true): Promise<boolean> {
     try {
       await this.#prepare(changes)
@@ -65,6 +65,6 @@ export class WatchFeed {
   }
 }
 
-function asAddition(current: Change['current']): Omit<Change, 'version'> {
+function asAddition(current: StoreChange['current']): Omit<StoreChange, 'version'> {
   return { type: 'ADDED', current, previous: undefined }
 }

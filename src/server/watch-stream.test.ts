@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ManualClock, settle } from '../../test/support/manual-clock.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import { Store } from './storage/store.ts'
+import { ServerStore } from './storage/store.ts'
 import { keyOf, parseStored, type Stored } from './storage/stored.ts'
 import type { WatchLimits, WatchPlan } from './watch-stream.ts'
 import { Watches } from './watches.ts'
@@ -15,7 +15,7 @@ function thing(name: string, labels: Record<string, string> = {}, text = ''): Ku
 }
 
 class World {
-  readonly store = new Store({ changes: 1000, characters: 1_000_000 })
+  readonly store = new ServerStore({ changes: 1000, characters: 1_000_000 })
   readonly clock = new ManualClock()
   readonly watches: Watches
 
@@ -53,7 +53,7 @@ class World {
   }
 }
 
-/** Reads only when it is told to. */
+/** Reads only when a method is called. */
 class Reader {
   readonly #chunks: AsyncIterator<Uint8Array>
 
@@ -133,7 +133,7 @@ describe('with a selector', () => {
     if (after !== undefined) world.put('a', { color: after })
     else world.remove('a')
     world.watches.endAll()
-    // Under the version of what happened, whichever state is shown.
+    // Always with the version of the change, whichever state is shown.
     expect(await reader.all()).toEqual(expected === undefined ? [] : [`${expected} a ${world.store.version}`])
   })
 

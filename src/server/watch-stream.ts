@@ -1,33 +1,30 @@
 /**
- * One open watch: the state it began with, then every change that concerns it, as the bytes of the answer.
- * Changes wait here, not their bytes, until the client reads; a client that lets too much wait is cut off.
+ * One open watch: the initial state, then every matching change, as the bytes of the response. Pending changes are encoded only when
+ * the client reads; a client with too many pending changes is disconnected.
  */
-import type { Clock } from '../util/clock.ts'
+import type { Clock } from '../util/async/clock.ts'
 import type { StatusError } from './status.ts'
-import { type Change, type Stored, withVersion } from './storage/stored.ts'
+import { type StoreChange, type Stored, withVersion } from './storage/stored.ts'
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED'
 
-/** Sent before anything else, only as fast as the client reads. */
+/** Sent first, as fast as the client reads. */
 export interface WatchBeginning {
-  /** The objects at the start of the watch: those that match are sent as ADDED. */
+  /** The objects at the start of the watch: matching ones are sent as ADDED. */
   readonly initial: readonly Stored[]
-  /** The changes since the version that the client had. */
-  readonly missed: readonly Change[]
+  /** The changes since the client's version. */
+  readonly missed: readonly StoreChange[]
 }
 
 export interface WatchPlan extends WatchBeginning {
-  /** Whether an object is one of those watched. */
+  /** True if the object is watched. */
   matches(stored: Stored): boolean
   encode(type: EventType, stored: Stored): Uint8Array
-  /**
-   * Resolves when these changes can be judged and encoded; undefined where they can be already. Absent where they always
-   * can: no webhook has to convert them.
-   */
-  readonly prepare?: ((changes: ReadonlyArray<Omit<Change, 'version'>>) => Promise<void> | undefined) | undefined
-  /** Undefined where the client did not ask for bookmarks. */
+  /** Resolves when these changes can be matched and encoded; undefined if they can already. Absent if there is no conversion webhook. */
+  readonly prepare?: ((changes: ReadonlyArray<Omit<StoreChange, 'version'>>) => Promise<void> | undefined) | undefined
+  /** Undefined if the client did not request bookmarks. */
   bookmark: ((version: number, isEndOfInitial: boolean) => Uint8Array) | undefined
-  /** Whether the end of the initial state is marked by a bookmark. */
+  /** True if a bookmark marks the end of the initial state. */
   readonly marksInitialEnd: boolean
   readonly timeoutMs: number
 }
@@ -38,45 +35,45 @@ export interface WatchLimits {
   readonly bookmarkIntervalMs: number
 }
 
-/** Mostly the change itself: what waits for a thousand watchers is then there once. */
-type WatchEvent = Pick<Change, 'type' | 'current'>
+/** Usually the store's change itself, so that a thousand watches share one object. */
+type PendingEvent = Pick<StoreChange, 'type' | 'current'>
 
-/** With what a watch fails once it was in order. */
+/** The ERROR event of a watch that fails after its start. */
 export function errorLine(error: StatusError): Uint8Array {
   return Buffer.from(`${JSON.stringify({ type: 'ERROR', object: error.toStatus() })}\n`)
 }
 
-/** Bytes are gathered up to this size before they are handed on. */
+/** Encoded events are collected up to this size before they are sent. */
 const chunkSize = 64 * 1024
 
 export class WatchStream {
-  /** In the order they happened; only those the plan has not filtered out. */
-  #pending: WatchEvent[] = []
+  /** In order; only matching events. */
+  #pending: PendingEvent[] = []
   #pendingCharacters = 0
 
-  /** The version that the initial state is of. */
+  /** The version of the initial state. */
   readonly #startVersion: number
 
-  /** The version of the last change heard of: what a bookmark can promise. */
+  /** The version of the last change, used in bookmarks. */
   #version: number
   #isBookmarkDue = false
 
-  /** Nothing more is taken in; what waits is still sent. */
+  /** No more changes are accepted; pending events are still sent. */
   #isEnding = false
 
-  /** Nothing more is sent either. */
+  /** Nothing more is sent. */
   #isCut = false
 
-  /** Sent last of all. */
+  /** Sent as the last event. */
   #failure: StatusError | undefined
   #wake: () => void = () => {}
 
-  /** What it begins with can be encoded. */
+  /** True when the initial state can be encoded. */
   #isBegun: boolean
 
   readonly #plan: Omit<WatchPlan, keyof WatchBeginning>
 
-  /** Released when it has been sent: a watch may last an hour, and would keep superseded states in memory for as long. */
+  /** Dropped when sent: a watch may last an hour, and would keep superseded states in memory. */
   #beginning: WatchBeginning | undefined
   readonly #limits: WatchLimits
   readonly #ended = new AbortController()
@@ -90,9 +87,9 @@ export class WatchStream {
     this.#isBegun = plan.prepare === undefined
   }
 
-  /** To be called for every change of the collection, in order. */
-  hear(change: Change): void {
-    // What the watch began with may be kept, and told of, only now.
+  /** Must be called for every change of the collection, in order. */
+  onChange(change: StoreChange): void {
+    // The store may report changes that are part of the initial state, because it reports them when they are durable.
     if (this.#isEnding || change.version <= this.#version) return
     this.#version = change.version
     const event = this.#eventOf(change)
@@ -104,20 +101,20 @@ export class WatchStream {
     this.#wake()
   }
 
-  /** Sends what waits, then ends in good order. */
+  /** Sends pending events, then ends the stream normally. */
   end(): void {
     this.#isEnding = true
     this.#ended.abort()
     this.#wake()
   }
 
-  /** Sends what waits, then why there can be no more. */
+  /** Sends pending events, then the error. */
   fail(error: StatusError): void {
     this.#failure ??= error
     this.end()
   }
 
-  /** Ends at once: the client is gone, or too slow to be worth the memory. */
+  /** Ends the stream immediately: the client is gone or too slow. */
   cut(): void {
     this.#isCut = true
     this.#pending = []
@@ -125,12 +122,12 @@ export class WatchStream {
     this.end()
   }
 
-  /** Aborted when nothing more is taken in, for whatever reason. */
+  /** Aborted when no more changes are accepted, for any reason. */
   get ended(): AbortSignal {
     return this.#ended.signal
   }
 
-  /** Ends the stream after its time, and reminds it of bookmarks; to be called once. */
+  /** Starts the timers for the timeout and the bookmarks; must be called once. */
   keepTime(clock: Clock): void {
     const { signal } = this.#ended
     const timeOut = async () => {
@@ -150,13 +147,13 @@ export class WatchStream {
     if (this.#plan.bookmark !== undefined) remind().catch(ignoreEnd)
   }
 
-  /** What it begins with is prepared; to be called where the plan has something to prepare. */
+  /** The initial state is converted; must be called if the plan has `prepare`. */
   begin(): void {
     this.#isBegun = true
     this.#wake()
   }
 
-  /** To be read once. Whoever stops reading ends the stream, even while it waits, even before it has begun. */
+  /** Must be read once. Returning the iterator ends the stream, even while a read is pending or before the first read. */
   bytes(): AsyncIterableIterator<Uint8Array, void> {
     const chunks = this.#chunks()
     return {
@@ -172,25 +169,25 @@ export class WatchStream {
   }
 
   async *#chunks(): AsyncGenerator<Uint8Array, void, undefined> {
-    // First of all an empty chunk: the headers go out at once, although nothing may happen for long.
+    // An empty chunk first: the headers are sent immediately, even if no event follows for a long time.
     yield new Uint8Array(0)
-    while (!this.#isBegun && !this.#isEnding) await this.#news()
+    while (!this.#isBegun && !this.#isEnding) await this.#waitForChange()
     if (this.#isBegun && this.#beginning !== undefined) yield* this.#firstBytes(this.#beginning)
     this.#beginning = undefined
     for (;;) {
       const chunk = this.#pendingBytes()
       if (chunk !== undefined) yield chunk
       else if (this.#isEnding) break
-      else await this.#news()
+      else await this.#waitForChange()
     }
     if (this.#failure !== undefined && !this.#isCut) yield errorLine(this.#failure)
   }
 
-  #news(): Promise<void> {
+  #waitForChange(): Promise<void> {
     return new Promise((resolve) => (this.#wake = resolve))
   }
 
-  *#firstEvents({ initial, missed }: WatchBeginning): Generator<WatchEvent, void, undefined> {
+  *#firstEvents({ initial, missed }: WatchBeginning): Generator<PendingEvent, void, undefined> {
     for (const stored of initial) if (this.#plan.matches(stored)) yield { type: 'ADDED', current: stored }
     for (const change of missed) {
       const event = this.#eventOf(change)
@@ -235,14 +232,14 @@ export class WatchStream {
   }
 
   #bookmarkBytes(): Uint8Array | undefined {
-    // It would promise what the watch has not even begun with.
+    // Before the initial state is sent, a bookmark would be wrong.
     if (!this.#isBookmarkDue || !this.#isBegun) return undefined
     this.#isBookmarkDue = false
     return this.#plan.bookmark?.(this.#version, false)
   }
 
-  /** An object that comes to match arrives as added, one that ceases to match leaves as deleted, although it lives. */
-  #eventOf(change: Change): WatchEvent | undefined {
+  /** An object that starts to match is sent as ADDED, an object that no longer matches as DELETED, although it exists. */
+  #eventOf(change: StoreChange): PendingEvent | undefined {
     const { type, current, previous } = change
     const { matches } = this.#plan
     const isIn = type !== 'DELETED' && matches(current)
@@ -254,8 +251,8 @@ export class WatchStream {
   }
 }
 
-/** The state before, under the version of the change: made once for all who see the object leave. */
-function lastSeen(change: Change, previous: Stored): Stored {
+/** The previous state with the version of the change; created once for all watches that the object leaves. */
+function lastSeen(change: StoreChange, previous: Stored): Stored {
   change.lastSeen ??= withVersion(previous, change.version)
   return change.lastSeen
 }

@@ -4,9 +4,9 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { KopfError } from '../errors.ts'
-import { noLongerNeeded, systemClock } from '../util/clock.ts'
-import { type Duration, toMs } from '../util/duration.ts'
-import { ownProgram } from '../util/package-files.ts'
+import { noLongerNeeded, systemClock } from '../util/async/clock.ts'
+import { ownProgram } from '../util/process/package-files.ts'
+import { type Duration, toMs } from '../util/text/duration.ts'
 
 /** How the command is run, and how long it is waited for. */
 export interface KopfRunnerOptions {
@@ -20,7 +20,7 @@ export interface KopfRunnerOptions {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-const mostShown = 2000
+const maxShown = 2000
 
 /**
  * Runs `kopf` with these arguments until it is stopped.
@@ -141,7 +141,7 @@ export class KopfRunner implements AsyncDisposable {
   }
 
   #complain(why: string, cause?: unknown): KopfError {
-    const said = this.output.length > mostShown ? `…${this.output.slice(-mostShown)}` : this.output
+    const said = this.output.length > maxShown ? `…${this.output.slice(-maxShown)}` : this.output
     const shown = said === '' ? 'It has said nothing.' : `It has said:\n${said}`
     return new KopfError('KOPF_RUNNER', `Cannot run "kopf ${this.#args.join(' ')}": ${why}. ${shown}`, { cause })
   }

@@ -2,8 +2,8 @@
  * A clock for tests without waiting: it stands still until somebody lets time pass, and then goes from one who sleeps to the
  * next, at once. Whoever uses it for more than sleeping tells it what goes on, so that nothing is skipped that is under way.
  */
-import { type Clock, monotonicMs, nextTurn, type Occupation, systemClock } from '../util/clock.ts'
-import { type Duration, toMs } from '../util/duration.ts'
+import { type Clock, monotonicMs, nextTurn, type Occupation, systemClock } from '../util/async/clock.ts'
+import { type Duration, toMs } from '../util/text/duration.ts'
 
 interface Sleeper {
   readonly untilMs: number
@@ -11,7 +11,7 @@ interface Sleeper {
 }
 
 /** How many turns without anything happening are calm: an answer in process takes a few, a daemon is given ten to end. */
-const calmTurns = 12
+const idleTurns = 12
 
 /** How long a function of the user is waited for in real time before time is skipped beside it: it may wait for this clock. */
 const patienceMs = 500
@@ -121,13 +121,13 @@ export class SkippingClock implements Clock {
     const endMs = this.#nowMs + toMs(duration, 'the time to pass')
     while (await this.pass(endMs));
     this.set(endMs)
-    await calm(this)
+    await untilIdle(this)
   }
 
   /** Lets everything happen that can; where nothing does, goes to the earliest awakening. False where there is none until then. */
   async pass(limitMs: number = Infinity): Promise<boolean> {
     const { changes } = this
-    await calm(this)
+    await untilIdle(this)
     if (this.#changes !== changes) return true
     if (!this.isBusy()) return this.skip(limitMs)
     await systemClock.sleep(1)
@@ -169,8 +169,8 @@ export class SkippingClock implements Clock {
 }
 
 /** Everything that waits for nothing but its turn has had it. */
-export async function calm(clock: SkippingClock): Promise<void> {
-  for (let turns = 0, seen = clock.changes; turns < calmTurns; turns += 1) {
+export async function untilIdle(clock: SkippingClock): Promise<void> {
+  for (let turns = 0, seen = clock.changes; turns < idleTurns; turns += 1) {
     await nextTurn()
     if (clock.changes === seen) continue
     seen = clock.changes

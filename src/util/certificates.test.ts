@@ -23,15 +23,15 @@ beforeAll(async () => {
 
 const read = ({ certPem }: { certPem: string }) => new X509Certificate(certPem)
 
-test('the authority is one, and signs for itself', () => {
+test('a certificate authority is self-signed', () => {
   const certificate = new X509Certificate(authority.caPem)
   expect(certificate.ca).toBe(true)
   expect(certificate.subject).toBe('CN=the-authority')
   expect(certificate.verify(certificate.publicKey)).toBe(true)
 })
 
-describe('what it issues', () => {
-  test('is signed by it, and by no other of the same name', () => {
+describe('issued certificates', () => {
+  test('an issued certificate is signed by its authority, and not by another one with the same name', () => {
     for (const pair of [serving, client]) {
       expect(read(pair).issuer).toBe('CN=the-authority')
       expect(read(pair).verify(new X509Certificate(authority.caPem).publicKey)).toBe(true)
@@ -39,27 +39,27 @@ describe('what it issues', () => {
     }
   })
 
-  test('is no authority itself', () => {
+  test('an issued certificate is not a certificate authority', () => {
     expect(read(serving).ca).toBe(false)
     expect(read(client).ca).toBe(false)
   })
 
-  test('comes with its key', () => {
+  test('an issued certificate matches its key', () => {
     for (const pair of [serving, client]) expect(read(pair).checkPrivateKey(createPrivateKey(pair.keyPem))).toBe(true)
   })
 
-  test('is valid already for a clock that is behind, and for a year', () => {
+  test('an issued certificate is valid for a year, and already valid for a clock that is behind', () => {
     const { validFrom, validTo } = read(serving)
     expect(Date.parse(validFrom)).toBeLessThan(Date.now() - 30 * 60_000)
     expect(Date.parse(validTo)).toBeGreaterThan(Date.now() + 360 * 24 * 3_600_000)
   })
 
-  test('has a serial number of its own', () => {
+  test('an issued certificate has a serial number of its own', () => {
     expect(read(serving).serialNumber).not.toBe(read(client).serialNumber)
   })
 })
 
-test('a certificate for serving names its hosts, and is for that alone', () => {
+test('a server certificate names its hosts, and is for servers only', () => {
   const certificate = read(serving)
   expect(certificate.checkIP('127.0.0.1')).toBe('127.0.0.1')
   expect(certificate.checkIP('::1')).toBeDefined()
@@ -70,19 +70,22 @@ test('a certificate for serving names its hosts, and is for that alone', () => {
   expect(certificate.keyUsage).toEqual([serverAuth])
 })
 
-test('a certificate for a client names who it is and their groups, and is for that alone', () => {
+test('a client certificate names its user and groups, and is for clients only', () => {
   const certificate = read(client)
   expect(certificate.subject.split('\n')).toEqual(['O=system:masters', 'O=developers', 'CN=jane'])
   expect(certificate.subjectAltName).toBeUndefined()
   expect(certificate.keyUsage).toEqual([clientAuth])
 })
 
-test.each(['Ключ, O=system:masters', 'a+b=c', '#x', ' spaces '])('a name is what it is: %j', async (commonName) => {
-  const { subject } = read(await authority.issue({ commonName, organizations: ['one'] })).toLegacyObject()
-  expect(subject).toEqual({ O: 'one', CN: commonName })
-})
+test.each(['Ключ, O=system:masters', 'a+b=c', '#x', ' spaces '])(
+  'a common name is encoded literally: %j',
+  async (commonName) => {
+    const { subject } = read(await authority.issue({ commonName, organizations: ['one'] })).toLegacyObject()
+    expect(subject).toEqual({ O: 'one', CN: commonName })
+  },
+)
 
-test('an authority that was put away signs as before', async () => {
+test('a certificate authority that is loaded from its export signs as before', async () => {
   const loaded = await CertificateAuthority.load(await authority.exportPair())
   expect(loaded.caPem).toBe(authority.caPem)
   const issued = read(await loaded.issue({ commonName: 'later', hosts: ['localhost'] }))
@@ -90,7 +93,7 @@ test('an authority that was put away signs as before', async () => {
   expect(issued.verify(new X509Certificate(authority.caPem).publicKey)).toBe(true)
 })
 
-test('certificates are valid from an hour before the given moment, for as long as they are told', async () => {
+test('a certificate is valid from an hour before the given time, for the given lifetime', async () => {
   const nowMs = Date.UTC(2040, 0, 1)
   const future = await CertificateAuthority.create('of-the-future', { nowMs, lifetimeMs: 7_200_000 })
   const pairs = [{ certPem: future.caPem }, await future.issue({ commonName: 'x', nowMs, lifetimeMs: 7_200_000 })]
@@ -100,8 +103,8 @@ test('certificates are valid from an hour before the given moment, for as long a
   }
 })
 
-describe('in a handshake', () => {
-  /** Whether the server takes the client for one of its own; rejects where the client does not trust the server. */
+describe('handshakes', () => {
+  /** Returns whether the server authorizes the client; rejects if the client does not trust the server. */
   async function shakeHands(options: { ca: string; by: KeyPair; servername?: string }): Promise<boolean> {
     const { certPem: cert, keyPem: key } = serving
     const server = createServer({ cert, key, ca: authority.caPem, requestCert: true, rejectUnauthorized: false })
@@ -121,24 +124,24 @@ describe('in a handshake', () => {
     }
   }
 
-  test('both know each other', async () => {
+  test('a handshake succeeds if both sides trust the authority', async () => {
     expect(await shakeHands({ ca: authority.caPem, by: client })).toBe(true)
     expect(await shakeHands({ ca: authority.caPem, by: client, servername: 'localhost' })).toBe(true)
   })
 
-  test('a client of another authority is a stranger', async () => {
+  test('a handshake does not authorize a client of another authority', async () => {
     expect(await shakeHands({ ca: authority.caPem, by: await stranger.issue({ commonName: 'jane' }) })).toBe(false)
   })
 
-  test('a server is no client', async () => {
+  test('a handshake does not authorize a client with a server certificate', async () => {
     expect(await shakeHands({ ca: authority.caPem, by: serving })).toBe(false)
   })
 
-  test('a server of another authority is not trusted', async () => {
+  test('a handshake fails with a server of another authority', async () => {
     await expect(shakeHands({ ca: stranger.caPem, by: client })).rejects.toThrow(/certificate|signature/)
   })
 
-  test('a server by another name is not trusted', async () => {
+  test('a handshake fails with a server of another name', async () => {
     await expect(shakeHands({ ca: authority.caPem, by: client, servername: 'example.com' })).rejects.toThrow(/altnames/)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Certificates, made when they are needed: an authority of one's own and what it signs. The encoder is loaded only then.
- * Used by the embedded server and the webhook servers to serve TLS, and by the tools that start a real control plane.
+ * Creates a certificate authority and issues certificates. The X.509 encoder is loaded on first use. Used by the embedded server and the
+ * webhook servers to serve TLS, and by the tools that start a real control plane.
  */
 import { webcrypto } from 'node:crypto'
 
@@ -9,25 +9,25 @@ export interface KeyPair {
   readonly keyPem: string
 }
 
-/** From an hour before `nowMs`, for clocks that were set back, until `lifetimeMs` after it. */
+/** A certificate is valid from an hour before `nowMs`, for clients with a slow clock, until `lifetimeMs` after it. */
 export interface Validity {
-  /** The present unless told. */
+  /** Default: the current time. */
   readonly nowMs?: number
-  /** A year unless told. */
+  /** Default: a year. */
   readonly lifetimeMs?: number
 }
 
 export interface CertificateRequest extends Validity {
   readonly commonName: string
   readonly organizations?: readonly string[]
-  /** Host names and addresses: makes a certificate for serving; without any, one for a client. */
+  /** Host names and addresses for a server certificate; without hosts, a client certificate is issued. */
   readonly hosts?: readonly string[]
-  /** A year unless told. */
+  /** Default: a year. */
   readonly lifetimeMs?: number
 }
 
 const signing = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-/** How long before it was made a certificate is valid: by this much a clock may be behind. */
+/** The start of validity before the time of issue: a client's clock may be this much behind. */
 export const backdatedMs = 3_600_000
 const yearMs = 365 * 24 * 3_600_000
 
@@ -35,7 +35,7 @@ type Encoder = typeof import('@peculiar/x509')
 
 let encoder: Encoder | undefined
 
-/** The encoder's dependency container does not load without the metadata API, and must find it in place. */
+/** The encoder needs the metadata API of reflect-metadata, which has to be loaded first. */
 async function loadEncoder(): Promise<Encoder> {
   if (encoder !== undefined) return encoder
   await import('reflect-metadata')
@@ -55,7 +55,7 @@ export class CertificateAuthority {
   }
 
   static async create(name: string, validity: Validity = {}): Promise<CertificateAuthority> {
-    // The keys are made elsewhere meanwhile.
+    // Keys are generated on another thread while the encoder loads.
     const [keys, encoder] = await Promise.all([generateKeys(), loadEncoder()])
     const { BasicConstraintsExtension, KeyUsageFlags, KeyUsagesExtension, X509CertificateGenerator } = encoder
     const { SubjectKeyIdentifierExtension } = encoder
@@ -67,21 +67,21 @@ export class CertificateAuthority {
       extensions: [
         new BasicConstraintsExtension(true, undefined, true),
         new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-        // By this, authorities of one name are told apart where several are trusted.
+        // Tells apart trusted authorities of the same name.
         await SubjectKeyIdentifierExtension.create(keys.publicKey),
       ],
     })
     return new CertificateAuthority(encoder, certificate.toString('pem'), keys.privateKey)
   }
 
-  /** One that was made before, from what `exportPair` has given. */
+  /** Loads an authority from the result of `exportPair`. */
   static async load({ certPem, keyPem }: KeyPair): Promise<CertificateAuthority> {
     const der = Buffer.from(keyPem.replaceAll(/-----[^-]+-----|\s/g, ''), 'base64')
     const key = await webcrypto.subtle.importKey('pkcs8', der, signing, true, ['sign'])
     return new CertificateAuthority(await loadEncoder(), certPem, key)
   }
 
-  /** With the key that signs: for whoever keeps it as a secret. */
+  /** The CA certificate with its private key, to be stored as a secret. */
   async exportPair(): Promise<KeyPair> {
     return { certPem: this.caPem, keyPem: await exportPrivateKey(this.#key) }
   }
@@ -112,7 +112,7 @@ export class CertificateAuthority {
   }
 }
 
-/** Said to be text: plain strings are looked through for a notation of bytes. */
+/** An attribute as explicit UTF-8: the encoder parses plain strings for a notation of bytes. */
 function toAttribute(type: 'O' | 'CN', utf8String: string): Record<string, Array<{ utf8String: string }>> {
   return { [type]: [{ utf8String }] }
 }

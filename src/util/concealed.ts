@@ -1,17 +1,20 @@
-/** The mark of values that must never be written or shown, such as old values of Secrets. The class is in core/causation/concealed-value.ts. */
-import { isContainer } from './json.ts'
+/**
+ * Recognises concealed values, such as old values of Secrets, which must not be written or shown. The class is in
+ * causation/concealed-value.ts.
+ */
+import { isContainer } from './json/json.ts'
 
-/** Known by this mark rather than by the class, since a program may load this package twice. */
+/** Identifies concealed values of all copies of this package: a program may load several. */
 export const concealedBrand: unique symbol = Symbol.for('kopf.ConcealedValue') as never
 
-/** What is printed and written as JSON in place of a concealed value. */
+/** The text of a concealed value in output and JSON. */
 export const concealedText = '[concealed]'
 
 export function isConcealed(value: unknown): boolean {
   return typeof value === 'object' && value !== null && concealedBrand in value
 }
 
-/** Whether a value, whose text as JSON is given, holds a concealed one. The value is looked through only if the text says that it may. */
+/** Whether a value contains a concealed one. `text` is its JSON: the value is searched only if the text contains the placeholder. */
 export function holdsConcealed(root: unknown, text: string): boolean {
   if (!text.includes(concealedText)) return false
   const pending: unknown[] = [root]

@@ -1,6 +1,6 @@
 /**
- * A doubly linked list: adding at the end, looking at the first and removing any entry take constant time. A `Set` used as a queue does
- * not: removed entries stay in its table until it shrinks, and each look at the first one passes them all.
+ * A doubly linked list: adding at the end, reading the first and removing any entry take constant time. In a `Set`, removed entries
+ * stay in the table until it shrinks, and finding the first entry passes all of them.
  */
 
 export interface ListNode<T> {

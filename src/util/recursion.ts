@@ -1,12 +1,12 @@
 /**
- * Recursion that does not use the call stack, for functions whose result for a value is made of the results for its parts. The author
- * of a document decides how deep it is: the API server accepts 10,000 levels, and the call stack ends at about 3,000.
+ * Recursion without the call stack, for functions over nested documents: the API server accepts 10,000 levels, and the call stack ends at
+ * about 3,000.
  */
 
 /** A recursive function as a generator: it yields the calls it makes, and each `yield` evaluates to the result of that call. */
 export interface Recursion<Result> extends Generator<Recursion<Result>, Result, Result> {}
 
-/** Runs the function to its end. The calls that wait for an inner one are kept in a list. */
+/** Runs the function to its end, with the pending calls in a list. */
 export function runRecursion<Result>(outermost: Recursion<Result>): Result {
   const waiting: Array<Recursion<Result>> = []
   let current = outermost

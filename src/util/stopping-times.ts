@@ -1,10 +1,10 @@
 /**
- * How long each step of a stop may take. The one source for the stop itself, for the default of `settings.queueing.exitTimeout` and
+ * Time limits for the steps of stopping an operator. Used by the stop itself, for the default of `settings.queueing.exitTimeout` and
  * for `terminationGracePeriodSeconds` of `kopf manifests`, so that an operator always ends before Kubernetes kills it.
  */
 
 export const stoppingMs = {
-  /** After the time for handlers: to write what the handlers have done. */
+  /** To write the results of handlers, after the time for handlers. */
   lastWrites: 1000,
   /** To post the last Kubernetes events. */
   lastEvents: 2000,
@@ -18,19 +18,19 @@ export const stoppingMs = {
   lastReviews: 10_000,
 } as const
 
-/** What Kubernetes grants a pod by default (`terminationGracePeriodSeconds`). */
+/** The default of `terminationGracePeriodSeconds` in Kubernetes. */
 export const podGraceSeconds = 30
 
-/** For `cleanup` handlers, which have no limit of their own. */
+/** Assumed time for `cleanup` handlers, which have no limit. */
 const cleanupSeconds = 5
 
 const { lastWrites, lastEvents, leavePeering, releaseLease, withdrawWebhooks, lastReviews } = stoppingMs
 
-/** All that comes after the handlers, without webhooks. */
+/** All steps after the handlers, without webhooks. */
 export const lastStepsSeconds: number = (lastWrites + lastEvents + leavePeering + releaseLease) / 1000 + cleanupSeconds
 
-/** In addition, for an operator with webhooks. */
+/** Additional time for an operator with webhooks. */
 export const lastReviewsSeconds: number = (withdrawWebhooks + lastReviews) / 1000
 
-/** What is left for handlers in the grace period of a pod: 15 seconds. */
+/** The remaining time for handlers in the default grace period: 15 seconds. */
 export const handlersSeconds: number = podGraceSeconds - lastStepsSeconds

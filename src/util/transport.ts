@@ -1,30 +1,30 @@
 /**
- * A request and its answer as plain values, and the one function between them. Over HTTPS in production;
- * the embedded server's own function in tests, with no socket between.
+ * The interface between the client and an API server: HTTP requests and answers as values. Implemented over HTTPS by client/http, and by
+ * the embedded server without a socket.
  */
 
 export interface TransportRequest {
   readonly method: string
-  /** The path with its query, as it stands in the first line of an HTTP request. */
+  /** The path with its query, as in the first line of an HTTP request. */
   readonly path: string
-  /** Names in lower case. */
+  /** Header names are in lower case. */
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: string | Uint8Array
-  /** Not to wait until others are done. */
+  /** The request must not wait for a free connection. */
   readonly isUrgent?: boolean
-  /** Throws where it is too late for it. Whoever has to wait for a connection asks once more before the first byte is sent. */
+  /** Throws if the request must not be sent any more. A transport that waits for a connection calls it before the first byte. */
   readonly check?: () => void
 }
 
 export interface TransportResponse {
   readonly status: number
-  /** Names in lower case; a list where a header came several times. */
+  /** Header names are in lower case; repeated headers have a list. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
-  /** Must be read to its end or returned from: an open body holds a connection. */
+  /** Must be read to its end, or the loop left: an open body occupies a connection. */
   readonly body: AsyncIterable<Uint8Array>
 }
 
 export interface Transport {
-  /** Rejects only where there is no answer: the connection failed, or the signal was aborted. */
+  /** Resolves for any HTTP status. Rejects if the connection failed or the signal was aborted. */
   send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse>
 }

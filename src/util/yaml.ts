@@ -1,38 +1,40 @@
 /**
- * YAML as kubectl reads it: version 1.1 (`yes` is true), but no timestamps and no base-60 numbers, and nothing that JSON
- * could not carry. The parser is loaded when it is first needed. The only file that knows which parser it is.
+ * Reads and writes YAML as kubectl does: version 1.1 (`yes` is true), without timestamps, base-60 numbers and other types that JSON
+ * lacks. The parser is loaded on first use, by this file only.
  */
 import { randomUUID } from 'node:crypto'
 import type { Document, Tags } from 'yaml'
-import { isContainer } from './json.ts'
-import { toJsonText } from './json-text.ts'
-import { requireLibrary } from './package-files.ts'
+import { isContainer } from './json/json.ts'
+import { toJsonText } from './json/json-text.ts'
+import { requireLibrary } from './process/package-files.ts'
 
-/** Thrown for text that is no YAML, or too deep to be read or written. The message is the first line of the parser's, with the place. */
+/** Thrown for invalid YAML, and for values that are nested too deeply. The message is the parser's first line, with the position. */
 export class YamlError extends Error {}
 
-/** An alias may stand for this many nodes in all: enough for people, too few for a bomb. */
+/** Maximum number of nodes that aliases expand to, against "billion laughs" documents. */
 const maxAliasCount = 100
 
-type Parser = typeof import('yaml')
+type YamlParser = typeof import('yaml')
 
-function loadParser(): Parser {
-  return requireLibrary('yaml') as Parser
+function loadParser(): YamlParser {
+  return requireLibrary('yaml') as YamlParser
 }
 
-const unwanted = new Set(['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`))
+const unsupportedTags = new Set(
+  ['timestamp', 'binary', 'omap', 'pairs', 'set'].map((name) => `tag:yaml.org,2002:${name}`),
+)
 
 function plainTags(tags: Tags): Tags {
-  return tags.filter((tag) => typeof tag === 'string' || (!unwanted.has(tag.tag) && tag.format !== 'TIME'))
+  return tags.filter((tag) => typeof tag === 'string' || (!unsupportedTags.has(tag.tag) && tag.format !== 'TIME'))
 }
 
 /**
- * The parser and the formatter recurse, and where the stack ends in the middle of one of their expressions, the process
- * ends with it. Nobody writes YAML as deep as this, and both have room for three times as much.
+ * Maximum depth. The parser and the formatter recurse, and a stack overflow in the middle of a regular expression ends the process. The
+ * stack has room for three times this depth.
  */
 const maxDepth = 200
 
-/** Every document of a text, empty ones left out. */
+/** All documents of a text except empty ones. */
 export function parseYaml(text: string): unknown[] {
   const { Lexer, parseAllDocuments } = loadParser()
   checkTextDepth(new Lexer().lex(text))
@@ -53,11 +55,11 @@ function toValue(document: Document): unknown {
 
 export interface Duplicate {
   readonly key: string
-  /** Of its second place, from 1. */
+  /** The line of its second occurrence, from 1. */
   readonly line: number
 }
 
-/** The first document of a text, in which the last of two keys counts; and which keys are there twice. Undefined for no document. */
+/** The first document of a text (undefined without any), with the last value of repeated keys, and a list of the repeated keys. */
 export function parseYamlLoosely(text: string): { value: unknown; duplicates: Duplicate[] } {
   const { Lexer, LineCounter, parseAllDocuments, visit } = loadParser()
   checkTextDepth(new Lexer().lex(text))
@@ -81,17 +83,17 @@ export function parseYamlLoosely(text: string): { value: unknown; duplicates: Du
   return { value: toValue(document), duplicates }
 }
 
-/** What announces a token of text, which may look like anything. */
+/** The lexer's token before a scalar, whose text may look like any token. */
 const scalarMark = '\x1f'
 
-/** Brackets go deeper, columns to the right may, and so may every sign of a list or a key in a line. */
+/** Estimates the depth from above: each bracket, each column of indentation and each `-`, `?` or `:` in a line may add a level. */
 function checkTextDepth(tokens: Iterable<string>): void {
   let brackets = 0
   let inLine = 0
   let last = '\n'
   for (const token of tokens) {
     if (last === scalarMark) {
-      // Text, whatever it looks like.
+      // The text of a scalar.
     } else if (token === '[' || token === '{') brackets += 1
     else if (token === ']' || token === '}') brackets -= 1
     else if (token === '\n' || token === '\r\n') inLine = 0
@@ -120,8 +122,8 @@ function checkValueDepth(value: unknown): void {
 }
 
 /**
- * With the keys in order and lists not indented, as Kubernetes writes it. Containers deeper than 200 levels are written as JSON, which
- * is YAML too: so the text is as long as the value is large, where the indentation of 10,000 levels alone would take 100 MB.
+ * Formats as Kubernetes does: keys sorted, lists not indented. Containers below 200 levels are written as JSON, which is valid YAML:
+ * the indentation of 10,000 levels would take 100 MB.
  */
 export function formatYaml(value: unknown): string {
   if (!isTooDeep(value)) return stringifyYaml(value)
@@ -136,7 +138,7 @@ function stringifyYaml(value: unknown): string {
   return stringify(value, { version: '1.1', aliasDuplicateObjects: false, sortMapEntries: true, indentSeq: false })
 }
 
-/** A copy of the upper levels, with a text in the place of each container below them. */
+/** A copy of the upper levels, with a placeholder for each container below them. */
 function cutAt(levels: number, value: unknown, replace: (container: object) => string): unknown {
   if (!isContainer(value)) return value
   if (levels === 0) return replace(value)
@@ -144,27 +146,28 @@ function cutAt(levels: number, value: unknown, replace: (container: object) => s
   return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, cutAt(levels - 1, child, replace)]))
 }
 
-/** A comment before a value: by the keys and positions that lead to it. */
-export interface YamlRemark {
+/** A comment before the value at a path. */
+export interface YamlComment {
   readonly path: ReadonlyArray<string | number>
   readonly text: string
 }
 
-/** Lists of words that are no longer than this stay on one line. */
-const longestLine = 90
+/** Lists of words up to this length are written on one line. */
+const maxLineLength = 90
 
-/** With the keys as they come, short lists on one line, and comments: for people to read before they apply it. */
-export function formatYamlForPeople(value: unknown, remarks: readonly YamlRemark[] = []): string {
+/** Formats for readers: keys in their given order, short lists on one line, comments. Used by `kopf manifests`. */
+export function formatYamlForPeople(value: unknown, comments: readonly YamlComment[] = []): string {
   const { Document, isMap, isNode, isScalar, visit } = loadParser()
   checkValueDepth(value)
   const document = new Document(value, { version: '1.1', aliasDuplicateObjects: false })
   visit(document, {
     Seq(_, list) {
       const words = list.items.map((item) => (isScalar(item) ? String(item.value) : undefined))
-      list.flow = words.every((word) => word !== undefined && !/\s/.test(word)) && words.join(', ').length < longestLine
+      list.flow =
+        words.every((word) => word !== undefined && !/\s/.test(word)) && words.join(', ').length < maxLineLength
     },
   })
-  for (const { path, text } of remarks) {
+  for (const { path, text } of comments) {
     const parent = document.getIn(path.slice(0, -1), true)
     const key = isMap(parent)
       ? parent.items.find((pair) => isScalar(pair.key) && pair.key.value === path.at(-1))?.key

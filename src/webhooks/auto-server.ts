@@ -2,9 +2,9 @@
  * Servers that find out by themselves how the cluster reaches this machine: for development with whatever cluster there is.
  * They look at the signs of the API server, and need no permissions for it.
  */
-import type { WebhookClientConfig, WebhookContext, WebhookFn } from '../core/webhook-server.ts'
-import { guessHost } from './cluster-host.ts'
-import { WebhookNgrokTunnel } from './ngrok-tunnel.ts'
+import type { WebhookClientConfig, WebhookContext, WebhookFn } from '../settings/webhook-server.ts'
+import { guessHost } from './addresses.ts'
+import { WebhookNgrokTunnel } from './ngrok/tunnel.ts'
 import { checkOptions, pathCheck, portCheck, textCheck } from './option-checks.ts'
 import { WebhookServer } from './server.ts'
 

@@ -4,10 +4,10 @@
  * @module kopf/webhooks
  */
 
-export type { WebhookClientConfig, WebhookContext, WebhookFn, WebhookServe } from '../core/webhook-server.ts'
+export type { WebhookClientConfig, WebhookContext, WebhookFn, WebhookServe } from '../settings/webhook-server.ts'
 export { WebhookAutoServer, WebhookAutoTunnel, type WebhookAutoTunnelOptions } from './auto-server.ts'
-export type { VerifyMode } from './listener.ts'
-export { WebhookNgrokTunnel, type WebhookNgrokTunnelOptions } from './ngrok-tunnel.ts'
+export type { VerifyMode } from './http/listener.ts'
+export { WebhookNgrokTunnel, type WebhookNgrokTunnelOptions } from './ngrok/tunnel.ts'
 export { WebhookDockerDesktopServer, WebhookK3dServer, WebhookMinikubeServer, WebhookServer } from './server.ts'
 export type { WebhookServerOptions } from './server-options.ts'
 export { WebhookServiceServer, type WebhookServiceServerOptions } from './service-server.ts'

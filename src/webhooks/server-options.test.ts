@@ -3,11 +3,11 @@ import { checkServerOptions, verifyModeOf, type WebhookServerOptions } from './s
 
 const check = (options: object) => () => checkServerOptions(options as WebhookServerOptions)
 
-test('what is undefined is not there', () => {
+test('undefined webhook server options are ignored', () => {
   expect(checkServerOptions({ port: 9443, path: undefined } as object)).toEqual({ port: 9443 })
 })
 
-describe('refused, with what would be right', () => {
+describe('refused webhook server options', () => {
   test.each([
     [{ extra_sans: [] }, 'did you mean "extraSans"?'],
     [{ colour: 'red' }, 'there are addr, port, path'],
@@ -31,12 +31,12 @@ describe('refused, with what would be right', () => {
     [{ verifyMode: 'none', verifyCafile: 'ca.pem' }, 'client certificates are not asked for'],
     [{ context: { minVersion: 'TLSv1.1' } }, 'versions of TLS before 1.2'],
     [{ cadata: 5 }, '"cadata" is to be certificates in PEM'],
-  ])('%j', (options, words) => {
+  ])('the webhook server options %j are refused with an explanation', (options, words) => {
     expect(check(options)).toThrow(expect.objectContaining({ code: 'KOPF_WEBHOOK_SERVER' }))
     expect(check(options)).toThrow(words)
   })
 
-  test('without the value, which may be a password', () => {
+  test('refused webhook server options do not reveal their value, which may be a password', () => {
     expect(check({ password: 12_345 })).not.toThrow('12345')
     expect(check({ password: 12_345 })).toThrow('"password" is to be a string')
   })
@@ -47,6 +47,6 @@ test.each([
   [{ verifyCafile: 'ca.pem' }, 'optional'],
   [{ verifyCapath: 'cas' }, 'optional'],
   [{ verifyCadata: 'pem', verifyMode: 'required' }, 'required'],
-] as const)('%j: client certificates are %s', (options, expected) => {
+] as const)('the webhook server options %j make client certificates %s', (options, expected) => {
   expect(verifyModeOf(options)).toBe(expected)
 })

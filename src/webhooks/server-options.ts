@@ -1,15 +1,15 @@
 /** What a `WebhookServer` can be told, and what of it makes sense: checked when the server is made, not when it is started. */
 import type { SecureContextOptions } from 'node:tls'
-import type { Duration } from '../util/duration.ts'
-import type { VerifyMode } from './listener.ts'
+import type { Duration } from '../util/text/duration.ts'
+import type { VerifyMode } from './http/listener.ts'
 import {
-  type Check,
   checkOptions,
   durationCheck,
+  type OptionCheck,
   pathCheck,
   portCheck,
-  refuseOptions,
   textCheck,
+  throwOptionsError,
 } from './option-checks.ts'
 
 /** Where a webhook server listens, where the API server finds it, and with which certificates. */
@@ -52,19 +52,19 @@ export interface WebhookServerOptions {
   readonly context?: SecureContextOptions
 }
 
-const flag: Check = { expected: 'true or false', isRight: (value) => typeof value === 'boolean' }
-const pem: Check = {
+const flag: OptionCheck = { expected: 'true or false', isValid: (value) => typeof value === 'boolean' }
+const pem: OptionCheck = {
   expected: 'certificates in PEM: a string or bytes',
-  isRight: (value) => (typeof value === 'string' || value instanceof Uint8Array) && value.length > 0,
+  isValid: (value) => (typeof value === 'string' || value instanceof Uint8Array) && value.length > 0,
 }
 
-const checks: Readonly<Record<keyof WebhookServerOptions, Check>> = {
+const checks: Readonly<Record<keyof WebhookServerOptions, OptionCheck>> = {
   addr: textCheck,
   port: portCheck,
   path: pathCheck,
   host: {
     expected: 'a host name or an address, without a scheme or a port',
-    isRight: (value) => typeof value === 'string' && /^([\w.-]+|[\da-fA-F:.]+)$/.test(value),
+    isValid: (value) => typeof value === 'string' && /^([\w.-]+|[\da-fA-F:.]+)$/.test(value),
   },
   cadata: pem,
   cafile: textCheck,
@@ -72,14 +72,14 @@ const checks: Readonly<Record<keyof WebhookServerOptions, Check>> = {
   insecure: flag,
   certfile: textCheck,
   pkeyfile: textCheck,
-  password: { expected: 'a string', isRight: (value) => typeof value === 'string' },
+  password: { expected: 'a string', isValid: (value) => typeof value === 'string' },
   extraSans: {
     expected: 'a list of host names and addresses',
-    isRight: (value) => Array.isArray(value) && value.every(textCheck.isRight),
+    isValid: (value) => Array.isArray(value) && value.every(textCheck.isValid),
   },
   verifyMode: {
     expected: '"none", "optional" or "required"',
-    isRight: (value) => value === 'none' || value === 'optional' || value === 'required',
+    isValid: (value) => value === 'none' || value === 'optional' || value === 'required',
   },
   verifyCafile: textCheck,
   verifyCapath: textCheck,
@@ -87,45 +87,45 @@ const checks: Readonly<Record<keyof WebhookServerOptions, Check>> = {
   fileCheckInterval: durationCheck,
   context: {
     expected: "an object with options of Node's tls.createSecureContext",
-    isRight: (value) => typeof value === 'object' && value !== null,
+    isValid: (value) => typeof value === 'object' && value !== null,
   },
 }
 
 /** Without those that are undefined. */
 export function checkServerOptions(options: WebhookServerOptions): WebhookServerOptions {
   const known = checkOptions<WebhookServerOptions>(options, checks)
-  checkTogether(known)
+  checkCombinations(known)
   return known
 }
 
 /** Options that contradict each other, or need each other. */
-function checkTogether(options: WebhookServerOptions): void {
+function checkCombinations(options: WebhookServerOptions): void {
   const { insecure, certfile, pkeyfile, verifyMode, context } = options
   if (insecure === true) {
     const useless = tlsOptions.find((name) => options[name] !== undefined)
     if (useless !== undefined)
-      refuseOptions(`"insecure" is plain HTTP, for which "${useless}" means nothing; leave out one`)
+      throwOptionsError(`"insecure" is plain HTTP, for which "${useless}" means nothing; leave out one`)
     return
   }
   if ((certfile === undefined) !== (pkeyfile === undefined)) {
     const missing = certfile === undefined ? 'certfile' : 'pkeyfile'
-    refuseOptions(
+    throwOptionsError(
       `"certfile" and "pkeyfile" go together; give "${missing}" too, or neither for a certificate that is made`,
     )
   }
-  const isKnownByWhom = verifyOptions.some((name) => options[name] !== undefined)
-  if (verifyMode === 'none' && isKnownByWhom) {
-    refuseOptions(
+  const hasClientCas = verifyOptions.some((name) => options[name] !== undefined)
+  if (verifyMode === 'none' && hasClientCas) {
+    throwOptionsError(
       'with "verifyMode" as "none", client certificates are not asked for; leave it out, or the authorities',
     )
   }
-  if (verifyMode !== undefined && verifyMode !== 'none' && !isKnownByWhom && context?.ca === undefined) {
-    refuseOptions(
+  if (verifyMode !== undefined && verifyMode !== 'none' && !hasClientCas && context?.ca === undefined) {
+    throwOptionsError(
       'client certificates need authorities to be of; give "verifyCafile", "verifyCapath" or "verifyCadata"',
     )
   }
   if (context?.minVersion === 'TLSv1' || context?.minVersion === 'TLSv1.1') {
-    refuseOptions('versions of TLS before 1.2 are broken; leave out "minVersion" of "context"')
+    throwOptionsError('versions of TLS before 1.2 are broken; leave out "minVersion" of "context"')
   }
 }
 

@@ -1,17 +1,17 @@
 /**
  * The webhook server that listens on this machine, and those of local clusters, which differ in the name they are reached
- * by. Users make them for `settings.admission.server`; the operator calls `serve`. Made of serving.ts and renewal.ts.
+ * by. Users make them for `settings.admission.server`; the operator calls `serve`. Made of serve-reviews.ts and renewal.ts.
  */
-import type { WebhookClientConfig, WebhookContext, WebhookFn } from '../core/webhook-server.ts'
+
 import { KopfError } from '../errors.ts'
-import { replaceFile } from '../util/replace-file.ts'
-import { toAccessibleAddr, toRoot, toUrl } from './addresses.ts'
-import { readCertificateTexts } from './certificate-files.ts'
-import { type Certificates, type CertificatesContext, constantCertificates } from './certificates.ts'
-import { dockerDesktopHost, k3dHost, minikubeHost } from './cluster-host.ts'
-import { renewCertificates } from './renewal.ts'
+import type { WebhookClientConfig, WebhookContext, WebhookFn } from '../settings/webhook-server.ts'
+import { replaceFile } from '../util/process/replace-file.ts'
+import { dockerDesktopHost, k3dHost, minikubeHost, toAccessibleAddr, toRoot, toUrl } from './addresses.ts'
+import { readCertificateTexts } from './certificates/files.ts'
+import { renewCertificates } from './certificates/renewal.ts'
+import { type Certificates, type CertificatesContext, constantCertificates } from './certificates/source.ts'
+import { serveReviews } from './serve-reviews.ts'
 import { checkServerOptions, verifyModeOf, type WebhookServerOptions } from './server-options.ts'
-import { serveReviews } from './serving.ts'
 
 /**
  * Listens for requests of API servers over HTTPS, with a certificate from files, or of an authority of its own.
@@ -71,7 +71,8 @@ export class WebhookServer {
         : renewCertificates(this.#options, names, context)
     let dumped: string | undefined
     for await (const certificates of source) {
-      if (certificates.ca !== undefined && certificates.ca !== dumped) await dump(this.#options.cadump, certificates.ca)
+      if (certificates.ca !== undefined && certificates.ca !== dumped)
+        await writeCaDump(this.#options.cadump, certificates.ca)
       dumped = certificates.ca
       yield certificates
     }
@@ -99,7 +100,7 @@ export class WebhookDockerDesktopServer extends WebhookServer {
   }
 }
 
-async function dump(path: string | undefined, ca: string): Promise<void> {
+async function writeCaDump(path: string | undefined, ca: string): Promise<void> {
   if (path === undefined) return
   await replaceFile(path, { text: ca, mode: 0o644 }).catch((cause: NodeJS.ErrnoException) => {
     const why = `the file "${path}" of "cadump" cannot be written (${cause.code ?? cause.message})`

@@ -1,17 +1,18 @@
 /**
  * The webhook server of an operator that runs in the cluster, behind a Service. Users make it for
- * `settings.admission.server`. Made of serving.ts, and of the certificates in a Secret (certificate-secret.ts).
+ * `settings.admission.server`. Made of serve-reviews.ts, and of the certificates in a Secret (shared-secret.ts).
  */
-import type { WebhookClientConfig, WebhookContext, WebhookFn, WebhookService } from '../core/webhook-server.ts'
+
 import { KopfError } from '../errors.ts'
-import { type Duration, toMs } from '../util/duration.ts'
+import type { WebhookClientConfig, WebhookContext, WebhookFn, WebhookService } from '../settings/webhook-server.ts'
+import { type Duration, toMs } from '../util/text/duration.ts'
 import { toRoot } from './addresses.ts'
-import { CertificateSecret } from './certificate-secret.ts'
-import type { Certificates } from './certificates.ts'
-import type { Keyring } from './keyring.ts'
-import { checkOptions, durationCheck, pathCheck, portCheck, refuseOptions, textCheck } from './option-checks.ts'
-import { overlapMs } from './rotation.ts'
-import { serveReviews } from './serving.ts'
+import type { Keyring } from './certificates/keyring.ts'
+import { overlapMs } from './certificates/rotation.ts'
+import { CertificateSecret } from './certificates/shared-secret.ts'
+import type { Certificates } from './certificates/source.ts'
+import { checkOptions, durationCheck, pathCheck, portCheck, textCheck, throwOptionsError } from './option-checks.ts'
+import { serveReviews } from './serve-reviews.ts'
 
 /** Which Service is in front of the operator, and where its certificates are kept. */
 export interface WebhookServiceServerOptions {
@@ -37,15 +38,15 @@ export interface WebhookServiceServerOptions {
 
 const nameCheck = {
   expected: 'the name of an object, such as "my-operator"',
-  isRight: (value: unknown) => typeof value === 'string' && /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(value),
+  isValid: (value: unknown) => typeof value === 'string' && /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(value),
 }
 const labelCheck = {
   expected: 'a name of at most 63 lower-case letters, digits and dashes, such as "my-operator"',
-  isRight: (value: unknown) => typeof value === 'string' && /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value),
+  isValid: (value: unknown) => typeof value === 'string' && /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value),
 }
 
 /** In the last third of its life there is time for all steps of a rotation, and for a few hours without an operator. */
-const shortestLifetimeMs = 12 * overlapMs
+const minLifetimeMs = 12 * overlapMs
 
 /**
  * Listens behind a Service, with certificates of an authority of its own. They are kept in a Secret that all replicas of the
@@ -75,10 +76,11 @@ export class WebhookServiceServer {
       caLifetime: durationCheck,
       certLifetime: durationCheck,
     })
-    if (this.#options.service === undefined) refuseOptions('the name of the Service is missing; give it as "service"')
+    if (this.#options.service === undefined)
+      throwOptionsError('the name of the Service is missing; give it as "service"')
     const { caLifetimeMs, certLifetimeMs } = this.#lifetimes
-    if (certLifetimeMs < shortestLifetimeMs) refuseOptions('"certLifetime" is to be 12 hours at least')
-    if (caLifetimeMs < certLifetimeMs) refuseOptions('"caLifetime" is to be as long as "certLifetime" at least')
+    if (certLifetimeMs < minLifetimeMs) throwOptionsError('"certLifetime" is to be 12 hours at least')
+    if (caLifetimeMs < certLifetimeMs) throwOptionsError('"caLifetime" is to be as long as "certLifetime" at least')
   }
 
   /** What has to be there in front of it, for `kopf manifests`. */
@@ -92,7 +94,7 @@ export class WebhookServiceServer {
   async *serve(fn: WebhookFn, context: WebhookContext): AsyncGenerator<WebhookClientConfig, void, undefined> {
     const { name, port, targetPort: listened } = this.service
     const { addr } = this.#options
-    const namespace = this.#options.namespace ?? context.namespace ?? refuseNamespace(name)
+    const namespace = this.#options.namespace ?? context.namespace ?? throwNoNamespace(name)
     const path = toRoot(this.#options.path)
     const service = { namespace, name, port, ...(path === '' ? {} : { path }) }
     const certificates = () => this.#certificates(namespace, context)
@@ -131,7 +133,7 @@ function toCertificates({ authorities, serving }: Keyring): Certificates {
   return { tls: { cert, key }, ca: authorities.map(({ certPem }) => `${certPem.trim()}\n`).join('') }
 }
 
-function refuseNamespace(service: string): never {
+function throwNoNamespace(service: string): never {
   throw new KopfError(
     'KOPF_WEBHOOK_SERVER',
     `Cannot tell in which namespace the Service ${JSON.stringify(service)} is: the operator does not run in a pod; give it as "namespace"`,

@@ -1,13 +1,13 @@
 /**
- * Stands between an operator and the cluster under test, and lets in whoever has a token that is good at the moment. So
- * credentials can be revoked and given back in the middle of everything, on any server.
+ * A proxy between an operator and the cluster under test. It answers 401 unless the token is in `good`, so that tests can
+ * revoke credentials and restore them at any time, on any server.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { afterEach, vi } from 'vitest'
-import { createHttpsTransport, type HttpsTransport } from '../../src/client/transport.ts'
+import { createHttpsTransport, type HttpsTransport } from '../../src/client/http/transport.ts'
 import type { Cluster } from '../support/cluster.ts'
-import { connectionTo } from './support.ts'
+import { connectionTo } from './activity-support.ts'
 
 interface Seen {
   readonly token: string
@@ -18,9 +18,9 @@ interface Seen {
 }
 
 export class Gatekeeper {
-  /** The tokens that are good. */
+  /** The accepted tokens. */
   readonly good: Set<string> = new Set()
-  /** Every so manieth request is refused, whatever its token. */
+  /** Each n-th request is refused with 401, even if its token is accepted. */
   everyNth: number = Number.POSITIVE_INFINITY
   readonly seen: Seen[] = []
   readonly open: Set<Socket> = new Set()
@@ -55,7 +55,7 @@ export class Gatekeeper {
     return this
   }
 
-  /** Ends the streams that are open, in good order. */
+  /** Ends the open watch streams as a server does, without an error. */
   endStreams(): void {
     for (const response of this.#streams) response.end()
   }
@@ -104,7 +104,7 @@ export class Gatekeeper {
   }
 }
 
-/** One for each test. */
+/** Starts a gatekeeper for the test; closes it after the test. */
 export function useGatekeeper(cluster: Cluster): () => Promise<Gatekeeper> {
   const started: Gatekeeper[] = []
   afterEach(async () => {
@@ -117,7 +117,7 @@ export function useGatekeeper(cluster: Cluster): () => Promise<Gatekeeper> {
   }
 }
 
-/** Real time passes, but no more than it takes. */
+/** Polls in real time until the condition holds. */
 export function until(isSo: () => unknown): Promise<void> {
   const check = () => {
     if (!isSo()) throw new Error(`It never came to be: ${isSo}`)

@@ -1,9 +1,9 @@
-/** Probe handlers: what the liveness endpoint tells. */
+/** Probe handlers and the response of the liveness endpoint. */
 import { Operator, PermanentError, TemporaryError } from 'kopf'
 import { expect, test } from 'vitest'
 import { useLab } from '../support/lab.ts'
 import { gate } from '../support/recording.ts'
-import { anywhere, askLab } from './support.ts'
+import { anywhere, askLab } from './activity-support.ts'
 
 const lab = useLab()
 
@@ -15,12 +15,12 @@ function operator(): Operator {
 
 const start = (kopf: Operator) => lab.start(kopf, { livenessEndpoint: anywhere })
 
-test('there is nothing to tell without probes, and that is well', async () => {
+test('the liveness endpoint answers 200 with an empty object if there are no probes', async () => {
   await start(operator())
   expect(await askLab(lab)).toMatchObject({ status: 200, text: '{}' })
 })
 
-test('their results are told by id; those that return nothing are left out', async () => {
+test('the results of probes are shown by id, without probes that return nothing', async () => {
   const kopf = operator()
   kopf.on.probe({ id: 'now' }, () => new Date(0))
   kopf.on.probe({ id: 'random' }, async () => 4)
@@ -36,7 +36,7 @@ test('their results are told by id; those that return nothing are left out', asy
   expect(body).toEqual({ now: '1970-01-01T00:00:00.000Z', random: 4, nested, false: false })
 })
 
-test('they are called when somebody asks, and not before', async () => {
+test('a probe is called for a request to the liveness endpoint only', async () => {
   const kopf = operator()
   let calls = 0
   kopf.on.probe({ id: 'calls' }, () => (calls += 1))
@@ -48,7 +48,7 @@ test('they are called when somebody asks, and not before', async () => {
   expect(calls).toBe(1)
 })
 
-test.skipIf(lab.isReal)('what they say is remembered for ten seconds', async () => {
+test.skipIf(lab.isReal)('results of probes are cached for ten seconds', async () => {
   const kopf = operator()
   let calls = 0
   kopf.on.probe({ id: 'calls' }, () => (calls += 1))
@@ -61,7 +61,7 @@ test.skipIf(lab.isReal)('what they say is remembered for ten seconds', async () 
   expect(texts).toEqual([1, 1, 1, 2, 2, 3].map((count) => `{"calls":${count}}`))
 })
 
-test('those who ask at the same time get one answer', async () => {
+test('concurrent health requests share one call of a probe', async () => {
   const kopf = operator()
   const { opened, open } = gate()
   let calls = 0
@@ -78,7 +78,7 @@ test('those who ask at the same time get one answer', async () => {
   expect((await Promise.all(asking)).map(({ text }) => text)).toEqual(Array(4).fill('{"slow":1}'))
 })
 
-test('one that fails is told by the kind of its error, without a word of it, and is asked anew each time', async () => {
+test('a failed probe is shown by the type of its error without its message, and is not cached', async () => {
   const kopf = operator()
   let calls = 0
   kopf.on.probe({ id: 'fine' }, () => 'well')
@@ -114,7 +114,7 @@ test('one that fails is told by the kind of its error, without a word of it, and
   expect(calls).toBe(2)
 })
 
-test('errors that are ignored leave the probe out', async () => {
+test('a probe with errors ignored is left out of the response if it fails', async () => {
   const kopf = operator()
   kopf.on.probe({ id: 'fine' }, () => 'well')
   kopf.on.probe({ id: 'whatever', errors: 'ignored' }, () => {
@@ -124,7 +124,7 @@ test('errors that are ignored leave the probe out', async () => {
   expect(await askLab(lab)).toMatchObject({ status: 200, text: '{"fine":"well"}' })
 })
 
-test('one is tried again while that fits into a few seconds', async () => {
+test('a probe is retried while the delays fit into a few seconds', async () => {
   const kopf = operator()
   const attempts: number[] = []
   kopf.on.probe({ id: 'flaky' }, ({ retry }) => {
@@ -141,7 +141,7 @@ test('one is tried again while that fits into a few seconds', async () => {
   expect(attempts).toEqual([0, 1, 2])
 })
 
-test.skipIf(lab.isReal)('one that never comes back has failed, and is not called again until it has', async () => {
+test.skipIf(lab.isReal)('a probe that times out has failed, and is not called again before it returns', async () => {
   const kopf = operator()
   const { opened, open } = gate()
   let calls = 0
@@ -171,11 +171,11 @@ loop.push(loop)
 
 test.each([
   ['a function', () => () => 'sesame', 'JSON cannot hold a function'],
-  ['a function within', () => ({ deep: [() => 'sesame'] }), 'JSON cannot hold a function'],
+  ['an object with a function in it', () => ({ deep: [() => 'sesame'] }), 'JSON cannot hold a function'],
   ['a bigint', () => 2n ** 64n, 'BigInt'],
-  ['a number that is none', () => ({ ratio: Number.NaN }), 'JSON cannot hold the number NaN'],
-  ['a circle', () => loop, 'JSON cannot hold an object that contains itself'],
-])('%s cannot be shown, and counts as a failure', async (_, result, why) => {
+  ['NaN', () => ({ ratio: Number.NaN }), 'JSON cannot hold the number NaN'],
+  ['a circular object', () => loop, 'JSON cannot hold an object that contains itself'],
+])('a probe that returns %s counts as failed, since the value is not JSON', async (_, result, why) => {
   const kopf = operator()
   kopf.on.probe({ id: 'odd' }, result)
   await start(kopf)

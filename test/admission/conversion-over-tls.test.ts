@@ -1,4 +1,4 @@
-/** The whole way of conversions: the API server asks the operator's server, by the definition that the operator keeps. */
+/** Conversions end to end: the API server calls the operator's webhook server, as the CRD says that the operator patches. */
 import { randomBytes } from 'node:crypto'
 import { Operator } from 'kopf'
 import { WebhookServer } from 'kopf/webhooks'
@@ -14,7 +14,7 @@ const definitionOf = (plural: string) => `${crdsPath}/${plural}.${lab.group}`
 const pathIn = (version: string, plural: string, name = '') =>
   `/apis/${lab.group}/${version}/namespaces/${lab.namespace}/${plural}${name === '' ? '' : `/${name}`}`
 
-/** Stored as v1, served as v2 and v3, too. */
+/** A CRD stored as v1 and also served as v2 and v3. */
 async function install(kind: string): Promise<string> {
   const version = (name: string) => ({
     name,
@@ -41,7 +41,7 @@ function createOperator(plural: string): Operator {
   return operator
 }
 
-/** A definition that was changed a moment ago is not served for a moment: the real server puts up its storage anew. */
+/** Retries while the real server restarts the storage of a CRD that has just changed. */
 async function create(version: string, plural: string, object: Tree): Promise<Reply> {
   let last = {} as Reply
   await lab.until(async () => {
@@ -63,7 +63,7 @@ async function untilRead(isSo: (reply: Reply) => boolean, ...where: Parameters<t
   return last
 }
 
-test('objects are read and written in every version, over the versions between', async () => {
+test('objects are read and written in each served version, with conversions chained over intermediate versions', async () => {
   const plural = await install('Cupboard')
   const operator = createOperator(plural)
   const running = await lab.start(operator)
@@ -87,7 +87,7 @@ test('objects are read and written in every version, over the versions between',
   await lab.stop(running)
 })
 
-test('a bad object fails alone, with its reason', async () => {
+test('an object that cannot be converted fails alone, with the reason of its conversion', async () => {
   const plural = await install('Drawer')
   await lab.start(createOperator(plural))
   const drawer = (name: string, size: string) => ({
@@ -106,7 +106,7 @@ test('a bad object fails alone, with its reason', async () => {
   expect((await read('v1', plural)).body['items']).toHaveLength(2)
 })
 
-test('the conversion stays when the operator stops: nothing is handed out in the wrong form', async () => {
+test('the conversion webhook stays in the CRD after the operator has ended, so that reads fail instead of being wrong', async () => {
   const plural = await install('Shelf')
   const running = await lab.start(createOperator(plural))
   const { spec } = await lab.call('GET', definitionOf(plural)).then(({ body }) => body)

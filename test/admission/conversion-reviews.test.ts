@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { Tree } from '../support/answers.ts'
 import { gate } from '../support/recording.ts'
-import { Conversions, type Convert, type Spec } from './conversions.ts'
+import { Conversions, type Convert, type Spec } from './conversion-lab.ts'
 
 const conversions = new Conversions()
 const { lab } = conversions
@@ -10,10 +10,10 @@ const reviewOf = conversions.reviewOf.bind(conversions)
 const operatorOf = conversions.operatorOf.bind(conversions)
 const startWith = conversions.start.bind(conversions)
 
-describe('an object that cannot be converted', () => {
+describe('conversion failures', () => {
   test.each<[string, Convert, Tree, string, string]>([
     [
-      'by the error of its conversion',
+      'the conversion throws',
       () => {
         throw new RangeError('no such size')
       },
@@ -21,38 +21,44 @@ describe('an object that cannot be converted', () => {
       'v2',
       'Cannot convert Widget "default/one" from GROUP/v1 to GROUP/v2: no such size',
     ],
-    ['for nothing was returned', () => undefined, objectOf('v1'), 'v2', 'The conversion returned no object'],
-    ['for a list was returned', () => [], objectOf('v1'), 'v2', 'The conversion returned no object'],
-    ['for what JSON cannot hold', () => ({ spec: () => {} }), objectOf('v1'), 'v2', 'JSON cannot hold a function'],
+    ['the conversion returns nothing', () => undefined, objectOf('v1'), 'v2', 'The conversion returned no object'],
+    ['the conversion returns a list', () => [], objectOf('v1'), 'v2', 'The conversion returned no object'],
     [
-      'for there is no way',
+      'the conversion returns a function',
+      () => ({ spec: () => {} }),
+      objectOf('v1'),
+      'v2',
+      'JSON cannot hold a function',
+    ],
+    [
+      'there is no conversion between the versions',
       () => ({}),
       objectOf('v2'),
       'v1',
       'Cannot convert Widget "default/one" from GROUP/v2 to GROUP/v1: there is no conversion between them; register it with on.convert',
     ],
     [
-      'for it is of another group',
+      'the object is of another group',
       () => ({}),
       { ...objectOf('v1'), apiVersion: 'example.org/v1' },
       'v2',
       'Cannot convert Widget "default/one" from example.org/v1 to GROUP/v2: they are not versions of one group',
     ],
     [
-      'for it is of another kind',
+      'the object is of another kind',
       () => ({}),
       { ...objectOf('v1'), kind: 'Gadget' },
       'v2',
       'Cannot convert Gadget "default/one" from GROUP/v1 to GROUP/v2: there is no conversion between them',
     ],
     [
-      'and is one of the cluster',
+      'the conversion returns null for a cluster-scoped object',
       () => null,
       { ...objectOf('v1'), metadata: { name: 'alone' } },
       'v2',
       'Cannot convert Widget "alone" from',
     ],
-  ])('is named, %s', async (_name, convert, object, version, words) => {
+  ])('a conversion review fails and names the object if %s', async (_name, convert, object, version, words) => {
     const started = await startWith(operatorOf({ 'v1-v2': convert }))
     const { result, convertedObjects } = await started.convert([object], version)
     expect(convertedObjects).toBeUndefined()
@@ -60,7 +66,7 @@ describe('an object that cannot be converted', () => {
     expect(result.message).toContain(words.replaceAll('GROUP', lab.group))
   })
 
-  test('of a whole list is named with its reason, and another review is not hurt', async () => {
+  test('a conversion review of 500 objects names the failed one, and a concurrent review succeeds', async () => {
     const { convert } = await startWith(
       operatorOf({
         'v1-v2': ({ name }) => {
@@ -86,7 +92,7 @@ describe('an object that cannot be converted', () => {
     expect(lab.logs.some((line) => line.startsWith('[default/n250] ') && line.includes('it is bad'))).toBe(true)
   })
 
-  test('is one of a few that are named where there are many', async () => {
+  test('a conversion review names three failed objects and the number of the others', async () => {
     const { convert } = await startWith(operatorOf({ 'v1-v2': () => undefined }))
     const objects = Array.from({ length: 8 }, (_, index) => objectOf('v1', { metadata: { name: `n${index}` } }))
     const { message } = (await convert(objects, 'v2')).result
@@ -95,8 +101,8 @@ describe('an object that cannot be converted', () => {
   })
 })
 
-describe('many objects', () => {
-  test('are converted ten at a time', async () => {
+describe('large conversion reviews', () => {
+  test('the objects of a conversion review are converted ten at a time', async () => {
     let [started, running, most] = [0, 0, 0]
     let release = gate()
     const { convert } = await startWith(
@@ -123,7 +129,7 @@ describe('many objects', () => {
     expect(most).toBe(10)
   })
 
-  test('let others have their turn, also where conversions are synchronous', async () => {
+  test('a large conversion review with synchronous conversions yields to the event loop', async () => {
     const { convert } = await startWith(operatorOf({ 'v1-v2': ({ spec }) => ({ spec }) }))
     const objects = Array.from({ length: 500 }, (_, index) => objectOf('v1', { metadata: { name: `n${index}` } }))
     let turns = 0
@@ -138,7 +144,7 @@ describe('many objects', () => {
     expect(turns).toBeGreaterThanOrEqual(49)
   })
 
-  test('are left where nobody waits for them any more', async () => {
+  test('a conversion review stops when its client has disconnected', async () => {
     let calls = 0
     const client = new AbortController()
     const { post } = await startWith(
@@ -156,7 +162,7 @@ describe('many objects', () => {
   })
 })
 
-test('a conversion that does not come back holds up nobody but who asked for it', async () => {
+test('a conversion that never returns does not hold up other conversion reviews', async () => {
   let isCalled = false
   const { post, convert } = await startWith(
     operatorOf({
@@ -175,9 +181,9 @@ test('a conversion that does not come back holds up nobody but who asked for it'
   await expect(stuck).rejects.toThrow('gone')
 })
 
-describe('reviews', () => {
+describe('conversion review versions', () => {
   test.each(['apiextensions.k8s.io/v1', 'apiextensions.k8s.io/v1beta1'])(
-    'of %s are answered in kind',
+    'a conversion review of %s is answered in the same version',
     async (apiVersion) => {
       const { door } = await startWith(operatorOf({ 'v1-v2': () => ({}) }))
       const answer = await door.fn({ ...reviewOf([objectOf('v1')], 'v2'), apiVersion })
@@ -187,17 +193,17 @@ describe('reviews', () => {
 
   test.each<[string, Tree]>([
     ['without a request', { request: undefined }],
-    ['without a version', { request: { uid: 'u', objects: [] } }],
+    ['without a desired version', { request: { uid: 'u', objects: [] } }],
     ['without objects', { request: { uid: 'u', desiredAPIVersion: 'example.com/v1' } }],
-    ['of no objects', { request: { uid: 'u', desiredAPIVersion: 'example.com/v1', objects: ['text'] } }],
+    ['whose objects are texts', { request: { uid: 'u', desiredAPIVersion: 'example.com/v1', objects: ['text'] } }],
     ['of objects without metadata', { request: { uid: 'u', desiredAPIVersion: 'example.com/v1', objects: [{}] } }],
-    ['of another version', { apiVersion: 'apiextensions.k8s.io/v2' }],
-  ])('%s are bad requests', async (_name, changes) => {
+    ['of an unknown API version', { apiVersion: 'apiextensions.k8s.io/v2' }],
+  ])('a conversion review %s is answered with 400', async (_name, changes) => {
     const { door } = await startWith(operatorOf({ 'v1-v2': () => ({}) }))
     await expect(door.fn({ ...reviewOf([], 'v2'), ...changes })).rejects.toMatchObject({ status: 400 })
   })
 
-  test('of nothing are answered with nothing', async () => {
+  test('a conversion review of no objects is answered with no objects', async () => {
     const { convert } = await startWith(operatorOf({ 'v1-v2': () => ({}) }))
     expect((await convert([], 'v2')).convertedObjects).toEqual([])
   })

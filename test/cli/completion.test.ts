@@ -1,4 +1,4 @@
-/** Completion scripts, in the shells they are for: bash is everywhere, the others are checked where they are. */
+/** Completion scripts, run in their shells: always in bash, in zsh and fish if they are installed. */
 import { execFileSync } from 'node:child_process'
 import { accessSync, constants, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -33,7 +33,7 @@ function isThere(program: string): boolean {
   })
 }
 
-/** Each of these lines, completed at its end. */
+/** The completions of each line at its end. */
 function completions(lines: ReadonlyArray<readonly string[]>): string[][] {
   const asked = lines.map((words) => `ask ${words.map((word) => `'${word}'`).join(' ')}`)
   const script = [
@@ -49,8 +49,8 @@ function completions(lines: ReadonlyArray<readonly string[]>): string[][] {
     .map((line) => line.split(',').filter((word) => word !== ''))
 }
 
-describe('bash', () => {
-  test('completes commands, options, their values, and files', () => {
+describe('bash completion', () => {
+  test('the bash completion completes commands, options, values of options, and files', () => {
     const cases: ReadonlyArray<readonly [readonly string[], readonly string[]]> = [
       [
         ['kopf', 're'],
@@ -85,8 +85,8 @@ describe('bash', () => {
   })
 })
 
-describe('all shells', () => {
-  test('know every option of every command', () => {
+describe('completion scripts', () => {
+  test('the completion scripts of all shells contain every option of every command', () => {
     const [bash, zsh, fish] = [toBash(model), toZsh(model), toFish(model)]
     const flags = model.commands.flatMap(({ options }) => options.flatMap((option) => option.flags))
     expect(flags.length).toBeGreaterThan(50)
@@ -97,11 +97,11 @@ describe('all shells', () => {
     }
   })
 
-  test.runIf(isThere('zsh'))('zsh can read its script', () => {
+  test.runIf(isThere('zsh'))('the zsh completion is valid zsh', () => {
     execFileSync('zsh', ['-n', '_kopf'], { cwd: folder })
   })
 
-  test.runIf(isThere('fish'))('fish can read its script, and completes by it', () => {
+  test.runIf(isThere('fish'))('the fish completion completes commands, values of options, and files', () => {
     const ask = (line: string) =>
       execFileSync('fish', ['--no-config', '-c', `source kopf.fish; complete -C "${line}"`], {
         cwd: folder,

@@ -1,4 +1,4 @@
-/** In `kopf dev`, the operator runs in a process of its own: a crash, a loop or an exit costs one reload. */
+/** `kopf dev` runs the operator in a process of its own: a crash, an endless loop or an exit costs one reload. */
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import {
@@ -17,11 +17,11 @@ import type { KopfCommand } from './run-support.ts'
 
 useDevFolder()
 
-describe('an operator takes nothing with it', { timeout: 60_000 }, () => {
-  /** The third save shows that the server, its objects and the command have outlived the operator. */
+describe('crashes in kopf dev', { timeout: 60_000 }, () => {
+  /** Expects that the server, its objects and the command have survived: the next save is handled. */
   async function expectToGoOn(one: KopfCommand): Promise<void> {
     devFolder().write({ 'operator.ts': operatorOf(telling) })
-    // The object is the one from before: its creation was never handled to the end, or it is resumed.
+    // The object is the old one: its creation was not finished and is handled now, or the object is resumed.
     await one.until(/(create|resume): first one/)
     expect(countOf(one, /created widgets\.example\.com\/first/g)).toBe(1)
     await stop(one)
@@ -43,7 +43,7 @@ describe('an operator takes nothing with it', { timeout: 60_000 }, () => {
       'process.exit(3)',
       /kopf dev: The process of the operator has ended by itself, with exit code 3\./,
     ],
-  ])('%s', async (_, statement, message) => {
+  ])('kopf dev survives %s', async (_, statement, message) => {
     write({ 'operator.ts': operatorOf(`kopf.on.create(Widget, { id: 'bad' }, () => { ${statement}; void word })`) })
     const one = await dev().until(message)
     await one.until(/^Nothing runs until it is put right\.$/m)
@@ -52,7 +52,7 @@ describe('an operator takes nothing with it', { timeout: 60_000 }, () => {
 
   const looping = "kopf.on.create(Widget, { id: 'bad' }, () => { console.log('begun', word); for (;;); })"
 
-  test('a handler that loops for ever is named, and the next save ends it', async () => {
+  test('kopf dev names a handler with an endless loop, and the next save ends it', async () => {
     write({ 'operator.ts': operatorOf(looping) })
     const one = await dev().until(/\[default\/first\] Handler 'bad' blocks the event loop at .*operator\.ts:5/)
     devFolder().write({ 'objects.yaml': `${widget(1)}\n---\n${widget(1).replace('first', 'second')}` })
@@ -60,7 +60,7 @@ describe('an operator takes nothing with it', { timeout: 60_000 }, () => {
     await expectToGoOn(one)
   })
 
-  test.each(['SIGINT', 'SIGTERM'] as const)('%s works while a handler loops for ever', async (signal) => {
+  test.each(['SIGINT', 'SIGTERM'] as const)('kopf dev ends on %s while a handler loops forever', async (signal) => {
     write({ 'operator.ts': operatorOf(looping) })
     const one = await dev().until(/begun one/)
     one.send(signal)
@@ -68,7 +68,7 @@ describe('an operator takes nothing with it', { timeout: 60_000 }, () => {
     await stop(one)
   })
 
-  test('a file that loops for ever when it is loaded is given up with the next save', async () => {
+  test('kopf dev abandons a file with an endless loop at its top level on the next save', async () => {
     write({ 'word.ts': "export const word: string = 'x'\nconsole.log('loading')\nfor (;;);\n" })
     const one = await dev().until(/^loading$/m)
     devFolder().write({ 'word.ts': wordOf('one') })
@@ -76,7 +76,7 @@ describe('an operator takes nothing with it', { timeout: 60_000 }, () => {
     await stop(one)
   })
 
-  test('the process of an operator that loops ends with the command, however that ends', async () => {
+  test('kopf dev takes the process of a looping operator with it, even if it is killed', async () => {
     write({ 'operator.ts': operatorOf(looping.replace("'begun', word", "'process', process.pid, word")) })
     const one = await dev().until(/process \d+ one/)
     const pid = Number(/process (\d+) one/.exec(one.stdout)![1])
@@ -86,7 +86,7 @@ describe('an operator takes nothing with it', { timeout: 60_000 }, () => {
   })
 
   test.runIf(existsSync('/proc/self/environ'))(
-    'no credentials are in the arguments or the environment of its process',
+    'kopf dev passes no credentials in the arguments or the environment of the operator process',
     async () => {
       const telling = "kopf.on.create(Widget, () => { console.log('process', process.pid, word) })"
       write({ 'operator.ts': operatorOf(telling) })

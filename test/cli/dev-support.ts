@@ -5,7 +5,7 @@ import { Folder, KopfCommand, stopCommands } from './run-support.ts'
 
 let folder: Folder
 
-/** A fresh folder for each test of the file; its commands are stopped at the end of the test. */
+/** Creates a folder for each test; stops its commands and removes it after the test. */
 export function useDevFolder(): void {
   beforeEach(() => {
     folder = new Folder()
@@ -16,7 +16,7 @@ export function useDevFolder(): void {
   })
 }
 
-/** The folder of the test that runs. */
+/** The folder of the current test. */
 export function devFolder(): Folder {
   return folder
 }

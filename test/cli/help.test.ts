@@ -1,9 +1,9 @@
-/** What the command says of itself, and of what it was not meant to be told. */
+/** The help texts of the command, and its messages for mistyped arguments. */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
-import { packageVersion } from '../../src/util/version.ts'
+import { packageVersion } from '../../src/util/process/package-files.ts'
 
 interface Said {
   readonly out: string
@@ -11,7 +11,7 @@ interface Said {
   readonly exitCode: number
 }
 
-/** In this process, as in a terminal of so many columns. */
+/** Runs the command in this process, as on a terminal of that width. */
 async function say(args: readonly string[], columns: number = 80): Promise<Said> {
   let out = ''
   let error = ''
@@ -38,14 +38,14 @@ async function say(args: readonly string[], columns: number = 80): Promise<Said>
 const commands = createProgram().commands.map((command) => command.name())
 
 describe('help', () => {
-  test('names all commands, in groups, with examples', async () => {
+  test('kopf --help lists all commands in groups, with examples', async () => {
     const { out, exitCode } = await say(['--help'])
     expect(exitCode).toBe(0)
     for (const name of commands) expect(out).toMatch(new RegExp(`^  ${name} +\\S`, 'm'))
     for (const heading of ['Operators:', 'Objects:', 'Tools:', 'Examples:']) expect(out).toContain(`\n${heading}\n`)
   })
 
-  test.each(commands)('of %s fits into 80 and 120 columns', async (name) => {
+  test.each(commands)('the help of kopf %s fits into 80 and 120 columns', async (name) => {
     for (const columns of [80, 120]) {
       const { out, exitCode } = await say([name, '--help'], columns)
       expect(exitCode).toBe(0)
@@ -54,11 +54,11 @@ describe('help', () => {
     }
   })
 
-  test('of a command is the same, asked for in either way', async () => {
+  test('kopf help run prints the same as kopf run --help', async () => {
     expect((await say(['help', 'run'])).out).toBe((await say(['run', '--help'])).out)
   })
 
-  test('of run has all variables of the environment', async () => {
+  test('the help of kopf run lists all environment variables', async () => {
     const { out } = await say(['run', '--help'])
     for (const name of [
       ...['MODULES', 'NAMESPACES', 'CLUSTERWIDE', 'STANDALONE', 'DEV', 'LIVENESS_ENDPOINT'],
@@ -70,12 +70,12 @@ describe('help', () => {
     expect(out).toMatch(/^ {2}FORCE_COLOR +0 for no colours/m)
   })
 
-  test('the version', async () => {
+  test('kopf --version prints the version of the package', async () => {
     expect(await say(['--version'])).toEqual({ out: `${packageVersion()}\n`, error: '', exitCode: 0 })
   })
 })
 
-describe('a slip of the pen', () => {
+describe('mistyped arguments', () => {
   test.each<[string[], string]>([
     [['rnu'], "error: unknown command 'rnu'\n(Did you mean run?)\n"],
     [['explian', 'a', 'b'], "error: unknown command 'explian'\n(Did you mean explain?)\n"],
@@ -141,7 +141,7 @@ describe('a slip of the pen', () => {
       ['release', 'pods', '--all', '-A', '-n', 'x'],
       "error: options '--namespace' and '--all-namespaces' cannot be used together.\n(see --help)\n",
     ],
-  ])('%j', async (args, error) => {
+  ])('the arguments %j are refused with a hint', async (args, error) => {
     const said = await say(args)
     expect({ ...said, exitCode: said.exitCode === 0 ? 0 : 2 }).toEqual({ out: '', error, exitCode: 2 })
   })
@@ -150,14 +150,14 @@ describe('a slip of the pen', () => {
 describe('docs/reference/cli.md', () => {
   const page = readFileSync('docs/reference/cli.md', 'utf8')
 
-  test.each(commands)('has all options of %s', (name) => {
+  test.each(commands)('docs/reference/cli.md lists all options of kopf %s', (name) => {
     const section = page.split(/^## /m).find((one) => one.startsWith(`kopf ${name}\n`))!
     const command = createProgram().commands.find((one) => one.name() === name)!
     const isAbout = (long: string | undefined) => !/^--(no-)?(log-|verbose|debug|quiet)/.test(long!) || name === 'run'
     for (const { long } of command.options.filter((one) => isAbout(one.long))) expect(section).toContain(long)
   })
 
-  test('has all variables of run', async () => {
+  test('docs/reference/cli.md lists all environment variables of kopf run', async () => {
     const { out } = await say(['run', '--help'])
     const variables = out.match(/^ {2}KOPF_RUN_\w+/gm)!.map((line) => line.trim())
     expect(variables.length).toBeGreaterThan(10)

@@ -41,7 +41,7 @@ export async function backUp({ client, name }: Args<'update', typeof Database>):
   })
 }
 
-test('the calls that the rules do not allow are named with the option that allows them, and those of which it is not known', async () => {
+test('kopf manifests names the client calls that the printed rules do not allow, and the --grant option for each', async () => {
   writeOperator()
   const { told } = await remarks('operator.ts')
   expect(told.trimEnd().split('\n')).toEqual([
@@ -53,7 +53,7 @@ test('the calls that the rules do not allow are named with the option that allow
   ])
 })
 
-test('the options that are named are taken, and what they allow is not named any more', async () => {
+test('kopf manifests accepts the --grant options that it named, and no longer names those calls', async () => {
   writeOperator()
   const { told } = await remarks('operator.ts')
   const grants = [...told.matchAll(/--grant "([a-z,]+ [^"]+)" {2}/g)].flatMap(([, rule]) => ['--grant', rule!])
@@ -65,7 +65,7 @@ test('the options that are named are taken, and what they allow is not named any
   ])
 })
 
-test('files of plain JavaScript are read as well', async () => {
+test('kopf manifests finds client calls in plain JavaScript', async () => {
   folder.write({
     'package.json': '{ "type": "module" }',
     'operator.js': `import { Operator } from 'kopf'
@@ -77,7 +77,7 @@ export default kopf
   expect((await remarks('operator.js')).told).toContain('  --grant "delete services"  for operator.js:3')
 })
 
-test('for an operator that shows no such call, the remark says that none would be allowed', async () => {
+test('kopf manifests prints the remark without a list if the source has no client calls', async () => {
   folder.write({
     'operator.ts': `import { Operator } from 'kopf'
 const kopf = new Operator({ name: 'plain' })

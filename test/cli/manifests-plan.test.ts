@@ -1,15 +1,15 @@
-/** What `kopf manifests` grants and deploys, worked out in this process: from handlers, settings and options. */
+/** The roles and workloads of `kopf manifests`, planned in this process from handlers, settings and options. */
 import { join } from 'node:path'
 import { defineResource, EVERYTHING, Operator, resource } from 'kopf'
 import { startServer } from 'kopf/server'
 import { WebhookServer, WebhookServiceServer } from 'kopf/webhooks'
 import { describe, expect, test } from 'vitest'
+import { readAllowedRules } from '../../src/cli/deployment/allow-option.ts'
 import { type Draft, type DraftOptions, draft } from '../../src/cli/deployment/draft.ts'
-import { readWishes } from '../../src/cli/deployment/grants.ts'
-import { learnResources } from '../../src/cli/deployment/known-resources.ts'
+import { discoverForPlan } from '../../src/cli/deployment/known-resources.ts'
 import { render } from '../../src/cli/deployment/render.ts'
 import { createProgram } from '../../src/cli/program.ts'
-import { toRules } from '../../src/kube/access-rules.ts'
+import { toRules } from '../../src/kube/rbac-rules.ts'
 import { parseYaml } from '../../src/util/yaml.ts'
 import type { Tree } from '../support/answers.ts'
 import { crd, crdsPath } from '../support/crds.ts'
@@ -30,11 +30,11 @@ const Gadget = defineResource({ group: 'example.com', version: 'v1', kind: 'Gadg
 const Zone = defineResource({ group: 'example.com', version: 'v1', kind: 'Zone', scope: 'Cluster' })
 const nothing = () => {}
 
-interface Wishes extends Partial<DraftOptions> {
+interface PlanOptions extends Partial<DraftOptions> {
   readonly grant?: readonly string[]
 }
 
-async function plan(operator: Operator, { grant = [], ...options }: Wishes = {}): Promise<Draft> {
+async function plan(operator: Operator, { grant = [], ...options }: PlanOptions = {}): Promise<Draft> {
   const command = createProgram().commands.find((one) => one.name() === 'manifests')!
   return draft(operator as Operator, {
     installNamespace: 'ops',
@@ -43,15 +43,15 @@ async function plan(operator: Operator, { grant = [], ...options }: Wishes = {})
     folder: '/somewhere/My Operator',
     scope: { clusterwide: true },
     peering: { standalone: true },
-    resources: await learnResources(operator, {}),
-    wishes: readWishes(command, grant),
+    resources: await discoverForPlan(operator, {}),
+    grants: readAllowedRules(command, grant),
     calls: { clear: [], unclear: [] },
     ...options,
   })
 }
 
-/** `cluster: list,watch pods`, `ops: create events`, … */
-async function rightsOf(operator: Operator, options?: Wishes): Promise<string[]> {
+/** The rules as texts, such as `cluster: list,watch pods` or `ops: create events`. */
+async function rightsOf(operator: Operator, options?: PlanOptions): Promise<string[]> {
   const { roles } = (await plan(operator, options)).plan
   return roles.flatMap(({ namespace = 'cluster', needs }) =>
     toRules(needs).map(({ apiGroups, resources, resourceNames = [], verbs }) => {
@@ -61,7 +61,7 @@ async function rightsOf(operator: Operator, options?: Wishes): Promise<string[]>
   )
 }
 
-async function printed(operator: Operator, options: Wishes = {}): Promise<Record<string, Tree>> {
+async function printed(operator: Operator, options: PlanOptions = {}): Promise<Record<string, Tree>> {
   const { plan: planned } = await plan(operator, options)
   const args = { installNamespace: 'ops', ...options }
   const objects = parseYaml(await render(operator, planned, args)) as Array<Tree & { kind: string }>
@@ -76,14 +76,22 @@ function operatorOf(register: (kopf: Operator) => void, settings = {}): Operator
 
 const events = 'create,patch events'
 const definitions = 'cluster: list,watch customresourcedefinitions.apiextensions.k8s.io'
-const inNamespaces = (...namespaces: string[]): Wishes => ({ scope: { namespaces } })
+const inNamespaces = (...namespaces: string[]): PlanOptions => ({ scope: { namespaces } })
 
-describe('least privilege', () => {
+describe('roles', () => {
   test.each<[string, (kopf: Operator) => void, string[]]>([
-    ['on.event sees', (kopf) => kopf.on.event('pods', nothing), ['cluster: list,watch pods', `cluster: ${events}`]],
-    ['an index sees', (kopf) => kopf.index('pods', () => null), ['cluster: list,watch pods', `cluster: ${events}`]],
     [
-      'on.create patches, and writes into the status',
+      'on.event needs list and watch',
+      (kopf) => kopf.on.event('pods', nothing),
+      ['cluster: list,watch pods', `cluster: ${events}`],
+    ],
+    [
+      'an index needs list and watch',
+      (kopf) => kopf.index('pods', () => null),
+      ['cluster: list,watch pods', `cluster: ${events}`],
+    ],
+    [
+      'on.create needs patch, also for the status subresource',
       (kopf) => kopf.on.create(Widget, nothing),
       [
         'cluster: get,list,watch,patch widgets.example.com',
@@ -94,12 +102,12 @@ describe('least privilege', () => {
       ],
     ],
     [
-      'where the status has no endpoint of its own, there is none to allow',
+      'a resource without a status subresource gets no rule for it',
       (kopf) => kopf.timer(Gadget, { interval: 1 }, nothing),
       ['cluster: get,list,watch,patch gadgets.example.com', `cluster: ${events}`, definitions],
     ],
     [
-      'one resource that is handled twice has one rule',
+      'a resource with two handlers gets one rule',
       (kopf) => {
         kopf.on.event('pods', nothing)
         kopf.daemon('pods', nothing)
@@ -107,7 +115,7 @@ describe('least privilege', () => {
       ['cluster: get,list,watch,patch pods', 'cluster: patch pods/status', `cluster: ${events}`],
     ],
     [
-      'reconcile makes children, and sees what it watches',
+      'reconcile needs to write the owned kinds, and to watch the watched kinds',
       (kopf) =>
         kopf.reconcile(
           Gadget,
@@ -124,11 +132,11 @@ describe('least privilege', () => {
         definitions,
       ],
     ],
-  ])('%s', async (_what, register, rights) => {
+  ])('kopf manifests prints the least rules: %s', async (_what, register, rights) => {
     expect(await rightsOf(operatorOf(register))).toEqual(rights)
   })
 
-  test('is in each of the namespaces that are named, and in the cluster only for what is in none', async () => {
+  test('the rules are in Roles of the named namespaces, and in a ClusterRole only for cluster-scoped resources', async () => {
     const kopf = operatorOf((one) => {
       one.on.event(Gadget, nothing)
       one.on.event(Zone, nothing)
@@ -140,12 +148,12 @@ describe('least privilege', () => {
       `team-a: ${events}`,
       'team-b: list,watch gadgets.example.com',
       `team-b: ${events}`,
-      // Those about objects in no namespace.
+      // Events about cluster-scoped objects.
       `ops: ${events}`,
     ])
   })
 
-  test('is in the whole cluster for patterns, whose namespaces have to be found', async () => {
+  test('the rules are in a ClusterRole if namespaces are given as patterns', async () => {
     const kopf = operatorOf((one) => one.on.event('pods', nothing))
     expect(await rightsOf(kopf, inNamespaces('team-*', 'ops'))).toEqual([
       'cluster: list,watch pods',
@@ -155,18 +163,18 @@ describe('least privilege', () => {
   })
 
   test.each<[string, object, string[]]>([
-    ['posts nothing', { posting: { enabled: false } }, ['team-a: list,watch gadgets.example.com', definitions]],
+    ['with posting disabled', { posting: { enabled: false } }, ['team-a: list,watch gadgets.example.com', definitions]],
     [
-      'looks for nothing',
+      'with scanning disabled',
       { scanning: { disabled: true } },
       ['team-a: list,watch gadgets.example.com', `team-a: ${events}`],
     ],
-  ])('is less for one that %s', async (_what, settings, rights) => {
+  ])('the rules of an operator %s are fewer', async (_what, settings, rights) => {
     const kopf = operatorOf((one) => one.on.event(Gadget, nothing), settings)
     expect((await rightsOf(kopf, inNamespaces('team-a'))).toSorted()).toEqual(rights.toSorted())
   })
 
-  test('has the peering by its name, of the cluster or of each namespace', async () => {
+  test('the rules for the peering name the peering, cluster-wide or in each namespace', async () => {
     const kopf = operatorOf((one) => one.on.event('pods', nothing), { peering: { name: 'main' } })
     const peering = { peering: {} }
     expect((await rightsOf(kopf, peering)).at(-1)).toBe(
@@ -177,7 +185,7 @@ describe('least privilege', () => {
     )
   })
 
-  test('has the Lease by its name, where it is', async () => {
+  test('the rules for the Lease name the Lease and are in its namespace', async () => {
     const pods = (one: Operator) => one.on.event('pods', nothing)
     expect((await rightsOf(operatorOf(pods, { election: { enabled: true } }))).slice(-2)).toEqual([
       'ops: get,list,watch,update leases.coordination.k8s.io mine',
@@ -190,7 +198,7 @@ describe('least privilege', () => {
     ])
   })
 
-  test('has webhook configurations and the Secret by their names', async () => {
+  test('the rules for webhook configurations and their Secret name those objects', async () => {
     const server = new WebhookServiceServer({ service: 'hooks' })
     const admission = { server, managed: 'mine.example.com' }
     expect(await rightsOf(operatorOf((one) => one.on.validate('pods', nothing), { admission }))).toEqual([
@@ -210,7 +218,7 @@ describe('least privilege', () => {
     )
   })
 
-  test('has the Secret for the keys of steps by its name, where handlers can have steps that are signed', async () => {
+  test('the rule for the Secret of step keys exists only if handlers can have signed steps', async () => {
     const steps = 'ops: get,update secrets'
     const of = async (register: (kopf: Operator) => void, settings = {}) =>
       (await rightsOf(operatorOf(register, settings))).filter((one) => one.startsWith(steps))
@@ -226,7 +234,7 @@ describe('least privilege', () => {
     expect(await of((kopf) => kopf.timer(Widget, { interval: 1 }, nothing))).toEqual([])
     const { Secret } = await printed(operatorOf(create))
     expect(Secret).toMatchObject({ metadata: { name: 'mine-steps', namespace: 'ops' }, type: 'Opaque' })
-    // Applied again, it must not take the keys away.
+    // The Secret has no data, so that applying it again does not remove the keys.
     expect(Secret).not.toHaveProperty('data')
     expect(Secret).not.toHaveProperty('stringData')
     const unnamed = new Operator({})
@@ -234,7 +242,7 @@ describe('least privilege', () => {
     expect(await rightsOf(unnamed)).toContain(`${steps} kopf-steps`)
   })
 
-  test('is explained rule by rule, as people read it', async () => {
+  test('each printed rule has a comment with its reason', async () => {
     const kopf = operatorOf((one) => one.on.create(Widget, nothing))
     const { plan: planned } = await plan(kopf)
     expect(await render(kopf, planned, { installNamespace: 'ops' })).toContain(`rules:
@@ -249,10 +257,10 @@ describe('least privilege', () => {
 `)
   })
 
-  test('has what is granted besides, where it belongs', async () => {
+  test('the rules of --grant are added to the roles of their scopes', async () => {
     const kopf = operatorOf((one) => one.on.event('pods', nothing))
     const grant = ['get nodes', 'patch deployments.apps/scale', 'get,update secrets a,b', '* gadgets']
-    const resources = await learnResources(
+    const resources = await discoverForPlan(
       operatorOf((one) => one.on.event(Gadget, nothing)),
       {},
     )
@@ -267,11 +275,11 @@ describe('least privilege', () => {
   })
 })
 
-describe('the pods', () => {
+describe('workloads', () => {
   const pods = (one: Operator) => one.on.event('pods', nothing)
   const specOf = (deployment: Tree) => deployment['spec'] as Tree & { template: { spec: Tree } }
 
-  test('are one, never two at once, unless they elect a leader', async () => {
+  test('the Deployment has one replica and the strategy Recreate unless leader election is enabled', async () => {
     const alone = await printed(operatorOf(pods))
     expect(specOf(alone['Deployment']!)).toMatchObject({ replicas: 1, strategy: { type: 'Recreate' } })
     expect(alone).not.toHaveProperty('PodDisruptionBudget')
@@ -282,7 +290,7 @@ describe('the pods', () => {
     expect(specOf((await printed(elected, { replicas: 5 }))['Deployment']!)['replicas']).toBe(5)
   })
 
-  test('have the time that handlers, daemons and webhooks take to end', async () => {
+  test('the grace period of the Pods covers the timeouts of handlers, daemons and webhooks', async () => {
     const graceOf = async (operator: Operator) => (await plan(operator)).plan.graceSeconds
     expect(await graceOf(operatorOf(pods))).toBe(30)
     expect(await graceOf(operatorOf(pods, { queueing: { exitTimeout: '5m' } }))).toBe(315)
@@ -292,7 +300,7 @@ describe('the pods', () => {
     expect(await graceOf(daemon)).toBe(95)
   })
 
-  test('are told what kopf run would have been', async () => {
+  test('the arguments of the container are those of kopf run', async () => {
     const options = {
       files: ['./src/operator.ts'],
       modules: ['more'],
@@ -314,7 +322,7 @@ describe('the pods', () => {
     ])
   })
 
-  test('stand behind a Service where there are webhooks, on the port that these listen on', async () => {
+  test('an operator with webhooks gets a Service for the port of its webhook server', async () => {
     const server = new WebhookServiceServer({ service: 'hooks', port: 1234, servicePort: 8443 })
     const { Service, Deployment } = await printed(
       operatorOf((one) => one.on.validate('pods', nothing), { admission: { server } }),
@@ -327,7 +335,7 @@ describe('the pods', () => {
     expect(container!.ports).toContainEqual({ name: 'webhooks', containerPort: 1234 })
   })
 
-  test('can be connected to by others than their node only on the port of webhooks', async () => {
+  test('the NetworkPolicy allows ingress only for the port of webhooks', async () => {
     const { NetworkPolicy: alone, Deployment } = await printed(operatorOf(pods))
     const { selector } = specOf(Deployment!) as unknown as { selector: object }
     expect(alone).toMatchObject({ apiVersion: 'networking.k8s.io/v1', metadata: { name: 'mine', namespace: 'ops' } })
@@ -339,15 +347,15 @@ describe('the pods', () => {
     })
   })
 
-  test('have no NetworkPolicy where the port of the webhook server is not known, which is said', async () => {
+  test('an unknown port of the webhook server yields no NetworkPolicy but a remark', async () => {
     const server = new WebhookServer({ port: 9443 })
     const reviewing = operatorOf((kopf) => kopf.on.validate('pods', nothing), { admission: { server } })
     expect(await printed(reviewing)).not.toHaveProperty('NetworkPolicy')
     expect((await plan(reviewing)).remarks.join('\n')).toContain('no NetworkPolicy is printed')
   })
 
-  test('are called as the operator, as the folder, or as whoever deploys them says', async () => {
-    const nameOf = async (operator: Operator, options?: Wishes) => (await plan(operator, options)).plan.name
+  test('the Deployment is named after the operator, the folder, or the --name option', async () => {
+    const nameOf = async (operator: Operator, options?: PlanOptions) => (await plan(operator, options)).plan.name
     const unnamed = new Operator()
     pods(unnamed)
     expect(await nameOf(operatorOf(pods))).toBe('mine')
@@ -355,7 +363,7 @@ describe('the pods', () => {
     expect(await nameOf(unnamed, { name: 'ours' })).toBe('ours')
   })
 
-  test('have a namespace for restricted pods, and definitions, where these are asked for', async () => {
+  test('the CRDs and a namespace for restricted Pods are printed on request', async () => {
     const kopf = operatorOf((one) => one.on.event(Gadget, nothing))
     expect(Object.keys(await printed(kopf, { createNamespace: true, withCrds: true }))).toEqual([
       'CustomResourceDefinition',
@@ -369,10 +377,10 @@ describe('the pods', () => {
   })
 })
 
-describe('what cannot be known is said', () => {
-  const refusal = (operator: Operator, options?: Wishes) => plan(operator, options).then(() => '', String)
+describe('refusals and remarks', () => {
+  const refusal = (operator: Operator, options?: PlanOptions) => plan(operator, options).then(() => '', String)
 
-  test('a resource that is only named', async () => {
+  test('kopf manifests refuses a resource of which only the name is known', async () => {
     const kopf = operatorOf((one) => one.on.create('kopfexamples', nothing))
     expect(await refusal(kopf)).toBe(
       'KopfError: Cannot print manifests: of kopfexamples nothing but the name is known; give the definition with --crd <file>, ' +
@@ -389,7 +397,7 @@ describe('what cannot be known is said', () => {
     ).toContain('Cannot grant "get kopfexamples": nothing is known by that name')
   })
 
-  test('and it is known by a file, or by a cluster, that has its definition', async () => {
+  test('kopf manifests takes the CRD of a named resource from a file or from a cluster', async () => {
     const folder = new Folder()
     const definition = crd({ group: 'kopf.dev', kind: 'KopfExample' })
     await using server = await startServer()
@@ -403,7 +411,7 @@ describe('what cannot be known is said', () => {
       { crd: [join(folder.path, 'crd.yaml')] },
       { kubeconfig: join(folder.path, 'admin.kubeconfig') },
     ]) {
-      const resources = await learnResources(kopf, knowledge)
+      const resources = await discoverForPlan(kopf, knowledge)
       expect((await rightsOf(kopf, { ...inNamespaces('team-a'), resources })).slice(1)).toEqual([
         'team-a: list,watch kopfexamples.kopf.dev',
         'team-a: list,watch gadgets.example.com',
@@ -413,7 +421,7 @@ describe('what cannot be known is said', () => {
     folder.remove()
   })
 
-  test('a name that several resources have', async () => {
+  test('kopf manifests refuses an ambiguous resource name', async () => {
     const One = defineResource({ group: 'one.example.com', version: 'v1', kind: 'Gadget' })
     const Two = defineResource({ group: 'two.example.com', version: 'v1', kind: 'Gadget' })
     const kopf = operatorOf((one) => {
@@ -424,34 +432,46 @@ describe('what cannot be known is said', () => {
     expect(await refusal(kopf)).toContain('gadgets may be gadgets.v1.one.example.com or gadgets.v1.two.example.com')
   })
 
-  test('webhooks without a server, or with one in another namespace', async () => {
-    const validating = (server: object | null) =>
-      operatorOf((one) => one.on.validate('pods', nothing), { admission: { server } })
+  const validating = (server: object | null) =>
+    operatorOf((one) => one.on.validate('pods', nothing), { admission: { server } })
+
+  test('kopf manifests refuses webhooks without a server', async () => {
     expect(await refusal(validating(null))).toContain(
       '`settings.admission.server` is not set when the operator is loaded',
     )
+  })
+
+  test('kopf manifests refuses webhooks with a server in another namespace', async () => {
     expect(await refusal(validating(new WebhookServiceServer({ service: 'x', namespace: 'theirs' })))).toContain(
       'install it there with --install-namespace theirs',
     )
   })
 
-  test('replicas that would all do the same, files that will not be there, and names that are none', async () => {
+  test('kopf manifests refuses replicas without leader election', async () => {
     const kopf = operatorOf((one) => one.on.event('pods', nothing))
     expect(await refusal(kopf, { replicas: 2 })).toContain('2 replicas would all handle everything')
+  })
+
+  test('kopf manifests refuses files outside of the folder', async () => {
+    const kopf = operatorOf((one) => one.on.event('pods', nothing))
     expect(await refusal(kopf, { files: ['../operator.ts'] })).toContain('"../operator.ts" is not in this folder')
+  })
+
+  test('kopf manifests refuses names that Kubernetes does not accept', async () => {
+    const kopf = operatorOf((one) => one.on.event('pods', nothing))
     expect(await refusal(kopf, { name: 'No_Name' })).toContain(
       '"No_Name" cannot be the name of what is made (given by --name)',
     )
     expect(await refusal(new Operator({ name: 'My Operator' }))).toContain('choose another with --name')
   })
 
-  test('Secrets as children are worth a remark: RBAC cannot limit the role to those', async () => {
+  test('kopf manifests remarks that the role for owned Secrets covers all Secrets of its scope', async () => {
     const kopf = operatorOf((one) => one.reconcile('pods', { owns: ['secrets'] }, nothing))
     const { remarks } = await plan(kopf, { image: 'x', grant: ['get nodes'] })
     expect(remarks).toEqual([expect.stringContaining('the role allows to list and change all Secrets in its scope')])
   })
 
-  test('what only a running operator would know', async () => {
+  test('kopf manifests remarks on settings that are only known at run time', async () => {
     const kopf = operatorOf(
       (one) => {
         one.on.startup(nothing)
@@ -460,7 +480,7 @@ describe('what cannot be known is said', () => {
       },
       { admission: { server: new WebhookServer({ addr: '127.0.0.1' }) }, peering: { mandatory: true } },
     )
-    const told = async (options?: Wishes) => (await plan(kopf, options)).remarks.map((one) => one.split(/[:,]/)[0])
+    const told = async (options?: PlanOptions) => (await plan(kopf, options)).remarks.map((one) => one.split(/[:,]/)[0])
     expect(await told({ peering: {} })).toEqual([
       'The image is "mine',
       'What handlers do with the client is not in these rules',

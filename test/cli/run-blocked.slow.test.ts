@@ -1,11 +1,11 @@
-/** `kopf run` with code that blocks the event loop: it is named, and signals work all the same. */
+/** `kopf run` with code that blocks the event loop: the code is named in the log, and signals still work. */
 import { readdirSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { RunCommand, useFolder } from './run-support.ts'
 
 const folder = useFolder()
 
-/** The body is the third line of the file. */
+/** Writes the operator, with the body as the third line of its file, and runs it. */
 function run(body: string, ...args: string[]): RunCommand {
   folder.write({
     'operator.ts': [
@@ -27,18 +27,21 @@ function expectNothingCompiledLeft(): void {
   expect(readdirSync(folder.temporary).filter((name) => name.startsWith('kopf-run-'))).toEqual([])
 }
 
-describe('a handler that loops for ever', { timeout: 30_000 }, () => {
-  test.each(['SIGINT', 'SIGTERM'] as const)('is named, and %s ends the process with exit code 1', async (signal) => {
-    const one = await run(handler('')).until(/begun/)
-    one.send(signal)
-    expect(await one.exit).toBe(1)
-    expect(one.stderr).toMatch(
-      /\[ERROR {3}\] \[default\/first\] Handler 'make' has blocked the event loop for [\d.]+ seconds at .*operator\.ts:3:\d+\)?, and the process was told to stop: the process ends unfinished\.\n$/,
-    )
-    expectNothingCompiledLeft()
-  })
+describe('blocking handlers', { timeout: 30_000 }, () => {
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    'a blocking handler is named, and %s ends kopf run with 1',
+    async (signal) => {
+      const one = await run(handler('')).until(/begun/)
+      one.send(signal)
+      expect(await one.exit).toBe(1)
+      expect(one.stderr).toMatch(
+        /\[ERROR {3}\] \[default\/first\] Handler 'make' has blocked the event loop for [\d.]+ seconds at .*operator\.ts:3:\d+\)?, and the process was told to stop: the process ends unfinished\.\n$/,
+      )
+      expectNothingCompiledLeft()
+    },
+  )
 
-  test('is named while it loops, also after an await, in JSON', async () => {
+  test('a handler that blocks the event loop after an await is named while it blocks, in JSON logs', async () => {
     const one = run(handler('await new Promise((resolve) => setTimeout(resolve, 10))'), '--log-format', 'json')
     await one.until(/Handler 'make' blocks the event loop at .*operator\.ts:3.*"name":"first"/)
     one.send('SIGTERM')
@@ -46,18 +49,18 @@ describe('a handler that loops for ever', { timeout: 30_000 }, () => {
     for (const line of one.stderr.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('message')
   })
 
-  test('does not wait for a second signal', async () => {
+  test('a second signal ends a process that is blocked by a handler', async () => {
     const one = run(handler('kopf.settings.process.blockedExitTimeout = null'))
     await one.until(/Handler 'make' blocks the event loop/)
     one.send('SIGTERM')
-    // Longer than what counts as one signal that came twice; the loop of the command cannot tell of it.
+    // Longer than the time in which two signals count as one; the blocked command cannot report it.
     await new Promise((resolve) => setTimeout(resolve, 700))
     one.send('SIGTERM')
     expect(await one.exit).toBe(1)
     expect(one.stderr).toMatch(/Handler 'make' has blocked .*, and a second signal has come/)
   })
 
-  test('is named when the loop begins during the stop', async () => {
+  test('a cleanup handler that blocks the event loop is named', async () => {
     const begin = "kopf.on.event('configmaps', () => {})"
     const one = await run(`${begin}; kopf.on.cleanup({ id: 'clean' }, () => { for (;;); })`, '-v').until(/Watching/)
     one.send('SIGTERM')
@@ -66,8 +69,8 @@ describe('a handler that loops for ever', { timeout: 30_000 }, () => {
   })
 })
 
-describe('other code that blocks', { timeout: 30_000 }, () => {
-  test('at the top level of a file can be stopped', async () => {
+describe('blocking code outside of handlers', { timeout: 30_000 }, () => {
+  test('a file that blocks the event loop at its top level can be stopped', async () => {
     const one = await run("console.log('begun'); for (;;);").until(/begun/)
     one.send('SIGINT')
     expect(await one.exit).toBe(1)
@@ -75,7 +78,7 @@ describe('other code that blocks', { timeout: 30_000 }, () => {
     expectNothingCompiledLeft()
   })
 
-  test('in a call that cannot be interrupted is named, and the process is killed', async () => {
+  test('a handler in a call that cannot be interrupted is named, and the process is killed', async () => {
     const wait =
       "kopf.on.create('configmaps', { id: 'make' }, () => { console.log('begun'); execSync('exec sleep 60') })"
     const one = await run(wait).until(
@@ -88,7 +91,7 @@ describe('other code that blocks', { timeout: 30_000 }, () => {
     )
   })
 
-  test('in a call that cannot be interrupted is named in the format of configureLogging of the file', async () => {
+  test('a handler in a call that cannot be interrupted is named in the log format of configureLogging', async () => {
     const wait =
       "kopf.on.create('configmaps', { id: 'make' }, () => { console.log('begun'); execSync('exec sleep 60') })"
     const one = await run(`;(await import('kopf')).configureLogging({ format: 'json' })\n${wait}`).until(/blocks the/)
@@ -101,7 +104,9 @@ describe('other code that blocks', { timeout: 30_000 }, () => {
   })
 })
 
-test('what blocks for a moment only is warned of, and the stop is in order', { timeout: 30_000 }, async () => {
+test('a handler that blocks for a moment is logged as a warning, and the stop is graceful', {
+  timeout: 30_000,
+}, async () => {
   const body = [
     "kopf.on.create('configmaps', { id: 'make' }, () => { console.log('begun'); const end = Date.now() + 1500; while (Date.now() < end); })",
     "kopf.on.cleanup(({ logger }) => logger.info('cleaned up'))",

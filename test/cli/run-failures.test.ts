@@ -1,4 +1,4 @@
-/** What `kopf run` says when it cannot run: one message, no trace of ours, exit code 1 or 2. */
+/** Failures of `kopf run`: one message without a stack trace of the framework, exit code 1 or 2. */
 import { readdirSync } from 'node:fs'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { Folder, RunCommand, stopCommands } from './run-support.ts'
@@ -44,10 +44,10 @@ async function fail(args: readonly string[], variables?: Record<string, string>)
   return [exit, one.stderr.replaceAll(folder.path, 'FOLDER')]
 }
 
-describe('exit code 1:', { timeout: 30_000 }, () => {
+describe('exit code 1', { timeout: 30_000 }, () => {
   test.each<[string, string[], string]>([
     [
-      'a file that is not there',
+      'a file that does not exist',
       ['missing.ts'],
       'Cannot load "missing.ts": there is no such file or folder; check its name, or the folder you are in',
     ],
@@ -63,22 +63,22 @@ describe('exit code 1:', { timeout: 30_000 }, () => {
       'Cannot compile broken.ts:2:12: Expected ";" but found "fine"\n  2 | \tconst not fine = 2\n    | \t          ^^^^',
     ],
     [
-      'a file that it imports',
+      'an imported file that does not compile',
       ['deeper.ts'],
       'Cannot compile broken.ts:2:12: Expected ";" but found "fine"\n  2 | \tconst not fine = 2\n    | \t          ^^^^',
     ],
     [
-      'JavaScript with a mistake',
+      'JavaScript that does not compile',
       ['broken.mjs'],
       'Cannot compile broken.mjs:2:11: Expected ";" but found "fine"\n  2 | const not fine = 2\n    |           ^^^^',
     ],
     [
-      'a file that throws, with the places of its author',
+      'a file that throws, with the stack of the user',
       ['throws.ts'],
       'Cannot load "throws.ts": TypeError: no luck\n  at fail (FOLDER/throws.ts:4:9)\n  at <anonymous> (FOLDER/throws.ts:6:1)',
     ],
     [
-      'a file that throws what is no error',
+      'a file that throws a text',
       ['throws-text.ts'],
       'Cannot load "throws-text.ts": it threw a text, which is no Error',
     ],
@@ -104,38 +104,38 @@ describe('exit code 1:', { timeout: 30_000 }, () => {
         "  1 | import missing from 'kopf-no-such-package'\n    |                     ^^^^^^^^^^^^^^^^^^^^^^",
     ],
     [
-      'a package that plain JavaScript needs',
+      'a package that is not installed, in plain JavaScript',
       ['needs.mjs'],
       'Cannot load "needs.mjs": Cannot find package \'kopf-no-such-package\' imported from FOLDER/needs.mjs; check the import, or install the package with "npm install"',
     ],
     [
-      'a file that is imported and not there',
+      'an imported file that does not exist',
       ['local.ts'],
       'Cannot compile local.ts:1:19: Could not resolve "./no-such-file.ts"\n  1 | import { a } from \'./no-such-file.ts\'\n    |                   ^^^^^^^^^^^^^^^^^^^',
     ],
     [
-      'a module that is not there',
+      'a module that does not exist',
       ['-m', 'kopf-no-such-module'],
       'Cannot load the module "kopf-no-such-module": Cannot find the package "kopf-no-such-module": install it with "npm install kopf-no-such-module", or write "./" before the path of a file',
     ],
     [
-      'objects that cannot be read',
+      'a file of objects that does not exist',
       ['operator.ts', '--embedded', '--apply', 'missing.yaml'],
       'Cannot read "missing.yaml": there is no such file or folder',
     ],
-  ])('%s', async (_, args, message) => {
+  ])('kopf run exits with 1 for %s', async (_, args, message) => {
     expect(await fail(args)).toEqual([1, `kopf: ${message}\n`])
   })
 
   test.each<[string, string[], RegExp]>([
     [
-      'a kubeconfig that is not there',
+      'a kubeconfig that does not exist',
       ['operator.ts', '-A', '--kubeconfig', 'missing.kubeconfig'],
       /missing\.kubeconfig.*there is no such file/,
     ],
-    ['a kubeconfig that is none', ['operator.ts', '-A', '--kubeconfig', 'broken.kubeconfig'], /not valid YAML/],
+    ['a kubeconfig that is not YAML', ['operator.ts', '-A', '--kubeconfig', 'broken.kubeconfig'], /not valid YAML/],
     [
-      'a context that is not there',
+      'a context that does not exist',
       ['operator.ts', '-A', '--kubeconfig', 'nowhere.kubeconfig', '--context', 'other'],
       /there is no context "other"/,
     ],
@@ -144,8 +144,8 @@ describe('exit code 1:', { timeout: 30_000 }, () => {
       ['operator.ts', '-A', '--context', 'other'],
       /Cannot use the context "other": there is no kubeconfig/,
     ],
-    ['no kubeconfig at all', ['operator.ts', '-A', '-q'], /kubeconfig.*--embedded/s],
-  ])('%s', async (_, args, message) => {
+    ['no kubeconfig', ['operator.ts', '-A', '-q'], /kubeconfig.*--embedded/s],
+  ])('kopf run exits with 1 for %s', async (_, args, message) => {
     const [exit, stderr] = await fail(args)
     expect(stderr).toMatch(message)
     expect(stderr).not.toMatch(/^\s+at /m)
@@ -153,7 +153,7 @@ describe('exit code 1:', { timeout: 30_000 }, () => {
   })
 })
 
-describe('exit code 2:', { timeout: 30_000 }, () => {
+describe('exit code 2', { timeout: 30_000 }, () => {
   test.each<[string[], string]>([
     [[], 'error: nothing to run. Name a file, or a module with --module.'],
     [
@@ -177,7 +177,7 @@ describe('exit code 2:', { timeout: 30_000 }, () => {
       "error: option '--liveness <url>' argument 'http://:8080/readyz' is invalid: /readyz tells whether the operator is ready; choose another path.",
     ],
     [['operator.ts', '--nonsense'], "error: unknown option '--nonsense'"],
-  ])('kopf run %j', async (args, message) => {
+  ])('kopf run %j exits with 2', async (args, message) => {
     expect(await fail(args)).toEqual([2, `${message}\n(see --help)\n`])
   })
 
@@ -202,7 +202,7 @@ describe('exit code 2:', { timeout: 30_000 }, () => {
       { KOPF_RUN_LIVENESS_ENDPOINT: '8080' },
       "error: option '--liveness <url>' argument '8080' is invalid: expected an address such as http://0.0.0.0:8080/healthz.",
     ],
-  ])('%j in the environment', async (variables, message) => {
+  ])('kopf run exits with 2 for the environment variables %j', async (variables, message) => {
     expect(await fail(['operator.ts'], variables)).toEqual([2, `${message}\n(see --help)\n`])
   })
 })

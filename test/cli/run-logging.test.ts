@@ -1,4 +1,4 @@
-/** What `kopf run` and `kopf dev` log: options of the command line, `configureLogging` of the operator's file, and the defaults. */
+/** The logs of `kopf run` and `kopf dev`: options of the command line, `configureLogging` in the operator's file, and defaults. */
 import { cpSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
@@ -8,7 +8,7 @@ const objects = resolve('examples/01-minimal/object.yaml')
 
 const folder = useFolder()
 
-/** The last line of the log is the handler's, and those of the framework about the creation are before and after it. */
+/** The last log line is of a handler; lines of the framework about the creation come before and after it. */
 function write(configure: string): void {
   folder.write({
     'operator.ts': `import { configureLogging, Operator } from 'kopf'
@@ -32,8 +32,8 @@ async function logOf(args: readonly string[], variables: Readonly<Record<string,
 
 const ofObject = (lines: readonly string[]): string[] => lines.filter((line) => line.includes('kopf-example-1'))
 
-describe('the lines of the framework', { timeout: 30_000 }, () => {
-  test('are in the log by default, under the same logger as those of handlers', async () => {
+describe('framework log lines', { timeout: 30_000 }, () => {
+  test('the framework log lines are logged by default, under the same logger as those of handlers', async () => {
     write('')
     const lines = ofObject(await logOf([]))
     expect(lines.map((line) => line.slice(26))).toEqual([
@@ -49,26 +49,26 @@ describe('the lines of the framework', { timeout: 30_000 }, () => {
   test.each([
     ['--log-framework-level', ['--log-framework-level', 'warn'], {}],
     ['KOPF_RUN_LOG_FRAMEWORK_LEVEL', [], { KOPF_RUN_LOG_FRAMEWORK_LEVEL: 'warn' }],
-  ])('are turned down by %s', async (_, args, variables) => {
+  ])('the framework log lines below the level of %s are left out', async (_, args, variables) => {
     write('')
     const lines = await logOf(['--verbose', '--log-format', 'plain', '--no-log-prefix', ...args], variables)
     expect(lines).toEqual(['In detail', 'Made', 'Settled'])
   })
 
-  test('are turned down in JSON logs, too', async () => {
+  test('the framework log lines below --log-framework-level are left out in JSON logs', async () => {
     write('')
     const lines = await logOf(['--log-format', 'json', '--log-framework-level', 'error'])
     expect(lines.map((line) => JSON.parse(line).message)).toEqual(['Made', 'Settled'])
   })
 
-  test('are turned down by configureLogging in the file, unless the option says otherwise', async () => {
+  test('the framework log level is taken from configureLogging unless the option is given', async () => {
     write("configureLogging({ frameworkLevel: 'warn', format: 'plain', prefix: false })")
     expect(await logOf([])).toEqual(['Made', 'Settled'])
     const lines = await logOf(['--log-framework-level', 'info'])
     expect(lines).toContain("Handler 'second' succeeded.")
   })
 
-  test('an unknown level is refused before anything runs', async () => {
+  test('an unknown framework log level is refused before the operator runs', async () => {
     write('')
     const command = new RunCommand(folder, ['operator.ts', '--log-framework-level', 'loud'])
     expect(await command.exit).not.toBe(0)
@@ -78,8 +78,8 @@ describe('the lines of the framework', { timeout: 30_000 }, () => {
   })
 })
 
-describe('configureLogging in the file of the operator', { timeout: 30_000 }, () => {
-  test('is honoured by kopf run where the command line says nothing', async () => {
+describe('configureLogging', { timeout: 30_000 }, () => {
+  test('configureLogging in the operator file applies to kopf run without logging options', async () => {
     write("configureLogging({ format: 'json', refkey: 'k8s', quiet: true })")
     const lines = await logOf([])
     expect(lines.map((line) => JSON.parse(line))).toMatchObject([
@@ -87,7 +87,7 @@ describe('configureLogging in the file of the operator', { timeout: 30_000 }, ()
     ])
   })
 
-  test('loses to options of the command line, one by one', async () => {
+  test('the logging options of kopf run override configureLogging one by one', async () => {
     write("configureLogging({ format: 'json', verbose: true, prefix: false, frameworkLevel: 'error' })")
     expect(await logOf(['--log-format', 'plain'])).toEqual(['In detail', 'Made', 'Settled'])
     expect(await logOf(['--log-format', 'plain', '--log-prefix', '--quiet'])).toEqual([
@@ -95,13 +95,13 @@ describe('configureLogging in the file of the operator', { timeout: 30_000 }, ()
     ])
   })
 
-  test('loses to environment variables of the command', async () => {
+  test('the logging environment variables of kopf run override configureLogging', async () => {
     write("configureLogging({ format: 'json', verbose: true, frameworkLevel: 'error' })")
     const variables = { KOPF_RUN_LOG_FORMAT: 'plain', KOPF_RUN_QUIET: 'true', KOPF_RUN_LOG_PREFIX: 'false' }
     expect(await logOf([], variables)).toEqual(['Settled'])
   })
 
-  test('has a writer of its own, which gets the lines', async () => {
+  test('the write function of configureLogging gets the log lines', async () => {
     write(`import { appendFileSync } from 'node:fs'
 configureLogging({ format: 'plain', prefix: false, frameworkLevel: 'error', write: (line) => {
   appendFileSync('own.log', line)
@@ -111,7 +111,7 @@ configureLogging({ format: 'plain', prefix: false, frameworkLevel: 'error', writ
     expect(readFileSync(`${folder.path}/own.log`, 'utf8')).toBe('Made\nSettled\n')
   })
 
-  test('is honoured when another copy of the package is installed beside the operator', async () => {
+  test('configureLogging of another installed copy of the package applies to kopf run', async () => {
     write("configureLogging({ format: 'plain', prefix: false, frameworkLevel: 'error' })")
     for (const part of ['package.json', 'dist']) {
       cpSync(join(inject('package'), part), join(folder.path, 'node_modules', 'kopf', part), { recursive: true })
@@ -119,7 +119,7 @@ configureLogging({ format: 'plain', prefix: false, frameworkLevel: 'error', writ
     expect(await logOf(['--verbose'])).toEqual(['In detail', 'Made', 'Settled'])
   })
 
-  test('is honoured by kopf dev, and after each save', async () => {
+  test('configureLogging in the operator file applies to kopf dev after each save', async () => {
     write("configureLogging({ format: 'plain', prefix: false, frameworkLevel: 'error' })")
     const command = new KopfCommand(folder, ['dev', 'operator.ts', '--apply', objects])
     await command.until(/Settled/)
@@ -130,7 +130,7 @@ configureLogging({ format: 'plain', prefix: false, frameworkLevel: 'error', writ
     expect(await command.exit).toBe(0)
   })
 
-  test('loses to options of the command line of kopf dev', async () => {
+  test('the logging options of kopf dev override configureLogging', async () => {
     write("configureLogging({ format: 'json', frameworkLevel: 'error' })")
     const args = ['--log-format', 'plain', '--log-framework-level', 'info']
     const command = new KopfCommand(folder, ['dev', 'operator.ts', '--apply', objects, ...args])

@@ -1,4 +1,4 @@
-/** `kopf run --kubeconfig`: the file is read anew when its credentials stop working, and so is all that it names. */
+/** `kopf run --kubeconfig`: the kubeconfig and its files are read again when the credentials are refused. */
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
 import { type RunningServer, startServer } from 'kopf/server'
@@ -47,8 +47,8 @@ async function create(name: string): Promise<void> {
   await server.api.send({ method: 'POST', path: '/api/v1/namespaces/default/configmaps', headers, body })
 }
 
-describe('credentials of a kubeconfig', { timeout: 30_000 }, () => {
-  test('from a program are asked for again when they are refused', async () => {
+describe('kubeconfig credentials', { timeout: 30_000 }, () => {
+  test('kopf run calls the exec plugin of the kubeconfig again when its token is refused', async () => {
     folder.write({
       'access/token': 'one',
       'access/plugin': `#!${process.execPath}
@@ -69,7 +69,7 @@ describe('credentials of a kubeconfig', { timeout: 30_000 }, () => {
     expect(one.stderr).toContain('Re-authentication has finished.')
   })
 
-  test('from a token file are read again', async () => {
+  test('kopf run reads the token file of the kubeconfig again', async () => {
     folder.write({ 'access/token': 'one' })
     writeKubeconfig({ tokenFile: 'token' })
     gate.good.add('one')
@@ -83,7 +83,7 @@ describe('credentials of a kubeconfig', { timeout: 30_000 }, () => {
     expect(one.stderr).not.toContain('Re-authentication')
   })
 
-  test('that are edited in the file itself are found there', async () => {
+  test('kopf run reads the kubeconfig again when its token is refused', async () => {
     writeKubeconfig({ token: 'one' })
     gate.good.add('one')
     const one = await run().until(/Watching configmaps/)
@@ -95,7 +95,7 @@ describe('credentials of a kubeconfig', { timeout: 30_000 }, () => {
     await one.until(/Seen after/)
   })
 
-  test('that are refused from the beginning are a failure that says what to do', async () => {
+  test('kopf run exits with 1 and a hint if the credentials are refused at the start', async () => {
     writeKubeconfig({ token: 'dead' })
     const one = run()
     expect(await one.exit).toBe(1)

@@ -1,4 +1,4 @@
-/** Errors that no caller waits for, in `kopf run`: logged like all others, and the operator stops in order. */
+/** Unhandled rejections and uncaught errors in `kopf run`: logged in the log format, and the operator stops gracefully. */
 import { describe, expect, test } from 'vitest'
 import { RunCommand, useFolder } from './run-support.ts'
 
@@ -25,7 +25,7 @@ const linesOf = ({ stderr }: RunCommand) =>
     .split('\n')
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 
-describe('an error that no caller waits for', { timeout: 30_000 }, () => {
+describe('unhandled errors', { timeout: 30_000 }, () => {
   test.each([
     [
       'a rejected promise',
@@ -42,7 +42,7 @@ describe('an error that no caller waits for', { timeout: 30_000 }, () => {
       "setTimeout(() => { throw new TypeError('boom') }, 10)",
       "Handler 'make' left behind code that threw an error: boom. The operator stops.",
     ],
-  ])('is one line of JSON with its handler and object: %s', async (_, statement, message) => {
+  ])('an unhandled error is one JSON line with its handler and object: %s', async (_, statement, message) => {
     const one = run(`kopf.on.create('configmaps', { id: 'make' }, () => { ${statement} })`, '--log-format', 'json')
     expect(await one.exit).toBe(1)
     const lines = linesOf(one)
@@ -58,7 +58,7 @@ describe('an error that no caller waits for', { timeout: 30_000 }, () => {
     expect(lines.some(({ message: text }) => text === 'cleaned up')).toBe(true)
   })
 
-  test('of code outside of handlers stops the operator in the same way', async () => {
+  test('an uncaught error outside of handlers stops the operator', async () => {
     const timer = "setTimeout(() => { throw new Error('outside') }, 10)"
     const one = run(`kopf.on.event('configmaps', () => {})\nkopf.on.startup(async () => {})\n${timer}`)
     expect(await one.exit).toBe(1)
@@ -67,7 +67,7 @@ describe('an error that no caller waits for', { timeout: 30_000 }, () => {
     )
   })
 
-  test('is left to the code of the user that listens for it', async () => {
+  test('an unhandled rejection is left to a listener of the user', async () => {
     const listen = "process.on('unhandledRejection', (error) => console.log('mine: ' + error.message))"
     const handler = "kopf.on.create('configmaps', () => { Promise.reject(new Error('boom')) })"
     const one = await run(`${listen}\n${handler}`).until(/mine: boom/)

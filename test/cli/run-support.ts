@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, beforeEach, inject } from 'vitest'
 
-/** A folder for each test of a file, with the commands in it stopped and the folder removed after the test. */
+/** Creates a folder for each test; stops its commands and removes it after the test. */
 export function useFolder(): Folder {
   const folder = new Folder()
   folder.remove()
@@ -28,7 +28,7 @@ export class Folder {
     this.open()
   }
 
-  /** A new folder, with nothing in it. */
+  /** Creates a new empty folder. */
   open(): void {
     this.#path = realpathSync(mkdtempSync(join(tmpdir(), 'kopf-run-test-')))
     mkdirSync(this.temporary)
@@ -38,7 +38,7 @@ export class Folder {
     return this.#path
   }
 
-  /** Where the command puts its temporary files, to see what it leaves behind. */
+  /** The folder for temporary files of the command, where tests look for leftovers. */
   get temporary(): string {
     return join(this.#path, 'tmp')
   }
@@ -62,7 +62,7 @@ export class Folder {
 
 const running = new Set<KopfCommand>()
 
-/** After each test: whatever still runs is told to stop, and waited for. */
+/** Called after each test: sends SIGTERM to the commands that still run, and waits for them. */
 export async function stopCommands(): Promise<void> {
   for (const one of running) one.send('SIGTERM')
   await Promise.all([...running].map(({ exit }) => exit))
@@ -103,7 +103,7 @@ export class KopfCommand {
     for (const wake of this.#waiting) wake()
   }
 
-  /** Resolves when one of the streams has it. */
+  /** Resolves when stdout or stderr matches. */
   async until(pattern: RegExp): Promise<this> {
     while (!pattern.test(this.stdout) && !pattern.test(this.stderr)) {
       if (!running.has(this)) throw new Error(`It ended without ${pattern}:\n${this.stdout}\n${this.stderr}`)
@@ -117,7 +117,6 @@ export class KopfCommand {
   }
 }
 
-/** `kopf run` */
 export class RunCommand extends KopfCommand {
   constructor(folder: Folder, args: readonly string[], variables: Readonly<Record<string, string>> = {}) {
     super(folder, ['run', ...args], variables)

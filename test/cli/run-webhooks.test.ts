@@ -1,4 +1,4 @@
-/** `kopf run` with webhooks: what the cluster is told when it starts, and when it is told to stop, or is killed. */
+/** `kopf run` with webhooks: the webhook configuration after the start, after SIGTERM, and after SIGKILL. */
 import { type RunningServer, startServer } from 'kopf/server'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { ask } from '../support/in-process.ts'
@@ -52,7 +52,7 @@ const make = (color: string) =>
 
 const untilTold = (one: RunCommand) => one.until(/Reconfiguring the validating webhook/)
 
-test('they are answered while it runs, and taken back with SIGTERM', { timeout: 30_000 }, async () => {
+test('the webhooks of kopf run are answered while it runs, and removed on SIGTERM', { timeout: 30_000 }, async () => {
   const one = await untilTold(run())
   await expect.poll(async () => (await make('red')).status, { timeout: 10_000 }).toBe(400)
   const refused = await make('red')
@@ -65,7 +65,7 @@ test('they are answered while it runs, and taken back with SIGTERM', { timeout: 
   expect((await make('red')).status).toBe(201)
 })
 
-test('those that were left by one that was killed are taken over by the next', { timeout: 30_000 }, async () => {
+test('the webhooks of a killed kopf run are taken over by the next one', { timeout: 30_000 }, async () => {
   const killed = await untilTold(run())
   await expect.poll(async () => (await make('red')).status, { timeout: 10_000 }).toBe(400)
   killed.send('SIGKILL')

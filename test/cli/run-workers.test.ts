@@ -1,4 +1,4 @@
-/** `kopf run` with handlers in worker threads: their modules are TypeScript too. */
+/** `kopf run` with handlers in worker threads, whose modules may be TypeScript. */
 import { execFile } from 'node:child_process'
 import { readdirSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -43,8 +43,8 @@ async function stop(one: RunCommand): Promise<void> {
   expect(readdirSync(folder.temporary).filter((name) => name.startsWith('kopf-'))).toEqual([])
 }
 
-describe('kopf run', { timeout: 60_000 }, () => {
-  test('a module is compiled as the operator is, and its errors tell of its own lines', async () => {
+describe('worker modules in kopf run', { timeout: 60_000 }, () => {
+  test('kopf run compiles worker modules, and their errors show the original lines', async () => {
     folder = new Folder()
     folder.write({
       'operator.ts': operatorOf(register('./heavy.ts'), register('./heavy.js', `, { name: 'fail' }`)),
@@ -58,7 +58,7 @@ describe('kopf run', { timeout: 60_000 }, () => {
     await stop(one)
   })
 
-  test('plain JavaScript is run as it is, and needs no packages around it', async () => {
+  test('kopf run runs worker modules in plain JavaScript without packages beside them', async () => {
     folder = new Folder()
     folder.write({
       'operator.mjs': operatorOf(register('./heavy.mjs')),
@@ -70,7 +70,7 @@ describe('kopf run', { timeout: 60_000 }, () => {
     await stop(one)
   })
 
-  test('what does not compile is told with its place, and tried again', async () => {
+  test('kopf run shows the place of a syntax error in a worker module, and retries the handler', async () => {
     folder = new Folder()
     folder.write({ 'operator.ts': operatorOf(register('./heavy.ts')), 'heavy.ts': 'export default (\n' })
     const one = await embedded('operator.ts').until(/Cannot compile heavy\.ts:2:1/)
@@ -79,7 +79,7 @@ describe('kopf run', { timeout: 60_000 }, () => {
   })
 })
 
-describe('a program without the command', { timeout: 60_000 }, () => {
+describe('worker modules without the command', { timeout: 60_000 }, () => {
   const run = (file: string) => promisify(execFile)(process.execPath, [join(folder.path, file)])
 
   function write(files: Readonly<Record<string, string>>): void {
@@ -88,7 +88,7 @@ describe('a program without the command', { timeout: 60_000 }, () => {
     symlinkSync(inject('package'), join(folder.path, 'node_modules', 'kopf'))
   }
 
-  test('runs modules in JavaScript, also where their sources are named, and ends when it has nothing more to do', async () => {
+  test('a program runs a compiled worker module by the name of its source, and exits when it is done', async () => {
     write({
       'main.mjs':
         "import { inWorker } from 'kopf'\nconst heavy = inWorker(new URL('./heavy.mts', import.meta.url))\nconsole.log(await heavy({ spec: { size: 2 } }))\n",
@@ -97,7 +97,7 @@ describe('a program without the command', { timeout: 60_000 }, () => {
     expect((await run('main.mjs')).stdout).toBe('42\n')
   })
 
-  test('runs modules in TypeScript where Node can, and says what to do where it cannot', async () => {
+  test('a program runs a TypeScript worker module if Node supports it, and fails with a hint otherwise', async () => {
     write({
       'main.mjs':
         "import { inWorker } from 'kopf'\nconst heavy = inWorker(new URL('./heavy.mts', import.meta.url))\nconsole.log(await heavy({ spec: { size: 2 } }).catch((error) => error.code + ': ' + error.message))\n",

@@ -1,4 +1,4 @@
-/** The line at the bottom of the terminal: whatever is written meanwhile comes above it, whole. */
+/** The status line at the bottom of the terminal: other output appears above it, in whole lines. */
 import { beforeEach, expect, test } from 'vitest'
 import { StatusLine, type TerminalStream } from '../../src/cli/display/status-line.ts'
 import { Screen } from '../support/screen.ts'
@@ -18,7 +18,7 @@ beforeEach(() => {
   line = new StatusLine(errors, output)
 })
 
-/** As of a process: the terminal makes two characters of a line's end. */
+/** A stream like stdout of a process: the terminal translates a line feed into carriage return and line feed. */
 function createStream(): TerminalStream {
   return {
     isTTY: true,
@@ -40,7 +40,7 @@ function resize(to: number): void {
   screen.resize(to)
 }
 
-test('what is written appears above it, from whichever stream it comes, in one go', () => {
+test('the output of both streams appears above the status line, in one write each', () => {
   errors.write('before\n')
   line.show(() => '[==  ]')
   expect(screen.lines).toEqual(['before', '[==  ]'])
@@ -51,7 +51,7 @@ test('what is written appears above it, from whichever stream it comes, in one g
   expect(screen.lines).toEqual(['before', 'one', 'two', 'three', '[==  ]'])
 })
 
-test('it is drawn over itself, and not at all where nothing is new', () => {
+test('the status line replaces its old text, and is not drawn if it has not changed', () => {
   line.show(() => '[====]')
   line.show(() => '[]')
   expect(screen.lines).toEqual(['[]'])
@@ -60,7 +60,7 @@ test('it is drawn over itself, and not at all where nothing is new', () => {
   expect(writes).toBe(0)
 })
 
-test('it is drawn anew with what is written: as it is then', () => {
+test('the status line is rendered again when other output is written', () => {
   let count = 1
   line.show(() => `${count} done`)
   count = 2
@@ -68,7 +68,7 @@ test('it is drawn anew with what is written: as it is then', () => {
   expect(screen.lines).toEqual(['so', '2 done'])
 })
 
-test('when it goes, nothing of it stays, and the streams are as they were', () => {
+test('the status line is removed completely, and the streams get their own write function back', () => {
   const { write } = output
   line.show(() => 'here')
   expect(output.write).not.toBe(write)
@@ -84,7 +84,7 @@ test('when it goes, nothing of it stays, and the streams are as they were', () =
   expect(screen.lines).toEqual(['one', 'two', 'again'])
 })
 
-test('a line that somebody writes in pieces is not broken', () => {
+test('the status line does not break output that is written in pieces', () => {
   line.show(() => 'status')
   output.write('one, ')
   line.show(() => 'status 2')
@@ -95,7 +95,7 @@ test('a line that somebody writes in pieces is not broken', () => {
   expect(screen.lines).toEqual(['one, two, three', 'status 2'])
 })
 
-test('bytes are as good as text', () => {
+test('the status line handles output that is written as bytes', () => {
   line.show(() => 'status')
   output.write(Buffer.from('größer\n'))
   expect(screen.lines).toEqual(['größer', 'status'])
@@ -103,21 +103,21 @@ test('bytes are as good as text', () => {
   expect(screen.lines).toEqual(['größer', 'to be'])
 })
 
-test('lines above that are wider than the terminal stay whole', () => {
+test('the status line does not break lines that are wider than the terminal', () => {
   line.show(() => 'status')
   output.write('a line that takes three rows of this terminal\n')
   line.show(() => 'status 2')
   expect(screen.lines).toEqual(['a line that takes three rows of this terminal', 'status 2'])
 })
 
-test('colours are put back, and do not count as width', () => {
+test('the colours of the status line are reset and do not count as width', () => {
   line.show((width) => `\u001b[32m${'='.repeat(width - 1)}\u001b[39m`)
   output.write('one\n')
   expect(screen.lines).toEqual(['one', '='.repeat(19)])
   expect(screen.isPlain).toBe(true)
 })
 
-test.each([7, 12, 20, 50])('in a terminal that becomes %d columns wide, nothing of the old one stays', (width) => {
+test.each([7, 12, 20, 50])('the status line leaves no remains in a terminal that is resized to %d columns', (width) => {
   output.write('before\n')
   line.show((most) => '='.repeat(most - 1))
   resize(width)
@@ -128,7 +128,7 @@ test.each([7, 12, 20, 50])('in a terminal that becomes %d columns wide, nothing 
   expect(screen.lines).toEqual(['before', 'one'])
 })
 
-test('a stream that is no terminal is left alone', () => {
+test('the status line does not patch a stream that is not a terminal', () => {
   const file = { ...createStream(), isTTY: false }
   const { write } = file
   const other = new StatusLine(errors, file)
@@ -137,7 +137,7 @@ test('a stream that is no terminal is left alone', () => {
   other.clear()
 })
 
-test('where nobody knows the width, it is eighty', () => {
+test('the width of a terminal that does not report one is 80', () => {
   columns = 0
   expect(line.columns).toBe(80)
 })

@@ -1,4 +1,4 @@
-/** What a person sees of `kopf run` on a terminal, and that nobody else sees anything of it. */
+/** The output of `kopf run` on a terminal, and its absence elsewhere. */
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -51,13 +51,13 @@ const running = new Set<OnTerminal>()
 interface TerminalOptions {
   readonly variables?: Readonly<Record<string, string>>
   readonly columns?: number
-  /** The terminal shows the keys that are pressed. */
+  /** Whether the terminal echoes the pressed keys. */
   readonly isEchoed?: boolean
-  /** What comes after the command in the shell. */
+  /** Shell text after the command. */
   readonly redirection?: string
 }
 
-/** The command on a terminal of its own, by the program `script`, which every Linux and macOS has. */
+/** The command on a pseudo-terminal of the program `script`, which Linux and macOS have. */
 class OnTerminal {
   output = ''
   readonly exit: Promise<number | null>
@@ -125,7 +125,7 @@ function onTerminal(file: string, options: TerminalOptions & { readonly args?: r
 const logLine =
   /^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] kopf\.(objects|operator) {8,9}\[(INFO {4}|WARNING |ERROR {3})\] (\[default\/w-\d+\] )?\S.*$/
 
-/** What the command says before: where the server is, and how to use it. */
+/** The lines after the introduction of the command: the address of the server and how to use it. */
 function afterGreeting(lines: readonly string[]): readonly string[] {
   const end = lines.indexOf('Stop it with Ctrl-C.')
   expect(end).toBeGreaterThan(0)
@@ -139,8 +139,8 @@ const title = [
   expect.stringMatching(/^ {2}namespaces\.v1 +\d+ objects? +index$/),
 ]
 
-describe('a person at a terminal', { timeout: 60_000 }, () => {
-  test('sees what is watched, a bar while much is worked off, what came of it, and every other line whole', async () => {
+describe('kopf run on a terminal', { timeout: 60_000 }, () => {
+  test('kopf run on a terminal shows the watched resources, a progress bar, a summary, and unbroken log lines', async () => {
     const one = await onTerminal('many.json').until(/Caught up/)
     await one.stop()
     expect(one.output).toMatch(/▕.*█.*▏ \d+ of 40 handled/)
@@ -161,8 +161,8 @@ describe('a person at a terminal', { timeout: 60_000 }, () => {
     expect(screen.isPlain).toBe(true)
   })
 
-  test('can stop it in the middle, and finds the terminal as it was', async () => {
-    // So narrow that the bar takes all of it: what the terminal shows of the key is behind it.
+  test('kopf run can be interrupted at the progress bar, and restores the terminal', async () => {
+    // So narrow that the bar fills the line: the echoed key comes after it.
     const one = await onTerminal('many.json', { columns: 40, isEchoed: true }).until(/▕.*▏ [1-9]\d* of 40 handled/)
     await one.stop()
     const { screen } = one
@@ -172,7 +172,7 @@ describe('a person at a terminal', { timeout: 60_000 }, () => {
     expect(screen.column).toBe(0)
   })
 
-  test('sees colours, unless the environment has NO_COLOR, and no bar for what is done at once', async () => {
+  test('kopf run on a terminal uses colours unless NO_COLOR is set, and no bar for quick starts', async () => {
     const [coloured, plain] = await Promise.all([
       onTerminal('one.json').until(/Caught up/),
       onTerminal('one.json', { variables: { NO_COLOR: '1' } }).until(/Caught up/),
@@ -190,7 +190,7 @@ describe('a person at a terminal', { timeout: 60_000 }, () => {
     expect(words(coloured).sort()).toEqual(words(plain).sort())
   })
 
-  test('sees nothing but log lines with --quiet, with JSON, where nobody is there, or where it cannot be done', async () => {
+  test('kopf run on a terminal shows only log lines with --quiet, JSON logs, CI, or a dumb terminal', async () => {
     const plain = [
       onTerminal('one.json', { args: ['--quiet'], variables: { NO_COLOR: '1' } }),
       onTerminal('one.json', { variables: { TERM: 'dumb' } }),
@@ -209,17 +209,17 @@ describe('a person at a terminal', { timeout: 60_000 }, () => {
   })
 })
 
-describe('without a terminal', { timeout: 60_000 }, () => {
+describe('kopf run without a terminal', { timeout: 60_000 }, () => {
   const args = ['operator.ts', '--embedded', '--apply', 'quick.json']
 
-  /** To the letter: programs read it. */
+  /** Compares the logs exactly, since programs parse them. */
   function checkLogs(text: string): void {
     const lines = text.trimEnd().split('\n')
     expect(lines.filter((line) => !logLine.test(line))).toEqual([])
     expect(lines.length).toBeGreaterThan(60)
   }
 
-  test('there are log lines only, whatever is said of colours', async () => {
+  test('kopf run without a terminal writes only log lines, even with FORCE_COLOR', async () => {
     const one = await new RunCommand(folder, args, { FORCE_COLOR: '1' }).until(/Said by w-9\n/)
     await one.until(/\[default\/w-9\] Creation is processed/)
     one.send('SIGTERM')
@@ -236,7 +236,7 @@ describe('without a terminal', { timeout: 60_000 }, () => {
     )
   })
 
-  test('logs in a file have nothing of it, although the rest is on a terminal', async () => {
+  test('kopf run with logs in a file writes no terminal output into the file', async () => {
     const one = await new OnTerminal(args, { redirection: '2>log.txt' }).until(/Said by w-9\r\n/)
     await one.stop()
     checkLogs(readFileSync(`${folder.path}/log.txt`, 'utf8'))

@@ -1,17 +1,17 @@
-/** By what one can tell which kind of cluster it is: read from servers that show different certificates. */
+/** Signs of the type of a cluster, read from servers that show different certificates. */
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { readClusterSigns } from '../../src/client/cluster-signs.ts'
-import { ConnectionInfo } from '../../src/client/credentials.ts'
-import { createHttpsTransport } from '../../src/client/transport.ts'
+import { ConnectionInfo } from '../../src/client/auth/connection-info.ts'
+import { readClusterFlavour } from '../../src/client/cluster-flavour.ts'
+import { createHttpsTransport } from '../../src/client/http/transport.ts'
 import { CertificateAuthority } from '../../src/util/certificates.ts'
-import { defer, networking, sessionOn, startTarget } from './targets.ts'
+import { defer, networking, sessionOn, startTarget } from './client-targets.ts'
 
 const patient = new AbortController().signal
 const once = { networking: { ...networking, errorBackoffs: [] } }
 
-/** An API server of which there is only the version, as that of k3s. */
+/** A server with the certificate of k3s, which serves only its version. */
 async function startLikeK3s(): Promise<{ url: string; ca: string }> {
   const authority = await CertificateAuthority.create('k3s-server-ca@1700000000')
   const { certPem: cert, keyPem: key } = await authority.issue({
@@ -33,10 +33,10 @@ function sessionFor(connection: ConnectionInfo) {
   return sessionOn(transport, once)
 }
 
-test('the certificate that the server shows, and its version', async () => {
+test('the cluster signs are the server certificate and the version', async () => {
   const { url, ca } = await startLikeK3s()
   const connection = new ConnectionInfo({ server: url, caData: ca })
-  expect(await readClusterSigns(sessionFor(connection), connection, patient)).toEqual({
+  expect(await readClusterFlavour(sessionFor(connection), connection, patient)).toEqual({
     subjectCommonName: 'k3s',
     subjectOrganization: 'k3s',
     issuerCommonName: 'k3s-server-ca@1700000000',
@@ -45,9 +45,9 @@ test('the certificate that the server shows, and its version', async () => {
   })
 })
 
-test('without a socket, only the version', async () => {
+test('the cluster signs without a socket are the version alone', async () => {
   const { transport } = await startTarget('in process')
-  expect(await readClusterSigns(sessionOn(transport), undefined, patient)).toEqual({
+  expect(await readClusterFlavour(sessionOn(transport), undefined, patient)).toEqual({
     subjectCommonName: undefined,
     subjectOrganization: undefined,
     issuerCommonName: undefined,
@@ -56,29 +56,29 @@ test('without a socket, only the version', async () => {
   })
 })
 
-describe('a sign that cannot be read is not there', () => {
+describe('unreadable cluster signs', () => {
   const nothing = { subjectCommonName: undefined, hosts: [], gitVersion: undefined }
 
-  test('of a server that is not trusted', async () => {
+  test('a server that is not trusted yields no cluster signs', async () => {
     const { url } = await startLikeK3s()
     const connection = new ConnectionInfo({ server: url })
-    expect(await readClusterSigns(sessionFor(connection), connection, patient)).toMatchObject(nothing)
+    expect(await readClusterFlavour(sessionFor(connection), connection, patient)).toMatchObject(nothing)
   })
 
-  test('of a server that is not there', async () => {
+  test('a server that cannot be reached yields no cluster signs', async () => {
     const connection = new ConnectionInfo({ server: 'https://127.0.0.1:1' })
-    expect(await readClusterSigns(sessionFor(connection), connection, patient)).toMatchObject(nothing)
+    expect(await readClusterFlavour(sessionFor(connection), connection, patient)).toMatchObject(nothing)
   })
 
-  test('of a server that does not encrypt', async () => {
+  test('a server without TLS yields no cluster signs', async () => {
     const connection = new ConnectionInfo({ server: 'http://127.0.0.1:1' })
-    expect(await readClusterSigns(sessionFor(connection), connection, patient)).toMatchObject(nothing)
+    expect(await readClusterFlavour(sessionFor(connection), connection, patient)).toMatchObject(nothing)
   })
 })
 
-test('whoever stops waiting for them is not answered', async () => {
+test('reading the cluster signs rejects when its signal is aborted', async () => {
   const { url, ca } = await startLikeK3s()
   const connection = new ConnectionInfo({ server: url, caData: ca })
   const signal = AbortSignal.abort(new Error('enough'))
-  await expect(readClusterSigns(sessionFor(connection), connection, signal)).rejects.toThrow('enough')
+  await expect(readClusterFlavour(sessionFor(connection), connection, signal)).rejects.toThrow('enough')
 })

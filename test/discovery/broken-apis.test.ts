@@ -1,4 +1,4 @@
-/** Parts of the API that do not answer: an aggregated API whose server is down, a conversion that fails. */
+/** Parts of the API that fail: an aggregated API whose server is down, a conversion that fails. */
 import { Operator } from 'kopf'
 import { expect, test } from 'vitest'
 import type { Tree } from '../support/answers.ts'
@@ -9,7 +9,7 @@ const lab = useLab()
 const { group } = lab
 const broken = `broken.${group}`
 
-/** An aggregated API is there, and its server is not, until it is healed: as the API server tells of it. */
+/** Adds an aggregated API whose server is down until `heal` is called, as discovery shows it. */
 function breakApi(transport: Recording, resources: readonly Tree[]): { heal(): void; looks(): number } {
   let isBroken = true
   const version = () => ({
@@ -21,7 +21,7 @@ function breakApi(transport: Recording, resources: readonly Tree[]): { heal(): v
     if (path === `/apis/${broken}/v1` && isBroken) return refusal(503)
     if (path === `/apis/${broken}`) return json({ name: broken, versions: [{ version: 'v1' }] })
     if (path === `/apis/${broken}/v1`) return json({ resources: resources.map(toListed) })
-    // Its objects are those of the lab's own kind.
+    // The API has no objects: once it works again, it answers 404.
     if (path.startsWith(`/apis/${broken}/v1/`)) return isBroken ? refusal(503) : refusal(404)
     const response = await send()
     if (path !== '/apis') return response
@@ -62,7 +62,7 @@ const metrics: Tree = {
   verbs: ['get', 'list', 'watch', 'patch'],
 }
 
-test('one that nobody needs stops nobody, and is not asked for', async () => {
+test('a broken aggregated API without handlers does not disturb the operator, and is not discovered again', async () => {
   const seen: string[] = []
   const kopf = new Operator()
   kopf.on.create(lab.widgets, ({ name }) => void seen.push(name))
@@ -75,7 +75,7 @@ test('one that nobody needs stops nobody, and is not asked for', async () => {
   expect(api.looks()).toBe(0)
 })
 
-test('one that somebody needs is named once, tried again in the background, and served when it is back', async () => {
+test('a broken aggregated API with handlers is logged once, retried, and served once it works', async () => {
   const seen: string[] = []
   const kopf = new Operator()
   kopf.on.create(lab.widgets, ({ name }) => void seen.push(name))
@@ -94,7 +94,7 @@ test('one that somebody needs is named once, tried again in the background, and 
   await lab.until(() => transport.requests.some(({ path }) => path.endsWith('/measures')))
 })
 
-test('a kind whose objects cannot be converted degrades, others run, and it recovers', async () => {
+test('a resource whose conversion fails does not stop the others, and recovers', async () => {
   const seen: string[] = []
   const kopf = new Operator()
   kopf.on.create(lab.widgets, ({ name }) => void seen.push(`widget ${name}`))

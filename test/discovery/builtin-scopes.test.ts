@@ -1,6 +1,6 @@
-/** The table that types the namespace of Kubernetes' own resources, against what a server says of them. */
+/** The table of scopes that types the namespace of built-in kinds, compared with a server. */
 import { expect, test } from 'vitest'
-import { clusterKinds, namespacedKinds } from '../../src/kube/builtin-scopes.ts'
+import { clusterKinds, namespacedKinds } from '../../src/kube/resources/builtin-scopes.ts'
 import { useLab } from '../support/lab.ts'
 
 const lab = useLab()
@@ -17,7 +17,7 @@ async function read<T>(path: string): Promise<T> {
   return (await lab.call('GET', path)).body as T
 }
 
-/** By `Kind` or `Kind.group`; only kinds that handlers can be registered for, of groups that Kubernetes itself serves. */
+/** The watchable kinds of the API groups of Kubernetes itself, by `Kind` or `Kind.group`. */
 async function servedKinds(): Promise<Map<string, ServedKind>> {
   const { groups } = await read<GroupList>('/apis')
   const builtins = groups.filter(({ name }) => name.endsWith('.k8s.io') || !name.includes('.'))
@@ -34,7 +34,7 @@ async function servedKinds(): Promise<Map<string, ServedKind>> {
   return found
 }
 
-test('the scopes and plurals of the built-in kinds are those that the server serves, and no kind is missing', async () => {
+test('the table of built-in kinds has the scopes and plurals that the server serves, and no kind is missing', async () => {
   const served = await servedKinds()
   const scopes = { ...namespacedKinds, ...clusterKinds } as Readonly<Record<string, string>>
   expect(served.size).toBeGreaterThan(30)

@@ -1,19 +1,22 @@
-/** What an observer is told of a run: what is watched, what was there, and what came of each object, once. */
-import { Operator, PermanentError, TemporaryError } from 'kopf'
+/** Observer events of a run: the watched resources, the number of existing objects, and one outcome per object. */
+import { type Observer, Operator, PermanentError, TemporaryError } from 'kopf'
 import { expect, test } from 'vitest'
 import { settle, untilHandled, useCleanLab } from '../support/handled.ts'
-import { Notebook } from '../support/notebook.ts'
 import { gate } from '../support/recording.ts'
+import { RecordingObserver } from '../support/recording-observer.ts'
 
 const lab = useCleanLab()
 
-async function observe(kopf: Operator, notebook: Notebook = new Notebook()): Promise<Notebook> {
+async function observe(
+  kopf: Operator,
+  notebook: RecordingObserver = new RecordingObserver(),
+): Promise<RecordingObserver> {
   await lab.start(kopf, { observer: notebook.observer })
   await lab.until(() => notebook.found > 0 && notebook.isSettled)
   return notebook
 }
 
-test('what is watched is told with the kinds of its handlers, and then how many objects there are', async () => {
+test('the observer gets each watched resource with its handler types, and then the number of its objects', async () => {
   const kopf = new Operator()
   kopf.on.create(lab.widgets, () => {})
   kopf.on.update(lab.widgets, { id: 'one' }, () => {})
@@ -26,14 +29,14 @@ test('what is watched is told with the kinds of its handlers, and then how many 
   expect(notebook.kinds).toEqual({ widgets: ['create', 'update', 'update', 'timer'], namespaces: ['index'] })
   expect(notebook.objects['widgets']).toBe(2)
   expect(notebook.objects['namespaces']).toBeGreaterThan(0)
-  // What is only indexed is not waited for.
+  // Objects that are only indexed are not counted.
   expect(notebook.found).toBe(2)
   expect(notebook.servers).toHaveLength(1)
   if (lab.isReal) expect(notebook.servers[0]).toMatch(/^https:/)
   else expect(notebook.servers[0]).toBeUndefined()
 })
 
-test('new objects are created, changed ones updated, others unchanged, and each is told of once', async () => {
+test('the observer gets one outcome per existing object: created, updated or unchanged', async () => {
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { id: 'c' }, () => {})
   kopf.on.update(lab.widgets, { id: 'u' }, () => {})
@@ -50,12 +53,12 @@ test('new objects are created, changed ones updated, others unchanged, and each 
   await untilHandled(lab, 'later')
   await untilHandled(lab, 'a')
   await settle(lab)
-  // Neither what comes later nor what happens again is of that time.
+  // Later objects and repeated handlings are not counted.
   expect(second.found).toBe(4)
   expect(second.settled).toBe(4)
 })
 
-test('resumed objects are told of as that, and those on their way out as deleted', async () => {
+test('the observer gets the outcomes resumed and deleted', async () => {
   const kopf = new Operator()
   kopf.on.resume(lab.widgets, { id: 'r' }, () => {})
   kopf.on.delete(lab.widgets, { id: 'd' }, () => {})
@@ -68,7 +71,7 @@ test('resumed objects are told of as that, and those on their way out as deleted
   expect(outcomes).toEqual({ resumed: 1, deleted: 1 })
 })
 
-test('the failure of one handler is that of the object', async () => {
+test('the observer gets the failure of one handler as the outcome of the object', async () => {
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { id: 'good' }, () => {})
   kopf.on.create(lab.widgets, { id: 'bad' }, ({ name }) => {
@@ -80,7 +83,7 @@ test('the failure of one handler is that of the object', async () => {
   expect(outcomes).toEqual({ created: 1, retrying: 1, failed: 1 })
 })
 
-test('objects that only events and daemons are for are watched, and those that nobody is for are skipped', async () => {
+test('the observer gets the outcome watched for objects of daemons, and skipped for objects without handlers', async () => {
   const kopf = new Operator()
   kopf.daemon(lab.widgets, { id: 'd', annotations: { daemon: 'yes' } }, ({ stopped }) => stopped.wait('1h'))
   kopf.on.create(lab.widgets, { id: 'c', annotations: { create: 'yes' } }, () => {})
@@ -94,7 +97,7 @@ test('objects that only events and daemons are for are watched, and those that n
   expect((await observe(spying)).outcomes).toEqual({ watched: 3 })
 })
 
-test('reconciled objects are settled when their reconciler was called, which waits for their children', async () => {
+test('the observer gets the outcome of a reconciled object once its reconciler was called, after its children were listed', async () => {
   const kopf = new Operator()
   const called: string[] = []
   kopf.reconcile(lab.widgets, { id: 'r', owns: ['configmaps'] }, ({ name }) => {
@@ -103,13 +106,13 @@ test('reconciled objects are settled when their reconciler was called, which wai
     if (name === 'never') throw new PermanentError('Never')
   })
   for (const name of ['a', 'b', 'later', 'never']) await lab.create(name)
-  const notebook = new Notebook()
+  const notebook = new RecordingObserver()
   const before: string[] = []
-  const observer = {
+  const observer: Observer = {
     ...notebook.observer,
-    settled: (...told: Parameters<typeof notebook.observer.settled>) => {
+    objectHandled: (event) => {
       before.push(`${notebook.settled + 1} settled, ${new Set(called).size >= notebook.settled + 1}`)
-      notebook.observer.settled(...told)
+      notebook.observer.objectHandled!(event)
     },
   }
   await lab.start(kopf, { observer })
@@ -118,7 +121,7 @@ test('reconciled objects are settled when their reconciler was called, which wai
   expect(before).toEqual([1, 2, 3, 4].map((count) => `${count} settled, true`))
 })
 
-test('an object that takes its time is not settled before', async () => {
+test('the observer gets the outcome of a slow object only when it is handled', async () => {
   const kopf = new Operator()
   const door = gate()
   kopf.on.create(lab.widgets, async ({ name }) => {
@@ -126,7 +129,7 @@ test('an object that takes its time is not settled before', async () => {
   })
   await lab.create('slow')
   await lab.create('quick')
-  const notebook = new Notebook()
+  const notebook = new RecordingObserver()
   await lab.start(kopf, { observer: notebook.observer })
   await lab.until(() => notebook.settled === 1)
   expect(notebook.found).toBe(2)
@@ -135,7 +138,7 @@ test('an object that takes its time is not settled before', async () => {
   expect(notebook.outcomes).toEqual({ created: 2 })
 })
 
-test('an object that goes before its turn is let go', async () => {
+test('the observer gets the outcome left for an object that is deleted before it is handled', async () => {
   const kopf = new Operator({ settings: { queueing: { workerLimit: 1 } } })
   const door = gate()
   kopf.on.create(lab.widgets, { id: 'c' }, async ({ name }) => {
@@ -143,7 +146,7 @@ test('an object that goes before its turn is let go', async () => {
   })
   await lab.create('a')
   await lab.create('b')
-  const notebook = new Notebook()
+  const notebook = new RecordingObserver()
   await lab.start(kopf, { observer: notebook.observer })
   await lab.until(() => notebook.found === 2)
   await lab.delete('b')
@@ -153,7 +156,7 @@ test('an object that goes before its turn is let go', async () => {
   expect(notebook.outcomes).toEqual({ created: 1, left: 1 })
 })
 
-test('an object that could not be written to is to be tried again', async () => {
+test('the observer gets the outcome retrying for an object whose patch was refused', async () => {
   const kopf = new Operator({ settings: { queueing: { errorDelays: ['1h'] }, networking: { errorBackoffs: [] } } })
   kopf.on.create(lab.widgets, { id: 'c' }, () => {})
   await lab.create('refused', { spec: {} })
@@ -163,18 +166,18 @@ test('an object that could not be written to is to be tried again', async () => 
     if (method === 'PATCH' && path === lab.path('refused')) throw new Error('The wire is cut')
     return send()
   }
-  const notebook = new Notebook()
+  const notebook = new RecordingObserver()
   await lab.start(kopf, { transport: wire, observer: notebook.observer })
   await lab.until(() => notebook.found > 0 && notebook.isSettled)
   expect(notebook.outcomes).toEqual({ created: 1, retrying: 1 })
 })
 
-test('an observer need not listen to everything', async () => {
+test('an observer may implement only some of the methods', async () => {
   const kopf = new Operator()
   kopf.on.create(lab.widgets, () => {})
   await lab.create('a', { spec: {} })
   const found: string[] = []
-  await lab.start(kopf, { observer: { found: ({ plural }) => void found.push(plural) } })
+  await lab.start(kopf, { observer: { objectFound: ({ resource }) => void found.push(resource.plural) } })
   await untilHandled(lab, 'a')
   expect(found).toEqual(['widgets'])
 })

@@ -1,9 +1,9 @@
-/** Copies of examples beside the built package: there `kopf` is the package as it is published, and `..` has what all of them share. */
+/** Copies of examples beside the built package, where `kopf` is the package as published and `..` has the shared files. */
 import { cpSync, mkdtempSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { inject } from 'vitest'
 
-/** The path of the copy. */
+/** Copies an example and returns the path of the copy. */
 export function copyExample(folder: string): string {
   const build = resolve(dirname(inject('command')), '..', '..')
   cpSync('peering.yaml', join(build, 'peering.yaml'))

@@ -1,10 +1,10 @@
-/** Examples in this process, on a server of their own, where time is skipped. */
+/** Runs examples in this process, on their own server with a skipping clock. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CustomResource, Operator, RunOptions } from 'kopf'
-import { toCrds } from '../../src/kube/crd.ts'
+import { toCrds } from '../../src/kube/crds/crd.ts'
 import { loadObjects } from '../../src/server/load.ts'
-import { createLogSink } from '../../src/util/log.ts'
+import { createLogSink } from '../../src/util/log/log.ts'
 import { parseYaml } from '../../src/util/yaml.ts'
 import { ask } from '../support/in-process.ts'
 import { Lab, type Reply } from '../support/lab.ts'
@@ -33,8 +33,8 @@ export class EmbeddedStage implements Stage {
 
   async run(command: string): Promise<Run> {
     const { isVerbose, ...options } = toOptions(command)
-    // Not by name: the compiler checks the examples as users do, not by the stricter rules of this house. And a module of its
-    // own for each run, since settings belong to the operator.
+    // Not imported by name, since the compiler checks the examples with the options of users, not with the stricter ones here. A new
+    // module per run, since settings belong to the operator.
     this.#runs += 1
     const module = `../../examples/${this.#folder}/operator.ts?run=${this.#runs}`
     const { default: operator } = (await import(/* @vite-ignore */ module)) as { default: Operator }
@@ -46,7 +46,7 @@ export class EmbeddedStage implements Stage {
     return { terminal: new Terminal(() => lines), stop: () => this.#lab.stop(running) }
   }
 
-  /** As `--embedded --apply object.yaml` does, and `kopf server --filename object.yaml`. */
+  /** Creates the objects, like `--embedded --apply object.yaml` and `kopf server --filename object.yaml`. */
   async #fill(operator: Operator): Promise<void> {
     const text = readFileSync(join('examples', this.#folder, 'object.yaml'), 'utf8')
     await loadObjects(this.#lab.server, toCrds(operator.resources as readonly CustomResource<object>[]))
@@ -73,7 +73,7 @@ export class EmbeddedStage implements Stage {
   }
 }
 
-/** What the options of the command mean; one that is not known here is a mistake of the README. */
+/** The run options of the command; an option that is unknown here is a mistake in the README. */
 function toOptions(command: string): RunOptions & { isVerbose: boolean } {
   const words = command.split(' ')
   const take = (option: string): string | undefined => {

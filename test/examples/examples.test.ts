@@ -1,6 +1,6 @@
 /**
- * Every example is run as its README says, and shows what its README shows: on the embedded server in this process, and on the
- * real control plane with the programs that people use.
+ * Runs each example as its README says, and compares the output with the README: on the embedded server in this process, and on
+ * the real control plane with the actual programs.
  */
 import { expect, test } from 'vitest'
 import { findFreePorts } from '../../tools/envtest/ports.ts'
@@ -10,7 +10,7 @@ useStories()
 
 const example = '/apis/kopf.dev/v1/namespaces/default/kopfexamples/kopf-example-1'
 
-/** Those of which the README is all there is to be looked at. */
+/** Examples whose README needs no further checks. */
 const plain = [
   '01-minimal',
   '02-children',
@@ -30,15 +30,15 @@ const plain = [
   '26-typed-with-zod',
 ]
 
-// On the real control plane half a minute is half a minute.
+// On the real control plane, half a minute is not skipped.
 const patience = { timeout: 120_000 }
 
-test.each(plain)('%s shows what its README shows', patience, async (folder) => {
+test.each(plain)('the example %s prints what its README shows', patience, async (folder) => {
   const story = await follow(folder)
   story.end()
 })
 
-test('06-peering: of two operators one stands back, and goes on when the other is gone', patience, async () => {
+test('the example 06-peering pauses one of two operators until the other has ended', patience, async () => {
   const story = await Story.open('06-peering')
   const deployed = await story.run()
   await story.follow(deployed, 1)
@@ -49,7 +49,7 @@ test('06-peering: of two operators one stands back, and goes on when the other i
   story.end()
 })
 
-test('08-raw-events shows what its README shows, and leaves the pods as they are', patience, async () => {
+test('the example 08-raw-events prints what its README shows, and does not change the pods', patience, async () => {
   const story = await Story.open('08-raw-events')
   const run = await story.run()
   await story.follow(run, 3)
@@ -61,7 +61,7 @@ test('08-raw-events shows what its README shows, and leaves the pods as they are
   expect(run.terminal.lines.filter((line) => line.includes('default/other'))).toEqual([])
 })
 
-test('11-filtering-handlers: a handler of a change across a limit is not called beyond it', patience, async () => {
+test('the example 11-filtering-handlers calls no handler beyond the threshold', patience, async () => {
   const story = await Story.open('11-filtering-handlers')
   const run = await story.run()
   await story.follow(run)
@@ -76,30 +76,30 @@ test('11-filtering-handlers: a handler of a change across a limit is not called 
 
 const handled = 'kopf.zalando.org/last-handled-configuration'
 
-test('17-admission: requests are completed, warned of, and refused', patience, async () => {
+test('the example 17-admission mutates, warns and refuses', patience, async () => {
   const story = await Story.open('17-admission')
   const run = await story.run()
   await story.follow(run, 1)
-  // A real API server takes a moment to notice whom it is to ask.
+  // A real API server needs a moment to load the webhook configuration.
   const attempt = () => story.stage.call('PATCH', `${example}?dryRun=All`, { spec: { numbers: [101] } })
   await story.stage.until(async () => (await attempt()).status === 422)
   await story.follow(run)
   story.end()
 })
 
-test('19-steps: what the steps have come to is kept while it waits, and gone afterwards', patience, async () => {
+test('the example 19-steps stores results of steps only while it waits', patience, async () => {
   const story = await follow('19-steps')
   story.end()
   const { body } = await story.stage.call('GET', example)
   expect(Object.keys(body.metadata.annotations ?? {}).filter((key) => key.includes('backups'))).toEqual([])
 })
 
-test('20-conversion: an object is there in both versions', patience, async () => {
+test('the example 20-conversion serves an object in both versions', patience, async () => {
   const story = await follow('20-conversion')
   story.end()
 })
 
-test('21-leader-election: of two replicas one works, and the other takes over', patience, async () => {
+test('the example 21-leader-election has one leader of two replicas, and the other takes over', patience, async () => {
   const story = await Story.open('21-leader-election')
   const first = await story.run()
   await story.follow(first, 1)
@@ -110,7 +110,7 @@ test('21-leader-election: of two replicas one works, and the other takes over', 
   expect(second.terminal.lines.filter((line) => line.includes('Hello'))).toEqual([])
 })
 
-test('24-health: whoever looks is told how it is', patience, async () => {
+test('the example 24-health serves its health endpoint', patience, async () => {
   const [port] = await findFreePorts(1)
   const story = await Story.open('24-health', { '8080': String(port) })
   await story.follow(await story.run())

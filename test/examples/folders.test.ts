@@ -1,4 +1,4 @@
-/** What the folders of examples have in common. */
+/** Rules for the folders of all examples. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -17,7 +17,7 @@ test('every example is short', () => {
   expect(sources.filter(([, lines]) => lines >= 50)).toEqual([])
 })
 
-test('every example is run by a test, here or there', () => {
+test('every example is run by a test', () => {
   const tests = ['examples', 'programs'].map((name) =>
     readFileSync(join('test', 'examples', `${name}.test.ts`), 'utf8'),
   )
@@ -25,7 +25,7 @@ test('every example is run by a test, here or there', () => {
   expect(folders.filter((folder) => !isRun(folder))).toEqual([])
 })
 
-test('every README says how to run it without a cluster and on one, what to see, what to try, and where to read on', () => {
+test('every README of an example has how to run it, its output, things to try, and links', () => {
   expect(operators).toHaveLength(folders.length - 1)
   for (const folder of operators) {
     const { shell, seen } = readReadme(folder)
@@ -42,7 +42,7 @@ test('every README says how to run it without a cluster and on one, what to see,
   }
 })
 
-test('every link leads somewhere', () => {
+test('every link in a README of an example works', () => {
   for (const folder of ['.', ...folders]) {
     const links = [...read(folder, 'README.md').matchAll(/\]\(([^):]+)\)/g)].map(([, link]) => link!)
     expect(links.length, folder).toBeGreaterThan(0)
@@ -50,13 +50,13 @@ test('every link leads somewhere', () => {
   }
 })
 
-test('the overview has all of them, in their order', () => {
+test('the overview of the examples lists all of them in their order', () => {
   const rows = [...read('README.md').matchAll(/^\| \[(\d[^\]]+)\]\(([^)]+)\)/gm)]
   expect(rows.map(([, name]) => name)).toEqual(folders)
   expect(rows.map(([, , link]) => link)).toEqual(folders)
 })
 
-test('a definition is the same wherever it stands', async () => {
+test('a CRD is the same in all examples', async () => {
   const shared = parseYaml(read('crd.yaml'))
   const peerings = parseYaml(readFileSync('peering.yaml', 'utf8'))
   const names = [...shared, ...peerings].map(nameOf)

@@ -1,10 +1,10 @@
 /**
- * The few words of kubectl that READMEs of examples use, for tests that need nothing but Node. What it
- * prints is what the program prints: the same READMEs are held against the program itself on a real cluster.
+ * The subset of kubectl that the READMEs of examples use, so that tests need nothing but Node. Its output is the same as that of
+ * kubectl: the same READMEs are compared with kubectl itself on a real cluster.
  */
 import type { Question, Reply } from '../support/in-process.ts'
 
-/** A way to the server. */
+/** Sends a request to the server. */
 export type Send = (method: string, path: string, question?: Question) => Promise<Reply>
 
 interface Target {
@@ -33,7 +33,7 @@ export class Kubectl {
     this.#send = send
   }
 
-  /** What it prints, on both streams. */
+  /** Runs the command and returns its output on both streams. */
   async run(command: string): Promise<string> {
     const [verb, ...words] = toWords(command)
     const { options, names } = toArguments(words)
@@ -125,7 +125,7 @@ export class Kubectl {
   }
 }
 
-/** Words apart by spaces, single quotes around what has spaces in it. */
+/** Splits a command at spaces, outside of single quotes. */
 function toWords(command: string): string[] {
   return [...command.matchAll(/(?:'[^']*'|[^\s'])+/g)].map(([word]) => word.replaceAll("'", ''))
 }
@@ -156,7 +156,7 @@ function toRefusal({ body }: Reply): string {
   return `Error from server${reason ? ` (${reason})` : ''}: ${message}`
 }
 
-/** `{.a.b[0]} and {.c\.d}`: texts as they are, everything else as JSON with its keys in order, as Go has it. */
+/** Fills a template like `{.a.b[0]} and {.c\.d}`: texts unquoted, other values as JSON with sorted keys, as Go prints them. */
 function fill(template: string, body: unknown): string {
   return template.replace(/\{([^}]*)\}/g, (_, path: string) => {
     const keys = [...path.matchAll(/\.((?:\\.|[^.[\\])+)|\[(\d+)\]/g)].map(

@@ -1,4 +1,4 @@
-/** The examples that are more than an operator: the server, the tests of an operator, an application with an operator in it. */
+/** The examples that are not only an operator: the server, the tests of an operator, an application with an embedded operator. */
 import { execFile } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -35,7 +35,7 @@ function copy(folder: string): string {
 const patience = { timeout: 120_000 }
 const linesOf = (block: Block | undefined) => (block?.type === 'log' ? block.lines : [])
 
-/** `node --import tsx …` in the folder of an example, by itself: nothing of the test runner is passed on. */
+/** Runs `node --import tsx …` in the folder of an example, without the environment of the test runner. */
 function runNode(args: readonly string[], options: { folder: string; variables?: Record<string, string> }) {
   const { NODE_OPTIONS: _, NODE_ENV: __, ...env } = process.env
   return promisify(execFile)(process.execPath, ['--import', 'tsx', ...args], {
@@ -44,7 +44,7 @@ function runNode(args: readonly string[], options: { folder: string; variables?:
   })
 }
 
-test('00-embedded-server: says where it is, and answers kubectl', patience, async () => {
+test('the example 00-embedded-server prints its address, and serves kubectl', patience, async () => {
   const { seen } = readReadme('00-embedded-server')
   const path = copy('00-embedded-server')
   const args = ['server', '--filename', 'objects.yaml']
@@ -60,7 +60,7 @@ test('00-embedded-server: says where it is, and answers kubectl', patience, asyn
   }
 })
 
-/** The program itself where there is one. */
+/** Runs the real kubectl if there is one. */
 async function kubectl(command: string, kubeconfig: string): Promise<string> {
   if (isReal) {
     const PATH = `${dirname(inject('realCluster').kubectl)}:${process.env['PATH']}`
@@ -86,7 +86,7 @@ async function kubectl(command: string, kubeconfig: string): Promise<string> {
   }
 }
 
-test('09-testing: its tests pass with the runner of Node', patience, async () => {
+test('the tests of the example 09-testing pass with the test runner of Node', patience, async () => {
   const { stdout } = await runNode(['--test', '--test-reporter=spec', 'operator.test.ts'], {
     folder: copy('09-testing'),
   })
@@ -95,14 +95,14 @@ test('09-testing: its tests pass with the runner of Node', patience, async () =>
   expect(passed).toEqual(shown)
 })
 
-test('09-testing: the operator shows what its README shows', patience, async () => {
+test('the operator of the example 09-testing prints what its README shows', patience, async () => {
   const story = await Story.open('09-testing')
   story.skip(1)
   await story.follow(await story.run())
   story.end()
 })
 
-test('12-embedded: the application knows what the operator knows, and ends', patience, async () => {
+test('the example 12-embedded prints what its README shows, and ends', patience, async () => {
   const story = await Story.open('12-embedded')
   await using cluster = await openCluster()
   const [said, logged] = readReadme('12-embedded').seen
@@ -114,7 +114,7 @@ test('12-embedded: the application knows what the operator knows, and ends', pat
   story.end()
 })
 
-/** For a program of its own: `npx kopf server --filename ../crd.yaml --kubeconfig dev.kubeconfig`, or the real one. */
+/** A cluster for a separate process: `npx kopf server --filename ../crd.yaml --kubeconfig dev.kubeconfig`, or the real one. */
 async function openCluster(): Promise<AsyncDisposable & { variables: Record<string, string> }> {
   if (isReal)
     return { variables: { KUBECONFIG: inject('realCluster').kubeconfigs.admin }, [Symbol.asyncDispose]: async () => {} }

@@ -1,6 +1,6 @@
 /**
- * The README of an example, as far as a test can hold it to its word: the commands it gives (```shell), and, under "What you will
- * see", what is shown (``` without a language): lines of the operator, `^C` where it is stopped, `$ commands` with their answers.
+ * The testable parts of the README of an example: the commands in ```shell blocks, and under "What you will see" the blocks
+ * without a language: log lines of the operator, `^C` for its stop, and `$ commands` with their output.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,9 +1,9 @@
-/** Examples as people run them on a cluster: the commands of the README, with the programs themselves, on the real control plane. */
+/** Runs examples as users do: the commands of the README, with the actual programs, on the real control plane. */
 import { execFile } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { inject } from 'vitest'
-import { systemClock } from '../../src/util/clock.ts'
+import { systemClock } from '../../src/util/async/clock.ts'
 import { parseYaml } from '../../src/util/yaml.ts'
 import { KopfCommand } from '../cli/run-support.ts'
 import { Api } from '../support/api.ts'
@@ -39,7 +39,7 @@ export class RealStage implements Stage {
 
   async prepare(shell: readonly string[]): Promise<void> {
     for (const command of shell.filter((line) => line.includes('kubectl apply'))) {
-      // A definition that has just been created takes the server a moment.
+      // The server needs a moment to serve a new CRD.
       await this.until(async () => !/^error|no matches/m.test(await this.answer(command)))
     }
   }
@@ -84,7 +84,7 @@ export class RealStage implements Stage {
     }
   }
 
-  /** Nothing of it is left, but what all examples share. */
+  /** Removes the objects of the example, except those that all examples share. */
   async close(): Promise<void> {
     for (const run of this.#running) await run.stop()
     const file = join(this.#folder, 'object.yaml')
@@ -95,7 +95,7 @@ export class RealStage implements Stage {
     this.#api.close()
   }
 
-  /** After the last example: what all of them have shared is in the way of other suites. */
+  /** Removes the shared objects after the last example, since they would disturb other suites. */
   static async clear(): Promise<void> {
     const stage = new RealStage('')
     for (const plural of ['kopfexamples', 'kopfpeerings', 'clusterkopfpeerings']) {

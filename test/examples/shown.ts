@@ -1,11 +1,11 @@
 /**
- * Whether what was shown is what is seen. Both are lines; times, ages and addresses may differ, and "…" in a README stands for
- * what is left out: within a line, or as a line of its own.
+ * Compares lines of a README with actual lines. Times, ages and addresses may differ, and "…" in a README stands for left-out text:
+ * within a line, or as a line of its own.
  */
 
 const gap = '…'
 const timestamps = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.,]\d+)?Z?/g
-/** In tables, whose columns are as wide as they have to be. */
+/** Ages in tables, whose columns vary in width. */
 const ages = /(?<=^|\s)(\d+[smhd])+(?=\s|$)/g
 const addresses = /\b10(\.\d+){3}\b/g
 
@@ -13,7 +13,7 @@ function isLineShown(shown: string, seen: string): boolean {
   return isSame(shown.replace(timestamps, '<time>'), seen.replace(timestamps, '<time>'))
 }
 
-/** The answer of a command, all of it. */
+/** Whether the README shows the whole output of a command. */
 export function isAnswerShown(shown: readonly string[], seen: string, isSorted: boolean = true): boolean {
   const lines = seen.trimEnd() === '' ? [] : seen.trimEnd().split('\n').map(mask)
   const expected = shown.map(mask)
@@ -33,10 +33,10 @@ function isSame(shown: string, seen: string): boolean {
 
 const isGap = (line: string): boolean => line.startsWith(gap)
 
-/** Timers are called by the clock, between whatever else there is to say. */
+/** Lines of timers may come between any other lines. */
 const isOfTimer = (line: string): boolean => / Timer '[^']+' succeeded\.$/.test(line)
 
-/** The end of the lines that were shown, among those that are seen, from here on; undefined where they are not all there. */
+/** The end of the shown lines among the actual lines from an index on, or undefined if some are missing. */
 function endOf(shown: readonly string[], seen: readonly string[], from: number): number | undefined {
   const [first, ...rest] = shown
   if (first === undefined) return from
@@ -52,10 +52,10 @@ function endOf(shown: readonly string[], seen: readonly string[], from: number):
   return undefined
 }
 
-/** The lines of one operator. What is said of one object is in order and without gaps; of different objects, as it comes. */
+/** The lines of one operator. Lines about one object are compared in order and without gaps; objects are independent. */
 export class Terminal {
   readonly #read: () => readonly string[]
-  /** How far has been read, by object. */
+  /** The end of the compared lines, by object. */
   readonly #ends = new Map<string, number>()
 
   constructor(read: () => readonly string[]) {
@@ -66,12 +66,12 @@ export class Terminal {
     return this.#read()
   }
 
-  /** Whether all of it is there; read on from its end then. */
+  /** Whether all these lines have been printed; if so, the next comparison continues after them. */
   shows(shown: readonly string[]): boolean {
     const seen = bySubject(this.lines)
     const ends = new Map<string, number>()
     for (const [subject, lines] of bySubject(shown)) {
-      // What is about no object has other such lines between.
+      // Other lines about no object may come in between.
       const expected = subject === '' ? lines.flatMap((line) => [gap, line]) : lines
       const end = endOf(expected, seen.get(subject) ?? [], this.#ends.get(subject) ?? 0)
       if (end === undefined) return false
@@ -82,13 +82,13 @@ export class Terminal {
   }
 }
 
-/** Lines by the object they are about. A line without a time goes on with the one before it; a gap is one for everybody. */
+/** Groups lines by object. A line without a time belongs to the line before it; a gap belongs to all objects. */
 function bySubject(lines: readonly string[]): Map<string, string[]> {
   const subjects = new Map<string, string[]>()
   let subject = ''
   const gaps: string[] = []
   for (const line of lines) {
-    // The stack of an error depends on who has called the handler.
+    // The stack of an error depends on the caller of the handler.
     if (line.startsWith('    at ')) continue
     if (isGap(line)) {
       gaps.push(line)

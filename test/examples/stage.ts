@@ -1,4 +1,4 @@
-/** Where an example is run: the same words for the embedded server and the real control plane. */
+/** The place where an example runs: the embedded server or the real control plane. */
 import type { Reply } from '../support/lab.ts'
 import { EmbeddedStage } from './embedded-stage.ts'
 import { RealStage } from './real-stage.ts'
@@ -6,19 +6,19 @@ import type { Terminal } from './shown.ts'
 
 export interface Run {
   readonly terminal: Terminal
-  /** As with Ctrl-C; resolves when it has ended. */
+  /** Stops it as Ctrl-C does; resolves when it has ended. */
   stop(): Promise<void>
 }
 
 export interface Stage {
-  /** What a user does first: `kubectl apply …`, or nothing where it is done by the command that runs the operator. */
+  /** Runs the preparations of the README, such as `kubectl apply …`, unless the run command includes them. */
   prepare(shell: readonly string[]): Promise<void>
-  /** `npx kopf run …`, as it stands in the README. */
+  /** Runs `npx kopf run …` from the README. */
   run(command: string): Promise<Run>
-  /** Any other command, from another terminal; what it prints. */
+  /** Runs any other command, and returns its output. */
   answer(command: string): Promise<string>
   call(method: string, path: string, body?: object): Promise<Reply>
-  /** Lets things happen, and time pass, until it is so. */
+  /** Waits until the condition holds. */
   until(isSo: () => boolean | Promise<boolean>): Promise<void>
   close(): Promise<void>
 }

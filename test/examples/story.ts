@@ -1,4 +1,4 @@
-/** An example, run as its README says, and held to what it shows. */
+/** Runs an example by its README, and compares its output with the README. */
 import { afterAll, afterEach } from 'vitest'
 import { type Block, type Command, type Readme, readReadme } from './readme.ts'
 import { RealStage } from './real-stage.ts'
@@ -7,7 +7,7 @@ import { isReal, openStage, type Run, type Stage } from './stage.ts'
 
 const open = new Set<Story>()
 
-/** At the top of a test file: what was opened by a test is closed after it. */
+/** Called at the top of a test file: closes the examples that a test has opened. */
 export function useStories(): void {
   afterEach(async () => {
     for (const story of open) {
@@ -29,7 +29,7 @@ export class Story {
     this.#rest = [...readme.seen]
   }
 
-  /** With other words where the README has these: ports that may be in use. */
+  /** Opens an example, with replacements for texts of the README, such as ports that may be in use. */
   static async open(folder: string, words: Readonly<Record<string, string>> = {}): Promise<Story> {
     const story = new Story(await openStage(folder), readReadme(folder, words))
     open.add(story)
@@ -37,7 +37,7 @@ export class Story {
     return story
   }
 
-  /** The command of the README for this cluster; where it has several, the one with this in it. */
+  /** Runs the command of the README for this cluster; if there are several, the one that contains `part`. */
   run(part: string = ''): Promise<Run> {
     const isForHere = (line: string) => /--embedded|--kubeconfig/.test(line) !== isReal
     const commands = this.#readme.shell.filter((line) => line.startsWith('npx kopf run') && isForHere(line))
@@ -46,7 +46,7 @@ export class Story {
     return this.stage.run(command)
   }
 
-  /** Reads the README to its end, or so many blocks of it. */
+  /** Compares the README with the actual output, to its end or for this number of blocks. */
   async follow(run: Run, blocks: number = this.#rest.length): Promise<void> {
     for (const block of this.#rest.splice(0, blocks)) {
       if (block.type === 'stop') await run.stop()
@@ -63,14 +63,14 @@ export class Story {
     }
   }
 
-  /** What only looks is asked until the operator has got there; nobody is as fast as a test. */
+  /** Repeats commands that only read, until the operator has caught up. */
   async #ask({ command, answer }: Command): Promise<void> {
     let last = ''
     const isAnswered = async () => {
       last = command.startsWith('curl ')
         ? await fetchText(command.slice('curl '.length))
         : await this.stage.answer(command)
-      // Events have names at random, and are listed by their names.
+      // Events have random names, by which they are listed.
       const isSorted = !command.startsWith('kubectl get events')
       return isAnswerShown(answer, last, isSorted)
     }
@@ -83,12 +83,12 @@ export class Story {
     }
   }
 
-  /** Blocks that are looked at otherwise. */
+  /** Skips blocks that the test compares itself. */
   skip(blocks: number): void {
     this.#rest.splice(0, blocks)
   }
 
-  /** Fails where the README shows more than has been seen. */
+  /** Fails if the README shows more than was compared. */
   end(): void {
     if (this.#rest.length > 0) throw new Error(`Nobody has looked at:\n${JSON.stringify(this.#rest, undefined, 2)}`)
   }
@@ -98,7 +98,7 @@ async function fetchText(url: string): Promise<string> {
   return (await fetch(url)).text()
 }
 
-/** For most examples all there is to do. */
+/** Runs an example and compares its whole README. */
 export async function follow(folder: string): Promise<Story> {
   const story = await Story.open(folder)
   await story.follow(await story.run())

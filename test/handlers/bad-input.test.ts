@@ -15,7 +15,7 @@ function named(prefix: string) {
   return ({ name }: { name: string }) => name.startsWith(prefix)
 }
 
-/** Wherever a bad object is, there is a good one beside it that must not suffer. */
+/** A valid object beside each malformed one, which must be handled normally. */
 async function createGood(prefix: string): Promise<string> {
   const { metadata } = await lab.create(`${prefix}-good`, { spec: { good: true } })
   return metadata.name!
@@ -26,7 +26,7 @@ function linesAbout(name: string, text: string): string[] {
 }
 
 describe('odd objects', () => {
-  test('without a spec, or with none to speak of', async () => {
+  test('objects without a spec, or with a spec that is not an object, are handled', async () => {
     const seen: unknown[] = []
     const kopf = new Operator()
     kopf.on.create(lab.widgets, { when: named('hollow') }, ({ name, spec, status, labels, annotations, old, diff }) => {
@@ -40,7 +40,7 @@ describe('odd objects', () => {
     expect(seen[0]).toEqual(['hollow-0', {}, {}, {}, {}, undefined, 1])
   })
 
-  test('with keys that JavaScript has a use for', async () => {
+  test('objects with keys such as __proto__ and constructor are filtered, diffed and patched', async () => {
     const seen: unknown[] = []
     const kopf = new Operator()
     const note = (what: string) => (args: unknown) => {
@@ -85,7 +85,7 @@ describe('odd objects', () => {
     expect(({} as Tree)['polluted']).toBeUndefined()
   })
 
-  test('such keys in the data of a ConfigMap', async () => {
+  test('keys such as __proto__ in the data of a ConfigMap are diffed', async () => {
     const diffs: unknown[] = []
     const path = `/api/v1/namespaces/${lab.namespace}/configmaps`
     const kopf = new Operator()
@@ -101,7 +101,7 @@ describe('odd objects', () => {
     ])
   })
 
-  test('of 1.4 MB', async () => {
+  test('an object of 1.4 MB is handled', async () => {
     const sizes: number[] = []
     const kopf = new Operator()
     kopf.on.create(lab.widgets, { when: named('huge') }, ({ spec, patch }) => {
@@ -118,7 +118,7 @@ describe('odd objects', () => {
     expect(sizes).toEqual([1_400_000, 1_400_001])
   })
 
-  test('of a thousand levels', async () => {
+  test('an object with a thousand levels is handled', async () => {
     const depths: number[] = []
     const kopf = new Operator()
     kopf.on.create(lab.widgets, { when: named('deep') }, ({ spec, patch }) => {
@@ -140,7 +140,7 @@ describe('odd objects', () => {
     expect(depths).toEqual([1001])
   })
 
-  test('with names that need care in an address', async () => {
+  test('objects with special characters in their names are read, patched and deleted', async () => {
     const calls: string[] = []
     const kopf = new Operator()
     const roles = ['rbac.authorization.k8s.io', 'v1', 'roles'] as const
@@ -159,7 +159,7 @@ describe('odd objects', () => {
     expect(calls).toEqual([`create ${name} ${name}`, `delete ${name}`])
   })
 
-  test('with records that somebody has edited', async () => {
+  test('malformed progress records are ignored', async () => {
     const calls: string[] = []
     const kopf = new Operator()
     kopf.on.create(lab.widgets, { id: 'fn', when: named('edited') }, ({ name, retry }) => {
@@ -179,21 +179,21 @@ describe('odd objects', () => {
   })
 })
 
-describe('a watch that brings', () => {
+describe('malformed watch lines', () => {
   const badLines: readonly (readonly [string, string])[] = [
-    ['what is no JSON', 'nonsense'],
+    ['no JSON', 'nonsense'],
     ['half an event', '{"type":"ADDED","object":{"metadata":'],
-    ['nothing', ''],
+    ['an empty line', ''],
     ['an event of an unknown type', '{"type":"WEIRD","object":{"metadata":{"name":"x"}}}'],
-    ['no event', '[1,2]'],
+    ['a list', '[1,2]'],
     ['an event without an object', '{"type":"ADDED","object":null}'],
     ['an object without metadata', '{"type":"MODIFIED","object":{"kind":"Widget"}}'],
     ['an object without a name', '{"type":"MODIFIED","object":{"kind":"Widget","metadata":{}}}'],
     ['an object of another kind', '{"type":"ADDED","object":{"kind":"Status","metadata":{"name":"x"}}}'],
     ['a bookmark without a version', '{"type":"BOOKMARK","object":{"metadata":{}}}'],
-    ['bytes that are no text', '\u0000\ufffd\ud800'],
+    ['invalid text', '\u0000\ufffd\ud800'],
   ]
-  test.each(badLines)('%s goes on with the rest', async (what, line) => {
+  test.each(badLines)('a watch that sends %s continues with the next line', async (what, line) => {
     const seen: string[] = []
     const kopf = new Operator()
     const prefix = `line-${badLines.findIndex(([other]) => other === what)}`
@@ -212,7 +212,7 @@ describe('a watch that brings', () => {
   })
 })
 
-/** The same with something put before each piece that begins a line. */
+/** The same stream with a text before each chunk that starts a line. */
 async function* withLines(body: AsyncIterable<Uint8Array>, text: string): AsyncGenerator<Uint8Array> {
   let isLineStart = true
   for await (const chunk of body) {
@@ -222,7 +222,7 @@ async function* withLines(body: AsyncIterable<Uint8Array>, text: string): AsyncG
   }
 }
 
-describe('handlers that throw', () => {
+describe('thrown values', () => {
   const nasty = {
     get message(): string {
       throw new Error('a getter that throws')
@@ -258,7 +258,7 @@ describe('handlers that throw', () => {
     ['an error whose stack throws', errorWithGetter, 'shown'],
     ['an error with line breaks', new Error('one\ntwo\u001b[31m'), 'one'],
   ]
-  test.each(thrown)('%s have failed like any other', async (what, error, message) => {
+  test.each(thrown)('a handler that throws %s fails like any other', async (what, error, message) => {
     const calls: number[] = []
     const prefix = `thrower-${thrown.findIndex(([other]) => other === what)}`
     const kopf = new Operator()
@@ -281,9 +281,9 @@ describe('handlers that throw', () => {
   })
 })
 
-describe('handlers that never come back', () => {
-  // A minute has to pass.
-  test.skipIf(lab.isReal)('are named, and hold up nobody but their own object', async () => {
+describe('stuck handlers', () => {
+  // Needs a minute, which is skipped.
+  test.skipIf(lab.isReal)('a handler that never returns is named, and blocks only its own object', async () => {
     const kopf = new Operator({ settings: { queueing: { workerLimit: 2 } } })
     kopf.on.create(lab.widgets, { id: 'endless', when: named('stuck') }, ({ spec }) => {
       if (!spec['good']) return new Promise(() => {})
@@ -298,7 +298,7 @@ describe('handlers that never come back', () => {
     await lab.stopAll()
   })
 
-  test('are left behind when the operator stops', async () => {
+  test('a handler that never returns is abandoned when the operator stops', async () => {
     let begun = 0
     let isAborted = false
     const kopf = new Operator({ settings: { queueing: { exitTimeout: 0.2 } } })
@@ -315,8 +315,8 @@ describe('handlers that never come back', () => {
   })
 })
 
-describe('handlers that change what they are given', () => {
-  // biome-ignore lint/suspicious/noExplicitAny: that is what those without types can do.
+describe('read-only arguments', () => {
+  // biome-ignore lint/suspicious/noExplicitAny: JavaScript code without types can do this.
   const changes: readonly (readonly [string, (args: any) => void])[] = [
     ['a field of the spec', ({ spec }) => (spec.size = 2)],
     ['a new field', ({ body }) => (body.status = {})],
@@ -325,7 +325,7 @@ describe('handlers that change what they are given', () => {
     ['the metadata', ({ meta }) => (meta.name = 'other')],
     ['the essence', ({ new: now }) => (now.spec = {})],
   ]
-  test.each(changes)('are taught to use the patch: %s', async (what, change) => {
+  test.each(changes)('a handler that changes its arguments gets a hint to the patch: %s', async (what, change) => {
     const prefix = `changer-${changes.findIndex(([other]) => other === what)}`
     const kopf = new Operator()
     kopf.on.create(lab.widgets, { id: 'fn', when: named(prefix), errors: 'permanent' }, (args) => {
@@ -340,17 +340,17 @@ describe('handlers that change what they are given', () => {
   })
 })
 
-describe('handlers that return', () => {
+describe('return values', () => {
   const circular: { self?: object } = {}
   circular.self = circular
   const refused: readonly (readonly [string, unknown, string])[] = [
     ['a function', () => {}, 'JSON cannot hold a function'],
-    ['what holds a function', { deep: [() => {}] }, 'JSON cannot hold a function'],
+    ['an object with a function in it', { deep: [() => {}] }, 'JSON cannot hold a function'],
     ['a symbol', Symbol('x'), 'JSON cannot hold a symbol'],
-    ['a circle', circular, 'contains itself'],
-    ['not a number', Number.NaN, 'the number NaN'],
+    ['a circular object', circular, 'contains itself'],
+    ['NaN', Number.NaN, 'the number NaN'],
     [
-      'what throws when it is read',
+      'an object with a getter that throws',
       {
         get field() {
           throw new Error('unreadable')
@@ -359,7 +359,7 @@ describe('handlers that return', () => {
       'unreadable',
     ],
   ]
-  test.each(refused)('%s fail for good, and are told why', async (what, result, problem) => {
+  test.each(refused)('a handler that returns %s fails permanently with the reason', async (what, result, problem) => {
     const prefix = `returner-${refused.findIndex(([other]) => other === what)}`
     let calls = 0
     const kopf = new Operator()
@@ -381,7 +381,7 @@ describe('handlers that return', () => {
     expect(linesAbout(prefix, "Handler 'spy' failed").length).toBeGreaterThan(0)
   })
 
-  test('anything else that JSON can hold is stored', async () => {
+  test('any return value that JSON can hold is stored', async () => {
     const results: Record<string, unknown> = {
       text: 'text',
       zero: 0,
@@ -412,7 +412,7 @@ describe('handlers that return', () => {
   })
 })
 
-test('a handler that blocks the process is named', async () => {
+test('a handler that blocks the event loop is named', async () => {
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { id: 'busy', when: named('busy') }, () => {
     const end = Date.now() + 1100

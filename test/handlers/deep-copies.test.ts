@@ -1,4 +1,4 @@
-/** Objects that handlers get are read-only: they are handed in as they are, or copied to be changed. */
+/** Read-only objects of handlers can be sent as they are, or copied by deepCopy in order to change them. */
 import { adopt, deepCopy, Operator, resource } from 'kopf'
 import type { ConfigMap as ConfigMapObject } from 'kubernetes-types/core/v1.js'
 import { expect, test } from 'vitest'
@@ -14,7 +14,7 @@ interface Widget {
 }
 const widgets = resource<Widget>(lab.widgets)
 
-test('parts of a body are written by all verbs of the client, by a patch and as a result', async () => {
+test('parts of a body can be passed to all verbs of the client, to a patch and as a result', async () => {
   const kopf = new Operator()
   kopf.on.create(widgets, { labels: { first: 'yes' } }, async ({ body, spec, client, patch, namespace }) => {
     const { apiVersion, kind } = body
@@ -38,7 +38,7 @@ test('parts of a body are written by all verbs of the client, by a patch and as 
   expect(first.status).toMatchObject({ create: { users: ['alice'] } })
 })
 
-test('a daemon changes a deep copy of its live body, large or not, and replaces the object by it', async () => {
+test('a daemon can change a deepCopy of its live body, large or not, and replace the object by it', async () => {
   const kopf = new Operator()
   const errors: unknown[] = []
   kopf.daemon(widgets, async ({ body, spec, client, stopped }) => {
@@ -61,7 +61,7 @@ test('a daemon changes a deep copy of its live body, large or not, and replaces 
   expect(errors).toEqual([])
 })
 
-test('objects of kubernetes-types are created, applied, adopted and reconciled as they are', async () => {
+test('objects of kubernetes-types can be created, applied, adopted and reconciled', async () => {
   const kopf = new Operator()
   const configOf = (name: string): ConfigMapObject => ({
     apiVersion: 'v1',

@@ -1,4 +1,4 @@
-/** Objects of one namespace whose handlers take minutes, and what becomes of those of others meanwhile. */
+/** Slow handlers for objects of one namespace must not delay objects of another namespace. */
 import { Operator, type Settings } from 'kopf'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { useCleanLab } from '../support/handled.ts'
@@ -30,7 +30,7 @@ const createMany = (namespace: string, names: readonly string[]) =>
 
 const namesOf = (count: number) => Array.from({ length: count }, (_, index) => `slow-${index}`)
 
-/** Its handler notes the name, and does not return for those that are called `slow-…` before the test lets it. */
+/** An operator whose handler records the name, and for `slow-…` does not return before the test lets it. */
 function createOperator(queueing: Partial<Settings['queueing']>): { kopf: Operator; calls: string[]; end: () => void } {
   const calls: string[] = []
   const kopf = new Operator({ settings: { queueing: { exitTimeout: 1, ...queueing } } })
@@ -43,8 +43,8 @@ function createOperator(queueing: Partial<Settings['queueing']>): { kopf: Operat
   return { kopf, calls, end }
 }
 
-test('an object is handled at once while 200 of another namespace have handlers that hang', async () => {
-  // Only turns count here: no place is given away because time has passed.
+test('an object is handled at once while 200 objects of another namespace have handlers that hang', async () => {
+  // Only the order counts here: no slot is passed on because of elapsed time.
   const { kopf, calls, end } = createOperator({ slowAfter: null })
   await lab.start(kopf, { namespaces: [lab.namespace, other] })
   await createMany(lab.namespace, namesOf(200))
@@ -59,7 +59,7 @@ test('an object is handled at once while 200 of another namespace have handlers 
   await lab.until(() => new Set(calls).size === 203)
 })
 
-test('an object that was there at the start is handled at once, too', async () => {
+test('an object that existed at the start is handled at once while objects of another namespace hang', async () => {
   await createMany(lab.namespace, namesOf(100))
   await createIn(other, 'quick')
   const { kopf, calls, end } = createOperator({ slowAfter: null })
@@ -70,13 +70,13 @@ test('an object that was there at the start is handled at once, too', async () =
   await lab.until(() => new Set(calls).size === 101)
 })
 
-test('a slow handler gives its place away to the next object, also in the same namespace, up to a limit', async () => {
+test('a slow handler passes its slot to the next object, up to slowWorkerLimit', async () => {
   const { kopf, calls, end } = createOperator({ workerLimit: 4, slowAfter: lab.isReal ? 0.1 : 5, slowWorkerLimit: 20 })
-  // Nothing else would let the time pass.
+  // The clock of the tests advances only while a timer waits.
   kopf.timer(lab.widgets, { interval: 1 }, () => {})
   await lab.start(kopf)
   await createMany(lab.namespace, namesOf(40))
-  // Half of the slow ones, and those that count.
+  // Half of the slow slots and the four ordinary ones.
   await lab.until(() => calls.length === 14)
   await lab.elapse(lab.isReal ? 1 : 50)
   expect(calls).toHaveLength(14)

@@ -1,6 +1,6 @@
 /**
- * What the author of an object can do to its handling by editing the progress, as docs/guide/authors.md says. Beside each such
- * object there is another one, which must be handled as if nothing had happened.
+ * Effects of edits of the progress by the author of an object, as described in docs/guide/authors.md. An ordinary object beside each
+ * forged one must be handled normally.
  */
 import fc from 'fast-check'
 import { Operator, TemporaryError } from 'kopf'
@@ -24,7 +24,7 @@ function toText(record: unknown): string {
   return typeof record === 'string' ? record : JSON.stringify(record)
 }
 
-/** Starts it with a forged object and an ordinary one; answers with who was called when the ordinary one is handled. */
+/** Starts the operator with a forged and an ordinary object; returns the calls once the ordinary one is handled. */
 async function play(kopf: Operator, forged: Tree, calls: string[]): Promise<string[]> {
   await lab.create('forged', forged)
   await lab.create('ordinary', { spec: { size: 1 } })
@@ -65,7 +65,7 @@ test('a forged success of a deletion skips on.delete of that object', async () =
   expect(calls).toEqual(['ordinary'])
 })
 
-test('a forged delay, however long, holds up that object alone', async () => {
+test('a forged delay holds up that object alone, however long it is', async () => {
   const { kopf, calls } = creating()
   const forged = forge({ fn: { started, purpose: 'create', delayed: '9999-12-31T23:59:59.999999+00:00' } })
   expect(await play(kopf, forged, calls)).toEqual(['ordinary 0'])
@@ -77,8 +77,8 @@ test('a forged delay, however long, holds up that object alone', async () => {
 
 test.each<[string, object, Tree, RegExp]>([
   ['retries', { retries: 3 }, { retries: Number.MAX_SAFE_INTEGER }, /Handler "fn" has exceeded \d+ retries/],
-  ['starts long ago', { timeout: 60 }, { started: '1970-01-01T00:00:00Z' }, /Handler "fn" has (timed out|exceeded)/],
-])('forged %s fail the handler for that object for good', async (_what, options, record, message) => {
+  ['start times', { timeout: 60 }, { started: '1970-01-01T00:00:00Z' }, /Handler "fn" has (timed out|exceeded)/],
+])('a record with forged %s fails the handler of that object permanently', async (_what, options, record, message) => {
   const { kopf, calls } = creating(options)
   const forged = forge({ fn: { started: '2099-01-01T00:00:00Z', purpose: 'create', ...record } })
   expect(await play(kopf, forged, calls)).toEqual(['ordinary 0'])
@@ -86,20 +86,20 @@ test.each<[string, object, Tree, RegExp]>([
   expect(lab.logs.filter((line) => message.test(line) && line.includes('/forged]'))).toHaveLength(1)
 })
 
-test('a forged start in the future is no obstacle', async () => {
+test('a record with a forged start in the future does not prevent the handling', async () => {
   const { kopf, calls } = creating({ timeout: 60 })
   const forged = forge({ fn: { started: '2999-01-01T00:00:00Z', purpose: 'create' } })
   expect(await play(kopf, forged, calls)).toEqual(['forged 0', 'ordinary 0'])
 })
 
 test.each<[string, unknown]>([
-  ['no JSON', '{"success": tru'],
+  ['not JSON', '{"success": tru'],
   ['a list', []],
-  ['numbers of no sense', '{"retries":1e999,"started":"NaN","delayed":"-1","subrefs":[1,null]}'],
-  ['types of no sense', { retries: '7', started: 5, delayed: {}, success: 'true', failure: 1, subrefs: 'fn' }],
-  ['names of prototypes', '{"__proto__":{"success":true},"constructor":{"success":true}}'],
-  ['itself and its parents', { subrefs: ['fn', 'fn/fn', '__proto__', '', '/', '..', 'x'.repeat(5000)] }],
-])('a record that is %s counts as none', async (_what, record) => {
+  ['invalid numbers', '{"retries":1e999,"started":"NaN","delayed":"-1","subrefs":[1,null]}'],
+  ['invalid types', { retries: '7', started: 5, delayed: {}, success: 'true', failure: 1, subrefs: 'fn' }],
+  ['keys such as __proto__', '{"__proto__":{"success":true},"constructor":{"success":true}}'],
+  ['references to itself and its parents', { subrefs: ['fn', 'fn/fn', '__proto__', '', '/', '..', 'x'.repeat(5000)] }],
+])('a malformed progress record (%s) is ignored', async (_what, record) => {
   const { kopf, calls } = creating()
   expect(await play(kopf, forge({ fn: record, __proto__: {}, 'fn.fn': '{"success":1}' }), calls)).toEqual([
     'forged 0',
@@ -116,7 +116,7 @@ test('a record with tens of thousands of sub-handlers is handled and removed', a
   expect(recordsOf(await lab.untilObject('forged', isHandled))).toEqual({})
 })
 
-test('old and diff are what the author says was handled last', async () => {
+test('old and diff of an update come from the last handled state that the author has written', async () => {
   const olds: string[] = []
   const kopf = new Operator()
   kopf.on.update(
@@ -136,7 +136,7 @@ test('old and diff are what the author says was handled last', async () => {
   expect(lastHandled in (await lab.get('silent')).metadata.annotations!).toBe(true)
 })
 
-/** Texts that are nearly what the operator would have written. */
+/** Annotations similar to the ones of the operator. */
 function arbitraryAnnotations(): fc.Arbitrary<Record<string, string>> {
   const ids = ['fn', 'fn/a', 'fn/b', 'fn/sub', 'fn/sub/c', 'bye', '__proto__', 'constructor', 'other']
   const id = fc.constantFrom(...ids)
@@ -152,7 +152,7 @@ function arbitraryAnnotations(): fc.Arbitrary<Record<string, string>> {
     {
       started: orOdd(moment),
       stopped: orOdd(moment),
-      // Not in the future: the object would never be handled, which is another test.
+      // Not in the future, since the object would never be handled; another test covers that.
       delayed: orOdd(fc.constantFrom(started, '1970-01-01T00:00:00Z', 'NaN')),
       purpose: orOdd(fc.constantFrom('create', 'update', 'delete', 'resume')),
       retries: orOdd(fc.constantFrom(0, 1, -1, 1.5, 1e308)),
@@ -178,7 +178,7 @@ function arbitraryAnnotations(): fc.Arbitrary<Record<string, string>> {
   )
 }
 
-test('no forged record under our prefix makes a handler believe a result, and other objects are handled', async () => {
+test('forged records never make a handler use a forged result, and other objects are handled', async () => {
   const [believed, done]: [string[], Set<string>] = [[], new Set()]
   const kopf = new Operator({ settings: { execution: { defaultBackoff: 0.1 } } })
   kopf.on.create(lab.widgets, { id: 'fn' }, async ({ name, retry, step, subhandler }) => {
@@ -204,7 +204,7 @@ test('no forged record under our prefix makes a handler believe a result, and ot
   for (const index of samples.keys()) {
     const name = `forged-${index}`
     const body = await lab.untilObject(name, (one) => isHandled(one) && !hasAny(one, ['fn', 'bye']))
-    // Where the handler was skipped, its steps are unknown: records under their names are left alone.
+    // If the handler was skipped, its steps are unknown, and records under their names are kept.
     if (done.has(name)) expect(hasAny(body, ['fn.a', 'fn.b'])).toBe(false)
     if (index % 10 === 0) await lab.untilObject(`ordinary-${index}`, isHandled)
   }

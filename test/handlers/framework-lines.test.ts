@@ -1,4 +1,4 @@
-/** Lines of the framework beside the lines of handlers: told apart by their source, and turned down on their own. */
+/** Framework log lines: marked by their source, with a log level of their own. */
 import { inWorker, type LogSink, Operator, type RunOptions } from 'kopf'
 import { expect, test } from 'vitest'
 import { untilHandled, useCleanLab } from '../support/handled.ts'
@@ -33,7 +33,7 @@ async function handle(kopf: Operator, options: RunOptions): Promise<void> {
 const linesOf = (records: readonly LogRecord[], source: LogRecord['source']): string[] =>
   records.filter((record) => record.source === source).map(({ message }) => message)
 
-test('a sink learns of each line whether a handler or the framework has written it', async () => {
+test('a log sink gets the source of each line: handler or framework', async () => {
   const { records, sink } = collect()
   const kopf = operatorOf()
   kopf.on.startup(({ logger }) => logger.info('At the start'))
@@ -51,7 +51,7 @@ test('a sink learns of each line whether a handler or the framework has written 
   expect(records.find(({ message }) => message.startsWith("Handler 'make' succ"))?.name).toBe('kopf.objects')
 })
 
-test('a handler in a worker thread writes lines of a handler', async () => {
+test('a log line of a handler in a worker thread has the source handler', async () => {
   const { records, sink } = collect()
   const kopf = new Operator()
   const compute = inWorker(handlers, { name: 'compute' })
@@ -64,7 +64,7 @@ test('a handler in a worker thread writes lines of a handler', async () => {
   expect(linesOf(records, 'handler').join('\n')).not.toMatch(/Handler '|processed/)
 })
 
-test('settings.logging.frameworkLevel leaves out the lines of the framework below it, and no line of a handler', async () => {
+test('settings.logging.frameworkLevel suppresses framework lines below it, and no line of a handler', async () => {
   const { records, sink } = collect()
   await handle(operatorOf({ logging: { frameworkLevel: 'warn' } }), { logging: sink })
   expect(records.map(({ message }) => message)).toEqual(['Made'])
@@ -81,7 +81,7 @@ test('settings.logging.frameworkLevel can be set in a startup handler', async ()
   expect(ofObjects.map(({ message }) => message)).toEqual(['Made'])
 })
 
-test('the option frameworkLogLevel of start wins over the setting', async () => {
+test('the option frameworkLogLevel of start overrides settings.logging.frameworkLevel', async () => {
   const { records, sink } = collect()
   const kopf = operatorOf({ logging: { frameworkLevel: 'error' } })
   await handle(kopf, { logging: sink, frameworkLogLevel: 'info' })
@@ -90,7 +90,7 @@ test('the option frameworkLogLevel of start wins over the setting', async () => 
   expect(own).not.toContain("Handler 'make' is invoked.")
 })
 
-test('errors of handlers are still logged where the level of the framework is error', async () => {
+test('errors of handlers are logged even with the framework level error', async () => {
   const { records, sink } = collect()
   const kopf = operatorOf({ logging: { frameworkLevel: 'error' } })
   kopf.on.create(lab.widgets, { id: 'fail', errors: 'permanent' }, () => {
@@ -100,7 +100,7 @@ test('errors of handlers are still logged where the level of the framework is er
   expect(linesOf(records, 'framework')).toEqual(["Handler 'fail' failed with an exception and will stop now: boom"])
 })
 
-test('a logger of the shape of pino sees which lines are of the framework, and keeps the fields of handlers', async () => {
+test('a pino-like logger gets the source of framework lines, and the unchanged fields of handler lines', async () => {
   const calls: Array<readonly [object, string]> = []
   const at = (fields: object, message: string): void => void calls.push([fields, message])
   const kopf = new Operator()
@@ -111,7 +111,7 @@ test('a logger of the shape of pino sees which lines are of the framework, and k
   expect(fieldsOf("Handler 'make' succeeded")).toMatchObject({ logger: 'kopf.objects', source: 'framework' })
 })
 
-test('a line of the framework that is left out is not posted as an event, either', async () => {
+test('a suppressed framework line is not posted as a Kubernetes event', async () => {
   const { sink } = collect()
   const posting = { loggers: true, level: 'info' } as const
   const kopf = operatorOf({ posting, logging: { frameworkLevel: 'warn' } })
@@ -120,7 +120,7 @@ test('a line of the framework that is left out is not posted as an event, either
   await untilHandled(lab, 'one')
   const uid = (await lab.get('one')).metadata.uid
   const path = `/api/v1/namespaces/${lab.namespace}/events?fieldSelector=involvedObject.uid%3D${uid}`
-  // The operator posts what waits before it has stopped.
+  // The operator posts the pending events before it has stopped.
   await lab.stopAll()
   const events = (await lab.call('GET', path)).body['items'] as Body[]
   expect(events.map((event) => event['message'])).toEqual(['Made'])

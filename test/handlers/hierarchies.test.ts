@@ -12,7 +12,7 @@ function isHandled({ metadata }: Body): boolean {
   return lastHandled in (metadata.annotations ?? {})
 }
 
-test('what a handler adopts and creates is the child of its object', async () => {
+test('an object that a handler adopts and creates is a child of its object', async () => {
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { when: ({ name }) => name === 'parent' }, async ({ body, client, name }) => {
     const child = adopt({ apiVersion: 'v1', kind: 'ConfigMap', metadata: {}, data: { of: name } }, body, {
@@ -44,7 +44,7 @@ test('what a handler adopts and creates is the child of its object', async () =>
   })
 })
 
-test('children get a generated name unless told, and labels of templates too', async () => {
+test('an adopted child without a name gets generateName, and its pod template gets the labels', async () => {
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { when: ({ name }) => name === 'generating' }, async ({ body, client }) => {
     const template = { metadata: {} as { labels?: object }, data: {} }
@@ -73,7 +73,7 @@ test('children get a generated name unless told, and labels of templates too', a
   })
 })
 
-test('the client of a handler works in the namespace of its object', async () => {
+test('the client of a handler defaults to the namespace of its object', async () => {
   const said: unknown[] = []
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { when: ({ name }) => name === 'client' }, async ({ client, resource: own, name }) => {
@@ -119,7 +119,7 @@ test('the client of a handler works in the namespace of its object', async () =>
   ])
 })
 
-test('children that are watched lead back to their parent', async () => {
+test('the owner references of a watched child lead to its parent', async () => {
   const seen: string[] = []
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { when: ({ name }) => name === 'watcher' }, async ({ body, client }) => {
@@ -133,7 +133,7 @@ test('children that are watched lead back to their parent', async () => {
   await lab.until(() => seen.includes('watched-child of watcher'))
 })
 
-test('a resource that does not exist is an error in words', async () => {
+test('the client reports a resource that does not exist', async () => {
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { when: ({ name }) => name === 'lost', errors: 'permanent' }, async ({ client }) => {
     await client.get('unicorns', 'one')

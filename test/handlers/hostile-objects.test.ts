@@ -1,6 +1,6 @@
 /**
- * Objects as large and as deep as the API server accepts, written by an author who may edit one kind in one namespace. The operator
- * runs as a program of its own with 200 MiB of heap: it stays alive, and so does the handling of everybody else's objects.
+ * Objects as large and deep as the API server accepts, by an author with write permission for one kind in one namespace. The operator
+ * runs as a process with 200 MiB of heap: it must survive, and objects in other namespaces must be handled.
  */
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import type { Body } from '../support/answers.ts'
@@ -10,11 +10,11 @@ import { eventually, expectStatus } from '../support/expectations.ts'
 import { OperatorProcess } from './hostile/operator-process.ts'
 
 const cluster = useCluster()
-/** On a busy machine, starting a program takes long. */
+/** Starting a program takes long on a busy machine. */
 const patienceMs = 60_000
 let tenant: string
 
-/** The real API server takes a minute to find out who owns which of so many fields, unless they are owned as a whole. */
+/** An atomic map: otherwise the real API server needs a minute to compute the managed fields of so many fields. */
 const atomic = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, 'x-kubernetes-map-type': 'atomic' }
 
 beforeAll(async () => {
@@ -25,10 +25,10 @@ beforeAll(async () => {
 
 type Shape = (turn: number) => string
 
-/** 9,000 objects, one in the other, each with a field that changes with every turn. The API server takes 10,000 levels. */
+/** 9,000 nested objects, each with a field that changes with every turn. The API server accepts 10,000 levels. */
 const ladder: Shape = (turn) => `${`{"x":"turn-00${turn}","a":`.repeat(9000)}{}${'}'.repeat(9000)}`
 
-/** 9,000 levels, and 12,000 fields that change with every turn below them. */
+/** 9,000 levels, and below them 12,000 fields that change with every turn. */
 const bottomHeavy: Shape = (turn) => {
   const fields = Array.from({ length: 12_000 }, (_, index) => `"k${index}":"${turn}"`).join()
   return `{"x":"turn-00${turn}","a":{"a":{"a":{"x":${turn},"a":${'{"a":'.repeat(9000)}{${fields}}${'}'.repeat(9000)}}}}}`
@@ -53,7 +53,7 @@ async function startOperator(): Promise<void> {
   await operator.ready()
 }
 
-/** The status of an object, as soon as it is as expected; at once where the operator has died. */
+/** Waits for the status of an object; fails at once if the operator has died. */
 async function untilStatus(at: string, expected: object): Promise<void> {
   await eventually(async () => {
     expect(operator?.isAlive, operator?.output).toBe(true)
@@ -62,7 +62,7 @@ async function untilStatus(at: string, expected: object): Promise<void> {
   }, patienceMs)
 }
 
-/** By a JSON patch: the real API server takes half a minute to merge documents of thousands of levels. */
+/** Edits by a JSON patch, since the real API server needs half a minute to merge documents of thousands of levels. */
 async function edit(name: string, spec: string): Promise<void> {
   expectStatus(await cluster.api.jsonPatch(path(name), `[{"op":"replace","path":"/spec","value":${spec}}]`), 200)
 }
@@ -73,7 +73,7 @@ async function expectCanaryHandled(name: string): Promise<void> {
   await untilStatus(canaryPath(name), { created: { seen: true } })
 }
 
-test('deep objects with thousands of differences are handled, and so are the objects of others', {
+test('deep objects with thousands of differences are handled, and so are the objects of other namespaces', {
   timeout: 180_000,
 }, async () => {
   await startOperator()
@@ -87,7 +87,7 @@ test('deep objects with thousands of differences are handled, and so are the obj
   }
 })
 
-test('a fresh operator starts with deep objects that have changed in thousands of places', {
+test('a new operator process starts with deep objects that have changed in thousands of places', {
   timeout: 180_000,
 }, async () => {
   await startOperator()

@@ -1,4 +1,4 @@
-/** Large objects whose JSON takes 21 times its text once it is parsed: while nothing is done with them, they are kept as text. */
+/** Large objects whose parsed JSON takes 21 times the memory of its text: while they are idle, they are kept as text. */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { Operator } from 'kopf'
@@ -19,7 +19,7 @@ async function heapUsed(): Promise<number> {
   return process.memoryUsage().heapUsed
 }
 
-test('objects that nothing is done with are not kept parsed', async () => {
+test('idle objects are not kept parsed', async () => {
   const handled = new Set<string>()
   const kopf = new Operator()
   kopf.index(lab.widgets, { id: 'sizes' }, ({ name, spec }) => ({ [name]: Object.keys(spec).length }))
@@ -32,11 +32,11 @@ test('objects that nothing is done with are not kept parsed', async () => {
   for (let index = 0; index < count; index += 1) await lab.create(`dense-${index}`, { spec: { x: dense } })
   await lab.create('last', { spec: { x: [] } })
   await lab.until(() => handled.size === count + 2)
-  // Parsed, they would take 21 times their text. The embedded server keeps several states of each as text, in this process.
+  // Parsed, they would take 21 times their text. The embedded server, in this process, keeps several states of each as text.
   expect((await heapUsed()) - before).toBeLessThan(12 * count * size)
 }, 120_000)
 
-test('the text of a large object is parsed once while the object is handled', async () => {
+test('a large object is parsed once while it is handled', async () => {
   const handled = new Set<string>()
   const kopf = new Operator()
   kopf.index(lab.widgets, { id: 'sizes' }, ({ name, spec }) => ({ [name]: Object.keys(spec).length }))
@@ -48,10 +48,10 @@ test('the text of a large object is parsed once while the object is handled', as
   await lab.start(kopf)
   await lab.create('dense', { spec: { once: dense } })
   await lab.until(() => handled.has('dense'))
-  // The embedded server is in this process, and parses whole objects.
+  // The embedded server is in this process too, and parses whole objects.
   const parsed = parse.mock.calls.filter(([text]) => text.startsWith('{"once":[{},'))
   parse.mockRestore()
-  // By the indexing function and by the handlers: if the first value is collected in between, each parses its own.
+  // Parsed for the index and for the handlers: if the first value is collected in between, each parses its own.
   expect(parsed.length).toBeGreaterThan(0)
   expect(parsed.length).toBeLessThanOrEqual(2)
 }, 120_000)

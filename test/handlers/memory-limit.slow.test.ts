@@ -1,6 +1,6 @@
 /**
- * Objects close to the largest that etcd takes, whose JSON takes up to 28 times as much memory once it is parsed. The operator is a
- * program of its own with the heap that `kopf manifests` prints, and stays below the memory limit that is printed with it.
+ * Objects close to the largest size that etcd accepts, whose parsed JSON takes up to 28 times the memory. The operator is a process
+ * with the heap size that `kopf manifests` prints, and stays below the printed memory limit.
  */
 import { afterEach, beforeAll, expect, test } from 'vitest'
 import { writeWorkload } from '../../src/cli/deployment/workload.ts'
@@ -11,13 +11,13 @@ import { OperatorProcess } from './hostile/operator-process.ts'
 
 const cluster = useCluster()
 const patienceMs = 120_000
-/** One of each shape on the real server; fewer on the embedded one, which takes a second for each write of such an object. */
+/** One of each shape on the real server; fewer on the embedded one, which needs a second for each write of such an object. */
 const count = Number(process.env['KOPF_TEST_LARGE_OBJECTS'] ?? (process.env['KOPF_TEST_CLUSTER'] === 'real' ? 4 : 3))
 const size = 1_300_000
 let tenant: string
 let operator: OperatorProcess | undefined
 
-/** The real API server takes a minute to find out who owns which of so many fields, unless they are owned as a whole. */
+/** An atomic map: otherwise the real API server needs a minute to compute the managed fields of so many fields. */
 const atomic = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true, 'x-kubernetes-map-type': 'atomic' }
 
 beforeAll(async () => {
@@ -29,7 +29,7 @@ afterEach(() => operator?.stop())
 
 const nested = `${'['.repeat(300)}${']'.repeat(300)}`
 
-/** Once they are parsed, they take 28, 21, 13 and 16 times as much memory. */
+/** Parsed, they take 28, 21, 13 and 16 times as much memory. */
 const shapes = [nested, '{}', '[]', '[1]']
 
 function denseList(index: number): string {
@@ -47,7 +47,7 @@ const canaryPath = () => `/apis/${cluster.group}/v1/namespaces/${tenant}/widgets
 const textOf = (name: string, list: string) =>
   `{"apiVersion":"${cluster.group}/v1","kind":"Widget","metadata":{"name":"${name}"},"spec":{"x":${list}}}`
 
-/** What `kopf manifests` prints. */
+/** The heap size and the memory limit that `kopf manifests` prints. */
 function printed(): { readonly heap: string; readonly limitMiB: number } {
   const plan = { name: 'large', namespace: 'default', image: 'large', args: [], replicas: 1, graceSeconds: 30 }
   const workload = JSON.stringify(writeWorkload({ ...plan, isElected: false, webhooks: undefined } as never))
@@ -67,7 +67,7 @@ async function expectCanaryHandled(name: string): Promise<void> {
   await operator!.untilHandled(`create ${name} x`)
 }
 
-/** While the operator is at work: their finalizers would keep the CRD. */
+/** Deletes the objects while the operator runs, since their finalizers would keep the CRD. */
 async function deleteDense(): Promise<void> {
   for (const name of denseNames) expectStatus(await cluster.api.delete(densePath(name)), 200)
   await eventually(async () => {
@@ -76,7 +76,7 @@ async function deleteDense(): Promise<void> {
   }, patienceMs)
 }
 
-test('objects that fill the memory once they are parsed stay below the printed limit, also at the next start', {
+test('objects that expand in memory stay below the printed limit, also at the next start', {
   timeout: 600_000,
 }, async () => {
   const { limitMiB } = printed()

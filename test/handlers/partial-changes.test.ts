@@ -1,4 +1,4 @@
-/** A change that some handlers have seen and others have not: nobody is left with an older state. */
+/** Changes during a handling cycle: each handler finally gets the latest state. */
 import {
   type Args,
   type Diff,
@@ -30,7 +30,7 @@ interface Told {
   readonly diff: Diff
 }
 
-/** Handlers for creations and updates; each has to be tried again as long as its gate is shut. */
+/** Create and update handlers that fail temporarily while their id is in `shut`. */
 function witnesses(ids: readonly string[], shut: Set<string>, options: OperatorOptions<Record<string, unknown>> = {}) {
   const told: Told[] = []
   const kopf = new Operator(options)
@@ -49,7 +49,7 @@ function isDone(id: string, n: unknown) {
   return (told: readonly Told[]) => told.some((one) => one.id === id && one.n === n)
 }
 
-test('a handler that was done before the object changed gets the rest as an update of its own', async () => {
+test('a handler that finished before the object changed gets the remaining diff as an update', async () => {
   const shut = new Set(['a'])
   const { kopf, told } = witnesses(['a', 'b'], shut)
   await lab.start(kopf)
@@ -64,7 +64,7 @@ test('a handler that was done before the object changed gets the rest as an upda
   expect(handledOf(await lab.get('one'))).toEqual({ spec: { n: 2 } })
 })
 
-test('a change that was taken back is told as such, and the next one is told too', async () => {
+test('a handler gets a change that was reverted, and the next change', async () => {
   const shut = new Set<string>()
   const { kopf, told } = witnesses(['a', 'b'], shut)
   await lab.start(kopf)
@@ -88,12 +88,12 @@ test('a change that was taken back is told as such, and the next one is told too
     [['change', ['spec', 'n'], 2, 1]],
     [['change', ['spec', 'n'], 1, 3]],
   ])
-  // It has tried with the state that was taken back, and may have done half of it.
+  // The handler has been tried with the reverted state, and may have done a part of it.
   const toA = told.filter(({ id, reason }) => id === 'a' && reason === 'update').map(({ diff }) => diff)
   expect(toA).toEqual([[['change', ['spec', 'n'], 2, 1]], [['change', ['spec', 'n'], 1, 3]]])
 })
 
-test('so it is when the operator is restarted in between', async () => {
+test('a handler that finished before a restart and a change gets the remaining diff as an update', async () => {
   const shut = new Set(['a'])
   const { kopf, told } = witnesses(['a', 'b'], shut)
   const first = await lab.start(kopf)
@@ -111,7 +111,7 @@ test('so it is when the operator is restarted in between', async () => {
   expect(toldAfterwards[1]!.diff).toEqual([['change', ['spec', 'n'], 1, 2]])
 })
 
-test('states seen by three handlers at three times: each gets its own rest', async () => {
+test('three handlers that finished on three states each get their own remaining diff', async () => {
   const shut = new Set(['b', 'c'])
   const { kopf, told } = witnesses(['a', 'b', 'c'], shut)
   await lab.start(kopf)
@@ -141,7 +141,7 @@ test('states seen by three handlers at three times: each gets its own rest', asy
   expect(Object.keys(annotationsOf(body))).toEqual([lastHandled])
 })
 
-test('those whom the rest does not concern are not called', async () => {
+test('a handler is not called if the remaining diff does not concern it', async () => {
   const shut = new Set(['a'])
   const { kopf, told } = witnesses(['a'], shut)
   const sizes: unknown[] = []
@@ -157,7 +157,7 @@ test('those whom the rest does not concern are not called', async () => {
   expect(told.map(({ n }) => n)).toEqual([2])
 })
 
-test('the rest is retried as anything else, and stays an update of the same difference', async () => {
+test('an update with the remaining diff is retried with the same diff', async () => {
   const shut = new Set(['a'])
   const { kopf, told } = witnesses(['a', 'b'], shut)
   await lab.start(kopf)
@@ -174,7 +174,7 @@ test('the rest is retried as anything else, and stays an update of the same diff
   expect(told[2]!.diff).toEqual([['change', ['spec', 'n'], 1, 2]])
 })
 
-test('an object that is deleted meanwhile is only deleted', async () => {
+test('an object that is deleted during a partial change is only deleted', async () => {
   const shut = new Set(['a'])
   const { kopf, told } = witnesses(['a', 'b'], shut)
   const deleted: string[] = []
@@ -191,7 +191,7 @@ test('an object that is deleted meanwhile is only deleted', async () => {
   expect(told.map(({ id, n }) => `${id} ${n}`)).toEqual(['b 1'])
 })
 
-test('records that Kopf has written keep the outcome they have there', async () => {
+test('records of handlers that Kopf has written keep their outcome', async () => {
   const { kopf, told } = witnesses(['a', 'b'], new Set())
   const started = '2020-01-01T00:00:00.000000+00:00'
   const common = { started, purpose: 'create', failure: false }
@@ -206,7 +206,7 @@ test('records that Kopf has written keep the outcome they have there', async () 
   expect(told.map(({ id, reason }) => `${id} ${reason}`)).toEqual(['a create'])
 })
 
-test('sub-handlers that were done before the object changed are told the rest as well', async () => {
+test('sub-handlers that finished before the object changed get the remaining diff', async () => {
   const shut = new Set(['y'])
   const told: string[] = []
   const kopf = new Operator()
@@ -231,7 +231,7 @@ test('sub-handlers that were done before the object changed are told the rest as
   expect([...told].sort()).toEqual(['x create 1 []', 'x update 2 [["change",["spec","n"],1,2]]', 'y create 2 []'])
 })
 
-test('a change that comes while a handler is running is an update for all of them, once', async () => {
+test('a change while a handler runs is one update for all handlers', async () => {
   const told: string[] = []
   const kopf = new Operator()
   const quick = ({ reason, spec }: ChangeArgs) => void told.push(`quick ${reason} ${spec['n']}`)
@@ -255,7 +255,7 @@ test('a change that comes while a handler is running is an update for all of the
   expect(told).toEqual(['quick create 1', 'slow create 1', 'quick update 2', 'slow update 2'])
 })
 
-test('an update that is half done when the next change comes is finished with all of it', async () => {
+test('an update that is half finished when the next change comes is finished with both changes', async () => {
   const shut = new Set<string>()
   const { kopf, told } = witnesses(['a', 'b'], shut)
   await lab.start(kopf)
@@ -277,7 +277,7 @@ test('an update that is half done when the next change comes is finished with al
   ])
 })
 
-test('where everything is stored in the status, it is the same, also after a restart', async () => {
+test('the remaining diff is kept by status storages, even after a restart', async () => {
   const shut = new Set(['a'])
   const settings = () => ({
     persistence: { progressStorage: new StatusProgressStorage(), diffbaseStorage: new StatusDiffBaseStorage() },
@@ -303,7 +303,7 @@ test('where everything is stored in the status, it is the same, also after a res
   })
 })
 
-test('half done sub-handlers are told the rest by the next operator, too', async () => {
+test('sub-handlers of a half-finished handler get the remaining diff from the next process', async () => {
   const shut = new Set(['y'])
   const told: string[] = []
   const make = () => {

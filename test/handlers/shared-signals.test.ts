@@ -1,4 +1,4 @@
-/** Many sleeps and requests at once on one signal are no memory leak, and Node.js must not warn of one. */
+/** Many listeners on one signal are not a memory leak, and Node.js must not warn of one. */
 import { Operator } from 'kopf'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { settle, useCleanLab } from '../support/handled.ts'
@@ -17,14 +17,14 @@ afterEach(() => {
   process.off('warning', collect)
 })
 
-/** More than the ten listeners that Node.js takes for granted. */
+/** Adds more than the ten listeners after which Node.js warns. */
 function listenOften(...signals: AbortSignal[]): void {
   for (const signal of signals) {
     for (let count = 0; count < 20; count += 1) signal.addEventListener('abort', () => {})
   }
 }
 
-test('handlers can listen to their signals as often as they like', async () => {
+test('handlers can add many listeners to their signals without a warning', async () => {
   const kopf = new Operator()
   const called = new Set<string>()
   kopf.on.startup(({ signal }) => {
@@ -51,7 +51,7 @@ test('handlers can listen to their signals as often as they like', async () => {
   expect(warnings).toEqual([])
 })
 
-test('more than ten events that are repeated within a second are posted without a warning', async () => {
+test('more than ten repeated Kubernetes events within a second are posted without a warning', async () => {
   const kopf = new Operator()
   kopf.on.create(lab.widgets, async ({ recorder, clock }) => {
     for (let round = 0; round < 3; round += 1) {

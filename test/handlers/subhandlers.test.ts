@@ -17,7 +17,7 @@ function isHandled({ metadata }: Body): boolean {
   return lastHandled in (metadata.annotations ?? {})
 }
 
-test('sub-handlers that were declared are run when their parent returns, and their results are stored', async () => {
+test('declared sub-handlers run when their parent returns, and their results are stored', async () => {
   const calls: string[] = []
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { id: 'p' }, ({ spec, subhandler }) => {
@@ -37,11 +37,11 @@ test('sub-handlers that were declared are run when their parent returns, and the
   expect(calls).toEqual(['parent', 'declared/ann', 'declared/bob'])
   expect(body['status']).toEqual({ p: 'of the parent', 'p/ann': { made: 'ann' }, 'p/bob': { made: 'bob' } })
   expect(recordsOf(body)).toEqual({})
-  // The status and the object, each once.
+  // One write of the status and one of the object.
   expect(transport.writes()).toHaveLength(2)
 })
 
-test('execute runs what was declared at once, and what it is given', async () => {
+test('execute runs the declared sub-handlers and the given functions at once', async () => {
   const calls: string[] = []
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { id: 'p' }, async ({ subhandler, execute }) => {
@@ -64,7 +64,7 @@ test('execute runs what was declared at once, and what it is given', async () =>
   expect(status).toEqual({ 'p/fourth': 4 })
 })
 
-test('only the child that failed is called again, with its parent, and the others keep their success meanwhile', async () => {
+test('only a failed sub-handler is called again with its parent, and finished ones keep their success', async () => {
   const calls: string[] = []
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { id: 'p' }, ({ retry, subhandler }) => {
@@ -118,7 +118,7 @@ test('only the child that failed is called again, with its parent, and the other
   expect(recordsOf(whole)).toEqual({})
 })
 
-test('the log counts the handlers of an object, and not their sub-handlers', async () => {
+test('the log counts the handlers of an object, without their sub-handlers', async () => {
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { id: 'p' }, async ({ execute }) => {
     await execute({
@@ -133,7 +133,7 @@ test('the log counts the handlers of an object, and not their sub-handlers', asy
   await lab.untilLogged('Creation is processed: 1 succeeded; 0 failed.')
 })
 
-test('children may have children, and all of them are known to their ancestors', async () => {
+test('sub-handlers can have sub-handlers, whose records their ancestors list', async () => {
   const calls: string[] = []
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { id: 'p' }, ({ subhandler }) => {
@@ -158,7 +158,7 @@ test('children may have children, and all of them are known to their ancestors',
   expect(recordsOf(whole)).toEqual({})
 })
 
-test('a child that failed for good is not called again, and its parent goes on', async () => {
+test('a permanently failed sub-handler is not called again, and its parent continues', async () => {
   const calls: string[] = []
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { id: 'p' }, async ({ subhandler, execute }) => {
@@ -177,8 +177,8 @@ test('a child that failed for good is not called again, and its parent goes on',
   expect(lab.logs.some((line) => line.includes("Handler 'p/bad' failed permanently: never ever"))).toBe(true)
 })
 
-describe('execute resolves with what has come of the sub-handlers', () => {
-  test('by their own ids, also for those that have finished in an earlier cycle', async () => {
+describe('outcomes of execute', () => {
+  test('execute resolves with the outcomes of the sub-handlers by id, including those of earlier cycles', async () => {
     const seen: unknown[] = []
     const kopf = new Operator()
     kopf.on.create(lab.widgets, { id: 'p' }, async ({ subhandler, execute }) => {
@@ -211,7 +211,7 @@ describe('execute resolves with what has come of the sub-handlers', () => {
     ])
   })
 
-  test('or fails the handler when all are finished and some have failed, with throwOnFailure', async () => {
+  test('execute with throwOnFailure fails the handler when all sub-handlers have finished and some have failed', async () => {
     const calls: string[] = []
     const kopf = new Operator()
     kopf.on.create(lab.widgets, { id: 'p' }, async ({ execute }) => {
@@ -231,7 +231,7 @@ describe('execute resolves with what has come of the sub-handlers', () => {
     )
   })
 
-  test('and to the functions that are given, in runHandler too', async () => {
+  test('execute returns the outcomes of given functions in runHandler', async () => {
     const kopf = new Operator()
     kopf.on.create(lab.widgets, { id: 'p' }, async ({ execute, patch }) => {
       patch.status['parent'] = 1
@@ -248,7 +248,7 @@ describe('execute resolves with what has come of the sub-handlers', () => {
   })
 })
 
-test('children have options of their own', async () => {
+test('sub-handlers have options of their own', async () => {
   const calls: string[] = []
   const kopf = new Operator()
   kopf.on.create(lab.widgets, { id: 'p' }, ({ subhandler }) => {
@@ -274,7 +274,7 @@ test('children have options of their own', async () => {
   expect(calls).toEqual(['param 42', 'when', 'once', 'ignored', 'twice 0', 'twice 1'])
 })
 
-test('children of an update see what their parent sees, and those with a field only when it has changed', async () => {
+test('sub-handlers of an update get the same change, and those with a field only if it has changed', async () => {
   const calls: string[] = []
   const kopf = new Operator()
   kopf.on.update(lab.widgets, { id: 'p' }, ({ subhandler }) => {
@@ -292,7 +292,7 @@ test('children of an update see what their parent sees, and those with a field o
   expect(calls).toEqual(['update 1->2', 'size 1->2'])
 })
 
-test('children hold the deletion until they are done', async () => {
+test('sub-handlers hold the deletion until they have finished', async () => {
   const calls: string[] = []
   const kopf = new Operator()
   kopf.on.delete(lab.widgets, { id: 'p' }, ({ subhandler }) => {
@@ -319,11 +319,11 @@ const mistakes: readonly (readonly [string, (args: Args<'create', typeof lab.wid
     },
     'Cannot declare a second sub-handler "p/twin": give one of them another id',
   ],
-  // @ts-expect-error: for those who do not use types.
+  // @ts-expect-error: JavaScript code without types can do this.
   ['an option that there is not', ({ subhandler }) => subhandler('x', { interval: 1 }, () => {}), '"interval"'],
 ]
 
-test.each(mistakes)('a mistake is told: %s', async (what, fn, expected) => {
+test.each(mistakes)('a sub-handler mistake is reported: %s', async (what, fn, expected) => {
   const kopf = new Operator()
   const name = what.replaceAll(' ', '-')
   kopf.on.create(lab.widgets, { id: 'p', errors: 'permanent', when: (args) => args.name === name }, fn)
@@ -332,7 +332,7 @@ test.each(mistakes)('a mistake is told: %s', async (what, fn, expected) => {
   await lab.untilLogged(expected)
 })
 
-test('handlers of events have no sub-handlers', async () => {
+test('event handlers have no sub-handlers', async () => {
   const kopf = new Operator()
   const seen: object[] = []
   kopf.on.event(lab.widgets, (args) => void seen.push(args))

@@ -1,4 +1,4 @@
-/** The packages as `npm pack` makes them, and one of them installed in an empty project: once for the whole run. */
+/** Packs both packages with `npm pack`, and installs kopf into an empty project, once for the whole run. */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ declare module 'vitest' {
     tarball: string
     /** The path of the packed create-kopf. */
     createTarball: string
-    /** A folder with kopf in its `node_modules`, and nothing else of a project. */
+    /** A folder with kopf in its `node_modules`, and no other files. */
     project: string
   }
 }
@@ -30,10 +30,10 @@ export async function setup(run: TestProject): Promise<() => void> {
   return () => rmSync(folder, { recursive: true, force: true })
 }
 
-/** As it would be published: built anew. */
+/** Builds and packs the package, as for publishing. */
 async function pack(source: string, folder: string): Promise<string> {
   const { stdout } = await npm(['pack', '--json', '--silent', '--pack-destination', folder], resolve(source))
-  // What is built before may print something.
+  // The build may print lines before the JSON.
   const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('[\n'))) as [{ filename: string }]
   return join(folder, filename)
 }

@@ -1,4 +1,4 @@
-/** The policy of docs/guide/authors.md, as it is printed there, on a real control plane: only the operator writes its annotations. */
+/** The policy printed in docs/guide/authors.md, on a real control plane: only the operator can write its annotations. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
@@ -34,7 +34,7 @@ beforeAll(async () => {
     const plural = object.kind.endsWith('Binding') ? 'validatingadmissionpolicybindings' : 'validatingadmissionpolicies'
     await make(`${policies}/${plural}`, object)
   }
-  // Policies take effect a moment later.
+  // Policies take effect with a delay.
   const forged = {
     apiVersion: `${group}/v1`,
     kind: 'Database',
@@ -51,7 +51,7 @@ afterAll(async () => {
 const annotate = (who: Api, annotations: Tree, spec: Tree = {}): Promise<Answer> =>
   who.mergePatch(`${objects}/orders`, { metadata: { annotations }, spec })
 
-test('authors can do all but write, change or remove the annotations of the operator', async () => {
+test('the documented policy lets authors write objects, except for the annotations of the operator', async () => {
   const body = { apiVersion: `${group}/v1`, kind: 'Database', metadata: { name: 'orders' }, spec: { size: 1 } }
   expectStatus(await author.post(objects, body), 201)
   expectStatus(await annotate(author, { mine: 'yes' }), 200)

@@ -1,4 +1,4 @@
-/** An aggregated API whose server is not there (F26), on a real API server: it stops nobody. */
+/** An aggregated API without a running server (F26), on a real API server: other resources are served. */
 import { EVERYTHING, Operator } from 'kopf'
 import { expect, test } from 'vitest'
 import { useLab } from '../support/lab.ts'
@@ -6,7 +6,7 @@ import { useLab } from '../support/lab.ts'
 const lab = useLab()
 const services = '/apis/apiregistration.k8s.io/v1/apiservices'
 
-test('operators for whatever there is serve all the rest, and name it once', async () => {
+test('an operator for all resources serves the others when one aggregated API is broken, and logs it once', async () => {
   const group = `down.${lab.group}`
   const name = `v1.${group}`
   const service = { name: 'nobody', namespace: lab.namespace }

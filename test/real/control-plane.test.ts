@@ -1,6 +1,6 @@
 /**
- * The control plane that the other tests of the project "real" trust: that it is a real and strict one, that it can be
- * broken and comes back, and that it leaves nothing behind.
+ * The control plane that the other tests of the project "real" rely on: it is a real one with RBAC, it can be killed and restarted,
+ * and it leaves no processes and files.
  */
 import { execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -38,7 +38,7 @@ async function createConfigMap(target: Target, metadata: object, path: string = 
 
 const statusOf = async (target: Target, path: string): Promise<number> => (await asAdmin(target, { path })).status
 
-/** A process whose parent died stays in the table, as a zombie, until somebody asks for its end. */
+/** A process whose parent died stays in the process table as a zombie until its exit status is read. Zombies do not count. */
 function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
@@ -56,16 +56,16 @@ describe('the control plane of this run', () => {
   const as = (user: Credentials | undefined, call: ApiCall): Promise<ApiAnswer> =>
     callApi({ url: cluster.url, caPem: cluster.caPem, ...(user && { user }) }, call)
 
-  test('serves with a certificate of its own authority, and of no other', async () => {
+  test('the control plane serves with a certificate of its own authority', async () => {
     expect(cluster.url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/)
     expect((await as(cluster.admin, { path: '/version' })).body).toMatchObject({ major: '1' })
     await expect(callApi({ url: cluster.url, caPem: '' }, { path: '/version' })).rejects.toThrow(/certificate/)
   })
 
   test.each([
-    ['somebody without a certificate', undefined, 'system:anonymous'],
-    ['a user without rights', cluster.nobody, 'nobody'],
-  ])('refuses %s', async (_, user, name) => {
+    ['a user without a certificate', undefined, 'system:anonymous'],
+    ['a user without permissions', cluster.nobody, 'nobody'],
+  ])('the control plane refuses %s', async (_, user, name) => {
     const answer = await as(user, { path: configMaps })
     expect(answer.status).toBe(403)
     expect(answer.body).toMatchObject({
@@ -74,7 +74,7 @@ describe('the control plane of this run', () => {
     })
   })
 
-  test('gives a right to a user with a role binding, and takes it with that', async () => {
+  test('the control plane grants and revokes permissions with a role binding', async () => {
     const base = '/apis/rbac.authorization.k8s.io/v1/namespaces/default'
     const metadata = { name: uniqueName() }
     const rules = [{ apiGroups: [''], resources: ['configmaps'], verbs: ['list'] }]
@@ -90,7 +90,7 @@ describe('the control plane of this run', () => {
     await expect.poll(list, { timeout: 10_000 }).toBe(403)
   })
 
-  test('lets the operator do everything on resources, and only there', async () => {
+  test('the control plane allows the operator user all resources, and no other paths', async () => {
     const metadata = { name: uniqueName() }
     const created = await as(cluster.operator, { method: 'POST', path: configMaps, body: { metadata } })
     expect(created).toMatchObject({ status: 201 })
@@ -99,7 +99,7 @@ describe('the control plane of this run', () => {
     expect(await as(cluster.operator, { path: '/metrics' })).toMatchObject({ status: 403 })
   })
 
-  test('works with its kubectl and its kubeconfigs', async () => {
+  test('the control plane works with its kubectl and its kubeconfigs', async () => {
     const kubectl = async (kubeconfig: string, ...args: string[]): Promise<string> => {
       const { stdout } = await promisify(execFile)(cluster.kubectl, args, {
         env: { KUBECONFIG: kubeconfig, HOME: dirname(kubeconfig) },
@@ -114,8 +114,8 @@ describe('the control plane of this run', () => {
     await expect(kubectl(cluster.kubeconfigs.nobody, 'get', 'configmaps')).rejects.toThrow('(Forbidden)')
   })
 
-  describe.runIf(cluster.hasControllers)('with its controllers', () => {
-    test('ends a deleted namespace and everything in it', async () => {
+  describe.runIf(cluster.hasControllers)('controllers of the control plane', () => {
+    test('the control plane deletes a namespace and everything in it', async () => {
       const name = uniqueName()
       const path = `/api/v1/namespaces/${name}`
       expect(
@@ -127,7 +127,7 @@ describe('the control plane of this run', () => {
       expect(await statusOf(cluster, `${path}/configmaps/inside`)).toBe(404)
     })
 
-    test('collects what a deleted object owned', async () => {
+    test('the control plane garbage-collects the dependents of a deleted object', async () => {
       const [owner, owned] = [uniqueName(), uniqueName()]
       const uid = await createConfigMap(cluster, { name: owner })
       const ownerReferences = [{ apiVersion: 'v1', kind: 'ConfigMap', name: owner, uid }]
@@ -136,7 +136,7 @@ describe('the control plane of this run', () => {
       await expect.poll(() => statusOf(cluster, `${configMaps}/${owned}`), { timeout: 20_000 }).toBe(404)
     })
 
-    test('admits a pod with the default service account', async () => {
+    test('the control plane admits a pod with the default service account', async () => {
       const metadata = { name: uniqueName() }
       const body = { metadata, spec: { containers: [{ name: 'main', image: 'example' }] } }
       const path = '/api/v1/namespaces/default/pods'
@@ -147,7 +147,7 @@ describe('the control plane of this run', () => {
   })
 })
 
-describe('a control plane of a test', () => {
+describe('the control plane of a test', () => {
   let plane: ControlPlane
 
   beforeAll(async () => {
@@ -155,7 +155,7 @@ describe('a control plane of a test', () => {
   })
   afterAll(() => plane.stop())
 
-  /** Breaks the control plane and expects that what was stored before is served again, at the same address. */
+  /** Breaks the control plane, and expects that stored objects are served again at the same address. */
   async function expectToKeepObjects(fault: () => Promise<void>): Promise<void> {
     const { url } = plane
     const name = uniqueName()
@@ -167,7 +167,7 @@ describe('a control plane of a test', () => {
     await createConfigMap(plane, { name: `${name}-afterwards` })
   }
 
-  test('logs each request where an audit was asked for', async () => {
+  test('the control plane writes an audit log where requested', async () => {
     const name = uniqueName()
     await createConfigMap(plane, { name })
     const lines = (await readFile(plane.auditLog as string, 'utf8')).trimEnd().split('\n')
@@ -176,13 +176,13 @@ describe('a control plane of a test', () => {
     expect(mine).toMatchObject([{ verb: 'create', user: { username: 'admin' }, responseStatus: { code: 201 } }])
   })
 
-  test('keeps objects and address when the API server restarts', async () => {
+  test('the control plane keeps objects and its address when the API server restarts', async () => {
     const { apiServer } = plane.pids
     await expectToKeepObjects(() => plane.restartApiServer())
     expect(plane.pids.apiServer).not.toBe(apiServer)
   })
 
-  test('keeps objects and address when the API server is killed and started', async () => {
+  test('the control plane keeps objects and its address when the API server is killed and started', async () => {
     await expectToKeepObjects(async () => {
       await plane.killApiServer()
       expect(plane.pids.apiServer).toBeUndefined()
@@ -191,7 +191,7 @@ describe('a control plane of a test', () => {
     })
   })
 
-  test('keeps objects and address when etcd is killed and started', async () => {
+  test('the control plane keeps objects and its address when etcd is killed and started', async () => {
     await expectToKeepObjects(async () => {
       await plane.killEtcd()
       expect(plane.pids.etcd).toBeUndefined()
@@ -199,19 +199,19 @@ describe('a control plane of a test', () => {
     })
   })
 
-  test('keeps objects and address when both are killed and started', async () => {
+  test('the control plane keeps objects and its address when both are killed and started', async () => {
     await expectToKeepObjects(async () => {
       await Promise.all([plane.killApiServer(), plane.killEtcd()])
       await Promise.all([plane.startApiServer(), plane.startEtcd()])
     })
   })
 
-  test('refuses to start what is running', async () => {
+  test('the control plane refuses to start running programs', async () => {
     await expect(plane.startApiServer()).rejects.toThrow('Cannot start kube-apiserver: it is running')
     await expect(plane.startEtcd()).rejects.toThrow('Cannot start etcd: it is running')
   })
 
-  test('leaves no process and no file when it is stopped, and can be stopped twice', async () => {
+  test('the control plane leaves no process and no file when it is stopped, and can be stopped twice', async () => {
     const { pids, folder } = plane
     expect(runningOf(pids)).toEqual(['etcd', 'apiServer', 'controllerManager', 'watchdog'])
     await plane.stop()
@@ -221,7 +221,7 @@ describe('a control plane of a test', () => {
   })
 })
 
-test('tells the last words of a program that does not start, and leaves nothing behind', async () => {
+test('startControlPlane reports the output of a program that does not start, and leaves no files', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'kopf-test-'))
   vi.stubEnv('TMPDIR', folder)
   try {
@@ -235,7 +235,7 @@ test('tells the last words of a program that does not start, and leaves nothing 
   }
 })
 
-describe('when its parent ends without a word', () => {
+describe('the end of the parent process', () => {
   const script = `
     import { startControlPlane } from '${controlPlaneModule}'
     const { pids, folder } = await startControlPlane()
@@ -254,13 +254,13 @@ describe('when its parent ends without a word', () => {
   }
 
   test.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)(
-    'leaves no process and no file after %s',
+    'the control plane leaves no process and no file after %s to its parent',
     async (signal) => {
       const { pids, folder, kill } = await startParent()
       expect(runningOf(pids)).toHaveLength(4)
       expect(await readdir(folder)).not.toEqual([])
       kill(signal)
-      // A disk that is slow lets etcd take its time.
+      // etcd may take long to stop on a slow disk.
       await expect.poll(() => runningOf(pids), { timeout: 40_000 }).toEqual([])
       expect(existsSync(folder)).toBe(false)
       expect(existsSync(`${folder}.abandoned`)).toBe(false)

@@ -1,10 +1,10 @@
-/** A real quota that is used up by two children of three. The embedded server has no such admission. */
+/** A real quota that allows two children of three. The embedded server does not enforce quotas. */
 import { Operator } from 'kopf'
 import { expect, test } from 'vitest'
-import { configMap, useNursery } from '../reconciling/support.ts'
+import { configMap, useReconcilingLab } from '../reconciling/reconciling-support.ts'
 import type { Body } from '../support/lab.ts'
 
-const { lab, nursery } = useNursery()
+const { lab, reconciling } = useReconcilingLab()
 const mergePatch = 'application/merge-patch+json'
 
 function conditionOf(body: Body): Record<string, string> | undefined {
@@ -12,7 +12,7 @@ function conditionOf(body: Body): Record<string, string> | undefined {
   return conditions.find(({ type }) => type === 'ChildrenApplied')
 }
 
-/** No controller of quotas runs here: the status, which the admission goes by, is ours to write. */
+/** Writes the status of the quota too, which the admission plugin reads: no quota controller runs here. */
 async function allow(hard: string, status: object): Promise<void> {
   const path = `/api/v1/namespaces/${lab.namespace}/resourcequotas`
   const quota = { apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'few' } }
@@ -22,7 +22,7 @@ async function allow(hard: string, status: object): Promise<void> {
   if (answer.status !== 200) throw new Error(answer.text)
 }
 
-test('the one child that a quota refuses holds up none of the others; it is told, and made when there is room', async () => {
+test('a child that a quota refuses does not block the others, is reported, and is created when the quota allows it', async () => {
   await allow('2', { hard: { configmaps: '2' }, used: { configmaps: '0' } })
   const kopf = new Operator()
   const children = ['q-a', 'q-b', 'q-c'].map((name) => configMap(name))
@@ -33,12 +33,12 @@ test('the one child that a quota refuses holds up none of the others; it is told
   const body = await lab.untilObject('third', (found) => conditionOf(found) !== undefined)
   expect(conditionOf(body)).toMatchObject({ status: 'False', reason: 'ChildRefused' })
   expect(conditionOf(body)?.['message']).toMatch(/^Cannot apply ConfigMap "q-.": .*exceeded quota: few/)
-  const { body: list } = await lab.call('GET', `${nursery.path()}?labelSelector=kopf.dev/reconciler`)
+  const { body: list } = await lab.call('GET', `${reconciling.path()}?labelSelector=kopf.dev/reconciler`)
   expect(list['items']).toHaveLength(2)
   await lab.elapse(3)
-  // One for each child, and a few more for the one that is refused.
+  // One write for each child, and some retries of the refused child.
   expect(transport.writes('configmaps').length).toBeLessThan(8)
   await allow('5', { hard: { configmaps: '5' } })
   await lab.untilObject('third', (found) => conditionOf(found)?.['status'] === 'True')
-  for (const name of ['q-a', 'q-b', 'q-c']) expect(await nursery.exists(name)).toBe(true)
+  for (const name of ['q-a', 'q-b', 'q-c']) expect(await reconciling.exists(name)).toBe(true)
 })

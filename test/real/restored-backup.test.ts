@@ -1,4 +1,4 @@
-/** A control plane whose etcd is restored from a copy while an operator runs (F25): versions really go back. */
+/** A control plane whose etcd is restored from a copy while an operator runs (F25): resource versions go back. */
 import { cp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Operator } from 'kopf'
@@ -21,7 +21,7 @@ afterAll(async () => {
   await plane.stop()
 })
 
-/** With the API server down, and back up after it. */
+/** Runs `work` while etcd and the API server are down, and starts them again. */
 async function withoutServers(work: () => Promise<void>): Promise<void> {
   await plane.killApiServer()
   await plane.killEtcd()
@@ -30,7 +30,7 @@ async function withoutServers(work: () => Promise<void>): Promise<void> {
   await plane.startApiServer()
 }
 
-test('what was never so after the restoration is forgotten, and what comes then is handled', async () => {
+test('an operator drops objects that a restored etcd does not have, and handles later changes', async () => {
   const [etcd, backup] = [join(plane.folder, 'etcd'), join(plane.folder, 'backup')]
   const diffs: unknown[] = []
   const kopf = new Operator({ settings: { watching: { inactivityTimeout: 10 } } })
@@ -55,7 +55,7 @@ test('what was never so after the restoration is forgotten, and what comes then 
     await cp(backup, etcd, { recursive: true })
   })
 
-  // The server takes a watch from a version that it has not come to, and is silent: that takes a while to be noticed.
+  // The server accepts a watch from a future version and sends nothing: the operator notices after its inactivity timeout.
   await vi.waitFor(() => expect(isKeptAt(1)).toBe(true), { timeout: 150_000, interval: 500 })
   await lab.until(() => sizes.has('early') && !sizes.has('late') && isKeptAt(1))
   diffs.length = 0

@@ -1,4 +1,4 @@
-/** A webhook server as the real API server sees it: how it calls, what it makes of refusals, and what it notices of renewals. */
+/** A webhook server with a real API server: its calls, refusals, failures and renewed certificates. */
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { WebhookError } from 'kopf'
@@ -7,7 +7,7 @@ import { afterAll, afterEach, beforeAll, expect, inject, test } from 'vitest'
 import { CertificateAuthority } from '../../src/util/certificates.ts'
 import { type ApiAnswer, callApi } from '../../tools/envtest/api.ts'
 import { ManualClock } from '../support/manual-clock.ts'
-import { allow, makeFolder, serve } from '../webhooks/support.ts'
+import { allow, makeFolder, serve } from '../webhooks/webhook-support.ts'
 
 const name = 'webhook-server.example.com'
 const namespace = 'webhook-server'
@@ -23,7 +23,7 @@ function messageOf({ body }: ApiAnswer): string {
   return (body as { message: string }).message
 }
 
-/** Sends all that is done to config maps of this namespace to the server. */
+/** Registers the webhook for all operations on ConfigMaps of this namespace. */
 async function register(config: WebhookClientConfig, timeoutSeconds = 10): Promise<void> {
   const webhook = {
     name,
@@ -44,7 +44,7 @@ function create(data: object = {}): Promise<ApiAnswer> {
   return api('POST', `${configMaps}?dryRun=All`, { metadata: { generateName: 'a-' }, data })
 }
 
-/** The API server takes a moment to notice what it is to call. */
+/** Sends requests until the API server has learned of the webhook. */
 async function untilCalled(isCalled: () => boolean): Promise<void> {
   while (!isCalled()) await create()
 }
@@ -53,7 +53,7 @@ beforeAll(() => api('POST', '/api/v1/namespaces', { metadata: { name: namespace 
 afterEach(() => api('DELETE', `${configurations}/${name}`))
 afterAll(() => api('DELETE', `/api/v1/namespaces/${namespace}`))
 
-test('it is called with the id of the handler, and its answer counts', async () => {
+test('the API server calls the webhook server with the id of the handler, and applies its answer', async () => {
   const seen: unknown[] = []
   await using serving = await serve(new WebhookServer({ addr: '127.0.0.1' }), async (review, info) => {
     seen.push({ webhook: info?.webhook, agent: info?.headers?.['user-agent'], review })
@@ -70,7 +70,7 @@ test('it is called with the id of the handler, and its answer counts', async () 
   expect((await create({ blob: 'x'.repeat(1_000_000) })).status).toBe(201)
 })
 
-test('why it refuses a request is told to the user; why it fails is not', async () => {
+test('the API server passes on the reason of a refusal, but not that of an internal error', async () => {
   let isCalled = false
   let fn: WebhookFn = allow
   await using serving = await serve(new WebhookServer(), (review, info) => {
@@ -88,7 +88,7 @@ test('why it refuses a request is told to the user; why it fails is not', async 
   expect(messageOf(await create())).toMatch(/timeout=1s": context deadline exceeded$|no answer in time$/)
 })
 
-test('nobody is turned away while the authority is changed', async () => {
+test('no request fails while the certificate authority is rotated', async () => {
   const folder = makeFolder()
   const [certfile, pkeyfile, cafile] = ['cert.pem', 'key.pem', 'ca.pem'].map((file) => join(folder, file)) as [
     string,
@@ -112,7 +112,7 @@ test('nobody is turned away while the authority is changed', async () => {
   await using serving = await serve(new WebhookServer({ certfile, pkeyfile, cafile }), slow, clock)
   await register(serving.configs[0]!)
   await untilCalled(() => isCalled)
-  // So many at once that there are new connections among them.
+  // Enough requests at once that some need new connections.
   const burst = async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => create()))
     expect(answers.map((answer) => (answer.status === 201 ? 'created' : messageOf(answer)))).toEqual(
@@ -125,7 +125,7 @@ test('nobody is turned away while the authority is changed', async () => {
     await serving.untilConfigs(step + 2)
     await burst()
     await register(serving.configs[step + 1]!)
-    // As long as it takes the API server to notice: the pause of the clock is for this.
+    // The API server learns of the new configuration with a delay, which the pause of the clock allows for.
     for (let count = 0; count < 5; count += 1) await burst()
   }
   expect(serving.configs).toHaveLength(3)

@@ -1,22 +1,22 @@
 /**
- * `WebhookServiceServer` and a real API server, which calls it by the name of a Service and checks its certificate for that
- * name. There is no network of pods here, so the Service is another name for this machine.
+ * `WebhookServiceServer` with a real API server, which calls it by the name of a Service and checks its certificate for that
+ * name. There is no pod network here, so the Service is an ExternalName for this machine.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import type { WebhookClientConfig } from 'kopf/webhooks'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
-import { ConnectionInfo } from '../../src/client/credentials.ts'
-import { createHttpsTransport, type HttpsTransport } from '../../src/client/transport.ts'
+import { ConnectionInfo } from '../../src/client/auth/connection-info.ts'
+import { createHttpsTransport, type HttpsTransport } from '../../src/client/http/transport.ts'
 import { SkippingClock } from '../../src/testing/skipping-clock.ts'
-import { nextTurn, systemClock } from '../../src/util/clock.ts'
+import { nextTurn, systemClock } from '../../src/util/async/clock.ts'
 import type { Transport } from '../../src/util/transport.ts'
 import { parseYaml } from '../../src/util/yaml.ts'
 import type { Tree } from '../support/answers.ts'
 import { useCluster } from '../support/cluster.ts'
 import { expectStatus } from '../support/expectations.ts'
-import { certificatesIn, hourMs, minuteMs, Replica } from '../webhooks/replicas.ts'
+import { certificatesIn, hourMs, minuteMs, Replica } from '../webhooks/webhook-replicas.ts'
 
 const cluster = useCluster()
 const hooksPath = '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations'
@@ -29,7 +29,7 @@ beforeAll(async () => {
     new ConnectionInfo({ server: url, caData: caPem, certificateData: admin.certPem, privateKeyData: admin.keyPem }),
   )
   port = await findPort()
-  // To the API server, a Service of this type is a name to be resolved as any other.
+  // The API server resolves the external name of such a Service by DNS.
   const spec = { type: 'ExternalName', externalName: 'localhost', ports: [{ port }] }
   const service = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'web' }, spec }
   expectStatus(await cluster.api.post(cluster.core('services'), service), 201)
@@ -45,7 +45,7 @@ async function findPort(): Promise<number> {
   return free
 }
 
-/** As an operator would keep it: the path of the webhook is appended to that of the server. */
+/** The configuration that an operator would write: the path of the webhook is appended to that of the server. */
 function configurationOf({ service, caBundle }: WebhookClientConfig): object {
   return {
     apiVersion: 'admissionregistration.k8s.io/v1',
@@ -72,7 +72,7 @@ async function tell(config: WebhookClientConfig): Promise<void> {
   if (status === 404) expectStatus(await cluster.api.post(hooksPath, configurationOf(config)), 201)
 }
 
-/** What the API server answers to whoever creates something that is to be reviewed. */
+/** Creates an object that the webhook reviews. Resolves with the status and the message. */
 async function attempt(): Promise<string> {
   const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'x-' } }
   const answer = await cluster.api.post(`${cluster.core('configmaps')}?dryRun=All`, body)
@@ -106,8 +106,8 @@ async function passTenMinutes(clock: SkippingClock, replica: Replica): Promise<v
   clock.set(endMs)
 }
 
-test('the API server calls it by its Service, and goes on doing so through a rotation of all keys', async () => {
-  // So that all that is made on the way is valid by the clock of the API server, which cannot be skipped.
+test('the API server calls the webhook server by its Service, also during a rotation of all keys', async () => {
+  // In the past, so that all certificates are valid by the clock of the API server.
   const clock = new SkippingClock(Date.now() - 10.5 * hourMs)
   const replica = start(clock)
   try {
@@ -134,8 +134,8 @@ test('the API server calls it by its Service, and goes on doing so through a rot
   }
 })
 
-describe('the permissions that the reference names', () => {
-  /** The same way to the server, gone by the service account of an operator. */
+describe('documented permissions of the webhook server', () => {
+  /** The same transport, as the service account of an operator. */
   const asOperator: Transport = {
     send: (request, signal) => {
       const user = `system:serviceaccount:${cluster.namespace}:my-operator`
@@ -148,14 +148,14 @@ describe('the permissions that the reference names', () => {
     return new Replica({ clock: systemClock }, asOperator, options)
   }
 
-  test('are missed where they are not granted', async () => {
+  test('the webhook server fails with the missing permission where none are granted', async () => {
     const replica = startAsOperator()
     await until(() => replica.failure !== undefined)
     expect(replica.failure).toMatchObject({ code: 'KOPF_WEBHOOK_SECRET' })
     expect(replica.failure!.message).toMatch(/cannot get resource "secrets".*grant the operator/)
   })
 
-  test('suffice', async () => {
+  test('the documented permissions suffice for the webhook server', async () => {
     const pages = readdirSync(join('docs', 'reference')).filter((name) => name.startsWith('webhook-servers'))
     const texts = pages.map((name) => readFileSync(join('docs', 'reference', name), 'utf8'))
     const [, yaml] = /^```yaml\n(.*?^kind: Role\n.*?)^```/ms.exec(texts.join('\n'))!
@@ -172,7 +172,7 @@ describe('the permissions that the reference names', () => {
     try {
       await until(() => [first, second].every(({ isIdle, configs }) => isIdle && configs.length === 1))
       expect(first.bundle).toBe(second.bundle)
-      // The watch is allowed, too, and the update: a change is heard of at once, and put right.
+      // The role also allows watch and update: a changed Secret is noticed and repaired at once.
       const path = cluster.core('secrets/my-operator-certificates')
       await cluster.api.mergePatch(path, { data: { 'tls.key': '' } })
       await until(async () => ((await cluster.api.get(path)).body['data'] as Tree)['tls.key'] !== '')

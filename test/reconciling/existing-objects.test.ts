@@ -1,15 +1,15 @@
-/** The option `existing` of reconcilers: what becomes of objects that exist under the names of children, and of the other children. */
+/** The option `existing` of reconcilers: how objects that exist under the names of children affect them and their siblings. */
 import { adopt, Operator, type Reconciled } from 'kopf'
 import { describe, expect, test } from 'vitest'
 import { settle } from '../support/handled.ts'
 import type { Body } from '../support/lab.ts'
-import { configMap, useNursery } from './support.ts'
+import { configMap, useReconcilingLab } from './reconciling-support.ts'
 
-const { lab, nursery } = useNursery()
+const { lab, reconciling } = useReconcilingLab()
 
 type Options = Parameters<Operator['reconcile']>[1]
 
-/** Each widget has the children that its spec names. */
+/** An operator that creates the children named in the spec. */
 function copier(options: object = {}, more: (spec: Body) => Partial<Reconciled> = () => ({})): Operator {
   const kopf = new Operator({ name: 'copier' })
   const reconcilerOptions = { id: 'copy', owns: ['configmaps'], ...options } as Options
@@ -28,9 +28,9 @@ function conditionOf(body: Body): Record<string, unknown> | undefined {
 const untilSaid = (name: string, reason: string) =>
   lab.untilObject(name, (found) => conditionOf(found)?.['reason'] === reason)
 
-describe("with existing: 'leave'", () => {
-  test('the object is left alone, its siblings are made, a condition that is True names it, and nothing fails', async () => {
-    const foreign = await nursery.create(configMap('second', { by: 'others' }))
+describe('existing: leave', () => {
+  test('an existing object is left unchanged with existing: leave, its siblings are created, and a true condition names it', async () => {
+    const foreign = await reconciling.create(configMap('second', { by: 'others' }))
     await lab.start(copier({ existing: 'leave' }))
     await lab.create('one', { spec: { names: ['first', 'second', 'third'] } })
     const body = await untilSaid('one', 'ExistingLeft')
@@ -38,23 +38,23 @@ describe("with existing: 'leave'", () => {
       status: 'True',
       message: 'Left alone, as the operator has not created them: ConfigMap "second"',
     })
-    expect((await nursery.untilThere('first'))['data']).toEqual({ by: 'copier' })
-    expect((await nursery.untilThere('third'))['data']).toEqual({ by: 'copier' })
+    expect((await reconciling.untilThere('first'))['data']).toEqual({ by: 'copier' })
+    expect((await reconciling.untilThere('third'))['data']).toEqual({ by: 'copier' })
     await settle(lab)
     expect(lab.logs.filter((line) => line.includes('failed'))).toEqual([])
     expect(lab.logs.filter((line) => line.includes('is left alone'))).toEqual([
       `[${lab.namespace}/one] ConfigMap "second" is left alone: it exists, and is not a child of this object.`,
     ])
     await lab.patch('one', { spec: { names: [] } })
-    await nursery.untilGone('first')
+    await reconciling.untilGone('first')
     await untilSaid('one', 'Applied')
     await lab.delete('one')
     await lab.untilGone('one')
-    expect(await nursery.get('second')).toEqual(foreign)
+    expect(await reconciling.get('second')).toEqual(foreign)
   })
 
-  test('a look costs one apply and one list, and is repeated after 1, 2, 4 minutes and so on, not for each change of a sibling', async () => {
-    await nursery.create(configMap('taken'))
+  test('an existing object is checked again after 1, 2, 4 minutes and so on with one apply and one list, not for each change of a sibling', async () => {
+    await reconciling.create(configMap('taken'))
     const transport = lab.record()
     await lab.start(copier({ existing: 'leave' }), { transport })
     const startedMs = lab.clock.now()
@@ -66,18 +66,18 @@ describe("with existing: 'leave'", () => {
       })
     expect(looks().map(({ method }) => method)).toEqual(['PATCH', 'GET'])
     for (const time of ['1', '2', '3', '4', '5', '6']) {
-      await nursery.patch('own', { data: { time } })
-      await nursery.patch('own', { metadata: { labels: { time } } })
+      await reconciling.patch('own', { data: { time } })
+      await reconciling.patch('own', { metadata: { labels: { time } } })
       await settle(lab)
     }
     if (!lab.isReal) await lab.elapse(600)
-    // Time is skipped: the looks that were due are at 1, 3, 7, 15 minutes.
+    // The existing object is checked after 1, 3, 7 and 15 minutes of skipped time.
     const minutes = (lab.clock.now() - startedMs) / 60_000
     expect(looks().length / 2 - 1).toBeLessThanOrEqual(Math.floor(Math.log2(minutes + 1)))
   })
 
-  test('a change of the owner leads to a look at once', async () => {
-    await nursery.create(configMap('renewed', { by: 'others' }))
+  test('a change of the owner checks an existing object at once', async () => {
+    await reconciling.create(configMap('renewed', { by: 'others' }))
     const transport = lab.record()
     await lab.start(copier({ existing: 'leave' }), { transport })
     await lab.create('changing', { spec: { names: ['renewed'] } })
@@ -85,24 +85,24 @@ describe("with existing: 'leave'", () => {
     const looks = () => transport.writes('/renewed').length
     const before = looks()
     await lab.patch('changing', { spec: { names: ['renewed', 'another'] } })
-    await nursery.untilThere('another')
+    await reconciling.untilThere('another')
     expect(looks()).toBeGreaterThan(before)
   })
 
-  test('the child is made when the name is free, at the next change of the owner, and the condition ends', async () => {
-    await nursery.create(configMap('freed', { by: 'others' }))
+  test('a child is created at the next change of the owner after its name is free, and the condition is removed', async () => {
+    await reconciling.create(configMap('freed', { by: 'others' }))
     await lab.start(copier({ existing: 'leave' }))
     await lab.create('waiting', { spec: { names: ['freed'] } })
     await untilSaid('waiting', 'ExistingLeft')
-    await nursery.delete('freed')
+    await reconciling.delete('freed')
     await lab.patch('waiting', { metadata: { labels: { touched: 'yes' } } })
-    await nursery.until('freed', (found) => found['data'].by === 'copier')
+    await reconciling.until('freed', (found) => found['data'].by === 'copier')
     const body = await untilSaid('waiting', 'Applied')
     expect(conditionOf(body)).toMatchObject({ status: 'True', message: '' })
   })
 
-  test('the child is made as soon as the name is free where the reconciler watches the kind', async () => {
-    await nursery.create(configMap('watched', { by: 'others' }, { labels: { 'widget-name': 'watcher' } }))
+  test('a child is created as soon as its name is free if the reconciler watches the kind', async () => {
+    await reconciling.create(configMap('watched', { by: 'others' }, { labels: { 'widget-name': 'watcher' } }))
     const kopf = new Operator({ name: 'copier' })
     const options = {
       id: 'copy',
@@ -115,60 +115,60 @@ describe("with existing: 'leave'", () => {
     await lab.create('watcher', {})
     await untilSaid('watcher', 'ExistingLeft')
     await settle(lab)
-    await nursery.delete('watched')
-    await nursery.until('watched', (found) => found['data'].by === 'copier')
+    await reconciling.delete('watched')
+    await reconciling.until('watched', (found) => found['data'].by === 'copier')
   })
 
-  test('an object that is left alone does not hold up the groups after it', async () => {
-    await nursery.create(configMap('first-step', { by: 'others' }))
+  test('an existing object that is left unchanged does not block the next groups of children', async () => {
+    await reconciling.create(configMap('first-step', { by: 'others' }))
     const kopf = new Operator({ name: 'copier' })
     kopf.reconcile(lab.widgets, { id: 'copy', owns: ['configmaps'], existing: 'leave' }, () => ({
       children: [[configMap('first-step')], [configMap('second-step')]],
     }))
     await lab.start(kopf)
     await lab.create('stepwise', {})
-    await nursery.untilThere('second-step')
+    await reconciling.untilThere('second-step')
     await untilSaid('stepwise', 'ExistingLeft')
   })
 
-  test('many objects are named up to a limit', async () => {
+  test('the condition on existing objects names only a limited number of them', async () => {
     const names = Array.from({ length: 13 }, (_, index) => `many-${String(index).padStart(2, '0')}`)
-    for (const name of names) await nursery.create(configMap(name))
+    for (const name of names) await reconciling.create(configMap(name))
     await lab.start(copier({ existing: 'leave' }))
     await lab.create('crowded', { spec: { names } })
     const body = await lab.untilObject('crowded', (found) => conditionOf(found)?.['reason'] === 'ExistingLeft')
     expect(conditionOf(body)?.['message']).toMatch(/ConfigMap "many-00", .*"many-09", 3 more$/)
   })
 
-  test('a child that the server refuses for another reason is a problem all the same, and both are named', async () => {
-    await nursery.create(configMap('kept'))
+  test('a child that is refused for another reason beside an existing object is an error, and the condition names both', async () => {
+    await reconciling.create(configMap('kept'))
     await lab.start(copier({ existing: 'leave' }))
     await lab.create('mixed', { spec: { names: ['kept', 'Not-A-Name', 'fine'] } })
     const body = await untilSaid('mixed', 'ChildRefused')
-    await nursery.untilThere('fine')
+    await reconciling.untilThere('fine')
     expect(conditionOf(body)).toMatchObject({ status: 'False' })
     expect(conditionOf(body)?.['message']).toMatch(/Cannot apply ConfigMap "Not-A-Name": .*; Left alone, .*"kept"$/s)
   })
 })
 
-describe('existing in what a reconciler returns', () => {
+describe('existing in the result of a reconciler', () => {
   const byItsSpec = (spec: Body) => ({ existing: spec['replaceExisting'] === true ? 'adopt' : 'leave' }) as const
 
-  test('decides for the object at hand, and a change of the object changes it', async () => {
-    await nursery.create(configMap('shared', { by: 'others' }))
+  test('the result of a reconciler sets `existing` per object and can change it with the object', async () => {
+    await reconciling.create(configMap('shared', { by: 'others' }))
     await lab.start(copier({}, byItsSpec))
     await lab.create('chooser', { spec: { names: ['shared'], replaceExisting: false } })
     await untilSaid('chooser', 'ExistingLeft')
-    expect((await nursery.get('shared'))['data']).toEqual({ by: 'others' })
+    expect((await reconciling.get('shared'))['data']).toEqual({ by: 'others' })
     await lab.patch('chooser', { spec: { replaceExisting: true } })
-    const adopted = await nursery.until('shared', (found) => found['data'].by === 'copier')
+    const adopted = await reconciling.until('shared', (found) => found['data'].by === 'copier')
     expect(adopted.metadata.ownerReferences).toMatchObject([{ name: 'chooser' }])
     await untilSaid('chooser', 'Applied')
   })
 
-  test('decides for a group', async () => {
-    await nursery.create(configMap('left', { by: 'others' }))
-    await nursery.create(configMap('adopted', { by: 'others' }))
+  test('the result of a reconciler sets `existing` per group', async () => {
+    await reconciling.create(configMap('left', { by: 'others' }))
+    await reconciling.create(configMap('adopted', { by: 'others' }))
     const kopf = new Operator({ name: 'copier' })
     kopf.reconcile(lab.widgets, { id: 'copy', owns: ['configmaps'] }, () => ({
       existing: 'leave',
@@ -179,13 +179,13 @@ describe('existing in what a reconciler returns', () => {
     }))
     await lab.start(kopf)
     await lab.create('grouped', {})
-    await nursery.until('adopted', (found) => found['data'].by === 'copier')
+    await reconciling.until('adopted', (found) => found['data'].by === 'copier')
     const body = await untilSaid('grouped', 'ExistingLeft')
     expect(conditionOf(body)?.['message']).toMatch(/: ConfigMap "left"$/)
-    expect((await nursery.get('left'))['data']).toEqual({ by: 'others' })
+    expect((await reconciling.get('left'))['data']).toEqual({ by: 'others' })
   })
 
-  test('is refused where it is none of the three', async () => {
+  test('the result of a reconciler with an invalid `existing` is refused', async () => {
     await lab.start(copier({}, () => ({ existing: 'keep' as never })))
     await lab.create('mistaken', { spec: { names: [] } })
     await lab.untilLogged(`"existing" is 'refuse', 'leave' or 'adopt'`)
@@ -193,43 +193,43 @@ describe('existing in what a reconciler returns', () => {
 })
 
 test.each(['refuse', 'leave', 'adopt'])(
-  'what a handler has made with `adopt` is a child of its owner, with existing: %s',
+  'a child that a handler created with `adopt` is a child of its owner with existing: %s',
   async (existing) => {
     const owner = await lab.create('moved', { spec: { names: ['settings'] } })
-    await nursery.create(adopt(configMap('settings', { by: 'handler' }), owner))
+    await reconciling.create(adopt(configMap('settings', { by: 'handler' }), owner))
     await lab.start(copier({ existing }))
-    await nursery.until('settings', ({ data }) => data?.['by'] === 'copier')
+    await reconciling.until('settings', ({ data }) => data?.['by'] === 'copier')
     await lab.patch('moved', { spec: { names: [] } })
-    await nursery.untilGone('settings')
+    await reconciling.untilGone('settings')
     expect(conditionOf(await lab.get('moved'))).toBeUndefined()
   },
 )
 
-test('by default, one foreign object among several holds up none of its siblings, and is asked for ever more seldom', async () => {
-  await nursery.create(configMap('b', { by: 'others' }))
+test('an existing object does not block its siblings by default, and is checked less and less often', async () => {
+  await reconciling.create(configMap('b', { by: 'others' }))
   const transport = lab.record()
   await lab.start(copier(), { transport })
   await lab.create('strict', { spec: { names: ['a', 'b', 'c'] } })
   const body = await untilSaid('strict', 'ChildRefused')
   expect(conditionOf(body)).toMatchObject({ status: 'False' })
   expect(conditionOf(body)?.['message']).toMatch(/^Cannot apply ConfigMap "b": it exists, .*the option "existing"$/)
-  await nursery.untilThere('a')
-  await nursery.untilThere('c')
+  await reconciling.untilThere('a')
+  await reconciling.untilThere('c')
   if (lab.isReal) return
   const asked = () => transport.writes('/b').length
   const before = asked()
   await lab.elapse(3600)
-  // After 1, 2, 4 … 512 s, and then every ten minutes; each spread by half.
+  // Retries after 1, 2, 4 … 512 s, then every ten minutes, each with a jitter of one half.
   expect(asked() - before).toBeLessThan(30)
 })
 
 test.each<[string, object, string]>([
-  ['another word', { existing: 'keep' }, '"existing" is one of refuse, leave, adopt'],
+  ['an unknown value of existing', { existing: 'keep' }, '"existing" is one of refuse, leave, adopt'],
   [
-    'both ways at once',
+    'contradicting adopt and existing options',
     { existing: 'leave', adopt: true },
     `"adopt: true" and "existing: 'leave'" contradict each other`,
   ],
-])('%s is refused when the reconciler is registered', (_, options, message) => {
+])('a reconciler with %s is refused at its registration', (_, options, message) => {
   expect(() => copier(options)).toThrow(message)
 })

@@ -1,14 +1,14 @@
 /**
- * Objects that are not the operator's, under the names of its children, or with forged owner references. An author who may only
- * create widgets chooses their names, and thereby the names of children: that must not reach objects of others.
+ * Objects of others under the names of children, or with forged owner references. A user with the permission only to
+ * create widgets chooses the names of the children by the names of the widgets, which must not affect objects of others.
  */
 import { Operator } from 'kopf'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { settle } from '../support/handled.ts'
 import type { Body } from '../support/lab.ts'
-import { configMap, useNursery } from './support.ts'
+import { configMap, useReconcilingLab } from './reconciling-support.ts'
 
-const { lab, nursery } = useNursery()
+const { lab, reconciling } = useReconcilingLab()
 
 const secret = (name: string, password: string) => ({
   apiVersion: 'v1',
@@ -17,7 +17,7 @@ const secret = (name: string, password: string) => ({
   stringData: { password },
 })
 
-/** Each widget has a Secret of its own name, and one ConfigMap. */
+/** An operator that creates a Secret with the name of the widget, and one ConfigMap. */
 function deputy({ adopt = false } = {}): Operator {
   const kopf = new Operator({ name: 'deputy' })
   kopf.reconcile(lab.widgets, { id: 'serve', owns: ['secrets', 'configmaps'], adopt }, ({ name, spec }) => ({
@@ -34,7 +34,7 @@ function conditionOf(body: Body): Record<string, unknown> | undefined {
 const passwordOf = (body: Body) => Buffer.from(body['data']['password'], 'base64').toString()
 
 test('an object that exists under the name of a child is not written, adopted or deleted, and a condition names it', async () => {
-  const victim = await nursery.create(secret('payroll', 'of the payroll'), 'secrets')
+  const victim = await reconciling.create(secret('payroll', 'of the payroll'), 'secrets')
   const transport = lab.record()
   await lab.start(deputy(), { transport })
   await lab.create('payroll', { spec: { password: 'of the author' } })
@@ -43,115 +43,116 @@ test('an object that exists under the name of a child is not written, adopted or
   expect(conditionOf(body)?.['message']).toContain(
     'Cannot apply Secret "payroll": it exists, and this operator has not created it; name the child differently',
   )
-  await nursery.untilThere('payroll-settings')
+  await reconciling.untilThere('payroll-settings')
   await lab.delete('payroll')
   await lab.untilGone('payroll')
-  await nursery.untilGone('payroll-settings')
-  expect(await nursery.get('payroll', 'secrets')).toEqual(victim)
+  await reconciling.untilGone('payroll-settings')
+  expect(await reconciling.get('payroll', 'secrets')).toEqual(victim)
   expect(transport.writes('/secrets').filter(({ method }) => method === 'DELETE')).toEqual([])
 })
 
-test('the child is made when the object that had its name is gone', async () => {
-  await nursery.create(secret('busy', 'of others'), 'secrets')
+test('a child is created when the object that had its name is deleted', async () => {
+  await reconciling.create(secret('busy', 'of others'), 'secrets')
   await lab.start(deputy())
   await lab.create('busy', {})
   await lab.untilObject('busy', (found) => conditionOf(found)?.['reason'] === 'ChildRefused')
-  await nursery.delete('busy', 'secrets')
-  await nursery.until('busy', (found) => passwordOf(found) === 'generated', 'secrets')
+  await reconciling.delete('busy', 'secrets')
+  await reconciling.until('busy', (found) => passwordOf(found) === 'generated', 'secrets')
   await lab.untilObject('busy', (found) => conditionOf(found)?.['status'] === 'True')
 })
 
-test('an object that comes between the look and the write is not written: the first apply only creates', async () => {
+test('an object that is created between the check and the write is not written, since the first apply only creates', async () => {
   const transport = lab.record()
   transport.meddle = async ({ method, path }, send) => {
-    const isFirst = method === 'PATCH' && path.endsWith('/secrets/raced') && !(await nursery.exists('raced', 'secrets'))
-    if (isFirst) await nursery.create(secret('raced', 'of others'), 'secrets')
+    const isFirst =
+      method === 'PATCH' && path.endsWith('/secrets/raced') && !(await reconciling.exists('raced', 'secrets'))
+    if (isFirst) await reconciling.create(secret('raced', 'of others'), 'secrets')
     return send()
   }
   await lab.start(deputy(), { transport })
   await lab.create('raced', {})
   await lab.untilObject('raced', (found) => conditionOf(found)?.['reason'] === 'ChildRefused')
-  const { metadata, ...rest } = await nursery.get('raced', 'secrets')
+  const { metadata, ...rest } = await reconciling.get('raced', 'secrets')
   expect(passwordOf(rest as Body)).toBe('of others')
   expect(metadata).not.toHaveProperty('ownerReferences')
   expect(metadata).not.toHaveProperty('labels')
 })
 
-test('an object that has taken the place of a child is not written: later applies carry the uid that was seen', async () => {
+test('an object that has replaced a child is not written, since later applies carry the uid of the child', async () => {
   const transport = lab.record()
   await lab.start(deputy(), { transport })
   await lab.create('replaced', { spec: { password: 'first' } })
-  await nursery.untilThere('replaced', 'secrets')
+  await reconciling.untilThere('replaced', 'secrets')
   await settle(lab)
   transport.meddle = async ({ method, path, text }, send) => {
     if (method === 'PATCH' && path.endsWith('/secrets/replaced') && text.includes('second')) {
       transport.meddle = (_, sendOn) => sendOn()
-      await nursery.delete('replaced', 'secrets')
-      await nursery.create(secret('replaced', 'of others'), 'secrets')
+      await reconciling.delete('replaced', 'secrets')
+      await reconciling.create(secret('replaced', 'of others'), 'secrets')
     }
     return send()
   }
   await lab.patch('replaced', { spec: { password: 'second' } })
   await lab.untilObject('replaced', (found) => conditionOf(found)?.['reason'] === 'ChildRefused')
-  expect(passwordOf(await nursery.get('replaced', 'secrets'))).toBe('of others')
+  expect(passwordOf(await reconciling.get('replaced', 'secrets'))).toBe('of others')
 })
 
-test('a child that was deleted when its next state is applied is made again', async () => {
+test('a child that is deleted before its next state is applied is created again', async () => {
   const transport = lab.record()
   await lab.start(deputy(), { transport })
   await lab.create('vanished', { spec: { password: 'first' } })
-  await nursery.untilThere('vanished', 'secrets')
+  await reconciling.untilThere('vanished', 'secrets')
   await settle(lab)
   transport.meddle = async ({ method, path, text }, send) => {
     if (method === 'PATCH' && path.endsWith('/secrets/vanished') && text.includes('second')) {
       transport.meddle = (_, sendOn) => sendOn()
-      await nursery.delete('vanished', 'secrets')
+      await reconciling.delete('vanished', 'secrets')
     }
     return send()
   }
   await lab.patch('vanished', { spec: { password: 'second' } })
-  await nursery.until('vanished', (found) => passwordOf(found) === 'second', 'secrets')
+  await reconciling.until('vanished', (found) => passwordOf(found) === 'second', 'secrets')
   expect(conditionOf(await lab.get('vanished'))).toBeUndefined()
 })
 
-test('a child without its owner reference is taken back after a restart, as its annotation says for whom it was made', async () => {
+test('a child without its owner reference is adopted again after a restart, since its annotation names its owner', async () => {
   const first = await lab.start(deputy())
   await lab.create('stripped', {})
-  await nursery.untilThere('stripped', 'secrets')
+  await reconciling.untilThere('stripped', 'secrets')
   await settle(lab)
   await lab.stop(first)
-  await nursery.patch('stripped', { metadata: { ownerReferences: null } }, 'secrets')
+  await reconciling.patch('stripped', { metadata: { ownerReferences: null } }, 'secrets')
   await lab.start(deputy())
-  await nursery.until('stripped', ({ metadata }) => metadata.ownerReferences?.length === 1, 'secrets')
+  await reconciling.until('stripped', ({ metadata }) => metadata.ownerReferences?.length === 1, 'secrets')
 })
 
-test('with `adopt`, an object that exists is taken over, but none that another object controls', async () => {
-  await nursery.create(secret('wanted', 'of others'), 'secrets')
-  const { metadata } = await nursery.create(configMap('owner'))
+test('an existing object is adopted with `adopt`, unless another object controls it', async () => {
+  await reconciling.create(secret('wanted', 'of others'), 'secrets')
+  const { metadata } = await reconciling.create(configMap('owner'))
   const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: metadata.uid!, controller: true }
-  await nursery.create(configMap('wanted-settings', {}, { ownerReferences: [owner] }))
+  await reconciling.create(configMap('wanted-settings', {}, { ownerReferences: [owner] }))
   await lab.start(deputy({ adopt: true }))
   await lab.create('wanted', {})
-  const adopted = await nursery.until('wanted', (found) => passwordOf(found) === 'generated', 'secrets')
+  const adopted = await reconciling.until('wanted', (found) => passwordOf(found) === 'generated', 'secrets')
   expect(adopted.metadata.ownerReferences).toEqual([expect.objectContaining({ kind: 'Widget', name: 'wanted' })])
   await lab.untilLogged('Cannot apply ConfigMap "wanted-settings": another object controls it')
 })
 
-test('a new child costs one request, an unchanged one none, and a changed one is applied with its uid', async () => {
+test('a new child costs one request, an unchanged child none, and a changed child one apply with its uid', async () => {
   const transport = lab.record()
   await lab.start(deputy(), { transport })
   await lab.create('counted', { spec: { password: 'first' } })
-  const { metadata } = await nursery.untilThere('counted', 'secrets')
+  const { metadata } = await reconciling.untilThere('counted', 'secrets')
   await settle(lab)
   await lab.patch('counted', { spec: { password: 'second' } })
-  await nursery.until('counted', (found) => passwordOf(found) === 'second', 'secrets')
+  await reconciling.until('counted', (found) => passwordOf(found) === 'second', 'secrets')
   await settle(lab)
   const asked = transport.requests.filter(({ path, query }) => path.includes('/secrets/') || query.has('fieldSelector'))
   expect(asked.map(({ method }) => method)).toEqual(['PATCH', 'PATCH'])
   expect(asked[1]?.body).toMatchObject({ metadata: { uid: metadata.uid } })
 })
 
-/** Another tenant, who may write ConfigMaps in a namespace of his own, and has got to know the uid of a widget. */
+/** The namespace of another tenant that may write ConfigMaps there and knows the uid of a widget. */
 const elsewhere = `${lab.namespace}-tenant`
 
 beforeEach(async () => {
@@ -165,7 +166,7 @@ afterEach(async () => {
   await lab.call('DELETE', path)
 })
 
-test('a forged owner reference in another namespace makes no child: it is not shown, triggers no call, and does not hold up the deletion', async () => {
+test('an object in another namespace with a forged owner reference is not a child, triggers no call, and does not block the deletion', async () => {
   const calls: number[] = []
   const kopf = new Operator({ name: 'deputy' })
   kopf.reconcile(lab.widgets, { id: 'serve', owns: ['configmaps'], cleanup: true }, ({ name, children, deleting }) => {
@@ -174,7 +175,7 @@ test('a forged owner reference in another namespace makes no child: it is not sh
   })
   await lab.start(kopf, { namespaces: [lab.namespace, elsewhere] })
   const { metadata } = await lab.create('besieged', {})
-  await nursery.untilThere('besieged-settings')
+  await reconciling.untilThere('besieged-settings')
   await settle(lab)
   calls.length = 0
   const owner = {
@@ -192,6 +193,6 @@ test('a forged owner reference in another namespace makes no child: it is not sh
   expect(calls).toEqual([])
   await lab.delete('besieged')
   await lab.untilGone('besieged')
-  // Called for the deletion with its own child, and when that is gone.
+  // The reconciler is called for the deletion with its own child, and again without it.
   expect(Math.max(...calls)).toBe(1)
 })

@@ -1,4 +1,4 @@
-/** Chance that can be had again: everything a simulation does by chance comes from one seed. */
+/** Reproducible random numbers: all randomness of a simulation comes from one seed. */
 
 export class Random {
   readonly #seed: string
@@ -9,7 +9,7 @@ export class Random {
     this.#state = digest(seed)
   }
 
-  /** Another stream of the same seed: what is drawn from it does not disturb this one. */
+  /** Another stream of the same seed, independent of this one. */
   fork(label: string): Random {
     return new Random(`${this.#seed}/${label}`)
   }
@@ -40,7 +40,7 @@ export class Random {
   }
 }
 
-/** A number from 0 to 1 that depends on nothing but these words: the same at every restart, in whatever order it is asked. */
+/** A number from 0 to 1 that depends only on the given words, so that it is the same after a restart and in any order of calls. */
 export function fate(...words: readonly unknown[]): number {
   return new Random(words.join('\u0000')).next()
 }

@@ -1,33 +1,33 @@
-/** Runs one world from its beginning to the silence after it, and says what was wrong with it. */
+/** Runs one simulation from its start until it has settled, and returns the violations. */
 
-import type { Run } from './background.ts'
-import { checkWorld } from './checks.ts'
-import type { Violation } from './journal.ts'
-import { part } from './mischief.ts'
+import type { Run } from './daemon-journal.ts'
+import { part } from './hostile-edits.ts'
+import { checkWorld } from './liveness-checks.ts'
 import { Random } from './random.ts'
-import { World, type WorldOptions } from './world.ts'
+import { World, type WorldOptions } from './simulated-world.ts'
+import type { Violation } from './simulation-journal.ts'
 
 export interface Outcome {
   readonly seed: string
   readonly violations: readonly Violation[]
   readonly story: readonly string[]
-  /** How many calls of the API there were until all was handled. */
+  /** Number of API calls until everything was handled. */
   readonly calls: number
   readonly patches: number
   readonly changes: number
   readonly handlerCalls: number
   readonly processes: number
-  /** From the end of the faults to the last write. */
+  /** Time from the end of the faults to the last write. */
   readonly settledMs: number
-  /** How many writes have changed nothing. */
+  /** Number of writes without a change. */
   readonly idleWrites: number
-  /** How many calls of daemons and timers there were. */
+  /** Number of calls of daemons and timers. */
   readonly backgroundCalls: number
-  /** What situations it has come to. */
+  /** The reached situations. */
   readonly reached: ReadonlySet<string>
 }
 
-/** All that may be left of a back-off, a silent watch, a request without an answer and its retries. */
+/** The longest time of a backoff, a silent watch, and a request without a response with its retries. */
 const longestRecoveryMs = 1_500_000
 
 export async function simulate(options: WorldOptions): Promise<Outcome> {
@@ -75,9 +75,9 @@ async function run(world: World): Promise<Outcome> {
   }
 }
 
-/** Timers take it easy meanwhile, so that it does not take us long; but not in the end. */
+/** Waits until everything is handled. Timer calls take longer meanwhile, so that the waiting time is cheap. */
 async function recover(world: World, calmMs: number): Promise<void> {
-  // A retry is due at a time of day: when that was set back, it may be hours.
+  // A retry is due at a system time, which may be hours away after the time was set back.
   const isOff = world.options.faults.includes('jump')
   const endMs = calmMs + longestRecoveryMs + (isOff ? 7_500_000 : 0)
   world.restMs = isOff ? 500_000 : 100_000
@@ -86,7 +86,7 @@ async function recover(world: World, calmMs: number): Promise<void> {
   await world.pass(endMs)
 }
 
-/** L1: nothing is written any more, but for results that differ from what was there before. */
+/** L1: after settling, nothing is written except changed results. */
 async function checkSilence(world: World): Promise<void> {
   const { clock, journal, background } = world
   const { patches, idleWrites } = journal
@@ -99,7 +99,7 @@ async function checkSilence(world: World): Promise<void> {
   if (journal.idleWrites > idleWrites) journal.violate('L1', 'the operator writes what is there already')
 }
 
-/** Edits, faults and deaths, until there have been enough of them. */
+/** Edits, faults and kills, until the given number of steps. */
 async function playOut(world: World): Promise<void> {
   const { clock, driver, weather, options, random } = world
   const pace = random.fork('pace')
@@ -108,7 +108,7 @@ async function playOut(world: World): Promise<void> {
   let isOver = false
   const drive = async () => {
     for (let step = 0; step < options.steps; step += 1) {
-      // In bursts now and then: what happens at once is told of in one piece.
+      // Some actions follow at once, so that their events arrive in one chunk.
       if (!pace.chance(0.25)) await clock.sleep(pace.between(0, spreadMs))
       await driver.act()
     }
@@ -140,8 +140,8 @@ async function dieNowAndThen(world: World, isOver: () => boolean): Promise<void>
 }
 
 /**
- * L4: with the faults over, a new object is noticed: at the latest when a silent connection is, and a back-off is over.
- * A process that has just started may wait for the answer to an ordinary request, as long as settings allow for.
+ * L4: after the faults, a new object is noticed at the latest after the detection of a silent connection and a backoff.
+ * A process that has just started may wait for a response until the request timeout of the settings.
  */
 async function checkCanary(world: World): Promise<void> {
   const { clock, driver, journal, options, background, offspring } = world

@@ -1,4 +1,4 @@
-/** The site as `npm run docs` has built it, and a server for it that does what any web server does with files. */
+/** The site that `npm run docs` has built, and a static file server for it. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,7 +15,7 @@ const types: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-/** Every page, as `guide/filters.html`. */
+/** The paths of all pages, e.g. `guide/filters.html`. */
 export function listHtml(): string[] {
   if (!existsSync(folder)) throw new Error('Cannot look at the site: it is not built; run `npm run docs` before')
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -1,10 +1,10 @@
-/** Where the browser is that the site is looked at with: the one named by `KOPF_CHROMIUM`, or that of the system. */
+/** Finds the browser for the tests of the site: `KOPF_CHROMIUM`, or the Chromium of the system. */
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
 const places = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome']
 
-/** Debian's is installed where that can be done without asking anybody: as root, in a container for tests. */
+/** Installs Chromium with apt-get if none is found and the process runs as root, as in a container for tests. */
 export function findChromium(): string {
   const named = process.env['KOPF_CHROMIUM']
   if (named !== undefined) {

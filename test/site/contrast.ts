@@ -1,4 +1,4 @@
-/** How well texts of a page stand out from what is behind them, by the rule of WCAG, from the styles that the browser computed. */
+/** Contrast ratios of the texts of a page by the rule of WCAG, from the computed styles of the browser. */
 import type { Page } from 'playwright-core'
 
 export interface Contrast {
@@ -7,11 +7,11 @@ export interface Contrast {
   readonly color: string
   readonly background: string
   readonly ratio: number
-  /** 4.5 to 1; 3 to 1 for large letters. */
+  /** The required ratio: 4.5, or 3 for large text. */
   readonly needed: number
 }
 
-/** One for each look: of texts with the same colours and size, the first. */
+/** One result for each combination of colours and size, with its first text. */
 export function readContrasts(page: Page): Promise<Contrast[]> {
   return page.evaluate(() => {
     type Color = [red: number, green: number, blue: number, alpha: number]
@@ -52,7 +52,7 @@ export function readContrasts(page: Page): Promise<Contrast[]> {
       if (text === '' || element === null || !element.checkVisibility({ checkOpacity: true, checkVisibilityCSS: true }))
         continue
       const style = getComputedStyle(element)
-      // Letters filled with a gradient have no colour of their own.
+      // Text with a gradient has no colour to compare.
       if (element.closest('script, style') !== null || style.webkitTextFillColor === 'rgba(0, 0, 0, 0)') continue
       const background = backgroundOf(element)
       const color = blend(parse(style.color), background)

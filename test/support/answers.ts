@@ -1,10 +1,10 @@
-/** What goes to a server and comes back from it, in the form in which the suites read it. */
+/** Types of requests to and responses from an API server, as the suites use them. */
 import type http from 'node:http'
 
 export interface RequestOptions {
-  /** Text and buffers go out as they are, everything else as JSON. */
+  /** Strings and buffers are sent unchanged, all other values as JSON. */
   readonly body?: unknown
-  /** Text goes out as it is; the values of a record are escaped, its keys are not. */
+  /** A string is sent unchanged; the values of a record are escaped, its keys are not. */
   readonly query?: string | Readonly<Record<string, string | number | boolean>>
   readonly headers?: Readonly<Record<string, string>>
   readonly contentType?: string
@@ -18,7 +18,7 @@ export interface Answer {
   readonly body: Body
 }
 
-/** Loose on purpose: which of these are there is what the suites find out. */
+/** Loosely typed on purpose: the suites check which of these fields a response has. */
 export interface Body {
   apiVersion: string
   kind: string
@@ -55,7 +55,7 @@ interface Metadata {
   [field: string]: unknown
 }
 
-/** Managed fields are the business of server-side apply, which these suites leave out. Changes the value it is given. */
+/** Removes managed fields, in place: only the suites about server-side apply compare them. */
 export function withoutManagedFields(value: unknown): Body {
   if (typeof value !== 'object' || value === null) return value as Body
   const body = value as Partial<Body> & { object?: unknown }

@@ -1,19 +1,18 @@
 /**
- * Plain HTTP to an API server, for the suites that ask what a server answers. Nothing of this package is used here, nor a
- * client library: a mistake of theirs must not hide one of the server's. Paths go out as they are written.
+ * A plain HTTP client for the suites about API servers. It uses neither this package nor a client library, so that a bug of the
+ * client cannot hide a bug of the server. Paths are sent unchanged.
  */
 import http from 'node:http'
 import https from 'node:https'
-import type { Answer, RequestOptions } from './answers.ts'
-import { withoutManagedFields } from './answers.ts'
+import { type Answer, type RequestOptions, withoutManagedFields } from './answers.ts'
 import { Watch } from './watch.ts'
 
-/** Who asks. Nothing at all is the anonymous user. */
+/** The credentials of a request. Without any, the user is anonymous. */
 export interface Credentials {
   readonly certPem?: string
   readonly keyPem?: string
   readonly token?: string
-  /** In whose name. */
+  /** The impersonated user. */
   readonly impersonated?: { readonly user: string; readonly groups: readonly string[] }
 }
 
@@ -21,7 +20,7 @@ export interface ApiOptions {
   readonly url: string
   readonly caPem?: string
   readonly credentials: Credentials
-  /** Whether bodies and events say who owns which field; most suites are not about that. */
+  /** Whether bodies and events keep their managed fields. Default false. */
   readonly keepsManagedFields?: boolean
 }
 
@@ -44,7 +43,7 @@ export class Api {
     this.#agent = this.#isSecure ? new https.Agent({ keepAlive: true, ...tls }) : new http.Agent({ keepAlive: true })
   }
 
-  /** The same server, asked by somebody else. The caller closes it. */
+  /** A client with other credentials for the same server. The caller closes it. */
   as(credentials: Credentials): Api {
     return new Api({ ...this.#options, credentials })
   }
@@ -77,7 +76,7 @@ export class Api {
     return this.request('DELETE', path, options)
   }
 
-  /** The whole answer, whatever its code; rejects only where there is none. */
+  /** Resolves with the response whatever its status; rejects only if there is no response. */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<Answer> {
     const response = await this.#send(method, path, options)
     const chunks: Buffer[] = []
@@ -87,7 +86,7 @@ export class Api {
     return { status: response.statusCode ?? 0, headers: response.headers, text, body }
   }
 
-  /** Begins a watch; the answer's head has come when this resolves, so later changes cannot be missed. */
+  /** Starts a watch. Resolves when the response headers have arrived, so the watch sees all later changes. */
   async watch(path: string, query: WatchQuery = {}, options: RequestOptions = {}): Promise<Watch> {
     const response = await this.#send('GET', path, { ...options, query: { watch: true, ...query } })
     return new Watch(response, (value) => this.#read(value))
@@ -116,7 +115,7 @@ export class Api {
       headers: this.#headers(options, payload),
     })
     return new Promise((resolve, reject) => {
-      // A server may answer before it has read all of a body it refuses; the write then fails after the answer came.
+      // A server may refuse a request before it has read the whole body; the write then fails after the response.
       request.on('error', reject)
       request.on('response', resolve)
       request.end(payload)

@@ -1,10 +1,10 @@
-/** The package as it is published, built into a folder of its own: inside the project, where its dependencies are found. */
+/** Builds the published package into a temporary folder inside the project, so that Node finds its dependencies. */
 import { copyFileSync, cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { buildPackage } from '../../tools/build/package.ts'
 
 export interface Build extends Disposable {
-  /** Where its package.json is. */
+  /** The folder of package.json. */
   readonly folder: string
 }
 

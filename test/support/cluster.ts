@@ -1,6 +1,6 @@
 /**
- * The server under test, the same words for both: a real control plane, or the server of this package.
- * Called once at the top of a test file; gives it a namespace and an API group of its own, and cleans up after it.
+ * The server under test with one interface for both: a real control plane, or the embedded server.
+ * Called once at the top of a test file; provides a namespace and an API group for that file, and cleans up.
  */
 import { randomBytes } from 'node:crypto'
 import type { StartServerOptions } from 'kopf/server'
@@ -10,22 +10,22 @@ import { Api, type Credentials } from './api.ts'
 import { type CrdOptions, crd, crdsPath, installCrd, unconverted } from './crds.ts'
 import { expectStatus } from './expectations.ts'
 
-/** For the embedded server: the real one always has RBAC. */
+/** Options of the embedded server. The real server always has RBAC. */
 type ServerOptions = Pick<StartServerOptions, 'authorization'>
 
 interface Target {
   readonly url: string
   readonly caPem: string
   readonly admin: Credentials
-  /** Afterwards a watch cannot go on from what was before. */
-  forgetPast(): void
+  /** After this, a watch cannot resume from an older version. */
+  compactHistory(): void
   stop(): Promise<void>
 }
 
 async function startTarget(options: ServerOptions): Promise<Target> {
   if (process.env['KOPF_TEST_CLUSTER'] === 'real') {
-    // Of a kind that was defined a moment ago, a real server knows no past in any case.
-    return { ...inject('realCluster'), forgetPast: () => {}, stop: async () => {} }
+    // A real server has no history of a kind whose CRD has just been created.
+    return { ...inject('realCluster'), compactHistory: () => {}, stop: async () => {} }
   }
   const { startServer } = await import('kopf/server')
   const server = await startServer(options)
@@ -33,22 +33,22 @@ async function startTarget(options: ServerOptions): Promise<Target> {
     url: server.url,
     caPem: server.ca!,
     admin: { token: server.token! },
-    forgetPast: () => server.api.compact(),
+    compactHistory: () => server.api.compact(),
     stop: () => server.stop(),
   }
 }
 
 export class Cluster {
-  /** The administrator, who may do everything. */
+  /** A client with all permissions. */
   api!: Api
-  /** Somebody without a name. */
+  /** A client without credentials. */
   anonymous!: Api
   url!: string
   caPem!: string
   admin!: Credentials
-  /** Nobody else writes to it. */
+  /** The namespace of this test file. */
   readonly namespace: string
-  /** Nobody else defines anything in it. */
+  /** The API group of this test file. */
   readonly group: string
 
   readonly #closing: Array<() => unknown> = []
@@ -78,7 +78,7 @@ export class Cluster {
     return `/apis/${groupVersion}/namespaces/${this.namespace}/${rest}`
   }
 
-  /** Installs a definition in the group of this file; removed with everything else. */
+  /** Creates a CRD in the group of this file, and deletes it at the end. */
   install(options: Omit<CrdOptions, 'group'>): Promise<Body> {
     return this.installAs({ group: this.group, ...options })
   }
@@ -93,7 +93,7 @@ export class Cluster {
     return installCrd(this.api, definition)
   }
 
-  /** A further namespace of this file's own. */
+  /** Creates another namespace for this file, and deletes it at the end. */
   async createNamespace(suffix: string): Promise<string> {
     const name = `${this.namespace}-${suffix}`
     const path = '/api/v1/namespaces'
@@ -102,17 +102,17 @@ export class Cluster {
     return name
   }
 
-  /** Done at the end, last one first. */
+  /** Registers a clean-up function. They run at the end, in reverse order. */
   defer(cleanUp: () => unknown): void {
     this.#closing.push(cleanUp)
   }
 
-  /** Only for kinds that the test itself has defined, and versions from before that. */
-  forgetPast(): void {
-    this.#target?.forgetPast()
+  /** Makes older versions unavailable. Valid only for kinds whose CRD the test itself has created, and versions before that. */
+  compactHistory(): void {
+    this.#target?.compactHistory()
   }
 
-  /** The administrator in the name of somebody else. */
+  /** A client that impersonates a user. */
   impersonating(user: string, groups: readonly string[] = []): Api {
     return this.asUser({ ...this.admin, impersonated: { user, groups } })
   }

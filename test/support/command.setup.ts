@@ -1,6 +1,6 @@
 /**
- * The package built once for a whole run: tests start the command `kopf` many times, and from its sources each start would take
- * three times as long. Inside the project, where its dependencies are found; a folder for each run, since runs may be side by side.
+ * Builds the package once per test run: tests start the command `kopf` many times, and starting it from its sources takes three
+ * times as long. Each run has its own folder, since runs may be concurrent.
  */
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'

@@ -1,4 +1,4 @@
-/** Custom resources for the suites: a definition with few words, and its installation. */
+/** Builds and installs CRDs for the suites. */
 
 import type { Body, Tree } from './answers.ts'
 import type { Api } from './api.ts'
@@ -12,12 +12,12 @@ export interface CrdOptions {
   readonly plural?: string
   readonly scope?: 'Namespaced' | 'Cluster'
   readonly names?: Tree
-  /** One version, `v1`, with this schema; anything goes in it unless said otherwise. */
+  /** The schema of the single version `v1`. Default: any content. */
   readonly schema?: Tree
   readonly subresources?: Tree
-  /** Fields added to the one version. */
+  /** Additional fields of the single version. */
   readonly version?: Tree
-  /** In place of the one version. */
+  /** Replaces the single version. */
   readonly versions?: readonly Tree[]
   readonly spec?: Tree
 }
@@ -49,10 +49,13 @@ export function crd(options: CrdOptions): Tree {
   }
 }
 
-/** Who converts may be gone already: then a definition could not go, and no namespace either, since all objects are listed for it. */
+/**
+ * A patch that removes the conversion webhook. If its server has stopped, the CRD and the namespaces of its objects cannot be
+ * deleted, since their deletion lists all objects.
+ */
 export const unconverted: Tree = { spec: { conversion: { strategy: 'None', webhook: null } } }
 
-/** Creates the definition and waits until every served version of it answers. */
+/** Creates the CRD and waits until all its versions are served. */
 export async function installCrd(api: Api, definition: Tree): Promise<Body> {
   const created = expectStatus(await api.post(crdsPath, definition), 201)
   await crdServed(api, created)
@@ -65,7 +68,7 @@ export async function crdServed(api: Api, definition: Body): Promise<void> {
   for (const version of versions.filter(({ served }) => served)) {
     const path = `/apis/${group}/${version['name']}/${names['plural']}`
     await eventually(async () => expectStatus(await api.get(path, { limit: 1 }), 200))
-    // The cache for lists and watches is filled after that; until then it asks to come again (429).
+    // The watch cache is filled later; until then the server answers lists from the cache with 429.
     await eventually(async () => expectStatus(await api.get(path, { resourceVersion: 0 }), 200))
     await eventually(async () => expectStatus(await api.get(`/apis/${group}/${version['name']}`), 200))
   }

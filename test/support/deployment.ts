@@ -1,6 +1,6 @@
 /**
- * An operator that is deployed as `kopf manifests` has it, but for the pod: its objects are in a cluster that goes by roles, and
- * it runs with the arguments of its Deployment, as its ServiceAccount. The same on both servers; what it has asked for is counted.
+ * Deploys an operator with the output of `kopf manifests`, but runs it as a local process instead of a pod: with the arguments of
+ * its Deployment, as its ServiceAccount, in a cluster with RBAC. Works on both servers, and records the requests of the operator.
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -11,8 +11,8 @@ import type { Answer, Tree } from './answers.ts'
 import type { Api } from './api.ts'
 import { eventually, expectStatus } from './expectations.ts'
 
-/** A request of the operator, as a server has seen it. */
-export interface Use {
+/** A request of the operator that the server has received. */
+export interface ObservedRequest {
   readonly verb: string
   /** The plural, with the subresource after a slash. */
   readonly resource: string
@@ -20,17 +20,17 @@ export interface Use {
   readonly status: number
 }
 
-export interface World {
+export interface DeploymentTarget {
   readonly api: Api
   readonly url: string
   readonly caPem: string
-  /** What a user has asked for since the world began. */
-  usesOf(user: string): readonly Use[]
-  /** As people apply it; answers with what was warned of. */
+  /** The requests of a user since the start of the server. */
+  requestsOf(user: string): readonly ObservedRequest[]
+  /** Applies manifests like a user; resolves with the warnings. */
   apply(text: string, folder: Folder): Promise<readonly string[]>
 }
 
-/** A printed object. */
+/** An object printed by `kopf manifests`. */
 interface Printed extends Tree {
   kind: string
   metadata: { name: string; namespace?: string }
@@ -46,36 +46,36 @@ interface Rule {
 export class Deployment {
   readonly folder: Folder
   readonly objects: readonly Printed[]
-  readonly #world: World
+  readonly #target: DeploymentTarget
   readonly #replicas: KopfCommand[] = []
 
-  private constructor(world: World, folder: Folder, text: string) {
+  private constructor(target: DeploymentTarget, folder: Folder, text: string) {
     this.folder = folder
-    this.#world = world
+    this.#target = target
     this.objects = parseYaml(text) as Printed[]
   }
 
-  /** Prints and applies; the operator does not run yet. */
-  static async install(world: World, source: string, args: readonly string[]): Promise<Deployment> {
+  /** Prints and applies the manifests; does not start the operator. */
+  static async install(target: DeploymentTarget, source: string, args: readonly string[]): Promise<Deployment> {
     const folder = new Folder()
     folder.write({ 'operator.ts': source })
     const printing = new KopfCommand(folder, ['manifests', 'operator.ts', '--with-crds', ...args])
     expect([await printing.exit, printing.stderr.match(/kopf: .*/)]).toEqual([0, null])
-    expect(await world.apply(printing.stdout, folder)).toEqual([])
-    return new Deployment(world, folder, printing.stdout)
+    expect(await target.apply(printing.stdout, folder)).toEqual([])
+    return new Deployment(target, folder, printing.stdout)
   }
 
   one(kind: string): Printed {
     return this.objects.find((object) => object.kind === kind)!
   }
 
-  /** Nothing routes to pods here: to the API server, the Service is another name for this machine. */
+  /** There is no pod network, so the Service becomes an ExternalName of this machine. */
   async rerouteService(port: number): Promise<void> {
     const { name, namespace } = this.one('Service').metadata
     const path = `/api/v1/namespaces/${namespace}/services`
-    expectStatus(await this.#world.api.delete(`${path}/${name}`), 200)
+    expectStatus(await this.#target.api.delete(`${path}/${name}`), 200)
     const spec = { type: 'ExternalName', externalName: 'localhost', ports: [{ port }] }
-    expectStatus(await this.#world.api.post(path, { metadata: { name }, spec }), 201)
+    expectStatus(await this.#target.api.post(path, { metadata: { name }, spec }), 201)
   }
 
   get user(): string {
@@ -83,7 +83,7 @@ export class Deployment {
     return `system:serviceaccount:${namespace}:${name}`
   }
 
-  /** With the arguments of the container, but on a port that is free, and with a way to the cluster. */
+  /** Starts the operator with the arguments of its container, but with a free port and a kubeconfig. */
   async run(identity: string = 'pod-1'): Promise<KopfCommand> {
     const { name, namespace } = this.one('ServiceAccount').metadata
     this.folder.write({ 'operator.kubeconfig': await this.#createKubeconfig(namespace!, name) })
@@ -95,9 +95,9 @@ export class Deployment {
     return command
   }
 
-  /** As a pod has it: a token of the account, and its namespace. */
+  /** A kubeconfig with the token and the namespace of the service account, like the credentials of a pod. */
   async #createKubeconfig(namespace: string, name: string): Promise<string> {
-    const { api, url, caPem } = this.#world
+    const { api, url, caPem } = this.#target
     const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`
     const { token } = expectStatus(await api.post(path, { spec: {} }), 201).status
     return JSON.stringify({
@@ -114,14 +114,14 @@ export class Deployment {
     return this.#replicas.map(({ stderr }) => stderr).join('')
   }
 
-  /** What the operator was refused. */
-  get refused(): Use[] {
-    return this.#world.usesOf(this.user).filter(({ status }) => status === 403)
+  /** The forbidden requests of the operator. */
+  get refused(): ObservedRequest[] {
+    return this.#target.requestsOf(this.user).filter(({ status }) => status === 403)
   }
 
-  /** What it was granted, and has not made use of: `update secrets in "ops"`. */
+  /** The permissions that the operator has and did not use: `update secrets in "ops"`. */
   get unused(): string[] {
-    const uses = this.#world.usesOf(this.user)
+    const uses = this.#target.requestsOf(this.user)
     const grants = this.objects.filter(({ kind }) => kind === 'ClusterRole' || kind === 'Role').flatMap(toGrants)
     const isUsed = ({ verb, resource, namespace }: Grant) =>
       uses.some(
@@ -132,11 +132,11 @@ export class Deployment {
 }
 
 /**
- * What an operator of all kinds of handlers has no use for in a calm time, and is granted all the same: reading an object, or the
- * Lease, after a conflict or a hand-over; to write the Secret when certificates are renewed; and what is no request of its own
- * but is asked for with one: to create what is applied, and to block the end of an owner.
+ * The permissions that an operator with all handler types does not use unless something fails: to read an object or the Lease after a
+ * conflict or a change of the leader, and to update the Secret when certificates are renewed. Two others are not requests but are
+ * checked with one: `create` for server-side apply, and `update` of finalizers for blockOwnerDeletion.
  */
-export function unusedInCalmTimes({
+export function unusedWithoutFailures({
   served,
   home,
 }: {
@@ -181,24 +181,24 @@ export async function findPort(): Promise<number> {
   return port
 }
 
-/** Of the package. */
+/** Installs the peering CRDs of the package. */
 export async function installPeerings(api: Api): Promise<void> {
   for (const definition of parseYaml(readFileSync('peering.yaml', 'utf8'))) {
     expectStatus(await api.post('/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition), 201)
   }
 }
 
-/** That of the whole cluster without namespaces. */
+/** Creates a peering object in each namespace; without namespaces a cluster-wide one. */
 export async function createPeering(api: Api, name: string, namespaces?: readonly string[]): Promise<void> {
   const kind = namespaces === undefined ? 'ClusterKopfPeering' : 'KopfPeering'
   const peering = { apiVersion: 'kopf.dev/v1', kind, metadata: { name } }
   const places = namespaces?.map((one) => `namespaces/${one}/kopfpeerings`) ?? ['clusterkopfpeerings']
-  // Definitions are in effect a moment later.
+  // A new CRD is served after a delay.
   for (const place of places)
     await eventually(async () => expectStatus(await api.post(`/apis/kopf.dev/v1/${place}`, peering), 201))
 }
 
-/** Runs one step, and fails after it in the pod "pod-1"; elsewhere it goes on. */
+/** Runs one step, and fails after it in the pod "pod-1"; other pods continue. */
 const operatorWithSteps = `import { defineResource, Operator, TemporaryError } from 'kopf'
 const Bucket = defineResource({ group: 'steps.example.com', version: 'v1', kind: 'Bucket' })
 const kopf = new Operator({ name: 'stepper' })
@@ -214,9 +214,9 @@ kopf.on.create(Bucket, { id: 'fn' }, async ({ name, step, logger }) => {
 export default kopf
 `
 
-/** One process is killed after its step, and another one goes on with the result; each has only what was printed. */
-export async function playHandOver(world: World, namespace: string): Promise<void> {
-  const deployed = await Deployment.install(world, operatorWithSteps, [
+/** Kills one process after its step, and expects that another process continues with the stored result of the step. */
+export async function expectStepHandOver(target: DeploymentTarget, namespace: string): Promise<void> {
+  const deployed = await Deployment.install(target, operatorWithSteps, [
     '-n',
     namespace,
     '--install-namespace',
@@ -225,15 +225,15 @@ export async function playHandOver(world: World, namespace: string): Promise<voi
   ])
   const { name, namespace: home } = deployed.one('Secret').metadata
   const secret = `/api/v1/namespaces/${home}/secrets/${name}`
-  expect(expectStatus(await world.api.get(secret), 200)['data']).toBe(undefined)
+  expect(expectStatus(await target.api.get(secret), 200)['data']).toBe(undefined)
   const first = await deployed.run('pod-1')
   const path = `/apis/steps.example.com/v1/namespaces/${namespace}/buckets`
   const body = { apiVersion: 'steps.example.com/v1', kind: 'Bucket', metadata: { name: 'orders' } }
-  await eventually(async () => expectStatus(await world.api.post(path, body), 201))
+  await eventually(async () => expectStatus(await target.api.post(path, body), 201))
   await first.until(/not here/)
   first.send('SIGKILL')
   await first.exit
-  const { data } = expectStatus(await world.api.get(secret), 200) as unknown as { data: Record<string, string> }
+  const { data } = expectStatus(await target.api.get(secret), 200) as unknown as { data: Record<string, string> }
   expect(Object.keys(data)).toEqual(['key-1'])
   const second = await deployed.run('pod-2')
   await second.until(/going on with bucket-pod-1/)
@@ -246,8 +246,8 @@ export async function playHandOver(world: World, namespace: string): Promise<voi
   deployed.folder.remove()
 }
 
-/** Every kind of handler, and all else that takes a right. */
-export function operatorOfAllKinds(group: string, port: number): string {
+/** An operator with every handler type and every feature that needs a permission. */
+export function operatorWithAllHandlers(group: string, port: number): string {
   return `import { AdmissionError, defineResource, Operator, resource } from 'kopf'
 import { WebhookServiceServer } from 'kopf/webhooks'
 const schema = (json: object) => ({
@@ -263,7 +263,7 @@ const ConfigMap = resource<{ data?: Record<string, string> }>('v1', 'configmaps'
 const kopf = new Operator({
   name: 'everything',
   settings: {
-    // So that it lists, and watches, as on servers that can do no better.
+    // List and watch separately, as on servers without streaming lists.
     watching: { initialStreaming: false },
     election: { enabled: true, retryPeriod: '300ms' },
     peering: { name: 'main' },
@@ -318,7 +318,7 @@ kopf.on.convert(Gizmo2, { from: Gizmo2, to: Gizmo1 }, () => ({}))
 `
 }
 
-export class Scene {
+export class AllHandlersScenario {
   readonly #api: Api
   readonly #group: string
   readonly #namespace: string
@@ -339,8 +339,8 @@ export class Scene {
     return this.#api.post(this.custom(plural, version), body)
   }
 
-  /** What every handler in it is there for, from the first object to the last. */
-  async play(log: () => string): Promise<void> {
+  /** Creates, changes and deletes objects so that every handler runs, and checks the results. */
+  async run(log: () => string): Promise<void> {
     const core = `/api/v1/namespaces/${this.#namespace}`
     const look = async (path: string) => expectStatus(await this.#api.get(path), 200)
     const gone = async (path: string) => expect((await this.#api.get(path)).status).toBe(404)
@@ -348,7 +348,7 @@ export class Scene {
     expectStatus(await this.#api.post(`${core}/limitranges`, limits), 201)
     const template = { apiVersion: 'v1', kind: 'PodTemplate', metadata: { name: 'plan' }, template: podTemplate }
     expectStatus(await this.#api.post(`${core}/podtemplates`, template), 201)
-    // The webhooks are in effect when one of them refuses something.
+    // The webhooks are in effect as soon as one of them refuses an object.
     await eventually(async () => {
       const { text } = await this.#api.post(`${this.custom('widgets')}?dryRun=All`, {
         apiVersion: `${this.#group}/v1`,
@@ -391,7 +391,7 @@ export class Scene {
     expect(log()).toContain('haunting')
   }
 
-  async playInTheCluster(log: () => string): Promise<void> {
+  async runClusterScoped(log: () => string): Promise<void> {
     const body = { apiVersion: `${this.#group}/v1`, kind: 'Zone', metadata: { name: 'north' } }
     expectStatus(await this.#api.post(`/apis/${this.#group}/v1/zones`, body), 201)
     await eventually(async () => expect(log()).toContain('entered north'))

@@ -1,8 +1,8 @@
-/** Assertions that all suites share: refusals compared in full, and states that come about in time. */
+/** Assertions that the suites share: comparing whole error responses, and waiting for states. */
 import { expect } from 'vitest'
 import type { Answer, Body, Tree } from './answers.ts'
 
-/** The document with which a server refuses. `details` is absent in some. */
+/** The Status object of an error response. Some have no `details`. */
 export function failure(code: number, reason: string, message: unknown, details?: Tree): Tree {
   return {
     kind: 'Status',
@@ -34,17 +34,17 @@ const reasons: Readonly<Record<string, string>> = {
   'Internal error': 'InternalError',
 }
 
-/** `field: body`. The reason follows from the title but for wrong types, where it comes with the text. */
+/** `field: body`. The reason follows from the title, except for wrong types, where it is given explicitly. */
 export type Cause = string | readonly ['FieldValueTypeInvalid', string]
 
-/** What is invalid in which object: `kind` with its group, as in `Widget.example.com`. */
+/** The invalid object. Messages name it by kind and group, as in `Widget.example.com`. */
 export interface Subject {
   readonly kind: string
   readonly group?: string
   readonly name?: string
 }
 
-/** An object refused for its contents: the message and the causes say the same in two forms. */
+/** Expects a 422 response. Its message and its causes contain the same errors in two forms. */
 export function expectInvalid(answer: Answer, subject: Subject, ...expected: Cause[]): void {
   const { kind, group = '', name = '' } = subject
   const causes = expected.map(toCause)
@@ -56,7 +56,7 @@ export function expectInvalid(answer: Answer, subject: Subject, ...expected: Cau
   expectFailure(unrepeated, 422, 'Invalid', `${title} ${JSON.stringify(name)} is invalid: ${list}`, details)
 }
 
-/** How often a cause is repeated follows from how often the old and the new object happened to be looked at. */
+/** The number of repetitions of a cause depends on how often the server validates the old and the new object. */
 function withoutRepeatedCauses(body: Body): Body {
   const details = body['details'] as Tree | undefined
   if (!Array.isArray(details?.['causes'])) return body
@@ -68,11 +68,11 @@ function toCause(cause: Cause): { reason: string; message: string; field: string
   const text = typeof cause === 'string' ? cause : cause[1]
   const [field, title] = text.split(': ') as [string, string]
   const reason = typeof cause === 'string' ? reasons[title] : cause[0]
-  if (reason === undefined) throw new Error(`No cause begins like this: ${text}`)
+  if (reason === undefined) throw new Error(`Unknown cause: ${text}`)
   return { reason, message: text.slice(field.length + 2), field }
 }
 
-/** For steps on the way to what a test is about. Returns the body. */
+/** Checks the status of a preparatory request, and returns its body. */
 export function expectStatus(answer: Answer, ...codes: number[]): Body {
   if (!codes.includes(answer.status)) throw new Error(`Answered ${answer.status}: ${answer.text}`)
   return answer.body
@@ -84,7 +84,7 @@ export function warningsOf(answer: Answer): string[] {
   return [...String(header).matchAll(/299 - "((?:[^"\\]|\\.)*)"/g)].map(([, text]) => text!.replaceAll(/\\(.)/g, '$1'))
 }
 
-/** Asks again until the check passes; the last failure is the one that is thrown. */
+/** Calls the function until it succeeds; throws its last error after the timeout. */
 export async function eventually<T>(ask: () => Promise<T>, timeoutMs: number = 20_000): Promise<T> {
   const deadline = Date.now() + timeoutMs
   for (;;) {
@@ -97,7 +97,7 @@ export async function eventually<T>(ask: () => Promise<T>, timeoutMs: number = 2
   }
 }
 
-/** `expect(…).toEqual({ uid: uuid })`: any value of the form. */
+/** `expect(…).toEqual({ uid: uuid })`: matches any value of this form. */
 export const uuid: unknown = expect.stringMatching(
   /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/,
 )

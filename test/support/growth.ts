@@ -1,7 +1,7 @@
 /**
- * Growth tests: run the same work at n, 2n and 4n and compare what it cost. Linear work costs about 4 times as much at 4n as at
- * n, quadratic work 16 times. A test counts the work itself where it can (steps, bytes, requests); where it cannot, the CPU time of
- * this process is compared, with a margin wide enough for a busy machine.
+ * Growth tests: run the same work at n, 2n and 4n and compare the costs. Linear work costs about 4 times as much at 4n as at
+ * n, quadratic work 16 times. A test counts its work if it can (steps, bytes, requests); otherwise the CPU time of
+ * this process is compared, with a margin for a busy machine.
  */
 import { expect } from 'vitest'
 
@@ -10,23 +10,23 @@ export interface Growth<Input> {
   readonly n: number
   /** Makes the input of a size. Not measured. */
   readonly prepare: (n: number) => Input
-  /** The work. Returns what it counted, or nothing: then CPU time is compared. */
+  /** The work. Returns its count, or nothing: then CPU time is compared. */
   // biome-ignore lint/suspicious/noConfusingVoidType: work that counts nothing returns nothing.
   readonly run: (input: Input) => number | void | Promise<number | void>
   /** The highest ratio of the cost at 4n to that at n. 8 lies between linear (4) and quadratic (16). */
   readonly maxRatio?: number
 }
 
-/** CPU times below this are noise of the collector and the compiler: they are taken as this much. */
+/** CPU times below this are noise of the garbage collector and the compiler, and are rounded up to it. */
 const minCpuMs = 4
 const attempts = 3
 const repetitions = 3
 
-/** Fails where the work grows faster than in proportion to the size of its input. */
+/** Fails if the work grows faster than linearly with the size of its input. */
 export async function expectLinearGrowth<Input>(growth: Growth<Input>): Promise<void> {
   const { n, maxRatio = 8 } = growth
   let costs: number[] = []
-  // The first runs also pay for compiling the code, which would hide how the smallest size compares.
+  // The first run also pays for compiling the code, which would make the smallest size look more expensive.
   await costOf(growth, n)
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     costs = []

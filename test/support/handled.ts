@@ -1,4 +1,4 @@
-/** What is kept on objects, as the suites ask for it. */
+/** Reads the state that the framework stores on objects: progress, the last handled state, the finalizer. */
 import { afterEach } from 'vitest'
 import { type Body, type Lab, type LabOptions, useLab } from './lab.ts'
 
@@ -9,19 +9,19 @@ export function annotationsOf(body: Body): Readonly<Record<string, string>> {
   return (body.metadata?.annotations ?? {}) as Readonly<Record<string, string>>
 }
 
-/** The essence that counts as handled; undefined where there is none yet. */
+/** The last handled essence; undefined if there is none yet. */
 export function handledOf(body: Body): Record<string, unknown> | undefined {
   const text = annotationsOf(body)[lastHandled]
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** The record of a handler; undefined where there is none. */
+/** The progress record of a handler; undefined if there is none. */
 export function progressOf(body: Body, id: string): Record<string, unknown> | undefined {
   const text = annotationsOf(body)[`kopf.zalando.org/${id}`]
   return text === undefined ? undefined : JSON.parse(text)
 }
 
-/** All records of handlers that are on the object, by their names without the prefix. */
+/** All progress records on the object, by annotation name without the prefix. */
 export function recordsOf(body: Body): Record<string, Record<string, unknown>> {
   const prefix = 'kopf.zalando.org/'
   const isRecord = (key: string) =>
@@ -34,7 +34,7 @@ export function isHandled(body: Body): boolean {
   return lastHandled in annotationsOf(body)
 }
 
-/** The object, as soon as its spec as it is counts as handled and nobody is at work on it. */
+/** Waits until the present spec is the last handled one and no handler has a progress record. Resolves with the object. */
 export function untilHandled(lab: Lab, name: string): Promise<Body> {
   return lab.untilObject(name, (body) => {
     const essence = handledOf(body)
@@ -43,12 +43,12 @@ export function untilHandled(lab: Lab, name: string): Promise<Body> {
   })
 }
 
-/** Long enough for whatever else might happen. */
+/** Waits long enough for any further activity: 30 skipped seconds on the embedded server, 0.4 real seconds otherwise. */
 export function settle(lab: Lab): Promise<void> {
   return lab.elapse(lab.isReal ? 0.4 : 30)
 }
 
-/** A lab where each test finds no objects of earlier ones. */
+/** A lab that deletes all objects after each test. */
 export function useCleanLab(options: LabOptions = {}): Lab {
   const lab = useLab(options)
   afterEach(async () => {

@@ -1,4 +1,4 @@
-/** The embedded server without a socket, asked in few words. */
+/** Short calls of the embedded server without a socket. */
 import type { ApiServer } from 'kopf/server'
 import type { Tree } from './answers.ts'
 
@@ -6,7 +6,7 @@ export interface Reply {
   readonly status: number
   readonly headers: Readonly<Record<string, string | readonly string[]>>
   readonly text: string
-  /** The body as JSON; its text where it is none. */
+  /** The body parsed as JSON; its text if it is not JSON. */
   readonly body: Tree
 }
 
@@ -16,7 +16,7 @@ export interface Question {
   readonly signal?: AbortSignal
 }
 
-/** Reads the answer to its end. */
+/** Sends a request and reads the response to its end. */
 export async function ask(api: ApiServer, method: string, path: string, question: Question = {}): Promise<Reply> {
   const { body, headers, signal } = question
   const isRaw = body === undefined || typeof body === 'string' || body instanceof Uint8Array
@@ -31,7 +31,7 @@ export async function ask(api: ApiServer, method: string, path: string, question
   const answer = await api.send(request, signal)
   const chunks: Uint8Array[] = []
   for await (const chunk of answer.body) chunks.push(chunk)
-  // The body of one who has gone may end in good order: half an answer is none.
+  // After an abort the body may end without an error although it is incomplete.
   signal?.throwIfAborted()
   const text = Buffer.concat(chunks).toString('utf8')
   const isJson = String(answer.headers['content-type']).startsWith('application/json')
@@ -43,7 +43,7 @@ export async function ask(api: ApiServer, method: string, path: string, question
   }
 }
 
-/** A watch whose lines are read one after the other. */
+/** A watch whose events are read one by one. */
 export class InProcessWatch {
   readonly #chunks: AsyncIterator<Uint8Array>
   #text = ''
@@ -60,7 +60,7 @@ export class InProcessWatch {
     return new InProcessWatch(body)
   }
 
-  /** Bytes as they come; undefined at the end. */
+  /** The next chunk of the body; undefined at its end. */
   async chunk(): Promise<Uint8Array | undefined> {
     const { done, value } = await this.#chunks.next()
     return done ? undefined : value

@@ -1,6 +1,6 @@
-/** JSON patches of add, remove and replace, applied: for tests of what makes them. Written apart from it on purpose. */
-import type { Json } from '../../src/util/json.ts'
-import type { JsonPatchOperation } from '../../src/util/json-diff.ts'
+/** Applies JSON patches of add, remove and replace, for tests of the code that creates them. Shares no code with it on purpose. */
+import type { Json } from '../../src/util/json/json.ts'
+import type { JsonPatchOperation } from '../../src/util/json/json-patch.ts'
 
 export function applyJsonPatch(document: Json, operations: readonly JsonPatchOperation[]): Json {
   const holder = { root: structuredClone(document) } as Record<string, Json>

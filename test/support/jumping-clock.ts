@@ -1,5 +1,5 @@
-/** A clock whose time of day somebody sets, now and then; what sleeps, and what is measured, takes no notice. */
-import type { Clock } from '../../src/util/clock.ts'
+/** A clock whose time of day can be set. Sleeps and the monotonic clock are not affected. */
+import type { Clock } from '../../src/util/async/clock.ts'
 
 export class JumpingClock implements Clock {
   readonly #steady: Clock
@@ -23,7 +23,7 @@ export class JumpingClock implements Clock {
     return this.#steady.sleep(delayMs, signal)
   }
 
-  /** Forward, or back where it is negative. */
+  /** Sets the time of day forward, or back if negative. */
   jump(byMs: number): void {
     this.#offMs += byMs
   }

@@ -6,12 +6,11 @@ import { randomBytes } from 'node:crypto'
 import { ConnectionInfo, type OpenObject, type Operator, type RunningOperator, type RunOptions } from 'kopf'
 import { ApiServer } from 'kopf/server'
 import { afterAll, afterEach, beforeAll, inject } from 'vitest'
-import { createHttpsTransport, type HttpsTransport } from '../../src/client/transport.ts'
-import { calm, SkippingClock } from '../../src/testing/skipping-clock.ts'
-import { stirring } from '../../src/testing/stirring.ts'
-import type { Clock } from '../../src/util/clock.ts'
-import { systemClock } from '../../src/util/clock.ts'
-import { createLogSink } from '../../src/util/log.ts'
+import { createHttpsTransport, type HttpsTransport } from '../../src/client/http/transport.ts'
+import { trackTraffic } from '../../src/testing/cluster/tracked-traffic.ts'
+import { SkippingClock, untilIdle } from '../../src/testing/skipping-clock.ts'
+import { type Clock, systemClock } from '../../src/util/async/clock.ts'
+import { createLogSink } from '../../src/util/log/log.ts'
 import type { Transport } from '../../src/util/transport.ts'
 import type { Tree } from './answers.ts'
 import { Api } from './api.ts'
@@ -266,12 +265,12 @@ export class Lab {
     if (this.clock instanceof SkippingClock) {
       for (;;) {
         const isAsking = this.server.webhookCalls > 0
-        await calm(this.clock)
+        await untilIdle(this.clock)
         if (isAsking || this.server.webhookCalls > 0) await systemClock.sleep(1)
         else if (!this.clock.skip(endMs)) break
       }
       this.clock.set(endMs)
-      await calm(this.clock)
+      await untilIdle(this.clock)
     } else {
       await systemClock.sleep(seconds * 1000)
     }
@@ -280,7 +279,7 @@ export class Lab {
   #openEmbedded(): Target {
     const clock = new SkippingClock()
     this.server = new ApiServer({ clock })
-    const transport = stirring(this.server, clock)
+    const transport = trackTraffic(this.server, clock)
     return {
       clock,
       access: { transport },
@@ -294,7 +293,7 @@ export class Lab {
       pass: async (mark) => {
         // Calls to webhooks go over sockets, even in one process; what follows from an answer shall happen first.
         const isAsking = this.server.webhookCalls > 0
-        await calm(clock)
+        await untilIdle(clock)
         if (isAsking || this.#outside > 0 || this.server.webhookCalls > 0) {
           await systemClock.sleep(1)
           return true

@@ -1,4 +1,4 @@
-/** A clock that stands still until it is told to go on, as a user of the package could write one. */
+/** A clock that stands still until `advance` is called, as a user of the package could write one. */
 
 interface Sleeper {
   readonly until: number
@@ -13,7 +13,7 @@ export class ManualClock {
     return this.#now
   }
 
-  /** How many sleep at the moment: what was left behind when nobody should. */
+  /** The number of pending sleeps, to detect leaks. */
   get sleeping(): number {
     return this.#sleepers.size
   }
@@ -39,7 +39,7 @@ export class ManualClock {
     })
   }
 
-  /** Wakes whoever's time has come, in the order of their times, and gives each the time to fall asleep again. */
+  /** Ends the sleeps that are due, in the order of their times, and lets each caller start its next sleep. */
   async advance(delayMs: number): Promise<void> {
     const end = this.#now + delayMs
     for (;;) {
@@ -54,7 +54,7 @@ export class ManualClock {
   }
 }
 
-/** Lets everything run that waits for nothing but its turn. */
+/** Lets all pending microtasks run. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,4 +1,4 @@
-/** Sentences that the API uses again and again, so that tables of expectations stay readable. */
+/** Messages that API servers use in many responses, to keep tables of expectations readable. */
 
 export const subdomain: string =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end " +

@@ -1,4 +1,4 @@
-/** Objects for the suites, with as few words as possible. */
+/** Short builders of objects for the suites. */
 import type { Tree } from './answers.ts'
 
 export function object(apiVersion: string, kind: string, metadata: string | Tree, rest: Tree = {}): Tree {
@@ -17,7 +17,7 @@ export function pod(metadata: string | Tree, spec: Tree = {}): Tree {
   return object('v1', 'Pod', metadata, { spec: { containers: [{ name: 'main', image: 'nginx' }], ...spec } })
 }
 
-/** A template as Deployments, Jobs and the like hold it. */
+/** A pod template of a Deployment, a Job and the like. */
 export function podTemplate(labels: Tree, spec: Tree = {}): Tree {
   return { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'nginx' }], ...spec } }
 }

@@ -1,6 +1,6 @@
 /**
  * One real control plane for a whole run of the project "real" (vitest.config.ts), started before the first test file
- * and stopped after the last. Tests get at it with `inject('realCluster')`.
+ * and stopped after the last. Tests access it with `inject('realCluster')`.
  */
 import type { TestProject } from 'vitest/node'
 import type { Credentials } from '../../tools/envtest/certificates.ts'
@@ -8,7 +8,7 @@ import { startControlPlane } from '../../tools/envtest/control-plane.ts'
 import type { Kubeconfigs } from '../../tools/envtest/files.ts'
 import type { Pids } from '../../tools/envtest/processes.ts'
 
-/** Plain values only: they travel to the workers. */
+/** Plain values only, since vitest serialises them for its workers. */
 export interface RealCluster {
   readonly url: string
   readonly caPem: string
@@ -16,7 +16,7 @@ export interface RealCluster {
   readonly operator: Credentials
   readonly nobody: Credentials
   readonly kubeconfigs: Kubeconfigs
-  /** The path of the program. */
+  /** The path of kubectl. */
   readonly kubectl: string
   readonly pids: Pids
   /** Whether the garbage collector and the controllers of namespaces and service accounts run. */

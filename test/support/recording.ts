@@ -1,4 +1,4 @@
-/** Between an operator and its cluster: what is asked, in order, and the place where a test can meddle with it. */
+/** A transport between an operator and its cluster that records the requests, and lets a test intercept them. */
 import type { Transport, TransportRequest, TransportResponse } from '../../src/util/transport.ts'
 import type { Tree } from './answers.ts'
 
@@ -10,20 +10,20 @@ export interface Recorded {
   readonly contentType: string
   readonly accept: string
   readonly text: string
-  /** The body as JSON; undefined where there is none. */
+  /** The body parsed as JSON; undefined if there is none. */
   readonly body: Tree | undefined
 }
 
-/** `send` takes another body, where that is to be changed on the way. */
-export type Meddler = (
+/** Answers a request itself, or calls `send`, optionally with another body. */
+export type Interceptor = (
   request: Recorded,
   send: (text?: string) => Promise<TransportResponse>,
 ) => Promise<TransportResponse>
 
 export class Recording implements Transport {
   readonly requests: Recorded[] = []
-  /** Stands in for what would be sent, or calls `send`. */
-  meddle: Meddler = (_request, send) => send()
+  /** Called for every request. The default only sends it. */
+  meddle: Interceptor = (_request, send) => send()
   readonly #inner: Transport
   #unanswered = 0
 
@@ -31,7 +31,7 @@ export class Recording implements Transport {
     this.#inner = inner
   }
 
-  /** How many requests have no answer yet: a slow server may take its time. */
+  /** The number of requests without a response. */
   get unanswered(): number {
     return this.#unanswered
   }
@@ -59,7 +59,7 @@ export class Recording implements Transport {
     }
   }
 
-  /** What would change something, on paths with this in them; events aside, and so are questions that are posted. */
+  /** The write requests whose path contains `part`, without events and access reviews. */
   writes(part: string = ''): Recorded[] {
     const isAside = (path: string) => path.endsWith('/events') || path.startsWith('/apis/authorization.k8s.io/')
     const isWrite = ({ method, path }: Recorded) => method !== 'GET' && !isAside(path) && path.includes(part)
@@ -71,7 +71,7 @@ export class Recording implements Transport {
   }
 }
 
-/** An answer that the server never gave. */
+/** An error response made by the test. */
 export function refusal(code: number): TransportResponse {
   const status = { kind: 'Status', apiVersion: 'v1', status: 'Failure', message: 'refused by the test', code }
   const body = (async function* () {
@@ -80,7 +80,7 @@ export function refusal(code: number): TransportResponse {
   return { status: code, headers: { 'content-type': 'application/json' }, body }
 }
 
-/** A body that ends in good order as soon as the promise resolves. */
+/** A body that ends without an error as soon as the promise resolves. */
 export async function* cutBy(body: AsyncIterable<Uint8Array>, end: Promise<void>): AsyncGenerator<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]()
   for (;;) {
@@ -91,7 +91,7 @@ export async function* cutBy(body: AsyncIterable<Uint8Array>, end: Promise<void>
   void chunks.return?.()
 }
 
-/** Something to wait for, and whoever lets it happen. */
+/** A latch: a promise, and the function that resolves it. */
 export function gate(): { readonly opened: Promise<void>; open(): void } {
   let open = (): void => {}
   const opened = new Promise<void>((resolve) => {

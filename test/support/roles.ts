@@ -1,4 +1,4 @@
-/** Roles and bindings for the suites about access, and waiting until a server goes by them. */
+/** Creates roles and bindings for the suites about RBAC, and waits until they are in effect. */
 import { expect } from 'vitest'
 import type { Tree } from './answers.ts'
 import type { Cluster } from './cluster.ts'
@@ -7,19 +7,19 @@ import { eventually, expectStatus } from './expectations.ts'
 export const rbacGroup: string = 'rbac.authorization.k8s.io'
 const root = `/apis/${rbacGroup}/v1`
 
-/** Who is bound: `user:alice`, `group:devs`, or `account:name` in the namespace of the suite. */
+/** A subject of a binding: `user:alice`, `group:devs`, or `account:name` for a service account in the namespace of the suite. */
 export type SubjectName = `${'user' | 'group' | 'account'}:${string}`
 
 export interface Grant {
   readonly to: readonly SubjectName[]
   readonly rules: readonly Tree[]
-  /** In one namespace; in all of the cluster by default. */
+  /** The namespace of the role. Default: a ClusterRole. */
   readonly namespace?: string
 }
 
 let count = 0
 
-/** A role, and its binding; both go with the suite. Returns their name. */
+/** Creates a role and its binding, which are deleted at the end of the suite. Returns their name. */
 export async function grant(cluster: Cluster, { to, rules, namespace }: Grant): Promise<string> {
   const name = `${cluster.namespace}-${count++}`
   const [kind, place] = namespace === undefined ? ['ClusterRole', root] : ['Role', `${root}/namespaces/${namespace}`]
@@ -62,7 +62,7 @@ export async function mayDo(cluster: Cluster, question: Question): Promise<Tree>
   return expectStatus(await cluster.api.post(path, { spec: question }), 201).status
 }
 
-/** Servers learn of roles by watches of their own. */
+/** API servers read roles from a watch, so they take effect after a delay. */
 export async function untilAllowed(cluster: Cluster, question: Question): Promise<void> {
   await eventually(async () => expect(await mayDo(cluster, question)).toMatchObject({ allowed: true }))
 }

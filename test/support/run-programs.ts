@@ -1,16 +1,16 @@
 /**
- * Runs the programs of a folder one after the other in this process, and writes down what each has said on standard error.
- * A process of its own, started by test/docs.test.ts: that it ends shows that none of them leaves anything behind.
+ * Runs the programs of a folder one after the other in this process, and writes their standard error output to a file.
+ * Started as a process by test/docs.test.ts: its exit shows that no program leaves open handles.
  */
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 
 const folder = resolve(process.argv[2]!)
-const said: Record<string, string> = {}
+const output: Record<string, string> = {}
 
 for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts'))) {
   const lines: string[] = []
-  // What one has set for its process must not be found by the next.
+  // Removes process-wide state of the previous program.
   for (const key of ['kopf.logging', 'kopf.defaultOperator']) Reflect.deleteProperty(globalThis, Symbol.for(key))
   process.stdout.write = () => true
   process.stderr.write = (text: string | Uint8Array) => lines.push(String(text)) > 0
@@ -19,7 +19,7 @@ for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts'))) {
   } catch (error) {
     lines.push(error instanceof Error ? `${error.stack}\n` : String(error))
   }
-  said[file] = lines.join('')
+  output[file] = lines.join('')
 }
 
-writeFileSync(join(folder, 'said.json'), JSON.stringify(said))
+writeFileSync(join(folder, 'said.json'), JSON.stringify(output))

@@ -1,18 +1,18 @@
-/** A terminal, as far as tests need one: what is on its screen after all that was written to it. Throws at what it does not know. */
+/** A minimal terminal emulator for tests: shows the screen after all writes. Throws for escape sequences it does not support. */
 
 interface Row {
   cells: string[]
-  /** The line goes on in the next row, for want of columns. */
-  goesOn: boolean
+  /** Whether the line is wrapped and continues in the next row. */
+  isWrapped: boolean
 }
 
 export class Screen {
   #columns: number
-  /** All there ever were, also those that have left the screen above. */
-  #rows: Row[] = [{ cells: [], goesOn: false }]
+  /** All rows, including those that have scrolled off the screen. */
+  #rows: Row[] = [{ cells: [], isWrapped: false }]
   #row = 0
   #column = 0
-  /** Set and not put back. */
+  /** The styles that are set and not reset. */
   readonly #styles = new Set<string>()
   #incomplete = ''
 
@@ -26,11 +26,11 @@ export class Screen {
     const isComplete = last === -1 || /^.\[[\d;?]*[A-Za-z]/s.test(pending.slice(last))
     this.#incomplete = isComplete ? '' : pending.slice(last)
     const complete = isComplete ? pending : pending.slice(0, last)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what terminals obey
-    for (const [sequence] of complete.matchAll(/\u001b\[[\d;?]*[A-Za-z]|./gsu)) this.#obey(sequence)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: matches terminal escape sequences
+    for (const [sequence] of complete.matchAll(/\u001b\[[\d;?]*[A-Za-z]|./gsu)) this.#handle(sequence)
   }
 
-  /** Long lines are broken anew, and the cursor stays with its text: as most terminals do it. */
+  /** Wraps long lines again and keeps the cursor at its text, like most terminals. */
   resize(columns: number): void {
     const rows: Row[] = []
     let cursor = { row: 0, column: 0 }
@@ -38,7 +38,7 @@ export class Screen {
       if (at !== undefined) cursor = { row: rows.length + Math.floor(at / columns), column: at % columns }
       const parts = Math.max(1, Math.ceil(cells.length / columns), at === undefined ? 1 : Math.floor(at / columns) + 1)
       for (let part = 0; part < parts; part += 1) {
-        rows.push({ cells: cells.slice(part * columns, (part + 1) * columns), goesOn: part < parts - 1 })
+        rows.push({ cells: cells.slice(part * columns, (part + 1) * columns), isWrapped: part < parts - 1 })
       }
     }
     this.#rows = rows
@@ -47,14 +47,14 @@ export class Screen {
     this.#columns = columns
   }
 
-  /** Whole ones, without those that are empty at the end. */
+  /** Unwrapped lines, without empty lines at the end. */
   get lines(): string[] {
     const lines = this.#lines().map(({ cells }) => cells.join('').trimEnd())
     while (lines.at(-1) === '') lines.pop()
     return lines
   }
 
-  /** Nothing that is written next would have a colour. */
+  /** Whether all styles are reset. */
   get isPlain(): boolean {
     return this.#styles.size === 0
   }
@@ -63,9 +63,9 @@ export class Screen {
     return this.#column
   }
 
-  #obey(sequence: string): void {
+  #handle(sequence: string): void {
     if (sequence === '\r') this.#column = 0
-    else if (sequence === '\n') this.#goDown(false)
+    else if (sequence === '\n') this.#lineFeed(false)
     else if (!sequence.startsWith('\u001b')) this.#put(sequence)
     else this.#control(sequence.slice(2, -1), sequence.at(-1)!)
   }
@@ -74,7 +74,7 @@ export class Screen {
     if (name === 'm') this.#style(Number(argument))
     else if (name === 'A') this.#row = Math.max(0, this.#row - Number(argument || 1))
     else if (name === 'J' && argument === '') this.#eraseBelow()
-    else throw new Error(`This terminal does not know ESC [ ${argument} ${name}`)
+    else throw new Error(`Unsupported escape sequence: ESC [ ${argument} ${name}`)
   }
 
   #style(code: number): void {
@@ -87,13 +87,13 @@ export class Screen {
     this.#rows.length = this.#row + 1
     const row = this.#rows[this.#row]!
     row.cells.length = Math.min(row.cells.length, this.#column)
-    row.goesOn = false
+    row.isWrapped = false
   }
 
-  /** After the last column, the next character is the first of the next row. */
+  /** A character after the last column goes to the next row. */
   #put(character: string): void {
     if (this.#column === this.#columns) {
-      this.#goDown(true)
+      this.#lineFeed(true)
       this.#column = 0
     }
     const { cells } = this.#rows[this.#row]!
@@ -102,22 +102,22 @@ export class Screen {
     this.#column += 1
   }
 
-  #goDown(goesOn: boolean): void {
-    this.#rows[this.#row]!.goesOn = goesOn
+  #lineFeed(isWrapped: boolean): void {
+    this.#rows[this.#row]!.isWrapped = isWrapped
     this.#row += 1
-    if (this.#row === this.#rows.length) this.#rows.push({ cells: [], goesOn: false })
+    if (this.#row === this.#rows.length) this.#rows.push({ cells: [], isWrapped: false })
   }
 
-  /** `at`: where in it the cursor is, if it is. */
+  /** `at` is the position of the cursor if it is in this line. */
   #lines(): Array<{ readonly cells: string[]; readonly at: number | undefined }> {
     const lines: Array<{ cells: string[]; at: number | undefined }> = []
     let isOpen = false
-    for (const [number, { cells, goesOn }] of this.#rows.entries()) {
+    for (const [number, { cells, isWrapped }] of this.#rows.entries()) {
       if (!isOpen) lines.push({ cells: [], at: undefined })
       const line = lines.at(-1)!
       if (number === this.#row) line.at = line.cells.length + this.#column
       line.cells.push(...cells)
-      isOpen = goesOn
+      isOpen = isWrapped
     }
     return lines
   }

@@ -1,4 +1,4 @@
-/** Programs of a few lines in a new Node process, which import the built package: for what one process can show only once. */
+/** Runs short programs in a new Node process with the built package, for behaviour that happens once per process. */
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { inject } from 'vitest'
@@ -9,7 +9,7 @@ export interface ScriptOptions {
   readonly nodeArgs?: readonly string[]
 }
 
-/** Runs an ES module and resolves with its standard output; rejects where its exit code is not 0 or it takes too long. */
+/** Runs an ES module and resolves with its standard output; rejects if its exit code is not 0 or it takes too long. */
 export async function runScript(source: string, { args = [], nodeArgs = [] }: ScriptOptions = {}): Promise<string> {
   const all = [...nodeArgs, '--input-type=module', '--eval', source, ...args]
   const options = { cwd: inject('package'), encoding: 'utf8', timeout: 25_000 } as const

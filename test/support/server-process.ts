@@ -1,6 +1,6 @@
 /**
- * `kopf server --open --data-dir` as a process of its own. Tests of what is kept on disk start a new process for every life of the
- * server: state of a module survives a restart in the same process and hides that nothing restores it.
+ * `kopf server --open --data-dir` as a child process. Tests of persistence start a new process for every restart of the server,
+ * since module state would survive a restart in the same process and hide that it is not restored from disk.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -8,7 +8,7 @@ import { Api } from './api.ts'
 
 export class ServerProcess {
   readonly api: Api
-  /** Sends the signal and resolves with the exit code when the process is gone. */
+  /** Sends the signal and resolves with the exit code when the process has exited. */
   readonly end: (signal?: NodeJS.Signals) => Promise<number | null>
 
   private constructor(api: Api, end: ServerProcess['end']) {
@@ -16,7 +16,7 @@ export class ServerProcess {
     this.end = end
   }
 
-  /** Resolves when the server answers; rejects with the output of the process where it exits instead. */
+  /** Resolves when the server is ready; rejects with the output of the process if it exits. */
   static async start(command: string, dataDir: string, args: readonly string[] = []): Promise<ServerProcess> {
     const all = [command, 'server', '--open', '--data-dir', dataDir, ...args]
     const child = spawn(process.execPath, all, { stdio: ['ignore', 'pipe', 'pipe'] })

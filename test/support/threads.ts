@@ -1,8 +1,8 @@
-/** The threads of this process, to see that none is left. */
+/** Tracks the worker threads of this process, to check that all of them end. */
 import type { Worker } from 'node:worker_threads'
 import { afterAll, beforeAll } from 'vitest'
 
-/** All that were started and have not ended. */
+/** The threads that have started and not ended. */
 export function useThreads(): ReadonlySet<Worker> {
   const threads = new Set<Worker>()
   const note = (thread: Worker) => {

@@ -1,5 +1,5 @@
 /**
- * For `node --import`: threads can run TypeScript then. Node 20 cannot by itself, and `--import tsx` is for the main thread only.
+ * For `node --import`: lets worker threads run TypeScript. Node 20 cannot, and `--import tsx` affects only the main thread.
  */
 import { isMainThread } from 'node:worker_threads'
 

@@ -1,6 +1,6 @@
 /**
- * A disk in memory that does what disks do: what was not synced may be gone, torn or there after a loss of power; operations
- * fail when they are told to; and from one operation on, nothing happens any more.
+ * A simulated disk in memory. After a power loss, unsynced data may be lost, torn or complete; a test can make operations fail, or
+ * stop all operations at a certain point.
  */
 import type { Disk, NewFile } from '../../src/server/storage/disk.ts'
 
@@ -14,26 +14,26 @@ interface File {
 export class UnreliableDisk implements Disk {
   readonly folder: string = '/data'
 
-  /** Everything that was done, for those who want to stop at each. */
+  /** The number of operations so far. */
   operations: number = 0
 
-  /** From this operation on, nothing is answered: the process is gone. */
+  /** From this operation on, no operation completes, as if the process had crashed. */
   stopAt: number = Number.POSITIVE_INFINITY
 
-  /** Throws where an operation is to fail; a number is how many bytes of a write are taken. */
+  /** Throws to make an operation fail; returns a number to limit the bytes of a write. */
   fault: (operation: Operation, name: string) => number | undefined = () => undefined
 
   #names = new Map<string, File>()
   #syncedNames = new Map<string, File>()
 
-  /** As the next process finds it. Where the power was lost too, chance decides on what was not synced. */
+  /** The disk of the next process. With `chance`, the power was lost too, and chance decides about unsynced data. */
   afterCrash(chance?: () => number): UnreliableDisk {
     const next = new UnreliableDisk()
     const names = chance === undefined || chance() < 0.5 ? this.#names : this.#syncedNames
     for (const [name, { bytes, synced }] of names) {
       const kept = chance === undefined ? bytes.length : synced + Math.floor(chance() * (bytes.length - synced + 1))
       const content = Buffer.from(bytes.subarray(0, kept))
-      // Blocks that were given to the file and never written.
+      // Blocks that were allocated but never written.
       if (chance !== undefined && chance() < 0.3) content.fill(0, Math.min(content.length, synced))
       next.put(name, content)
     }
@@ -118,5 +118,5 @@ export class UnreliableDisk implements Disk {
 }
 
 export function problem(code: string): Error {
-  return Object.assign(new Error(`${code}: the disk says no`), { code })
+  return Object.assign(new Error(`${code}: the disk failed`), { code })
 }

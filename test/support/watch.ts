@@ -1,4 +1,4 @@
-/** The event stream of a watch as the suites read it: one event after the other, each with a deadline. */
+/** The event stream of a watch. Tests read its events one by one, each with a timeout. */
 import type http from 'node:http'
 import type { Body } from './answers.ts'
 
@@ -7,17 +7,17 @@ export interface WatchEvent {
   readonly object: Body
 }
 
-const patience = 10_000
+const defaultTimeoutMs = 10_000
 
 export class Watch {
   readonly status: number
   readonly headers: http.IncomingHttpHeaders
-  /** Lines as they came, the ones not read yet included. */
+  /** All lines so far, including those that are not read yet. */
   readonly lines: string[] = []
 
   readonly #response: http.IncomingMessage
   readonly #show: (value: unknown) => Body
-  /** Index into `lines` of the next one to hand out. */
+  /** Index of the next line to read. */
   #read = 0
   #rest = ''
   #isOver = false
@@ -30,34 +30,34 @@ export class Watch {
     this.headers = response.headers
     response.setEncoding('utf8')
     response.on('data', (text: string) => this.#take(text))
-    // 'close' comes last in any case; an abort by us also makes an 'error'.
+    // 'close' is always the last event; an abort also emits 'error'.
     response.on('error', () => {})
     response.on('close', () => this.#finish())
   }
 
-  /** The next event; rejects if none comes in time or the stream ends. */
-  async next(timeoutMs: number = patience): Promise<WatchEvent> {
+  /** The next event; rejects if none arrives in time or the stream ends. */
+  async next(timeoutMs: number = defaultTimeoutMs): Promise<WatchEvent> {
     const event = await this.#nextOrEnd(timeoutMs)
-    if (event === undefined) throw new Error('The watch ended where an event was awaited')
+    if (event === undefined) throw new Error('The watch ended before the expected event')
     return event
   }
 
-  async take(count: number, timeoutMs: number = patience): Promise<WatchEvent[]> {
+  async take(count: number, timeoutMs: number = defaultTimeoutMs): Promise<WatchEvent[]> {
     const events: WatchEvent[] = []
     while (events.length < count) events.push(await this.next(timeoutMs))
     return events
   }
 
   /** Events up to and including the first that satisfies the condition. */
-  async until(isLast: (event: WatchEvent) => boolean, timeoutMs: number = patience): Promise<WatchEvent[]> {
+  async until(isLast: (event: WatchEvent) => boolean, timeoutMs: number = defaultTimeoutMs): Promise<WatchEvent[]> {
     const events: WatchEvent[] = []
     do events.push(await this.next(timeoutMs))
     while (!isLast(events.at(-1)!))
     return events
   }
 
-  /** Everything that is still to come, up to the end of the stream, which the server must bring about. */
-  async rest(timeoutMs: number = patience): Promise<WatchEvent[]> {
+  /** The remaining events. Resolves when the server ends the stream. */
+  async rest(timeoutMs: number = defaultTimeoutMs): Promise<WatchEvent[]> {
     const events: WatchEvent[] = []
     for (;;) {
       const event = await this.#nextOrEnd(timeoutMs)
@@ -66,13 +66,13 @@ export class Watch {
     }
   }
 
-  /** The answer as one document, for a watch that was refused. */
-  async body(timeoutMs: number = patience): Promise<Body> {
+  /** The body of a refused watch. */
+  async body(timeoutMs: number = defaultTimeoutMs): Promise<Body> {
     while (!this.#isOver) await this.#change(timeoutMs)
     return this.#show(JSON.parse([...this.lines, this.#rest].join('\n')))
   }
 
-  /** Whether the server has ended the answer, rather than broken off. */
+  /** Whether the server has ended the response properly. */
   get isComplete(): boolean {
     return this.#response.complete
   }

@@ -1,6 +1,6 @@
 /**
- * A webhook of the tests' own: an HTTPS server that answers each path as it was told to, and keeps what it was asked.
- * Plain node:https, so that what a server sends is seen as it is.
+ * A webhook server for tests: answers each path as configured, and records the reviews.
+ * It uses plain node:https, so that a test sees the requests of the API server unchanged.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
@@ -20,19 +20,19 @@ export interface Asked {
   readonly review: Review
 }
 
-/** What goes back: a body (a text as it is, the rest as JSON), or nothing at all. */
+/** The response to a review. A string body is sent unchanged, other values as JSON. */
 export interface Reply {
   readonly status?: number
   readonly contentType?: string
   readonly body?: unknown
-  /** Breaks off the connection, or never answers. */
+  /** Closes the connection, or never answers. */
   readonly instead?: 'break' | 'hang'
 }
 
 type Answer = (asked: Asked) => Reply | Promise<Reply>
 
 export class WebhookServer {
-  /** In base64, as configurations have it. */
+  /** In base64, as in webhook configurations. */
   readonly caBundle: string
   readonly #server: Server
   readonly #answers = new Map<string, Answer>()
@@ -65,13 +65,13 @@ export class WebhookServer {
     return { url: this.url(path), caBundle: this.caBundle }
   }
 
-  /** From now on; with what was asked before forgotten. */
+  /** Sets the response of a path, and forgets its earlier reviews. */
   on(path: string, answer: Answer): void {
     this.#answers.set(path, answer)
     this.forget(path)
   }
 
-  /** In the order in which it came. */
+  /** The requests in the order of arrival. */
   asked(path: string): readonly Asked[] {
     return this.#asked.filter((one) => one.path === path)
   }
@@ -113,12 +113,12 @@ export class WebhookServer {
   }
 }
 
-/** An answer to a review: allowed, unless said otherwise. */
+/** A response to a review, allowed by default. */
 export function reviewed({ apiVersion, request }: Review, response: Tree = {}): Reply {
   return { body: { apiVersion, kind: 'AdmissionReview', response: { uid: request.uid, allowed: true, ...response } } }
 }
 
-/** The part of an answer that changes the object. */
+/** The fields of a response that patch the object. */
 export function patching(...operations: readonly Tree[]): Tree {
   return { patchType: 'JSONPatch', patch: Buffer.from(JSON.stringify(operations)).toString('base64') }
 }

@@ -1,6 +1,6 @@
 /**
- * Webhooks for a test file, on whichever server is under test: a server that answers for them, and configurations that are
- * known to be in force when their installation is over. Real servers hear of them a moment later.
+ * Webhooks for a test file on either server: a webhook server, and webhook configurations. `install` waits until a configuration is
+ * in effect, which on real servers takes a moment.
  */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll } from 'vitest'
@@ -22,7 +22,7 @@ export class Webhooks {
     this.#cluster = cluster
   }
 
-  /** Only what happens in the namespace of this file is reviewed, and by default only config maps. */
+  /** A webhook for the namespace of this file, by default for config maps only. */
   hook(name: string, path: string, more: Tree = {}): Tree {
     return {
       name: `${name}.example.com`,
@@ -35,7 +35,7 @@ export class Webhooks {
     }
   }
 
-  /** In force when this resolves. Configurations are asked in the order of their names. */
+  /** Resolves when the configuration is in effect. API servers call configurations in the order of their names. */
   async install(kind: WebhookKind, name: string, ...hooks: readonly Tree[]): Promise<void> {
     const plural = `${kind.toLowerCase()}webhookconfigurations`
     const id = randomBytes(4).toString('hex')
@@ -53,7 +53,7 @@ export class Webhooks {
     await this.#until(id, 400)
   }
 
-  /** Takes all configurations away again, and waits until nobody is asked any more. */
+  /** Deletes all configurations, and waits until the API server no longer calls them. */
   async clear(): Promise<void> {
     for (const path of this.#installed.splice(0)) {
       const { body } = await this.#cluster.api.get(path)
@@ -88,7 +88,7 @@ export function useWebhooks(cluster: Cluster): Webhooks {
   return webhooks
 }
 
-/** Answers everything with yes. */
+/** Allows every review. */
 export function allow({ review }: { readonly review: Review }): ReturnType<typeof reviewed> {
   return reviewed(review)
 }

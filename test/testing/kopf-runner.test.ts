@@ -1,10 +1,10 @@
-/** The command in the background: what it says, and how it ends. */
+/** KopfRunner runs the command in the background: its output and its end. */
 import { join, resolve } from 'node:path'
 import type { KopfRunnerOptions, KopfRunner as Runner } from 'kopf/testing'
 import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest'
 import { Folder } from '../cli/run-support.ts'
 
-/** As users have it: its command is the built one. */
+/** The built package, whose runner starts the built command. */
 const { KopfRunner }: typeof import('kopf/testing') = await import(join(inject('package'), 'dist/testing/index.js'))
 
 const operator = `
@@ -32,7 +32,7 @@ function start(args: readonly string[], { env, ...options }: KopfRunnerOptions =
 
 const object = resolve('examples/01-minimal/object.yaml')
 
-test('runs an operator until it is stopped', { timeout: 60_000 }, async () => {
+test('KopfRunner runs an operator until it is stopped', { timeout: 60_000 }, async () => {
   await using runner = start(['run', 'operator.ts', '--embedded', '--apply', object])
   await runner.until('And here we are! value')
   await runner.until(/Creation is processed: \d succeeded/)
@@ -46,13 +46,13 @@ test('runs an operator until it is stopped', { timeout: 60_000 }, async () => {
   expect(process.listeners('exit').filter(({ name }) => name === 'kill')).toEqual([])
 })
 
-test('can be stopped before it has begun: that is no failure', async () => {
+test('KopfRunner can be stopped before the operator starts, which is not a failure', async () => {
   const runner = start(['run', 'operator.ts', '--embedded'])
   await runner.stop()
   expect([runner.exitCode, runner.error]).toEqual([null, undefined])
 })
 
-test('says why the command has failed, when it is stopped', async () => {
+test('KopfRunner reports at its stop why the command failed', async () => {
   const runner = start(['run', 'nothing.ts'])
   await expect(runner.until('And here we are!')).rejects.toThrow(
     'Cannot run "kopf run nothing.ts": it ended with the exit code 1, and has not said "And here we are!". It has said:\nkopf: ',
@@ -62,14 +62,14 @@ test('says why the command has failed, when it is stopped', async () => {
   expect(runner.error).toMatchObject({ code: 'KOPF_RUNNER' })
 })
 
-test('keeps the failure to itself where it is told to', async () => {
+test('KopfRunner does not throw the failure with reraise: false', async () => {
   const runner = start(['run', '--no-such-option'], { reraise: false })
   await expect(runner.until('never')).rejects.toThrow('exit code 2')
   await runner.stop()
   expect([runner.exitCode, runner.stderr]).toEqual([2, expect.stringContaining('--no-such-option')])
 })
 
-test('passes the environment on, and is stopped at the end of its scope', { timeout: 60_000 }, async () => {
+test('KopfRunner passes the environment on, and stops at the end of its scope', { timeout: 60_000 }, async () => {
   let left: Runner
   {
     await using runner = start(['run', 'operator.ts', '--embedded'], { env: { FAIL: 'yes' } })
@@ -79,7 +79,7 @@ test('passes the environment on, and is stopped at the end of its scope', { time
   expect(left.exitCode).toBe(0)
 })
 
-test('does not wait for ever: neither for a text, nor for the end', { timeout: 60_000 }, async () => {
+test('KopfRunner waits for a limited time, both for a text and for the end', { timeout: 60_000 }, async () => {
   const runner = start(['run', 'operator.ts', '--embedded', '--apply', object], { env: { HANG: 'yes' }, timeout: '1s' })
   await vi.waitFor(() => expect(runner.output).toContain('And here we are!'), 50_000)
   await expect(runner.until('Never')).rejects.toThrow('it has not said "Never" in 1 s')

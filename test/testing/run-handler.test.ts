@@ -1,4 +1,4 @@
-/** One handler by itself: what it is called with, and what is told of it. */
+/** runHandler calls one handler without an operator: its arguments and its result. */
 import {
   AdmissionError,
   ConcealedValue,
@@ -23,8 +23,8 @@ const Database = defineResource({
 })
 const spec = { engine: 'mysql' as const, size: 1, users: [] }
 
-describe('the outcome', () => {
-  test('is done, with the result, and what would be written', async () => {
+describe('outcomes of runHandler', () => {
+  test('runHandler gives the outcome done with the result and the patch', async () => {
     const kopf = new Operator()
     kopf.on.create(Database, ({ name, namespace, spec, patch, reason, old, diff, retry }) => {
       patch.status.url = `${spec.engine}://${namespace}/${name}`
@@ -44,7 +44,7 @@ describe('the outcome', () => {
     expect(object.apiVersion).toBe('example.com/v1')
   })
 
-  test('is a retry, after so many seconds', async () => {
+  test('runHandler gives the outcome retry with the delay of a TemporaryError', async () => {
     const kopf = new Operator()
     kopf.on.create(Database, ({ patch }) => {
       patch.status.phase = 'Booting'
@@ -59,7 +59,7 @@ describe('the outcome', () => {
     })
   })
 
-  test('is a retry by the settings of the operator where anything else is thrown', async () => {
+  test('runHandler gives the outcome retry with the backoff of the settings for any other error', async () => {
     const kopf = new Operator({ settings: { execution: { defaultBackoff: 7 } } })
     kopf.on.create(Database, () => {
       throw new Error('oops')
@@ -68,7 +68,7 @@ describe('the outcome', () => {
     expect(outcome).toMatchObject({ type: 'retry', delay: 7 })
   })
 
-  test('is failed where it will not be called again', async () => {
+  test('runHandler gives the outcome failed if the handler will not be called again', async () => {
     const kopf = new Operator()
     kopf.on.create(Database, { retries: 3 }, ({ retry }) => {
       if (retry === 0) throw new PermanentError('no')
@@ -85,7 +85,7 @@ describe('the outcome', () => {
     })
   })
 
-  test('is skipped, with the reason, where the filters do not match', async () => {
+  test('runHandler gives the outcome skipped with the reason if the filters do not match', async () => {
     const kopf = new Operator()
     kopf.on.create(Database, { labels: { tier: 'production' }, when: ({ spec }) => spec.size > 1 }, () => {})
     const options = { resource: Database, id: 'create', spec } as const
@@ -97,7 +97,7 @@ describe('the outcome', () => {
     expect(larger.outcome.type).toBe('done')
   })
 
-  test('is skipped for another reason than the handler is for', async () => {
+  test('runHandler gives the outcome skipped if the handler is for another reason', async () => {
     const kopf = new Operator()
     kopf.on.create(Database, () => {})
     const { outcome } = await runHandler(kopf, { resource: Database, id: 'create', spec, reason: 'delete' })
@@ -105,8 +105,8 @@ describe('the outcome', () => {
   })
 })
 
-describe('what has happened', () => {
-  test('is an update, from what was before', async () => {
+describe('causes of runHandler', () => {
+  test('runHandler runs an update handler with the given old state', async () => {
     const kopf = new Operator()
     kopf.on.update(Database, ({ old, new: now, diff }) => ({ from: old?.spec.size, to: now?.spec.size, diff }))
     const { result } = await runHandler(kopf, {
@@ -118,7 +118,7 @@ describe('what has happened', () => {
     expect(result).toEqual({ from: 2, to: 5, diff: [['change', ['spec', 'size'], 2, 5]] })
   })
 
-  test('must be told for an update', async () => {
+  test('runHandler refuses an update handler without an old state', async () => {
     const kopf = new Operator()
     kopf.on.update(Database, () => {})
     await expect(runHandler(kopf, { resource: Database, id: 'update', spec })).rejects.toThrow(
@@ -126,7 +126,7 @@ describe('what has happened', () => {
     )
   })
 
-  test('is told of the field alone to those of a field', async () => {
+  test('runHandler runs a field handler with the changes of its field only', async () => {
     const kopf = new Operator()
     kopf.on.field(Database, 'spec.size', ({ old, new: now, diff }) => ({ old, now, diff }))
     const id = 'field/spec.size'
@@ -138,7 +138,7 @@ describe('what has happened', () => {
     expect(unchanged.outcome).toEqual({ type: 'skipped', reason: 'The field "spec.size" has not changed' })
   })
 
-  test('is a deletion: the object is marked, and held by the finalizer', async () => {
+  test('runHandler runs a deletion handler with a deletion timestamp and the finalizer', async () => {
     const kopf = new Operator()
     kopf.on.delete(Database, ({ meta }) => ({
       marked: meta.deletionTimestamp !== undefined,
@@ -148,22 +148,22 @@ describe('what has happened', () => {
     expect(result).toEqual({ marked: true, finalizers: ['kopf.zalando.org/KopfFinalizerMarker'] })
   })
 
-  test('is the start of the operator, for those that resume', async () => {
+  test('runHandler runs a resume handler with the reason resume', async () => {
     const kopf = new Operator()
     kopf.on.resume(Database, ({ reason }) => ({ reason }))
     expect((await runHandler(kopf, { resource: Database, id: 'resume', spec })).result).toEqual({ reason: 'resume' })
   })
 })
 
-describe('every kind of handler', () => {
-  test('an event', async () => {
+describe('handler types of runHandler', () => {
+  test('runHandler runs an event handler', async () => {
     const kopf = new Operator()
     kopf.on.event('pods', ({ event, resource }) => ({ type: event.type, kind: resource.kind, body: event.object.kind }))
     const run = await runHandler(kopf, { id: 'event', resource: 'pods', event: 'DELETED' })
     expect(run.result).toEqual({ type: 'DELETED', kind: 'Pod', body: 'Pod' })
   })
 
-  test('a timer', async () => {
+  test('runHandler runs a timer', async () => {
     const kopf = new Operator()
     kopf.timer(Database, { interval: '1m' }, ({ patch, stopped }) => {
       patch.status.phase = stopped.isSet() ? 'Stopped' : 'Fine'
@@ -173,7 +173,7 @@ describe('every kind of handler', () => {
     })
   })
 
-  test('a daemon: until it has waited for so long', async () => {
+  test('runHandler runs a daemon until it has waited for the given time', async () => {
     const kopf = new Operator({ memo: () => ({ pings: 0 }) })
     kopf.daemon(Database, async ({ stopped, memo }) => {
       while (!stopped.isSet()) {
@@ -189,7 +189,7 @@ describe('every kind of handler', () => {
     expect(often.memo).toEqual({ pings: 20 })
   })
 
-  test('a daemon: until the signal', async () => {
+  test('runHandler runs a daemon until the signal is aborted', async () => {
     const kopf = new Operator()
     const controller = new AbortController()
     kopf.daemon('pods', async ({ stopped }) => {
@@ -200,14 +200,14 @@ describe('every kind of handler', () => {
     expect((await runHandler(kopf, { id: 'daemon', signal: controller.signal })).result).toBe('stopped')
   })
 
-  test('an index', async () => {
+  test('runHandler runs an index function', async () => {
     const kopf = new Operator()
     kopf.index(Database, ({ name, spec }) => [[spec.engine, name]])
     const { result } = await runHandler(kopf, { resource: Database, id: 'index', name: 'orders', spec })
     expect(result).toEqual([['mysql', 'orders']])
   })
 
-  test('a validation', async () => {
+  test('runHandler runs a validation handler', async () => {
     const kopf = new Operator()
     kopf.on.validate(
       Database,
@@ -228,7 +228,7 @@ describe('every kind of handler', () => {
     expect(deleted.outcome).toEqual({ type: 'skipped', reason: 'It is for CREATE and UPDATE, and this is DELETE' })
   })
 
-  test('a mutation', async () => {
+  test('runHandler runs a mutation handler', async () => {
     const kopf = new Operator()
     kopf.on.mutate(Database, ({ patch }) => {
       patch.spec.users = ['admin']
@@ -241,7 +241,7 @@ describe('every kind of handler', () => {
     expect(result).toBeUndefined()
   })
 
-  test('a conversion', async () => {
+  test('runHandler runs a conversion handler', async () => {
     const kopf = new Operator()
     kopf.on.convert(Database, { from: 'v1', to: 'v2', id: 'up' }, ({ spec, from, to }) => ({
       spec: { storage: spec.size, path: `${from} to ${to}` },
@@ -250,7 +250,7 @@ describe('every kind of handler', () => {
     expect(result).toEqual({ spec: { storage: 1, path: 'v1 to v2' } })
   })
 
-  test('those of the operator itself', async () => {
+  test('runHandler runs activity handlers', async () => {
     const kopf = new Operator({ memo: () => ({ isOpen: false }) })
     kopf.on.startup(({ settings, memo, logger }) => {
       settings.queueing.workerLimit = 3
@@ -266,7 +266,7 @@ describe('every kind of handler', () => {
     expect((await runHandler(kopf, { id: 'answer' })).result).toBe(42)
   })
 
-  test('a sub-handler, and its parent', async () => {
+  test('runHandler runs a sub-handler and its parent', async () => {
     const kopf = new Operator()
     kopf.on.create(Database, { id: 'users' }, ({ spec, subhandler }) => {
       for (const user of spec.users) {
@@ -288,7 +288,7 @@ describe('every kind of handler', () => {
   })
 })
 
-test('handlers are given no more than in an operator', async () => {
+test('runHandler passes exactly the arguments that handlers get in an operator', async () => {
   const kopf = new Operator()
   const names: string[][] = []
   const look = (args: object) => void names.push(Object.keys(args).sort())
@@ -298,7 +298,7 @@ test('handlers are given no more than in an operator', async () => {
   kopf.on.validate(Database, look)
   kopf.timer(Database, { interval: 1 }, look)
   kopf.on.probe(look)
-  for (const { id, kind } of kopf.registry.handlers) {
+  for (const { id, type: kind } of kopf.registry.handlers) {
     await runHandler(kopf, { resource: Database, id, kind: kind as 'event', spec })
   }
   const rehearsed = names.splice(0)
@@ -311,11 +311,11 @@ test('handlers are given no more than in an operator', async () => {
   await running.ready
   await cluster.create(Database, { name: 'orders', spec })
   await cluster.settled()
-  // Probes are only asked when somebody looks.
+  // Probes run only on a request to the health endpoint.
   for (const one of rehearsed.slice(0, -1)) expect(names).toContainEqual(one)
 })
 
-test('events are kept, not posted', async () => {
+test('runHandler records events instead of posting them', async () => {
   const kopf = new Operator()
   kopf.on.create('kopfexamples', ({ recorder }) => {
     recorder.info('Greeted', 'Hello')
@@ -328,7 +328,7 @@ test('events are kept, not posted', async () => {
   ])
 })
 
-test('the object is frozen, as in an operator', async () => {
+test('runHandler passes a frozen object, as an operator does', async () => {
   const kopf = new Operator()
   kopf.on.create('kopfexamples', ({ spec }) => {
     ;(spec as { size: number }).size = 2
@@ -337,8 +337,8 @@ test('the object is frozen, as in an operator', async () => {
   expect(outcome).toMatchObject({ type: 'retry', error: { name: 'TypeError' } })
 })
 
-describe('the client', () => {
-  test('is that of an empty cluster with the definitions of the operator', async () => {
+describe('client of runHandler', () => {
+  test('runHandler provides a client of an empty cluster with the CRDs of the operator', async () => {
     const kopf = new Operator()
     kopf.on.create(Database, async ({ name, client }) => {
       await client.create('configmaps', { metadata: { name }, data: { made: 'yes' } })
@@ -349,7 +349,7 @@ describe('the client', () => {
     expect(result).toEqual({ data: { made: 'yes' }, databases: 0 })
   })
 
-  test('or that of a cluster that is there', async () => {
+  test('runHandler can use the client of an existing cluster', async () => {
     const kopf = new Operator()
     kopf.on.create(Database, async ({ client }) => (await client.list(Database)).map(({ metadata }) => metadata.name))
     await using cluster = await startCluster({ resources: [Database] })
@@ -358,10 +358,10 @@ describe('the client', () => {
   })
 })
 
-describe('which handler is meant', () => {
+describe('selection of the handler', () => {
   const Pod = resource('v1', 'pods')
 
-  test('is told by the resource where several have the id', async () => {
+  test('runHandler selects a handler by the resource if several handlers have the id', async () => {
     const kopf = new Operator()
     kopf.on.create(Database, () => 'database')
     kopf.on.create(Pod, () => 'pod')
@@ -372,7 +372,7 @@ describe('which handler is meant', () => {
     )
   })
 
-  test('is one of those there are, or an error names them', async () => {
+  test('runHandler names the existing handlers if none has the id', async () => {
     const kopf = new Operator()
     kopf.on.create(Database, function greet() {})
     await expect(runHandler(kopf, { resource: Database, id: 'great', spec })).rejects.toThrow(
@@ -383,7 +383,7 @@ describe('which handler is meant', () => {
     )
   })
 
-  test('is told by the kind where one function is registered for several', async () => {
+  test('runHandler selects a handler by its type if one function has several types', async () => {
     const kopf = new Operator()
     const greet = ({ reason }: { reason: string }) => reason
     kopf.on.create(Database, { id: 'greet' }, greet)
@@ -393,7 +393,7 @@ describe('which handler is meant', () => {
   })
 })
 
-test('a reconciler: with the children that are there, and what it wants of them', async () => {
+test('runHandler runs a reconciler with existing children and returns its desired children', async () => {
   const kopf = new Operator({ name: 'shops' })
   kopf.reconcile('shops.example.com', { owns: ['configmaps'] }, ({ name, spec, children, deleting, patch }) => {
     patch.status['menus'] = children.of('configmaps').length
@@ -424,7 +424,7 @@ test('a reconciler: with the children that are there, and what it wants of them'
   expect(gone.outcome).toMatchObject({ type: 'done', children: undefined })
 })
 
-test('a reconciler with cleanup has steps, and one without has none', async () => {
+test('runHandler allows steps only in a reconciler with cleanup', async () => {
   const kopf = new Operator()
   const fn = async ({ step }: { step: (id: string, fn: () => number) => Promise<number> }) => {
     return { requeueAfter: await step('a', () => 5) }
@@ -438,7 +438,7 @@ test('a reconciler with cleanup has steps, and one without has none', async () =
   })
 })
 
-test('a reconciler that returns what it does not own has failed', async () => {
+test('runHandler gives the outcome failed for a reconciler that returns children it does not own', async () => {
   const kopf = new Operator()
   kopf.reconcile('shops.example.com', () => ({
     children: [{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' } }],
@@ -447,7 +447,7 @@ test('a reconciler that returns what it does not own has failed', async () => {
   expect(outcome).toMatchObject({ type: 'failed', error: { code: 'KOPF_CHILD' } })
 })
 
-describe('a Secret', () => {
+describe('Secrets in runHandler', () => {
   const [before, after] = [
     { password: 'b25l', user: 'bWU=' },
     { password: 'dHdv', user: 'bWU=' },
@@ -467,7 +467,7 @@ describe('a Secret', () => {
   }
   const change = { data: after, old: { data: before, metadata: { labels: { tier: 'one' } } }, labels: { tier: 'one' } }
 
-  test('is handled with real new values and concealed old ones, as in an operator', async () => {
+  test('runHandler conceals the old values of a Secret and passes the new ones, as an operator does', async () => {
     const kopf = operatorWith('digest')
     const { diff } = await runHandler(kopf, { resource: 'secrets', id: 'u', ...change })
     expect(diff).toEqual([['change', ['data', 'password'], expect.any(ConcealedValue), 'dHdv']])
@@ -479,7 +479,7 @@ describe('a Secret', () => {
     expect(outcome).toEqual({ type: 'skipped', reason: 'The field "data.user" has not changed' })
   })
 
-  test('has its old values with persistence.secretValues: "plain"', async () => {
+  test('runHandler passes the old values of a Secret with persistence.secretValues: "plain"', async () => {
     const kopf = operatorWith('plain')
     const { diff } = await runHandler(kopf, { resource: 'secrets', id: 'u', ...change })
     expect(diff).toEqual([['change', ['data', 'password'], 'b25l', 'dHdv']])
@@ -487,7 +487,7 @@ describe('a Secret', () => {
   })
 })
 
-test('a handler that sleeps by its clock is not waited for, and finds that time has passed', async () => {
+test('runHandler skips the time for a handler that sleeps by its clock', async () => {
   const kopf = new Operator()
   kopf.on.create('configmaps', async ({ clock }) => {
     const beganMs = clock.now()

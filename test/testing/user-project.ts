@@ -1,4 +1,4 @@
-/** A project of a user with an operator and its tests, and the package as it is published in its `node_modules`. */
+/** A user project with an operator, its tests, and the built package in its `node_modules`. */
 import { execFile } from 'node:child_process'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ kopf.on.create(Database, ({ name, spec, patch, retry }) => {
 })
 `
 
-/** As in the guide; \`test\` comes from the runner. */
+/** The example of the guide; \`test\` comes from the runner. */
 const tests = (runner: string) => `
 import assert from 'node:assert/strict'
 import { runHandler, startCluster } from 'kopf/testing'
@@ -42,21 +42,21 @@ test('a booting database is asked for again', async () => {
 
 export interface Run {
   readonly code: number | string
-  /** Both streams. */
+  /** stdout and stderr. */
   readonly output: string
 }
 
 export class UserProject implements Disposable {
   readonly path: string = realpathSync(mkdtempSync(join(tmpdir(), 'kopf-user-project-')))
 
-  /** With these packages from the registry. */
+  /** Creates a project with these packages from the registry. */
   static async create(...packages: readonly string[]): Promise<UserProject> {
     const project = new UserProject()
     mkdirSync(join(project.path, 'node_modules'))
     project.write('package.json', JSON.stringify({ type: 'module' }))
     project.write('operator.ts', operator)
     if (packages.length > 0) await project.#install(packages)
-    // Last: what npm does not know it would take away.
+    // Linked last, since npm removes packages that it does not know.
     project.link('kopf', inject('package'))
     return project
   }
@@ -66,7 +66,7 @@ export class UserProject implements Disposable {
     await promisify(execFile)('npm', ['install', ...flags, ...packages], { cwd: this.path })
   }
 
-  /** A package of this project, for that of the user. */
+  /** Links a package of this repository into the user project. */
   link(name: string, target: string = resolve('node_modules', name)): void {
     symlinkSync(target, join(this.path, 'node_modules', name))
   }
@@ -79,9 +79,9 @@ export class UserProject implements Disposable {
     this.write('orders.test.ts', tests(runner))
   }
 
-  /** To its end, which it has to find by itself. */
+  /** Runs a program until it ends by itself. */
   async run(program: string, args: readonly string[], variables: Readonly<Record<string, string>> = {}): Promise<Run> {
-    // A test runner that starts another one tells it so, and is told of it in its own language.
+    // A nested test runner would change its output because of these variables of the outer one.
     const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: __, VITEST: ___, ...inherited } = process.env
     const env = { ...inherited, ...variables, NO_COLOR: '1', FORCE_COLOR: '0' }
     try {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * Behaves as `ngrok http` of version 3 does, as far as its log and its end go; opens no tunnel. Tells in the address what it
- * was given. The region says what goes wrong.
+ * Imitates the log and the exit of `ngrok http` version 3 without opening a tunnel. The URL encodes the options
+ * it was started with. The region selects a fault.
  */
 import { argv, env, exit, pid, stdout } from 'node:process'
 

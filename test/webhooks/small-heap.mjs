@@ -1,4 +1,4 @@
-// Started by memory.test.ts with the heap of a small container: serves reviews, and says where. A handler looks at all of each review.
+// Started by webhook-memory.slow.test.ts with the heap of a small container. Serves webhooks, prints its URL, and reads each request completely.
 import { Operator } from 'kopf'
 import { WebhookServer } from 'kopf/webhooks'
 
@@ -20,7 +20,7 @@ const clock = {
 const logger = { debug: silent, info: silent, warn: silent, error: silent }
 const kept = new Set()
 const fn = async (review) => {
-  // As a handler that waits for another service and holds the review meanwhile.
+  // Like a handler that waits for another service and holds the request meanwhile.
   kept.add(review)
   await clock.sleep(50)
   kept.delete(review)

@@ -1,7 +1,7 @@
 /**
- * Which of our modules share a file. Left to itself, a bundler makes a file of every set of modules that the same entries need:
- * a hundred small ones, of which forty are for `import 'kopf'`, and each has its price. Here they go by the rooms of the
- * house, so that each entry needs few, and none that it has no use for. No file imports one further up, as rooms do.
+ * Groups our modules into chunks. By default a bundler writes one file per set of modules that the same entries import: about a
+ * hundred small files, forty of them for `import 'kopf'`, and Node pays for each file it loads. These groups follow the layers
+ * of `src/`, so that an entry loads few files and no code it does not use. A chunk imports only chunks of lower layers.
  */
 import { relative, resolve } from 'node:path'
 
@@ -9,17 +9,17 @@ interface Graph {
   getModuleInfo(id: string): { readonly importedIds: readonly string[] } | null
 }
 
-/** Undefined is for what is imported later, or by one entry only: that is well where the bundler puts it. */
+/** Returns undefined for modules that are imported dynamically or by one entry only: the bundler places them well by itself. */
 export function createGrouping(entries: readonly string[]): (id: string, graph: Graph) => string | undefined {
   const reached = new Map<string, ReadonlySet<string>>()
   const own = new Set(entries.map(toId))
   return (id, graph) => {
     const path = relative('src', id)
     if (own.has(id) || id.startsWith('\0rolldown/')) return undefined
-    // What is added for syntax that Node has not yet.
+    // Helpers that the bundler adds for syntax that Node does not support yet.
     if (id.startsWith('\0')) return 'base'
     const isReached = (entry: string): boolean => {
-      const ids = reached.get(entry) ?? reach(toId(entry), graph)
+      const ids = reached.get(entry) ?? collectImports(toId(entry), graph)
       reached.set(entry, ids)
       return ids.has(id)
     }
@@ -32,11 +32,11 @@ function groupOf(path: string, isReached: (entry: string) => boolean): string | 
   const isServer = isReached('server/index')
   const isCommand = isReached('cli/main')
   if (isOperator || isServer) {
-    // What a thread and `kopf --help` need is a small part of it.
-    if (isCommand || isReached('features/workers/thread')) return 'base'
+    // Worker threads and `kopf --help` need only a small part of the operator: it is a chunk of its own, so that they start fast.
+    if (isCommand || isReached('workers/thread/main')) return 'base'
     if (isOperator && isServer) return 'common'
     if (isOperator) return /^(client|kube|util)\//.test(path) ? 'client' : 'operator'
-    // Whoever serves a webhook makes certificates, too.
+    // Webhook servers also import modules outside `server/`, such as the certificate code, but not the server itself.
     return path.startsWith('server/') ? 'server' : 'common'
   }
   // Code that webhook servers share with the command must not load the command with them.
@@ -44,10 +44,10 @@ function groupOf(path: string, isReached: (entry: string) => boolean): string | 
   return isCommand ? 'command' : undefined
 }
 
-/** All that is loaded with it, without what is imported later. */
-function reach(entry: string, graph: Graph): ReadonlySet<string> {
+/** The modules that the entry imports statically, directly or indirectly. */
+function collectImports(entry: string, graph: Graph): ReadonlySet<string> {
   const ids = new Set([entry])
-  // What is added on the way is visited as well.
+  // A loop over a Set also visits the elements that are added during the loop.
   for (const id of ids) for (const imported of graph.getModuleInfo(id)?.importedIds ?? []) ids.add(imported)
   return ids
 }

@@ -1,6 +1,6 @@
 /**
- * The types of what can be imported, and of what these need: the compiler writes them for all our files, of which most are
- * nobody's concern outside.
+ * Writes the type declarations of the entries and of the files they import. The compiler emits declarations for all of `src/`, most
+ * of which are internal and not published.
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -33,7 +33,7 @@ async function runCompiler(output: string): Promise<void> {
 
 async function copyReachable(from: string, to: string): Promise<void> {
   const reached = new Set(entries)
-  // What is added on the way is visited as well.
+  // A loop over a Set also visits the elements that are added during the loop.
   for (const source of reached) {
     const declarations = source.replace(/\.ts$/, '.d.ts')
     const text = await readFile(join(from, declarations), 'utf8')
@@ -49,12 +49,12 @@ function importsIn(text: string): string[] {
   return [...withoutComments(text).matchAll(specifiers)].map(([, , , path]) => `${path}.ts`)
 }
 
-/** Examples in comments import files as well, which are none of ours. */
+/** Code samples in JSDoc have import lines too; they do not name files of the package. */
 function withoutComments(text: string): string {
   return text.replaceAll(/\/\*[\s\S]*?\*\//g, '')
 }
 
-/** By the names that Node would find beside them, which every version of the compiler understands. */
+/** Changes `./a.ts` to `./a.js` in imports: the file that Node loads, and a form that every version of TypeScript resolves. */
 function nameFiles(text: string): string {
   return text
     .split(/(\/\*[\s\S]*?\*\/)/)

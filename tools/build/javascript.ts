@@ -1,6 +1,6 @@
 /**
- * Our code in a few files, and what is imported later apart from what is imported first: Node takes its time for every file.
- * What calls functions of users is not minified, for it stands in their stack traces. Libraries are put beside it, see libraries.ts.
+ * Bundles our code into a few files, since Node pays for every file it loads; dynamic imports stay separate files. Code that calls
+ * user functions is not minified, because it shows up in their stack traces. Libraries are separate files, see libraries.ts.
  */
 import { readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
@@ -10,34 +10,34 @@ import { type OutputChunk, type Plugin, rolldown } from 'rolldown'
 import { createGrouping } from './chunks.ts'
 import { fileOf, writeLibraries } from './libraries.ts'
 
-/** What is imported or started by its path; package.json and package-files.ts know these. */
+/** The files that are imported or started by path; package.json and package-files.ts name the same ones. */
 const entries = [
   'index',
   'server/index',
   'testing/index',
   'webhooks/index',
   'cli/main',
-  'cli/compile-process',
+  'cli/loading/compile-process',
   'cli/dev/operator-process',
-  'features/workers/thread',
-  'util/loop-guard-thread',
+  'workers/thread/main',
+  'util/process/loop-guard-thread',
 ]
 
 const target = 'node20.19'
 
-/** Before the name of a library, until it is known from where it is imported. */
+/** Prefix of a library import in the bundle, until the chunk that contains it, and so the relative path, is known. */
 const placeholder = 'library:'
 
-/** Returns the files of libraries that have become part of it. */
+/** Returns the source files of the bundled libraries. */
 export async function writeJavaScript(folder: string): Promise<readonly string[]> {
   const libraries = new Set<string>()
   await using bundle = await rolldown({
     input: Object.fromEntries(entries.map((name) => [name, resolve('src', `${name}.ts`)])),
-    // All that is Node's is imported by name; told of Node, every file would begin with what makes `require` of it.
+    // Our code imports Node's modules with the `node:` prefix. With platform "node", every chunk would start with a `require` shim.
     platform: 'neutral',
     transform: { target },
     preserveEntrySignatures: 'allow-extension',
-    plugins: [setApart(libraries)],
+    plugins: [externalizeLibraries(libraries)],
   })
   const { output } = await bundle.generate({
     dir: folder,
@@ -46,42 +46,42 @@ export async function writeJavaScript(folder: string): Promise<readonly string[]
     chunkFileNames: 'chunks/[name]-[hash].js',
     codeSplitting: {
       includeDependenciesRecursively: false,
-      groups: [{ debugName: 'rooms', name: createGrouping(entries) }],
+      groups: [{ debugName: 'layers', name: createGrouping(entries) }],
     },
   })
   for (const chunk of output as readonly OutputChunk[]) {
     const path = join(folder, chunk.fileName)
-    const text = placeLibraries(chunk)
+    const text = resolveLibraryImports(chunk)
     await mkdir(dirname(path), { recursive: true })
-    await writeFile(path, isServer(chunk) ? await shrink(text) : text)
+    await writeFile(path, isServer(chunk) ? await minify(text) : text)
   }
   return writeLibraries(libraries, folder)
 }
 
-function placeLibraries({ code, fileName }: OutputChunk): string {
+function resolveLibraryImports({ code, fileName }: OutputChunk): string {
   return code.replaceAll(new RegExp(`"${placeholder}([^"]+)"`, 'g'), (_, library: string) => {
     const path = relative(dirname(fileName), fileOf(library))
     return JSON.stringify(path.startsWith('.') ? path : `./${path}`)
   })
 }
 
-/** The embedded server: no function of a user is called from there, and it is more than half of our code. */
+/** Whether the chunk is the embedded server, which calls no user functions and is more than half of our code. */
 function isServer({ moduleIds }: OutputChunk): boolean {
   return moduleIds.length > 0 && moduleIds.every((id) => relative('src', id).startsWith('server/'))
 }
 
-/** With the names of functions kept, should one of them be in a stack all the same. */
-async function shrink(text: string): Promise<string> {
+/** Keeps the names of functions, so that a stack trace stays readable. */
+async function minify(text: string): Promise<string> {
   const { code } = await transform(text, { format: 'esm', target, minify: true, keepNames: true, lineLimit: 120 })
   return code
 }
 
-/** Notes which libraries are imported, and leaves them out; what is installed with the package is left to Node. */
-function setApart(libraries: Set<string>): Plugin {
+/** Records the imported libraries and keeps them out of the bundle. Dependencies that npm installs are left for Node to resolve. */
+function externalizeLibraries(libraries: Set<string>): Plugin {
   const { dependencies, peerDependencies } = JSON.parse(readFileSync('package.json', 'utf8'))
   const installed = Object.keys({ ...dependencies, ...peerDependencies })
   return {
-    name: 'set apart',
+    name: 'externalize libraries',
     resolveId(source, importer) {
       if (importer === undefined || source.startsWith('.')) return null
       if (source.startsWith('node:') || installed.includes(source)) return { id: source, external: true }

@@ -1,19 +1,19 @@
 /**
- * The libraries that our code imports, each as one file: nobody has to install them, and a library is loaded as fast as one file
- * is. Minified, since nobody reads them there; their licences are kept, see licences.ts.
+ * Bundles each library that our code imports into one minified file: users do not install it, and Node loads one file instead of
+ * many. The licences are kept, see licences.ts.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type BuildOptions, build } from 'esbuild'
 
-/** Required by package-files.ts, which the bundler does not see. */
+/** Loaded with `require` by package-files.ts, which the bundler does not notice. */
 const required = ['yaml']
 
 const common = {
   bundle: true,
   platform: 'node',
   target: 'node20.19',
-  // The sources of modules can be cut down to what is used.
+  // ES modules can be tree-shaken.
   mainFields: ['module', 'main'],
   minify: true,
   legalComments: 'none',
@@ -22,7 +22,7 @@ const common = {
   logLevel: 'warning',
 } as const satisfies BuildOptions
 
-/** Where it is put, from the root of what is built. */
+/** The path of the bundled library, relative to the output folder. */
 export function fileOf(library: string): string {
   const name = library
     .replace(/^@/, '')
@@ -31,7 +31,7 @@ export function fileOf(library: string): string {
   return `libraries/${name}.${required.includes(library) ? 'cjs' : 'js'}`
 }
 
-/** Returns the files that they were made of. */
+/** Returns the source files that were bundled. */
 export async function writeLibraries(imported: Iterable<string>, folder: string): Promise<readonly string[]> {
   const libraries = [...imported, ...required]
   const files = await Promise.all(libraries.map((library) => writeLibrary(library, `${folder}/${fileOf(library)}`)))
@@ -48,6 +48,6 @@ async function writeLibrary(library: string, outfile: string): Promise<readonly 
   return Object.keys(metafile.inputs)
 }
 
-/** What is not a module may still ask for the platform's own, and an import has no `require`. */
+/** CommonJS code in a bundle calls `require` for Node's own modules, and ES modules have no `require`. */
 const ownRequire =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);\n"

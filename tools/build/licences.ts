@@ -1,9 +1,9 @@
-/** The licences of the libraries that are part of what is published: they ask to be kept with every copy. */
+/** Collects the licences of the bundled libraries, which require that every copy includes them. */
 import { existsSync } from 'node:fs'
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 
-/** Of all packages that the files are from. Throws where one has no licence to keep. */
+/** The licence texts of the packages that the files belong to. Throws if a package has none. */
 export async function collectLicences(files: readonly string[]): Promise<string> {
   const folders = [...new Set(files.map(packageOf))].sort()
   const names = new Map<string, string[]>()
@@ -18,7 +18,7 @@ export async function collectLicences(files: readonly string[]): Promise<string>
   )
 }
 
-/** Some packages have a package.json for each form of their modules, which says nothing but the form. */
+/** The folder of the file's package. Nested package.json files that only set the module type are skipped. */
 export function packageOf(file: string): string {
   let folder = dirname(file)
   while (!/node_modules\/(@[^/]+\/)?[^/@]+$/.test(folder) || !existsSync(join(folder, 'package.json'))) {
@@ -30,6 +30,6 @@ export function packageOf(file: string): string {
 
 async function readLicence(folder: string): Promise<string> {
   const file = (await readdir(folder)).find((name) => /^(licen[cs]e|copying)/i.test(name))
-  if (file === undefined) throw new Error(`Cannot publish "${folder}": it has no licence that could be kept`)
+  if (file === undefined) throw new Error(`Cannot publish "${folder}": it has no licence file`)
   return (await readFile(join(folder, file), 'utf8')).replaceAll('\r\n', '\n').trim()
 }

@@ -1,4 +1,4 @@
-/** `npm run build`: the package as it is published, into `dist/`. */
+/** `npm run build`: builds the published package into `dist/`. */
 import { buildPackage } from './package.ts'
 
 await buildPackage('dist')

@@ -1,7 +1,6 @@
 /**
- * Builds what is published: our code in a few files, the libraries it needs beside it, the types of what can be imported, and a
- * bill of materials.
- * Run by `npm run build`, and by the tests, which start the very thing that users get.
+ * Builds the published package: our code in a few files, the bundled libraries, the type declarations and a bill of materials.
+ * Called by `npm run build`, and by tests that run the package as users get it.
  */
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,7 +9,7 @@ import { writeJavaScript } from './javascript.ts'
 import { collectLicences } from './licences.ts'
 import { writeSbom } from './sbom.ts'
 
-/** Replaces the folder. To be run where package.json is. */
+/** Replaces the folder. The working directory must be the one of package.json. */
 export async function buildPackage(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })

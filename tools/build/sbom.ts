@@ -1,8 +1,8 @@
 /**
- * The software bill of materials of the package, in CycloneDX 1.6 JSON: the libraries that are bundled into `dist/libraries`, and
- * what npm installs with the package, with versions, licences and the hashes of package-lock.json. Scanners find a vulnerable
- * library by it that they could not find otherwise, as bundled code has no package.json. Without a timestamp and with a serial number
- * derived from the content, so that the same sources give the same file.
+ * The software bill of materials of the package, in CycloneDX 1.6 JSON: the libraries that are bundled into `dist/libraries` and
+ * the packages that npm installs, with versions, licences and the hashes of package-lock.json. Bundled code has no package.json, so
+ * scanners find a vulnerable library only here. There is no timestamp, and the serial number is derived from the content, so that the
+ * same sources give the same file.
  */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
@@ -37,7 +37,7 @@ interface Part {
   readonly isOptional: boolean
 }
 
-/** `bundled`: the files of libraries that have become part of the package. */
+/** `bundled`: the source files of the bundled libraries. */
 export async function writeSbom(bundled: readonly string[]): Promise<string> {
   const manifest = JSON.parse(await readFile('package.json', 'utf8')) as Manifest
   const { packages } = JSON.parse(await readFile('package-lock.json', 'utf8')) as { packages: Record<string, Locked> }
@@ -62,12 +62,13 @@ function bundledParts(files: readonly string[], packages: Readonly<Record<string
   return folders.map((folder) => ({ ...toPart(folder, packages), isBundled: true, isOptional: false }))
 }
 
-/** The dependencies, and what these bring along: esbuild has one binary for each platform, of which npm installs one. */
+/** The dependencies and their optional dependencies: esbuild has one binary for each platform, of which npm installs one. */
 function installedParts({ dependencies }: Manifest, packages: Readonly<Record<string, Locked>>): Part[] {
   return Object.keys(dependencies).flatMap((name) => {
     const part = toPart(`node_modules/${name}`, packages)
     const { dependencies: required = {}, optionalDependencies = {} } = part.locked
-    if (Object.keys(required).length > 0) throw new Error(`Cannot list what "${name}" depends on: extend this function`)
+    if (Object.keys(required).length > 0)
+      throw new Error(`Cannot list the dependencies of "${name}": extend this function`)
     const binaries = Object.keys(optionalDependencies).map((one) => toPart(`node_modules/${one}`, packages))
     return [
       { ...part, isBundled: false, isOptional: false },
@@ -127,7 +128,7 @@ function describeDependencies(manifest: Manifest, parts: readonly Part[]): objec
   return [own, ...others]
 }
 
-/** Where Node finds a package, seen from another one: in its own node_modules, or in those further up. */
+/** Where Node finds a package that another one imports: in the importer's own node_modules, or in those of its parents. */
 function findFolder(from: string, name: string, known: ReadonlyMap<string, unknown>): string {
   const nested = `${from}/node_modules/${name}`
   return known.has(nested) ? nested : `node_modules/${name}`
@@ -152,7 +153,7 @@ function toHashes(integrity: string): object[] {
   })
 }
 
-/** A UUID of version 8 (RFC 9562): its bits are those of a digest. */
+/** A UUID of version 8 (RFC 9562), whose bits are taken from a digest of the text. */
 function toUuid(text: string): string {
   const bytes = createHash('sha256').update(text).digest().subarray(0, 16)
   bytes[6] = (bytes[6]! & 0x0f) | 0x80

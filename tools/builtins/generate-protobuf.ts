@@ -2,7 +2,7 @@
  * Writes src/server/protobuf/messages.generated.ts: the protobuf messages of the kinds that clients send, from the pinned
  * Kubernetes source. Run by maintainers after the pin in tools/envtest has moved:
  * `npx tsx tools/builtins/generate-protobuf.ts`.
- * The .proto files tell the types; Go's tags tell the names in JSON and what is left out there when empty.
+ * Types come from the .proto files; JSON names and omitempty come from the tags of the Go structs.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -15,8 +15,8 @@ import { generatedKinds } from './kinds.ts'
 const here = fileURLToPath(new URL('.', import.meta.url))
 const target = join(here, '../../src/server/protobuf/messages.generated.ts')
 
-/** What is sent beside the objects that the server keeps. */
-const moreKinds: ReadonlyArray<readonly [packageName: string, kinds: readonly string[]]> = [
+/** Kinds that clients send but the server does not store. */
+const requestOnlyKinds: ReadonlyArray<readonly [packageName: string, kinds: readonly string[]]> = [
   ['core.v1', ['Binding']],
   ['policy.v1', ['Eviction']],
   ['autoscaling.v1', ['HorizontalPodAutoscaler', 'Scale']],
@@ -118,7 +118,7 @@ class Packages {
   }
 }
 
-/** One field of the table; the Go name, which error messages tell, only where it is not the JSON name with a capital. */
+/** One field of the table. The Go name, which error messages use, is there only if it is not the capitalised JSON name. */
 type Row = readonly [number: number, json: string, type: string, flags?: string, goName?: string]
 
 function capitalize(name: string): string {
@@ -129,14 +129,14 @@ function rowOf(message: string, { number, type }: ProtoField, { json, goName, ..
   const pointer = go.type.startsWith('*') ? '*' : ''
   const flags = `${pointer}${go.omitEmpty ? 'e' : ''}${go.omitZero ? 'z' : ''}${json === '' ? 'i' : ''}`
   if (json === '' && /^[[{]|^\w+$/.test(type))
-    throw new Error(`Cannot inline ${goName} of ${message}: it is no message`)
-  // The reader knows only of times how to tell that they are zero.
+    throw new Error(`Cannot inline ${goName} of ${message}: it is not a message`)
+  // The decoder can detect a zero value only for times.
   if (go.omitZero && type !== 'meta.v1.Time') throw new Error(`Cannot omit the zero of ${type} in ${message}`)
   if (goName !== capitalize(json)) return [number, json, type, flags, goName]
   return flags === '' ? [number, json, type] : [number, json, type, flags]
 }
 
-/** The rows in the order of the Go struct, which is that of the JSON. Messages that are no structs in Go have no names. */
+/** The rows in the order of the Go struct, which is the order in JSON. Messages that are not Go structs have no JSON names. */
 function rowsOf(packages: Packages, name: string): readonly Row[] {
   const dot = name.lastIndexOf('.')
   const { messages, go } = packages.get(name.slice(0, dot))
@@ -144,7 +144,7 @@ function rowsOf(packages: Packages, name: string): readonly Row[] {
   const fields = messages.get(local)
   if (!fields) throw new Error(`No message ${name}`)
   const struct = (go.structs.get(local) ?? []).filter(({ number }) => number !== undefined)
-  // Such as Time and ExtraValue: what they are in JSON is written in Go, and again in src/server/protobuf/special.ts.
+  // Time, ExtraValue and the like have their own JSON encoders in Go; the protobuf decoder of the server repeats those.
   if (struct.length === 0) return fields.map(({ number, name, type }) => [number, '', type, '', capitalize(name)])
   if (struct.length !== fields.length) throw new Error(`${name} has other fields in Go than in protobuf`)
   return struct.map((goField) => {
@@ -156,7 +156,7 @@ function rowsOf(packages: Packages, name: string): readonly Row[] {
 
 const packages = new Packages()
 const kinds: Record<string, string> = {}
-const roots = [...generatedKinds.map(([, packageName, names]) => [packageName, names] as const), ...moreKinds]
+const roots = [...generatedKinds.map(([, packageName, names]) => [packageName, names] as const), ...requestOnlyKinds]
 for (const [packageName, names] of roots) {
   const { group } = packages.get(packageName)
   if (group === undefined) throw new Error(`No group of ${packageName}`)

@@ -1,5 +1,5 @@
 /**
- * Writes src/server/builtins/schemas.generated.ts: what the built-in kinds are made of, from the pinned Kubernetes source.
+ * Writes src/server/builtins/schemas.generated.ts: the fields of the built-in kinds, from the pinned Kubernetes source.
  * Run by maintainers after the pin in tools/envtest has moved: `npx tsx tools/builtins/generate.ts`.
  * Two tables go into it: OpenAPI definitions (for documents, list types and merge keys) and Go structs (for decoding).
  */
@@ -30,14 +30,14 @@ function shorten(definition: string): string {
     .replace(/^io\.k8s\.apimachinery\.pkg\./, '')
 }
 
-/** Drops what is for people, and shortens references: `allOf` around a single reference only carries a description. */
+/** Drops descriptions and shortens references. `allOf` around a single reference only carries a description. */
 function compact(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(compact)
   if (typeof value !== 'object' || value === null) return value
   const result: Schema = {}
   for (const [key, child] of Object.entries(value)) {
     if (key === 'description') continue
-    // Go's zero of a struct: it says nothing.
+    // `default: {}` is the zero value of a Go struct and carries no information.
     if (key === 'default' && JSON.stringify(child) === '{}') continue
     if (key === 'properties') result[key] = compactProperties(child as Schema)
     else if (key === '$ref') result[key] = shorten((child as string).replace(/^.*\//, ''))
@@ -67,7 +67,7 @@ function collectDefinitions(specFolder: string): Record<string, Schema> {
       if (found[name]) continue
       if (!byShortName.has(name)) throw new Error(`No definition of ${name} in ${document}`)
       const schema = compact(byShortName.get(name)) as Schema
-      // Delete options and the like name all groups that serve them: nothing here asks for more than the kind's own.
+      // Shared types such as DeleteOptions list every group that serves them; only the list of the kind itself is used.
       if (!kinds.some((kind) => name === `${group}.${kind}`)) delete schema['x-kubernetes-group-version-kind']
       found[name] = schema
       queue.push(...referencesIn(schema))
@@ -86,7 +86,7 @@ class GoTypes {
     this.#folders = folders
   }
 
-  /** `core.v1` -> `k8s.io/api/core/v1`; what belongs to apimachinery is known by name. */
+  /** `core.v1` -> `k8s.io/api/core/v1`; the packages of apimachinery are listed by name. */
   static importPath(prefix: string): string {
     if (prefix === 'resource') return 'k8s.io/apimachinery/pkg/api/resource'
     if (prefix === 'runtime') return 'k8s.io/apimachinery/pkg/runtime'
@@ -116,7 +116,7 @@ class GoTypes {
     return known
   }
 
-  /** A Go type with every name made a short name: `[]Container` in core/v1 -> `[]core.v1.Container`. */
+  /** A Go type with all names replaced by short names: `[]Container` in core/v1 -> `[]core.v1.Container`. */
   qualify(prefix: string, type: string): string {
     return type.replace(/([\w.]+)/g, (name) => {
       if (/^(?:map|string|bool|byte|u?int(?:8|16|32|64)?|float(?:32|64))$/.test(name)) return name

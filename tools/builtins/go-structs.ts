@@ -1,25 +1,25 @@
 /**
- * Reads Go's struct declarations from the API's source: what the JSON encoder does with each field (its name, whether it is
- * left out when empty, the Go type that an error message names) is told only by Go's tags, not by the OpenAPI documents.
- * The sources are generated-clean: one field per line, so a line reader is enough. Used by generate.ts and generate-protobuf.ts.
+ * Reads struct declarations from the Go source of the Kubernetes API. Only the struct tags, not the OpenAPI documents, have the JSON
+ * name of a field, omitempty, and the Go type that error messages name. The sources have one field per line, so reading
+ * line by line is enough. Used by generate.ts and generate-protobuf.ts.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface GoField {
-  /** The name in JSON; empty for a struct that is inlined. */
+  /** The name in JSON; empty for an inlined struct. */
   readonly json: string
   readonly goName: string
   readonly type: string
   readonly omitEmpty: boolean
   readonly omitZero: boolean
-  /** The number in protobuf; undefined for what is only in JSON. */
+  /** The field number in protobuf; undefined for fields that exist only in JSON. */
   readonly number: number | undefined
 }
 
 export interface GoPackage {
   readonly structs: ReadonlyMap<string, readonly GoField[]>
-  /** Named types that are no structs: `RestartPolicy` -> `string`. */
+  /** Named types that are not structs: `RestartPolicy` -> `string`. */
   readonly named: ReadonlyMap<string, string>
   /** Import names to import paths. */
   readonly imports: ReadonlyMap<string, string>

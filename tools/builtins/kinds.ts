@@ -1,4 +1,4 @@
-/** The kinds whose types generate.ts writes down, by the OpenAPI document that describes them. */
+/** The kinds whose types generate.ts writes, by the OpenAPI document that describes them. */
 export const generatedKinds: ReadonlyArray<readonly [document: string, group: string, kinds: readonly string[]]> = [
   [
     'api__v1',
@@ -21,7 +21,7 @@ export const generatedKinds: ReadonlyArray<readonly [document: string, group: st
       'ServiceAccount',
     ],
   ],
-  // Served as a subresource of these: the document of its own group does not describe it.
+  // Scale is a subresource of the apps kinds; the document of its own group does not describe it.
   ['apis__apps__v1', 'autoscaling.v1', ['Scale']],
   ['apis__apps__v1', 'apps.v1', ['ControllerRevision', 'DaemonSet', 'Deployment', 'ReplicaSet', 'StatefulSet']],
   ['apis__batch__v1', 'batch.v1', ['CronJob', 'Job']],

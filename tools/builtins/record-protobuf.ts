@@ -1,6 +1,6 @@
 /**
- * Writes src/server/protobuf/testdata: what kubectl sends in protobuf, beside the JSON that it prints for the same command,
- * and what the real server (tools/envtest) answers in both. A proxy before it listens in.
+ * Writes src/server/protobuf/testdata: the protobuf bodies that kubectl sends, next to the JSON that it prints for the same command,
+ * and the responses of the real server (tools/envtest) in both encodings. A proxy in front of the server records the requests.
  * Run by maintainers after the pin has moved: `npx tsx tools/builtins/record-protobuf.ts`.
  */
 import { execFile } from 'node:child_process'
@@ -19,8 +19,8 @@ import { type StoredCase, storedCases } from './cases/protobuf.ts'
 const run = promisify(execFile)
 const target = fileURLToPath(new URL('../../src/server/protobuf/testdata/', import.meta.url))
 
-/** Those that print what they would send, given `--dry-run=client -o json`. `$folder` has a certificate and its key. */
-const printing: readonly string[] = [
+/** Commands that print the object they send with `--dry-run=client -o json`. `$folder` contains a certificate and its key. */
+const printingCommands: readonly string[] = [
   'create configmap words --from-literal=greeting=hello --from-literal=empty= --from-file=$folder/binary',
   'create secret generic words --from-literal=password=grüße --type=example.com/words',
   'create secret tls pair --cert=$folder/serving-cert.pem --key=$folder/serving-key.pem',
@@ -45,8 +45,8 @@ const printing: readonly string[] = [
   'create ingress web --class=nginx --rule=example.com/*=web:80,tls=pair --default-backend=web:http',
 ]
 
-/** Those that only send. */
-const silent: readonly string[] = [
+/** Commands that cannot print the object they send. */
+const silentCommands: readonly string[] = [
   'create token default --duration=1h --audience=here --bound-object-kind=Secret --bound-object-name=words',
   'auth can-i list deployments.apps --subresource=scale -n default',
   'auth can-i --list',
@@ -55,7 +55,7 @@ const silent: readonly string[] = [
   'drain node --force --timeout=1s --grace-period=3 --disable-eviction',
 ]
 
-interface Sent {
+interface SentRequest {
   readonly method: string
   readonly path: string
   readonly body: Buffer
@@ -67,8 +67,8 @@ async function bodyOf(message: IncomingMessage): Promise<Buffer> {
   return Buffer.concat(chunks)
 }
 
-/** Without TLS, so that kubectl needs no configuration at all. */
-async function startProxy(plane: ControlPlane, sent: Sent[]): Promise<{ url: string; close(): void }> {
+/** The proxy speaks plain HTTP, so that kubectl needs no kubeconfig. */
+async function startProxy(plane: ControlPlane, sent: SentRequest[]): Promise<{ url: string; close(): void }> {
   const { caPem: ca, admin } = plane
   const server = createServer(async (incoming, outgoing) => {
     const { method = 'GET', url = '/', headers } = incoming
@@ -91,7 +91,7 @@ async function startProxy(plane: ControlPlane, sent: Sent[]): Promise<{ url: str
 }
 
 await using plane = await startControlPlane()
-const sent: Sent[] = []
+const sent: SentRequest[] = []
 const proxy = await startProxy(plane, sent)
 
 async function kubectl(command: string, ...more: readonly string[]): Promise<string> {
@@ -102,7 +102,7 @@ async function kubectl(command: string, ...more: readonly string[]): Promise<str
   return (await run(plane.binaries.kubectl, args)).stdout
 }
 
-/** The same object in both encodings; read again where a controller has changed it in between. */
+/** Reads the same object in both encodings, again if a controller changed it in between. */
 async function recordStored({ path, body }: StoredCase): Promise<object> {
   const name = (body['metadata'] as { name: string } | undefined)?.name
   const post = { method: 'POST', body: JSON.stringify(body) }
@@ -125,7 +125,7 @@ async function recordStored({ path, body }: StoredCase): Promise<object> {
 async function record(command: string, prints: boolean): Promise<object[]> {
   const printed = prints ? (JSON.parse(await kubectl(command, '--dry-run=client', '-o=json')) as unknown) : undefined
   sent.length = 0
-  // A refusal is as good: what matters is what was sent.
+  // A refused request is recorded as well: only the sent body matters.
   await kubectl(command).catch(() => '')
   if (sent.length === 0) throw new Error(`Nothing was sent by ${command}`)
   return sent.map(({ method, path, body }) => {
@@ -133,16 +133,16 @@ async function record(command: string, prints: boolean): Promise<object[]> {
   })
 }
 
-/** For what is sent about pods. */
+/** `kubectl drain` needs a node with a pod. */
 async function createNodeWithPod(): Promise<void> {
   const api = { url: plane.url, caPem: plane.caPem, user: plane.admin }
   await callApi(api, { method: 'POST', path: '/api/v1/nodes', body: { metadata: { name: 'node' } } })
   const spec = { nodeName: 'node', containers: [{ name: 'main', image: 'busybox' }] }
   const body = { metadata: { name: 'pod' }, spec }
   const path = '/api/v1/namespaces/default/pods'
-  // Refused until a controller has made the account that pods run with.
+  // Pods are refused until a controller has created the default service account.
   await waitUntil(async () => (await callApi(api, { method: 'POST', path, body })).status === 201, {
-    what: 'a pod to be taken',
+    what: 'a pod to be accepted',
     children: [],
     timeoutMs: 10_000,
   })
@@ -151,8 +151,8 @@ async function createNodeWithPod(): Promise<void> {
 writeFileSync(join(plane.folder, 'binary'), Buffer.from([0xff, 0x00, 0xfe]))
 await createNodeWithPod()
 const entries: object[] = []
-for (const command of printing) entries.push(...(await record(command, true)))
-for (const command of silent) entries.push(...(await record(command, false)))
+for (const command of printingCommands) entries.push(...(await record(command, true)))
+for (const command of silentCommands) entries.push(...(await record(command, false)))
 const stored: object[] = []
 for (const entry of storedCases) stored.push(await recordStored(entry))
 proxy.close()

@@ -1,5 +1,5 @@
 /**
- * Asks the real control plane (tools/envtest) what it makes of the manifests in cases/, and writes the answers to
+ * Sends the manifests of cases/ to the real control plane (tools/envtest) and writes the responses to
  * src/server/builtins/testdata. Run by maintainers after the pin has moved: `npx tsx tools/builtins/record.ts`.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,7 @@ const tables: ReadonlyArray<readonly [file: string, cases: readonly Case[]]> = [
   ['others', otherCases],
 ]
 
-/** What no two runs have in common, and what other parts of the server write. */
+/** Managed fields contain times, which differ in each run, and are tested elsewhere. */
 function stripManagedFields(body: unknown): unknown {
   const metadata = (body as { metadata?: Record<string, unknown> } | undefined)?.metadata
   if (metadata) delete metadata.managedFields
@@ -60,7 +60,7 @@ async function record(api: ApiTarget, entry: Case, index: number): Promise<objec
 await using plane = await startControlPlane()
 const api: ApiTarget = { url: plane.url, caPem: plane.caPem, user: plane.admin }
 await callApi(api, { method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: namespace } } })
-// Pods need the account that a controller makes for each new namespace.
+// Pods need the default service account, which a controller creates in each new namespace.
 for (let ready = false; !ready; ) {
   ready = (await callApi(api, { path: `/api/v1/namespaces/${namespace}/serviceaccounts/default` })).status === 200
 }
@@ -68,7 +68,7 @@ mkdirSync(target, { recursive: true })
 for (const [file, cases] of tables) {
   const answers: object[] = []
   for (const [index, entry] of cases.entries()) answers.push(await record(api, entry, index))
-  // A body of a megabyte says no more than its length.
+  // Long runs of "x" are replaced by their length, to keep the file small.
   const text = JSON.stringify(answers, undefined, 1).replace(/x{1000,}/g, (run) => `<${run.length} x>`)
   writeFileSync(`${target}${file}.json`, `${text}\n`)
   console.log(`${file}: ${answers.length}`)

@@ -1,16 +1,16 @@
-/** What the command line says of itself, as Markdown: from the same tree and the same words as `--help`. */
+/** The reference of the command line as Markdown, generated from the command tree that also prints `--help`. */
 import type { Command } from 'commander'
 import { createProgram } from '../../src/cli/program.ts'
 import { toTable } from './markdown.ts'
 
-/** By name, such as `kopf run`: how it is called, its options, examples; and `commands`, which lists them all. */
+/** By command name, such as `kopf run`: usage, options and examples; and under `commands` a list of all commands. */
 export function describeCommands(): Readonly<Record<string, string>> {
   const program = createProgram()
   const commands = Object.fromEntries(program.commands.map((command) => [nameOf(command), describe(command)]))
   return { commands: overview(program), ...commands }
 }
 
-/** The page itself, too, where a command has no section on it yet. */
+/** Adds a section to the page for every command that has none yet. */
 export function addMissingCommands(page: string): string {
   const missing = createProgram().commands.filter((command) => !page.includes(`\n## ${nameOf(command)}\n`))
   const sections = missing.map(
@@ -51,22 +51,25 @@ function describe(command: Command): string {
   return parts.join('\n\n')
 }
 
-interface Told {
+/** An argument or option of commander. */
+interface HelpEntry {
   readonly description: string
   readonly defaultValue?: unknown
   readonly defaultValueDescription?: string | undefined
   readonly argChoices?: readonly string[] | undefined
 }
 
-function toRow(name: string, told: Told, variable = ''): string[] {
-  const [, meaning, inWords = told.defaultValueDescription] = /^(.*?)(?: \(default: (.*)\))?$/s.exec(told.description)!
-  const value = typeof told.defaultValue === 'boolean' ? undefined : told.defaultValue
-  const choices = told.argChoices === undefined ? '' : `: ${told.argChoices.map(code).join(', ')}`
+function toRow(name: string, entry: HelpEntry, variable = ''): string[] {
+  const [, meaning, inWords = entry.defaultValueDescription] = /^(.*?)(?: \(default: (.*)\))?$/s.exec(
+    entry.description,
+  )!
+  const value = typeof entry.defaultValue === 'boolean' ? undefined : entry.defaultValue
+  const choices = entry.argChoices === undefined ? '' : `: ${entry.argChoices.map(code).join(', ')}`
   const byDefault = inWords ?? (value === undefined ? '' : code(String(value)))
   return [code(name), withCode(`${meaning}${choices}`), withCode(byDefault), variable]
 }
 
-/** Examples and variables are in no field of commander's: what it prints is read. */
+/** Commander has no fields for examples and environment variables, so they are parsed from the printed help. */
 function readHelp(command: Command): { environment: Map<string, string>; examples: string[] } {
   let help = ''
   command.configureOutput({ writeOut: (text) => (help += text), getOutHelpWidth: () => 1000 })
@@ -88,7 +91,7 @@ function code(text: string): string {
   return `\`${text}\``
 }
 
-/** Options, variables, files and patterns in a sentence stand out; so does what Markdown would take for its own. */
+/** Puts backticks around options, variables, files and patterns, also so that Markdown does not interpret them. */
 function withCode(text: string): string {
   return text.replaceAll(
     /(?<!`)(--[a-z][\w-]*(?: \d+)?|\[[\w/]+\]|https?:\/\/[^\s,]+|~\/[\w./]+|\b[A-Z]+_[A-Z]+\b|\bKUBECONFIG\b|\bdefineResource\b|(?<= )\/[a-z]+\b)(?!`)/g,

@@ -1,13 +1,13 @@
-/** `npm run docs:generate`: writes what the docs repeat of the code, between the markers of these files. */
+/** `npm run docs:generate`: rewrites the parts of the docs that are generated from the code, between `<!-- generated -->` markers. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { addMissingCommands, describeCommands } from './cli.ts'
 import { listContents, listDecisions } from './lists.ts'
 import { fillMarked } from './markdown.ts'
 import { describeSettings } from './settings.ts'
 
-const root = new URL('../../', import.meta.url)
+const root = new URL('../..', import.meta.url)
 
-/** The files with generated parts, and how each is made anew of what it is. */
+/** The files with generated parts, each with a function from its present text to the updated one. */
 export const generated: Readonly<Record<string, (text: string) => string>> = {
   'docs/reference/cli.md': (text) => fillMarked(addMissingCommands(text), describeCommands()),
   'docs/reference/settings.md': (text) => fillMarked(text, describeSettings()),
@@ -21,6 +21,6 @@ if (process.argv[1] === new URL(import.meta.url).pathname) {
     const made = make(text)
     if (made === text) continue
     writeFileSync(new URL(file, root), made)
-    console.log(`${file} is written anew`)
+    console.log(`${file}: updated`)
   }
 }

@@ -1,10 +1,10 @@
-/** What there is of a kind, as Markdown: the decisions, the pages. Each tells its title itself. */
+/** Lists of the decisions and of the pages as Markdown. Titles come from the files themselves. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 import { titleOf } from '../../docs/.vitepress/pages.ts'
 import { sections } from '../../docs/.vitepress/sidebar.ts'
 
-const root = new URL('../../', import.meta.url)
+const root = new URL('../..', import.meta.url)
 
 export function listDecisions(): string {
   const names = readdirSync(new URL('docs/decisions/', root)).filter((name) => /^\d{4}-.*\.md$/.test(name))
@@ -17,7 +17,7 @@ export function listDecisions(): string {
     .join('\n')
 }
 
-/** The sidebar of the site, as paragraphs, for whoever reads the files where they are. */
+/** The sidebar of the site as paragraphs, for people who read the Markdown files in the repository. */
 export function listContents(): string {
   const isThere = (file: string) => existsSync(new URL(file, root))
   const paragraphs = sections.map(({ title, pages }) => {

@@ -1,6 +1,6 @@
-/** Tables and marked parts of Markdown files. Knows nothing of what is in them. */
+/** Writes tables, and replaces the marked parts of Markdown files. */
 
-/** Columns as wide as their widest cell, as the tables that are written by hand have them. Empty columns are left out. */
+/** Pads each column to its widest cell, like the hand-written tables. Leaves out empty columns. */
 export function toTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const used = head.map((_, column) => column === 0 || rows.some((row) => row[column] !== ''))
   const lines = [head, ...rows].map((row) => row.filter((_, column) => used[column]).map(escapeCell))
@@ -16,7 +16,7 @@ function escapeCell(text: string): string {
 
 const marker = /^<!-- generated: ([^\n]+) -->\n.*?^<!-- end -->$/gms
 
-/** Everything between markers, made anew. What is asked for by a name that nobody knows is a mistake. */
+/** Replaces the text between each pair of markers with the part of that name. Throws for an unknown name. */
 export function fillMarked(text: string, parts: Readonly<Record<string, string>>): string {
   return text.replaceAll(marker, (_, name: string) => {
     const part = parts[name]

@@ -1,6 +1,6 @@
 /**
- * What the site needs before it can be built: the packages of docs/package.json, which the library does without, and the
- * pages of the API, made of the declarations that the build of the package writes.
+ * Prepares the build of the site: installs the packages of docs/package.json, which the library itself does not need, and generates
+ * the API pages from the declarations of a fresh build of the package.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
@@ -11,11 +11,11 @@ const api = `${docs}/reference/api`
 
 function run(command: string, args: readonly string[], cwd = '.'): void {
   const { status } = spawnSync(command, args, { cwd, stdio: 'inherit' })
-  // It has said why.
+  // The command has printed the reason.
   if (status !== 0) process.exit(status ?? 1)
 }
 
-/** npm leaves what it has installed beside the packages: the same as the lockfile, but for the project itself. */
+/** Compares the lockfile with `node_modules/.package-lock.json`, where npm records the installed versions. */
 function isInstalled(): boolean {
   const [wanted, present] = [`${docs}/package-lock.json`, `${docs}/node_modules/.package-lock.json`].map((file) =>
     existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')).packages : {},
@@ -25,7 +25,7 @@ function isInstalled(): boolean {
   )
 }
 
-/** `index` and `Index` are things of ours, but to a web server a page of that name is its folder: they get a name of their own. */
+/** Renames the pages of the exports `index` and `Index`: a web server serves a page named "index" as the page of its folder. */
 function renameIndexPages(): void {
   const files = readdirSync(api, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md'))
   const isThing = (file: string) =>

@@ -1,23 +1,23 @@
-/** The settings with their types, defaults and meanings, as Markdown: from the table of knobs and the JSDoc of their types. */
+/** The settings with types, defaults and meanings as Markdown, generated from the table of settings and the JSDoc of their types. */
 import { readFileSync } from 'node:fs'
-import { knobs } from '../../src/core/settings-knobs.ts'
-import { SelectorMap } from '../../src/core/settings-selectors.ts'
+import { settingSpecs } from '../../src/settings/schema.ts'
+import { SelectorMap } from '../../src/settings/selector-map.ts'
 import { toTable } from './markdown.ts'
 
-const sources = ['settings-groups.ts', 'settings-cluster.ts']
+const sources = ['groups.ts']
 
 interface Member {
   readonly type: string
   readonly meaning: string
 }
 
-/** By name, such as `settings.process`: one table for each group. */
+/** One table for each group of settings, by name, such as `settings.process`. */
 export function describeSettings(): Readonly<Record<string, string>> {
   const interfaces = Object.assign({}, ...sources.map(readInterfaces)) as Readonly<
     Record<string, Record<string, Member>>
   >
   return Object.fromEntries(
-    Object.entries(knobs).map(([group, names]) => {
+    Object.entries(settingSpecs).map(([group, names]) => {
       const members = interfaces[`${group.charAt(0).toUpperCase()}${group.slice(1)}Settings`]!
       const rows = Object.entries(names as Record<string, { byDefault(): unknown }>).map(([name, { byDefault }]) => {
         const { type, meaning } = members[name]!
@@ -36,7 +36,7 @@ function show(value: unknown): string {
 }
 
 function readInterfaces(file: string): Record<string, Record<string, Member>> {
-  const text = readFileSync(new URL(`../../src/core/${file}`, import.meta.url), 'utf8')
+  const text = readFileSync(new URL(`../../src/settings/${file}`, import.meta.url), 'utf8')
   const interfaces = text.matchAll(/^export interface (\w+) \{\n(.*?)^\}/gms)
   return Object.fromEntries([...interfaces].map(([, name, body]) => [name!, readMembers(body!)]))
 }
@@ -48,7 +48,7 @@ function readMembers(body: string): Record<string, Member> {
   )
 }
 
-/** On one line, in lower case, and without the default, which is in a column of its own. */
+/** The JSDoc on one line, starting in lower case, without the default, which has its own column. */
 function toMeaning(words: string): string {
   const text = words
     .replaceAll(/^\s*\*? ?/gm, ' ')

@@ -1,6 +1,6 @@
 /**
- * One request to the control plane, with nothing between the caller and the wire: no client of ours, no retries.
- * Used by control-plane.ts to see whether it is ready, and by tests that want to know what the server really says.
+ * Sends one request to the control plane with plain node:https, without retries and without our client.
+ * Used by control-plane.ts to check readiness, and by tests that need the unmodified response.
  */
 import { request } from 'node:https'
 import type { Credentials } from './certificates.ts'
@@ -23,7 +23,7 @@ export interface ApiCall {
 export interface ApiAnswer {
   readonly status: number
   readonly text: string
-  /** The text as JSON, or undefined where it is none. */
+  /** The text parsed as JSON; undefined if it is not JSON. */
   readonly body: unknown
 }
 
@@ -38,7 +38,7 @@ export function callApi(target: ApiTarget, call: ApiCall): Promise<ApiAnswer> {
       headers,
       ca: target.caPem,
       ...(target.user && { cert: target.user.certPem, key: target.user.keyPem }),
-      // No pool: a connection of before a restart is never used after it.
+      // No connection pool: a request after a restart must not use a connection from before it.
       agent: false,
       timeout: timeoutMs,
     })

@@ -1,6 +1,6 @@
 /**
- * The command lines of the three programs: as kubeadm starts them where that can be seen from outside, faster where it
- * cannot. Used by control-plane.ts; pure.
+ * The command lines of etcd, kube-apiserver and kube-controller-manager: like kubeadm's in everything a client can observe, and
+ * tuned for speed otherwise. Used by processes.ts; pure.
  */
 import type { Files } from './files.ts'
 
@@ -22,7 +22,7 @@ export function toEtcdArgs(options: { ports: Ports; dataFolder: string; fsync: b
     `--initial-advertise-peer-urls=${peerUrl}`,
     `--initial-cluster=kopf=${peerUrl}`,
     '--watch-progress-notify-interval=5s',
-    // A member alone has nobody to wait for, yet waits an election timeout before it leads.
+    // Even a single member waits for one election timeout before it becomes the leader.
     '--heartbeat-interval=20',
     '--election-timeout=200',
     '--log-level=warn',
@@ -35,7 +35,7 @@ export interface ApiServerOptions {
   readonly files: Files
   readonly auditLog: string | undefined
   readonly featureGates: Readonly<Record<string, boolean>>
-  /** Last, so that they win over ours. */
+  /** Appended last, so that they override ours. */
   readonly extra: readonly string[]
 }
 
@@ -44,8 +44,8 @@ export function toApiServerArgs({ ports, files, auditLog, featureGates, extra }:
     `--etcd-servers=http://127.0.0.1:${ports.etcd}`,
     '--bind-address=127.0.0.1',
     `--secure-port=${ports.apiServer}`,
-    // The endpoints of the service "kubernetes" may not be loopback addresses, and without this the server looks for
-    // another interface, which a sandbox may lack. An address for documentation (RFC 5737): nobody dials it here.
+    // The endpoints of the service "kubernetes" must not be loopback addresses. Without this option the server looks for
+    // another interface, which a sandbox may lack. 192.0.2.1 is reserved for documentation (RFC 5737) and never dialled here.
     '--advertise-address=192.0.2.1',
     `--tls-cert-file=${files.servingCert}`,
     `--tls-private-key-file=${files.servingKey}`,
@@ -62,8 +62,8 @@ export function toApiServerArgs({ ports, files, auditLog, featureGates, extra }:
   ]
 }
 
-/** What everybody relies on: without them namespaces never end, and nothing is collected. */
-const usualControllers = [
+/** Without these controllers, namespaces are never deleted and nothing is garbage-collected. */
+const defaultControllers = [
   'clusterrole-aggregation-controller',
   'garbage-collector-controller',
   'namespace-controller',
@@ -74,19 +74,19 @@ const usualControllers = [
 export interface ControllerManagerOptions {
   readonly files: Files
   readonly featureGates: Readonly<Record<string, boolean>>
-  /** Beside the usual ones. */
+  /** In addition to the default ones. */
   readonly controllers: readonly string[]
 }
 
 export function toControllerManagerArgs({ files, featureGates, controllers }: ControllerManagerOptions): string[] {
   return [
     `--kubeconfig=${files.controllerManagerKubeconfig}`,
-    `--controllers=${[...usualControllers, ...controllers].join(',')}`,
+    `--controllers=${[...defaultControllers, ...controllers].join(',')}`,
     '--use-service-account-credentials=false',
     `--service-account-private-key-file=${files.serviceAccountKey}`,
     `--root-ca-file=${files.ca}`,
     '--leader-elect=false',
-    // It would serve nothing but its own health and metrics.
+    // The port would serve only health and metrics of the controller manager.
     '--secure-port=0',
     '--kube-api-qps=500',
     '--kube-api-burst=1000',

@@ -1,5 +1,5 @@
 /**
- * Finds the four programs of the real control plane, or has them built (build.ts) into the user's cache folder.
+ * Finds the four programs of the real control plane, or builds them (build.ts) into the user's cache folder.
  * Called by control-plane.ts. go.mod is the only place that names versions.
  */
 import { access, constants, readFile } from 'node:fs/promises'
@@ -12,7 +12,7 @@ export interface Binaries {
   readonly etcd: string
   readonly kubeApiserver: string
   readonly kubectl: string
-  /** Absent only in a folder given by KUBEBUILDER_ASSETS. */
+  /** Absent only if KUBEBUILDER_ASSETS names a folder without it. */
   readonly kubeControllerManager?: string
 }
 
@@ -25,7 +25,7 @@ interface Versions {
 
 const programs = ['kube-apiserver', 'kube-controller-manager', 'kubectl', 'etcd'] as const
 
-/** Builds at the first call on a machine, which takes minutes; afterwards it is a look into a folder. */
+/** The first call on a machine builds the programs, which takes minutes; later calls only check the folder. */
 export async function ensureBinaries(options: { onProgress?: OnProgress } = {}): Promise<Binaries> {
   const onProgress = options.onProgress ?? (() => {})
   const assets = process.env['KUBEBUILDER_ASSETS']

@@ -1,7 +1,7 @@
 /**
  * Builds the real control plane from the modules that go.mod pins: some minutes, once per version and machine.
- * Called by binaries.ts when the cache has none. Nothing half-built is ever seen in the cache: the programs are linked
- * in a folder of this process beside it, which takes the cache's name when all four are there.
+ * Called by binaries.ts if the cache is empty. The programs are built in a temporary folder next to the cache folder, which is
+ * renamed when all four are complete, so that the cache never contains a partial build.
  */
 import { execFile, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises'
@@ -11,16 +11,16 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { startWatchdog, toLaunch } from './watchdog.ts'
 
-/** One line for a person, without a line break. */
+/** Receives one line of text without a line break. */
 export type OnProgress = (line: string) => void
 
 export interface BuildOptions {
-  /** Where the four programs shall be in the end. */
+  /** The target folder of the four programs. */
   readonly folder: string
-  /** Of Kubernetes, as in "v1.36.3": the programs tell it as their own. */
+  /** The Kubernetes version that the programs report, for example "v1.36.3". */
   readonly version: string
   readonly onProgress: OnProgress
-  /** Whether the folder has all programs. Asked when another process was faster. */
+  /** Whether the folder has all programs. Called if another process may have finished first. */
   readonly isComplete: () => Promise<boolean>
 }
 
@@ -37,34 +37,34 @@ const progressEveryMs = 10_000
 export async function buildBinaries(options: BuildOptions): Promise<void> {
   await checkGo()
   await mkdir(dirname(options.folder), { recursive: true })
-  const workshop = await mkdtemp(`${options.folder}.building-`)
-  const watchdog = startWatchdog(workshop)
+  const buildFolder = await mkdtemp(`${options.folder}.building-`)
+  const watchdog = startWatchdog(buildFolder)
   try {
     options.onProgress(`Building the real control plane ${options.version} (once, some minutes) into ${options.folder}`)
-    for (const program of Object.keys(sources)) await buildOne(program, workshop, options)
-    await putInPlace(workshop, options)
+    for (const program of Object.keys(sources)) await buildOne(program, buildFolder, options)
+    await moveToCache(buildFolder, options)
   } finally {
-    await rm(workshop, { recursive: true, force: true })
+    await rm(buildFolder, { recursive: true, force: true })
     await watchdog.dismiss()
   }
 }
 
-/** Two builders at once work for nothing, but do not disturb each other: the first whole folder stays. */
-async function putInPlace(workshop: string, { folder, isComplete }: BuildOptions): Promise<void> {
+/** Two builds at the same time are wasteful but safe: the first complete folder stays. */
+async function moveToCache(buildFolder: string, { folder, isComplete }: BuildOptions): Promise<void> {
   try {
-    await rename(workshop, folder)
+    await rename(buildFolder, folder)
   } catch (error) {
     if (await isComplete()) return
     if (!['ENOTEMPTY', 'EEXIST'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error
     await rm(folder, { recursive: true, force: true })
-    await rename(workshop, folder)
+    await rename(buildFolder, folder)
   }
 }
 
 async function checkGo(): Promise<void> {
   const needed = /^go (\d+\.\d+)/m.exec(await readFile(join(moduleFolder, 'go.mod'), 'utf8'))?.[1]
   try {
-    // Inside the module, an older Go fetches the toolchain that go.mod asks for, or says why it cannot.
+    // In the folder of the module, an older Go downloads the toolchain that go.mod requires, or prints why it cannot.
     await promisify(execFile)('go', ['version'], { cwd: moduleFolder })
   } catch (error) {
     const { code, stderr } = error as { code?: string; stderr?: string }
@@ -77,7 +77,7 @@ async function checkGo(): Promise<void> {
   }
 }
 
-async function buildOne(program: string, workshop: string, { version, onProgress }: BuildOptions): Promise<void> {
+async function buildOne(program: string, buildFolder: string, { version, onProgress }: BuildOptions): Promise<void> {
   const began = Date.now()
   let packages = 0
   const report = (): void => {
@@ -86,8 +86,8 @@ async function buildOne(program: string, workshop: string, { version, onProgress
   }
   const timer = setInterval(report, progressEveryMs)
   try {
-    const args = ['build', ...goFlags(version), '-o', join(workshop, program), sources[program] as string]
-    await runGo(args, { workshop, onPackage: () => (packages += 1) })
+    const args = ['build', ...goFlags(version), '-o', join(buildFolder, program), sources[program] as string]
+    await runGo(args, { buildFolder, onPackage: () => (packages += 1) })
   } finally {
     clearInterval(timer)
   }
@@ -101,23 +101,23 @@ function goFlags(version: string): string[] {
   return ['-v', '-trimpath', '-ldflags', ['-s', '-w', ...stamps].join(' ')]
 }
 
-/** With -v, Go names each package that it compiles in a line of its own; all other lines are complaints. */
-async function runGo(args: readonly string[], options: { workshop: string; onPackage: () => void }): Promise<void> {
-  const pidFile = join(options.workshop, 'go.pid')
+/** With -v, Go prints one line for each package that it compiles; all other lines are errors. */
+async function runGo(args: readonly string[], options: { buildFolder: string; onPackage: () => void }): Promise<void> {
+  const pidFile = join(options.buildFolder, 'go.pid')
   const go = spawn(...toLaunch(pidFile, 'go', args), {
     cwd: moduleFolder,
-    // Its temporary files go with our folder, also when we are killed.
-    env: { ...process.env, CGO_ENABLED: '0', GOTMPDIR: options.workshop },
+    // Temporary files of Go are in the build folder, which the watchdog removes even if this process is killed.
+    env: { ...process.env, CGO_ENABLED: '0', GOTMPDIR: options.buildFolder },
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,
   })
-  const complaints: string[] = []
+  const errors: string[] = []
   createInterface(go.stderr).on('line', (line) => {
     if (/^[\w.~/-]+$/.test(line)) options.onPackage()
-    else complaints.push(line)
+    else errors.push(line)
   })
   const status = await new Promise<number | null>((resolve, reject) => go.on('error', reject).on('close', resolve))
   await rm(pidFile, { force: true })
   if (status !== 0)
-    throw new Error(`Cannot build ${args.at(-1)}: go exited with ${status}\n${complaints.slice(-20).join('\n')}`)
+    throw new Error(`Cannot build ${args.at(-1)}: go exited with ${status}\n${errors.slice(-20).join('\n')}`)
 }

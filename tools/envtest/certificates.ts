@@ -1,6 +1,6 @@
 /**
- * The certificates of a throw-away control plane: one authority, one for serving, one per user, and the key pair that
- * signs service-account tokens. Called by control-plane.ts; hands on PEM strings and writes no file.
+ * The certificates of a temporary control plane: a CA, a serving certificate, a client certificate per user, and the key pair that
+ * signs service account tokens. Called by control-plane.ts; returns PEM strings and writes no file.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { CertificateAuthority, type KeyPair } from '../../src/util/certificates.ts'
@@ -10,11 +10,11 @@ export type Credentials = KeyPair
 export interface Certificates {
   readonly caPem: string
   readonly serving: Credentials
-  /** In the group system:masters, which the API server lets through before it asks RBAC. */
+  /** In the group system:masters, which the API server allows everything without RBAC. */
   readonly admin: Credentials
-  /** The user "operator", without a group: its rights come from RBAC alone. */
+  /** The user "operator", without a group: its permissions come from RBAC alone. */
   readonly operator: Credentials
-  /** The user "nobody": proves who it is, and may do nothing. */
+  /** The user "nobody": authenticated, without any permission. */
   readonly nobody: Credentials
   readonly controllerManager: Credentials
   readonly serviceAccount: { readonly publicKeyPem: string; readonly keyPem: string }
@@ -23,7 +23,7 @@ export interface Certificates {
 const hosts = [
   '127.0.0.1',
   '::1',
-  // The first address of the service range, where the service "kubernetes" lives.
+  // The first address of the service range, which is the address of the service "kubernetes".
   '10.0.0.1',
   'localhost',
   'kubernetes',
@@ -40,8 +40,8 @@ export async function createCertificates(): Promise<Certificates> {
     authority.issue({ commonName: 'admin', organizations: masters }),
     authority.issue({ commonName: 'operator' }),
     authority.issue({ commonName: 'nobody' }),
-    // With --use-service-account-credentials=false, all controllers act in this name, and the bootstrap role of
-    // system:kube-controller-manager does not let it delete what they must delete.
+    // With --use-service-account-credentials=false, all controllers act as this user, and the bootstrap role of
+    // system:kube-controller-manager does not allow the deletions that the controllers need.
     authority.issue({ commonName: 'system:kube-controller-manager', organizations: masters }),
   ])
   return { caPem: authority.caPem, serving, admin, operator, nobody, controllerManager, serviceAccount: tokenKeys() }

@@ -1,6 +1,6 @@
 /**
- * One program of the control plane as a process: started, watched, stopped, and its last words when it failed.
- * Used by control-plane.ts. Its output goes straight to a file, so it needs nobody to read it.
+ * One program of the control plane as a child process: start, stop, and the end of its log for error messages.
+ * Used by processes.ts. Its output goes directly to a file, so no pipe has to be read.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
@@ -31,10 +31,10 @@ export class Child {
     try {
       this.#process = spawn(...toLaunch(this.#pidFile, program, args), {
         cwd: folder,
-        // Of the user's environment nothing: KUBECONFIG, ETCD_* and proxies would change what the programs do.
+        // Nothing of the user's environment: KUBECONFIG, ETCD_* and proxy variables would change the behaviour of the programs.
         env: { PATH: '/usr/bin:/bin', HOME: folder, TMPDIR: folder },
         stdio: ['ignore', log, log],
-        // In a group of its own: Ctrl-C in the terminal is for us, and we stop the programs in order.
+        // A process group of its own: Ctrl-C in the terminal reaches only this process, which then stops the programs in order.
         detached: true,
       })
     } finally {
@@ -47,18 +47,18 @@ export class Child {
     return this.#ended === undefined ? this.#process.pid : undefined
   }
 
-  /** How it ended, or undefined while it runs. */
+  /** The exit status or signal; undefined while the process runs. */
   get ended(): string | undefined {
     return this.#ended
   }
 
-  /** Resolves when the process is gone. */
+  /** Resolves when the process has exited. */
   async kill(): Promise<void> {
     if (this.#ended === undefined) this.#process.kill('SIGKILL')
     await this.#exit
   }
 
-  /** SIGTERM, and SIGKILL when that was not enough; resolves when the process is gone. */
+  /** Sends SIGTERM, and SIGKILL after `graceMs`; resolves when the process has exited. */
   async stop(graceMs: number): Promise<void> {
     if (this.#ended === undefined) this.#process.kill('SIGTERM')
     const timer = setTimeout(() => this.#process.kill('SIGKILL'), graceMs)
@@ -66,7 +66,7 @@ export class Child {
     clearTimeout(timer)
   }
 
-  lastWords(lines = 15): string {
+  logTail(lines = 15): string {
     return readFileSync(this.#logFile, 'utf8').trimEnd().split('\n').slice(-lines).join('\n')
   }
 
@@ -74,7 +74,7 @@ export class Child {
     return new Promise((resolve) => {
       const end = (how: string): void => {
         this.#ended = how
-        // The id belongs to nobody now, soon perhaps to somebody else: the watchdog must not find it.
+        // Another process may get this pid now, and the watchdog must not kill it.
         rmSync(this.#pidFile, { force: true })
         resolve()
       }

@@ -1,6 +1,4 @@
-/**
- * A real Kubernetes control plane for a person, until Ctrl-C: `npm run cluster`. The only room here that prints.
- */
+/** `npm run cluster`: runs a real Kubernetes control plane until Ctrl-C. The only file of this folder that prints. */
 import { callApi } from './api.ts'
 import { type ControlPlane, startControlPlane } from './control-plane.ts'
 
@@ -19,7 +17,7 @@ try {
   process.exit(1)
 }
 
-/** The first signal stops in order, the second at once; so does the first while nothing is there to be stopped. */
+/** The first signal stops the programs in order, the second exits at once. Before the control plane runs, the first one exits too. */
 async function stop(signal: NodeJS.Signals): Promise<void> {
   if (isStopping || !plane) process.exit(signal === 'SIGINT' ? 130 : 143)
   isStopping = true
@@ -42,5 +40,5 @@ Other users:
   ${kubeconfigs.nobody}  (nothing)
 
 There are no nodes: pods are stored and never run. Logs are in ${folder},
-which goes with the control plane. Ctrl-C stops it.`
+which is removed when the control plane stops. Ctrl-C stops it.`
 }

@@ -1,7 +1,7 @@
 /**
  * A real Kubernetes control plane for tests and benchmarks: etcd, kube-apiserver and kube-controller-manager on
  * loopback ports, with TLS and RBAC as in a cluster, but without nodes: pods are stored and never run.
- * Called by cluster.ts (for a person), by the set-up of the "real" tests and by the benchmarks. It reads no kubeconfig
+ * Called by cluster.ts (`npm run cluster`), by the set-up of the "real" tests and by the benchmarks. It reads no kubeconfig
  * of the user, and leaves neither process nor folder behind, however this process ends.
  */
 import { mkdtemp } from 'node:fs/promises'
@@ -19,43 +19,43 @@ export interface ControlPlaneOptions {
   /** Log each request to `auditLog`; true is the level "Metadata". Default false. */
   readonly audit?: boolean | AuditLevel
   /**
-   * Run the garbage collector and the controllers of namespaces and service accounts, and beside them those of these names.
-   * Default true: no others.
+   * Run the garbage collector and the controllers of namespaces and service accounts; an array adds controllers by name.
+   * Default true.
    */
   readonly controllers?: boolean | readonly string[]
-  /** Have etcd wait for the disk, as in production. Default false: what is lost then is lost only with the machine. */
+  /** Whether etcd waits for the disk, as in production. Default false: data is lost only if the machine crashes. */
   readonly fsync?: boolean
   readonly featureGates?: Readonly<Record<string, boolean>>
-  /** Further arguments of kube-apiserver; they win over the ones given here. */
+  /** Further arguments of kube-apiserver; they override ours. */
   readonly apiServerArgs?: readonly string[]
-  /** Told what is going on where it takes long. Default: nobody is told. */
+  /** Called with progress messages while the programs are built. Default: no messages. */
   readonly onProgress?: (line: string) => void
 }
 
 export interface ControlPlane extends AsyncDisposable {
-  /** Without a slash at the end; the same for its whole life. */
+  /** Without a trailing slash; does not change on restarts. */
   readonly url: string
   readonly caPem: string
   /** May do everything (system:masters). */
   readonly admin: Credentials
   /** May do everything on all resources, by the ClusterRole and ClusterRoleBinding "kopf-operator". */
   readonly operator: Credentials
-  /** Known, and without any right. */
+  /** Authenticated, without any permission. */
   readonly nobody: Credentials
   readonly kubeconfigs: Kubeconfigs
   readonly binaries: Binaries
-  /** Holds all files of the control plane, logs included; gone after `stop()`. */
+  /** Contains all files of the control plane, including the logs; removed by `stop()`. */
   readonly folder: string
   readonly auditLog: string | undefined
   readonly pids: Pids
-  /** SIGTERM, wait, start: as in an upgrade. */
+  /** SIGTERM, wait for the exit, start: like an upgrade. */
   restartApiServer(): Promise<void>
-  /** SIGKILL: as in a crash. */
+  /** SIGKILL: like a crash. */
   killApiServer(): Promise<void>
-  /** Resolves when it is ready. */
+  /** Resolves when the API server is ready. */
   startApiServer(): Promise<void>
   killEtcd(): Promise<void>
-  /** Resolves when it is ready, and the API server with it if that is running. */
+  /** Resolves when etcd is ready, and the API server too if it is running. */
   startEtcd(): Promise<void>
   stop(): Promise<void>
 }
@@ -77,7 +77,7 @@ async function start(binaries: Binaries, options: ControlPlaneOptions): Promise<
   const processes = new Processes(layout)
   try {
     await processes.start()
-    await allowOperator(layout.admin)
+    await grantOperator(layout.admin)
   } catch (error) {
     await processes.stop()
     throw error
@@ -139,8 +139,8 @@ function toControlPlane(layout: Layout, processes: Processes): ControlPlane {
   }
 }
 
-/** All verbs on all resources, by RBAC and not by group: a test can take a right away, or see what RBAC says of it. */
-async function allowOperator(admin: ApiTarget): Promise<void> {
+/** Grants all verbs on all resources by RBAC rather than by a group, so that a test can revoke a permission or review it. */
+async function grantOperator(admin: ApiTarget): Promise<void> {
   const group = 'rbac.authorization.k8s.io'
   const metadata = { name: 'kopf-operator' }
   const rules = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }]

@@ -1,6 +1,6 @@
 /**
- * The files that the programs of the control plane read: certificates, kubeconfigs, the audit policy.
- * Written once by control-plane.ts into its folder, readable by this user alone.
+ * Writes the files that the programs of the control plane read: certificates, kubeconfigs, the audit policy.
+ * Called once by control-plane.ts; only this user can read the files.
  */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,7 +13,7 @@ export interface Kubeconfigs {
   readonly nobody: string
 }
 
-/** Paths, all inside the control plane's folder. */
+/** Paths in the folder of the control plane. */
 export interface Files {
   readonly ca: string
   readonly servingCert: string
@@ -80,7 +80,7 @@ function toKubeconfig(about: { url: string; caPem: string; name: string; user: C
   })
 }
 
-/** One line per request, when it is answered; a watch has one when it begins and one when it ends. */
+/** Logs one line per request, when the response is sent; a watch has one line at its start and one at its end. */
 function toAuditPolicy(level: AuditLevel): string {
   return stringify({
     apiVersion: 'audit.k8s.io/v1',

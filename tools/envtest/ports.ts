@@ -1,22 +1,21 @@
 /**
- * Ports of the loopback address for the servers of control-plane.ts. Found by listening for a moment: another process
- * may take one before its server does, so the caller tries again with others when that happens.
+ * Finds free loopback ports for the servers of control-plane.ts by listening on them for a moment. Another process may take a port
+ * before the server does; the caller then tries again with other ports.
  */
 import { randomInt } from 'node:crypto'
 import { createServer } from 'node:net'
 
-// Below the ports that systems give to outgoing connections (from 32768 on Linux, 49152 on macOS): while a server is
-// down, a client that keeps dialling such a port can be given that very port, is connected to itself, and keeps the
-// server from coming back.
-const lowest = 20_000
-const highest = 29_999
+// Below the ephemeral ports (from 32768 on Linux, 49152 on macOS): while a server is down, a client that keeps dialling an
+// ephemeral port can get the same port as its source port, connect to itself, and block the server from starting again.
+const minPort = 20_000
+const maxPort = 29_999
 
-/** Ports that differ from each other and on which nobody listened a moment ago. */
+/** Returns distinct ports on which no server listened a moment ago. */
 export async function findFreePorts(count: number): Promise<number[]> {
   const found = new Set<number>()
   for (let attempt = 0; found.size < count; attempt += 1) {
-    if (attempt > 1000) throw new Error(`Cannot find ${count} free ports between ${lowest} and ${highest}`)
-    const port = randomInt(lowest, highest + 1)
+    if (attempt > 1000) throw new Error(`Cannot find ${count} free ports between ${minPort} and ${maxPort}`)
+    const port = randomInt(minPort, maxPort + 1)
     if (await isFree(port)) found.add(port)
   }
   return [...found]

@@ -1,6 +1,6 @@
 /**
- * The life of the programs: who is started before whom, what "ready" means, how each is killed and comes back, and that
- * all of them end. Used by control-plane.ts, which has made the folder, the ports and the certificates.
+ * Starts, kills, restarts and stops the programs of the control plane in the right order, and defines when it is ready.
+ * Used by control-plane.ts, which creates the folder, the ports and the certificates first.
  */
 import { rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
@@ -14,7 +14,7 @@ import type { Files } from './files.ts'
 import { waitUntil } from './waiting.ts'
 import type { Watchdog } from './watchdog.ts'
 
-/** What is settled before the first program starts, and never changes afterwards. */
+/** The configuration of a control plane. It does not change after the first program has started. */
 export interface Layout {
   readonly binaries: Binaries
   readonly folder: string
@@ -24,7 +24,7 @@ export interface Layout {
   readonly files: Files
   readonly admin: ApiTarget
   readonly auditLog: string | undefined
-  /** Undefined where none are to run; else those beside the usual ones. */
+  /** Controllers in addition to the default ones; undefined runs no controller manager. */
   readonly controllers: readonly string[] | undefined
   readonly fsync: boolean
   readonly featureGates: Readonly<Record<string, boolean>>
@@ -41,8 +41,8 @@ export interface Pids {
 
 const graceMs = 8_000
 
-// The API server leaves open watches alone for up to a minute (its --request-timeout) before it ends; a pod's grace
-// period would cut it off as well. By now it has answered what else was under way.
+// The API server waits up to a minute (its --request-timeout) for open watches before it exits. All other requests are
+// answered within this time; the grace period of a pod would also cut the watches off.
 const apiServerGraceMs = 2_000
 
 export class Processes {
@@ -51,11 +51,11 @@ export class Processes {
   #apiServer: Child | undefined
   #controllerManager: Child | undefined
   #stopping: Promise<void> | undefined
-  readonly #onExit = (): void => this.#abandon()
+  readonly #onExit = (): void => this.#killAll()
 
   constructor(layout: Layout) {
     this.#layout = layout
-    // Signals are left alone: without a handler they end this process, and then the watchdog has its turn.
+    // No signal handlers: a signal ends this process, and then the watchdog kills the programs.
     process.once('exit', this.#onExit)
   }
 
@@ -69,8 +69,8 @@ export class Processes {
   }
 
   /**
-   * The API server waits for etcd by itself; the controller manager gives up where the API server is not healthy within
-   * ten seconds, which on a slow disk it may not be: so it starts last, and only then.
+   * The API server waits for etcd by itself. The controller manager exits if the API server is not healthy within ten seconds,
+   * which can take longer on a slow disk, so it starts after the API server is healthy.
    */
   async start(): Promise<void> {
     const etcd = this.#spawnEtcd()
@@ -90,7 +90,7 @@ export class Processes {
   }
 
   async startApiServer(): Promise<void> {
-    refuseSecond(this.#apiServer)
+    assertNotRunning(this.#apiServer)
     await this.#becomeReady([this.#spawnApiServer()])
   }
 
@@ -99,7 +99,7 @@ export class Processes {
   }
 
   async startEtcd(): Promise<void> {
-    refuseSecond(this.#etcd)
+    assertNotRunning(this.#etcd)
     const etcd = this.#spawnEtcd()
     await waitUntil(() => this.#isEtcdHealthy(), { what: 'etcd to be healthy', children: [etcd] })
     if (this.#apiServer?.pid !== undefined) await this.#becomeReady([etcd, this.#apiServer])
@@ -111,7 +111,7 @@ export class Processes {
   }
 
   async #stop(): Promise<void> {
-    // etcd last: the API server takes its own address out of the endpoints before it ends.
+    // etcd stops last: the API server removes its address from the endpoints before it exits.
     await Promise.all([this.#controllerManager?.stop(graceMs), this.#apiServer?.stop(apiServerGraceMs)])
     await this.#etcd?.stop(graceMs)
     await rm(this.#layout.folder, { recursive: true, force: true })
@@ -119,13 +119,13 @@ export class Processes {
     process.off('exit', this.#onExit)
   }
 
-  /** For the last moment of this process, where nothing can be awaited. */
-  #abandon(): void {
+  /** Called on the exit of this process, when nothing can be awaited. */
+  #killAll(): void {
     for (const child of [this.#etcd, this.#apiServer, this.#controllerManager]) void child?.kill()
     rmSync(this.#layout.folder, { recursive: true, force: true, maxRetries: 5 })
   }
 
-  /** The default service account is what the controllers make last of what everybody relies on. */
+  /** The default service account is the last thing that the controllers create, so the control plane is ready when it exists. */
   async #becomeReady(children: readonly Child[]): Promise<void> {
     const paths = ['/readyz', '/api/v1/namespaces/default']
     if (this.#controllerManager) paths.push('/api/v1/namespaces/default/serviceaccounts/default')
@@ -169,6 +169,6 @@ export class Processes {
   }
 }
 
-function refuseSecond(child: Child | undefined): void {
+function assertNotRunning(child: Child | undefined): void {
   if (child?.pid !== undefined) throw new Error(`Cannot start ${child.name}: it is running (pid ${child.pid})`)
 }

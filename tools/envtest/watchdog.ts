@@ -1,13 +1,13 @@
 /**
- * Leaves nothing behind when this process ends in a way that no handler sees: SIGKILL, a crash, the out-of-memory killer.
- * A shell outside our process group holds the other end of a pipe, which closes with us.
- * Used by processes.ts and build.ts. The folder is the whole contract: it holds the id of each process group in a file
- * "<name>.pid" (see `toLaunch`), and a folder that is gone means that there is nothing to do.
+ * Cleans up if this process ends without running exit handlers: SIGKILL, a crash, the out-of-memory killer.
+ * A shell outside our process group reads from a pipe, which closes when this process ends.
+ * Used by processes.ts and build.ts. The folder is the interface: it contains the id of each process group in a file
+ * "<name>.pid" (see `toLaunch`); if the folder does not exist, there is nothing to do.
  */
 import { spawn } from 'node:child_process'
 
-// The folder changes its name first: from then on no new child can write its id, and a child that cannot write its id
-// does not start. So every child that lives is in the list.
+// The folder is renamed first: from then on a new child cannot write its pid file, and a child that cannot write it does not
+// start. So every running child is in the list.
 const script = `
 cat > /dev/null
 mv "$1" "$1.abandoned" 2> /dev/null || exit 0
@@ -20,17 +20,17 @@ for attempt in 1 2 3 4 5 6 7 8 9 10; do
 done
 `
 
-// The shell writes its id and becomes the program, which keeps the id. Where the folder is gone, it ends instead.
+// The shell writes its pid and then becomes the program with `exec`, which keeps the pid. If the folder is gone, the shell exits.
 const launcher = 'echo $$ > "$1" && shift && exec "$@"'
 
-/** What to spawn (detached, so that it leads a group) for a program that the watchdog shall know by its file. */
+/** The command that starts a program with a pid file for the watchdog. Spawn it detached, so that it leads a process group. */
 export function toLaunch(pidFile: string, program: string, args: readonly string[]): [string, string[]] {
   return ['/bin/sh', ['-c', launcher, 'sh', pidFile, program, ...args]]
 }
 
 export interface Watchdog {
   readonly pid: number | undefined
-  /** To be called when the folder is gone: it has nothing to do then, and ends. */
+  /** Call it after the folder is removed: the shell then has nothing to do and exits. */
   dismiss(): Promise<void>
 }
 
@@ -42,7 +42,7 @@ export function startWatchdog(folder: string): Watchdog {
     detached: true,
   })
   const ended = new Promise<void>((resolve) => shell.once('exit', () => resolve()).once('error', () => resolve()))
-  // It must not keep the process alive that it watches.
+  // The watchdog must not keep this process alive.
   shell.unref()
   const pipe = shell.stdin as typeof shell.stdin & { unref(): void }
   pipe.unref()

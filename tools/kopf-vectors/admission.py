@@ -1,9 +1,9 @@
 """
-Prints what the real Kopf answers to a table of reviews, and how it configures webhooks, as JSON. Handlers are data: what they
-are for, and what they do, step by step; the test makes the same of them.
+Prints the responses of Python's Kopf to a table of admission reviews, and its webhook configurations, as JSON. Handlers are data
+(selector, options, steps), from which the test builds the same handlers.
 
 Run with a Python that has Kopf 1.45.2 installed, from the root of the repository:
-  python tools/kopf-vectors/admission.py > src/features/admission/testdata/kopf-reviews.json
+  python tools/kopf-vectors/admission.py > src/admission/testdata/kopf-reviews.json
 """
 import asyncio
 import base64

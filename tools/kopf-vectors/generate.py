@@ -1,8 +1,8 @@
 """
-Prints what the real Kopf makes of a number of inputs, as JSON: keys, essences, stored annotations, diffs.
+Prints the results of Python's Kopf for a table of inputs as JSON: keys, essences, stored annotations, diffs.
 
 Run with a Python that has Kopf 1.45.2 installed, from the root of the repository:
-  python tools/kopf-vectors/generate.py > src/core/persistence/testdata/kopf-vectors.json
+  python tools/kopf-vectors/generate.py > src/persistence/testdata/kopf-vectors.json
 """
 import json
 import sys

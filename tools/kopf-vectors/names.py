@@ -1,6 +1,6 @@
 """
-Prints every public name of the real Kopf, as JSON: what can be imported, decorators and their options, the arguments of handlers,
-settings, the command line and its environment. The page "Coming from Kopf" has to have a counterpart for each, or say why not.
+Prints every public name of Python's Kopf as JSON: exports, decorators and their options, the arguments of handlers, settings, the
+command line and its environment. The page "Coming from Kopf" must name a counterpart for each, or the reason why there is none.
 
 Run with a Python that has Kopf 1.45.2 installed, from the root of the repository:
   python tools/kopf-vectors/names.py > test/testdata/kopf-names.json
@@ -50,7 +50,7 @@ def names():
 
 
 def arguments():
-    """As their protocols promise them; and of admission what is passed beyond that."""
+    """The arguments that the handler protocols declare; for admission also the arguments that Kopf passes undeclared."""
     found = {kind: {*parameters(protocol.__call__)} for kind, protocol in CALLBACKS.items()}
     beyond = {field.name for field in dataclasses.fields(causes.WebhookCause)} - {'indices', 'reason', 'webhook'}
     found['admission'] |= beyond
@@ -76,7 +76,7 @@ def commands():
             'options': sorted(flag for param in options for flag in (*param.opts, *param.secondary_opts)),
             'environment': sorted(variable(param, context) for param in options),
         }
-    # Read apart, for older deployments.
+    # Kopf reads this variable separately, for older deployments.
     found['run']['environment'] = sorted([*found['run']['environment'], 'KOPF_RUN_NAMESPACE'])
     return found
 

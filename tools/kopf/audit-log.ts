@@ -1,24 +1,24 @@
 /**
- * What operators asked of the API server, as its audit log tells: the judge of how many requests something took.
- * A line is written before the answer goes out, so whoever has the answer finds the line.
+ * Reads the audit log of the API server, to count the requests of an operator.
+ * The server writes a line before it sends the response, so a client that has the response finds the line.
  */
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 
 export interface AuditEntry {
   readonly user: string
   readonly verb: string
-  /** Plural; empty where the request is not about a resource. */
+  /** Plural; empty for non-resource requests. */
   readonly resource: string
   readonly subresource: string
   readonly namespace: string
   readonly name: string
   readonly code: number
-  /** A watch has one line when it begins ("ResponseStarted") and one when it ends ("ResponseComplete"). */
+  /** A watch has one line at its start ("ResponseStarted") and one at its end ("ResponseComplete"). */
   readonly stage: string
   /** When that stage was reached, in ms since 1970. */
   readonly at: number
   readonly uri: string
-  /** Of the object answered; only at the level "RequestResponse", and not when the write was the end of the object. */
+  /** The version of the object in the response; only at the level "RequestResponse", and not if the write deleted the object. */
   readonly resourceVersion: string | undefined
 }
 
@@ -46,7 +46,7 @@ export function isWrite(entry: AuditEntry): boolean {
   return writes.has(entry.verb)
 }
 
-/** Reads on from where it was left: each entry is handed out once. */
+/** Each call of `read` continues at the end of the last one, so every entry is returned once. */
 export class AuditLog {
   readonly #path: string
   #offset = 0
@@ -56,7 +56,7 @@ export class AuditLog {
     this.#path = path
   }
 
-  /** Everything since the last call. */
+  /** The entries since the last call. */
   read(): AuditEntry[] {
     const bytes = Buffer.concat([this.#rest, this.#readBytes()])
     const end = bytes.lastIndexOf(10) + 1
@@ -95,7 +95,7 @@ function toEntry(line: Line): AuditEntry {
   }
 }
 
-/** Where the last finalizer goes, the answer has the version of before: there is none after. */
+/** A patch that removes the last finalizer deletes the object; its response has the old version, since there is no new one. */
 function versionOf({ resourceVersion, deletionTimestamp, finalizers }: Metadata = {}): string | undefined {
   const isGone = deletionTimestamp !== undefined && finalizers === undefined
   return isGone ? undefined : resourceVersion

@@ -1,4 +1,4 @@
-/** How Python's Kopf and ours are started: the same words for both. Used by the interop tests and the benchmarks. */
+/** The command lines of Python's Kopf and of ours, with the same options. Used by the interop tests and the benchmarks. */
 import { fileURLToPath } from 'node:url'
 import type { OperatorCommand } from './operator-process.ts'
 import { ensureKopf } from './venv.ts'
@@ -7,7 +7,7 @@ export interface RunOptions {
   readonly file: string
   /** Undefined for the whole cluster. */
   readonly namespace: string | undefined
-  /** Whether other operators are taken notice of; not by default. */
+  /** Whether the operator uses peering. Default: `--standalone`. */
   readonly hasPeers?: boolean
   readonly kubeconfig: string
   readonly env?: Readonly<Record<string, string>>
@@ -18,20 +18,20 @@ export interface RunOptions {
 
 type CommandOptions = Pick<RunOptions, 'kubeconfig' | 'env' | 'core'>
 
-const root = fileURLToPath(new URL('../../', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
 
 export async function kopfRun(run: RunOptions): Promise<OperatorCommand> {
   return kopfCommand(toArgs(run), run)
 }
 
-/** Any command of it: `freeze` and `resume`, too. */
+/** Any command of Python's Kopf, for example `freeze` and `resume`. */
 export async function kopfCommand(args: readonly string[], settings: CommandOptions): Promise<OperatorCommand> {
   const { kopf } = await ensureKopf()
   const env = { PYTHONUNBUFFERED: '1', PYTHONDONTWRITEBYTECODE: '1', ...settings.env }
   return { name: 'kopf', program: kopf, args, ...common(settings), env }
 }
 
-/** From the sources, or what `npm run build` made of them: that is what users run, and what benchmarks measure. */
+/** `source` runs the TypeScript sources, `build` the output of `npm run build`, which users run and benchmarks measure. */
 export function oursRun(run: RunOptions, from: 'source' | 'build' = 'source'): OperatorCommand {
   return oursCommand(toArgs(run), run, from)
 }

@@ -1,6 +1,6 @@
 /**
- * An operator as a black box: a process with a kubeconfig, whose output is kept and whose end is certain.
- * Used by the interop tests and the benchmarks, for Python's Kopf, for ours, and for anything else that watches.
+ * An operator as a child process with a kubeconfig. Its output is collected, and the process is stopped in any case.
+ * Used by the interop tests and the benchmarks, for Python's Kopf, for ours and for other operators.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
@@ -9,15 +9,15 @@ import { dirname, join } from 'node:path'
 import { toLaunch } from '../envtest/watchdog.ts'
 
 export interface OperatorCommand {
-  /** For messages. */
+  /** Used in error messages. */
   readonly name: string
   readonly program: string
   readonly args: readonly string[]
-  /** In the control plane's folder, whose watchdog also knows of the process then. */
+  /** Must be in the folder of the control plane, so that its watchdog also kills this process. */
   readonly kubeconfig: string
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
-  /** The core it may run on; any if not given. */
+  /** The CPU core to run on. Default: any. */
   readonly core?: number
 }
 
@@ -41,7 +41,7 @@ export class OperatorProcess implements AsyncDisposable {
       detached: true,
     })
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.setEncoding('utf8').on('data', (text: string) => this.#hear(text))
+      stream?.setEncoding('utf8').on('data', (text: string) => this.#append(text))
     }
     this.#exit = new Promise((resolve) => {
       const end = (how: string): void => {
@@ -60,27 +60,27 @@ export class OperatorProcess implements AsyncDisposable {
     return this.#child.pid
   }
 
-  /** All it has printed so far. */
+  /** All output so far, of stdout and stderr. */
   get output(): string {
     return this.#output
   }
 
-  /** How it ended, or undefined while it runs. */
+  /** The exit status or signal; undefined while the process runs. */
   get ended(): string | undefined {
     return this.#ended
   }
 
-  /** Resolves when the output satisfies the condition; rejects when the process ends first, or time is up. */
+  /** Resolves when the output satisfies the condition; rejects if the process exits first or the time is over. */
   async until(isThere: (output: string) => boolean, timeoutMs = 20_000): Promise<void> {
     const deadline = Date.now() + timeoutMs
     while (!isThere(this.#output)) {
       if (this.#ended !== undefined) throw this.#failure(`ended with ${this.#ended}`)
-      if (Date.now() >= deadline) throw this.#failure(`did not print what was awaited within ${timeoutMs} ms`)
+      if (Date.now() >= deadline) throw this.#failure(`did not print the expected output within ${timeoutMs} ms`)
       await this.#next(deadline - Date.now())
     }
   }
 
-  /** SIGTERM, and SIGKILL when that was not enough; resolves when the process is gone. */
+  /** Sends SIGTERM, and SIGKILL after the grace period; resolves when the process has exited. */
   async stop(): Promise<void> {
     if (this.#ended === undefined) this.#child.kill('SIGTERM')
     const timer = setTimeout(() => this.#kill(), graceMs)
@@ -88,7 +88,7 @@ export class OperatorProcess implements AsyncDisposable {
     clearTimeout(timer)
   }
 
-  /** SIGKILL: as in a crash. */
+  /** SIGKILL: like a crash. */
   async kill(): Promise<void> {
     this.#kill()
     await this.#exit
@@ -103,7 +103,7 @@ export class OperatorProcess implements AsyncDisposable {
     process.kill(-this.#child.pid, 'SIGKILL')
   }
 
-  #hear(text: string): void {
+  #append(text: string): void {
     this.#output += text
     this.#wake()
   }
@@ -134,7 +134,7 @@ function toSpawn({ program, args, core }: OperatorCommand, pidFile: string): [st
   return toLaunch(pidFile, 'taskset', ['-c', String(core), program, ...args])
 }
 
-/** Of the user's environment only what programs need to run: proxies and other clusters are no part of this. */
+/** The variables that every program needs. Proxy settings and kubeconfigs of the user are left out. */
 function inherited(): Record<string, string> {
   const names = ['PATH', 'HOME', 'TMPDIR', 'LANG', 'USER']
   return Object.fromEntries(names.flatMap((name) => (process.env[name] ? [[name, process.env[name]]] : [])))

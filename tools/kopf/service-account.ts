@@ -1,6 +1,6 @@
 /**
- * A user of one's own on the control plane, with a token: a service account that may do everything, and its kubeconfig.
- * Used by the benchmarks, to tell operators apart in the audit log, and by the tests of logging in.
+ * Creates a service account that is a cluster admin, with a token and a kubeconfig.
+ * Used by the benchmarks, to distinguish operators in the audit log, and by the tests of authentication.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -8,10 +8,10 @@ import { stringify } from 'yaml'
 import { type ApiTarget, callApi } from '../envtest/api.ts'
 
 export interface TokenUser {
-  /** As the audit log names it. */
+  /** The user name in the audit log. */
   readonly username: string
   readonly token: string
-  /** The path of a file in the given folder. */
+  /** The path of the kubeconfig. */
   readonly kubeconfig: string
 }
 
@@ -33,7 +33,7 @@ export async function createTokenUser(admin: ApiTarget, name: string, folder: st
 
 async function post(admin: ApiTarget, path: string, body: unknown): Promise<unknown> {
   const answer = await callApi(admin, { method: 'POST', path, body })
-  if (answer.status !== 201) throw new Error(`Cannot create a user: POST ${path} was answered ${answer.status}`)
+  if (answer.status !== 201) throw new Error(`Cannot create a user: POST ${path} returned ${answer.status}`)
   return answer.body
 }
 

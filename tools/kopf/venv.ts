@@ -1,6 +1,6 @@
 /**
- * Finds the real Python Kopf, or has it installed into the user's cache folder, beside the programs of the control plane.
- * Called by the interop tests and the benchmarks. Where pip fetches from is the user's own setting, and none of ours.
+ * Finds Python's Kopf, or installs it into the user's cache folder, next to the programs of the control plane.
+ * Called by the interop tests and the benchmarks. pip uses the user's own settings, including the package index.
  */
 import { execFile } from 'node:child_process'
 import { access, constants, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
@@ -8,7 +8,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 
-/** The one to interoperate with. */
+/** The version of Python's Kopf that the tests and benchmarks use. */
 export const kopfVersion = '1.45.2'
 
 export interface Kopf {
@@ -20,9 +20,9 @@ export interface Kopf {
 
 const run = promisify(execFile)
 const candidates = ['python3', 'python3.14', 'python3.13', 'python3.12', 'python3.11'] as const
-const oldest = [3, 11] as const
+const minPython = [3, 11] as const
 
-/** Installs at the first call on a machine, which takes some seconds; afterwards it is a look into a folder. */
+/** The first call on a machine installs Kopf, which takes some seconds; later calls only check the folder. */
 export async function ensureKopf(options: { onProgress?: (line: string) => void } = {}): Promise<Kopf> {
   const cache = process.env['XDG_CACHE_HOME'] || join(homedir(), '.cache')
   const folder = join(cache, 'kopf', `venv-${kopfVersion}`)
@@ -35,25 +35,25 @@ export async function ensureKopf(options: { onProgress?: (line: string) => void 
 }
 
 async function isComplete({ python, kopf }: Kopf): Promise<boolean> {
-  const looks = [python, kopf].map((path) => access(path, constants.X_OK))
-  return (await Promise.allSettled(looks)).every(({ status }) => status === 'fulfilled')
+  const checks = [python, kopf].map((path) => access(path, constants.X_OK))
+  return (await Promise.allSettled(checks)).every(({ status }) => status === 'fulfilled')
 }
 
-/** In a folder of this process, which takes the cache's name when all is there: nobody sees half of it. */
+/** Installs into a temporary folder and renames it when it is complete, so that the cache never has a partial installation. */
 async function install(folder: string, found: Kopf): Promise<void> {
   const python = await findPython()
   await mkdir(dirname(folder), { recursive: true })
-  const workshop = await mkdtemp(`${folder}.installing-`)
+  const venv = await mkdtemp(`${folder}.installing-`)
   try {
-    await createVenv(python, workshop)
-    await installKopf(workshop)
-    await repoint(join(workshop, 'bin'), workshop, folder)
-    await rename(workshop, folder).catch(async (error: unknown) => {
-      // Another process was faster: the first whole folder stays.
+    await createVenv(python, venv)
+    await installKopf(venv)
+    await rewriteShebangs(join(venv, 'bin'), venv, folder)
+    await rename(venv, folder).catch(async (error: unknown) => {
+      // Another process finished first: the first complete folder stays.
       if (!(await isComplete(found))) throw error
     })
   } finally {
-    await rm(workshop, { recursive: true, force: true })
+    await rm(venv, { recursive: true, force: true })
   }
 }
 
@@ -63,11 +63,11 @@ async function findPython(): Promise<string> {
     const version = await versionOf(program)
     if (version === undefined) continue
     const [major, minor] = version.split('.').map(Number) as [number, number]
-    if (major === oldest[0] && minor >= oldest[1]) return program
+    if (major === minPython[0] && minor >= minPython[1]) return program
     seen.push(`${program} is ${version}`)
   }
   const state = seen.length === 0 ? '"python3" is not in PATH' : seen.join(', ')
-  throw new Error(`Cannot install kopf ${kopfVersion}: ${state}; install Python ${oldest.join('.')} or newer`)
+  throw new Error(`Cannot install kopf ${kopfVersion}: ${state}; install Python ${minPython.join('.')} or newer`)
 }
 
 async function versionOf(program: string): Promise<string | undefined> {
@@ -79,9 +79,9 @@ async function versionOf(program: string): Promise<string | undefined> {
   }
 }
 
-async function createVenv(python: string, workshop: string): Promise<void> {
+async function createVenv(python: string, folder: string): Promise<void> {
   try {
-    await run(python, ['-m', 'venv', workshop])
+    await run(python, ['-m', 'venv', folder])
   } catch (error) {
     const { stdout = '', stderr = '' } = error as { stdout?: string; stderr?: string }
     throw new Error(
@@ -92,10 +92,10 @@ async function createVenv(python: string, workshop: string): Promise<void> {
   }
 }
 
-async function installKopf(workshop: string): Promise<void> {
+async function installKopf(venv: string): Promise<void> {
   const args = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `kopf==${kopfVersion}`]
   try {
-    await run(join(workshop, 'bin', 'python'), args)
+    await run(join(venv, 'bin', 'python'), args)
   } catch (error) {
     const { stderr = '' } = error as { stderr?: string }
     const lines = stderr.trim().split('\n').slice(-5).join('\n')
@@ -103,8 +103,8 @@ async function installKopf(workshop: string): Promise<void> {
   }
 }
 
-/** The scripts name their interpreter by its whole path, which is about to change. */
-async function repoint(bin: string, from: string, to: string): Promise<void> {
+/** The scripts of a virtual environment contain the absolute path of their interpreter, which changes with the rename. */
+async function rewriteShebangs(bin: string, from: string, to: string): Promise<void> {
   for (const entry of await readdir(bin, { withFileTypes: true })) {
     if (!entry.isFile()) continue
     const path = join(bin, entry.name)

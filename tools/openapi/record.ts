@@ -1,3 +1,8 @@
+/**
+ * Writes src/server/openapi/definitions.generated.ts: the OpenAPI schemas of the built-in resources and of every schema that they
+ * refer to, as the real control plane (tools/envtest) publishes them. Run by maintainers after the pin has moved:
+ * `npx tsx --conditions=source tools/openapi/record.ts`.
+ */
 import { fileURLToPath } from 'node:url'
 import { builtinResources } from '../../src/server/builtins/resources.ts'
 import { crdDefinitionResource } from '../../src/server/crds/crd-resource.ts'
@@ -44,7 +49,7 @@ function select(all: Schemas): Schemas {
     found.add(name)
     queue.push(...referencesIn(all[name]))
   }
-  // The kinds that it is of depend on the document.
+  // DeleteOptions lists the kinds of the document it is in, so the list differs between documents.
   delete (all[common.deleteOptions] as Schemas)['x-kubernetes-group-version-kind']
   return Object.fromEntries([...found].sort().map((name) => [name, all[name]]))
 }

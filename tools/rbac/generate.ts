@@ -1,5 +1,5 @@
 /**
- * Writes src/server/authorization/bootstrap.generated.ts: the roles and bindings that a real server has from the start.
+ * Writes src/server/authorization/bootstrap.generated.ts: the roles and bindings that a real server creates on start.
  * Run by maintainers after the pin in tools/envtest has moved: `npx tsx --conditions=source tools/rbac/generate.ts`.
  */
 import { writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ try {
   })
   const text = JSON.stringify(policy).replaceAll('\\', '\\\\').replaceAll("'", "\\'")
   const header =
-    '/** Written by tools/rbac/generate.ts: what the real server has from the start. Parsed where RBAC is on. */'
+    '/** Written by tools/rbac/generate.ts: the roles and bindings of a new real server. Parsed only if RBAC is on. */'
   writeFileSync(target, `${header}\nexport const bootstrapJson: string =\n  '${text}'\n`)
 } finally {
   await plane.stop()

@@ -1,7 +1,7 @@
-/** The bootstrap policy of a server, as far as it is the same on all: for generate.ts, and for the test that compares. */
+/** Reads the RBAC bootstrap policy of a server, without fields that differ between servers. Used by generate.ts and by a test. */
 
 const root = '/apis/rbac.authorization.k8s.io/v1'
-/** What all of them have. */
+/** The label of every bootstrap role and binding. */
 const bootstrapLabels = 'kubernetes.io/bootstrapping=rbac-defaults'
 
 interface Stored {
@@ -16,10 +16,10 @@ interface Stored {
   readonly subjects?: unknown
 }
 
-/** What a list of this path holds. */
+/** Lists the objects of a collection path. */
 export type ListObjects = (path: string) => Promise<readonly object[]>
 
-/** By plural, in the order in which they are to be created; of each object what is not the same for all. */
+/** The objects by plural, in the order in which a server has to create them, without the fields that are the same in all. */
 export async function readBootstrapPolicy(list: ListObjects): Promise<Record<string, object[]>> {
   const policy: Record<string, object[]> = {}
   for (const plural of ['clusterroles', 'clusterrolebindings', 'roles', 'rolebindings']) {
@@ -36,7 +36,7 @@ function compact({ metadata, rules, aggregationRule, roleRef, subjects }: Stored
     name,
     ...(namespace === undefined ? {} : { namespace }),
     ...(Object.keys(others).length === 0 ? {} : { labels: others }),
-    // What is gathered from others will be gathered again.
+    // The rules of an aggregated role are computed from other roles, so they are not stored.
     ...(aggregationRule === undefined ? (rules ? { rules } : {}) : { aggregationRule }),
     ...(roleRef === undefined ? {} : { roleRef }),
     ...(subjects === undefined ? {} : { subjects }),

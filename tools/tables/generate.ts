@@ -16,7 +16,7 @@ interface Header {
   readonly priority: number
 }
 
-/** The resource that each list of columns in printers.go is for; those that a default server does not serve are left out. */
+/** The resources of each column list in printers.go; resources that a default server does not serve are left out. */
 const resources: Readonly<Record<string, readonly string[]>> = {
   pod: ['/pods'],
   podTemplate: ['/podtemplates'],
@@ -93,7 +93,7 @@ const packages = new Map(
   ]),
 )
 
-/** `apiv1.PodSpec{}.SwaggerDoc()["nodeName"]`: what the API says of a field; nothing where it says nothing. */
+/** `apiv1.PodSpec{}.SwaggerDoc()["nodeName"]`: the API's description of a field; empty if it has none. */
 function readDocumentation(alias: string, type: string, field: string): string {
   const source = readFileSync(packages.get(alias)!, 'utf8')
   const fields = source.match(new RegExp(`map_${type} = map\\[string\\]string\\{([\\s\\S]*?)\\n\\}`))![1]!
@@ -104,7 +104,7 @@ function readDocumentation(alias: string, type: string, field: string): string {
 function readHeader(line: string): Header {
   const word = (key: string): string | undefined => line.match(new RegExp(`${key}: "?([^",]*)`))?.[1]
   const literal = line.match(/Description: ("(?:[^"\\]|\\.)*")/)?.[1]
-  // The one type that is named by a field of another: an event's object.
+  // printers.go refers to one type by a field of another type: the object of an event.
   const source = line.replace('Event{}.InvolvedObject', 'ObjectReference{}')
   const reference = source.match(/Description: (\w+)\.(\w+)\{\}\.SwaggerDoc\(\)\["(\w+)"\]/)
   return {
@@ -127,7 +127,7 @@ for (const [, variable, body] of printers.matchAll(lists)) {
 for (const names of Object.values(resources))
   for (const name of names) if (!headers[name]) throw new Error(`No columns found for ${name}`)
 
-// Nearly every table has these two: written once.
+// Nearly every table has these two columns, so their descriptions are written once.
 const name = JSON.stringify(readDocumentation('metav1', 'ObjectMeta', 'name'))
 const creationTimestamp = JSON.stringify(readDocumentation('metav1', 'ObjectMeta', 'creationTimestamp'))
 

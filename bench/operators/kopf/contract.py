@@ -1,4 +1,4 @@
-"""The contract: the size is observed, and there is something to clean up."""
+"""The contract: copies spec.size to status.observed, and has a delete handler."""
 
 import os
 

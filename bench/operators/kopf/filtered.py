@@ -1,4 +1,4 @@
-"""The contract, for the few objects with a label."""
+"""The contract, for objects with a label only."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""For every case of scenarios/requests.ts its handlers, which an object asks for by its labels."""
+"""The handlers of every case of scenarios/requests.ts; the labels of an object select its case."""
 
 import os
 

@@ -1,4 +1,4 @@
-/** The contract: the size is observed, and there is something to clean up. */
+/** The contract: copies spec.size to status.observed, and has a delete handler. */
 import { Operator } from 'kopf'
 
 const gadgets = [process.env['BENCH_GROUP'] as string, 'v1', process.env['BENCH_PLURAL'] as string] as const

@@ -1,4 +1,4 @@
-/** The contract, for the few objects with a label. */
+/** The contract, for objects with a label only. */
 import { Operator } from 'kopf'
 
 const gadgets = [process.env['BENCH_GROUP'] as string, 'v1', process.env['BENCH_PLURAL'] as string] as const

@@ -1,4 +1,4 @@
-/** For every case of scenarios/requests.ts its handlers, which an object asks for by its labels. */
+/** The handlers of every case of scenarios/requests.ts; the labels of an object select its case. */
 import { Operator, StatusDiffBaseStorage, StatusProgressStorage } from 'kopf'
 
 const gadgets = [process.env['BENCH_GROUP'] as string, 'v1', process.env['BENCH_PLURAL'] as string] as const

@@ -1,41 +1,43 @@
-/** (c) Many creations as fast as the server takes them, and (d) a restart with all of them handled. */
+/** (c) Many creations as fast as the server accepts them, and (d) a restart when all objects are handled. */
+
+import type { BenchCluster } from '../../lib/bench-cluster.ts'
+import { sendMany } from '../../lib/requests.ts'
+import { cpuOf, rssMb, untilIdle, untilWatching, writesOf } from '../../lib/running-operator.ts'
+import { bodyOf, readAll, toCreations } from '../../lib/schemaless-gadgets.ts'
 import type { Contender } from '../contenders.ts'
-import { checkHandled, HandledWatch, readAll, sendMany, toCreations } from '../load.ts'
-import { cpuOf, rssMb, untilIdle, untilWatching, writesOf } from '../meter.ts'
-import { bodyOf } from '../resource.ts'
-import type { World } from '../world.ts'
+import { checkHandled, HandledWatch } from '../handled-watch.ts'
 
 export interface Burst {
   readonly cpuMsPerObject: number
   readonly handledPerSecond: number
   readonly writesPerObject: number
   readonly peakMb: number
-  /** Where the objects are. */
+  /** The namespace of the objects. */
   readonly namespace: string
 }
 
-export async function measureBurst(world: World, contender: Contender, count: number): Promise<Burst> {
-  const namespace = await world.createNamespace()
-  await using running = await contender.start(world, { role: 'contract', namespace })
-  await untilWatching(world, running)
+export async function measureBurst(cluster: BenchCluster, contender: Contender, count: number): Promise<Burst> {
+  const namespace = await cluster.createNamespace()
+  await using running = await contender.start(cluster, { role: 'contract', namespace })
+  await untilWatching(cluster, running)
   await untilIdle(running)
-  const handled = await HandledWatch.open(world.access, namespace)
+  const handled = await HandledWatch.open(cluster.access, namespace)
   const cpu = cpuOf(running)
   const began = performance.now()
   await sendMany(
-    world.access,
+    cluster.access,
     toCreations(namespace, count, (index) => bodyOf(`burst-${index}`, index)),
     201,
   )
   const ended = await handled.until(count, 300_000)
-  // The state of the last handlers may be written after their status.
+  // The operator may write the stored state of the last objects after their status.
   await untilIdle(running)
   handled.close()
-  checkHandled(await readAll(world.access, namespace), count)
+  checkHandled(await readAll(cluster.access, namespace), count)
   return {
     cpuMsPerObject: (cpuOf(running) - cpu) / count,
     handledPerSecond: (count * 1000) / (ended - began),
-    writesPerObject: writesOf(world, running).length / count,
+    writesPerObject: writesOf(cluster, running).length / count,
     peakMb: rssMb(running, 'VmHWM'),
     namespace,
   }
@@ -49,16 +51,16 @@ export interface Restart {
   readonly writes: number
 }
 
-/** On the objects that a burst has left. */
-export async function measureRestart(world: World, contender: Contender, namespace: string): Promise<Restart> {
-  await using running = await contender.start(world, { role: 'contract', namespace })
-  const toWatchSeconds = await untilWatching(world, running)
+/** Starts the operator in the namespace of a burst. */
+export async function measureRestart(cluster: BenchCluster, contender: Contender, namespace: string): Promise<Restart> {
+  await using running = await contender.start(cluster, { role: 'contract', namespace })
+  const toWatchSeconds = await untilWatching(cluster, running)
   const toQuietSeconds = await untilIdle(running, 2_000)
   return {
     cpuSeconds: cpuOf(running) / 1000,
     rssMb: rssMb(running),
     toWatchSeconds,
     toQuietSeconds,
-    writes: writesOf(world, running).length,
+    writes: writesOf(cluster, running).length,
   }
 }

@@ -1,12 +1,13 @@
-/** (b) A storm of edits to one object, a hundred a second: how often handlers run, how much is written. */
-import { check } from '../../measure.ts'
-import type { Contender } from '../contenders.ts'
-import { readAll, sendMany, sendPaced, toCreations, toResize } from '../load.ts'
-import { cpuOf, runsOf, untilSettled, untilWatching, writesOf } from '../meter.ts'
-import { bodyOf } from '../resource.ts'
-import type { World } from '../world.ts'
+/** (b) A hundred edits a second of one object: counts the handler runs and the writes. */
 
-export interface Storm {
+import type { BenchCluster } from '../../lib/bench-cluster.ts'
+import { check } from '../../lib/measure.ts'
+import { sendMany, sendPaced } from '../../lib/requests.ts'
+import { cpuOf, runsOf, untilSettled, untilWatching, writesOf } from '../../lib/running-operator.ts'
+import { bodyOf, readAll, toCreations, toResize } from '../../lib/schemaless-gadgets.ts'
+import type { Contender } from '../contenders.ts'
+
+export interface HotObject {
   readonly runs: number
   readonly writes: number
   readonly cpuMs: number
@@ -14,27 +15,27 @@ export interface Storm {
 
 const name = 'hot'
 
-export async function measureStorm(world: World, contender: Contender, edits: number): Promise<Storm> {
-  const namespace = await world.createNamespace()
-  await using running = await contender.start(world, { role: 'contract', namespace, env: { BENCH_PRINT: 'yes' } })
-  await untilWatching(world, running)
+export async function measureHotObject(cluster: BenchCluster, contender: Contender, edits: number): Promise<HotObject> {
+  const namespace = await cluster.createNamespace()
+  await using running = await contender.start(cluster, { role: 'contract', namespace, env: { BENCH_PRINT: 'yes' } })
+  await untilWatching(cluster, running)
   await sendMany(
-    world.access,
+    cluster.access,
     toCreations(namespace, 1, () => bodyOf(name, 0)),
     201,
   )
-  await untilSettled(world, running, () => runsOf(running) > 0)
-  const before = { runs: runsOf(running), writes: writesOf(world, running).length, cpu: cpuOf(running) }
+  await untilSettled(cluster, running, () => runsOf(running) > 0)
+  const before = { runs: runsOf(running), writes: writesOf(cluster, running).length, cpu: cpuOf(running) }
 
   const requests = Array.from({ length: edits }, (_, index) => toResize(namespace, name, index + 1))
-  await sendPaced(world.access, requests, 100)
-  await untilSettled(world, running, () => runsOf(running) > before.runs)
+  await sendPaced(cluster.access, requests, 100)
+  await untilSettled(cluster, running, () => runsOf(running) > before.runs)
 
-  const [gadget] = await readAll(world.access, namespace)
+  const [gadget] = await readAll(cluster.access, namespace)
   check(gadget?.status?.observed === gadget?.spec.size, `the last edit was not observed: ${gadget?.status?.observed}`)
   return {
     runs: runsOf(running) - before.runs,
-    writes: writesOf(world, running).length - before.writes,
+    writes: writesOf(cluster, running).length - before.writes,
     cpuMs: cpuOf(running) - before.cpu,
   }
 }

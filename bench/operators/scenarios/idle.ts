@@ -1,7 +1,8 @@
-/** (e) From the start of the process to an open watch, and what it weighs with nothing to do. */
+/** (e) The time from the start of the process to its watch, and CPU and memory with no objects. */
+
+import type { BenchCluster } from '../../lib/bench-cluster.ts'
+import { cpuOf, rssMb, untilIdle, untilWatching } from '../../lib/running-operator.ts'
 import type { Contender } from '../contenders.ts'
-import { cpuOf, rssMb, untilIdle, untilWatching } from '../meter.ts'
-import type { World } from '../world.ts'
 
 export interface Idle {
   readonly toWatchSeconds: number
@@ -9,10 +10,10 @@ export interface Idle {
   readonly rssMb: number
 }
 
-export async function measureIdle(world: World, contender: Contender): Promise<Idle> {
-  const namespace = await world.createNamespace()
-  await using running = await contender.start(world, { role: 'contract', namespace })
-  const toWatchSeconds = await untilWatching(world, running)
+export async function measureIdle(cluster: BenchCluster, contender: Contender): Promise<Idle> {
+  const namespace = await cluster.createNamespace()
+  await using running = await contender.start(cluster, { role: 'contract', namespace })
+  const toWatchSeconds = await untilWatching(cluster, running)
   await untilIdle(running, 2_000)
   return { toWatchSeconds, cpuSeconds: cpuOf(running) / 1000, rssMb: rssMb(running) }
 }

@@ -1,9 +1,10 @@
-/** (g) Very many objects, all handled by somebody before: what an operator weighs that has looked at each of them. */
+/** (g) Very many objects that are already handled: CPU and memory of an operator that has read all of them. */
+
+import type { BenchCluster } from '../../lib/bench-cluster.ts'
+import { sendMany } from '../../lib/requests.ts'
+import { cpuOf, rssMb, untilIdle, untilWatching, writesOf } from '../../lib/running-operator.ts'
+import { handledBodyOf, toCreations } from '../../lib/schemaless-gadgets.ts'
 import type { Contender } from '../contenders.ts'
-import { sendMany, toCreations } from '../load.ts'
-import { cpuOf, rssMb, untilIdle, untilWatching, writesOf } from '../meter.ts'
-import { handledBodyOf } from '../resource.ts'
-import type { World } from '../world.ts'
 
 export interface Many {
   readonly cpuSeconds: number
@@ -13,28 +14,28 @@ export interface Many {
   readonly writes: number
 }
 
-/** With the finalizer and the last handled state of Kopf, which ours shares; nothing is left to do but to see that. */
-export async function prepareMany(world: World, count: number): Promise<string> {
-  const namespace = await world.createNamespace()
+/** Creates objects with Kopf's finalizer and last handled state, which ours shares, so that no handler has to run. */
+export async function prepareMany(cluster: BenchCluster, count: number): Promise<string> {
+  const namespace = await cluster.createNamespace()
   await sendMany(
-    world.access,
+    cluster.access,
     toCreations(namespace, count, (index) => handledBodyOf(`one-${index}`, index)),
     201,
   )
   return namespace
 }
 
-export async function measureMany(world: World, contender: Contender, namespace: string): Promise<Many> {
-  // The loop keeps no state of its own on objects, and would handle them all: it only reads.
-  const env = contender.isFloor ? { BENCH_READ_ONLY: 'yes' } : {}
-  await using running = await contender.start(world, { role: 'contract', namespace, env })
-  await untilWatching(world, running, 300_000)
+export async function measureMany(cluster: BenchCluster, contender: Contender, namespace: string): Promise<Many> {
+  // The baseline stores no state on objects and would handle all of them, so here it only reads.
+  const env = contender.isBaseline ? { BENCH_READ_ONLY: 'yes' } : {}
+  await using running = await contender.start(cluster, { role: 'contract', namespace, env })
+  await untilWatching(cluster, running, 300_000)
   const toQuietSeconds = await untilIdle(running, 3_000)
   return {
     cpuSeconds: cpuOf(running) / 1000,
     rssMb: rssMb(running),
     peakMb: rssMb(running, 'VmHWM'),
     toQuietSeconds,
-    writes: writesOf(world, running).length,
+    writes: writesOf(cluster, running).length,
   }
 }

@@ -1,14 +1,21 @@
 /**
- * (a) How many requests a change takes: for objects with 1, 3 and 10 handlers, which write the status or do not, with a
- * finalizer or without. All at once in one operator: an object's labels say which case it is.
- * Also the substance of test/real/writes.test.ts.
+ * (a) Counts the requests for one change, for objects with 1, 3 and 10 handlers, with and without status writes and a finalizer.
+ * One operator has the handlers of all cases; the labels of an object select its case. Also used by test/real/write-counts.test.ts.
  */
-import { check } from '../../measure.ts'
-import type { Contender, Running } from '../contenders.ts'
-import { readAll, sendMany, toResize } from '../load.ts'
-import { requestsOf, runsOf, untilSettled, untilWatching, writesOf } from '../meter.ts'
-import { bodyOf, pathOf } from '../resource.ts'
-import type { World } from '../world.ts'
+
+import type { BenchCluster } from '../../lib/bench-cluster.ts'
+import { check } from '../../lib/measure.ts'
+import { sendMany } from '../../lib/requests.ts'
+import {
+  type RunningOperator,
+  requestsOf,
+  runsOf,
+  untilSettled,
+  untilWatching,
+  writesOf,
+} from '../../lib/running-operator.ts'
+import { bodyOf, pathOf, readAll, toResize } from '../../lib/schemaless-gadgets.ts'
+import type { Contender } from '../contenders.ts'
 
 export interface Case {
   readonly handlers: number
@@ -16,7 +23,7 @@ export interface Case {
   readonly finalizer: 'yes' | 'no'
 }
 
-/** Writes of the operator for one object, by what was done to it. */
+/** The operator's writes for one object, by type of change. */
 export interface Writes {
   readonly create: number
   readonly update: number
@@ -26,9 +33,9 @@ export interface Writes {
 
 export interface Requests {
   readonly writes: ReadonlyMap<string, Writes>
-  /** Writes after which the object had the version it had before. */
+  /** Writes that did not change the version of the object. */
   readonly noops: number
-  /** Of both processes, the one before and the one after the restart. */
+  /** The number of watches before and after the restart. */
   readonly watches: readonly number[]
   readonly listsAfterStart: number
 }
@@ -43,76 +50,86 @@ export function nameOf({ handlers, status, finalizer }: Case): string {
   return `h${handlers}-status-${status}-finalizer-${finalizer}`
 }
 
-/** The loop without a framework has one handler, and keeps nothing but the status. */
-function casesOf({ isFloor }: Contender): readonly Case[] {
-  return isFloor ? cases.filter(({ handlers, status }) => handlers === 1 && status === 'yes') : cases
+/** The baseline has one handler and stores only the status. */
+function casesOf({ isBaseline }: Contender): readonly Case[] {
+  return isBaseline ? cases.filter(({ handlers, status }) => handlers === 1 && status === 'yes') : cases
 }
 
 export type Storage = 'annotations' | 'status'
 
-/** One operator sees objects made and changed; the next one, after a restart, finds them there, and sees them go. */
-export async function measureRequests(world: World, contender: Contender, storage: Storage): Promise<Requests> {
-  const namespace = await world.createNamespace()
+/** The first operator process handles creations and updates; after a restart, the second one resumes the objects and deletes them. */
+export async function measureRequests(
+  cluster: BenchCluster,
+  contender: Contender,
+  storage: Storage,
+): Promise<Requests> {
+  const namespace = await cluster.createNamespace()
   const some = casesOf(contender)
-  const stage: Stage = { world, contender, namespace, some, counts: new Map(some.map((each) => [nameOf(each), {}])) }
+  const scenario: Scenario = {
+    cluster,
+    contender,
+    namespace,
+    some,
+    counts: new Map(some.map((each) => [nameOf(each), {}])),
+  }
   const env = { BENCH_PRINT: 'yes', BENCH_STORAGE: storage }
   const traffic: Traffic[] = []
-  for (const play of [playChanges, playDeletions]) {
-    await using running = await contender.start(world, { role: 'requests', namespace, env })
-    await untilWatching(world, running)
-    await play(stage, running)
-    traffic.push(trafficOf(world, running))
+  for (const runPhase of [runChanges, runDeletions]) {
+    await using running = await contender.start(cluster, { role: 'requests', namespace, env })
+    await untilWatching(cluster, running)
+    await runPhase(scenario, running)
+    traffic.push(trafficOf(cluster, running))
   }
   return {
-    writes: stage.counts as ReadonlyMap<string, Writes>,
-    noops: countNoops(world, namespace),
+    writes: scenario.counts as ReadonlyMap<string, Writes>,
+    noops: countNoops(cluster, namespace),
     watches: traffic.map(({ watches }) => watches),
     listsAfterStart: traffic.reduce((sum, { listsAfterStart }) => sum + listsAfterStart, 0),
   }
 }
 
-interface Stage {
-  readonly world: World
+interface Scenario {
+  readonly cluster: BenchCluster
   readonly contender: Contender
   readonly namespace: string
   readonly some: readonly Case[]
   readonly counts: Map<string, Partial<Record<keyof Writes, number>>>
 }
 
-async function playChanges(stage: Stage, running: Running): Promise<void> {
-  const { world, namespace, some } = stage
-  const settle = settler(stage, running)
+async function runChanges(scenario: Scenario, running: RunningOperator): Promise<void> {
+  const { cluster, namespace, some } = scenario
+  const settle = settler(scenario, running)
   await sendMany(
-    world.access,
+    cluster.access,
     some.map((each) => toCreation(namespace, each)),
     201,
   )
   await settle('create')
   await sendMany(
-    world.access,
+    cluster.access,
     some.map((each) => toResize(namespace, nameOf(each), 2)),
     200,
   )
   await settle('update')
-  checkStates(await readAll(world.access, namespace), some)
+  checkStates(await readAll(cluster.access, namespace), some)
 }
 
-async function playDeletions(stage: Stage, running: Running): Promise<void> {
-  const { world, namespace, some } = stage
-  const settle = settler(stage, running)
+async function runDeletions(scenario: Scenario, running: RunningOperator): Promise<void> {
+  const { cluster, namespace, some } = scenario
+  const settle = settler(scenario, running)
   await settle('resume')
   const deletions = some.map((each) => ({ method: 'DELETE', path: `${pathOf(namespace)}/${nameOf(each)}` }))
-  await sendMany(world.access, deletions, 200)
+  await sendMany(cluster.access, deletions, 200)
   await settle('delete')
-  check((await readAll(world.access, namespace)).length === 0, 'objects were left after their deletion')
+  check((await readAll(cluster.access, namespace)).length === 0, 'objects were left after their deletion')
 }
 
-/** Waits until all handlers have run and all is written, and counts what was written since the last time. */
-function settler({ world, contender, some, counts }: Stage, running: Running) {
+/** Returns a function that waits until all handlers have run and written, and counts the writes since its last call. */
+function settler({ cluster, contender, some, counts }: Scenario, running: RunningOperator) {
   let seen = 0
   return async (what: keyof Writes): Promise<void> => {
-    await untilSettled(world, running, () => haveRun(running, contender, some, what))
-    const writes = writesOf(world, running)
+    await untilSettled(cluster, running, () => haveRun(running, contender, some, what))
+    const writes = writesOf(cluster, running)
     for (const [name, row] of counts) row[what] = writes.slice(seen).filter((entry) => entry.name === name).length
     seen = writes.length
   }
@@ -124,19 +141,20 @@ function toCreation(namespace: string, each: Case) {
   return { method: 'POST', path: pathOf(namespace), body: bodyOf(nameOf(each), 1, labels) }
 }
 
-/** Each handler once per change: more would be as wrong as fewer, and is seen in the next step. */
-function haveRun(running: Running, contender: Contender, some: readonly Case[], reason: keyof Writes): boolean {
-  if (contender.isFloor) return some.every((each) => runsOf(running, undefined, nameOf(each)) >= floorRuns[reason])
+/** Whether each handler has run once for the change. More runs than that end the benchmark. */
+function haveRun(running: RunningOperator, contender: Contender, some: readonly Case[], reason: keyof Writes): boolean {
+  if (contender.isBaseline)
+    return some.every((each) => runsOf(running, undefined, nameOf(each)) >= baselineRuns[reason])
   return some.every((each) => {
     const expected = reason === 'delete' && each.finalizer === 'no' ? 0 : each.handlers
     const runs = runsOf(running, reason, nameOf(each))
-    check(runs <= expected, `${nameOf(each)}: ${runs} runs for ${reason} where ${expected} are right`)
+    check(runs <= expected, `${nameOf(each)}: ${runs} runs for ${reason} instead of ${expected}`)
     return runs === expected
   })
 }
 
-/** The loop tells creations and updates not apart, and has nothing to run for the others. */
-const floorRuns: Readonly<Record<keyof Writes, number>> = { create: 1, update: 2, resume: 0, delete: 0 }
+/** The baseline does not distinguish creations from updates, and runs nothing for resumes and deletions. */
+const baselineRuns: Readonly<Record<keyof Writes, number>> = { create: 1, update: 2, resume: 0, delete: 0 }
 
 function checkStates(gadgets: Awaited<ReturnType<typeof readAll>>, some: readonly Case[]): void {
   const found = new Map(gadgets.map((gadget) => [gadget.metadata.name, gadget]))
@@ -152,10 +170,10 @@ function checkStates(gadgets: Awaited<ReturnType<typeof readAll>>, some: readonl
 }
 
 /** Needs the audit level "RequestResponse". */
-function countNoops(world: World, namespace: string): number {
+function countNoops(cluster: BenchCluster, namespace: string): number {
   const versions = new Map<string, string>()
   let noops = 0
-  for (const { namespace: its, verb, name, code, resourceVersion } of world.audit()) {
+  for (const { namespace: its, verb, name, code, resourceVersion } of cluster.audit()) {
     if (its !== namespace || resourceVersion === undefined || code >= 300) continue
     if (verb === 'patch' && versions.get(name) === resourceVersion) noops += 1
     if (verb === 'patch' || verb === 'create') versions.set(name, resourceVersion)
@@ -168,9 +186,9 @@ interface Traffic {
   readonly listsAfterStart: number
 }
 
-/** Of a process from its start until now. */
-function trafficOf(world: World, running: Running): Traffic {
-  const requests = requestsOf(world, running)
+/** Counts the watches and lists of one operator process since its start. */
+function trafficOf(cluster: BenchCluster, running: RunningOperator): Traffic {
+  const requests = requestsOf(cluster, running)
   const first = requests.findIndex(({ verb }) => verb === 'watch')
   return {
     watches: requests.filter(({ verb, stage }) => verb === 'watch' && stage === 'ResponseStarted').length,

@@ -1,4 +1,4 @@
-// The resource, with what the code generators would make of it.
+// The Go types of the resource, with the deep-copy functions that controller-gen would generate.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// The same operator on controller-runtime: a gadget has a ConfigMap, a Service and a Deployment, and its size is observed.
-// Written the way its book teaches: CreateOrUpdate for each child, Owns for their changes, a status update at the end.
+// Like ../operator.ts on controller-runtime: a gadget owns a ConfigMap, a Service and a Deployment; spec.size is copied to
+// status.observed. It follows the Kubebuilder book: CreateOrUpdate for each child, Owns for their changes, a status update at the end.
 package main
 
 import (
@@ -77,7 +77,7 @@ func serviceOf(owner *Gadget) child {
 	object := &corev1.Service{ObjectMeta: metaOf(owner)}
 	return child{object, func() {
 		object.Spec.Selector = map[string]string{"app": owner.Name}
-		// Headless: the range of addresses is small.
+		// Headless, because the range of cluster IPs is small.
 		object.Spec.ClusterIP = corev1.ClusterIPNone
 		object.Spec.Ports = []corev1.ServicePort{{
 			Name: "http", Protocol: corev1.ProtocolTCP, Port: 80, TargetPort: intstr.FromInt32(8080),
@@ -95,7 +95,7 @@ func deploymentOf(owner *Gadget) child {
 			object.Spec.Selector = &metav1.LabelSelector{MatchLabels: labels}
 		}
 		object.Spec.Template.Labels = labels
-		// Only what is ours: the API server has filled in the rest of a container that is there already.
+		// Sets only the fields of this operator: the API server has set defaults in the other fields of an existing container.
 		if len(object.Spec.Template.Spec.Containers) == 0 {
 			object.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main"}}
 		}
@@ -119,7 +119,7 @@ func main() {
 		options.Cache.SyncPeriod = &period
 	}
 	config := ctrl.GetConfigOrDie()
-	// The default is 20 requests a second: what is measured would be that limit.
+	// The default limit of 20 requests a second would dominate the measurement.
 	config.QPS = -1
 	manager, err := ctrl.NewManager(config, options)
 	must(err)

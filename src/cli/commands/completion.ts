@@ -1,4 +1,4 @@
-/** `kopf completion`: a script that teaches a shell the commands and options of this one. */
+/** `kopf completion`: prints a completion script for a shell. */
 import type { Command } from 'commander'
 import { toBash } from '../completion/bash.ts'
 import { toFish } from '../completion/fish.ts'

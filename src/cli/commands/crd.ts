@@ -1,18 +1,19 @@
-/** `kopf crd`: the definitions (CRDs) of an operator as YAML, and whether a file or a cluster still has them as they are. */
+/** `kopf crd`: prints the CRDs of an operator as YAML, or compares them with those in files or in a cluster. */
 import type { Command } from 'commander'
 import { isNotFound } from '../../client/api-error.ts'
 import { KopfError } from '../../errors.ts'
-import { toCrds } from '../../kube/crd.ts'
+import { toCrds } from '../../kube/crds/crd.ts'
 import type { KubeObject } from '../../kube/objects.ts'
-import type { CustomResource } from '../../kube/resources.ts'
+import type { CustomResource } from '../../kube/resources/resources.ts'
 import type { Operator } from '../../operator.ts'
+import { isPlainObject, type Json } from '../../util/json/json.ts'
+import { toJsonPatch } from '../../util/json/json-patch.ts'
 import { formatYaml } from '../../util/yaml.ts'
-import { addClusterOptions, type ClusterArguments } from '../cluster-options.ts'
-import { findDrift } from '../drift.ts'
 import { collect } from '../embedded.ts'
 import { addExamples } from '../help.ts'
-import { isDefinition, readManifest } from '../manifests.ts'
-import { print, printable, remark } from '../terminal.ts'
+import { addClusterOptions, type ClusterArguments } from '../options/cluster.ts'
+import { isCrd, readManifest } from '../read-manifests.ts'
+import { print, printable, printNote } from '../terminal.ts'
 
 interface CrdArguments extends ClusterArguments {
   readonly module?: readonly string[]
@@ -20,8 +21,8 @@ interface CrdArguments extends ClusterArguments {
   readonly checkCluster?: boolean
 }
 
-/** Where definitions may be that are to agree with ours. */
-interface Place {
+/** A file or a cluster with CRDs to compare. */
+interface CrdSource {
   readonly name: string
   find(name: string): Promise<KubeObject | undefined>
 }
@@ -47,24 +48,24 @@ export function addCrdCommand(program: Command): void {
     'kopf crd operator.ts | kubectl apply -f -',
     'kopf crd operator.ts --check crds.yaml',
     'kopf crd operator.ts --check-cluster --context production',
-  ]).action(async (files: readonly string[]) => crd(command, files, command.opts<CrdArguments>()))
+  ]).action(async (files: readonly string[]) => crdCommand(command, files, command.opts<CrdArguments>()))
 }
 
-async function crd(command: Command, files: readonly string[], args: CrdArguments): Promise<void> {
+async function crdCommand(command: Command, files: readonly string[], args: CrdArguments): Promise<void> {
   if (files.length + (args.module ?? []).length === 0) command.error('error: name the file of an operator')
-  // Only now: help and wrong usage need none of it.
-  const { loadOperator } = await import('../load.ts')
+  // Imported late: help and usage errors do not need it.
+  const { loadOperator } = await import('../loading/load.ts')
   await using loaded = await loadOperator({ files, modules: args.module ?? [], folder: process.cwd() })
-  const definitions = definitionsOf(loaded.operator, [...files, ...(args.module ?? [])])
+  const crds = crdsOf(loaded.operator, [...files, ...(args.module ?? [])])
   if (args.check === undefined && !args.checkCluster) {
-    print(toYaml(definitions))
+    print(toYaml(crds))
     return
   }
   const drift: string[] = []
-  for (const file of args.check ?? []) drift.push(...(await compare(definitions, await openFile(file))))
-  if (args.checkCluster) drift.push(...(await compareWithCluster(definitions, args)))
+  for (const file of args.check ?? []) drift.push(...(await compare(crds, await openFile(file))))
+  if (args.checkCluster) drift.push(...(await compareWithCluster(crds, args)))
   if (drift.length === 0) {
-    remark(`No drift: ${definitions.map(({ metadata }) => metadata.name).join(', ')}`)
+    printNote(`No drift: ${crds.map(({ metadata }) => metadata.name).join(', ')}`)
     return
   }
   for (const line of drift) print(printable(line))
@@ -75,7 +76,7 @@ async function crd(command: Command, files: readonly string[], args: CrdArgument
   )
 }
 
-function definitionsOf({ resources }: Operator, names: readonly string[]): KubeObject[] {
+function crdsOf({ resources }: Operator, names: readonly string[]): KubeObject[] {
   if (resources.length > 0) return toCrds(resources as readonly CustomResource<object>[])
   throw new KopfError(
     'KOPF_CRD',
@@ -88,36 +89,87 @@ function toYaml(objects: readonly KubeObject[]): string {
   return objects.map(formatYaml).join('---\n').trimEnd()
 }
 
-async function compare(definitions: readonly KubeObject[], place: Place): Promise<string[]> {
+async function compare(crds: readonly KubeObject[], source: CrdSource): Promise<string[]> {
   const drift: string[] = []
-  for (const definition of definitions) {
-    const name = definition.metadata.name!
-    const present = await place.find(name)
-    const lines = present === undefined ? ['is not there'] : findDrift(definition, present)
-    drift.push(...lines.map((line) => `${place.name}: ${name}: ${line}`))
+  for (const crd of crds) {
+    const name = crd.metadata.name!
+    const existing = await source.find(name)
+    const lines = existing === undefined ? ['is not there'] : findDrift(crd, existing)
+    drift.push(...lines.map((line) => `${source.name}: ${name}: ${line}`))
   }
   return drift
 }
 
-async function openFile(file: string): Promise<Place> {
+async function openFile(file: string): Promise<CrdSource> {
   const { objects } = await readManifest(file)
-  const definitions = objects.filter(isDefinition) as KubeObject[]
-  return { name: file, find: async (name) => definitions.find(({ metadata }) => metadata?.name === name) }
+  const crds = objects.filter(isCrd) as KubeObject[]
+  return { name: file, find: async (name) => crds.find(({ metadata }) => metadata?.name === name) }
 }
 
-async function compareWithCluster(definitions: readonly KubeObject[], args: ClusterArguments): Promise<string[]> {
-  const { Cluster, toCommandError } = await import('../cluster.ts')
-  await using cluster = await Cluster.open(args)
+async function compareWithCluster(crds: readonly KubeObject[], args: ClusterArguments): Promise<string[]> {
+  const { CommandCluster, toCommandError } = await import('../cluster.ts')
+  await using cluster = await CommandCluster.open(args)
   const resource = await cluster.find(['apiextensions.k8s.io', 'v1', 'customresourcedefinitions'])
-  return await compare(definitions, {
+  return await compare(crds, {
     name: 'the cluster',
     async find(name) {
       try {
         return (await cluster.client.get(resource, name)) as KubeObject
       } catch (error) {
         if (isNotFound(error)) return undefined
-        throw toCommandError(error, { verb: 'compare', resource, name, needs: ['get'] })
+        throw toCommandError(error, { verb: 'compare', resource, name, verbs: ['get'] })
       }
     },
   })
+}
+
+/**
+ * Describes the differences between the CRD of the operator and an existing one, one line each. Ignores fields that the API server sets, and
+ * `conversion`, which operators write at run time.
+ */
+function findDrift(desired: KubeObject, existing: KubeObject): string[] {
+  const before = comparable(existing)
+  const operations = toJsonPatch(before, comparable(desired))
+  return operations.map((operation) => {
+    const keys = operation.path.slice(1).split('/').map(unescapeKey)
+    const where = ['spec', ...keys].join('.')
+    const found = valueAt(before, keys)
+    if (operation.op === 'remove') return `${where} is ${brief(found)}, and the operator does not have it`
+    if (operation.op === 'add') return `${where} is missing, and should be ${brief(operation.value)}`
+    return `${where} is ${brief(found)}, and should be ${brief(operation.value)}`
+  })
+}
+
+/** The compared part of a CRD. Versions are keyed by name, since their order has no meaning. */
+function comparable({ spec = {} }: KubeObject): Json {
+  const { conversion: _, preserveUnknownFields: __, versions, names, ...rest } = spec as CrdFields
+  const listed = Array.isArray(versions) ? (versions as CrdFields[]) : []
+  return {
+    ...rest,
+    names: isPlainObject(names) ? withoutEmpty(names) : {},
+    versions: Object.fromEntries(listed.map(({ name, ...version }) => [String(name), version])),
+  } as Json
+}
+
+type CrdFields = Record<string, Json>
+
+function withoutEmpty(fields: CrdFields): CrdFields {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => !(Array.isArray(value) && value.length === 0)))
+}
+
+function unescapeKey(key: string): string {
+  return key.replaceAll('~1', '/').replaceAll('~0', '~')
+}
+
+function valueAt(value: Json, keys: readonly string[]): Json | undefined {
+  let found: Json | undefined = value
+  for (const key of keys) found = isPlainObject(found) ? (found as CrdFields)[key] : undefined
+  return found
+}
+
+const maxLength = 100
+
+function brief(value: Json | undefined): string {
+  const text = JSON.stringify(value) ?? 'nothing'
+  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
 }

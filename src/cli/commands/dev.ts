@@ -1,13 +1,13 @@
-/** `kopf dev`: an operator while it is being written. Every save is in effect at once; the cluster and its objects stay. */
+/** `kopf dev`: runs an operator during development, and restarts it when a file is saved. The cluster and its objects stay. */
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { ConnectionInfoOptions } from '../../client/credentials.ts'
-import type { ControllerChoice } from '../../server/controllers/life/names.ts'
-import type { ClusterArguments } from '../cluster-options.ts'
+import type { ConnectionInfoOptions } from '../../client/auth/connection-info.ts'
+import type { ControllerChoice } from '../../server/controllers/workloads/names.ts'
 import { collect, controllersOption, dataDirOption, type Embedded, portOption, startEmbedded } from '../embedded.ts'
-import { untilStopped } from '../ending.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
+import { untilStopped } from '../exit.ts'
 import { addEnvironment, addExamples, colourConventions } from '../help.ts'
+import type { ClusterArguments } from '../options/cluster.ts'
 import {
   addFrameworkLevelOption,
   addLoggingOptions,
@@ -15,10 +15,10 @@ import {
   frameworkLevelVariable,
   type LoggingArguments,
   loggingVariables,
-} from '../logging-options.ts'
-import { readManifest } from '../manifests.ts'
-import { developerPriority } from '../peering-options.ts'
-import { addScopeOptions, readScope, type ScopeArguments, scopeVariables, warnOfScope } from '../scope-options.ts'
+} from '../options/logging.ts'
+import { addScopeOptions, readScope, type ScopeArguments, scopeVariables, warnOfScope } from '../options/namespaces.ts'
+import { developerPriority } from '../options/peering.ts'
+import { readManifest } from '../read-manifests.ts'
 import { eraseLine, print, readKeys } from '../terminal.ts'
 
 interface DevArguments extends LoggingArguments, ScopeArguments, ClusterArguments {
@@ -73,13 +73,13 @@ export function addDevCommand(program: Command): void {
 }
 
 function checkUsage(command: Command, { cluster, context, crds, dataDir, controllers }: DevArguments): void {
-  const refuse = (option: string, how: string) =>
+  const fail = (option: string, how: string) =>
     command.error(`error: option '${option}' cannot be used ${how} '--cluster'.`)
-  if (!cluster && context !== undefined) refuse('--context', 'without')
-  if (!cluster && crds) refuse('--crds', 'without')
-  if (cluster && command.getOptionValueSource('port') === 'cli') refuse('--port', 'with')
-  if (cluster && dataDir !== undefined) refuse('--data-dir', 'with')
-  if (cluster && controllers !== undefined) refuse('--controllers', 'with')
+  if (!cluster && context !== undefined) fail('--context', 'without')
+  if (!cluster && crds) fail('--crds', 'without')
+  if (cluster && command.getOptionValueSource('port') === 'cli') fail('--port', 'with')
+  if (cluster && dataDir !== undefined) fail('--data-dir', 'with')
+  if (cluster && controllers !== undefined) fail('--controllers', 'with')
 }
 
 async function dev(command: Command, files: readonly string[], args: DevArguments): Promise<void> {
@@ -88,33 +88,33 @@ async function dev(command: Command, files: readonly string[], args: DevArgument
   const logging = new CommandLogging(args)
   const stopped = untilStopped()
   const folder = process.cwd()
-  // Only now: help and wrong usage need none of it.
-  const [{ Cluster }, { findTargets }, { Rebuilder }, { Workshop }] = await Promise.all([
+  // Imported late: help and usage errors do not need it.
+  const [{ CommandCluster }, { findTargets }, { Rebuilder }, { DevSession }] = await Promise.all([
     import('../cluster.ts'),
-    import('../load.ts'),
+    import('../loading/load.ts'),
     import('../dev/rebuild.ts'),
-    import('../dev/workshop.ts'),
+    import('../dev/dev-session.ts'),
   ])
   const targets = await findTargets({ files, modules: [], folder })
-  const applied = (args.apply ?? []).map((file) => resolve(file))
-  // A name that is wrong from the beginning is told at once; what is wrong inside can be put right later.
-  await Promise.all(applied.map(readManifest))
+  const objectFiles = (args.apply ?? []).map((file) => resolve(file))
+  // A missing file is reported now, before the start. Errors in its content can be corrected later.
+  await Promise.all(objectFiles.map(readManifest))
   const rebuilder = await Rebuilder.create(
     targets.map(({ address }) => address),
     folder,
   )
   await using _rebuilder = rebuilder
   await using embedded = args.cluster ? undefined : await startEmbedded({ ...args, manifests: [] })
-  await using cluster = embedded ? new Cluster(embedded.server.api) : await Cluster.open(args)
-  print(greet(files, embedded))
+  await using cluster = embedded ? new CommandCluster(embedded.server.api) : await CommandCluster.open(args)
+  print(describeStart(files, embedded))
   if (!embedded) warnOfScope(scope, args, logging.sink)
   const { verbose, debug, quiet, logFormat, logRefkey, logPrefix, logFrameworkLevel, kubeconfig, context } = args
-  const erasure = logging.wantsDisplay ? eraseLine() : ''
-  const workshop = new Workshop({
+  const eraseSequence = logging.wantsDisplay ? eraseLine() : ''
+  const session = new DevSession({
     targets,
     rebuilder,
     cluster,
-    applied,
+    objectFiles,
     deletes: !args.cluster,
     folder,
     setup: {
@@ -126,17 +126,17 @@ async function dev(command: Command, files: readonly string[], args: DevArgument
       },
       embedded: embedded && toConnection(embedded),
       cluster: { kubeconfig, context } as ClusterArguments,
-      defines: args.cluster ? (args.crds ?? false) : true,
+      appliesCrds: args.cluster ? (args.crds ?? false) : true,
     },
-    say: (line) => print(`${erasure}kopf dev: ${line}`),
+    print: (line) => print(`${eraseSequence}kopf dev: ${line}`),
   })
-  await using _workshop = workshop
-  const quit = new Promise<void>((leave) => void stopped.then(() => leave()))
+  await using _session = session
+  const quit = new Promise<void>((resolveQuit) => void stopped.then(() => resolveQuit()))
   using _keys = readKeys((key) => {
-    if (key === 'r') workshop.reload()
+    if (key === 'r') session.reload()
     if (key === 'q' || key === '\u0003') process.kill(process.pid, 'SIGINT')
   })
-  await Promise.race([workshop.start(), quit])
+  await Promise.race([session.start(), quit])
   await quit
 }
 
@@ -144,10 +144,10 @@ function toConnection({ server: { url, token, ca } }: Embedded): ConnectionInfoO
   return { server: url, ...(token !== undefined && { token }), ...(ca !== undefined && { caData: ca }) }
 }
 
-function greet(files: readonly string[], embedded: Embedded | undefined): string {
-  const place = embedded ? `the embedded server at ${embedded.server.url}` : 'the cluster of the kubeconfig'
+function describeStart(files: readonly string[], embedded: Embedded | undefined): string {
+  const target = embedded ? `the embedded server at ${embedded.server.url}` : 'the cluster of the kubeconfig'
   return [
-    `kopf dev: ${files.join(', ')} on ${place}`,
+    `kopf dev: ${files.join(', ')} on ${target}`,
     ...(embedded ? ['', 'To use it from another terminal:', `  export KUBECONFIG=${embedded.kubeconfig}`] : []),
     '',
     process.stdin.isTTY ? 'Press r to reload, q to quit.' : 'Stop it with Ctrl-C.',

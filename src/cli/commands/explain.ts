@@ -1,16 +1,16 @@
-/** `kopf explain`: what is stored on an object, and why each handler is called for it or is not. Changes nothing. */
+/** `kopf explain`: prints what an operator has stored on an object, and why each handler is called or not. Read-only. */
 import type { Command } from 'commander'
 import type { KubeObject } from '../../kube/objects.ts'
-import type { Resource } from '../../kube/resources.ts'
+import type { Resource } from '../../kube/resources/resources.ts'
 import type { Operator } from '../../operator.ts'
-import { systemClock } from '../../util/clock.ts'
-import { toJsonText } from '../../util/json-text.ts'
-import type { Cluster } from '../cluster.ts'
-import { addClusterOptions, type ClusterArguments } from '../cluster-options.ts'
+import { systemClock } from '../../util/async/clock.ts'
+import { toJsonText } from '../../util/json/json-text.ts'
+import type { CommandCluster } from '../cluster.ts'
 import { addExamples, choiceOption } from '../help.ts'
-import { addOperatorOptions, loadNamed, type OperatorArguments } from '../operator-options.ts'
-import { renderExplanation } from '../render-explanation.ts'
+import { addClusterOptions, type ClusterArguments } from '../options/cluster.ts'
+import { addOperatorOptions, loadOperatorFiles, type OperatorArguments } from '../options/operator-files.ts'
 import { print } from '../terminal.ts'
+import { renderExplanation } from './explain-render.ts'
 
 interface ExplainArguments extends OperatorArguments, ClusterArguments {
   readonly namespace?: string
@@ -41,21 +41,21 @@ export function addExplainCommand(program: Command): void {
   ]).action(async (resource: string, name: string) => explain(resource, name, command.opts<ExplainArguments>()))
 }
 
-async function explain(wanted: string, name: string, args: ExplainArguments): Promise<void> {
-  const { Cluster, toCommandError } = await import('../cluster.ts')
-  await using loaded = await loadNamed(args)
-  await using cluster = await Cluster.open(args)
-  const resource = await chooseVersion(loaded.operator, await cluster.find(wanted), cluster)
+async function explain(resourceName: string, name: string, args: ExplainArguments): Promise<void> {
+  const { CommandCluster, toCommandError } = await import('../cluster.ts')
+  await using loaded = await loadOperatorFiles(args)
+  await using cluster = await CommandCluster.open(args)
+  const resource = await chooseVersion(loaded.operator, await cluster.find(resourceName), cluster)
   const namespace = args.namespace ?? cluster.namespace
   const body = await cluster.client.get(resource, name, { namespace }).catch((error) => {
-    throw toCommandError(error, { verb: 'explain', resource, name, namespace, needs: ['get'] })
+    throw toCommandError(error, { verb: 'explain', resource, name, namespace, verbs: ['get'] })
   })
   const explanation = loaded.operator.explain(resource, body as KubeObject)
   print(args.output === 'json' ? toJsonText(explanation) : renderExplanation(explanation, describe(loaded, args)))
 }
 
-/** The handlers may be for another version than the one that the cluster prefers. */
-async function chooseVersion({ registry }: Operator, found: Resource, cluster: Cluster): Promise<Resource> {
+/** Prefers a version with handlers over the preferred version of the cluster. */
+async function chooseVersion({ registry }: Operator, found: Resource, cluster: CommandCluster): Promise<Resource> {
   const all = await cluster.resources()
   const versions = all.filter(({ group, plural }) => group === found.group && plural === found.plural)
   const isHandled = (one: Resource) => registry.handlers.some(({ selector }) => selector?.matches(one))

@@ -1,8 +1,11 @@
-/** `kopf freeze`: a record in a peering that no operator below its priority works beside, for as long as it lasts. */
+/**
+ * `kopf freeze`: writes a record into a peering, which pauses all operators up to its priority until it expires. `kopf resume`: removes
+ * that record.
+ */
 import type { Command } from 'commander'
-import { defaultMaxLifetime, toSignOfLife } from '../../kube/peerings.ts'
-import { systemClock } from '../../util/clock.ts'
-import { toMs } from '../../util/duration.ts'
+import { defaultMaxLifetime, toKeepAlivePatch, toRemovalPatch } from '../../kube/peerings.ts'
+import { systemClock } from '../../util/async/clock.ts'
+import { toMs } from '../../util/text/duration.ts'
 import type { Variable } from '../environment.ts'
 import { addEnvironment, addExamples } from '../help.ts'
 import {
@@ -15,7 +18,7 @@ import {
   startPeeringLog,
   toIdentity,
   toTarget,
-} from '../peering-options.ts'
+} from '../options/peering.ts'
 
 interface FreezeArguments extends PeeringArguments {
   readonly dev?: boolean
@@ -56,8 +59,8 @@ async function freeze(command: Command): Promise<void> {
   const args = readPeeringArguments<FreezeArguments>(command, variables)
   if (args.lifetime === undefined) command.error("error: required option '-t, --lifetime <seconds>' not specified")
   const lifetime = readInteger(command, '-t, --lifetime <seconds>', args.lifetime!, 1)
-  const asked = readInteger(command, '-p, --priority <number>', args.priority)
-  const priority = args.dev ? developerPriority : asked
+  const given = readInteger(command, '-p, --priority <number>', args.priority)
+  const priority = args.dev ? developerPriority : given
   const logger = startPeeringLog(args)
   if (lifetime * 1000 > toMs(defaultMaxLifetime)) {
     logger.warn(
@@ -66,9 +69,34 @@ async function freeze(command: Command): Promise<void> {
     )
   }
   const identity = await toIdentity(args)
-  // Only now: help and wrong usage need none of it.
-  const { writeRecords } = await import('../peering-records.ts')
-  const patch = toSignOfLife({ identity, priority, lifetime }, systemClock.now())
+  // Imported late: help and usage errors do not need it.
+  const { writeRecords } = await import('./freeze-records.ts')
+  const patch = toKeepAlivePatch({ identity, priority, lifetime }, systemClock.now())
   const done = `operators up to priority ${priority} are paused by "${identity}" for ${lifetime} seconds`
   await writeRecords(toTarget(args), patch, { logger, done })
+}
+
+export function addResumeCommand(program: Command): void {
+  const command = program
+    .command('resume')
+    .summary('end a pause of the operators of a peering')
+    .description(
+      'Ends the pause that "kopf freeze" has begun: by the same user on the same machine, or under the same --id.\n' +
+        'The operator of the highest priority goes on.',
+    )
+  addPeeringOptions(command).action(() => resume(command))
+  addExamples(command, [
+    'kopf resume --peering default --all-namespaces',
+    'kopf resume --peering example --namespace staging --id nightly-backup',
+  ])
+  addEnvironment(command, peeringVariables, { remarks: ['What is on the command line wins.'] })
+}
+
+async function resume(command: Command): Promise<void> {
+  const args = readPeeringArguments(command)
+  const logger = startPeeringLog(args)
+  const identity = await toIdentity(args)
+  // Imported late: help and usage errors do not need it.
+  const { writeRecords } = await import('./freeze-records.ts')
+  await writeRecords(toTarget(args), toRemovalPatch([identity]), { logger, done: `nobody is paused by "${identity}"` })
 }

@@ -1,7 +1,7 @@
-/** `kopf init`: the folder of a new operator, which runs and passes its test at once. */
+/** `kopf init`: creates the folder of a new operator, which runs and passes its test without changes. */
 import type { Command } from 'commander'
 import { addExamples } from '../help.ts'
-import { ask, isInteractive, print } from '../terminal.ts'
+import { isInteractive, print, prompt } from '../terminal.ts'
 
 interface InitArguments {
   readonly kind?: string
@@ -25,11 +25,11 @@ export function addInitCommand(program: Command): void {
 }
 
 async function init(given: string | undefined, args: InitArguments): Promise<void> {
-  const folder = given ?? (await answer('Folder', 'my-operator'))
-  const kind = args.kind ?? (await answer('Kind of the resource', 'Greeting'))
-  const group = args.group ?? (await answer('API group', 'example.com'))
-  // Only now: help and wrong usage need none of it.
-  const { scaffold } = await import('../scaffold.ts')
+  const folder = given ?? (await promptOrDefault('Folder', 'my-operator'))
+  const kind = args.kind ?? (await promptOrDefault('Kind of the resource', 'Greeting'))
+  const group = args.group ?? (await promptOrDefault('API group', 'example.com'))
+  // Imported late: help and usage errors do not need it.
+  const { scaffold } = await import('./scaffold.ts')
   const files = await scaffold({ folder, kind, group })
   print(
     [
@@ -43,6 +43,6 @@ async function init(given: string | undefined, args: InitArguments): Promise<voi
   )
 }
 
-async function answer(question: string, byDefault: string): Promise<string> {
-  return isInteractive() ? (await ask(`${question} (${byDefault}): `)) || byDefault : byDefault
+async function promptOrDefault(question: string, byDefault: string): Promise<string> {
+  return isInteractive() ? (await prompt(`${question} (${byDefault}): `)) || byDefault : byDefault
 }

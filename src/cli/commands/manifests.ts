@@ -1,15 +1,15 @@
-/** `kopf manifests`: all that an operator needs in a cluster, as YAML, with no more rights than its handlers take. */
+/** `kopf manifests`: prints the manifests for deploying an operator, with only the permissions that its handlers need. */
 import { type Command, InvalidArgumentError } from 'commander'
+import { readAllowedRules } from '../deployment/allow-option.ts'
 import type { DraftArguments } from '../deployment/draft.ts'
-import { readWishes } from '../deployment/grants.ts'
-import type { Knowledge } from '../deployment/known-resources.ts'
+import type { KnownForPlan } from '../deployment/known-resources.ts'
 import { collect } from '../embedded.ts'
 import { addExamples } from '../help.ts'
-import { addPrecedenceOptions, type PrecedenceArguments, readPrecedence } from '../precedence-options.ts'
-import { addScopeOptions, readScope, type ScopeArguments } from '../scope-options.ts'
-import { print, remark } from '../terminal.ts'
+import { addScopeOptions, readScope, type ScopeArguments } from '../options/namespaces.ts'
+import { addPrecedenceOptions, type PrecedenceArguments, readPrecedence } from '../options/peering.ts'
+import { print, printNote } from '../terminal.ts'
 
-interface ManifestsArguments extends DraftArguments, ScopeArguments, PrecedenceArguments, Knowledge {
+interface ManifestsArguments extends DraftArguments, ScopeArguments, PrecedenceArguments, KnownForPlan {
   readonly module?: readonly string[]
   readonly grant?: readonly string[]
 }
@@ -58,20 +58,26 @@ async function manifests(command: Command, files: readonly string[], args: Manif
   if (files.length + modules.length === 0) command.error('error: name the file of an operator')
   const scope = readScope(command, args)
   const peering = readPrecedence(command, args)
-  const wishes = readWishes(command, args.grant)
-  // Only now: help and wrong usage need none of it.
-  const [{ findTargets, loadOperator }, { learnResources }, { readSources }, { seeCalls }, { draft }, { render }] =
-    await Promise.all([
-      import('../load.ts'),
-      import('../deployment/known-resources.ts'),
-      import('../deployment/source-files.ts'),
-      import('../deployment/seen-calls.ts'),
-      import('../deployment/draft.ts'),
-      import('../deployment/render.ts'),
-    ])
+  const grants = readAllowedRules(command, args.grant)
+  // Imported late: help and usage errors do not need it.
+  const [
+    { findTargets, loadOperator },
+    { discoverForPlan },
+    { readSources },
+    { findClientCalls: seeCalls },
+    { draft },
+    { render },
+  ] = await Promise.all([
+    import('../loading/load.ts'),
+    import('../deployment/known-resources.ts'),
+    import('../deployment/source/source-files.ts'),
+    import('../deployment/source/seen-calls.ts'),
+    import('../deployment/draft.ts'),
+    import('../deployment/render.ts'),
+  ])
   const folder = process.cwd()
   await using loaded = await loadOperator({ files, modules, folder })
-  const resources = await learnResources(loaded.operator, args)
+  const resources = await discoverForPlan(loaded.operator, args)
   const sources = await readSources(await findTargets({ files, modules, folder }), folder)
   const { plan, remarks } = draft(loaded.operator, {
     ...args,
@@ -81,11 +87,11 @@ async function manifests(command: Command, files: readonly string[], args: Manif
     scope,
     peering,
     resources,
-    wishes,
+    grants,
     calls: seeCalls(sources, resources),
   })
   print(render(loaded.operator, plan, args))
-  for (const text of remarks) remark(text)
+  for (const text of remarks) printNote(text)
 }
 
 function parseCount(text: string): number {

@@ -1,12 +1,12 @@
-/** `kopf release`: takes our finalizer off objects whose operator is gone, and nothing else. */
+/** `kopf release`: removes the finalizer of an operator that no longer runs from objects. Changes nothing else. */
 import type { Command } from 'commander'
 import { KopfError } from '../../errors.ts'
-import type { Resource } from '../../kube/resources.ts'
-import { addClusterOptions, type ClusterArguments } from '../cluster-options.ts'
+import type { Resource } from '../../kube/resources/resources.ts'
 import { addExamples } from '../help.ts'
-import { addOperatorOptions, loadNamed, type OperatorArguments } from '../operator-options.ts'
-import type { Held, Released } from '../releasing.ts'
-import { confirm, isInteractive, print, printable, remark } from '../terminal.ts'
+import { addClusterOptions, type ClusterArguments } from '../options/cluster.ts'
+import { addOperatorOptions, loadOperatorFiles, type OperatorArguments } from '../options/operator-files.ts'
+import { confirm, isInteractive, print, printable, printNote } from '../terminal.ts'
+import type { HeldByFinalizer, Released } from './release-objects.ts'
 
 interface ReleaseArguments extends OperatorArguments, ClusterArguments {
   readonly namespace?: string
@@ -17,8 +17,8 @@ interface ReleaseArguments extends OperatorArguments, ClusterArguments {
   readonly dryRun?: boolean
 }
 
-/** Whoever releases thousands does not read thousands of names. */
-const mostShown = 20
+/** The number of object names that are printed. */
+const maxShown = 20
 
 export function addReleaseCommand(program: Command): void {
   const command = program
@@ -54,55 +54,60 @@ export function addReleaseCommand(program: Command): void {
 
 function checkUsage(command: Command, name: string | undefined, args: ReleaseArguments): void {
   const { all, allNamespaces, namespace, yes, dryRun } = args
-  const refuse = (why: string) => command.error(`error: ${why}`)
-  if (name === undefined && !all) refuse('nothing to release. Name an object, or all of them with --all.')
-  if (name !== undefined && all) refuse("a name and option '--all' cannot be used together.")
-  if (allNamespaces && !all) refuse("option '--all-namespaces' cannot be used without '--all'.")
+  const fail = (why: string) => command.error(`error: ${why}`)
+  if (name === undefined && !all) fail('nothing to release. Name an object, or all of them with --all.')
+  if (name !== undefined && all) fail("a name and option '--all' cannot be used together.")
+  if (allNamespaces && !all) fail("option '--all-namespaces' cannot be used without '--all'.")
   if (allNamespaces && namespace !== undefined) {
-    refuse("options '--namespace' and '--all-namespaces' cannot be used together.")
+    fail("options '--namespace' and '--all-namespaces' cannot be used together.")
   }
   if (all && !yes && !dryRun && !isInteractive()) {
-    refuse("option '--all' needs '--yes' where there is no terminal to ask at. See first with '--dry-run'.")
+    fail("option '--all' needs '--yes' where there is no terminal to ask at. See first with '--dry-run'.")
   }
 }
 
-async function release(wanted: string, name: string | undefined, args: ReleaseArguments): Promise<void> {
-  const [{ Cluster, toCommandError }, { findHeld, releaseAll }] = await Promise.all([
+async function release(resourceName: string, name: string | undefined, args: ReleaseArguments): Promise<void> {
+  const [{ CommandCluster, toCommandError }, { findHeld, releaseAll }] = await Promise.all([
     import('../cluster.ts'),
-    import('../releasing.ts'),
+    import('./release-objects.ts'),
   ])
-  await using loaded = await loadNamed(args)
+  await using loaded = await loadOperatorFiles(args)
   const finalizer = args.finalizer ?? loaded.operator.settings.persistence.finalizer
-  await using cluster = await Cluster.open(args)
-  const resource = await cluster.find(wanted)
+  await using cluster = await CommandCluster.open(args)
+  const resource = await cluster.find(resourceName)
   const namespace = args.allNamespaces ? undefined : (args.namespace ?? cluster.namespace)
-  const deed = { verb: 'release', resource, name, namespace, needs: [name === undefined ? 'list' : 'get', 'patch'] }
+  const action = { verb: 'release', resource, name, namespace, verbs: [name === undefined ? 'list' : 'get', 'patch'] }
   const query = { finalizer, resource, name, namespace: resource.namespaced ? namespace : undefined }
-  const held = await findHeld(cluster.session, query).catch((error) => Promise.reject(toCommandError(error, deed)))
-  if (held.length === 0) return print(nothing(resource, name, finalizer))
-  if (!(await isWanted(held, finalizer, args))) return
+  const held = await findHeld(cluster.session, query).catch((error) => Promise.reject(toCommandError(error, action)))
+  if (held.length === 0) return print(describeNothing(resource, name, finalizer))
+  if (!(await isConfirmed(held, finalizer, args))) return
   const released = await releaseAll(cluster.session, held, query, ({ name, namespace }, error) =>
-    remark(printable(messageOf(toCommandError(error, { ...deed, name, namespace })))),
+    printNote(printable(messageOf(toCommandError(error, { ...action, name, namespace })))),
   )
   print(summarize(released))
   if (released.failed === 0) return
   throw new KopfError('KOPF_RELEASE', `Cannot release ${count(released.failed)}: the reasons are above`)
 }
 
-function nothing({ plural }: Resource, name: string | undefined, finalizer: string): string {
+function describeNothing({ plural }: Resource, name: string | undefined, finalizer: string): string {
   const who = name === undefined ? `None of these ${plural} has` : `${plural} "${name}" does not have`
   return `${who} the finalizer "${finalizer}": there is nothing to release.`
 }
 
-/** Tells what will be done; whether it is to be, is asked where somebody can answer. */
-async function isWanted(held: readonly Held[], finalizer: string, args: ReleaseArguments): Promise<boolean> {
+/** Prints the objects that will be released, and asks for confirmation on a terminal. */
+async function isConfirmed(
+  held: readonly HeldByFinalizer[],
+  finalizer: string,
+  args: ReleaseArguments,
+): Promise<boolean> {
   const lines = held
-    .slice(0, mostShown)
+    .slice(0, maxShown)
     .map((one) => `  ${printable(nameOf(one))}${one.isDeleting ? ' (being deleted)' : ''}`)
-  if (held.length > mostShown) lines.push(`  … and ${held.length - mostShown} more`)
-  const kept = held.filter(({ isDeleting }) => !isDeleting).length
-  remark(`The finalizer "${printable(finalizer)}" is to be taken off ${count(held.length)}:\n${lines.join('\n')}`)
-  if (kept > 0) remark(`Not being deleted: ${kept} of ${held.length}. An operator that runs puts it on again.`)
+  if (held.length > maxShown) lines.push(`  … and ${held.length - maxShown} more`)
+  const notDeleting = held.filter(({ isDeleting }) => !isDeleting).length
+  printNote(`The finalizer "${printable(finalizer)}" is to be taken off ${count(held.length)}:\n${lines.join('\n')}`)
+  if (notDeleting > 0)
+    printNote(`Not being deleted: ${notDeleting} of ${held.length}. An operator that runs puts it on again.`)
   if (args.dryRun) {
     print('Nothing was changed: this was a dry run.')
     return false
@@ -123,7 +128,7 @@ function count(number: number): string {
   return `${number} ${number === 1 ? 'object' : 'objects'}`
 }
 
-function nameOf({ namespace, name }: Held): string {
+function nameOf({ namespace, name }: HeldByFinalizer): string {
   return namespace === undefined ? name : `${namespace}/${name}`
 }
 

@@ -1,18 +1,17 @@
-/** `kopf run`: operators from files and modules, on a cluster or on the embedded server, until they are told to stop. */
+/** `kopf run`: loads an operator from files and modules, and runs it on a cluster or on the embedded server until it is stopped. */
 import type { Command } from 'commander'
-import type { CustomResource } from '../../kube/resources.ts'
+import { parseHealthAddress } from '../../health/address.ts'
+import type { CustomResource } from '../../kube/resources/resources.ts'
 import type { Operator, RunOptions } from '../../operator.ts'
-import type { ControllerChoice } from '../../server/controllers/life/names.ts'
-import { parseHealthAddress } from '../../util/health-address.ts'
-import { once } from '../../util/once.ts'
-import { type ClusterArguments, loginByOptions } from '../cluster-options.ts'
+import type { ControllerChoice } from '../../server/controllers/workloads/names.ts'
+import { lazy } from '../../util/lazy.ts'
 import type { Display } from '../display/display.ts'
 import { collect, controllersOption, type Embedded, portOption, startEmbedded } from '../embedded.ts'
-import { endAfter, failLater, untilStopped } from '../ending.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
-import { toRunError } from '../failures.ts'
-import { CommandGuard } from '../guard.ts'
+import { exitAfterTimeout, setFailed, toRunError, untilStopped } from '../exit.ts'
+import { CommandGuard } from '../guard-thread.ts'
 import { addEnvironment, addExamples, colourConventions } from '../help.ts'
+import { type ClusterArguments, loginByOptions } from '../options/cluster.ts'
 import {
   addFrameworkLevelOption,
   addLoggingOptions,
@@ -20,11 +19,15 @@ import {
   frameworkLevelVariable,
   type LoggingArguments,
   loggingVariables,
-} from '../logging-options.ts'
-import { orderManifests, readManifest } from '../manifests.ts'
-import { developerPriority } from '../peering-options.ts'
-import { addPrecedenceOptions, type PrecedenceArguments, readPrecedence } from '../precedence-options.ts'
-import { addScopeOptions, readScope, type ScopeArguments, scopeVariables, warnOfScope } from '../scope-options.ts'
+} from '../options/logging.ts'
+import { addScopeOptions, readScope, type ScopeArguments, scopeVariables, warnOfScope } from '../options/namespaces.ts'
+import {
+  addPrecedenceOptions,
+  developerPriority,
+  type PrecedenceArguments,
+  readPrecedence,
+} from '../options/peering.ts'
+import { orderManifests, readManifest } from '../read-manifests.ts'
 import { catchStrayErrors } from '../stray-errors.ts'
 
 interface RunArguments extends LoggingArguments, ScopeArguments, PrecedenceArguments, ClusterArguments {
@@ -92,26 +95,26 @@ async function run(command: Command, files: readonly string[], args: RunArgument
   checkUsage(command, [...files, ...modules], args)
   const logging = new CommandLogging(args)
   const stray = new Promise<void>((resolve) => catchStrayErrors(logging.sink, resolve))
-  void stray.then(() => failLater())
+  void stray.then(() => setFailed())
   const stopped = Promise.race([untilStopped(), stray])
   const guard = new CommandGuard(logging)
-  // Only now: help and wrong usage need none of it.
+  // Imported late: help and usage errors do not need it.
   const [{ loadOperator }, { WorkerModules }] = await Promise.all([
-    import('../load.ts'),
-    import('../worker-modules.ts'),
+    import('../loading/load.ts'),
+    import('../loading/worker-modules.ts'),
   ])
   const loading = loadOperator({ files, modules, folder: process.cwd() })
-  // A file may wait for something while it is loaded, and never get it.
+  // A top-level await in a file may never settle; a signal must still stop the command.
   const loaded = await Promise.race([loading, stopped.then(() => undefined)])
   if (loaded === undefined) return
   await using _ = loaded
-  guard.follow(loaded.operator)
+  guard.useSettingsOf(loaded.operator)
   await using workerModules = new WorkerModules(process.cwd())
-  await using embedded = args.embedded ? await embed(loaded.operator, args) : undefined
+  await using embedded = args.embedded ? await startEmbeddedServer(loaded.operator, args) : undefined
   if (embedded) process.stdout.write(`${embedded.greeting}\n`)
   const options: RunOptions = {
     ...scope,
-    ...access(args, embedded),
+    ...clusterAccess(args, embedded),
     ...peering,
     ...(args.liveness === undefined ? {} : { livenessEndpoint: args.liveness }),
     logging: logging.sink,
@@ -120,8 +123,8 @@ async function run(command: Command, files: readonly string[], args: RunArgument
   }
   if (!args.embedded) warnOfScope(options, args, logging.sink)
   const title = { name: loaded.operator.name ?? [...files, ...modules].join(', '), ...args, ...scope }
-  const display = logging.wantsDisplay ? (await import('../display/show.ts')).showRun(title) : undefined
-  await operate(loaded.operator, { options, stopped, display, onStopping: () => guard.stopping() })
+  const display = logging.wantsDisplay ? (await import('../display/display.ts')).showRun(title) : undefined
+  await runOperator(loaded.operator, { options, stopped, display, onStopping: () => guard.stopping() })
 }
 
 function checkUsage(command: Command, targets: readonly string[], args: RunArguments): void {
@@ -141,54 +144,54 @@ function checkUsage(command: Command, targets: readonly string[], args: RunArgum
   command.error(`error: option '${misplaced}' cannot be used ${args.embedded ? 'with' : 'without'} '--embedded'.`)
 }
 
-function access(args: RunArguments, embedded: Embedded | undefined): RunOptions {
+function clusterAccess(args: RunArguments, embedded: Embedded | undefined): RunOptions {
   if (embedded) return { transport: embedded.server.api }
   const connection = loginByOptions(args)
   return connection === undefined ? {} : { connection }
 }
 
-async function embed({ resources }: Operator, args: RunArguments): Promise<Embedded> {
-  const { toCrds } = await import('../../kube/crd.ts')
+async function startEmbeddedServer({ resources }: Operator, args: RunArguments): Promise<Embedded> {
+  const { toCrds } = await import('../../kube/crds/crd.ts')
   const { port, kubeconfig, controllers, apply = [] } = args
   const manifests = await Promise.all(apply.map(readManifest))
   const definitions = toCrds(resources as readonly CustomResource<object>[])
   return startEmbedded({ port, kubeconfig, controllers, manifests: orderManifests(definitions, manifests) })
 }
 
-interface Operation {
+interface RunCommand {
   readonly options: RunOptions
   readonly stopped: Promise<unknown>
-  /** What a person sees of it. */
+  /** The progress display on a terminal. */
   readonly display: Display | undefined
-  /** The operator stops, on request or after a failure. */
+  /** Called when the operator begins to stop, on request or after a failure. */
   readonly onStopping: () => void
 }
 
-async function operate(operator: Operator, { options, stopped, display, onStopping }: Operation): Promise<void> {
+async function runOperator(operator: Operator, { options, stopped, display, onStopping }: RunCommand): Promise<void> {
   const starting = new AbortController()
-  const limitExit = once(() => {
-    endAfter(operator)
+  const limitExitTime = lazy(() => {
+    exitAfterTimeout(operator)
     onStopping()
   })
   void stopped.then(() => {
-    display?.fold()
+    display?.hide()
     starting.abort()
-    limitExit()
+    limitExitTime()
   })
-  const observer = display && { observer: display.account }
+  const observer = display && { observer: display.progress }
   try {
     const running = await operator.start({ ...options, ...observer, signal: starting.signal })
     void running.ready.then(
       () => display?.listed(),
       () => {},
     )
-    // It may also have failed, and take its time to clean up.
-    running.stopping.addEventListener('abort', limitExit, { once: true })
+    // The operator may also stop because of a failure, and its cleanup needs the time limit as well.
+    running.stopping.addEventListener('abort', limitExitTime, { once: true })
     await Promise.race([stopped, running.done])
     await running.stop()
     await running.done
   } catch (error) {
-    // Told to stop before it had started: that is no failure.
+    // A stop during the start is not a failure.
     if (starting.signal.aborted && (error as Error)?.name === 'AbortError') return
     throw toRunError(error)
   } finally {

@@ -1,10 +1,10 @@
-/** `kopf server`: the embedded API server alone, until it is told to stop. */
+/** `kopf server`: runs the embedded API server, without an operator, until it is stopped. */
 import { type Command, Option } from 'commander'
-import type { ControllerChoice } from '../../server/controllers/life/names.ts'
-import { untilSignal } from '../../util/signals.ts'
+import type { ControllerChoice } from '../../server/controllers/workloads/names.ts'
+import { untilSignal } from '../../util/process/signals.ts'
 import { collect, controllersOption, dataDirOption, portOption, startEmbedded } from '../embedded.ts'
 import { addExamples } from '../help.ts'
-import { readManifest } from '../manifests.ts'
+import { readManifest } from '../read-manifests.ts'
 
 interface ServerOptions {
   readonly port: number

@@ -1,5 +1,5 @@
-/** The completion script of bash, from version 3.2 on, which is that of macOS. */
-import type { CompletedCommand, CompletedOption, CompletionModel, Expected } from './model.ts'
+/** The completion script for bash. Works with version 3.2, which macOS has. */
+import type { CompletedCommand, CompletedOption, CompletionModel, ExpectedValue } from './model.ts'
 
 export function toBash({ commands, options }: CompletionModel): string {
   const names = commands.map(({ name }) => name)
@@ -27,11 +27,11 @@ function toCase({ name, options, positional }: CompletedCommand): string {
   const values = options.filter(({ value }) => value !== undefined)
   return `    ${name})
       case "$previous" in
-${values.map((option) => `        ${option.flags.join('|')}) ${offer(option.value!)}; return ;;`).join('\n')}
+${values.map((option) => `        ${option.flags.join('|')}) ${completionsFor(option.value!)}; return ;;`).join('\n')}
       esac
       case "$word" in
         -*) ${words(flagsOf(options))} ;;
-        *) ${offer(positional)} ;;
+        *) ${completionsFor(positional)} ;;
       esac
       ;;`
 }
@@ -40,12 +40,12 @@ function flagsOf(options: readonly CompletedOption[]): string[] {
   return options.flatMap(({ flags }) => flags)
 }
 
-function offer(expected: Expected): string {
+function completionsFor(expected: ExpectedValue): string {
   if (expected === 'file') return '_kopf_files'
   return expected === 'anything' || expected.length === 0 ? ':' : words(expected)
 }
 
-/** Words are those of our own tree: letters, digits and dashes. */
+/** The words need no quoting: names of commands and options consist of letters, digits and dashes. */
 function words(list: readonly string[]): string {
   return `_kopf_words "${list.join(' ')}"`
 }

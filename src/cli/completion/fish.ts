@@ -1,5 +1,5 @@
-/** The completion script of fish. */
-import type { CompletedCommand, CompletedOption, CompletionModel, Expected } from './model.ts'
+/** The completion script for fish. */
+import type { CompletedCommand, CompletedOption, CompletionModel, ExpectedValue } from './model.ts'
 
 export function toFish({ commands, options }: CompletionModel): string {
   const names = commands.map(({ name }) => name).join(' ')
@@ -16,18 +16,18 @@ export function toFish({ commands, options }: CompletionModel): string {
 
 function toLines({ name, options, positional }: CompletedCommand): string[] {
   const inside = `__fish_seen_subcommand_from ${name}`
-  const words = offer(positional)
+  const words = completionsFor(positional)
   return [...(words === '' ? [] : [line(inside, words)]), ...options.map((option) => line(inside, toFlags(option)))]
 }
 
 function toFlags({ flags, description, value }: CompletedOption): string {
   const names = flags.map((flag) => (flag.startsWith('--') ? `-l ${flag.slice(2)}` : `-s ${flag.slice(1)}`))
-  // -x: a value that is no file; without it, files are offered beside the words.
-  const rest = value === undefined ? [] : [value === 'file' ? '-r' : '-x', offer(value)]
+  // "-x" requires a value and suppresses files, which fish would offer together with the words.
+  const rest = value === undefined ? [] : [value === 'file' ? '-r' : '-x', completionsFor(value)]
   return [...names, ...rest, `-d ${quote(description)}`].filter((part) => part !== '').join(' ')
 }
 
-function offer(expected: Expected): string {
+function completionsFor(expected: ExpectedValue): string {
   if (expected === 'file') return '-F'
   return expected === 'anything' || expected.length === 0 ? '' : `-a ${quote(expected.join(' '))}`
 }

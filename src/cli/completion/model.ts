@@ -1,15 +1,15 @@
-/** What can be completed, read off commander's own tree: so that it is never behind the commands. For the shells' writers. */
+/** The commands and options to complete, read from commander's tree, so that the scripts are never outdated. Used per shell. */
 import type { Argument, Command, Option } from 'commander'
 
-/** What may stand there: one of these words, a file, or anything. */
-export type Expected = readonly string[] | 'file' | 'anything'
+/** A value: one of these words, a file, or anything. */
+export type ExpectedValue = readonly string[] | 'file' | 'anything'
 
 export interface CompletedOption {
   /** `['-n', '--namespace']` */
   readonly flags: readonly string[]
   readonly description: string
-  /** Undefined where it takes no value. */
-  readonly value: Expected | undefined
+  /** Undefined if the option has no value. */
+  readonly value: ExpectedValue | undefined
   readonly isRepeatable: boolean
 }
 
@@ -17,12 +17,12 @@ export interface CompletedCommand {
   readonly name: string
   readonly description: string
   readonly options: readonly CompletedOption[]
-  readonly positional: Expected
+  readonly positional: ExpectedValue
 }
 
 export interface CompletionModel {
   readonly commands: readonly CompletedCommand[]
-  /** Before any command. */
+  /** Options of `kopf` itself, before any command. */
   readonly options: readonly CompletedOption[]
 }
 
@@ -47,19 +47,19 @@ function optionsOf(command: Command): CompletedOption[] {
     .map((option) => ({
       flags: [option.short, option.long].filter((flag) => flag !== undefined),
       description: option.description,
-      value: option.required ? expected(option) : undefined,
+      value: option.required ? expectedValueOf(option) : undefined,
       isRepeatable: option.description.includes('can be repeated'),
     }))
 }
 
-/** One kind for all positions: where they differ, files are no help for the first. */
-function positionalOf(command: Command): Expected {
+/** The same type of value for all positions. If they differ, the first one decides. */
+function positionalOf(command: Command): ExpectedValue {
   const [first] = command.registeredArguments
-  return first === undefined ? [] : expected(first)
+  return first === undefined ? [] : expectedValueOf(first)
 }
 
-/** Files are told by the name of the value, as people read it in the help: `<file>`, `[files...]`. */
-function expected(target: Option | Argument): Expected {
+/** A value is a file if its name in the help says so: `<file>`, `[files...]`. */
+function expectedValueOf(target: Option | Argument): ExpectedValue {
   if (target.argChoices !== undefined) return target.argChoices
   const name = 'flags' in target ? target.flags : target.name()
   return /\bfiles?\b(?!name)/.test(name.replace(/^.*[<[]/, '')) ? 'file' : 'anything'

@@ -1,5 +1,5 @@
-/** The completion script of zsh. */
-import type { CompletedCommand, CompletedOption, CompletionModel, Expected } from './model.ts'
+/** The completion script for zsh. */
+import type { CompletedCommand, CompletedOption, CompletionModel, ExpectedValue } from './model.ts'
 
 export function toZsh({ commands, options }: CompletionModel): string {
   return `#compdef kopf
@@ -32,11 +32,11 @@ function toCase({ name, options, positional }: CompletedCommand): string {
           ;;`
 }
 
-function positionals(expected: Expected): string[] {
+function positionals(expected: ExpectedValue): string[] {
   return expected.length === 0 ? [] : [quote(`*: :${action(expected)}`)]
 }
 
-/** `'(-q --quiet)'{-q,--quiet}'[only warnings]'`; what can be repeated begins with a star and excludes nothing. */
+/** `'(-q --quiet)'{-q,--quiet}'[only warnings]'`. The spec of a repeatable option starts with a star and excludes no other flag. */
 function toSpecs({ flags, description, value, isRepeatable }: CompletedOption): string[] {
   const text = description.replaceAll(/[[\]:\\]/g, '\\$&')
   const rest = `[${text}]${value === undefined ? '' : `: :${action(value)}`}`
@@ -44,7 +44,7 @@ function toSpecs({ flags, description, value, isRepeatable }: CompletedOption): 
   return flags.map((flag) => quote(`${before}${flag}${rest}`))
 }
 
-function action(expected: Expected): string {
+function action(expected: ExpectedValue): string {
   if (expected === 'file') return '_files'
   return expected === 'anything' ? ' ' : `(${expected.join(' ')})`
 }

@@ -1,20 +1,20 @@
-/** From an operator that was loaded, and the words of whoever deploys it, to the plan of its deployment; and what they should know. */
+/** Creates the deployment plan of a loaded operator from the options of `kopf manifests`, with remarks for the user. */
 import { relative, resolve, sep } from 'node:path'
 import { KopfError } from '../../errors.ts'
-import type { Need } from '../../kube/access-rules.ts'
-import type { Resource } from '../../kube/resources.ts'
-import { formatResource } from '../../kube/selectors.ts'
+import type { RequiredRule } from '../../kube/rbac-rules.ts'
+import type { Resource } from '../../kube/resources/resources.ts'
+import { formatResource } from '../../kube/resources/selectors.ts'
 import type { NeedsPlan, Operator, RunOptions } from '../../operator.ts'
-import { toMs } from '../../util/duration.ts'
 import { lastReviewsSeconds, lastStepsSeconds, podGraceSeconds } from '../../util/stopping-times.ts'
-import { toName } from '../scaffold.ts'
-import { remarkOnCalls } from './call-remarks.ts'
-import { type readWishes, toGrant } from './grants.ts'
+import { toMs } from '../../util/text/duration.ts'
+import { toName } from '../commands/scaffold.ts'
+import { type readAllowedRules, toGrant } from './allow-option.ts'
 import type { DeploymentPlan } from './plan.ts'
-import type { SeenCalls } from './seen-calls.ts'
+import { remarkOnCalls } from './source/call-notes.ts'
+import type { SeenCalls } from './source/seen-calls.ts'
 import { healthPort } from './workload.ts'
 
-/** Options of the command. */
+/** The deployment options of the command. */
 export interface DraftArguments {
   readonly name?: string
   readonly image?: string
@@ -30,35 +30,35 @@ export interface DraftOptions extends DraftArguments {
   readonly folder: string
   readonly scope: Pick<RunOptions, 'namespaces' | 'clusterwide'>
   readonly peering: Pick<RunOptions, 'peering' | 'priority' | 'standalone'>
-  /** What clusters are known to serve. */
+  /** All known resources. */
   readonly resources: readonly Resource[]
-  readonly wishes: ReturnType<typeof readWishes>
-  /** Calls through the client, as the source shows them. */
+  readonly grants: ReturnType<typeof readAllowedRules>
+  /** Client calls that were found in the source. */
   readonly calls: SeenCalls
 }
 
 export interface Draft {
   readonly plan: DeploymentPlan
-  /** For people, beside the result. */
+  /** Notes for the user, printed to stderr. */
   readonly remarks: readonly string[]
 }
 
 export function draft(operator: Operator, options: DraftOptions): Draft {
-  const { installNamespace: namespace, resources, wishes } = options
+  const { installNamespace: namespace, resources, grants } = options
   const name = options.name ?? operator.name ?? toName(options.folder)
   checkName(
     name,
     options.name === undefined ? 'the name of the operator; choose another with --name' : 'given by --name',
   )
   checkName(namespace, 'given by --install-namespace')
-  const needs = operator.planNeeds({
+  const rolesPlan = operator.planNeeds({
     ...options.scope,
     ...options.peering,
     resources,
     namespace,
-    grants: wishes.map((wish) => toGrant(wish, resources)),
+    grants: grants.map((grant) => toGrant(grant, resources)),
   })
-  checkKnown(needs)
+  checkKnown(rolesPlan)
   const webhooks = webhooksOf(operator, namespace)
   const plan: DeploymentPlan = {
     name,
@@ -67,37 +67,37 @@ export function draft(operator: Operator, options: DraftOptions): Draft {
     replicas: replicasOf(operator, options),
     isElected: operator.settings.election.enabled,
     args: argsOf(options),
-    roles: needs.roles,
-    stepSecret: needs.stepSecret,
+    roles: rolesPlan.roles,
+    stepSecret: rolesPlan.stepSecret,
     graceSeconds: graceSecondsOf(operator),
     webhooks,
     ports: portsOf(operator, webhooks),
   }
-  return { plan, remarks: remarksOn(operator, options, needs, plan) }
+  return { plan, remarks: remarksOn(operator, options, rolesPlan, plan) }
 }
 
-function refuse(why: string): never {
+function throwDraftError(why: string): never {
   throw new KopfError('KOPF_MANIFESTS', `Cannot print manifests: ${why}`)
 }
 
-function checkName(name: string, whence: string): void {
+function checkName(name: string, origin: string): void {
   if (/^[a-z]([-a-z0-9]{0,48}[a-z0-9])?$/.test(name)) return
-  refuse(
-    `"${name}" cannot be the name of what is made (${whence}); expected lower case letters, digits and dashes, at most 50, ` +
+  throwDraftError(
+    `"${name}" cannot be the name of what is made (${origin}); expected lower case letters, digits and dashes, at most 50, ` +
       'beginning with a letter',
   )
 }
 
-/** Guessing would grant too little, or too much. */
+/** Throws for unknown or ambiguous resources: guessed rules would grant too little or too much. */
 function checkKnown({ unresolved, ambiguous }: NeedsPlan): void {
   if (unresolved.length > 0) {
-    refuse(
+    throwDraftError(
       `of ${unresolved.join(', ')} nothing but the name is known; give the definition with --crd <file>, or a cluster that ` +
         'serves it with --context <name>, or make the resource with defineResource',
     )
   }
   for (const { selector, candidates } of ambiguous) {
-    refuse(
+    throwDraftError(
       `${selector} may be ${candidates.map(formatResource).join(' or ')}; name the group where the handler is registered`,
     )
   }
@@ -106,7 +106,7 @@ function checkKnown({ unresolved, ambiguous }: NeedsPlan): void {
 function replicasOf({ settings }: Operator, { replicas }: DraftOptions): number {
   const { enabled } = settings.election
   if (replicas !== undefined && replicas > 1 && !enabled) {
-    refuse(
+    throwDraftError(
       `${replicas} replicas would all handle everything; let them elect a leader, with ` +
         '`new Operator({ name, settings: { election: { enabled: true } } })`',
     )
@@ -114,7 +114,7 @@ function replicasOf({ settings }: Operator, { replicas }: DraftOptions): number 
   return replicas ?? (enabled ? 2 : 1)
 }
 
-/** As `kopf run` takes them, in a folder of the image that is as this one. */
+/** The arguments of `kopf run` in the image. Paths are relative: the image has the same folder structure as this folder. */
 function argsOf({ files, modules, folder, scope, peering }: DraftOptions): string[] {
   const { namespaces } = scope
   return [
@@ -133,18 +133,18 @@ function argsOf({ files, modules, folder, scope, peering }: DraftOptions): strin
 function pathInImage(file: string, folder: string): string {
   const path = relative(folder, resolve(folder, file))
   if (!path.startsWith('..')) return path.split(sep).join('/')
-  return refuse(
+  return throwDraftError(
     `"${file}" is not in this folder, and will not be in the image; call the command where the Dockerfile is`,
   )
 }
 
-/** Never less than Kubernetes' own default. */
+/** The termination grace period: long enough for all steps of a stop, and at least Kubernetes' default. */
 function graceSecondsOf({ settings, registry }: Operator): number {
-  const endings = registry.handlers.map(({ background }) => {
+  const exitTimesMs = registry.handlers.map(({ background }) => {
     const { backoffMs = 0, timeoutMs = 0 } = background?.cancellation ?? {}
     return backoffMs + timeoutMs
   })
-  const workSeconds = Math.ceil((toMs(settings.queueing.exitTimeout) + Math.max(0, ...endings)) / 1000)
+  const workSeconds = Math.ceil((toMs(settings.queueing.exitTimeout) + Math.max(0, ...exitTimesMs)) / 1000)
   const reviewsSeconds = registry.asked.length > 0 ? lastReviewsSeconds : 0
   return Math.max(podGraceSeconds, workSeconds + lastStepsSeconds + reviewsSeconds)
 }
@@ -153,7 +153,7 @@ function webhooksOf({ registry, settings }: Operator, namespace: string): Deploy
   if (registry.asked.length === 0) return undefined
   const { server } = settings.admission
   if (server === null) {
-    refuse(
+    throwDraftError(
       'there are webhooks, and `settings.admission.server` is not set when the operator is loaded; set it there and not in a ' +
         'startup handler, such as `kopf.settings.admission.server = new WebhookServiceServer({ service: "my-operator" })`',
     )
@@ -161,7 +161,7 @@ function webhooksOf({ registry, settings }: Operator, namespace: string): Deploy
   const service = 'service' in server ? server.service : undefined
   if (service === undefined) return undefined
   if ((service.namespace ?? namespace) !== namespace) {
-    refuse(
+    throwDraftError(
       `the webhooks are reached by a Service in the namespace "${service.namespace}", where the pods have to be; install it ` +
         `there with --install-namespace ${service.namespace}`,
     )
@@ -169,14 +169,14 @@ function webhooksOf({ registry, settings }: Operator, namespace: string): Deploy
   return { service: service.name, port: service.port, targetPort: service.targetPort }
 }
 
-/** Whether Secrets are children: then a role is for all of them. */
+/** Whether Secrets are an owned kind: the role then grants access to all Secrets. */
 function ownsSecrets({ roles }: NeedsPlan): boolean {
-  const isAny = ({ group, resource, names, verbs }: Need) =>
+  const allowsAll = ({ group, resource, names, verbs }: RequiredRule) =>
     group === '' &&
     resource === 'secrets' &&
     names === undefined &&
     ['list', 'create'].every((verb) => verbs.includes(verb))
-  return roles.some(({ needs }) => needs.some(isAny))
+  return roles.some(({ needs: rolesPlan }) => rolesPlan.some(allowsAll))
 }
 
 function portsOf({ registry }: Operator, webhooks: DeploymentPlan['webhooks']): DeploymentPlan['ports'] {
@@ -184,7 +184,7 @@ function portsOf({ registry }: Operator, webhooks: DeploymentPlan['webhooks']): 
   return webhooks && [webhooks.targetPort]
 }
 
-function remarksOn(operator: Operator, options: DraftOptions, needs: NeedsPlan, plan: DeploymentPlan): string[] {
+function remarksOn(operator: Operator, options: DraftOptions, rolesPlan: NeedsPlan, plan: DeploymentPlan): string[] {
   const { registry, resources, settings } = operator
   const { peering, mandatory } = { peering: options.peering.peering, mandatory: settings.peering.mandatory }
   const remarks = [
@@ -192,17 +192,17 @@ function remarksOn(operator: Operator, options: DraftOptions, needs: NeedsPlan, 
     !options.withCrds &&
       resources.length > 0 &&
       'The definitions (CRDs) are not among them: apply those of `kopf crd` before, or print them with --with-crds.',
-    remarkOnCalls(options.calls, needs.roles, options.wishes.length > 0),
+    remarkOnCalls(options.calls, rolesPlan.roles, options.grants.length > 0),
     registry.activities('startup').length > 0 &&
       'Startup handlers were not called: settings that they change are not as they will be. Set those of webhooks, the election, ' +
         'peering and scanning where the operator is made.',
-    needs.isOpen &&
+    rolesPlan.isOpen &&
       'Handlers are for resources that are not named one by one: what is defined later is not allowed until it is printed anew.',
     registry.asked.length > 0 &&
       plan.webhooks === undefined &&
       'The webhook server is no WebhookServiceServer: the Service in front of it, and its certificates, are for you to provide. Its ' +
         'port is not known, so no NetworkPolicy is printed.',
-    ownsSecrets(needs) &&
+    ownsSecrets(rolesPlan) &&
       'Secrets are among the owned kinds: the role allows to list and change all Secrets in its scope, not only children, as RBAC cannot ' +
         'tell them apart. Serve only the namespaces that need it (--namespace), or keep what is secret outside of the cluster.',
     (peering !== undefined || mandatory) &&

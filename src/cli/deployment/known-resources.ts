@@ -1,46 +1,46 @@
 /**
- * What a cluster serves, for a command that need not have one: built-in kinds as the embedded server has them, and the definitions
- * of the operator and of files. Where a cluster is named, what that one serves, and the operator's own definitions.
+ * The resources known to `kopf manifests`: those of the given cluster; without one, the built-in kinds of the embedded server. In both cases also
+ * the CRDs of the operator and of the given files.
  */
-import { toCrds } from '../../kube/crd.ts'
-import { canBeCustom } from '../../kube/groups.ts'
-import type { CustomResource, Resource } from '../../kube/resources.ts'
+import { toCrds } from '../../kube/crds/crd.ts'
+import type { CustomResource, Resource } from '../../kube/resources/resources.ts'
+import { canHaveCustomResources } from '../../kube/resources/well-known.ts'
 import type { Operator } from '../../operator.ts'
 import { ApiServer } from '../../server/api-server.ts'
 import { loadObjects } from '../../server/load.ts'
-import { Cluster } from '../cluster.ts'
-import type { ClusterArguments } from '../cluster-options.ts'
+import { CommandCluster } from '../cluster.ts'
 import { rethrowFrom } from '../embedded.ts'
-import { isDefinition, orderManifests, readManifest } from '../manifests.ts'
+import type { ClusterArguments } from '../options/cluster.ts'
+import { isCrd, orderManifests, readManifest } from '../read-manifests.ts'
 
-export interface Knowledge extends ClusterArguments {
-  /** Files with definitions. */
+export interface KnownForPlan extends ClusterArguments {
+  /** Files with CRDs. */
   readonly crd?: readonly string[]
 }
 
-export async function learnResources(operator: Operator, args: Knowledge): Promise<readonly Resource[]> {
-  const defined = await learnDefined(operator, args.crd ?? [])
+export async function discoverForPlan(operator: Operator, args: KnownForPlan): Promise<readonly Resource[]> {
+  const defined = await readDefinedResources(operator, args.crd ?? [])
   if (!isClusterNamed(args)) return defined
-  await using cluster = await Cluster.open(args)
+  await using cluster = await CommandCluster.open(args)
   const served = await cluster.resources()
   const isServed = (one: Resource) => served.some(({ group, plural }) => group === one.group && plural === one.plural)
-  return [...served, ...defined.filter((one) => canBeCustom(one.group) && !isServed(one))]
+  return [...served, ...defined.filter((one) => canHaveCustomResources(one.group) && !isServed(one))]
 }
 
-/** Only one that was named is asked: what is printed must not depend on which one happens to be the current. */
+/** Uses a cluster only if it is given explicitly: the output must not depend on the current context. */
 function isClusterNamed({ kubeconfig, context }: ClusterArguments): boolean {
   return kubeconfig !== undefined || context !== undefined
 }
 
-async function learnDefined({ resources }: Operator, files: readonly string[]): Promise<readonly Resource[]> {
+async function readDefinedResources({ resources }: Operator, files: readonly string[]): Promise<readonly Resource[]> {
   const manifests = await Promise.all(files.map(readManifest))
-  const definitions = manifests.map(({ objects, ...rest }) => ({ ...rest, objects: objects.filter(isDefinition) }))
+  const crds = manifests.map(({ objects, ...rest }) => ({ ...rest, objects: objects.filter(isCrd) }))
   const api = new ApiServer({ open: true })
   try {
-    for (const { file, objects } of orderManifests(toCrds(resources as CustomResource<object>[]), definitions)) {
+    for (const { file, objects } of orderManifests(toCrds(resources as CustomResource<object>[]), crds)) {
       await loadObjects(api, objects).catch((error) => rethrowFrom(file, error))
     }
-    return await new Cluster(api).resources()
+    return await new CommandCluster(api).resources()
   } finally {
     await api.close()
   }

@@ -1,32 +1,32 @@
-/** What is to be deployed, once all is known: filled by commands/manifests.ts, read by those who write the objects. */
+/** The deployment plan: created by draft.ts, read by the files that write the objects. */
 import type { KubeObject } from '../../kube/objects.ts'
 import type { PlannedRole } from '../../operator.ts'
-import type { YamlRemark } from '../../util/yaml.ts'
+import type { YamlComment } from '../../util/yaml.ts'
 
 export interface DeploymentPlan {
   readonly name: string
-  /** Where the operator itself runs. */
+  /** The namespace in which the operator runs. */
   readonly namespace: string
   readonly image: string
   readonly replicas: number
-  /** Whether replicas elect a leader: otherwise no two may run at once. */
+  /** Whether replicas elect a leader. Otherwise two replicas must not run at the same time. */
   readonly isElected: boolean
-  /** What the command in the image is told. */
+  /** The arguments of the command in the image. */
   readonly args: readonly string[]
   readonly roles: readonly PlannedRole[]
-  /** The Secret for the keys that sign the results of steps; undefined where none is used. */
+  /** The name of the Secret with the signing keys of steps; undefined if none is used. */
   readonly stepSecret: string | undefined
   readonly graceSeconds: number
-  /** Undefined where there are none, or where it is not known on which port the server listens. */
+  /** The Service of the webhook server; undefined without webhooks, or if the port of the server is not known. */
   readonly webhooks: { readonly service: string; readonly port: number; readonly targetPort: number } | undefined
-  /** The ports that others than the node connect to; undefined where they are not all known. */
+  /** The ports that clients other than the node connect to; undefined if not all are known. */
   readonly ports: readonly number[] | undefined
 }
 
-/** An object, and what to say beside it. */
-export interface Documented {
+/** An object with comments for its YAML. */
+export interface CommentedObject {
   readonly object: Partial<KubeObject>
-  readonly remarks?: readonly YamlRemark[]
+  readonly remarks?: readonly YamlComment[]
 }
 
 export function labelsOf({ name }: Pick<DeploymentPlan, 'name'>): Record<string, string> {

@@ -1,14 +1,13 @@
-/** The plan as YAML: in the order in which it is read and applied, with a word on what is not plain. */
-import { toCrds } from '../../kube/crd.ts'
-import type { CustomResource } from '../../kube/resources.ts'
+/** Renders a deployment plan as YAML with comments, in the order in which the objects are applied. */
+import { toCrds } from '../../kube/crds/crd.ts'
+import type { CustomResource } from '../../kube/resources/resources.ts'
 import type { Operator } from '../../operator.ts'
-import { packageVersion } from '../../util/version.ts'
+import { packageVersion } from '../../util/process/package-files.ts'
 import { formatYaml, formatYamlForPeople } from '../../util/yaml.ts'
-import { writeAccess } from './access.ts'
 import type { DraftArguments } from './draft.ts'
-import { writeNetworkPolicy } from './network.ts'
-import { type DeploymentPlan, type Documented, labelsOf } from './plan.ts'
-import { writeWorkload } from './workload.ts'
+import { type CommentedObject, type DeploymentPlan, labelsOf } from './plan.ts'
+import { writeAccess } from './rbac.ts'
+import { writeNetworkPolicy, writeWorkload } from './workload.ts'
 
 export function render(operator: Operator, plan: DeploymentPlan, args: DraftArguments): string {
   const definitions = args.withCrds ? toCrds(operator.resources as readonly CustomResource<object>[]) : []
@@ -23,11 +22,11 @@ export function render(operator: Operator, plan: DeploymentPlan, args: DraftArgu
   return `${heading}${texts.join('---\n')}`.trimEnd()
 }
 
-function format({ object, remarks = [] }: Documented): string {
+function format({ object, remarks = [] }: CommentedObject): string {
   return formatYamlForPeople(object, remarks)
 }
 
-function writeNamespace(plan: DeploymentPlan): Documented {
+function writeNamespace(plan: DeploymentPlan): CommentedObject {
   const labels = { ...labelsOf(plan), 'pod-security.kubernetes.io/enforce': 'restricted' }
   return { object: { apiVersion: 'v1', kind: 'Namespace', metadata: { name: plan.namespace, labels } } }
 }

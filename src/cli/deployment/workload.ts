@@ -1,20 +1,23 @@
-/** The pods of the operator, as the restricted profile of pod security has them, and what stands in front of them. */
-import { type DeploymentPlan, type Documented, labelsOf } from './plan.ts'
+/**
+ * Writes the Deployment, with pods that satisfy the "restricted" pod security standard, its Service and PodDisruptionBudget, and the
+ * NetworkPolicy.
+ */
+import { type CommentedObject, type DeploymentPlan, labelsOf } from './plan.ts'
 
-/** Where the operator tells of its health; as in the template's Dockerfile. */
+/** The port of the health endpoint; the same as in the template's Dockerfile. */
 export const healthPort = 8080
 
 /**
- * V8's old generation gets five eighths of the memory of the container. Left to itself, V8 takes half. The rest is for Node itself,
- * the young generation, buffers, and the text of large objects, which is kept outside of the heap.
+ * V8's old generation gets five eighths of the container's memory; V8's default is half. The remaining memory is for Node itself, the young
+ * generation, buffers, and the text of large objects, which is stored outside of the heap.
  */
 const memoryMi = 512
 const heapMi = 320
 
-/** The user of distroless images; any number but 0 will do. */
+/** The user of distroless images. Any user except 0 works. */
 const user = 65_532
 
-export function writeWorkload(plan: DeploymentPlan): Documented[] {
+export function writeWorkload(plan: DeploymentPlan): CommentedObject[] {
   return [
     ...(plan.webhooks === undefined ? [] : [writeService(plan, plan.webhooks)]),
     writeDeployment(plan),
@@ -22,7 +25,7 @@ export function writeWorkload(plan: DeploymentPlan): Documented[] {
   ]
 }
 
-function writeDeployment(plan: DeploymentPlan): Documented {
+function writeDeployment(plan: DeploymentPlan): CommentedObject {
   const { name, namespace, replicas, isElected } = plan
   const labels = labelsOf(plan)
   const object = {
@@ -103,7 +106,7 @@ function containerOf({ image, args, webhooks }: DeploymentPlan): object {
   }
 }
 
-/** Two on one node would go with it. */
+/** Spreads the replicas, so that the loss of one node does not stop all of them. */
 function onDifferentNodes(plan: DeploymentPlan): object {
   return {
     maxSkew: 1,
@@ -113,7 +116,10 @@ function onDifferentNodes(plan: DeploymentPlan): object {
   }
 }
 
-function writeService(plan: DeploymentPlan, { service, port }: NonNullable<DeploymentPlan['webhooks']>): Documented {
+function writeService(
+  plan: DeploymentPlan,
+  { service, port }: NonNullable<DeploymentPlan['webhooks']>,
+): CommentedObject {
   const labels = labelsOf(plan)
   const object = {
     apiVersion: 'v1',
@@ -129,7 +135,7 @@ function writeService(plan: DeploymentPlan, { service, port }: NonNullable<Deplo
   return { object, remarks: [{ path: ['spec', 'publishNotReadyAddresses'], text }] }
 }
 
-function writeDisruptionBudget(plan: DeploymentPlan): Documented {
+function writeDisruptionBudget(plan: DeploymentPlan): CommentedObject {
   const { name, namespace } = plan
   const labels = labelsOf(plan)
   const object = {
@@ -139,4 +145,37 @@ function writeDisruptionBudget(plan: DeploymentPlan): Documented {
     spec: { maxUnavailable: 1, selector: { matchLabels: labels } },
   }
   return { object }
+}
+
+/**
+ * A policy that allows only connections to the webhook port. The probes need no rule: the node of a pod can always connect to it, by the
+ * definition of network policies. The webhook port is open to every source: API servers usually run outside of the pod network, or connect
+ * through a tunnel, so that no selector matches them.
+ */
+export function writeNetworkPolicy(plan: DeploymentPlan): CommentedObject[] {
+  const { name, namespace, ports } = plan
+  // The port of the webhooks is not known: a policy without it would block them, and all reviewed requests would fail.
+  if (ports === undefined) return []
+  const labels = labelsOf(plan)
+  const object = {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: { name, namespace, labels },
+    spec: {
+      podSelector: { matchLabels: labels },
+      policyTypes: ['Ingress'],
+      ingress: ports.map((port) => ({ ports: [{ protocol: 'TCP', port }] })),
+    },
+  }
+  const probes = 'Probes need no rule: they come from the node of the pod, which is always let through.'
+  const webhooks = 'API servers, which no selector matches: add `from` with an ipBlock where their addresses are known.'
+  return [
+    {
+      object,
+      remarks: [
+        { path: ['spec', 'ingress'], text: probes },
+        ...ports.map((_, index) => ({ path: ['spec', 'ingress', index], text: webhooks })),
+      ],
+    },
+  ]
 }

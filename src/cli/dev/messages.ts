@@ -1,28 +1,28 @@
-/** What `kopf dev` and the process of its operator tell each other, over the channel between parent and child. Plain data only. */
-import type { ConnectionInfoOptions } from '../../client/credentials.ts'
+/** The messages between `kopf dev` and the process of its operator, over the IPC channel. Plain data only. Types only. */
+import type { ConnectionInfoOptions } from '../../client/auth/connection-info.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { RunOptions } from '../../operator.ts'
-import type { ClusterArguments } from '../cluster-options.ts'
-import type { Target } from '../load.ts'
-import type { LoggingArguments } from '../logging-options.ts'
+import type { LoadTarget } from '../loading/load.ts'
+import type { ClusterArguments } from '../options/cluster.ts'
+import type { LoggingArguments } from '../options/logging.ts'
 
-/** The same for every operator of one `kopf dev`. */
+/** The options of the operator process, the same for all reloads of a session. */
 export interface OperatorSetup {
   readonly logging: LoggingArguments
   readonly run: Pick<RunOptions, 'namespaces' | 'clusterwide' | 'priority' | 'frameworkLogLevel'>
-  /** How to reach the embedded server. Has its token: sent over the channel, never in arguments or the environment. */
+  /** The connection to the embedded server. Contains its token, which must not be in arguments or in the environment. */
   readonly embedded: ConnectionInfoOptions | undefined
-  /** How to reach a cluster, where there is no embedded server. */
+  /** The cluster if there is no embedded server. */
   readonly cluster: ClusterArguments
-  /** Whether the CRDs of the operator are wanted. */
-  readonly defines: boolean
+  /** Whether the session applies the CRDs of the operator. */
+  readonly appliesCrds: boolean
 }
 
-/** The files of one operator, compiled. */
+/** The compiled files of one operator. */
 export interface LoadRequest {
-  /** The address of what imports the targets. */
+  /** The URL of the module that imports the targets. */
   readonly entry: string
-  readonly targets: readonly Target[]
+  readonly targets: readonly LoadTarget[]
 }
 
 export interface LoadedOperator {
@@ -30,7 +30,7 @@ export interface LoadedOperator {
   readonly handlers: number
 }
 
-/** The address of a module of `inWorker`, once it is compiled; or why it cannot be. */
+/** The URL of a compiled module of `inWorker`, or the reason why it cannot be compiled. */
 export type CompiledAnswer = { readonly url: string } | { readonly problem: string }
 
 export type ToOperator =
@@ -44,9 +44,9 @@ export type FromOperator =
   | { readonly type: 'loaded'; readonly operator: LoadedOperator }
   | { readonly type: 'started' }
   | { readonly type: 'ready' }
-  /** The order to stop has arrived: the event loop is not blocked. */
+  /** The process has received the stop request, so its event loop is not blocked. */
   | { readonly type: 'stopping' }
   | { readonly type: 'stopped' }
-  /** It could not be loaded or started, or has failed later: why, in words for its author. The process ends. */
+  /** The operator could not be loaded or started, or has failed later. The process exits. */
   | { readonly type: 'failed'; readonly problem: string }
   | { readonly type: 'compile'; readonly number: number; readonly url: string }

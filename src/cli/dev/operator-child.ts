@@ -1,12 +1,12 @@
 /**
- * The process of one operator, seen from `kopf dev`: started in advance, so that the start of a process is no part of a reload; then
- * given files to load, started and stopped. Its program is operator-process.ts.
+ * The parent's side of one operator process of `kopf dev`: starts it in advance, so that a reload does not wait for the process, then loads files,
+ * starts and stops the operator. The program of the process is operator-process.ts.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { KopfError } from '../../errors.ts'
-import { systemClock } from '../../util/clock.ts'
-import { ownProgram } from '../../util/package-files.ts'
-import { within } from '../../util/within.ts'
+import { systemClock } from '../../util/async/clock.ts'
+import { withTimeout } from '../../util/async/with-timeout.ts'
+import { ownProgram } from '../../util/process/package-files.ts'
 import type {
   CompiledAnswer,
   FromOperator,
@@ -16,9 +16,9 @@ import type {
   ToOperator,
 } from './messages.ts'
 
-/** An event loop that does not take up the order to stop within so long is blocked. */
-const answerMs = 1000
-/** A daemon that does not end must not keep the next operator from its start. */
+/** If the process does not acknowledge the stop request within this time, its event loop is blocked. */
+const acknowledgeMs = 1000
+/** The time limit for a stop: a daemon that does not end must not delay the next operator. */
 const stoppingMs = 3000
 
 export interface OperatorChildOptions {
@@ -26,23 +26,23 @@ export interface OperatorChildOptions {
   readonly compile: (url: URL) => Promise<URL>
 }
 
-type Message<T extends FromOperator['type']> = Extract<FromOperator, { readonly type: T }>
+type ChildMessage<T extends FromOperator['type']> = Extract<FromOperator, { readonly type: T }>
 
 export class OperatorChild {
-  /** Resolves when the process is gone, or has failed and is about to go: with the reason where no stop was requested. */
+  /** Resolves when the process has exited, or has failed and is about to exit: with the reason, unless a stop was requested. */
   readonly ended: Promise<string | undefined>
   readonly #child: ChildProcess
   readonly #options: OperatorChildOptions
-  readonly #expected = new Map<FromOperator['type'], (message: FromOperator) => void>()
+  readonly #listeners = new Map<FromOperator['type'], (message: FromOperator) => void>()
   readonly #ready = this.#next('ready')
-  #isTold = false
+  #isStopRequested = false
 
   constructor(options: OperatorChildOptions) {
     this.#options = options
     this.#child = fork(ownProgram('cli/dev/operator-process'), {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
       serialization: 'advanced',
-      execArgv: process.execArgv.map(onOwnPort).filter((flag) => !/^--(cpu-prof|heap-prof)/.test(flag)),
+      execArgv: process.execArgv.map(withFreePort).filter((flag) => !/^--(cpu-prof|heap-prof)/.test(flag)),
     })
     process.once('exit', this.#kill)
     const exited = new Promise<string>((resolve) => {
@@ -50,14 +50,14 @@ export class OperatorChild {
       this.#child.once('error', (error) => resolve(`The process of the operator cannot be started: ${error.message}`))
     })
     const failed = this.#next('failed').then(({ problem }) => problem)
-    this.ended = Promise.race([failed, exited]).then((why) => (this.#isTold ? undefined : why))
+    this.ended = Promise.race([failed, exited]).then((why) => (this.#isStopRequested ? undefined : why))
     void exited.then(() => process.off('exit', this.#kill))
-    this.#child.on('message', (message: FromOperator) => this.#take(message))
+    this.#child.on('message', (message: FromOperator) => this.#receive(message))
     this.#send({ type: 'prepare', setup: options.setup })
   }
 
-  /** Whether it can still be used. */
-  get isThere(): boolean {
+  /** Whether the process runs and can receive messages. */
+  get isAlive(): boolean {
     return this.#child.exitCode === null && this.#child.signalCode === null && this.#child.connected
   }
 
@@ -73,31 +73,31 @@ export class OperatorChild {
     await this.#unlessEnded(started)
   }
 
-  /** Resolves when all objects that are there have been seen, or the operator has ended before. */
+  /** Resolves when all existing objects have been seen, or when the operator has ended. */
   async ready(): Promise<void> {
     await Promise.race([this.#ready, this.ended])
   }
 
-  /** Answers whether the operator has stopped by itself; otherwise its process is killed. */
+  /** Stops the operator. Resolves to false if it did not stop in time and its process was killed. */
   async stop(): Promise<boolean> {
-    this.#isTold = true
-    let [hasHeard, hasEnded] = [!this.isThere, !this.isThere]
+    this.#isStopRequested = true
+    let [isStopping, hasEnded] = [!this.isAlive, !this.isAlive]
     const stopped = Promise.race([this.#next('stopped'), this.ended]).then(() => {
-      hasHeard = hasEnded = true
+      isStopping = hasEnded = true
     })
     const stopping = this.#next('stopping').then(() => {
-      hasHeard = true
+      isStopping = true
     })
     this.#send({ type: 'stop' })
-    await within(systemClock, answerMs, Promise.race([stopping, stopped]))
-    if (hasHeard) await within(systemClock, stoppingMs, stopped)
+    await withTimeout(systemClock, acknowledgeMs, Promise.race([stopping, stopped]))
+    if (isStopping) await withTimeout(systemClock, stoppingMs, stopped)
     if (!hasEnded) this.#kill()
     return hasEnded
   }
 
-  /** Kills the process at once. */
+  /** Kills the process immediately. */
   kill(): void {
-    this.#isTold = true
+    this.#isStopRequested = true
     this.#kill()
   }
 
@@ -105,8 +105,8 @@ export class OperatorChild {
     this.#child.kill('SIGKILL')
   }
 
-  #next<T extends FromOperator['type']>(type: T): Promise<Message<T>> {
-    return new Promise((resolve) => this.#expected.set(type, (message) => resolve(message as Message<T>)))
+  #next<T extends FromOperator['type']>(type: T): Promise<ChildMessage<T>> {
+    return new Promise((resolve) => this.#listeners.set(type, (message) => resolve(message as ChildMessage<T>)))
   }
 
   async #unlessEnded<T>(answer: Promise<T>): Promise<T> {
@@ -116,12 +116,12 @@ export class OperatorChild {
     return await Promise.race([answer, ended])
   }
 
-  #take(message: FromOperator): void {
+  #receive(message: FromOperator): void {
     if (message.type === 'compile') void this.#compile(message)
-    else this.#expected.get(message.type)?.(message)
+    else this.#listeners.get(message.type)?.(message)
   }
 
-  async #compile({ number, url }: Message<'compile'>): Promise<void> {
+  async #compile({ number, url }: ChildMessage<'compile'>): Promise<void> {
     const answer = await this.#options.compile(new URL(url)).then(
       (compiled): CompiledAnswer => ({ url: compiled.href }),
       (error: Error): CompiledAnswer => ({ problem: error.message }),
@@ -129,14 +129,14 @@ export class OperatorChild {
     this.#send({ type: 'compiled', number, answer })
   }
 
-  /** A process that is gone hears nothing: that it is gone is known by its end. */
+  /** Ignores a process that has exited: `ended` reports that. */
   #send(message: ToOperator): void {
-    if (this.isThere) this.#child.send(message, () => {})
+    if (this.isAlive) this.#child.send(message, () => {})
   }
 }
 
-/** A debugger has one port; those of the children are free ones, which Node prints. */
-function onOwnPort(flag: string): string {
+/** The parent's debugger port is in use, so that the child uses any free port, which Node prints. */
+function withFreePort(flag: string): string {
   return /^--inspect(-brk|-wait)?(=|$)/.test(flag) ? '--inspect=0' : flag
 }
 

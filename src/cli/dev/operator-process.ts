@@ -1,25 +1,24 @@
 /**
- * The process of the operator in `kopf dev`: apart from the server and the files, so that an operator that crashes, blocks its event
- * loop or calls `process.exit` takes nothing with it. Started and controlled by operator-child.ts, by messages. One process runs
- * one operator, once.
+ * The program of an operator process in `kopf dev`. An operator that crashes, blocks its event loop or calls `process.exit` does not affect
+ * the session and the embedded server. Controlled by messages of operator-child.ts. One process runs one operator, once.
  */
-import { ConnectionInfo, type ConnectionInfoOptions } from '../../client/credentials.ts'
-import { toCrds } from '../../kube/crd.ts'
-import type { CustomResource } from '../../kube/resources.ts'
+import { ConnectionInfo, type ConnectionInfoOptions } from '../../client/auth/connection-info.ts'
+import { toCrds } from '../../kube/crds/crd.ts'
+import type { CustomResource } from '../../kube/resources/resources.ts'
 import { Operator, type RunningOperator, type RunOptions } from '../../operator.ts'
-import { toMs } from '../../util/duration.ts'
-import type { LogSink } from '../../util/log.ts'
-import { loginByOptions } from '../cluster-options.ts'
-import type { Compiled } from '../compile.ts'
+import type { LogSink } from '../../util/log/log.ts'
+import { toMs } from '../../util/text/duration.ts'
 import type { Display } from '../display/display.ts'
-import { describeFailure, toRunError } from '../failures.ts'
-import { CommandGuard } from '../guard.ts'
-import { importOperator } from '../load.ts'
-import { CommandLogging } from '../logging-options.ts'
+import { describeFailure, toRunError } from '../exit.ts'
+import { CommandGuard } from '../guard-thread.ts'
+import type { CompiledFiles } from '../loading/compile.ts'
+import { importOperator } from '../loading/load.ts'
+import { loginByOptions } from '../options/cluster.ts'
+import { CommandLogging } from '../options/logging.ts'
 import { catchStrayErrors } from '../stray-errors.ts'
 import type { CompiledAnswer, FromOperator, LoadRequest, OperatorSetup, ToOperator } from './messages.ts'
 
-/** The author of a file that was saved does not wait for a handler of the old one: the next operator calls it again. */
+/** The exit timeout of handlers: a reload must be fast, and the next operator calls an interrupted handler again. */
 const handlersMs = 300
 
 class OperatorProcess {
@@ -33,7 +32,7 @@ class OperatorProcess {
   readonly #starting = new AbortController()
   readonly #compiling = new Map<number, (answer: CompiledAnswer) => void>()
 
-  async take(message: ToOperator): Promise<void> {
+  async receive(message: ToOperator): Promise<void> {
     if (message.type === 'prepare') this.#prepare(message.setup)
     else if (message.type === 'load') await this.#load(message.request)
     else if (message.type === 'start') await this.#start()
@@ -45,7 +44,7 @@ class OperatorProcess {
     if (this.#isEnding) return
     this.#isEnding = true
     await this.#endRun()
-    leave({ type: 'failed', problem: describeFailure(toRunError(error)) }, 1)
+    sendAndExit({ type: 'failed', problem: describeFailure(toRunError(error)) }, 1)
   }
 
   #prepare(setup: OperatorSetup): void {
@@ -59,10 +58,10 @@ class OperatorProcess {
 
   async #load({ entry, targets }: LoadRequest): Promise<void> {
     this.#warmingUp.abort()
-    const { imports } = (await import(entry)) as Compiled
+    const { imports } = (await import(entry)) as CompiledFiles
     this.#operator = await importOperator(targets, imports)
     const { resources, registry } = this.#operator
-    const crds = this.#setup.defines ? toCrds(resources as readonly CustomResource<object>[]) : []
+    const crds = this.#setup.appliesCrds ? toCrds(resources as readonly CustomResource<object>[]) : []
     send({ type: 'loaded', operator: { crds, handlers: registry.handlers.length } })
   }
 
@@ -90,7 +89,7 @@ class OperatorProcess {
       signal: this.#starting.signal,
       loadWorkerModule: (url) => this.#compile(url),
       ...(connection && { connection }),
-      ...(this.#display && { observer: this.#display.account }),
+      ...(this.#display && { observer: this.#display.progress }),
     }
   }
 
@@ -99,20 +98,20 @@ class OperatorProcess {
     if (this.#isEnding) return
     this.#isEnding = true
     await this.#endRun()
-    leave({ type: 'stopped' }, 0)
+    sendAndExit({ type: 'stopped' }, 0)
   }
 
-  /** What goes wrong on the way out is in the log, and must not keep the next operator from its start. */
+  /** Ignores errors of the stop: they are logged, and must not prevent the start of the next operator. */
   async #endRun(): Promise<void> {
     const queueing = this.#operator?.settings.queueing
     if (queueing && toMs(queueing.exitTimeout) > handlersMs) queueing.exitTimeout = handlersMs / 1000
-    this.#display?.fold()
+    this.#display?.hide()
     this.#starting.abort()
     await this.#running?.stop().catch(() => {})
     this.#display?.end()
   }
 
-  /** By the parent: it watches the file from then on, and removes what was compiled. */
+  /** The parent compiles the module: it also watches the file and removes the compiled version later. */
   async #compile(url: URL): Promise<URL> {
     const number = this.#compiling.size
     const answered = new Promise<CompiledAnswer>((resolve) => this.#compiling.set(number, resolve))
@@ -124,8 +123,8 @@ class OperatorProcess {
 }
 
 /**
- * Runs an operator without effect, once: Node loads modules and compiles functions when they are first used, which takes longer than
- * all else of a reload. Ended when there is something to load. Only on the embedded server: a cluster gets no requests for it.
+ * Runs an operator without effects once: Node loads modules and compiles functions at their first use, which would take most of the time of a
+ * reload. Aborted when files arrive. Only on the embedded server, to avoid requests to a real cluster.
  */
 async function warmUp(embedded: ConnectionInfoOptions, signal: AbortSignal): Promise<void> {
   const operator = new Operator()
@@ -137,24 +136,24 @@ async function warmUp(embedded: ConnectionInfoOptions, signal: AbortSignal): Pro
 }
 
 async function createDisplay(logging: CommandLogging): Promise<Display | undefined> {
-  return logging.wantsDisplay ? (await import('../display/show.ts')).createDelayDisplays()() : undefined
+  return logging.wantsDisplay ? (await import('../display/display.ts')).createDelayDisplays()() : undefined
 }
 
 function send(message: FromOperator): void {
   process.send?.(message)
 }
 
-/** At once after the last word: timers and sockets of the user may go on for ever. */
-function leave(message: FromOperator, code: number): void {
+/** Exits right after the message is sent: timers and sockets of the user could keep the process running. */
+function sendAndExit(message: FromOperator, code: number): void {
   if (process.send === undefined) process.exit(code)
   process.send(message, () => process.exit(code))
 }
 
-const own = new OperatorProcess()
+const operatorProcess = new OperatorProcess()
 process.on('message', (message: ToOperator) => {
-  own.take(message).catch((error) => own.fail(error))
+  operatorProcess.receive(message).catch((error) => operatorProcess.fail(error))
 })
-// Without its parent, the process has no server and cannot be stopped by a message.
+// Without its parent, the process has no server and cannot receive a stop request.
 process.once('disconnect', () => process.exit(1))
-// Ctrl-C of a terminal reaches parent and child: the parent tells the child to stop.
+// Ctrl-C in a terminal signals parent and child. The child ignores the signal; the parent sends a stop request.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})

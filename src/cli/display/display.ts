@@ -1,10 +1,14 @@
 /**
- * What a person on a terminal sees of a run beside its logs: what is watched, a bar while much is worked off, and what came of it.
- * Looks at the account so many times a second, never for every object. Made by `run` and `dev`, only where there is a terminal.
+ * Shows the progress of a run on a terminal, in addition to the logs: the watched resources, a progress bar while many objects are processed,
+ * and a summary. Polls the progress model ten times a second, instead of redrawing per object. Created by `kopf run` and `kopf dev`.
  */
-import { monotonicMs, ringAfter } from '../../util/clock.ts'
-import { Account } from './account.ts'
-import type { Palette } from './palette.ts'
+
+import type { RunOptions } from '../../operator.ts'
+import { callAfter, monotonicMs } from '../../util/async/clock.ts'
+import { packageVersion } from '../../util/process/package-files.ts'
+import { createStatusLine, printable, printNote, terminalAbilities } from '../terminal.ts'
+import { createPalette, type Palette } from './colours.ts'
+import { ProgressModel } from './progress-model.ts'
 import {
   drawBar,
   drawInterruption,
@@ -12,41 +16,42 @@ import {
   drawSummary,
   drawTable,
   drawTitle,
-  type Look,
-  type Title,
-} from './pictures.ts'
+  type RenderStyle,
+  type RenderTitle,
+} from './render.ts'
 import type { StatusLine } from './status-line.ts'
 
 export interface DisplayOptions {
   readonly line: StatusLine
   readonly palette: Palette
-  /** Writes a line above the one that is drawn over. */
+  /** Prints a line above the status line. */
   readonly print: (text: string) => void
-  /** What comes first, made when the address of the server is known. Without it, only what takes long is told of. */
-  readonly title?: (server: string | undefined) => Title
+  /** Creates the title when the address of the server is known. Without it, only long-running work is shown. */
+  readonly title?: (server: string | undefined) => RenderTitle
 }
 
-const lookMs = 100
-/** There is nothing to draw: it is enough to notice when there is. */
-const restMs = 1000
-/** What takes less is over before anybody has read of it; so few are no matter for a bar. */
-const patienceMs = 1000
-const fewObjects = 30
-/** Whoever has not answered for so long is not waited for. */
-const quietMs = 10_000
-/** The last ones may take for ever. */
-const stillMs = 60_000
-const mostOfThem = 0.9
+/** The polling interval while something is shown. */
+const refreshMs = 100
+/** The polling interval while nothing is shown. */
+const idleRefreshMs = 1000
+/** Shorter work, or work on fewer objects, gets no progress bar. */
+const minDurationMs = 1000
+const minObjects = 30
+/** After this time without a new list, the title is printed although some resources are not listed. */
+const listTimeoutMs = 10_000
+/** If nearly all objects are processed and the last ones make no progress for this time, the summary is printed. */
+const stalledMs = 60_000
+const nearlyDoneShare = 0.9
 
 export class Display {
-  readonly account: Account = new Account(monotonicMs)
+  readonly progress: ProgressModel = new ProgressModel(monotonicMs)
   readonly #options: DisplayOptions
   #isListed = false
-  #isIntroduced = false
-  /** What was there at the start is told of even if it was little. */
+  #isTitlePrinted = false
+  /** The summary of the objects at the start is printed even if there were only a few. */
   #isFirst: boolean
-  #isOver = false
-  #isCutShort = false
+  #isHidden = false
+  #wasInterrupted = false
 
   constructor(options: DisplayOptions) {
     this.#options = options
@@ -54,74 +59,117 @@ export class Display {
     this.#tick()
   }
 
-  /** All that is there is known. */
+  /** All existing objects are listed. */
   listed(): void {
     this.#isListed = true
-    if (!this.#isOver) this.#update()
+    if (!this.#isHidden) this.#update()
   }
 
-  /** Nothing more is drawn: the operator is about to stop, and has its own words for it. */
-  fold(): void {
-    if (this.#isOver) return
-    this.#isOver = true
-    this.#isCutShort = this.#options.line.isShown
+  /** Removes the status line when the operator begins to stop. */
+  hide(): void {
+    if (this.#isHidden) return
+    this.#isHidden = true
+    this.#wasInterrupted = this.#options.line.isShown
     this.#options.line.clear()
   }
 
-  /** When all is over: how far it has come, if somebody has followed that. */
+  /** Prints how many objects were processed, if a progress bar was shown until the stop. */
   end(): void {
-    this.fold()
-    const { burst, isIdle } = this.account
-    if (this.#isCutShort && !isIdle) this.#options.print(drawInterruption(burst, this.#options.palette))
-    this.#isCutShort = false
+    this.hide()
+    const { burst, isIdle } = this.progress
+    if (this.#wasInterrupted && !isIdle) this.#options.print(drawInterruption(burst, this.#options.palette))
+    this.#wasInterrupted = false
   }
 
-  get #look(): Look {
-    return this.#lookAt(this.#options.line.columns)
+  get #style(): RenderStyle {
+    return this.#styleFor(this.#options.line.columns)
   }
 
-  #lookAt(columns: number): Look {
+  #styleFor(columns: number): RenderStyle {
     return { columns, palette: this.#options.palette }
   }
 
   #tick(): void {
-    if (this.#isOver) return
+    if (this.#isHidden) return
     this.#update()
-    ringAfter(this.#isIntroduced && this.account.isIdle ? restMs : lookMs, () => this.#tick())
+    callAfter(this.#isTitlePrinted && this.progress.isIdle ? idleRefreshMs : refreshMs, () => this.#tick())
   }
 
   #update(): void {
     const { line } = this.#options
-    const { burst, isIdle, ageMs, watched } = this.account
-    const isUnanswered = watched.length > 0 && this.account.quietMs > quietMs
-    if (!this.#isIntroduced && (this.#isListed || isUnanswered)) this.#introduce()
-    const isStuck = burst.stillMs > stillMs && burst.settled >= burst.found * mostOfThem
-    if (!this.#isIntroduced) {
-      if (ageMs > patienceMs && watched.length > 0)
-        line.show((columns) => drawListing(this.account, this.#lookAt(columns)))
-    } else if (isIdle || isStuck) this.#conclude()
-    else if (burst.tookMs > patienceMs && burst.found >= fewObjects)
-      line.show((columns) => drawBar(this.account.burst, this.#lookAt(columns)))
+    const { burst, isIdle, ageMs, watched } = this.progress
+    const isUnanswered = watched.length > 0 && this.progress.quietMs > listTimeoutMs
+    if (!this.#isTitlePrinted && (this.#isListed || isUnanswered)) this.#printTitle()
+    const isStuck = burst.sinceLastMs > stalledMs && burst.settled >= burst.found * nearlyDoneShare
+    if (!this.#isTitlePrinted) {
+      if (ageMs > minDurationMs && watched.length > 0)
+        line.show((columns) => drawListing(this.progress, this.#styleFor(columns)))
+    } else if (isIdle || isStuck) this.#printSummary()
+    else if (burst.tookMs > minDurationMs && burst.found >= minObjects)
+      line.show((columns) => drawBar(this.progress.burst, this.#styleFor(columns)))
     else line.clear()
   }
 
-  #introduce(): void {
+  #printTitle(): void {
     const { line, print, title } = this.#options
-    this.#isIntroduced = true
+    this.#isTitlePrinted = true
     line.clear()
     if (title === undefined) return
-    const lines = [...drawTitle(title(this.account.server), this.#look), ...drawTable(this.account.watched, this.#look)]
+    const lines = [
+      ...drawTitle(title(this.progress.server), this.#style),
+      ...drawTable(this.progress.watched, this.#style),
+    ]
     print(lines.join('\n'))
   }
 
-  #conclude(): void {
+  #printSummary(): void {
     const { line, print } = this.#options
-    const { burst } = this.account
+    const { burst } = this.progress
     if (burst.found === 0) return
     const wasShown = line.isShown
     line.clear()
     if (wasShown || this.#isFirst) print(drawSummary(burst, this.#options.palette))
     this.#isFirst = false
-    this.account.closeBurst()
+    this.progress.startBurst()
   }
+}
+
+/** The facts about the run for the title. */
+export interface RunTitle extends Pick<RunOptions, 'namespaces'> {
+  readonly name: string
+  readonly embedded?: boolean
+  readonly context?: string
+}
+
+/** A display with a title, the watched resources, and a summary of the objects at the start. */
+export function showRun(run: RunTitle): Display {
+  return new Display({ ...terminalTools(), title: (server) => toTitle(run, server) })
+}
+
+/** Creates displays that show only long-running work, for consecutive runs. */
+export function createDelayDisplays(): () => Display {
+  const shared = terminalTools()
+  return () => new Display(shared)
+}
+
+function terminalTools() {
+  return { line: createStatusLine(), palette: createPalette(terminalAbilities().hasColours), print: printNote }
+}
+
+function toTitle({ name, embedded, context, namespaces }: RunTitle, server: string | undefined): RenderTitle {
+  const address = server === undefined ? 'its cluster' : withoutCredentials(server)
+  const place = embedded ? 'the embedded server' : `${address}${context === undefined ? '' : ` (context ${context})`}`
+  return { version: packageVersion(), name: printable(name), place: printable(place), scope: toScope(namespaces) }
+}
+
+function withoutCredentials(server: string): string {
+  if (!URL.canParse(server)) return 'its cluster'
+  const { origin, pathname } = new URL(server)
+  return `${origin}${pathname === '/' ? '' : pathname}`
+}
+
+function toScope(namespaces: RunOptions['namespaces']): string {
+  if (namespaces === undefined) return 'all namespaces'
+  const names = namespaces.map((one) => printable(String(one)))
+  return `${names.length === 1 ? 'namespace' : 'namespaces'} ${names.join(', ')}`
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { createLogSink, type LogFormat, type LogLevel } from '../../util/log.ts'
-import { createPalette, paintLine } from './palette.ts'
+import { createLogSink, type LogFormat, type LogLevel } from '../../util/log/log.ts'
+import { createPalette, paintLine } from './colours.ts'
 
 function lineOf(format: LogFormat, level: LogLevel, message: string, error?: Error): string {
   const lines: string[] = []
@@ -18,7 +18,7 @@ function lineOf(format: LogFormat, level: LogLevel, message: string, error?: Err
 
 const levels: readonly LogLevel[] = ['debug', 'info', 'warn', 'error', 'fatal']
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches colour escapes
 const colours = /\u001b\[\d+m/g
 
 test.each([
@@ -27,7 +27,7 @@ test.each([
   ['warn', '\u001b[33m[WARNING ] [a] so\u001b[39m\n'],
   ['error', '\u001b[31m[ERROR   ] [a] so\u001b[39m\n'],
   ['fatal', '\u001b[31m[CRITICAL] [a] so\u001b[39m\n'],
-] as const)('a line of the level %s has its colour, after a pale beginning', (level, rest) => {
+] as const)('a log line of level %s is painted in the colour of its level, after a dimmed prefix', (level, rest) => {
   const [before, start, after] = [
     '\u001b[2m',
     /^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] kopf\.objects {9}$/,
@@ -40,7 +40,7 @@ test.each([
   expect(line.slice(end + after.length)).toBe(rest)
 })
 
-test('the text is the same, whatever the format and the level', () => {
+test('a painted log line keeps its text in every format and at every level', () => {
   for (const format of ['full', 'plain'] as const) {
     for (const level of levels) {
       for (const error of [undefined, new Error('why')]) {
@@ -52,7 +52,7 @@ test('the text is the same, whatever the format and the level', () => {
   }
 })
 
-test('the stack of an error is pale, each line for itself', () => {
+test('the stack of an error is dimmed line by line', () => {
   const painted = paintLine(createPalette(true), lineOf('plain', 'error', 'Oh', new Error('why')), 'error')
   const [first, second, third] = painted.split('\n')
   expect(first).toBe('\u001b[31m[a] Oh\u001b[39m')

@@ -1,40 +1,39 @@
 /**
- * One line at the bottom of the terminal, drawn over itself; whatever else is written meanwhile, by whomever in this process, comes
- * above it. While it is there, both streams of the process go through here. The cursor is never hidden: nothing has to be put right
- * when the process ends, but the line itself.
+ * One line at the bottom of the terminal that is redrawn in place. While it is shown, it intercepts both output streams of the process, so that all
+ * other output appears above it. The cursor is never hidden, so that only the line must be cleared when the process ends.
  */
 
-/** What this needs of the streams of a process. */
+/** The part of an output stream that the status line uses. */
 export interface TerminalStream {
   readonly isTTY?: boolean
-  /** Columns and rows, as they are now. */
+  /** The current columns and rows. */
   getWindowSize(): [number, number]
   write(chunk: string | Uint8Array, ...rest: never[]): boolean
 }
 
-/** Makes a text that is no wider than that. */
+/** Renders a text that is at most as wide as the columns. */
 export type Draw = (columns: number) => string
 
 export class StatusLine {
   readonly #main: TerminalStream
   readonly #others: readonly TerminalStream[]
-  /** How the streams are put back as they were; empty while the line is not there. */
+  /** Functions that restore the streams; empty while the line is not shown. */
   #restore: Array<() => void> = []
   #writeMain: (text: string) => void = () => {}
   #draw: Draw = () => ''
   #text = ''
-  /** How wide it is as it was drawn last. Colours count for nothing. */
+  /** The width of the line when it was last drawn, without escape sequences. */
   #drawnWidth = 0
-  /** Somebody has not finished a line: the line waits until that is done. */
-  #isHeld = false
+  /** Other output has not ended its line yet: the status line is not drawn until it has. */
+  #isSuspended = false
 
-  /** It is drawn on the first; the others are those of the same terminal. */
+  /** The line is drawn on the main stream; the other streams write to the same terminal. */
   constructor(main: TerminalStream, ...others: readonly TerminalStream[]) {
     this.#main = main
     this.#others = others.filter(({ isTTY }) => isTTY)
   }
 
-  /** How many columns there are: asked each time, since the news of another size comes when the process has time for it. */
+  /** The current number of columns. Read each time, since the resize event arrives late if the process is busy. */
   get columns(): number {
     return this.#main.getWindowSize()[0] || 80
   }
@@ -43,41 +42,41 @@ export class StatusLine {
     return this.#restore.length > 0
   }
 
-  /** It is drawn anew now, and whenever something was written above it. */
+  /** Shows the line, and redraws it whenever other output is written. */
   show(draw: Draw): void {
-    if (!this.isShown) this.#begin()
+    if (!this.isShown) this.#start()
     this.#draw = draw
-    if (this.#isHeld || draw(this.columns) === this.#text) return
-    const erasure = this.#erasure()
-    this.#writeMain(`${erasure}${this.#picture()}`)
+    if (this.#isSuspended || draw(this.columns) === this.#text) return
+    const eraseSequence = this.#eraseSequence()
+    this.#writeMain(`${eraseSequence}${this.#render()}`)
   }
 
   clear(): void {
     if (!this.isShown) return
-    this.#writeMain(this.#erasure())
+    this.#writeMain(this.#eraseSequence())
     for (const restore of this.#restore) restore()
     this.#restore = []
     this.#text = ''
-    this.#isHeld = false
+    this.#isSuspended = false
   }
 
-  #begin(): void {
+  #start(): void {
     this.#writeMain = this.#main.write.bind(this.#main) as (text: string) => void
-    this.#restore = [this.#main, ...this.#others].map((stream) => this.#divert(stream))
+    this.#restore = [this.#main, ...this.#others].map((stream) => this.#intercept(stream))
   }
 
-  /** Everything in one write where that can be: nothing flickers, and nobody comes in between. */
-  #divert(stream: TerminalStream): () => void {
+  /** Erases, writes and redraws in a single write if possible, so that the line does not flicker. */
+  #intercept(stream: TerminalStream): () => void {
     const own = Object.getOwnPropertyDescriptor(stream, 'write')
     const write = stream.write.bind(stream)
     stream.write = (chunk, ...rest) => {
-      const erasure = this.#erasure()
-      if (chunk.length > 0) this.#isHeld = !endsLine(chunk)
-      const picture = this.#isHeld ? '' : this.#picture()
-      if (typeof chunk === 'string') return write(`${erasure}${chunk}${picture}`, ...rest)
-      write(erasure)
+      const eraseSequence = this.#eraseSequence()
+      if (chunk.length > 0) this.#isSuspended = !endsLine(chunk)
+      const rendered = this.#isSuspended ? '' : this.#render()
+      if (typeof chunk === 'string') return write(`${eraseSequence}${chunk}${rendered}`, ...rest)
+      write(eraseSequence)
       const isFlowing = write(chunk, ...rest)
-      write(picture)
+      write(rendered)
       return isFlowing
     }
     return () => {
@@ -86,17 +85,17 @@ export class StatusLine {
     }
   }
 
-  /** Terminals that have become narrower have broken it into several lines; the cursor is in the last. */
-  #erasure(): string {
+  /** If the terminal has become narrower, the line is wrapped into several rows, and the cursor is in the last one. */
+  #eraseSequence(): string {
     const above = Math.max(0, Math.ceil(this.#drawnWidth / this.columns) - 1)
     const isDrawn = this.#drawnWidth > 0
     this.#drawnWidth = 0
     return isDrawn ? `\r${above > 0 ? `\u001b[${above}A` : ''}\u001b[J` : ''
   }
 
-  #picture(): string {
+  #render(): string {
     this.#text = this.#draw(this.columns)
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what is left out
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: removes escape sequences of colours
     this.#drawnWidth = this.#text.replace(/\u001b\[[\d;]*m/g, '').length
     return this.#text
   }

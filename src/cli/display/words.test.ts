@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest'
-import { cutTo, toCount, toDuration, toNumber } from './words.ts'
+import { toCount, toDuration, toNumber, truncate } from './render.ts'
 
 test.each([
   [0, '0'],
   [999, '999'],
   [1204, '1,204'],
   [1_234_567, '1,234,567'],
-])('%d is %s', (count, expected) => expect(toNumber(count)).toBe(expected))
+])('the number %d is written as %s', (count, expected) => expect(toNumber(count)).toBe(expected))
 
-test('one is one', () => {
+test('a count has the singular for one, and the plural for every other number', () => {
   expect([0, 1, 2, 1000].map((count) => toCount(count, 'object'))).toEqual([
     '0 objects',
     '1 object',
@@ -30,12 +30,12 @@ test.each([
   [3_600_000, '1 h'],
   [3_900_000, '1 h 5 min'],
   [7_199_999, '2 h'],
-])('%d milliseconds are %s', (ms, expected) => expect(toDuration(ms)).toBe(expected))
+])('a duration of %d milliseconds is written as %s', (ms, expected) => expect(toDuration(ms)).toBe(expected))
 
-test('what is cut shows it, and stays whole where it fits', () => {
-  expect(cutTo(5, 'apple')).toBe('apple')
-  expect(cutTo(4, 'apple')).toBe('app…')
-  expect(cutTo(1, 'apple')).toBe('…')
-  expect(cutTo(0, 'apple')).toBe('')
-  expect(cutTo(3, '👍👍👍👍')).toBe('👍👍…')
+test('a text that is too long is cut with an ellipsis, and a text that fits stays whole', () => {
+  expect(truncate(5, 'apple')).toBe('apple')
+  expect(truncate(4, 'apple')).toBe('app…')
+  expect(truncate(1, 'apple')).toBe('…')
+  expect(truncate(0, 'apple')).toBe('')
+  expect(truncate(3, '👍👍👍👍')).toBe('👍👍…')
 })

@@ -1,36 +1,39 @@
-/** Whether somebody may do something. RBAC answers by the roles that there are (rbac.ts); where it is off, everybody may. */
+/**
+ * The authorizer interface, and the authorizer for a server without RBAC, which allows every authenticated user everything.
+ * RBAC itself is in rbac.ts.
+ */
 import type { User } from '../identity/authentication.ts'
-import { type Attempt, refusal } from './attempt.ts'
+import { type AuthorizationAttributes, refusal } from './attributes.ts'
 import type { PolicyRule } from './policy-rules.ts'
 
-export interface Decision {
+export interface AuthorizationDecision {
   readonly isAllowed: boolean
-  /** What reviews say of it, and refusals add; often ''. */
+  /** Explanation shown in SubjectAccessReview results and appended to 403 messages; often ''. */
   readonly reason: string
 }
 
 export interface Rules {
   readonly rules: readonly PolicyRule[]
-  /** What could not be found out; '' where all could. */
+  /** Resolution errors, such as a missing role; '' if every rule was resolved. */
   readonly error: string
 }
 
 export interface Authorizer {
-  /** Whether somebody may do everything: then nothing else needs to be asked. */
+  /** True if the user may do everything, so that callers skip every other check. */
   isExempt(user: User): boolean
-  authorize(user: User, attempt: Attempt): Decision
-  /** What somebody may do in a namespace, cluster-wide rules included. */
+  authorize(user: User, attempt: AuthorizationAttributes): AuthorizationDecision
+  /** The user's rules in a namespace, cluster-wide rules included. */
   rulesFor(user: User, namespace: string): Rules
 }
 
-/** Throws the refusal. */
-export function demand(authorizer: Authorizer, user: User, attempt: Attempt): void {
+/** Throws a 403 if the authorizer denies the request. */
+export function demand(authorizer: Authorizer, user: User, attempt: AuthorizationAttributes): void {
   const { isAllowed, reason } = authorizer.authorize(user, attempt)
   if (!isAllowed) throw refusal(user.username, attempt, reason)
 }
 
-const allowed: Decision = { isAllowed: true, reason: '' }
-const refused: Decision = { isAllowed: false, reason: '' }
+const allowed: AuthorizationDecision = { isAllowed: true, reason: '' }
+const refused: AuthorizationDecision = { isAllowed: false, reason: '' }
 const publicPaths = new Set(['/healthz', '/livez', '/readyz', '/version', '/version/'])
 
 const everything: readonly PolicyRule[] = [
@@ -38,14 +41,14 @@ const everything: readonly PolicyRule[] = [
   { verbs: ['*'], nonResourceURLs: ['*'] },
 ]
 
-/** Everybody with credentials may do everything; nobody else may do anything but ask for health and version. */
-export const allowKnown: Authorizer = {
-  isExempt: isKnown,
+/** Allows authenticated users everything, and unauthenticated users only health and version. */
+export const allowAuthenticated: Authorizer = {
+  isExempt: isAuthenticated,
   authorize: (user, attempt) =>
-    isKnown(user) || ('path' in attempt && publicPaths.has(attempt.path)) ? allowed : refused,
-  rulesFor: (user) => ({ rules: isKnown(user) ? everything : [], error: '' }),
+    isAuthenticated(user) || ('path' in attempt && publicPaths.has(attempt.path)) ? allowed : refused,
+  rulesFor: (user) => ({ rules: isAuthenticated(user) ? everything : [], error: '' }),
 }
 
-function isKnown(user: User): boolean {
+function isAuthenticated(user: User): boolean {
   return !user.groups.includes('system:unauthenticated')
 }

@@ -1,7 +1,7 @@
-/** Which bindings speak of whom: found by user and group, without looking at the others. */
+/** An index of RoleBindings and ClusterRoleBindings by user and group, so that a lookup does not scan every binding. */
 import type { KubeObject } from '../../kube/objects.ts'
 import type { User } from '../identity/authentication.ts'
-import { type Change, parseStored, type Stored } from '../storage/stored.ts'
+import { parseStored, type StoreChange, type Stored } from '../storage/stored.ts'
 
 export interface RoleRef {
   readonly apiGroup: string
@@ -9,8 +9,9 @@ export interface RoleRef {
   readonly name: string
 }
 
-interface Subject {
+export interface RbacSubject {
   readonly kind: string
+  readonly apiGroup?: string
   readonly name: string
   readonly namespace?: string
 }
@@ -18,23 +19,23 @@ interface Subject {
 interface Binding {
   readonly key: string
   readonly roleRef: RoleRef
-  readonly subjects: readonly Subject[]
-  /** '' for a binding of the cluster. */
+  readonly subjects: readonly RbacSubject[]
+  /** '' for a ClusterRoleBinding. */
   readonly namespace: string
   readonly name: string
 }
 
-/** A binding that concerns somebody, and what it says of them in the words of a review. */
-export interface Grant {
+/** A role bound to the user, and the binding as SubjectAccessReview explains it. */
+export interface BoundRole {
   readonly roleRef: RoleRef
   readonly source: string
 }
 
-export class Bindings {
-  /** By namespace, '' for those of the cluster; then by subject, then by name. Nothing in it is empty. */
+export class BindingIndex {
+  /** Namespace ('' for ClusterRoleBindings) → subject → binding key. Empty inner maps are removed. */
   readonly #byNamespace = new Map<string, Map<string, Map<string, Binding>>>()
 
-  follow({ type, current, previous }: Change): void {
+  follow({ type, current, previous }: StoreChange): void {
     if (previous !== undefined) this.#remove(toBinding(previous))
     if (type !== 'DELETED') this.#add(toBinding(current))
   }
@@ -43,12 +44,12 @@ export class Bindings {
     return this.#byNamespace.has(namespace)
   }
 
-  /** Those of the cluster, then those of the namespace, each by name. */
-  of(user: User, namespace: string): Grant[] {
-    return [...this.#within(user, ''), ...(namespace === '' ? [] : this.#within(user, namespace))]
+  /** ClusterRoleBindings first, then the RoleBindings of the namespace, each sorted by key. */
+  of(user: User, namespace: string): BoundRole[] {
+    return [...this.#matchesIn(user, ''), ...(namespace === '' ? [] : this.#matchesIn(user, namespace))]
   }
 
-  #within(user: User, namespace: string): Grant[] {
+  #matchesIn(user: User, namespace: string): BoundRole[] {
     const bySubject = this.#byNamespace.get(namespace)
     if (bySubject === undefined) return []
     const keys = new Set([`User/${user.username}`, ...user.groups.map((group) => `Group/${group}`)])
@@ -82,7 +83,7 @@ function ensure<K, V>(map: Map<K, Map<string, V>>, key: K): Map<string, V> {
 }
 
 function toBinding(stored: Stored): Binding {
-  const { roleRef, subjects } = parseStored(stored) as KubeObject & { roleRef: RoleRef; subjects?: Subject[] }
+  const { roleRef, subjects } = parseStored(stored) as KubeObject & { roleRef: RoleRef; subjects?: RbacSubject[] }
   const { key, namespace, name } = stored
   return { key, namespace, name, roleRef, subjects: subjects ?? [] }
 }
@@ -91,13 +92,15 @@ function subjectKeys(binding: Binding): Set<string> {
   return new Set(binding.subjects.map((subject) => subjectKey(binding, subject)))
 }
 
-/** A service account is a user of a certain name; without a namespace, in a binding of one, it is of that one. */
-function subjectKey(binding: Binding, { kind, name, namespace }: Subject): string {
+/**
+ * A service account is the user `system:serviceaccount:<namespace>:<name>`. Its namespace defaults to that of the RoleBinding.
+ */
+function subjectKey(binding: Binding, { kind, name, namespace }: RbacSubject): string {
   if (kind !== 'ServiceAccount') return `${kind}/${name}`
   return `User/system:serviceaccount:${namespace || binding.namespace}:${name}`
 }
 
-/** It says by which of its subjects somebody is concerned: the first. */
+/** Explains the match by the first subject that names the user or one of the user's groups. */
 function describe(binding: Binding, keys: ReadonlySet<string>): string {
   const { roleRef, namespace, name } = binding
   const subject = binding.subjects.find((one) => keys.has(subjectKey(binding, one)))!

@@ -1,27 +1,27 @@
-/** Whether some rules allow all that others do, and what is missing, in the words of the real server. Pure. */
+/** Compares two sets of RBAC rules: which permissions of one are not covered by the other, in the real server's wording. Pure. */
 import { quote } from '../field-errors.ts'
 import { coversPath, type PolicyRule } from './policy-rules.ts'
 
 /**
- * A rule of so many groups, resources, verbs and names is as many permissions as their product: a body of a few kilobytes
- * could keep the server busy for ever. Nobody writes more than this by hand.
+ * Limit on expanded permissions. A rule expands to the product of its groups, resources, verbs and names, so a body of a few
+ * kilobytes could otherwise block the server. Hand-written rules stay far below the limit.
  */
-const mostPermissions = 100_000
+const maxPermissions = 100_000
 
-/** And so many words are compared with each other at most. */
-const mostComparisons = 100_000_000
+/** Limit on string comparisons between held and requested rules. */
+const maxComparisons = 100_000_000
 
-/** Undefined where there are too many to be compared. */
+/** Undefined if the rules exceed the limits above. */
 export function missingPermissions(
   held: readonly PolicyRule[],
   wanted: readonly PolicyRule[],
 ): PolicyRule[] | undefined {
   const words = countWords(held)
-  if (words * countWords(wanted) > mostComparisons) return undefined
-  // Whoever holds a rule as a whole needs not hold each of its parts.
+  if (words * countWords(wanted) > maxComparisons) return undefined
+  // A rule that one held rule covers entirely need not be expanded.
   const rest = wanted.filter((rule) => !held.some((owned) => covers(owned, rule)))
   const total = rest.reduce((sum, rule) => sum + countPermissions(rule), 0)
-  if (total > mostPermissions || total * words > mostComparisons) return undefined
+  if (total > maxPermissions || total * words > maxComparisons) return undefined
   return rest.flatMap(breakDown).filter((part) => !held.some((owned) => covers(owned, part)))
 }
 
@@ -38,7 +38,7 @@ function countPermissions(rule: PolicyRule): number {
   return verbs.length * perVerb
 }
 
-/** Rules of one verb, one resource and at most one name each. */
+/** Expands a rule into rules of one verb, one resource and at most one name each. */
 function breakDown(rule: PolicyRule): PolicyRule[] {
   const { verbs, apiGroups = [], resources = [], resourceNames = [], nonResourceURLs = [] } = rule
   const names = resourceNames.length === 0 ? [[]] : resourceNames.map((name) => [name])
@@ -81,13 +81,13 @@ function coversPaths(held: readonly string[] = [], wanted: readonly string[] = [
   return wanted.every((path) => held.some((pattern) => coversPath(pattern, path)))
 }
 
-/** A rule without names is for all of them. */
+/** A rule without resourceNames covers every name. */
 function coversNames(held: readonly string[] = [], wanted: readonly string[] = []): boolean {
   if (held.length === 0) return true
   return wanted.length > 0 && wanted.every((name) => held.includes(name))
 }
 
-/** One line for each resource, sorted, with all the verbs that are missing. */
+/** One line per resource, sorted, with all missing verbs. */
 export function describePermissions(missing: readonly PolicyRule[]): string {
   const byResource = new Map<string, PolicyRule>()
   const others: PolicyRule[] = []
@@ -114,7 +114,7 @@ function describe(rule: PolicyRule): string {
   return `{${present.join(', ')}}`
 }
 
-/** As Go prints lists of text: `["a" "b"]`. */
+/** Formats like Go's `%q` of a string slice: `["a" "b"]`. */
 export function formatList(values: readonly string[]): string {
   return `[${values.map(quote).join(' ')}]`
 }

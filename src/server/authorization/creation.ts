@@ -1,8 +1,8 @@
-/** Whoever makes an object by an update or an apply has to be allowed to create it, too. */
-import type { Call } from '../call.ts'
+/** Checks the `create` permission when an update or an apply creates the object. */
+import type { ResourceCall } from '../call.ts'
 import { demand } from './authorizer.ts'
 
-export function demandCreation({ authorizer, user, resource, path }: Call): void {
+export function demandCreation({ authorizer, user, resource, path }: ResourceCall): void {
   if (authorizer.isExempt(user)) return
   const { group, plural } = resource
   const { namespace, name } = path

@@ -1,44 +1,44 @@
 /**
- * Role-based access control: who may do what, by the roles and bindings in the store. Kept by subject and changed with each
- * of their changes; what one user may do in one namespace is worked out once, until anything changes.
+ * The RBAC authorizer. It indexes the roles and bindings of the store, updates the index with each change, and caches the
+ * resolved permissions per user and namespace until a role or binding changes.
  */
 import type { User } from '../identity/authentication.ts'
-import type { Store } from '../storage/store.ts'
-import { type Change, keyOf, parseStored, type Stored } from '../storage/stored.ts'
-import type { Attempt } from './attempt.ts'
-import type { Authorizer, Decision, Rules } from './authorizer.ts'
-import { Bindings, type RoleRef } from './bindings.ts'
-import { allows, type CompiledRule, compileRules } from './policy-rules.ts'
+import type { ServerStore } from '../storage/store.ts'
+import { keyOf, parseStored, type StoreChange, type Stored } from '../storage/stored.ts'
+import type { AuthorizationAttributes } from './attributes.ts'
+import type { AuthorizationDecision, Authorizer, Rules } from './authorizer.ts'
+import { BindingIndex, type RoleRef } from './bindings.ts'
+import { allows, type CompiledPolicyRule, compileRules } from './policy-rules.ts'
 
 export const rbacGroup = 'rbac.authorization.k8s.io'
 
-/** What one user may do in one namespace. */
-interface Grants {
-  /** In the order of the bindings: those of the cluster first. */
-  readonly rules: ReadonlyArray<{ readonly compiled: CompiledRule; readonly decision: Decision }>
-  /** Of roles that bindings speak of and that are not there. */
+/** Permissions of one user in one namespace. */
+interface UserPermissions {
+  /** In binding order: ClusterRoleBindings first. */
+  readonly rules: ReadonlyArray<{ readonly compiled: CompiledPolicyRule; readonly decision: AuthorizationDecision }>
+  /** Bindings that refer to missing roles; '' if there are none. */
   readonly error: string
-  readonly refusal: Decision
+  readonly refusal: AuthorizationDecision
 }
 
-const exempt: Decision = { isAllowed: true, reason: '' }
+const exempt: AuthorizationDecision = { isAllowed: true, reason: '' }
 
 export class RbacAuthorizer implements Authorizer {
-  /** By kind and key: `ClusterRole/view`, `Role/default/editor`. */
+  /** Keyed by kind and object key: `ClusterRole/view`, `Role/default/editor`. */
   readonly #roles = new Map<string, LazyRole>()
-  readonly #bindings = new Bindings()
+  readonly #bindings = new BindingIndex()
 
-  /** By user and namespace, '' for all of the cluster; never older than the last change of a role or a binding. */
-  #known = new WeakMap<User, Map<string, Grants>>()
+  /** Cache by user and namespace ('' for cluster-wide). Replaced with each change of a role or binding. */
+  #cache = new WeakMap<User, Map<string, UserPermissions>>()
 
-  constructor(store: Store) {
-    const follow = (plural: string, apply: (change: Change) => void) =>
+  constructor(store: ServerStore) {
+    const follow = (plural: string, apply: (change: StoreChange) => void) =>
       store.subscribe(`${rbacGroup}/${plural}`, (change) => {
         apply(change)
-        this.#known = new WeakMap()
+        this.#cache = new WeakMap()
       })
-    follow('clusterroles', (change) => this.#keepRole('ClusterRole', change))
-    follow('roles', (change) => this.#keepRole('Role', change))
+    follow('clusterroles', (change) => this.#updateRole('ClusterRole', change))
+    follow('roles', (change) => this.#updateRole('Role', change))
     follow('clusterrolebindings', (change) => this.#bindings.follow(change))
     follow('rolebindings', (change) => this.#bindings.follow(change))
   }
@@ -47,42 +47,42 @@ export class RbacAuthorizer implements Authorizer {
     return user.groups.includes('system:masters')
   }
 
-  authorize(user: User, attempt: Attempt): Decision {
+  authorize(user: User, attempt: AuthorizationAttributes): AuthorizationDecision {
     if (this.isExempt(user)) return exempt
-    const { rules, refusal } = this.#grantsOf(user, 'path' in attempt ? '' : attempt.namespace)
+    const { rules, refusal } = this.#permissionsOf(user, 'path' in attempt ? '' : attempt.namespace)
     return rules.find(({ compiled }) => allows(compiled, attempt))?.decision ?? refusal
   }
 
   rulesFor(user: User, namespace: string): Rules {
-    const { rules, error } = this.#grantsOf(user, namespace)
+    const { rules, error } = this.#permissionsOf(user, namespace)
     return { rules: rules.map(({ compiled }) => compiled.rule), error }
   }
 
-  #keepRole(kind: string, { type, current }: Change): void {
+  #updateRole(kind: string, { type, current }: StoreChange): void {
     const key = `${kind}/${current.key}`
     if (type === 'DELETED') this.#roles.delete(key)
     else this.#roles.set(key, new LazyRole(current))
   }
 
-  /** Undefined where there is no such role. */
-  #rulesOf({ kind, name }: RoleRef, namespace: string): readonly CompiledRule[] | undefined {
+  /** Undefined if the role does not exist. */
+  #rulesOf({ kind, name }: RoleRef, namespace: string): readonly CompiledPolicyRule[] | undefined {
     return this.#roles.get(`${kind}/${keyOf(kind === 'Role' ? namespace : '', name)}`)?.rules
   }
 
-  #grantsOf(user: User, namespace: string): Grants {
-    // Anybody can think of any number of namespaces: those without a binding are all the same.
-    const place = this.#bindings.has(namespace) ? namespace : ''
-    const known = this.#known.get(user) ?? new Map<string, Grants>()
-    const grants = known.get(place) ?? this.#workOut(user, place)
-    this.#known.set(user, known.set(place, grants))
-    return grants
+  #permissionsOf(user: User, namespace: string): UserPermissions {
+    // A client can name any number of namespaces. All namespaces without a RoleBinding share the cluster-wide cache entry.
+    const scope = this.#bindings.has(namespace) ? namespace : ''
+    const known = this.#cache.get(user) ?? new Map<string, UserPermissions>()
+    const permissions = known.get(scope) ?? this.#resolve(user, scope)
+    this.#cache.set(user, known.set(scope, permissions))
+    return permissions
   }
 
-  #workOut(user: User, namespace: string): Grants {
-    const rules: Array<{ compiled: CompiledRule; decision: Decision }> = []
+  #resolve(user: User, namespace: string): UserPermissions {
+    const rules: Array<{ compiled: CompiledPolicyRule; decision: AuthorizationDecision }> = []
     const problems = new Set<string>()
     for (const { roleRef, source } of this.#bindings.of(user, namespace)) {
-      const decision: Decision = { isAllowed: true, reason: `RBAC: allowed by ${source}` }
+      const decision: AuthorizationDecision = { isAllowed: true, reason: `RBAC: allowed by ${source}` }
       const found = this.#rulesOf(roleRef, namespace)
       if (found === undefined) problems.add(`${roleRef.kind.toLowerCase()}.${rbacGroup} "${roleRef.name}" not found`)
       for (const compiled of found ?? []) rules.push({ compiled, decision })
@@ -92,23 +92,23 @@ export class RbacAuthorizer implements Authorizer {
   }
 }
 
-/** Most roles are never asked: their rules are read when they are. */
+/** Compiles the rules at the first check, since most roles are never used. */
 class LazyRole {
   #stored: Stored | undefined
-  #rules: readonly CompiledRule[] = []
+  #rules: readonly CompiledPolicyRule[] = []
 
   constructor(stored: Stored) {
     this.#stored = stored
   }
 
-  get rules(): readonly CompiledRule[] {
+  get rules(): readonly CompiledPolicyRule[] {
     if (this.#stored !== undefined) this.#rules = compileRules(parseStored(this.#stored)['rules'])
     this.#stored = undefined
     return this.#rules
   }
 }
 
-/** As Go's API machinery prints several errors. */
+/** Formats errors like `utilerrors.Aggregate` of Go's API machinery. */
 function toOneError(problems: readonly string[]): string {
   return problems.length > 1 ? `[${problems.join(', ')}]` : (problems[0] ?? '')
 }

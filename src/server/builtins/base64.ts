@@ -1,6 +1,9 @@
-/** Base64 as Go's decoder takes it: padded, line breaks allowed anywhere, everything else refused with its position. */
+/**
+ * Decodes Base64 like Go's decoder: padding is required, line breaks are allowed anywhere, and any other character is an error
+ * with its position.
+ */
 
-/** The canonical text, or Go's error. */
+/** The canonical Base64 text, or Go's error message. */
 export function parseBase64(text: string): { readonly text: string } | { readonly error: string } {
   const padding = text.search(/=/)
   for (let index = 0; index < text.length; index += 1) {
@@ -20,7 +23,7 @@ function corrupt(position: number): { readonly error: string } {
   return { error: `illegal base64 data at input byte ${position}` }
 }
 
-/** How many bytes a canonical text stands for. */
+/** Number of bytes that a canonical Base64 text encodes. */
 export function base64Length(text: string): number {
   return Buffer.byteLength(text, 'base64')
 }

@@ -1,11 +1,11 @@
-/** What many kinds have checked alike, in the words of apimachinery's and core's validation. Paths are written out. */
+/** Validation shared by many kinds, with the messages of apimachinery and core. Field paths are full paths. */
 
-import { goJson } from '../../util/go-json.ts'
+import { goJson } from '../../util/json/go-json.ts'
 import { type FieldError, forbidden, invalid, notSupported, required } from '../field-errors.ts'
 import { labelProblems, labelValueProblems, qualifiedNameProblems, subdomainProblems } from '../names.ts'
 import { isEqual } from './values.ts'
 
-export interface LabelSelector {
+export interface LabelSelectorSpec {
   readonly matchLabels?: Readonly<Record<string, string>>
   readonly matchExpressions?: ReadonlyArray<{
     readonly key: string
@@ -16,12 +16,12 @@ export interface LabelSelector {
 
 export type IntOrString = number | string
 
-/** One error for each reason why the value is no good. */
+/** One error per problem of the value. */
 export function problemsAt(path: string, value: unknown, problems: readonly string[]): FieldError[] {
   return problems.map((problem) => invalid(path, value, problem))
 }
 
-/** Go prints structs in the order of their fields, as decoded objects have them; only maps are sorted. */
+/** Prints the value with its fields in struct order, as Go prints structs. `goJson` sorts keys, as Go does for maps only. */
 export function inFieldOrder(error: FieldError, value: unknown): FieldError {
   if (typeof value !== 'object' || value === null) return error
   const text = JSON.stringify(value).replace(/[<>&]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)
@@ -32,7 +32,7 @@ export function checkNonNegative(path: string, value: number | undefined): Field
   return value !== undefined && value < 0 ? [invalid(path, value, 'must be greater than or equal to 0')] : []
 }
 
-/** Several counters of one object at once. */
+/** Checks several counters of one object. */
 export function checkCounters(path: string, values: object, names: readonly string[]): FieldError[] {
   return names.flatMap((name) =>
     checkNonNegative(`${path}.${name}`, (values as Record<string, number | undefined>)[name]),
@@ -43,7 +43,7 @@ export function checkImmutable(path: string, value: unknown, old: unknown): Fiel
   return isEqual(value, old) ? [] : [inFieldOrder(invalid(path, value, 'field is immutable'), value)]
 }
 
-/** Values in the order in which the real server lists them. */
+/** `supported` is in the order of the real server's error message. */
 export function checkOneOf(path: string, value: string | null | undefined, supported: readonly string[]): FieldError[] {
   return value === undefined || value === null || supported.includes(value)
     ? []
@@ -81,7 +81,7 @@ export function checkSubdomain(path: string, value: string): FieldError[] {
   return problemsAt(path, value, subdomainProblems(value))
 }
 
-/** Labels all share one path: the real server does not say which one it means but by its value. */
+/** All labels are reported under the same path: the real server names the value but not the key. */
 export function checkLabels(path: string, labels: Readonly<Record<string, string>> | undefined): FieldError[] {
   return Object.entries(labels ?? {}).flatMap(([key, value]) => [
     ...problemsAt(path, key, qualifiedNameProblems(key)),
@@ -89,7 +89,7 @@ export function checkLabels(path: string, labels: Readonly<Record<string, string
   ])
 }
 
-export function checkLabelSelector(path: string, selector: LabelSelector | undefined): FieldError[] {
+export function checkLabelSelector(path: string, selector: LabelSelectorSpec | undefined): FieldError[] {
   if (!selector) return []
   const errors = checkLabels(`${path}.matchLabels`, selector.matchLabels)
   for (const [index, requirement] of (selector.matchExpressions ?? []).entries()) {
@@ -98,9 +98,9 @@ export function checkLabelSelector(path: string, selector: LabelSelector | undef
   return errors
 }
 
-type Requirement = NonNullable<LabelSelector['matchExpressions']>[number]
+type SelectorExpression = NonNullable<LabelSelectorSpec['matchExpressions']>[number]
 
-function checkRequirement(path: string, { key, operator, values = [] }: Requirement): FieldError[] {
+function checkRequirement(path: string, { key, operator, values = [] }: SelectorExpression): FieldError[] {
   const errors: FieldError[] = []
   if (operator === 'In' || operator === 'NotIn') {
     if (values.length === 0)
@@ -115,17 +115,17 @@ function checkRequirement(path: string, { key, operator, values = [] }: Requirem
   return errors
 }
 
-/** Whether a selector can be turned into one that matches: the real server builds it, which fails on these. */
-export function isUsableSelector(selector: LabelSelector | undefined): boolean {
+/** True if the real server can convert the LabelSelector into a selector; requirements or labels with errors make that fail. */
+export function isUsableSelector(selector: LabelSelectorSpec | undefined): boolean {
   return (
     (selector?.matchExpressions ?? []).every((requirement) => checkRequirement('', requirement).length === 0) &&
     checkLabels('', selector?.matchLabels).length === 0
   )
 }
 
-/** No selector matches nothing; an empty one everything. */
+/** An absent selector matches nothing, an empty selector matches everything. */
 export function selectorMatches(
-  selector: LabelSelector | undefined,
+  selector: LabelSelectorSpec | undefined,
   labels: Readonly<Record<string, string>> = {},
 ): boolean {
   if (!selector) return false
@@ -139,7 +139,7 @@ export function selectorMatches(
   return exact && expressions
 }
 
-export function isEmptySelector(selector: LabelSelector | undefined): boolean {
+export function isEmptySelector(selector: LabelSelectorSpec | undefined): boolean {
   return Object.keys(selector?.matchLabels ?? {}).length + (selector?.matchExpressions ?? []).length === 0
 }
 
@@ -157,7 +157,7 @@ export function checkAtMost100Percent(path: string, value: IntOrString): FieldEr
   return percent > 100 ? [invalid(path, value, 'must not be greater than 100%')] : []
 }
 
-/** The number in either; zero for what is neither. */
+/** The number of an integer or a percentage; 0 for any other text. */
 export function intOrPercentValue(value: IntOrString): number {
   return typeof value === 'number' ? value : Number.parseInt(value, 10) || 0
 }

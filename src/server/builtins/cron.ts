@@ -1,4 +1,4 @@
-/** Whether a cron schedule can be read, in the words of the library that the real server reads it with (robfig/cron v3). */
+/** Validates cron schedules with the error messages of robfig/cron v3, the real server's parser. */
 
 interface Bounds {
   readonly low: number
@@ -17,10 +17,10 @@ const fieldBounds: readonly Bounds[] = [
 ]
 const descriptors = ['@yearly', '@annually', '@monthly', '@weekly', '@daily', '@midnight', '@hourly']
 
-/** Thrown inside, turned into the answer by `scheduleProblem`. */
+/** Internal; `scheduleProblem` returns its message. */
 class CronError extends Error {}
 
-/** Undefined for a good schedule. */
+/** Undefined for a valid schedule. */
 export function scheduleProblem(schedule: string): string | undefined {
   try {
     parseSchedule(schedule.replace(/^(?:CRON_)?TZ=\S* */, ''))
@@ -61,7 +61,7 @@ function parseRange(range: string, bounds: Bounds): void {
   let end = isStar ? bounds.high : last === undefined ? start : parseNumber(last, bounds.names)
   if (moreSteps.length > 0) throw new CronError(`too many slashes: ${range}`)
   const size = step === undefined ? 1 : parseNumber(step)
-  // A single number with a step goes on to the end.
+  // A single number with a step (`5/10`) extends to the upper bound.
   if (step !== undefined && last === undefined) end = bounds.high
   if (start < bounds.low) throw new CronError(`beginning of range (${start}) below minimum (${bounds.low}): ${range}`)
   if (end > bounds.high) throw new CronError(`end of range (${end}) above maximum (${bounds.high}): ${range}`)

@@ -1,23 +1,23 @@
 /**
- * Decodes a client's JSON into a built-in kind as Go's decoder does: fields that the kind has not are dropped and named,
- * the first value of a wrong type fails the whole, null is the same as absent. Values come out in the form the API
- * writes them. Called by strategy.ts; knows types, not kinds.
+ * Decodes a client's JSON into a built-in kind as Go's decoder does: unknown fields are dropped and reported, the first value
+ * of a wrong type fails the whole body, and null equals absent. Values come out in the API's canonical form. Called by
+ * strategy.ts; knows types, not kinds.
  */
 
 import { parseQuantity } from '../../kube/quantities.ts'
-import { cloneJson } from '../../util/equality.ts'
-import { setOwn } from '../../util/json.ts'
+import { cloneJson } from '../../util/json/deep-equal.ts'
+import { setOwn } from '../../util/json/json.ts'
 import { quote } from '../field-errors.ts'
 import { parseBase64 } from './base64.ts'
 import { parseTime } from './timestamps.ts'
-import type { GoType, ScalarTag, Types } from './types.ts'
-import { type Fields, isFields } from './values.ts'
+import type { GoFieldType, ScalarTag, Types } from './types.ts'
+import { isFields, type ObjectFields } from './values.ts'
 
 /** Go's message about a body that does not fit the type. */
 export class DecodeError extends Error {}
 
-/** The real decoder names no more than these. */
-const maximumProblems = 100
+/** The real decoder reports at most this many problems. */
+const maxProblems = 100
 
 const zeros: { readonly [tag in ScalarTag | 'list' | 'map']: () => unknown } = {
   string: () => '',
@@ -36,45 +36,45 @@ const zeros: { readonly [tag in ScalarTag | 'list' | 'map']: () => unknown } = {
 }
 
 /** Go's zero value as the API writes it. */
-export function zeroOf(type: GoType): unknown {
+export function zeroOf(type: GoFieldType): unknown {
   return type.tag === 'struct' ? {} : zeros[type.tag]()
 }
 
 /** @throws DecodeError */
-export function decodeStruct(types: Types, name: string, body: unknown): { object: Fields; problems: string[] } {
-  const decoder = new Decoder(types)
+export function decodeStruct(types: Types, name: string, body: unknown): { object: ObjectFields; problems: string[] } {
+  const decoder = new StructDecoder(types)
   const struct = types.struct(name)
   const object = decoder.struct(name, `v1.${struct.goName}`, body) ?? {}
   if (decoder.failure !== undefined) throw new DecodeError(decoder.failure)
   return { object, problems: decoder.problems }
 }
 
-/** A value of a type that reads its own JSON, by itself. @throws DecodeError */
+/** Decodes a single value of a type with its own UnmarshalJSON. @throws DecodeError */
 export function decodeSpecial(types: Types, tag: SpecialTag, value: unknown): unknown {
-  return new Decoder(types).special(tag, value)
+  return new StructDecoder(types).special(tag, value)
 }
 
 type SpecialTag = 'time' | 'microTime' | 'quantity' | 'intOrString'
 
-class Decoder {
+class StructDecoder {
   readonly problems: string[] = []
-  /** Mismatches do not stop Go's decoder: it remembers the first, and one that does stop it wins over it. */
+  /** The first type mismatch, which does not stop Go's decoder. An error that does stop it is thrown and takes precedence. */
   failure: string | undefined
   readonly #types: Types
-  /** The struct and the fields that lead to the value at hand; lists and map keys are not in it. */
+  /** Struct name and field path of the current value, as type errors print them: without list positions and map keys. */
   #struct = ''
   #stack: readonly string[] = []
-  /** The same for unknown fields, with list positions and map keys. */
+  /** Path of the current value for unknown-field problems: with list positions and map keys. */
   #path = ''
 
   constructor(types: Types) {
     this.#types = types
   }
 
-  struct(name: string, goName: string, value: unknown): Fields | undefined {
+  struct(name: string, goName: string, value: unknown): ObjectFields | undefined {
     if (!isFields(value)) return this.#mismatch(value, goName)
     const struct = this.#types.struct(name)
-    const result: Fields = {}
+    const result: ObjectFields = {}
     const [outerStruct, outerStack, outerPath] = [this.#struct, this.#stack, this.#path]
     for (const key of Object.keys(value)) {
       const field = struct.byName.get(key)
@@ -97,10 +97,10 @@ class Decoder {
 
   #unknown(path: string): void {
     const problem = `unknown field ${quote(path)}`
-    if (this.problems.length < maximumProblems && !this.problems.includes(problem)) this.problems.push(problem)
+    if (this.problems.length < maxProblems && !this.problems.includes(problem)) this.problems.push(problem)
   }
 
-  #value(type: GoType, value: unknown): unknown {
+  #value(type: GoFieldType, value: unknown): unknown {
     if (value === null || value === undefined) return undefined
     if (type.tag === 'struct') return this.struct(type.name, type.goName, value)
     if (type.tag === 'list') return this.#list(type, value)
@@ -108,7 +108,7 @@ class Decoder {
     return this.#scalar(type.tag, type.goName, value)
   }
 
-  #list(type: GoType & { tag: 'list' | 'map' }, value: unknown): unknown[] | undefined {
+  #list(type: GoFieldType & { tag: 'list' | 'map' }, value: unknown): unknown[] | undefined {
     if (!Array.isArray(value)) return this.#mismatch(value, type.goName)
     const path = this.#path
     const result = value.map((element, index) => {
@@ -119,10 +119,10 @@ class Decoder {
     return result
   }
 
-  #map(type: GoType & { tag: 'list' | 'map' }, value: unknown): Fields | undefined {
+  #map(type: GoFieldType & { tag: 'list' | 'map' }, value: unknown): ObjectFields | undefined {
     if (!isFields(value)) return this.#mismatch(value, type.goName)
     const path = this.#path
-    const result: Fields = {}
+    const result: ObjectFields = {}
     for (const key of Object.keys(value)) {
       this.#path = path === '' ? key : `${path}.${key}`
       setOwn(result, key, this.#value(type.element, value[key]) ?? zeroOf(type.element))
@@ -164,7 +164,7 @@ class Decoder {
     return 'error' in parsed ? this.#fail(parsed.error) : parsed.text
   }
 
-  /** Types that read their own JSON: what they refuse ends the decoding at once. */
+  /** Types with their own UnmarshalJSON. Their errors stop the decoding at once. */
   special(tag: SpecialTag, value: unknown): unknown {
     if (tag === 'quantity') {
       const parsed = parseQuantity(

@@ -1,15 +1,15 @@
-/** Defaults of all built-in types by name, as `SetDefaults_*` and the conversions of the real server set them. */
-import { setOwn } from '../../util/json.ts'
+/** Defaults of all built-in types by type name, equal to the real server's `SetDefaults_*` functions and conversions. */
+import { setOwn } from '../../util/json/json.ts'
 import type { Defaulters } from './defaulting.ts'
 import { fill, fillAbsent, list, podDefaulters } from './pod-defaults.ts'
-import { type Fields, isFields } from './values.ts'
+import { isFields, type ObjectFields } from './values.ts'
 
-function child(value: Fields, name: string): Fields {
+function child(value: ObjectFields, name: string): ObjectFields {
   value[name] ??= {}
-  return value[name] as Fields
+  return value[name] as ObjectFields
 }
 
-function service(value: Fields): void {
+function service(value: ObjectFields): void {
   const spec = child(value, 'spec')
   fill(spec, { sessionAffinity: 'None', type: 'ClusterIP' })
   if (spec['sessionAffinity'] === 'None') delete spec['sessionAffinityConfig']
@@ -25,15 +25,15 @@ function service(value: Fields): void {
   for (const ingress of list(balancer['ingress'])) if (ingress['ip']) fillAbsent(ingress, { ipMode: 'VIP' })
 }
 
-function serviceTraffic(spec: Fields): void {
+function serviceTraffic(spec: ObjectFields): void {
   const isExternal = spec['type'] === 'NodePort' || spec['type'] === 'LoadBalancer'
   const hasExternalIps = spec['type'] === 'ClusterIP' && list(spec['externalIPs']).length > 0
   if (isExternal || hasExternalIps) fill(spec, { externalTrafficPolicy: 'Cluster' })
   if (isExternal || spec['type'] === 'ClusterIP') fillAbsent(spec, { internalTrafficPolicy: 'Cluster' })
 }
 
-/** What is written as text overwrites what is there as base64, and is not kept itself. */
-function secret(value: Fields): void {
+/** `stringData` overwrites `data` and is not stored. */
+function secret(value: ObjectFields): void {
   fill(value, { type: 'Opaque' })
   const texts = value['stringData']
   delete value['stringData']
@@ -42,33 +42,34 @@ function secret(value: Fields): void {
   for (const key of Object.keys(texts)) setOwn(data, key, Buffer.from(texts[key] as string).toString('base64'))
 }
 
-function namespace(value: Fields): void {
+function namespace(value: ObjectFields): void {
   const metadata = child(value, 'metadata')
   if (metadata['name']) setOwn(child(metadata, 'labels'), 'kubernetes.io/metadata.name', metadata['name'])
 }
 
-function limitRangeItem(value: Fields): void {
+function limitRangeItem(value: ObjectFields): void {
   if (value['type'] !== 'Container') return
   const [max, min] = [value['max'], value['min']].map((amounts) => (isFields(amounts) ? amounts : {}))
-  value['default'] = { ...max, ...(value['default'] as Fields | undefined) }
+  value['default'] = { ...max, ...(value['default'] as ObjectFields | undefined) }
   value['defaultRequest'] = {
     ...min,
-    ...(value['default'] as Fields),
-    ...(value['defaultRequest'] as Fields | undefined),
+    ...(value['default'] as ObjectFields),
+    ...(value['defaultRequest'] as ObjectFields | undefined),
   }
 }
 
-function replicationController(value: Fields): void {
+function replicationController(value: ObjectFields): void {
   const spec = child(value, 'spec')
-  const template = spec['template'] as { metadata?: { labels?: Fields } } | undefined
+  const template = spec['template'] as { metadata?: { labels?: ObjectFields } } | undefined
   const labels = template?.metadata?.labels
   if (!labels) return
-  if (Object.keys((spec['selector'] as Fields | undefined) ?? {}).length === 0) spec['selector'] = { ...labels }
+  if (Object.keys((spec['selector'] as ObjectFields | undefined) ?? {}).length === 0) spec['selector'] = { ...labels }
   const metadata = child(value, 'metadata')
-  if (Object.keys((metadata['labels'] as Fields | undefined) ?? {}).length === 0) metadata['labels'] = { ...labels }
+  if (Object.keys((metadata['labels'] as ObjectFields | undefined) ?? {}).length === 0)
+    metadata['labels'] = { ...labels }
 }
 
-function deployment(value: Fields): void {
+function deployment(value: ObjectFields): void {
   const spec = child(value, 'spec')
   fillAbsent(spec, { replicas: 1, revisionHistoryLimit: 10, progressDeadlineSeconds: 600 })
   const strategy = child(spec, 'strategy')
@@ -78,7 +79,7 @@ function deployment(value: Fields): void {
   }
 }
 
-function daemonSet(value: Fields): void {
+function daemonSet(value: ObjectFields): void {
   const spec = child(value, 'spec')
   fillAbsent(spec, { revisionHistoryLimit: 10 })
   const strategy = child(spec, 'updateStrategy')
@@ -88,7 +89,7 @@ function daemonSet(value: Fields): void {
   }
 }
 
-function statefulSet(value: Fields): void {
+function statefulSet(value: ObjectFields): void {
   const spec = child(value, 'spec')
   fillAbsent(spec, { replicas: 1, revisionHistoryLimit: 10 })
   fill(spec, { podManagementPolicy: 'OrderedReady' })
@@ -103,7 +104,7 @@ function statefulSet(value: Fields): void {
     fill(claim, { apiVersion: 'v1', kind: 'PersistentVolumeClaim' })
 }
 
-function job(value: Fields): void {
+function job(value: ObjectFields): void {
   const spec = child(value, 'spec')
   if (spec['completions'] === undefined && spec['parallelism'] === undefined) spec['completions'] = 1
   fillAbsent(spec, {
@@ -114,13 +115,13 @@ function job(value: Fields): void {
     podReplacementPolicy: spec['podFailurePolicy'] === undefined ? 'TerminatingOrFailed' : 'Failed',
     manualSelector: false,
   })
-  const labels = (spec['template'] as { metadata?: { labels?: Fields } } | undefined)?.metadata?.labels
+  const labels = (spec['template'] as { metadata?: { labels?: ObjectFields } } | undefined)?.metadata?.labels
   const metadata = child(value, 'metadata')
-  if (labels && Object.keys((metadata['labels'] as Fields | undefined) ?? {}).length === 0)
+  if (labels && Object.keys((metadata['labels'] as ObjectFields | undefined) ?? {}).length === 0)
     metadata['labels'] = { ...labels }
 }
 
-function webhook(value: Fields): void {
+function webhook(value: ObjectFields): void {
   fillAbsent(value, {
     failurePolicy: 'Fail',
     matchPolicy: 'Equivalent',
@@ -130,11 +131,11 @@ function webhook(value: Fields): void {
   })
 }
 
-function binding(value: Fields): void {
+function binding(value: ObjectFields): void {
   fill(child(value, 'roleRef'), { apiGroup: 'rbac.authorization.k8s.io' })
 }
 
-function networkPolicy(value: Fields): void {
+function networkPolicy(value: ObjectFields): void {
   const spec = child(value, 'spec')
   if (list(spec['policyTypes']).length > 0) return
   spec['policyTypes'] = list(spec['egress']).length > 0 ? ['Ingress', 'Egress'] : ['Ingress']
@@ -150,7 +151,7 @@ const scaleUp = {
 }
 const scaleDown = { selectPolicy: 'Max', policies: [{ type: 'Percent', value: 100, periodSeconds: 15 }] }
 
-function autoscaler(value: Fields): void {
+function autoscaler(value: ObjectFields): void {
   const spec = child(value, 'spec')
   fillAbsent(spec, { minReplicas: 1 })
   const cpu = { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } }
@@ -160,8 +161,8 @@ function autoscaler(value: Fields): void {
   fillAbsent(child(spec['behavior'], 'scaleDown'), structuredClone(scaleDown))
 }
 
-/** The old single range of addresses and the first of the new list are one. */
-function nodeSpec(value: Fields): void {
+/** `podCIDR` and the first entry of `podCIDRs` are the same value. */
+function nodeSpec(value: ObjectFields): void {
   const ranges = value['podCIDRs'] as string[] | undefined
   if (value['podCIDR'] && value['podCIDR'] !== ranges?.[0]) value['podCIDRs'] = [value['podCIDR']]
   else if (ranges?.[0]) value['podCIDR'] = ranges[0]

@@ -1,24 +1,24 @@
 /**
- * Fills in defaults all over an object: each type has its own, applied from the outside in wherever the type occurs, so a
- * pod template is treated alike in a Deployment and in a CronJob. Also what conversion to and from Kubernetes' internal
- * types does to an object, since nothing here has internal types. Called by strategy.ts after decoding.
+ * Applies defaults to a whole object. Each type has its own defaults, applied from the outside in wherever the type occurs, so
+ * a pod template gets the same defaults in a Deployment and in a CronJob. Also covers the effects of the real server's
+ * conversion to internal types, which this server does not have. Called by strategy.ts after decoding.
  */
 import { roundToMilli } from '../../kube/quantities.ts'
-import type { GoField, GoType, Types } from './types.ts'
-import { type Fields, isFields } from './values.ts'
+import type { GoField, GoFieldType, Types } from './types.ts'
+import { isFields, type ObjectFields } from './values.ts'
 
-/** Defaults of one type, by its name in the tables: changes the value it is given. */
-export type Defaulters = { readonly [type: string]: (value: Fields) => void }
+/** Defaults by type name. Each function modifies its argument. */
+export type Defaulters = { readonly [type: string]: (value: ObjectFields) => void }
 
-export function applyDefaults(types: Types, defaulters: Defaulters, name: string, value: Fields): void {
+export function applyDefaults(types: Types, defaulters: Defaulters, name: string, value: ObjectFields): void {
   defaulters[name]?.(value)
   for (const field of types.struct(name).fields) defaultField(types, defaulters, field, value)
 }
 
-function defaultField(types: Types, defaulters: Defaulters, field: GoField, parent: Fields): void {
+function defaultField(types: Types, defaulters: Defaulters, field: GoField, parent: ObjectFields): void {
   const value = parent[field.name]
   if (field.default !== undefined && isUnset(field, value)) parent[field.name] = field.default
-  // What is no pointer always exists in Go, and gets its defaults even where the client did not write it.
+  // A struct field that is not a pointer always exists in Go, so it gets defaults even if the client omits it.
   else if (value === undefined && field.type.tag === 'struct' && !field.pointer) parent[field.name] = {}
   const present = parent[field.name]
   if (present !== undefined) descend(types, defaulters, field.type, present)
@@ -28,7 +28,7 @@ function isUnset(field: GoField, value: unknown): boolean {
   return value === undefined || (!field.pointer && (value === '' || value === 0 || value === false))
 }
 
-function descend(types: Types, defaulters: Defaulters, type: GoType, value: unknown): void {
+function descend(types: Types, defaulters: Defaulters, type: GoFieldType, value: unknown): void {
   if (type.tag === 'struct') {
     if (isFields(value)) applyDefaults(types, defaulters, type.name, value)
   } else if (type.tag === 'list') {
@@ -41,7 +41,7 @@ function descend(types: Types, defaulters: Defaulters, type: GoType, value: unkn
   }
 }
 
-function roundAmounts(list: Fields): void {
+function roundAmounts(list: ObjectFields): void {
   for (const key of Object.keys(list)) {
     const rounded = roundToMilli(list[key] as string)
     if (rounded !== list[key]) list[key] = rounded

@@ -1,6 +1,6 @@
 /**
- * Shows where two objects differ, for messages that refuse a change. The real server prints a unified diff of its internal
- * types; this is one of the API's own form, so the field names are those that a client knows.
+ * Formats a unified diff of two objects, for messages that reject a change. The real server prints its internal types; this
+ * diff prints the API's JSON, so its field names are those of the client.
  */
 const context = 3
 
@@ -28,7 +28,7 @@ function toLines(value: unknown): string[] {
   return JSON.stringify(sortKeys(value), undefined, 1).split('\n')
 }
 
-/** Only decoded objects come here, whose depth the types limit. */
+/** Recursion is safe: only decoded objects get here, and their types limit the depth. */
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys)
   if (typeof value !== 'object' || value === null) return value

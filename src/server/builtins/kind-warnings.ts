@@ -1,44 +1,48 @@
-/** Which kinds are warned about: those that hold pods, by where the pod's template is, and ingresses. */
+/** Maps kinds to their warnings: pods, kinds with a pod template (and the path of that template), and ingresses. */
 import type { KubeObject } from '../../kube/objects.ts'
 import { quote } from '../field-errors.ts'
 import { labelProblems } from '../names.ts'
 import type { Strategy } from '../resource.ts'
 import { podWarnings, type WarnedPod } from './pod-warnings.ts'
-import { type Fields, isFields } from './values.ts'
+import { isFields, type ObjectFields } from './values.ts'
 
-interface Holder {
-  /** The way to the template. */
+interface TemplatedKind {
+  /** Path of the pod template. */
   readonly template: readonly string[]
-  /** The names of pods begin with that of the object. */
-  readonly isNamesake?: boolean
+  /** True if the names of the pods begin with the object's name. */
+  readonly prefixesPodNames?: boolean
 }
 
 const template = ['spec', 'template']
-const isNamesake = true
+const prefixesPodNames = true
 
-const holders: Readonly<Record<string, Holder>> = {
-  'apps.v1.Deployment': { template, isNamesake },
-  'apps.v1.ReplicaSet': { template, isNamesake },
-  'core.v1.ReplicationController': { template, isNamesake },
+const templatedKinds: Readonly<Record<string, TemplatedKind>> = {
+  'apps.v1.Deployment': { template, prefixesPodNames },
+  'apps.v1.ReplicaSet': { template, prefixesPodNames },
+  'core.v1.ReplicationController': { template, prefixesPodNames },
   'apps.v1.DaemonSet': { template },
   'apps.v1.StatefulSet': { template },
-  'batch.v1.Job': { template, isNamesake },
-  'batch.v1.CronJob': { template: ['spec', 'jobTemplate', 'spec', 'template'], isNamesake },
+  'batch.v1.Job': { template, prefixesPodNames },
+  'batch.v1.CronJob': { template: ['spec', 'jobTemplate', 'spec', 'template'], prefixesPodNames },
   'core.v1.PodTemplate': { template: ['template'] },
 }
 
 type Warn = NonNullable<Strategy['warnings']>
 
-/** By the name of the kind's type; undefined for those that nobody warns about. */
+/** Looks up by type name; undefined for kinds without warnings. */
 export function kindWarnings(type: string): Warn | undefined {
   if (type === 'core.v1.Pod') return warnOfPod
   if (type === 'networking.v1.Ingress') return warnOfIngress
-  const holder = Object.hasOwn(holders, type) ? holders[type] : undefined
-  return holder && ((object, old) => warnOfHolder(holder, object, old))
+  const kind = Object.hasOwn(templatedKinds, type) ? templatedKinds[type] : undefined
+  return kind && ((object, old) => warnOfTemplate(kind, object, old))
 }
 
-function warnOfHolder({ template: way, isNamesake: hasName }: Holder, object: KubeObject, old?: KubeObject): string[] {
-  // Of an update only where it changes what the object is for.
+function warnOfTemplate(
+  { template: way, prefixesPodNames: hasName }: TemplatedKind,
+  object: KubeObject,
+  old?: KubeObject,
+): string[] {
+  // An update warns only if it changes the spec, which increments the generation.
   if (old !== undefined && object.metadata.generation === old.metadata.generation) return []
   const pod = way.reduce<unknown>((value, key) => (isFields(value) ? value[key] : undefined), object)
   const names = hasName && old === undefined ? nameWarnings(object, 'Pod names and hostnames') : []
@@ -61,6 +65,6 @@ const classAnnotation = 'kubernetes.io/ingress.class'
 
 function warnOfIngress({ metadata, spec }: KubeObject, old?: KubeObject): string[] {
   const isSet = metadata.annotations?.[classAnnotation] !== undefined
-  if (old !== undefined || !isSet || (spec as Fields | undefined)?.['ingressClassName'] !== undefined) return []
+  if (old !== undefined || !isSet || (spec as ObjectFields | undefined)?.['ingressClassName'] !== undefined) return []
   return [`annotation ${quote(classAnnotation)} is deprecated, please use 'spec.ingressClassName' instead`]
 }

@@ -1,24 +1,24 @@
-/** Defaults of pods and of everything in them, wherever pod templates occur. Part of defaulters.ts. */
+/** Defaults of pods and their parts, wherever pod templates occur. Part of defaulters.ts. */
 import type { Defaulters } from './defaulting.ts'
-import { type Fields, isFields } from './values.ts'
+import { isFields, type ObjectFields } from './values.ts'
 
-/** Sets what is absent or empty. */
-export function fill(value: Fields, defaults: Fields): void {
+/** Sets fields that are absent or zero values. */
+export function fill(value: ObjectFields, defaults: ObjectFields): void {
   for (const [name, content] of Object.entries(defaults)) {
     if (value[name] === undefined || value[name] === '' || value[name] === 0) value[name] = content
   }
 }
 
-/** Sets what is absent: for Go's pointers, where zero is a value. */
-export function fillAbsent(value: Fields, defaults: Fields): void {
+/** Sets fields that are absent. For pointer fields, in which a zero value is explicit. */
+export function fillAbsent(value: ObjectFields, defaults: ObjectFields): void {
   for (const [name, content] of Object.entries(defaults)) value[name] ??= content
 }
 
-export function list(value: unknown): Fields[] {
-  return Array.isArray(value) ? (value as Fields[]) : []
+export function list(value: unknown): ObjectFields[] {
+  return Array.isArray(value) ? (value as ObjectFields[]) : []
 }
 
-/** Images without a tag or with `latest` may change, and are pulled each time; those by digest never do. */
+/** Images with the tag `latest` or without a tag are always pulled; images with a digest are not, since they cannot change. */
 function pullPolicy(image: unknown): string {
   const text = typeof image === 'string' ? image : ''
   if (text.includes('@') || !/^\S+$/.test(text)) return 'IfNotPresent'
@@ -26,7 +26,7 @@ function pullPolicy(image: unknown): string {
   return tag === 'latest' ? 'Always' : 'IfNotPresent'
 }
 
-function container(value: Fields): void {
+function container(value: ObjectFields): void {
   fill(value, {
     imagePullPolicy: pullPolicy(value['image']),
     terminationMessagePath: '/dev/termination-log',
@@ -34,15 +34,15 @@ function container(value: Fields): void {
   })
 }
 
-function volume(value: Fields): void {
+function volume(value: ObjectFields): void {
   const sources = Object.keys(value).filter((name) => name !== 'name')
   if (sources.length === 0) value['emptyDir'] = {}
   const image = value['image']
   if (isFields(image)) fill(image, { pullPolicy: pullPolicy(image['reference']) })
 }
 
-/** Requests are the limits where only limits are given: of a pod, not of a template. */
-function requestLimits(containers: Fields[]): void {
+/** Requests default to the limits. Applies to pods, not to pod templates. */
+function requestLimits(containers: ObjectFields[]): void {
   for (const { resources } of containers) {
     if (!isFields(resources) || !isFields(resources['limits'])) continue
     const requests = { ...(isFields(resources['requests']) ? resources['requests'] : {}) }
@@ -50,13 +50,13 @@ function requestLimits(containers: Fields[]): void {
   }
 }
 
-function mirrorHostPorts(containers: Fields[]): void {
+function mirrorHostPorts(containers: ObjectFields[]): void {
   for (const { ports } of containers) for (const port of list(ports)) fill(port, { hostPort: port['containerPort'] })
 }
 
-function pod(value: Fields): void {
+function pod(value: ObjectFields): void {
   value['spec'] ??= {}
-  const spec = value['spec'] as Fields
+  const spec = value['spec'] as ObjectFields
   const containers = [...list(spec['containers']), ...list(spec['initContainers'])]
   requestLimits(containers)
   fillAbsent(spec, { enableServiceLinks: true })
@@ -64,16 +64,16 @@ function pod(value: Fields): void {
   if ((spec['terminationGracePeriodSeconds'] as number) < 0) spec['terminationGracePeriodSeconds'] = 1
 }
 
-function podSpec(value: Fields): void {
+function podSpec(value: ObjectFields): void {
   fill(value, { dnsPolicy: 'ClusterFirst', restartPolicy: 'Always', schedulerName: 'default-scheduler' })
   fillAbsent(value, { securityContext: {}, terminationGracePeriodSeconds: 30 })
-  // The old name of the field is an alias: both always show the same.
+  // `serviceAccount` is the deprecated alias of `serviceAccountName`: both always have the same value.
   const account = value['serviceAccountName'] || value['serviceAccount']
   if (account) Object.assign(value, { serviceAccountName: account, serviceAccount: account })
 }
 
-/** The first of the plural and the singular are one; where they differ, the singular counts. */
-function singularAndPlural(value: Fields, one: string, many: string): void {
+/** The singular field equals the first entry of the plural field. If they differ, the singular field takes precedence. */
+function singularAndPlural(value: ObjectFields, one: string, many: string): void {
   const first = list(value[many])[0]?.['ip']
   if (typeof value[one] === 'string' && value[one] !== '' && value[one] !== first) value[many] = [{ ip: value[one] }]
   else if (first !== undefined) value[one] = first

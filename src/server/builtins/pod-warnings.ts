@@ -1,9 +1,9 @@
-/** What is accepted in a pod or in the template of one, but not as its author means it: the real server's warnings. */
+/** Warnings about pods and pod templates that are valid but probably not intended, with the real server's texts. */
 
 import { parseQuantity } from '../../kube/quantities.ts'
 import { quote } from '../field-errors.ts'
 
-interface Port {
+interface WarnedPort {
   readonly name?: string
   readonly containerPort?: number
   readonly protocol?: string
@@ -11,10 +11,10 @@ interface Port {
   readonly hostIP?: string
 }
 
-interface Container {
+interface WarnedContainer {
   readonly name?: string
   readonly env?: ReadonlyArray<{ readonly name: string; readonly value?: string; readonly valueFrom?: object }>
-  readonly ports?: readonly Port[]
+  readonly ports?: readonly WarnedPort[]
   readonly resources?: { readonly [part: string]: Readonly<Record<string, string>> | undefined }
 }
 
@@ -28,8 +28,8 @@ interface AffinityTerms {
 export interface WarnedPod {
   readonly metadata?: { readonly annotations?: Readonly<Record<string, string>> }
   readonly spec?: {
-    readonly initContainers?: readonly Container[]
-    readonly containers?: readonly Container[]
+    readonly initContainers?: readonly WarnedContainer[]
+    readonly containers?: readonly WarnedContainer[]
     readonly volumes?: ReadonlyArray<Readonly<Record<string, unknown>>>
     readonly hostAliases?: ReadonlyArray<{ readonly ip: string }>
     readonly imagePullSecrets?: ReadonlyArray<{ readonly name?: string }>
@@ -41,11 +41,11 @@ export interface WarnedPod {
 
 type Placed<T> = readonly [path: string, value: T]
 
-/** `path` is where the template is, empty for a pod. */
+/** `path` is the path of the template; '' for a pod. */
 export function podWarnings(path: string, { metadata, spec = {} }: WarnedPod): string[] {
   const base = path === '' ? 'spec' : `${path}.spec`
   const containers = (['initContainers', 'containers'] as const).flatMap((field) =>
-    (spec[field] ?? []).map((one, index): Placed<Container> => [`${base}.${field}[${index}]`, one]),
+    (spec[field] ?? []).map((one, index): Placed<WarnedContainer> => [`${base}.${field}[${index}]`, one]),
   )
   return [
     ...unmatched(`${base}.topologySpreadConstraints`, spec.topologySpreadConstraints ?? []),
@@ -133,7 +133,7 @@ function nameless(path: string, secrets: ReadonlyArray<{ readonly name?: string 
   return secrets.flatMap(({ name }, index) => (name ? [] : [`${path}[${index}].name: invalid empty name ""`]))
 }
 
-function fractions(path: string, { resources = {} }: Container): string[] {
+function fractions(path: string, { resources = {} }: WarnedContainer): string[] {
   return ['memory', 'ephemeral-storage'].flatMap((name) =>
     ['limits', 'requests'].flatMap((part) => {
       const text = resources[part]?.[name]
@@ -144,8 +144,8 @@ function fractions(path: string, { resources = {} }: Container): string[] {
   )
 }
 
-/** A variable may build on an earlier one of its name, but not replace it. */
-function hiddenVariables(path: string, { env = [] }: Container): string[] {
+/** Warns about a repeated variable name, unless the new value extends the earlier one by `$(NAME)`. */
+function hiddenVariables(path: string, { env = [] }: WarnedContainer): string[] {
   const seen = new Set<string>()
   return env.flatMap(({ name, value = '', valueFrom }, index) => {
     if (!seen.has(name)) {
@@ -159,9 +159,9 @@ function hiddenVariables(path: string, { env = [] }: Container): string[] {
   })
 }
 
-function portWarnings(containers: ReadonlyArray<Placed<Container>>): string[] {
+function portWarnings(containers: ReadonlyArray<Placed<WarnedContainer>>): string[] {
   const ports = containers.flatMap(([path, { ports: list = [] }]) =>
-    list.map((port, index): Placed<Port> => [`${path}.ports[${index}]`, port]),
+    list.map((port, index): Placed<WarnedPort> => [`${path}.ports[${index}]`, port]),
   )
   const clashes = ports.flatMap(([path, port], index) =>
     ports.slice(0, index).flatMap(([otherPath, other]) => {
@@ -172,7 +172,7 @@ function portWarnings(containers: ReadonlyArray<Placed<Container>>): string[] {
   return [...clashes, ...sharedNames(ports)]
 }
 
-function clashOf(port: Port, other: Port): string | undefined {
+function clashOf(port: WarnedPort, other: WarnedPort): string | undefined {
   if (port.containerPort !== other.containerPort || port.protocol !== other.protocol) return undefined
   const [hostPort, otherHostPort] = [port.hostPort ?? 0, other.hostPort ?? 0]
   const [hostIp, otherHostIp] = [port.hostIP ?? '', other.hostIP ?? '']
@@ -181,7 +181,7 @@ function clashOf(port: Port, other: Port): string | undefined {
   return hostPort === otherHostPort && (hostIp === '') !== (otherHostIp === '') ? 'dangerously ambiguous' : undefined
 }
 
-function sharedNames(ports: ReadonlyArray<Placed<Port>>): string[] {
+function sharedNames(ports: ReadonlyArray<Placed<WarnedPort>>): string[] {
   const first = new Map<string, string>()
   return ports.flatMap(([path, { name }]) => {
     if (!name) return []

@@ -1,14 +1,14 @@
 /**
- * What the real server made of the manifests in tools/builtins/cases, against what these rules make of them. The answers
- * were recorded by tools/builtins/record.ts; what differs from run to run is taken from the recording.
+ * Compares these rules with recorded responses of a real server to the manifests in tools/builtins/cases. The responses come
+ * from tools/builtins/record.ts; values that differ between runs are taken from the recording.
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../kube/objects.ts'
-import { cloneJson } from '../../util/equality.ts'
-import { applyMergePatch } from '../../util/merge-patch.ts'
+import { cloneJson } from '../../util/json/deep-equal.ts'
+import { applyMergePatch } from '../../util/json/merge-patch.ts'
 import type { FieldError } from '../field-errors.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 import { badRequest, invalidObject, StatusError } from '../status.ts'
 import { builtinResources } from './resources.ts'
 
@@ -31,23 +31,23 @@ function read(file: string): Recorded[] {
   return JSON.parse(text.replace(/<(\d+) x>/g, (_, length) => 'x'.repeat(Number(length)))) as Recorded[]
 }
 
-function resourceOf(name: string): ServedResource {
+function resourceOf(name: string): ApiResource {
   const [plural, version, group = ''] = name.split('/').reverse()
   const found = resources.find((one) => one.group === group && one.version === version && one.plural === plural)
   if (!found) throw new Error(`No resource ${name}`)
   return found
 }
 
-/** Events are refused under the name of the core kind, whichever group they came through. */
-function groupOf({ group }: ServedResource): string {
+/** Errors name the core kind of an Event for both API groups. */
+function groupOf({ group }: ApiResource): string {
   return group === 'events.k8s.io' ? '' : group
 }
 
-function refuse(resource: ServedResource, object: KubeObject, errors: readonly FieldError[]): void {
+function refuse(resource: ApiResource, object: KubeObject, errors: readonly FieldError[]): void {
   if (errors.length > 0) throw invalidObject(groupOf(resource), resource.kind, object.metadata.name ?? '', errors)
 }
 
-function decode(resource: ServedResource, body: KubeObject): KubeObject {
+function decode(resource: ApiResource, body: KubeObject): KubeObject {
   const apiVersion = resource.group === '' ? resource.version : `${resource.group}/${resource.version}`
   const { object, problems } = resource.strategy.decode({ ...body, apiVersion, kind: resource.kind })
   if (problems.length === 0) return object
@@ -57,7 +57,7 @@ function decode(resource: ServedResource, body: KubeObject): KubeObject {
   )
 }
 
-/** The order of the verbs: decode, system fields, prepare, check. */
+/** The order of the write verbs: decode, system fields, prepare, validate. */
 function create(recorded: Recorded): KubeObject {
   const resource = resourceOf(recorded.resource)
   const object = decode(resource, cloneJson(recorded.manifest))
@@ -87,7 +87,7 @@ function update(recorded: Recorded): KubeObject {
   return object
 }
 
-/** What is stored must not be changed by whoever prepares its successor. */
+/** Preparing an update must not modify the stored object. */
 function freeze<T>(value: T): T {
   if (typeof value === 'object' && value !== null) for (const child of Object.values(value)) freeze(child)
   return Object.freeze(value)
@@ -102,18 +102,18 @@ function attempt(run: () => KubeObject): unknown {
   }
 }
 
-/** Differences that are meant: see the notes beside each. */
+/** Removes the intended differences; each has its reason beside it. */
 function comparable(answer: unknown): unknown {
   const copy = cloneJson(answer) as Answer & { spec?: Record<string, unknown>; status?: Record<string, unknown> }
   delete copy.metadata?.resourceVersion
-  // Protection finalizers would keep claims and volumes for ever: the controller that removes them is not here.
+  // This server has no controller that would remove the protection finalizers of claims and volumes.
   if (copy.metadata?.finalizers?.some((name) => /pvc?-protection$/.test(name))) delete copy.metadata.finalizers
-  // Given out by chance.
+  // Allocated addresses and ports differ between runs.
   if (copy.spec?.['clusterIP'] && copy.spec['clusterIP'] !== 'None')
     Object.assign(copy.spec, { clusterIP: 'some', clusterIPs: ['some'] })
   for (const port of (copy.spec?.['ports'] ?? []) as Array<{ nodePort?: number }>) if (port.nodePort) port.nodePort = 1
   if (copy.status?.['lastPhaseTransitionTime']) copy.status['lastPhaseTransitionTime'] = 'some'
-  // Diffs show the server's internal types.
+  // The real server's diffs show its internal types.
   if (copy.message === undefined) return copy
   return JSON.parse(withoutDiff(JSON.stringify(copy)).replace(/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, 'uid'))
 }
@@ -122,7 +122,7 @@ function withoutDiff(text: string): string {
   return text.replace(/(?:\n|\\n)@@[^"]*?(?:\n|\\n)(?=["\]]|$|\\")/g, '').replace(/\\n@@(?:[^"\\]|\\.)*/g, '')
 }
 
-/** Fields come in the same order, too. */
+/** The fields must be in the same order as well. */
 function expectAnswer(answer: unknown, recorded: Answer): void {
   expect(comparable(answer)).toEqual(comparable(recorded))
   expect(JSON.stringify(comparable(answer))).toBe(JSON.stringify(comparable(recorded)))

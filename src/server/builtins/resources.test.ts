@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../kube/objects.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 import { builtinResources } from './resources.ts'
 
 const resources = builtinResources(() => new Date(0))
 
-function find(plural: string, group = ''): ServedResource {
+function find(plural: string, group = ''): ApiResource {
   return resources.find((resource) => resource.plural === plural && resource.group === group)!
 }
 

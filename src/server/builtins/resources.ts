@@ -1,11 +1,11 @@
 /**
- * The built-in kinds that the server serves: their names as the real server's discovery tells them, and their rules.
- * The list costs next to nothing; the types of a kind are read when the kind is first used.
+ * The built-in kinds of this server: their names in discovery, and their rules. Building the list is cheap; the types of a kind
+ * are parsed at its first use.
  */
 import { formatGroupVersion, type JsonObject, type KubeObject } from '../../kube/objects.ts'
 import { type FieldSet, toFieldSet } from '../ownership/field-set.ts'
 import { createOwnership } from '../ownership/ownership.ts'
-import type { ScalePaths, ServedResource, Subresource } from '../resource.ts'
+import type { ApiResource, ScalePaths, Subresource } from '../resource.ts'
 import { builtinColumns } from '../tables/builtin-columns.ts'
 import { encodeStruct } from './encode.ts'
 import {
@@ -35,12 +35,12 @@ import { webhookConfigurationRules } from './kinds/webhooks.ts'
 import { createStrategy, type KindRules } from './strategy.ts'
 import { builtinFieldTypes, Types } from './types.ts'
 
-interface Entry {
+interface KindEntry {
   readonly kind: string
   readonly rules: KindRules
-  /** Where it is not the kind in lower case. */
+  /** Default: the kind in lower case. */
   readonly singular?: string
-  /** Where it is not the singular with an `s`. */
+  /** Default: the singular with an `s`. */
   readonly plural?: string
   readonly shortNames?: readonly string[]
   readonly categories?: readonly string[]
@@ -51,18 +51,18 @@ interface Entry {
   readonly hasToken?: boolean
   readonly verbs?: readonly string[]
   readonly warning?: string
-  readonly more?: Pick<ServedResource, 'collection' | 'conversion'>
+  readonly more?: Pick<ApiResource, 'collection' | 'conversion'>
 }
 
 interface GroupEntry {
   readonly group: string
   readonly version: string
-  /** The package of the types. */
+  /** Package of the Go types. */
   readonly types: string
-  readonly entries: readonly Entry[]
+  readonly entries: readonly KindEntry[]
 }
 
-/** In the order of the real server's discovery, which is the alphabet's. */
+/** Alphabetical, like the real server's discovery. */
 const allVerbs = ['create', 'delete', 'deletecollection', 'get', 'list', 'patch', 'update', 'watch']
 const subresourceVerbs = ['get', 'patch', 'update']
 const all = ['all']
@@ -70,14 +70,14 @@ const clusterScoped = true
 const hasStatus = true
 const hasScale = true
 
-/** `now` is asked for the few timestamps that the rules themselves write. */
-export function builtinResources(now: () => Date): ServedResource[] {
+/** `now` supplies the timestamps that the rules themselves write. */
+export function builtinResources(now: () => Date): ApiResource[] {
   const types = new Types()
   const timestamp = (): string => `${now().toISOString().slice(0, 19)}Z`
   return groups(timestamp).flatMap((group) => group.entries.map((entry) => serve(types, group, entry)))
 }
 
-function serve(types: Types, { group, version, types: prefix }: GroupEntry, entry: Entry): ServedResource {
+function serve(types: Types, { group, version, types: prefix }: GroupEntry, entry: KindEntry): ApiResource {
   const { kind, rules } = entry
   const singular = entry.singular ?? kind.toLowerCase()
   const plural = entry.plural ?? `${singular}s`
@@ -123,7 +123,7 @@ function serve(types: Types, { group, version, types: prefix }: GroupEntry, entr
 const specFields = toFieldSet(['f:spec'])
 const statusFields = toFieldSet(['f:status'])
 
-/** Beside the spec, what an update of the status does not change, where the real server knows of it. */
+/** Fields that a status update resets in addition to `spec`, for kinds that declare them in the real server. */
 const moreStatusResets: Readonly<Record<string, FieldSet>> = {
   Deployment: toFieldSet(['f:spec'], ['f:metadata', 'f:labels']),
   Pod: toFieldSet(['f:spec'], ['f:metadata', 'f:deletionTimestamp'], ['f:metadata', 'f:ownerReferences']),
@@ -133,7 +133,7 @@ function resetFields(kind: string, subresource: string): FieldSet {
   return subresource === 'status' ? (moreStatusResets[kind] ?? specFields) : statusFields
 }
 
-function subresourcesOf({ kind, ...entry }: Entry, group: string, version: string): Subresource[] {
+function subresourcesOf({ kind, ...entry }: KindEntry, group: string, version: string): Subresource[] {
   const scale = { name: 'scale', kind: 'Scale', group: 'autoscaling', version: 'v1', verbs: subresourceVerbs }
   const status = { name: 'status', kind, group, version, verbs: subresourceVerbs }
   const token = {
@@ -152,7 +152,9 @@ function subresourcesOf({ kind, ...entry }: Entry, group: string, version: strin
   ]
 }
 
-/** Unlike those of custom resources, the selector is no text: a label selector, or the plain labels of a controller. */
+/**
+ * Unlike in custom resources, the selector is not a string but a LabelSelector, or a map of labels in a ReplicationController.
+ */
 const scalePaths: ScalePaths = {
   specReplicasPath: '.spec.replicas',
   statusReplicasPath: '.status.replicas',
@@ -269,7 +271,7 @@ const smallGroups: readonly GroupEntry[] = [
     group: 'events.k8s.io',
     version: 'v1',
     types: 'events.v1',
-    // The same events as in the core group, under newer names.
+    // The events of the core group, with newer field names.
     entries: [
       {
         kind: 'Event',

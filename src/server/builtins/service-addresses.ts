@@ -1,33 +1,34 @@
 /**
- * Gives out cluster IPs and node ports as the real server does from its ranges: no two services of one server get the
- * same while there are any left. The address follows from the name, so that tests see the same one again.
+ * Allocates cluster IPs and node ports from the real server's ranges. Two services of a server never share one while any is
+ * free. The allocation starts at a hash of the name, so that tests get the same address in each run.
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import type { ServiceSpec } from './kinds/services.ts'
 
-/** 10.0.0.0/24 without the network, the first (the API's own) and the broadcast address. */
+/** 10.0.0.0/24 without the network address, the first address (reserved for the API) and the broadcast address. */
 const addressCount = 253
 const firstNodePort = 30_000
 const nodePortCount = 2_768
 
-/** What was given out to whom; asked for again, it is given again. */
-type Ledger = Map<number, string>
+/** Allocated number → owner. An owner that allocates again gets the same number. */
+type Allocations = Map<number, string>
 
 export function createServiceAllocator(): (service: KubeObject) => void {
-  const addresses: Ledger = new Map()
-  const nodePorts: Ledger = new Map()
+  const addresses: Allocations = new Map()
+  const nodePorts: Allocations = new Map()
   return (service) => {
     const spec = service['spec'] as Partial<ServiceSpec>
     const owner = `${service.metadata.namespace}/${service.metadata.name}`
     if (spec.type === 'ExternalName') return
     if (!spec.clusterIP) {
-      spec.clusterIP = `10.0.0.${take(addresses, owner, addressCount) + 2}`
+      spec.clusterIP = `10.0.0.${allocateNumber(addresses, owner, addressCount) + 2}`
       spec.clusterIPs = [spec.clusterIP]
     }
     fillFamilies(spec)
     if (!needsNodePorts(spec)) return
     for (const port of spec.ports ?? []) {
-      port.nodePort ||= firstNodePort + take(nodePorts, `${owner}/${port.protocol}/${port.port}`, nodePortCount)
+      port.nodePort ||=
+        firstNodePort + allocateNumber(nodePorts, `${owner}/${port.protocol}/${port.port}`, nodePortCount)
     }
   }
 }
@@ -36,7 +37,7 @@ function needsNodePorts({ type, allocateLoadBalancerNodePorts }: Partial<Service
   return type === 'NodePort' || (type === 'LoadBalancer' && allocateLoadBalancerNodePorts !== false)
 }
 
-/** A service without addresses and without a selector may serve either family: its endpoints are not known. */
+/** A headless service without a selector is dual-stack, since the family of its endpoints is not known. */
 function fillFamilies(spec: Partial<ServiceSpec>): void {
   const isOpen = spec.clusterIP === 'None' && Object.keys(spec.selector ?? {}).length === 0
   spec.ipFamilyPolicy ??= isOpen ? 'RequireDualStack' : 'SingleStack'
@@ -45,20 +46,19 @@ function fillFamilies(spec: Partial<ServiceSpec>): void {
   spec.ipFamilies = isOpen ? ['IPv4', 'IPv6'] : [family]
 }
 
-function take(ledger: Ledger, owner: string, count: number): number {
+function allocateNumber(allocations: Allocations, owner: string, count: number): number {
   const start = hash(owner) % count
   for (let step = 0; step < count; step += 1) {
     const number = (start + step) % count
-    const holder = ledger.get(number)
+    const holder = allocations.get(number)
     if (holder !== undefined && holder !== owner) continue
-    ledger.set(number, owner)
+    allocations.set(number, owner)
     return number
   }
-  // All are taken, some perhaps by services long gone: an address twice is better than no service.
+  // The range is exhausted, possibly by deleted services: a shared address is better than a rejected service.
   return start
 }
 
-/** FNV-1a, 32 bits. */
 function hash(text: string): number {
   let value = 0x811c9dc5
   for (let index = 0; index < text.length; index += 1)

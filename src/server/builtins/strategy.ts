@@ -1,6 +1,6 @@
 /**
- * Makes the Strategy of a built-in kind out of its type and what is special about it: decoding, defaulting and encoding
- * are the same for all, and so is most of what happens to the status and the generation. resources.ts calls this.
+ * Creates the Strategy of a built-in kind from its type and its KindRules. Decoding, defaulting, encoding and most of the
+ * handling of status and generation are the same for all kinds. Called by resources.ts.
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import type { FieldError } from '../field-errors.ts'
@@ -16,22 +16,22 @@ import { kindWarnings } from './kind-warnings.ts'
 import type { Types } from './types.ts'
 import { isEqual } from './values.ts'
 
-/** What a kind does beyond what all kinds do. Those that prepare change the object they are given. */
+/** The rules of a kind beyond those of all kinds. The `prepare…` functions modify the object. */
 export interface KindRules {
-  /** Most names are subdomains. */
+  /** Default: names are DNS subdomains. */
   readonly nameProblems?: Strategy['nameProblems']
-  /** The kind has a status that only `/status` changes. */
+  /** True if the kind has a status that only `/status` changes. */
   readonly hasStatus?: boolean
-  /** The kind counts its changes in `metadata.generation`; these are the parts that count. */
+  /** The part of the object whose changes increment `metadata.generation`; undefined if the kind has no generation. */
   readonly generationOf?: (object: KubeObject) => unknown
   readonly prepareForCreate?: (object: KubeObject) => void
   readonly prepareForUpdate?: (object: KubeObject, old: KubeObject) => void
   readonly prepareForStatusUpdate?: (object: KubeObject, old: KubeObject) => void
   readonly prepareForFinalize?: (object: KubeObject, old: KubeObject) => void
   readonly validate?: (object: KubeObject) => FieldError[]
-  /** Checks beside those of `validate`, and before them. */
+  /** Additional checks of an update; they run before `validate`. */
   readonly validateChange?: (object: KubeObject, old: KubeObject) => FieldError[]
-  /** Replaces both for updates: for kinds whose checks are mixed. */
+  /** Replaces `validateChange` and `validate` for updates, for kinds whose checks have another order. */
   readonly validateUpdate?: (object: KubeObject, old: KubeObject) => FieldError[]
   readonly validateStatus?: (object: KubeObject, old: KubeObject) => FieldError[]
   readonly selectable?: { readonly [field: string]: (object: KubeObject) => string }
@@ -111,7 +111,7 @@ function decodeKind(types: Types, type: string, kind: string, body: KubeObject):
   }
 }
 
-/** The old object's own value, not a copy: what is prepared is written anew before anybody can change it. */
+/** Shares the old object's value without a copy: encoding copies the object before anything modifies it. */
 function keepField(object: KubeObject, old: KubeObject, field: string | undefined): void {
   if (field === undefined) return
   if (old[field] === undefined) delete object[field]
@@ -123,7 +123,7 @@ function keepGeneration(object: KubeObject, old: KubeObject): void {
   else object.metadata.generation = old.metadata.generation
 }
 
-/** Encoding makes a new object; whoever prepares one wants the object itself changed. */
+/** Encoding returns a new object, but `prepare…` functions must modify the object in place. */
 function replaceContent(object: KubeObject, content: object): void {
   for (const key of Object.keys(object)) delete object[key]
   Object.assign(object, content)

@@ -1,19 +1,19 @@
 /**
- * Timestamps as Go's time.Parse reads them and as the API writes them: UTC, whole seconds for most fields, microseconds
- * for those of leases and events. Errors are worded as Go words them, since the API passes them on.
+ * Parses timestamps like Go's time.Parse and writes them like the API: in UTC, with whole seconds in most fields and
+ * microseconds in those of leases and events. Error messages are Go's, since the API returns them to clients.
  */
 
 const rfc3339 = '2006-01-02T15:04:05Z07:00'
 const rfc3339Micro = '2006-01-02T15:04:05.000000Z07:00'
 
-interface Step {
+interface LayoutPart {
   readonly pattern: RegExp
-  /** What Go's layout calls this part. */
+  /** Name of this part in Go's layout. */
   readonly layout: string
   readonly range?: readonly [name: string, low: number, high: number]
 }
 
-const steps: readonly Step[] = [
+const layoutParts: readonly LayoutPart[] = [
   { pattern: /^\d{4}/, layout: '2006' },
   { pattern: /^-/, layout: '-' },
   { pattern: /^\d{2}/, layout: '01', range: ['month', 1, 12] },
@@ -26,15 +26,17 @@ const steps: readonly Step[] = [
   { pattern: /^:/, layout: ':' },
   { pattern: /^\d{2}/, layout: '05', range: ['second', 0, 59] },
 ]
-const zone: Step = { pattern: /^(?:Z|[+-]\d{2}:\d{2})/, layout: 'Z07:00' }
+const zone: LayoutPart = { pattern: /^(?:Z|[+-]\d{2}:\d{2})/, layout: 'Z07:00' }
 
-/** The canonical text, or an error. */
+/** The canonical text, or Go's error message. */
 export function parseTime(text: string, micro: boolean): { readonly text: string } | { readonly error: string } {
   const layout = micro ? rfc3339Micro : rfc3339
-  const fraction: Step = micro ? { pattern: /^\.\d{6}/, layout: '.000000' } : { pattern: /^(?:[.,]\d+)?/, layout: '' }
+  const fraction: LayoutPart = micro
+    ? { pattern: /^\.\d{6}/, layout: '.000000' }
+    : { pattern: /^(?:[.,]\d+)?/, layout: '' }
   const parts: string[] = []
   let rest = text
-  for (const step of [...steps, fraction, zone]) {
+  for (const step of [...layoutParts, fraction, zone]) {
     const found = step.pattern.exec(rest)
     if (!found)
       return {
@@ -53,7 +55,7 @@ export function parseTime(text: string, micro: boolean): { readonly text: string
 }
 
 function canonicalTime(text: string, fraction: string, micro: boolean): string {
-  // The fraction is dropped before Date sees it: it keeps thousandths only, and may be written with a comma.
+  // The fraction is removed first, since Date keeps milliseconds only and rejects a decimal comma.
   const seconds = new Date(fraction === '' ? text : text.replace(fraction, '')).toISOString().slice(0, 19)
   return micro ? `${seconds}${fraction}Z` : `${seconds}Z`
 }

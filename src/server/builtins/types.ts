@@ -1,6 +1,6 @@
 /**
- * The Go types that the built-in kinds are made of, from the generated table: which fields, how each is encoded, what its
- * Go type is called in error messages. Parsed when a kind is first used; decoding, defaulting and encoding walk these.
+ * The Go types of the built-in kinds, from the generated table: their fields, how each is encoded, and the names of the Go
+ * types in error messages. Parsed at the first use of a kind; used by decoding, defaulting and encoding.
  */
 import type { JsonObject } from '../../kube/objects.ts'
 import { FieldTypes } from '../ownership/field-types.ts'
@@ -18,40 +18,40 @@ export type ScalarTag =
   | 'microTime'
   | 'quantity'
   | 'intOrString'
-  /** JSON that is kept as it came: managed fields and revisions. */
+  /** JSON that is stored unchanged: managed fields and revisions. */
   | 'raw'
 
-/** One Go type. `goName` is what Go's decoder calls it: `v1.RestartPolicy`, `[]v1.Container`, `map[string]string`. */
-export type GoType =
+/** A Go type. `goName` is its name in the messages of Go's decoder: `v1.RestartPolicy`, `[]v1.Container`, `map[string]string`. */
+export type GoFieldType =
   | { readonly tag: ScalarTag; readonly goName: string }
   | {
       readonly tag: 'list' | 'map'
       readonly goName: string
-      readonly element: GoType
+      readonly element: GoFieldType
       readonly pointerElements: boolean
     }
   | { readonly tag: 'struct'; readonly goName: string; readonly name: string }
 
 export interface GoField {
   readonly name: string
-  readonly type: GoType
+  readonly type: GoFieldType
   readonly pointer: boolean
   readonly omitEmpty: boolean
   readonly omitZero: boolean
-  /** Go names of the structs this field was inlined from, as error messages spell them before the field. */
+  /** Go names of the structs that this field is inlined from; error messages print them before the field. */
   readonly inlinedFrom: readonly string[]
-  /** From a `+default` marker; undefined where there is none or where it is Go's zero value anyway. */
+  /** From a `+default` marker. Undefined if there is none or if it is Go's zero value. */
   readonly default: unknown
-  /** How a strategic merge patch treats it: `merge`, `replace`, `retainKeys`, some of these, or nothing. */
+  /** Strategic merge patch strategy: `merge`, `replace`, `retainKeys`, a combination of these, or ''. */
   readonly patchStrategy: string
-  /** The field that tells the elements of a list apart that is to be merged. */
+  /** Field that identifies the elements of a list that is merged. */
   readonly patchMergeKey: string
 }
 
 export interface GoStruct {
-  /** `core.v1.PodSpec`: the name in the tables. */
+  /** Name in the generated table: `core.v1.PodSpec`. */
   readonly name: string
-  /** `PodSpec`: the name in error messages. */
+  /** Name in error messages: `PodSpec`. */
   readonly goName: string
   readonly fields: readonly GoField[]
   readonly byName: ReadonlyMap<string, GoField>
@@ -77,19 +77,19 @@ const scalars: ReadonlyMap<string, ScalarTag> = new Map([
   ['intstr.IntOrString', 'intOrString'],
   ['meta.v1.FieldsV1', 'raw'],
   ['runtime.RawExtension', 'raw'],
-  // Of definitions, which read these themselves.
+  // Types of CustomResourceDefinitions with their own UnmarshalJSON.
   ['apiextensions.v1.JSON', 'raw'],
   ['apiextensions.v1.JSONSchemaPropsOrArray', 'raw'],
   ['apiextensions.v1.JSONSchemaPropsOrBool', 'raw'],
   ['apiextensions.v1.JSONSchemaPropsOrStringArray', 'raw'],
 ])
 
-/** `core.v1.PodSpec` -> `v1.PodSpec`: Go prints the last part of the package and the type. */
+/** `core.v1.PodSpec` → `v1.PodSpec`: Go prints the last element of the package and the type. */
 function printGoType(type: string): string {
   return type.replace(/\[\]byte/g, '[]uint8').replace(/[\w.]+\.(\w+\.\w+)/g, '$1')
 }
 
-/** Parsed once, however many servers there are. */
+/** Parsed once per process and shared by all servers. */
 let parsed: Schemas | undefined
 
 function loadSchemas(): Schemas {
@@ -97,7 +97,7 @@ function loadSchemas(): Schemas {
   return parsed
 }
 
-/** Zero values stand in the OpenAPI documents too, but an absent field already means them. */
+/** Undefined for zero values: the OpenAPI documents list them as defaults, but an absent field has the same meaning. */
 function defaultOf(property: JsonObject | undefined): unknown {
   const value = property?.['default']
   return value === '' || value === 0 || value === false || value === null ? undefined : value
@@ -106,7 +106,7 @@ function defaultOf(property: JsonObject | undefined): unknown {
 export class Types {
   readonly #structs = new Map<string, GoStruct>()
 
-  /** OpenAPI definitions of all kinds by short name, references being short names too. */
+  /** OpenAPI definitions of all kinds by short name. References are short names as well. */
   get definitions(): Schemas['definitions'] {
     return loadSchemas().definitions
   }
@@ -146,7 +146,7 @@ export class Types {
     return properties?.[field]
   }
 
-  #type(type: string): GoType {
+  #type(type: string): GoFieldType {
     const goName = printGoType(type)
     const underlying = loadSchemas().named[type] ?? type
     const scalar = scalars.get(underlying)
@@ -158,10 +158,10 @@ export class Types {
   }
 }
 
-/** OpenAPI definitions for whoever resolves the references in a resource's `openapi`: applying, patching, documents. */
+/** OpenAPI definitions with which server-side apply, patches and the OpenAPI documents resolve references. */
 function builtinDefinitions(): { readonly [name: string]: JsonObject } {
   return loadSchemas().definitions
 }
 
-/** How the fields of built-in types are owned, and those of metadata, which all objects have. */
+/** Merge behaviour of the fields of built-in types and of metadata, for managed fields. */
 export const builtinFieldTypes: FieldTypes = new FieldTypes(builtinDefinitions)

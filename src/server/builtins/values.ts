@@ -1,19 +1,19 @@
-/** Small words for objects whose shape the decoder has made sure of, but whose keys may be the client's. */
+/** Helpers for decoded objects: their shape is checked, but their keys may be chosen by the client. */
 import type { KubeObject } from '../../kube/objects.ts'
 
-/** An object of which nothing is known but that it is one. */
-export type Fields = { [key: string]: unknown }
+/** An object with unknown fields. */
+export type ObjectFields = { [key: string]: unknown }
 
-export function isFields(value: unknown): value is Fields {
+export function isFields(value: unknown): value is ObjectFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** A part of a decoded object in the shape its reader needs: the decoder has checked the types of all fields. */
-export function part<T>(object: KubeObject | Fields, name: string): Partial<T> {
+/** A field of a decoded object, typed by the caller: the decoder has checked the types of all fields. */
+export function part<T>(object: KubeObject | ObjectFields, name: string): Partial<T> {
   return (object[name] ?? {}) as Partial<T>
 }
 
-/** Equality as the API sees it: what is absent equals what is null or an empty list or map. */
+/** Semantic equality of the API: absent, null, an empty list and an empty map are equal. */
 export function isEqual(left: unknown, right: unknown): boolean {
   const pending: Array<readonly [unknown, unknown]> = [[left, right]]
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {

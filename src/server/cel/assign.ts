@@ -1,11 +1,14 @@
 /**
- * Which type may stand for which, and what type parameters then are: the unification of cel-go's checker. It is loose in
- * the same places, for the same rules have to pass.
+ * Type assignability and the inference of type parameters, as in cel-go's checker. It is lenient in the same places, so that
+ * the same rules compile.
  */
 import { type CelType, dynType, isDyn, isDynOrError, isSameType, listOf, mapOf, opaque, typeOfType } from './types.ts'
 
-/** What each type parameter was found to be. A failed attempt is undone: copying all of them each time would be quadratic. */
-export class Bindings {
+/**
+ * The inferred type of each type parameter. A failed attempt is rolled back from a trail, since copying the map per attempt
+ * would be quadratic.
+ */
+export class TypeBindings {
   readonly #types = new Map<string, CelType>()
   readonly #trail: Array<readonly [name: string, before: CelType | undefined]> = []
 
@@ -18,29 +21,29 @@ export class Bindings {
     this.#types.set(name, type)
   }
 
-  /** Whether it came to be true; otherwise nothing has happened. */
+  /** Returns the result of `work`. If it is false, all changes are rolled back. */
   attempt(work: () => boolean): boolean {
     const isDone = work()
     for (const [name, before] of isDone ? [] : this.#trail.toReversed()) {
       if (before === undefined) this.#types.delete(name)
       else this.#types.set(name, before)
     }
-    // Attempts are not nested: what is done will not be undone.
+    // Attempts are not nested, so a successful attempt is final.
     this.#trail.length = 0
     return isDone
   }
 }
 
-/** Whether the types fit; what had to be assumed for it is in the bindings then. */
-export function assign(bindings: Bindings, to: readonly CelType[], from: readonly CelType[]): boolean {
+/** True if the types are assignable; the inferred type parameters are then in the bindings. */
+export function assign(bindings: TypeBindings, to: readonly CelType[], from: readonly CelType[]): boolean {
   return bindings.attempt(() => areAssignable(bindings, to, from))
 }
 
-function areAssignable(bindings: Bindings, left: readonly CelType[], right: readonly CelType[]): boolean {
+function areAssignable(bindings: TypeBindings, left: readonly CelType[], right: readonly CelType[]): boolean {
   return left.length === right.length && left.every((one, index) => isAssignable(bindings, one, right[index]!))
 }
 
-function isAssignable(bindings: Bindings, left: CelType, right: CelType): boolean {
+function isAssignable(bindings: TypeBindings, left: CelType, right: CelType): boolean {
   if (right.kind === 'param') {
     const { isValid, isBound } = bind(bindings, left, right)
     if (isValid || isBound) return isValid
@@ -54,12 +57,12 @@ function isAssignable(bindings: Bindings, left: CelType, right: CelType): boolea
   return left.name === right.name && areAssignable(bindings, left.params, right.params)
 }
 
-/** Also types whose values are never null, as the first checkers had it. */
+/** Includes types whose values are never null, as in the first cel-go checkers. */
 function isNullable({ kind }: CelType): boolean {
   return ['null', 'opaque', 'struct', 'duration', 'timestamp'].includes(kind)
 }
 
-function bind(bindings: Bindings, type: CelType, to: CelType): { isValid: boolean; isBound: boolean } {
+function bind(bindings: TypeBindings, type: CelType, to: CelType): { isValid: boolean; isBound: boolean } {
   if (isSameType(type, to)) return { isValid: true, isBound: true }
   const bound = bindings.get(to.name)
   if (bound) {
@@ -87,17 +90,17 @@ function isEqualOrLessSpecific(left: CelType, right: CelType): boolean {
   return left.params.every((one, index) => isEqualOrLessSpecific(one, right.params[index]!))
 }
 
-function occursIn(bindings: Bindings, type: CelType, within: CelType): boolean {
-  if (isSameType(type, within)) return true
-  if (within.kind === 'param') {
-    const bound = bindings.get(within.name)
+function occursIn(bindings: TypeBindings, type: CelType, outer: CelType): boolean {
+  if (isSameType(type, outer)) return true
+  if (outer.kind === 'param') {
+    const bound = bindings.get(outer.name)
     return bound !== undefined && occursIn(bindings, type, bound)
   }
-  return within.params.some((one) => occursIn(bindings, type, one))
+  return outer.params.some((one) => occursIn(bindings, type, one))
 }
 
-/** Parameters replaced by what they are bound to; `free` says what becomes of those that are not. */
-export function substitute(bindings: Bindings, type: CelType, free: 'keep' | 'dyn' = 'keep'): CelType {
+/** Replaces type parameters by their inferred types. `free` decides whether unbound parameters stay or become `dyn`. */
+export function substitute(bindings: TypeBindings, type: CelType, free: 'keep' | 'dyn' = 'keep'): CelType {
   if (type.kind === 'param') {
     const bound = bindings.get(type.name)
     if (bound) return substitute(bindings, bound, free)

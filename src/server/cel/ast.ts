@@ -1,79 +1,79 @@
 /**
- * Expressions as trees, macros already expanded. Made by parse.ts and macros.ts; check.ts writes down what it finds out
- * (the type of each node, the overloads of each call), which estimate.ts and plan.ts read.
+ * Expression trees with expanded macros, created by parse.ts and macros.ts. check.ts sets the type of each node and the
+ * overloads of each call, which estimate.ts and plan.ts read.
  */
 import type { CelType } from './types.ts'
 import type { CelValue } from './values.ts'
 
-interface Node {
-  /** Where it stands in the source, in UTF-16 units: at the operator, the dot or the bracket, as cel-go has it. */
+interface ExprNode {
+  /** Position in the source in UTF-16 units: of the operator, the dot or the bracket, as in cel-go. */
   readonly at: number
   /** Set by the checker. */
   type?: CelType
 }
 
-export interface Literal extends Node {
+export interface Literal extends ExprNode {
   readonly kind: 'literal'
   readonly value: CelValue
 }
 
-export interface Ident extends Node {
+export interface Ident extends ExprNode {
   readonly kind: 'ident'
   readonly name: string
 }
 
-export interface Select extends Node {
+export interface Select extends ExprNode {
   readonly kind: 'select'
   readonly operand: Expr
   readonly field: string
-  /** `has(a.b)`: whether it is there. */
+  /** True for `has(a.b)`, a presence test. */
   readonly isTest: boolean
-  /** Where the whole is the name of a variable: `authorizer.requestResource`. Set by the checker. */
+  /** Set by the checker if the whole expression is a variable with a qualified name, such as `authorizer.requestResource`. */
   variable?: string
 }
 
-export interface Call extends Node {
+export interface CallExpr extends ExprNode {
   readonly kind: 'call'
-  /** Changed by the checker where the target turns out to be the first part of the name: `ip.isCanonical`. */
+  /** The checker changes it if the target is a namespace of the function, as in `ip.isCanonical`. */
   name: string
   target: Expr | undefined
-  /** `&&` and `||` have as many as were written in a row; all others as their overloads say. */
+  /** `&&` and `||` have as many arguments as terms in a row; other functions have those of their overloads. */
   readonly args: readonly Expr[]
-  /** The ids of the overloads that may be meant. Set by the checker. */
+  /** Ids of the possible overloads. Set by the checker. */
   overloads?: readonly string[]
 }
 
-export interface List extends Node {
+export interface ListLiteral extends ExprNode {
   readonly kind: 'list'
   readonly elements: readonly Expr[]
-  /** Of `[?a, b]`: the places of optional elements. */
+  /** Indexes of the optional elements, as in `[?a, b]`. */
   readonly optionals: ReadonlySet<number>
 }
 
-export interface Entry {
+export interface MapEntry {
   readonly key: Expr
   readonly value: Expr
   readonly isOptional: boolean
 }
 
-export interface MapLiteral extends Node {
+export interface MapLiteral extends ExprNode {
   readonly kind: 'map'
-  readonly entries: readonly Entry[]
+  readonly entries: readonly MapEntry[]
 }
 
-/** `Type{field: value}`. No type that rules know can be made so; kept to say so in the words of the real server. */
-interface Message extends Node {
+/** `Type{field: value}`. No type available to rules can be constructed; the node exists for the real server's error message. */
+interface MessageLiteral extends ExprNode {
   readonly kind: 'message'
   readonly name: string
   readonly values: readonly Expr[]
 }
 
-/** What all comprehensions become: a value that every element of a range changes. */
-export interface Fold extends Node {
+/** The expansion of all comprehensions: an accumulator that each element of a range updates. */
+export interface Fold extends ExprNode {
   readonly kind: 'fold'
   readonly range: Expr
   readonly variable: string
-  /** The value beside the key or the index, in comprehensions of two variables. */
+  /** The value, beside the key or index, in comprehensions with two variables. */
   readonly variable2: string | undefined
   readonly accumulator: string
   readonly initial: Expr
@@ -82,28 +82,32 @@ export interface Fold extends Node {
   readonly result: Expr
 }
 
-export type Expr = Literal | Ident | Select | Call | List | MapLiteral | Message | Fold
+export type Expr = Literal | Ident | Select | CallExpr | ListLiteral | MapLiteral | MessageLiteral | Fold
 
-/** A name that no source can spell. */
+/** A name that no source can contain. */
 export const accumulatorName = '@result'
 
 export const literal = (at: number, value: CelValue): Literal => ({ kind: 'literal', at, value })
 export const ident = (at: number, name: string): Ident => ({ kind: 'ident', at, name })
-export const call = (at: number, name: string, args: readonly Expr[], target?: Expr): Call => ({
+export const call = (at: number, name: string, args: readonly Expr[], target?: Expr): CallExpr => ({
   kind: 'call',
   at,
   name,
   target,
   args,
 })
-export const list = (at: number, elements: readonly Expr[], optionals: ReadonlySet<number> = new Set()): List => ({
+export const list = (
+  at: number,
+  elements: readonly Expr[],
+  optionals: ReadonlySet<number> = new Set(),
+): ListLiteral => ({
   kind: 'list',
   at,
   elements,
   optionals,
 })
 
-/** `a.b.c` as one name, where it is nothing but names. */
+/** `a.b.c` as one name; undefined if the expression contains anything but names. */
 export function qualifiedName(expr: Expr): string | undefined {
   if (expr.kind === 'ident') return expr.name
   if (expr.kind !== 'select' || expr.isTest) return undefined
@@ -130,7 +134,7 @@ export function partsOf(expr: Expr): readonly Expr[] {
   }
 }
 
-/** The node and all below it. */
+/** Visits the node and all its descendants. */
 export function walk(expr: Expr, visit: (expr: Expr) => void): void {
   visit(expr)
   for (const part of partsOf(expr)) walk(part, visit)

@@ -34,7 +34,7 @@ const value = {
   map: Object.fromEntries(integers(20_000).map((index) => [`k${index}`, `v${index}`])),
 } as unknown as Json
 
-/** In seconds of the processor, which do not depend on what else the machine does. Far more than any of them takes. */
+/** In seconds of CPU time, which does not depend on the load of the machine. Far more than any case takes. */
 const limit = 15
 
 function run(rule: string): string {

@@ -1,20 +1,20 @@
-/** Calls of functions: which overload it is for the values at hand, and what it costs. Made by plan.ts. */
+/** Steps for function calls: select the overload by the argument values and charge the cost. Used by plan.ts. */
 import { callCost } from './costs.ts'
 import { CelFailure, fail, type Meter } from './failures.ts'
 import { matches, type Overload } from './functions.ts'
-import type { Run, Step } from './paths.ts'
+import type { EvaluationState, EvaluationStep } from './paths.ts'
 import { type CelValue, typeNameOf } from './values.ts'
 
 interface CallParts {
   readonly name: string
-  /** Empty where only the values can tell. */
+  /** '' if the overload depends on the argument values. */
   readonly overload: string
   readonly candidates: readonly Overload[]
-  readonly steps: readonly Step[]
+  readonly steps: readonly EvaluationStep[]
 }
 
-export function callStep({ name, overload, candidates, steps }: CallParts): Step {
-  const isDear = isQuadratic(overload)
+export function callStep({ name, overload, candidates, steps }: CallParts): EvaluationStep {
+  const isChargedBefore = isQuadratic(overload)
   return (run) => {
     let args: readonly CelValue[] | undefined
     try {
@@ -22,15 +22,16 @@ export function callStep({ name, overload, candidates, steps }: CallParts): Step
       args = values
       const found = candidates.find((one) => matches(one, values)) ?? unmatched(name, values[0])
       const { meter } = run
-      // What cannot be paid for is not done in the first place.
-      if (isDear) payBefore(name, overload, values, meter)
+      // Quadratic functions are charged before they run, so that a call beyond the limit does not run at all.
+      if (isChargedBefore) chargeBefore(name, overload, values, meter)
       const result = found.run(values, meter)
-      if (!isDear) meter.spend(callCost({ name, overload, args: values, result, meter }))
+      if (!isChargedBefore) meter.spend(callCost({ name, overload, args: values, result, meter }))
       return result
     } catch (error) {
-      // A call that failed costs what it would have, for it has looked at its arguments; else only its arguments failed.
+      // A call that fails after its arguments were evaluated costs as much as a successful call; if an argument failed, the
+      // call costs 1.
       const { meter } = run
-      const cost = args && !isDear ? callCost({ name, overload, args, result: null, meter }) : 1
+      const cost = args && !isChargedBefore ? callCost({ name, overload, args, result: null, meter }) : 1
       throw charged(error, run, cost)
     }
   }
@@ -41,16 +42,16 @@ const isQuadratic = (overload: string): boolean =>
     overload,
   )
 
-function payBefore(name: string, overload: string, args: readonly CelValue[], meter: Meter): void {
+function chargeBefore(name: string, overload: string, args: readonly CelValue[], meter: Meter): void {
   if (overload === 'lists_range') meter.spend(Math.max(Number(args[0]), 0) + 11)
   else meter.spend(callCost({ name, overload, args, result: null, meter }))
 }
 
-/** Throwing and catching takes as long as looking at so many elements. */
+/** Work units of throwing and catching a failure, in list elements. */
 const failureWork = 20
 
-/** What fails costs as well, and so does each call that it was an argument of. */
-export function charged(error: unknown, { meter }: Run, cost: number): unknown {
+/** Charges for a failed call. Each enclosing call charges again as the failure propagates. */
+export function charged(error: unknown, { meter }: EvaluationState, cost: number): unknown {
   if (error instanceof CelFailure) {
     meter.work(failureWork)
     meter.spend(cost)
@@ -62,7 +63,7 @@ const numbers = ['int', 'uint', 'double']
 const times = ['google.protobuf.Timestamp', 'google.protobuf.Duration']
 const comparable = [...numbers, ...times, 'bool', 'string', 'bytes']
 
-/** The types that an operator knows at all: of others, its name is said. */
+/** Operand types of each operator. For an operand of another type, the error names the operator. */
 const operands: Readonly<Record<string, readonly string[]>> = {
   '_+_': [...numbers, ...times, 'string', 'bytes', 'list'],
   '_-_': [...numbers, ...times],

@@ -1,9 +1,17 @@
 /**
- * Finds the type of every node and the functions that calls mean, or says what does not fit, as cel-go's checker does.
- * What it knows of the world is an `Environment`: variables, names of types, functions.
+ * The type checker: determines the type of every node and the overloads of every call, or reports errors like cel-go's checker.
+ * It knows variables, type names and functions from an `Environment`.
  */
-import { assign, Bindings, mostGeneral, substitute } from './assign.ts'
-import { type Call, type Expr, type Fold, type List, type MapLiteral, qualifiedName, type Select } from './ast.ts'
+import { assign, mostGeneral, substitute, TypeBindings } from './assign.ts'
+import {
+  type CallExpr,
+  type Expr,
+  type Fold,
+  type ListLiteral,
+  type MapLiteral,
+  qualifiedName,
+  type Select,
+} from './ast.ts'
 import type { Overload } from './functions.ts'
 import type { Issues } from './source.ts'
 import {
@@ -32,16 +40,16 @@ import { type CelValue, Uint } from './values.ts'
 
 export interface Environment {
   readonly variables: ReadonlyMap<string, CelType>
-  /** `int`, `string`, `type`…: names whose values are types. */
+  /** Names whose values are types: `int`, `string`, `type`… */
   readonly types: ReadonlyMap<string, CelType>
   readonly functions: ReadonlyMap<string, readonly Overload[]>
 }
 
-/** Sets `type` and `overloads` of all nodes; what is wrong is in the issues. */
+/** Sets `type` and `overloads` of all nodes and adds errors to `issues`. */
 export function check(expr: Expr, environment: Environment, issues: Issues): void {
   const checker = new Checker(environment, issues)
   checker.visit(expr)
-  checker.settle()
+  checker.resolveTypes()
 }
 
 function typeOfLiteral(value: CelValue): CelType {
@@ -57,9 +65,9 @@ class Checker {
   readonly #environment: Environment
   readonly #issues: Issues
   readonly #visited: Expr[] = []
-  /** Variables of folds, the innermost last. */
+  /** Variables of enclosing folds, the innermost last. */
   readonly #scopes: Array<ReadonlyMap<string, CelType>> = []
-  readonly #bindings = new Bindings()
+  readonly #bindings = new TypeBindings()
   #freeCount = 0
 
   constructor(environment: Environment, issues: Issues) {
@@ -67,8 +75,8 @@ class Checker {
     this.#issues = issues
   }
 
-  /** Type parameters become what they turned out to be; those that remained free can be anything. */
-  settle(): void {
+  /** Replaces type parameters by their inferred types; unbound parameters become `dyn`. */
+  resolveTypes(): void {
     for (const expr of this.#visited) expr.type = substitute(this.#bindings, expr.type!, 'dyn')
   }
 
@@ -157,7 +165,7 @@ class Checker {
     return dynType
   }
 
-  #call(expr: Call): CelType {
+  #call(expr: CallExpr): CelType {
     if (expr.name === '_?._') {
       const [operand, field] = expr.args
       const name = (field as { readonly value: string }).value
@@ -179,7 +187,7 @@ class Checker {
     return overloads ? this.#resolve(expr, overloads) : this.#undeclared(expr.at, expr.name)
   }
 
-  #resolve(expr: Call, overloads: readonly Overload[]): CelType {
+  #resolve(expr: CallExpr, overloads: readonly Overload[]): CelType {
     if (expr.name === '_&&_' || expr.name === '_||_') return this.#resolveLogical(expr, overloads[0]!.id)
     const operands = expr.target ? [expr.target, ...expr.args] : expr.args
     const types = operands.map(({ type }) => type!)
@@ -204,16 +212,16 @@ class Checker {
     return errorType
   }
 
-  #resolveLogical(expr: Call, id: string): CelType {
+  #resolveLogical(expr: CallExpr, id: string): CelType {
     expr.overloads = [id]
     const wrong = expr.args.filter(({ type }) => !this.#isAssignable(type!, boolType))
     for (const { at, type } of wrong) this.#mismatch(at, boolType, type!)
     return wrong.length === 0 ? boolType : errorType
   }
 
-  /** The overload with type parameters of this call's own. */
+  /** The overload with fresh type parameters for this call. */
   #instantiate({ params, result }: Overload): Pick<Overload, 'params' | 'result'> {
-    const own = new Bindings()
+    const own = new TypeBindings()
     let isGeneric = false
     const collect = (type: CelType): void => {
       if (type.kind === 'param') {
@@ -227,7 +235,7 @@ class Checker {
     return { params: params.map((type) => substitute(own, type)), result: substitute(own, result) }
   }
 
-  #list({ elements, optionals }: List): CelType {
+  #list({ elements, optionals }: ListLiteral): CelType {
     let joined: CelType | undefined
     for (const [index, element] of elements.entries()) {
       joined = this.#join(joined, this.#entryType(element, optionals.has(index)))
@@ -252,7 +260,7 @@ class Checker {
     return inner.type
   }
 
-  /** Elements of several types make a list of anything; that literals must not be so is said by constants.ts. */
+  /** Elements of different types make a list of `dyn`. constants.ts rejects such list literals. */
   #join(previous: CelType | undefined, current: CelType): CelType {
     if (previous === undefined) return current
     return this.#isAssignable(previous, current) ? mostGeneral(previous, current) : dynType

@@ -1,4 +1,4 @@
-/** From the text of an expression to a program: parsed, checked, its constants looked at, its cost estimated. */
+/** Compiles an expression to a program: parses it, checks it, validates its constants and estimates its cost. */
 import { type Expr, walk } from './ast.ts'
 import { check, type Environment } from './check.ts'
 import { checkConstants } from './constants.ts'
@@ -8,30 +8,30 @@ import { parseExpression } from './parse.ts'
 import { type Program, plan } from './plan.ts'
 import type { CelType } from './types.ts'
 
-export interface CompileOptions {
+export interface CelCompileOptions {
   readonly environment: Environment
   readonly sizeAt: SizeEstimator
 }
 
-export interface Compiled {
+export interface CompiledExpression {
   readonly program: Program
   readonly type: CelType
-  /** The most that it can cost by its schema. */
+  /** Maximum cost, estimated from the sizes in the schema. */
   readonly cost: number
   readonly variables: ReadonlySet<string>
 }
 
-/** What is wrong with it; `isInstance` where it is right, but fails with its constants. */
+/** An error. `isInstance` is true if the expression type-checks but fails while constants are evaluated. */
 export interface CompileProblem {
   readonly problem: string
   readonly isInstance?: boolean
-  /** What could be found out of it nevertheless. */
+  /** Facts that were determined before the error. */
   readonly variables?: ReadonlySet<string>
   readonly type?: CelType
 }
 
-/** What is wrong with it, or the program. */
-export function compile(source: string, options: CompileOptions): Compiled | CompileProblem {
+/** The program or the error. */
+export function compile(source: string, options: CelCompileOptions): CompiledExpression | CompileProblem {
   const { environment, sizeAt } = options
   const { expr, issues } = parseExpression(source)
   if (!expr || !issues.isEmpty) return { problem: issues.format() }

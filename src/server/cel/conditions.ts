@@ -1,6 +1,6 @@
 /**
- * The conditions under which a webhook is asked (`matchConditions`): compiled when its configuration is judged, and again
- * when requests come. What becomes of a failure is up to webhooks/conditions.ts.
+ * Match conditions of webhooks (`matchConditions`): compiled when the configuration is validated, and again when requests
+ * arrive. Failures are handled by webhooks/conditions.ts.
  */
 import { compile } from './compile.ts'
 import { environmentOf } from './environment.ts'
@@ -17,12 +17,13 @@ import { requestType, toDynamic } from './request-values.ts'
 import { dynType, formatType, struct } from './types.ts'
 import type { CelValue } from './values.ts'
 
-interface MatchCondition {
+/** A CEL expression. The webhook is called only if all conditions are true. */
+export interface MatchCondition {
   readonly name: string
   readonly expression: string
 }
 
-/** What conditions can look at: objects as they are sent to the webhook, and the request that is described to it. */
+/** Variables of the expressions: the objects as sent to the webhook, and the AdmissionRequest. */
 interface ConditionInput {
   readonly object: unknown
   readonly oldObject: unknown
@@ -32,17 +33,17 @@ interface ConditionInput {
 
 type ConditionResult =
   | { readonly matches: boolean }
-  /** What went wrong, by condition, in the words of the real server. */
+  /** One error message per failed condition, in the real server's words. */
   | { readonly errors: readonly string[] }
 
-/** For all conditions of one webhook, and for each. */
+/** Cost limits: for all conditions of one webhook, and for each condition. */
 const totalLimit = 2_500_000
 const perConditionLimit = 1_000_000
 
 const variables = new Map([
   ['object', dynType],
   ['oldObject', dynType],
-  // Known to the checker, and null for webhooks.
+  // Declared for the type checker; always null for webhooks.
   [
     'namespaceObject',
     struct('kubernetes.Namespace', new Map(['metadata', 'spec', 'status'].map((name) => [name, dynType]))),
@@ -53,7 +54,7 @@ const variables = new Map([
 ])
 
 export interface CompiledConditions {
-  /** By condition: what is wrong with it. */
+  /** The error of each condition; undefined if it is valid. */
   readonly problems: ReadonlyArray<string | undefined>
   evaluate(input: ConditionInput): ConditionResult
 }
@@ -67,9 +68,9 @@ export function compileConditions(conditions: readonly MatchCondition[]): Compil
   }
 }
 
-type One = { readonly program: Program } | { readonly problem: string }
+type CompiledCondition = { readonly program: Program } | { readonly problem: string }
 
-function compileOne(expression: string): One {
+function compileOne(expression: string): CompiledCondition {
   const compiled = compile(expression, { environment: environmentOf(variables), sizeAt: () => undefined })
   if ('problem' in compiled) {
     return { problem: `${compiled.isInstance ? 'program instantiation' : 'compilation'} failed: ${compiled.problem}` }
@@ -78,10 +79,10 @@ function compileOne(expression: string): One {
   return { problem: `must evaluate to bool but got ${formatType(compiled.type)}` }
 }
 
-/** The first that is false decides, whatever fails beside it. */
+/** A condition that is false takes precedence over failed conditions. */
 function evaluateAll(
   conditions: readonly MatchCondition[],
-  compiled: readonly One[],
+  compiled: readonly CompiledCondition[],
   input: ConditionInput,
 ): ConditionResult {
   const values = valuesOf(input)
@@ -110,7 +111,7 @@ function valuesOf({ object, oldObject, request, authorize }: ConditionInput): Ce
   const { namespace, name, resource, subResource } = request as Record<string, string> & {
     readonly resource: { readonly group: string; readonly resource: string }
   }
-  const question = {
+  const query = {
     group: resource.group,
     resource: resource.resource,
     ...(subResource ? { subresource: subResource } : {}),
@@ -123,7 +124,7 @@ function valuesOf({ object, oldObject, request, authorize }: ConditionInput): Ce
     null,
     toDynamic(request),
     authorizerValue(authorize),
-    requestResourceValue(authorize, question),
+    requestResourceValue(authorize, query),
   ]
 }
 

@@ -1,8 +1,8 @@
 /**
- * What can be said of constants before anything is evaluated: durations, timestamps and patterns have to be some, lists and
- * maps have elements of one type. Called by compile.ts for what is correct otherwise.
+ * Checks of constants at compile time: durations, timestamps and patterns must parse, list and map literals must have elements
+ * of one type. Called by compile.ts after type checking.
  */
-import { type Call, type Expr, partsOf, walk } from './ast.ts'
+import { type CallExpr, type Expr, partsOf, walk } from './ast.ts'
 import type { Environment } from './check.ts'
 import { CelFailure, Meter } from './failures.ts'
 import { matches } from './functions.ts'
@@ -29,7 +29,7 @@ export function checkConstants(root: Expr, environment: Environment, issues: Iss
   })
 }
 
-function isValid({ name }: Call, value: CelValue, { functions }: Environment): boolean {
+function isValid({ name }: CallExpr, value: CelValue, { functions }: Environment): boolean {
   try {
     if (name === 'matches') compileCelPattern(value as string)
     else
@@ -44,7 +44,7 @@ function isValid({ name }: Call, value: CelValue, { functions }: Environment): b
   }
 }
 
-/** Lists of arguments of `format` may have elements of any types. */
+/** List arguments of `format` may mix types. */
 function walkUnformatted(expr: Expr, visit: (expr: Expr) => void): void {
   if (expr.kind === 'call' && expr.name === 'format') return
   visit(expr)

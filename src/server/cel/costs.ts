@@ -1,6 +1,6 @@
 /**
- * What a call costs when it is evaluated: the numbers of cel-go, of its extensions and of Kubernetes' libraries. Estimates
- * made before anything is evaluated are estimate.ts.
+ * Runtime costs of calls: the numbers of cel-go, its extensions and the Kubernetes libraries. Static estimates are in
+ * estimate.ts.
  */
 import type { Meter } from './failures.ts'
 import { patternSizeOf } from './library/urls.ts'
@@ -11,9 +11,9 @@ export const patternFactor = 0.25
 export const listBase = 10
 export const mapBase = 30
 
-export interface Called {
+export interface CompletedCall {
   readonly name: string
-  /** Empty where only the values decide which overload it is. */
+  /** '' if the overload depends on the argument values. */
   readonly overload: string
   readonly args: readonly CelValue[]
   readonly result: CelValue
@@ -27,11 +27,11 @@ function sizeOf(value: CelValue | undefined, meter: Meter): number {
   return value instanceof Optional && value.value !== undefined ? sizeOf(value.value, meter) : 1
 }
 
-/** A text gone through once, or so often. */
+/** Cost of traversing a string of this size, once or `factor` times. */
 const traversal = (size: number, factor = 1): number => Math.ceil(size * factor * traversalFactor)
 
-/** All that is inside, of lists and maps too. Does not recurse: objects that conditions of webhooks see may be of any depth. */
-function depthOf(root: CelValue, meter: Meter): number {
+/** Cost of traversing a value and all values nested in it. Iterative, since objects in match conditions can have any depth. */
+function traversalCost(root: CelValue, meter: Meter): number {
   let sum = 0
   const pending: CelValue[] = [root]
   while (pending.length > 0) {
@@ -46,7 +46,7 @@ function depthOf(root: CelValue, meter: Meter): number {
   return sum
 }
 
-type Cost = (called: Called) => number
+type Cost = (call: CompletedCall) => number
 
 const one: Cost = () => 1
 const first =
@@ -56,23 +56,23 @@ const first =
 const pattern: Cost = ({ args, meter }) =>
   traversal(1 + sizeOf(args[0], meter)) * Math.ceil(sizeOf(args[1], meter) * patternFactor)
 const smaller: Cost = ({ args, meter }) => traversal(Math.min(sizeOf(args[0], meter), sizeOf(args[1], meter)))
-const whole: Cost = ({ args, meter }) => depthOf(args[0]!, meter)
+const whole: Cost = ({ args, meter }) => traversalCost(args[0]!, meter)
 const joined: Cost = ({ args, meter }) => traversal(sizeOf(args[0], meter) + sizeOf(args[1], meter))
 
-function selfCompared({ args }: Called, list: CelValue | undefined = args[0]): number {
+function selfCompared({ args }: CompletedCall, list: CelValue | undefined = args[0]): number {
   const { size } = list as CelList
   const sample = size === 0 ? undefined : (list as CelList).at(0)
   const isText = typeof sample === 'string' || sample instanceof Uint8Array
   return Math.floor(size * size * (isText ? 2 + traversalFactor : 2)) + 1 + listBase
 }
 
-/** Selectors are parsed into requirements, each of which is a struct and a list. */
+/** Parsing a selector creates requirements; each costs a struct and a list. */
 const selector: Cost = ({ args, meter }) => {
   const size = sizeOf(args[1], meter)
   return listBase + traversal(size) + Math.ceil(Math.ceil(size * 0.5) * 50)
 }
 
-/** By the name of the function: what Kubernetes says. */
+/** Costs by function name, as defined by the Kubernetes libraries. */
 const byName: Readonly<Record<string, Cost>> = {
   check: () => 350_000,
   ...every(['serviceAccount', 'path', 'group', 'resource', 'subresource', 'namespace', 'name'], one),
@@ -84,7 +84,7 @@ const byName: Readonly<Record<string, Cost>> = {
   ...every(['replace', 'split', 'ip.isCanonical'], first(2)),
   join: ({ result, meter }) => traversal(sizeOf(result, meter), 2),
   ...every(['find', 'findAll'], pattern),
-  ip: (called) => (called.overload === 'cidr_ip' ? 1 : first(1)(called)),
+  ip: (call) => (call.overload === 'cidr_ip' ? 1 : first(1)(call)),
   ...every(['masked', 'prefixLength', 'family', 'isUnspecified', 'isLoopback', 'isLinkLocalMulticast'], one),
   ...every(['isLinkLocalUnicast', 'isGlobalUnicast'], one),
   containsIP: ({ args, overload, meter }) => {
@@ -103,7 +103,7 @@ const byName: Readonly<Record<string, Cost>> = {
   ...every(['getScheme', 'getHostname', 'getHost', 'getPort', 'getEscapedPath', 'getQuery'], one),
 }
 
-/** By the overload: what cel-go and its extensions say. All others cost one. */
+/** Costs by overload id, as defined by cel-go and its extensions. All other overloads cost 1. */
 const byOverload: Readonly<Record<string, Cost>> = {
   ...every(['starts_with_string', 'ends_with_string', 'string_to_bytes', 'bytes_to_string', 'strings_quote'], first(1)),
   string_format: first(1),
@@ -130,12 +130,12 @@ function every(names: readonly string[], cost: Cost): Record<string, Cost> {
   return Object.fromEntries(names.map((name) => [name, cost]))
 }
 
-export function callCost(called: Called): number {
-  const { overload, name, args } = called
-  if (overload.endsWith('_sort')) return selfCompared(called)
-  if (overload.endsWith('_sortByAssociatedKeys')) return selfCompared(called, args[1])
+export function callCost(call: CompletedCall): number {
+  const { overload, name, args } = call
+  if (overload.endsWith('_sort')) return selfCompared(call)
+  if (overload.endsWith('_sortByAssociatedKeys')) return selfCompared(call, args[1])
   const cost = ownCost(overload) ?? (Object.hasOwn(byName, name) ? byName[name] : undefined) ?? one
-  return cost(called)
+  return cost(call)
 }
 
 function ownCost(overload: string): Cost | undefined {

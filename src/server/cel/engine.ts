@@ -1,4 +1,4 @@
-/** What the rest of the server uses of CEL. Nobody imports this by itself: lazy.ts does, when the first expression comes. */
+/** Exports of the CEL engine to the server. Only lazy.ts imports this file, and only when the first expression arrives. */
 export { compileConditions } from './conditions.ts'
 export { createRuleValidator } from './rule-validator.ts'
 export { compileRules } from './rules.ts'

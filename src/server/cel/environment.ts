@@ -1,4 +1,4 @@
-/** What every expression in Kubernetes 1.36 may call: the libraries of its base environment, and no others. */
+/** The functions available to every expression in Kubernetes 1.36: the libraries of its base environment. */
 
 import type { Environment } from './check.ts'
 import { joinLibraries, type Overload } from './functions.ts'

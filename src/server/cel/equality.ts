@@ -1,6 +1,6 @@
-/** When two values are equal, and which comes first. Numbers are compared by what they are worth, whatever their types. */
+/** Equality and ordering of values. Numbers compare by value across numeric types. */
 import { fail, type Meter, noSuchOverload } from './failures.ts'
-import { CelList, CelMap, type CelValue, Duration, Opaque, Optional, Timestamp, TypeValue, Uint } from './values.ts'
+import { CelDuration, CelList, CelMap, type CelValue, Opaque, Optional, Timestamp, TypeValue, Uint } from './values.ts'
 
 type CelNumber = bigint | number | Uint
 
@@ -9,7 +9,7 @@ const isNumber = (value: CelValue): value is CelNumber =>
 
 const plain = (value: CelNumber): bigint | number => (value instanceof Uint ? value.value : value)
 
-/** Lists of schemas that are sets or maps have an idea of their own of being the same. */
+/** Lists of type set and map in a schema define their own equality. */
 export interface OwnEquality {
   isEqualTo(other: CelValue, meter: Meter): boolean
 }
@@ -18,7 +18,7 @@ function hasOwnEquality(value: CelValue): value is CelValue & OwnEquality {
   return (value instanceof CelList || value instanceof CelMap) && 'isEqualTo' in value
 }
 
-/** Does not recurse over lists and maps: objects that conditions of webhooks see may be of any depth. */
+/** Does not recurse into lists and maps, since objects in match conditions can have any depth. */
 export function isEqual(left: CelValue, right: CelValue, meter: Meter): boolean {
   if (!isNested(left)) return areSinglesEqual(left, right, meter)
   const pending: CelValue[] = [left, right]
@@ -34,7 +34,7 @@ function isNested(value: CelValue): value is CelList | CelMap {
   return (value instanceof CelList || value instanceof CelMap) && !hasOwnEquality(value)
 }
 
-/** Puts the pairs that are still to be compared on the pile, the first on top; false where the two cannot be equal anyway. */
+/** Pushes the pairs to compare onto the stack, the first pair on top. False if the sizes or keys already differ. */
 function pushPairs(left: CelList | CelMap, right: CelValue, pending: CelValue[], meter: Meter): boolean {
   meter.work(1)
   if (left instanceof CelList) return right instanceof CelList && pushItems(left, right, pending)
@@ -73,7 +73,7 @@ function areSinglesEqual(left: CelValue, right: CelValue, meter: Meter): boolean
 function areOthersEqual(left: CelValue, right: CelValue, meter: Meter): boolean {
   if (left instanceof Uint8Array) return right instanceof Uint8Array && Buffer.compare(left, right) === 0
   if (left instanceof Timestamp) return right instanceof Timestamp && left.nanos === right.nanos
-  if (left instanceof Duration) return right instanceof Duration && left.nanos === right.nanos
+  if (left instanceof CelDuration) return right instanceof CelDuration && left.nanos === right.nanos
   if (left instanceof TypeValue) return right instanceof TypeValue && left.name === right.name
   if (left instanceof Opaque) {
     return right instanceof Opaque && left.typeName === right.typeName && left.equals(right)
@@ -89,14 +89,15 @@ export function areListsEqual(left: CelList, right: CelList, meter: Meter): bool
   return left.toArray().every((item, index) => isEqual(item, others[index]!, meter))
 }
 
-/** Negative, zero or positive. Values of different types cannot be ordered, but for numbers. */
+/** Negative, zero or positive. Values of different types cannot be ordered, except numbers. */
 export function compare(left: CelValue, right: CelValue): number {
   if (isNumber(left)) return isNumber(right) ? compareNumbers(plain(left), plain(right)) : noSuchOverload()
   if (typeof left === 'string') return typeof right === 'string' ? compareTexts(left, right) : noSuchOverload()
   if (typeof left === 'boolean') return typeof right === 'boolean' ? Number(left) - Number(right) : noSuchOverload()
   if (left instanceof Uint8Array) return right instanceof Uint8Array ? Buffer.compare(left, right) : noSuchOverload()
   const isTime = left instanceof Timestamp && right instanceof Timestamp
-  if (isTime || (left instanceof Duration && right instanceof Duration)) return compareNumbers(left.nanos, right.nanos)
+  if (isTime || (left instanceof CelDuration && right instanceof CelDuration))
+    return compareNumbers(left.nanos, right.nanos)
   return noSuchOverload()
 }
 
@@ -106,7 +107,7 @@ function compareNumbers(left: bigint | number, right: bigint | number): number {
   return left > right ? 1 : 0
 }
 
-/** Go compares bytes, and bytes of UTF-8 are in the order of characters; UTF-16 is not, past its surrogates. */
+/** Go compares UTF-8 bytes, which is code point order. UTF-16 order differs for surrogate pairs. */
 function compareTexts(left: string, right: string): number {
   if (left === right) return 0
   const length = Math.min(left.length, right.length)

@@ -1,4 +1,4 @@
-/** Names of fields as rules write them: what is no identifier of CEL, or is a word of its own, is spelled out. */
+/** Escapes field names for rules: names that are not CEL identifiers or are reserved words. */
 
 const reserved: ReadonlySet<string> = new Set(
   'true false null in as break const continue else for function if import let loop package namespace return var void while'.split(
@@ -13,7 +13,7 @@ const spelled: Readonly<Record<string, string>> = {
 }
 const meant: ReadonlyMap<string, string> = new Map(Object.entries(spelled).map(([name, text]) => [text, name]))
 
-/** Undefined for what no rule can name. */
+/** Undefined if rules cannot access a field of that name. */
 export function escapeField(name: string): string | undefined {
   if (reserved.has(name)) return `__${name}__`
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined

@@ -1,10 +1,10 @@
-/** What one call may cost at most, and how large its result may be, by the sizes of its arguments. Called by estimate.ts. */
+/** Maximum cost and result size of a single call, estimated from the sizes of its arguments. Used by estimate.ts. */
 import type { Expr } from './ast.ts'
 import { listBase, patternFactor, traversalFactor } from './costs.ts'
-import { add, fixed, most, type Range, scale, times, union, unknown } from './ranges.ts'
+import { add, fixed, maxEstimate, type Range, scale, times, union, unknown } from './ranges.ts'
 import type { CelType } from './types.ts'
 
-/** An argument, with what is known of its size and of the size of its elements. */
+/** An argument with the known sizes of itself and of its elements. */
 export interface Sized {
   readonly expr: Expr
   readonly type: CelType
@@ -25,20 +25,20 @@ interface Estimate {
   readonly size?: Range | undefined
 }
 
-type Estimator = (call: EstimatedCall) => Estimate | undefined
+type CallEstimator = (call: EstimatedCall) => Estimate | undefined
 
 const sizeOf = (one: Sized | undefined): Range => one?.size ?? unknown
 const traverse = (size: Range, factor = 1): Range => scale(size, factor * traversalFactor)
 
-const nominal: Estimator = () => ({ cost: fixed(1) })
+const nominal: CallEstimator = () => ({ cost: fixed(1) })
 const ofFirst =
-  (factor = 1): Estimator =>
+  (factor = 1): CallEstimator =>
   ({ args }) => ({ cost: traverse(sizeOf(args[0]), factor) })
-/** The result is no larger than the text. */
-const ofTarget: Estimator = ({ target }) => ({ cost: traverse(sizeOf(target)), size: sizeOf(target) })
+/** The result is at most as long as the target. */
+const ofTarget: CallEstimator = ({ target }) => ({ cost: traverse(sizeOf(target)), size: sizeOf(target) })
 
-/** Each element is looked at, and all of it where it is a text. */
-const elements: Estimator = ({ target }) => {
+/** Each element is visited; strings and bytes are traversed completely. */
+const elements: CallEstimator = ({ target }) => {
   const element = target?.type.params[0]
   if (!element) return { cost: traverse(sizeOf(target)) }
   const isText = element.kind === 'string' || element.kind === 'bytes'
@@ -46,30 +46,30 @@ const elements: Estimator = ({ target }) => {
   return { cost: times(sizeOf(target), each) }
 }
 
-const replace: Estimator = ({ target, args }) => {
+const replace: CallEstimator = ({ target, args }) => {
   const [size, old, by] = [sizeOf(target), sizeOf(args[0]), sizeOf(args[1])]
-  const [most, mostKept] = replacements(size.max, old.min, by.max <= old.min)
-  const [fewest, fewestKept] = replacements(size.min, old.max, old.max <= by.min)
-  const grown = add(times({ min: fewest, max: most }, by), { min: fewestKept, max: mostKept })
+  const [most, maxKept] = replacements(size.max, old.min, by.max <= old.min)
+  const [minCount, minKept] = replacements(size.min, old.max, old.max <= by.min)
+  const grown = add(times({ min: minCount, max: most }, by), { min: minKept, max: maxKept })
   return { cost: traverse(size, 2), size: grown }
 }
 
-/** How often, and how much of the original text is left beside. */
+/** Number of replacements, and the length of the original text that remains. */
 function replacements(size: number, sought: number, isHarmless: boolean): [count: number, kept: number] {
-  if (sought === 0) return [Math.min(size + 1, most), size]
+  if (sought === 0) return [Math.min(size + 1, maxEstimate), size]
   return isHarmless ? [0, size] : [Math.ceil(size / sought), 0]
 }
 
-const split: Estimator = ({ target, args }) => {
+const split: CallEstimator = ({ target, args }) => {
   const limit = args[1]?.expr
   const isLimited = limit?.kind === 'literal' && typeof limit.value === 'bigint'
   const count = isLimited ? asUnsigned(limit.value as bigint) : sizeOf(target).max
   return { cost: traverse(sizeOf(target), 2), size: { min: 0, max: count } }
 }
 
-const asUnsigned = (value: bigint): number => (value < 0n ? most : Number(value))
+const asUnsigned = (value: bigint): number => (value < 0n ? maxEstimate : Number(value))
 
-const join: Estimator = ({ target, args }) => {
+const join: CallEstimator = ({ target, args }) => {
   const count = sizeOf(target)
   let size = target?.type.params[0] ? times(count, target.itemSize ?? unknown) : fixed(0)
   if (args[0]) {
@@ -79,29 +79,29 @@ const join: Estimator = ({ target, args }) => {
   return { cost: traverse(size), size }
 }
 
-const find: Estimator = ({ target, args }) => ({
+const find: CallEstimator = ({ target, args }) => ({
   cost: times(traverse(add(sizeOf(target), fixed(1))), scale(sizeOf(args[0]), patternFactor)),
   size: { min: 0, max: sizeOf(target).max },
 })
 
 const address: Range = { min: 4, max: 16 }
 
-const containsIp: Estimator = ({ overload, args }) => {
+const containsIp: CallEstimator = ({ overload, args }) => {
   const own = traverse(add(address, address))
   return { cost: overload === 'cidr_contains_ip_string' ? add(own, traverse(sizeOf(args[0]))) : own }
 }
 
-const containsCidr: Estimator = ({ overload, args }) => {
+const containsCidr: CallEstimator = ({ overload, args }) => {
   const own = add(add(traverse(add(address, address)), traverse(address)), fixed(1))
   return { cost: overload === 'cidr_contains_cidr_string' ? add(own, traverse(sizeOf(args[0]))) : own }
 }
 
-const selector: Estimator = ({ args }) => {
+const selector: CallEstimator = ({ args }) => {
   const size = sizeOf(args[0])
   return { cost: add(add(fixed(listBase), traverse(size)), scale(scale(size, 0.5), 50)) }
 }
 
-const byName: Readonly<Record<string, Estimator>> = {
+const byName: Readonly<Record<string, CallEstimator>> = {
   check: () => ({ cost: fixed(350_000) }),
   ...every(['serviceAccount', 'path', 'group', 'resource', 'subresource', 'namespace', 'name'], nominal),
   ...every(['allowed', 'reason', 'error', 'errored', 'format.named'], nominal),
@@ -157,44 +157,44 @@ function sortEstimate(list: Sized | undefined, overload: string): Estimate {
 }
 
 const sets =
-  (factor: number): Estimator =>
+  (factor: number): CallEstimator =>
   ({ args }) => ({ cost: add(scale(times(sizeOf(args[0]), sizeOf(args[1])), factor), fixed(1)) })
 
-/** Of cel-go's extensions, which come before Kubernetes' own. */
-const byExtension: Readonly<Record<string, Estimator>> = {
+/** Estimates of cel-go's extensions, which take precedence over those of Kubernetes. */
+const byExtension: Readonly<Record<string, CallEstimator>> = {
   list_slice: ({ target, args }) => {
     const length = numberIn(args[1], sizeOf(target).max) - numberIn(args[0], 0)
-    return allocating(1, fixed(length < 0 ? most : length))
+    return allocating(1, fixed(length < 0 ? maxEstimate : length))
   },
-  lists_range: ({ args }) => allocating(1, fixed(numberIn(args[0], most))),
+  lists_range: ({ args }) => allocating(1, fixed(numberIn(args[0], maxEstimate))),
   list_reverse: ({ target }) => allocating(1, sizeOf(target)),
   list_flatten: ({ target }) => allocating(1, sizeOf(target)),
-  list_flatten_int: ({ target, args }) => allocating(numberIn(args[0], most), sizeOf(target)),
+  list_flatten_int: ({ target, args }) => allocating(numberIn(args[0], maxEstimate), sizeOf(target)),
   list_distinct: ({ target }) => allocating(2, times(sizeOf(target), sizeOf(target))),
   ...every(['list_sets_contains_list', 'list_sets_intersects_list'], sets(1)),
   list_sets_equivalent_list: sets(2),
 }
 
-const comparison: Estimator = ({ args }) => {
+const comparison: CallEstimator = ({ args }) => {
   const max = Math.min(sizeOf(args[0]).max, sizeOf(args[1]).max)
   return { cost: scale({ min: max > 0 ? 1 : 0, max }, traversalFactor) }
 }
 
-const joinTexts: Estimator = ({ args }) => {
+const joinTexts: CallEstimator = ({ args }) => {
   const size = add(sizeOf(args[0]), sizeOf(args[1]))
   return { cost: traverse(size), size }
 }
 
-const matches: Estimator = ({ target, args }) => ({
+const matches: CallEstimator = ({ target, args }) => ({
   cost: times(traverse(add(sizeOf(target), fixed(1))), scale(sizeOf(args[0]), patternFactor)),
 })
 
-/** Of the language itself. */
-const byOverload: Readonly<Record<string, Estimator>> = {
+/** Estimates of the standard functions. */
+const byOverload: Readonly<Record<string, CallEstimator>> = {
   string_format: ({ target }) => ({ cost: traverse(sizeOf(target)) }),
   string_to_bytes: ({ args }) => ({
     cost: traverse(sizeOf(args[0])),
-    size: { min: sizeOf(args[0]).min, max: Math.min(sizeOf(args[0]).max * 4, most) },
+    size: { min: sizeOf(args[0]).min, max: Math.min(sizeOf(args[0]).max * 4, maxEstimate) },
   }),
   bytes_to_string: ({ args }) => ({
     cost: traverse(sizeOf(args[0])),
@@ -202,7 +202,7 @@ const byOverload: Readonly<Record<string, Estimator>> = {
   }),
   strings_quote: ({ args }) => ({
     cost: traverse(sizeOf(args[0])),
-    size: { min: sizeOf(args[0]).min + 2, max: Math.min(sizeOf(args[0]).max * 2 + 2, most) },
+    size: { min: sizeOf(args[0]).min + 2, max: Math.min(sizeOf(args[0]).max * 2 + 2, maxEstimate) },
   }),
   ...every(['starts_with_string', 'ends_with_string'], ofFirst()),
   in_list: ({ args }) => ({ cost: sizeOf(args[1]) }),
@@ -215,11 +215,11 @@ const byOverload: Readonly<Record<string, Estimator>> = {
   ...every(['equals', 'not_equals'], comparison),
 }
 
-function every(names: readonly string[], estimator: Estimator): Record<string, Estimator> {
+function every(names: readonly string[], estimator: CallEstimator): Record<string, CallEstimator> {
   return Object.fromEntries(names.map((name) => [name, estimator]))
 }
 
-const lookUp = (table: Readonly<Record<string, Estimator>>, key: string): Estimator | undefined =>
+const lookUp = (table: Readonly<Record<string, CallEstimator>>, key: string): CallEstimator | undefined =>
   Object.hasOwn(table, key) ? table[key] : undefined
 
 export function callEstimate(call: EstimatedCall): Estimate {

@@ -1,21 +1,21 @@
 /**
- * What an expression may cost at most, by the sizes that its schema allows: by this the real server refuses rules that
- * could run too long. The arithmetic is cel-go's and Kubernetes' own, to the rounding: a rule that passes there passes here.
+ * Estimates the maximum cost of an expression from the sizes that its schema allows. The real server rejects rules by this
+ * estimate, so the arithmetic equals that of cel-go and Kubernetes, rounding included.
  */
-import type { Call, Expr, Fold } from './ast.ts'
+import type { CallExpr, Expr, Fold } from './ast.ts'
 import { callEstimate, type Sized } from './estimate-calls.ts'
 import { countRunes } from './failures.ts'
 import { add, fixed, type Range, times, union, unknown } from './ranges.ts'
 import { type CelType, unwrapOptional } from './types.ts'
 
-/** How large what stands at a path of the schema can be; undefined where nothing is known of it. */
+/** Maximum size of the value at a schema path; undefined if unknown. */
 export type SizeEstimator = (path: readonly string[]) => Range | undefined
 
 export function estimateCost(expr: Expr, sizeAt: SizeEstimator): Range {
-  return new Estimator(sizeAt).cost(expr)
+  return new CostEstimator(sizeAt).cost(expr)
 }
 
-/** Of the elements of a list or a map. */
+/** Sizes of the keys and values of a list or map. */
 interface EntrySize {
   readonly kind: 'list' | 'map'
   readonly key: Range
@@ -35,7 +35,7 @@ function isScalar(type: CelType): boolean {
   return inner.isOptional ? isScalar(inner.type) : scalars.has(type.kind)
 }
 
-class Estimator {
+class CostEstimator {
   readonly #sizeAt: SizeEstimator
   readonly #paths = new Map<Expr, readonly string[]>()
   readonly #sizes = new Map<Expr, Range>()
@@ -83,7 +83,7 @@ class Estimator {
   }
 
   #selectCost(expr: Extract<Expr, { kind: 'select' }>): Range {
-    // The name of a type, such as `net.IP`, is one name.
+    // A type name with dots, such as `net.IP`, is a single name.
     if (expr.type?.kind === 'type') {
       this.#paths.set(expr, [expr.field])
       return fixed(1)
@@ -95,7 +95,7 @@ class Estimator {
     return kind === 'map' || kind === 'struct' || kind === 'param' ? add(operand, fixed(1)) : operand
   }
 
-  #callCost(expr: Call): Range {
+  #callCost(expr: CallExpr): Range {
     const { args, name, target, overloads = [] } = expr
     if (name === 'dyn') {
       const cost = add(fixed(1), this.cost(args[0]!))
@@ -124,8 +124,8 @@ class Estimator {
     return add(base, total!)
   }
 
-  /** What is known of the elements of joined lists and of either branch is known of the whole. */
-  #noteEntries(expr: Call, overload: string): void {
+  /** A concatenation or conditional has the union of the element sizes of its operands. */
+  #noteEntries(expr: CallExpr, overload: string): void {
     const isJoin = overload === 'add_string' || overload === 'add_bytes' || overload === 'add_list'
     if (overload !== 'conditional' && !isJoin) return
     const [left, right] = expr.args.slice(-2).map((arg) => this.#entriesOf(arg))

@@ -1,4 +1,4 @@
-/** Expressions with what the Go libraries of Kubernetes 1.36.3 make of them: problems, errors, estimates. Recorded from them. */
+/** Expressions with the problems, errors and estimates recorded from the Go libraries of Kubernetes 1.36.3. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../kube/objects.ts'
@@ -15,7 +15,7 @@ interface Recorded {
 
 const recorded = JSON.parse(readFileSync(new URL('./testdata/expressions.json', import.meta.url), 'utf8')) as Recorded
 
-/** Past this, estimates are no numbers any more but the largest there is. */
+/** From this value on, estimates saturate and are not compared exactly. */
 const most = 2 ** 63
 
 describe('an expression comes to what it does in the real server', () => {

@@ -1,9 +1,9 @@
 /**
- * How the evaluation of an expression ends without a value, and what it may cost at most. The numbers are cel-go's; beside
- * them all work that they do not count is counted here, for no rule may stop the server.
+ * Evaluation errors and cost limits. The costs are cel-go's. In addition, a work budget counts operations that cel-go does not
+ * charge for, so that no rule can block the server.
  */
 
-/** An error in CEL's sense: `||` and `&&` may get over it. No `Error`, for it may be thrown a million times. */
+/** A CEL error, which `||` and `&&` can absorb. It does not extend Error, since it may be thrown a million times. */
 export class CelFailure {
   readonly message: string
 
@@ -18,7 +18,7 @@ export const fail = (message: string): never => {
 
 export const noSuchOverload = (): never => fail('no such overload')
 
-/** The budget is gone: nothing gets over this. */
+/** The cost limit is exceeded. Nothing absorbs this error. */
 export class CostExceeded extends Error {
   override readonly name = 'CostExceeded'
 
@@ -27,14 +27,14 @@ export class CostExceeded extends Error {
   }
 }
 
-/** What is done beside the costs of the language, in elements and in hundreds of characters, for one object at most. */
+/** Maximum uncharged work for one object, in list elements or hundreds of characters. */
 const maxWork = 30_000_000
-/** The same for one expression, per unit of its limit. */
+/** Maximum uncharged work for one expression, per unit of its cost limit. */
 const workPerCost = 10
-/** Shorter texts are counted faster than they are looked up. */
+/** Shorter strings are counted faster than they are looked up in the cache. */
 const longText = 256
 
-/** Shared by all expressions that are evaluated for one object. */
+/** Shared by all expressions evaluated for one object. */
 export class WorkBudget {
   remaining: number = maxWork
 }
@@ -60,14 +60,14 @@ export class Meter {
     if (this.#cost > this.#limit) throw new CostExceeded()
   }
 
-  /** What cel-go has for nothing and takes time all the same: the inside of a list that is compared, a failure. */
+  /** Charges work that costs nothing in cel-go but takes time: comparing the contents of lists, handling failures. */
   work(units: number): void {
     this.#work += units
     this.#budget.remaining -= units
     if (this.#work > this.#limit * workPerCost || this.#budget.remaining < 0) throw new CostExceeded()
   }
 
-  /** In characters. What was counted once is not counted again, for rules ask for the same text with every element. */
+  /** Length in code points. Cached, since rules ask for the length of the same string with every element. */
   sizeOf(text: string): number {
     if (text.length < longText) return countRunes(text)
     const known = this.#sizes.get(text)
@@ -79,7 +79,7 @@ export class Meter {
   }
 }
 
-/** As Unicode counts them: two halves of a surrogate pair are one. */
+/** Number of code points: a surrogate pair counts as one. */
 export function countRunes(text: string): number {
   let count = text.length
   for (let index = 0; index < text.length - 1; index += 1) {

@@ -1,13 +1,13 @@
-/** How libraries declare functions, and how a call finds the one for its values when it is evaluated. */
+/** Declares functions for libraries, and matches overloads against argument values at evaluation. */
 import type { Meter } from './failures.ts'
 import type { CelType } from './types.ts'
 import { CelList, CelMap, type CelValue, Opaque, Optional, typeNameOf } from './values.ts'
 
-/** The target of a method is the first of the arguments. */
+/** The target of a method is the first argument. */
 export type Implementation = (args: readonly CelValue[], meter: Meter) => CelValue
 
 export interface Overload {
-  /** cel-go's name for it, by which costs are known. */
+  /** Overload id of cel-go; costs are defined by it. */
   readonly id: string
   readonly isMember: boolean
   readonly params: readonly CelType[]
@@ -23,12 +23,12 @@ const declare =
   (isMember: boolean): Declare =>
   (id, params, result, run) => ({ id, isMember, params, result, run })
 
-/** `f(a, b)`. */
+/** Declares a function: `f(a, b)`. */
 export const global: Declare = declare(false)
-/** `a.f(b)`. */
+/** Declares a method: `a.f(b)`. */
 export const member: Declare = declare(true)
 
-/** Whether a value can be an argument of the type. The insides of lists and maps are not looked at. */
+/** True if the value has the type. Elements of lists and maps are not checked. */
 function hasType(value: CelValue, { kind, name }: CelType): boolean {
   switch (kind) {
     case 'dyn':
@@ -50,7 +50,7 @@ export function matches({ params }: Overload, args: readonly CelValue[]): boolea
   return params.length === args.length && params.every((type, index) => hasType(args[index]!, type))
 }
 
-/** All functions by name; those of several libraries are joined. */
+/** All functions by name, with the overloads of all libraries. */
 export function joinLibraries(libraries: readonly Library[]): ReadonlyMap<string, readonly Overload[]> {
   const joined = new Map<string, Overload[]>()
   for (const library of libraries) {

@@ -1,14 +1,14 @@
 /**
- * Loads the CEL engine when the first expression arrives: most servers never need it, and its code takes time to load. Two callers
- * load it before anything can ask for it: dispatch.ts for a request that may bring an expression, and kept-data.ts for the
- * objects of a data directory. `celEngine` is synchronous from then on.
+ * Loads the CEL engine when the first expression arrives, since most servers never need it and loading takes time. Two callers
+ * load it in advance: dispatch.ts for a request that may contain an expression, and open-data-dir.ts for the objects of a data
+ * directory. After that, `celEngine` is synchronous.
  */
-import type { Store } from '../storage/store.ts'
+import type { ServerStore } from '../storage/store.ts'
 import type * as engine from './engine.ts'
 
 type Engine = typeof engine
 
-/** The engine holds code and no state, so all servers of the process share it. */
+/** The engine is stateless, so all servers of the process share it. */
 let loaded: Engine | undefined
 
 export async function loadCel(): Promise<void> {
@@ -20,20 +20,23 @@ export function celEngine(): Engine {
   return loaded
 }
 
-/** The field that holds expressions, by the collection of the objects that have it. */
+/** Collections whose objects can contain expressions, and the field that contains them. */
 const expressionFields: Readonly<Record<string, string>> = {
   'customresourcedefinitions.apiextensions.k8s.io': 'x-kubernetes-validations',
   'admissionregistration.k8s.io/mutatingwebhookconfigurations': 'matchConditions',
   'admissionregistration.k8s.io/validatingwebhookconfigurations': 'matchConditions',
 }
 
-/** Whether objects of this collection can hold expressions. */
+/** True if objects of this collection can contain expressions. */
 export function canHoldExpressions(collection: string): boolean {
   return Object.hasOwn(expressionFields, collection)
 }
 
-/** Loads the engine if an object of the store holds an expression. Stored JSON is written by the server, which escapes no letters. */
-export async function loadCelFor(store: Store): Promise<void> {
+/**
+ * Loads the engine if a stored object contains an expression. The text search is safe because the server's own JSON escapes no
+ * letters.
+ */
+export async function loadCelFor(store: ServerStore): Promise<void> {
   for (const [collection, field] of Object.entries(expressionFields)) {
     for (const { json } of store.collection(collection).values()) {
       if (json.includes(`"${field}"`)) return loadCel()

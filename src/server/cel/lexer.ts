@@ -1,4 +1,4 @@
-/** Cuts an expression into tokens. What is none is reported and passed over, as the real lexer does. */
+/** Splits an expression into tokens. Invalid characters are reported and skipped, as in cel-go's lexer. */
 import type { Issues } from './source.ts'
 
 export type TokenKind =
@@ -13,16 +13,16 @@ export type TokenKind =
   | 'string'
   | 'uint'
 
-export interface Token {
+export interface CelToken {
   readonly kind: TokenKind
-  /** As written; of the end `<EOF>`. */
+  /** Source text of the token; `<EOF>` for the end. */
   readonly text: string
   readonly at: number
 }
 
 const escapePattern = /\\(?:[abfnrtv"'\\?`]|[0-3][0-7][0-7]|[xX][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8})/.source
 
-/** The longest match wins, then the first. */
+/** The longest match wins; among equal lengths, the first rule. */
 const rules: ReadonlyArray<readonly [kind: TokenKind, pattern: RegExp]> = [
   ['punctuation', /==|!=|<=|>=|&&|\|\||[<>[\]{}().,\-!?:+*/%]/y],
   ['float', /\d+\.\d+(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+|\.\d+(?:[eE][+-]?\d+)?/y],
@@ -50,8 +50,8 @@ function stringPattern(prefix: string): RegExp {
   return new RegExp(`${prefix}(?:${forms.join('|')})`, 'y')
 }
 
-export function tokenize(source: string, issues: Issues): Token[] {
-  const tokens: Token[] = []
+export function tokenize(source: string, issues: Issues): CelToken[] {
+  const tokens: CelToken[] = []
   let at = 0
   while (at < source.length) {
     blank.lastIndex = at
@@ -69,8 +69,8 @@ export function tokenize(source: string, issues: Issues): Token[] {
   return [...tokens, { kind: 'end', text: '<EOF>', at: source.length }]
 }
 
-function longestToken(source: string, at: number): Token | undefined {
-  let longest: Token | undefined
+function longestToken(source: string, at: number): CelToken | undefined {
+  let longest: CelToken | undefined
   for (const [kind, pattern] of rules) {
     pattern.lastIndex = at
     const text = pattern.exec(source)?.[0]
@@ -81,7 +81,7 @@ function longestToken(source: string, at: number): Token | undefined {
   return longest
 }
 
-/** The real lexer swallows what could have become a token until it sees that it cannot. */
+/** Length of an invalid token: cel-go's lexer consumes a prefix of a token up to the character that cannot continue it. */
 function unknownLength(source: string, at: number): number {
   const quote = /[bB]?[rR]?(["'])/y
   quote.lastIndex = at

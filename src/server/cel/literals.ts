@@ -1,5 +1,8 @@
-/** The values of literals: numbers with their limits, texts with their escapes. Undefined or a problem for what has none. */
-import { toBoundedBigInt } from '../../util/bounded-integers.ts'
+/**
+ * Parses literals: numbers with their limits, strings with their escapes. Returns undefined or a problem if the literal is
+ * invalid.
+ */
+import { toBoundedBigInt } from '../../util/text/bounded-integers.ts'
 
 const maxInt = 2n ** 63n - 1n
 const minInt = -(2n ** 63n)
@@ -33,7 +36,7 @@ const simpleEscapes: Readonly<Record<string, string>> = {
   v: '\v',
 }
 
-/** The text between the quotes, with its escapes read; `isBytes` makes one byte of each `\x` and each octal escape. */
+/** The unescaped text between the quotes. With `isBytes`, each `\x` and octal escape is one byte. */
 export function unquote(token: string, isBytes: boolean): { value: string | Uint8Array } | { problem: string } {
   const normal = token.replace(/\r\n?/g, '\n')
   const isRaw = /^[rR]/.test(normal)
@@ -47,12 +50,12 @@ export function unquote(token: string, isBytes: boolean): { value: string | Uint
   return { value: new Uint8Array(Buffer.concat(bytes)) }
 }
 
-/** A code point that is no character becomes the one that stands for such. */
+/** Surrogates and values above U+10FFFF become the replacement character. */
 function toText(code: number): string {
   return code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff) ? '\ufffd' : String.fromCodePoint(code)
 }
 
-/** Pieces of text, and the codes of what was escaped; -1 for what must not be. */
+/** Text segments and code points of escapes; -1 for a forbidden escape. */
 function readEscapes(body: string, isBytes: boolean): Array<string | number> {
   const pattern = /\\(?:[xX]([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-3][0-7]{2})|([\s\S]))|[^\\]+/g
   return [...body.matchAll(pattern)].map(([text, hex, short, long, octal, simple]) => {

@@ -1,10 +1,10 @@
-/** What decides which parts of an expression are evaluated, and how often: logic that gets over failures, and folds. */
+/** Steps that control evaluation: logical operators that absorb failures, and folds. */
 import { CelFailure, fail } from './failures.ts'
-import type { Run, Step } from './paths.ts'
+import type { EvaluationState, EvaluationStep } from './paths.ts'
 import { CelList, CelMap, type CelValue } from './values.ts'
 
-/** `||` where `absorbing` is true, else `&&`: that value decides, whatever fails beside it. */
-export function planLogic(terms: readonly Step[], absorbing: boolean): Step {
+/** `||` if `absorbing` is true, otherwise `&&`. An operand with the absorbing value takes precedence over failed operands. */
+export function planLogic(terms: readonly EvaluationStep[], absorbing: boolean): EvaluationStep {
   return (run) => {
     let failure: CelFailure | undefined
     for (const term of terms) {
@@ -22,8 +22,8 @@ export function planLogic(terms: readonly Step[], absorbing: boolean): Step {
   }
 }
 
-/** A failure is not false: the fold goes on, for a later element may decide. */
-export function planNotStrictlyFalse(step: Step): Step {
+/** A failure counts as not false, so the fold continues: a later element may decide. */
+export function planNotStrictlyFalse(step: EvaluationStep): EvaluationStep {
   return (run) => {
     let value: CelValue = true
     try {
@@ -37,30 +37,30 @@ export function planNotStrictlyFalse(step: Step): Step {
 }
 
 interface FoldParts {
-  readonly range: Step
-  readonly initial: Step
-  readonly condition: Step
-  readonly step: Step
-  readonly result: Step
-  /** Of the accumulator, of the variable, and of the second variable where there is one. */
-  readonly places: readonly number[]
+  readonly range: EvaluationStep
+  readonly initial: EvaluationStep
+  readonly condition: EvaluationStep
+  readonly step: EvaluationStep
+  readonly result: EvaluationStep
+  /** Slots of the accumulator, the variable and the optional second variable. */
+  readonly slots: readonly number[]
 }
 
-export function foldStep({ range, initial, condition, step, result, places }: FoldParts): Step {
-  const [accumulator, variable, variable2] = places as [number, number, number | undefined]
+export function foldStep({ range, initial, condition, step, result, slots }: FoldParts): EvaluationStep {
+  const [accumulator, variable, variable2] = slots as [number, number, number | undefined]
   return (run) => {
     const elements = range(run)
     const keys = keysOf(elements, variable2 !== undefined)
     attempt(run, initial, accumulator)
     for (let index = 0; index < keys.length; index += 1) {
       const key = keys[index]!
-      if (variable2 === undefined) run.places[variable] = key
+      if (variable2 === undefined) run.slots[variable] = key
       else if (elements instanceof CelMap) {
-        run.places[variable] = key
-        run.places[variable2] = elements.find(key)
+        run.slots[variable] = key
+        run.slots[variable2] = elements.find(key)
       } else {
-        run.places[variable] = BigInt(index)
-        run.places[variable2] = key
+        run.slots[variable] = BigInt(index)
+        run.slots[variable2] = key
       }
       if (condition(run) === false) break
       attempt(run, step, accumulator)
@@ -69,13 +69,13 @@ export function foldStep({ range, initial, condition, step, result, places }: Fo
   }
 }
 
-/** A failure is kept in the accumulator's place: a later step may get over it. */
-function attempt(run: Run, step: Step, place: number): void {
+/** Stores a failure in the accumulator's slot, since a later step may absorb it. */
+function attempt(run: EvaluationState, step: EvaluationStep, slot: number): void {
   try {
-    run.places[place] = step(run)
+    run.slots[slot] = step(run)
   } catch (error) {
     if (!(error instanceof CelFailure)) throw error
-    run.places[place] = error
+    run.slots[slot] = error
   }
 }
 

@@ -1,10 +1,10 @@
 /**
- * The macros: what looks like a function and becomes a fold over a range. The folds are cel-go's to the node, for what they
- * cost is counted by node. Called by parse.ts with arguments that are parsed already.
+ * Expands macros to folds. The folds equal cel-go's node by node, because costs are counted per node. Called by parse.ts with
+ * parsed arguments.
  */
 import { accumulatorName, call, type Expr, type Fold, ident, list, literal, partsOf } from './ast.ts'
 
-/** A macro with arguments that it cannot have. */
+/** A macro with invalid arguments. */
 export class MacroProblem extends Error {
   readonly at: number
 
@@ -14,13 +14,13 @@ export class MacroProblem extends Error {
   }
 }
 
-/** Optionals double their target with each macro in a row; past this many nodes it is no expression any more. */
+/** Limit on nodes: each macro on an optional duplicates its target, so chained macros double the size. */
 const maxNodes = 50_000
 
-type Args = readonly Expr[]
-type Expander = (at: number, args: Args, target: Expr) => Expr
+type MacroArgs = readonly Expr[]
+type Expander = (at: number, args: MacroArgs, target: Expr) => Expr
 
-/** By name and number of arguments. */
+/** Keyed by name and number of arguments. */
 const memberMacros: Readonly<Record<string, Expander>> = {
   'all/2': (at, args, target) => fold(at, target, args, 1, allParts(at, args[1]!)),
   'all/3': (at, args, target) => fold(at, target, args, 2, allParts(at, args[2]!)),
@@ -44,8 +44,8 @@ const memberMacros: Readonly<Record<string, Expander>> = {
   'optFlatMap/2': (at, args, target) => optional(at, args, target, 'optFlatMap'),
 }
 
-/** Undefined where the name with so many arguments is no macro. */
-export function expandMacro(at: number, name: string, args: Args, target: Expr | undefined): Expr | undefined {
+/** Undefined if there is no macro with that name and number of arguments. */
+export function expandMacro(at: number, name: string, args: MacroArgs, target: Expr | undefined): Expr | undefined {
   if (target) return memberMacros[`${name}/${args.length}`]?.(at, args, target)
   if (name !== 'has' || args.length !== 1) return undefined
   const [operand] = args
@@ -53,11 +53,11 @@ export function expandMacro(at: number, name: string, args: Args, target: Expr |
   return { ...operand!, at, isTest: true }
 }
 
-type Parts = Pick<Fold, 'initial' | 'condition' | 'step' | 'result'>
+type MacroFold = Pick<Fold, 'initial' | 'condition' | 'step' | 'result'>
 
 const accumulator = (at: number): Expr => ident(at, accumulatorName)
 
-function fold(at: number, range: Expr, args: Args, count: 1 | 2, parts: Parts): Fold {
+function fold(at: number, range: Expr, args: MacroArgs, count: 1 | 2, parts: MacroFold): Fold {
   const names = args.slice(0, count).map((arg) => {
     if (arg.kind !== 'ident' || arg.name.startsWith('.')) {
       throw new MacroProblem(arg.at, 'argument must be a simple name')
@@ -71,7 +71,7 @@ function fold(at: number, range: Expr, args: Args, count: 1 | 2, parts: Parts): 
   return { kind: 'fold', at, range, variable: names[0]!, variable2: names[1], accumulator: accumulatorName, ...parts }
 }
 
-function allParts(at: number, predicate: Expr): Parts {
+function allParts(at: number, predicate: Expr): MacroFold {
   return {
     initial: literal(at, true),
     condition: call(at, '@not_strictly_false', [accumulator(at)]),
@@ -80,7 +80,7 @@ function allParts(at: number, predicate: Expr): Parts {
   }
 }
 
-function existsParts(at: number, predicate: Expr): Parts {
+function existsParts(at: number, predicate: Expr): MacroFold {
   return {
     initial: literal(at, false),
     condition: call(at, '@not_strictly_false', [call(at, '!_', [accumulator(at)])]),
@@ -89,7 +89,7 @@ function existsParts(at: number, predicate: Expr): Parts {
   }
 }
 
-function existsOneParts(at: number, predicate: Expr): Parts {
+function existsOneParts(at: number, predicate: Expr): MacroFold {
   const more = call(at, '_+_', [accumulator(at), literal(at, 1n)])
   return {
     initial: literal(at, 0n),
@@ -99,7 +99,7 @@ function existsOneParts(at: number, predicate: Expr): Parts {
   }
 }
 
-function listParts(at: number, filter: Expr | undefined, item: Expr): Parts {
+function listParts(at: number, filter: Expr | undefined, item: Expr): MacroFold {
   const more = call(at, '_+_', [accumulator(at), list(at, [item])])
   return {
     initial: list(at, []),
@@ -109,7 +109,7 @@ function listParts(at: number, filter: Expr | undefined, item: Expr): Parts {
   }
 }
 
-function mapParts(at: number, filter: Expr | undefined, inserted: Args): Parts {
+function mapParts(at: number, filter: Expr | undefined, inserted: MacroArgs): MacroFold {
   const more = call(at, 'cel.@mapInsert', [accumulator(at), ...inserted])
   return {
     initial: { kind: 'map', at, entries: [] },
@@ -119,13 +119,13 @@ function mapParts(at: number, filter: Expr | undefined, inserted: Args): Parts {
   }
 }
 
-/** A fold over nothing, whose accumulator is the value: how CEL binds a name. */
+/** A fold over an empty list whose accumulator is the value: CEL's way to bind a name. */
 function bind(at: number, name: string, value: Expr, result: Expr): Fold {
   const nothing = { range: list(at, []), variable: '#unused', variable2: undefined, condition: literal(at, false) }
   return { kind: 'fold', at, ...nothing, accumulator: name, initial: value, step: ident(at, name), result }
 }
 
-function optional(at: number, [variable, body]: Args, target: Expr, name: 'optMap' | 'optFlatMap'): Expr {
+function optional(at: number, [variable, body]: MacroArgs, target: Expr, name: 'optMap' | 'optFlatMap'): Expr {
   if (variable!.kind !== 'ident') {
     throw new MacroProblem(variable!.at, `${name}() variable name must be a simple identifier`)
   }
@@ -135,8 +135,11 @@ function optional(at: number, [variable, body]: Args, target: Expr, name: 'optMa
   return call(at, '_?_:_', [call(at, 'hasValue', [], target), yes, call(at, 'optional.none', [])])
 }
 
-/** `list.sortBy(x, key)`: the list is bound to a name, its keys are a list of their own, and a function sorts by them. */
-function sortBy(at: number, args: Args, target: Expr): Expr {
+/**
+ * Expands `list.sortBy(x, key)`: binds the list to a name, computes the list of keys, and calls a function that sorts by these
+ * keys.
+ */
+function sortBy(at: number, args: MacroArgs, target: Expr): Expr {
   if (target.kind === 'literal' || target.kind === 'map' || target.kind === 'message') {
     const message = 'sortBy can only be applied to a list, identifier, comprehension, call or select expression'
     throw new MacroProblem(target.at, message)
@@ -146,7 +149,7 @@ function sortBy(at: number, args: Args, target: Expr): Expr {
   return bind(at, input, target, call(at, '@sortByAssociatedKeys', [keys], ident(at, input)))
 }
 
-/** Up to the limit. */
+/** Stops counting at the limit. */
 function countNodes(expr: Expr, limit: number): number {
   let count = 1
   for (const part of partsOf(expr)) {

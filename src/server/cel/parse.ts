@@ -1,9 +1,9 @@
 /**
- * Parses an expression by the grammar of CEL, in one pass and with one token to look ahead. Macros are expanded on the way
- * by macros.ts. Positions and problems are those of cel-go, whose parser recovers from more mistakes than this one.
+ * Parses an expression in one pass with one token of lookahead, and expands macros with macros.ts. Positions and error messages
+ * are cel-go's, whose parser recovers from more errors.
  */
-import { call, type Entry, type Expr, ident, list, literal } from './ast.ts'
-import { type Token, type TokenKind, tokenize } from './lexer.ts'
+import { call, type Expr, ident, list, literal, type MapEntry } from './ast.ts'
+import { type CelToken, type TokenKind, tokenize } from './lexer.ts'
 import { parseInt64, parseUint64, unquote } from './literals.ts'
 import { expandMacro, MacroProblem } from './macros.ts'
 import { Issues } from './source.ts'
@@ -18,8 +18,8 @@ const reserved: ReadonlySet<string> = new Set(
 const starters = `'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER`
 const relations: ReadonlySet<string> = new Set(['<', '<=', '>=', '>', '==', '!=', 'in'])
 
-/** Reported already: there is nothing to go on with. */
-class Abandoned extends Error {}
+/** Ends parsing after a reported error. */
+class ParseAborted extends Error {}
 
 export function parseExpression(source: string): { readonly expr?: Expr; readonly issues: Issues } {
   const issues = new Issues(source)
@@ -29,21 +29,21 @@ export function parseExpression(source: string): { readonly expr?: Expr; readonl
     return { issues }
   }
   try {
-    const expr = new Parser(tokenize(source, issues), issues).parse()
+    const expr = new CelParser(tokenize(source, issues), issues).parse()
     return { expr, issues }
   } catch (error) {
-    if (error instanceof Abandoned) return { issues }
+    if (error instanceof ParseAborted) return { issues }
     throw error
   }
 }
 
-class Parser {
-  readonly #tokens: readonly Token[]
+class CelParser {
+  readonly #tokens: readonly CelToken[]
   readonly #issues: Issues
   #index = 0
   #depth = 0
 
-  constructor(tokens: readonly Token[], issues: Issues) {
+  constructor(tokens: readonly CelToken[], issues: Issues) {
     this.#tokens = tokens
     this.#issues = issues
   }
@@ -53,14 +53,14 @@ class Parser {
     const { kind, text, at } = this.#token
     if (kind === 'end') return expr
     const what = this.#peek(1).kind === 'end' ? 'extraneous' : 'mismatched'
-    return this.#abandon(at, `Syntax error: ${what} input '${text}' expecting <EOF>`)
+    return this.#abort(at, `Syntax error: ${what} input '${text}' expecting <EOF>`)
   }
 
-  get #token(): Token {
+  get #token(): CelToken {
     return this.#tokens[this.#index]!
   }
 
-  #peek(distance: number): Token {
+  #peek(distance: number): CelToken {
     return this.#tokens[Math.min(this.#index + distance, this.#tokens.length - 1)]!
   }
 
@@ -68,17 +68,17 @@ class Parser {
     return this.#token.text === text && (this.#token.kind === 'punctuation' || this.#token.kind === 'keyword')
   }
 
-  #next(): Token {
+  #next(): CelToken {
     const token = this.#token
     if (token.kind !== 'end') this.#index += 1
     return token
   }
 
-  #accept(text: string): Token | undefined {
+  #accept(text: string): CelToken | undefined {
     return this.#is(text) ? this.#next() : undefined
   }
 
-  #expect(text: string, canBeInserted: boolean, expecting = `'${text}'`): Token {
+  #expect(text: string, canBeInserted: boolean, expecting = `'${text}'`): CelToken {
     if (this.#is(text)) return this.#next()
     const { at, text: found } = this.#token
     if (this.#peek(1).text === text && this.#token.kind !== 'end') {
@@ -88,17 +88,17 @@ class Parser {
     }
     const isMissing = canBeInserted && expecting === `'${text}'`
     const message = isMissing ? `missing '${text}' at '${found}'` : `mismatched input '${found}' expecting ${expecting}`
-    return this.#abandon(at, `Syntax error: ${message}`)
+    return this.#abort(at, `Syntax error: ${message}`)
   }
 
-  #abandon(at: number, message: string): never {
+  #abort(at: number, message: string): never {
     this.#issues.report(at, message)
-    throw new Abandoned()
+    throw new ParseAborted()
   }
 
   #deeper<T>(levels: number, parse: () => T): T {
     this.#depth += levels
-    if (this.#depth > maxDepth) this.#abandon(-1, `expression recursion limit exceeded: ${maxDepth}`)
+    if (this.#depth > maxDepth) this.#abort(-1, `expression recursion limit exceeded: ${maxDepth}`)
     const result = parse()
     this.#depth -= levels
     return result
@@ -130,20 +130,20 @@ class Parser {
     )
   }
 
-  /** To the left first: `a - b - c`. A long row is as deep as a nested one. */
+  /** Left-associative: `a - b - c`. Each operator adds one level to the recursion depth. */
   #binary(operators: ReadonlySet<string>, parse: () => Expr): Expr {
     let left = parse()
     const depth = this.#depth
     while (operators.has(this.#token.text) && /^(?:punctuation|keyword)$/.test(this.#token.kind)) {
       const { text, at } = this.#next()
-      if (++this.#depth > maxDepth) this.#abandon(-1, 'max recursion depth exceeded')
+      if (++this.#depth > maxDepth) this.#abort(-1, 'max recursion depth exceeded')
       left = call(at, text === 'in' ? '@in' : `_${text}_`, [left, parse()])
     }
     this.#depth = depth
     return left
   }
 
-  /** Only one kind of sign in a row, and of two alike nothing is left. */
+  /** Signs of different kinds cannot be mixed. An even number of equal signs cancels out. */
   #unary(): Expr {
     const { text, at } = this.#token
     if (!this.#is('-') && !this.#is('!')) return this.#member(this.#primary())
@@ -162,7 +162,7 @@ class Parser {
     for (;;) {
       const isMember = this.#is('.') || this.#is('[')
       if (!isMember) break
-      if (++this.#depth > maxDepth) this.#abandon(-1, 'max recursion depth exceeded')
+      if (++this.#depth > maxDepth) this.#abort(-1, 'max recursion depth exceeded')
       operand = this.#is('.') ? this.#field(operand) : this.#element(operand)
     }
     this.#depth = depth
@@ -173,10 +173,10 @@ class Parser {
     const dot = this.#next()
     const isOptional = this.#accept('?') !== undefined
     const { kind, text, at } = this.#token
-    if (kind === 'escaped') this.#abandon(at, "unsupported syntax: '`'")
+    if (kind === 'escaped') this.#abort(at, "unsupported syntax: '`'")
     if (kind !== 'ident') {
       const shown = kind === 'end' ? '.' : `.${text}`
-      this.#abandon(at, `Syntax error: no viable alternative at input '${shown}'`)
+      this.#abort(at, `Syntax error: no viable alternative at input '${shown}'`)
     }
     this.#next()
     if (isOptional) return call(dot.at, '_?._', [operand, literal(at, text)])
@@ -193,13 +193,13 @@ class Parser {
     return call(bracket.at, name, [operand, index])
   }
 
-  /** What a name and its arguments mean: a macro, or a function of that name. */
+  /** Expands a macro, or creates a call. */
   #callOf(at: number, name: string, args: readonly Expr[], target?: Expr): Expr {
     try {
       return expandMacro(at, name, args, target) ?? call(at, name, args, target)
     } catch (error) {
       if (!(error instanceof MacroProblem)) throw error
-      return this.#abandon(error.at, error.message)
+      return this.#abort(error.at, error.message)
     }
   }
 
@@ -212,7 +212,7 @@ class Parser {
     return args
   }
 
-  #startsExpr({ kind, text }: Token): boolean {
+  #startsExpr({ kind, text }: CelToken): boolean {
     if (kind === 'punctuation') return ['[', '{', '(', '.', '-', '!'].includes(text)
     return kind !== 'end' && kind !== 'escaped' && text !== 'in'
   }
@@ -221,7 +221,7 @@ class Parser {
     const { text, at, kind } = this.#token
     const isExtra = kind !== 'end' && this.#startsExpr(this.#peek(1))
     const message = `Syntax error: ${isExtra ? 'extraneous' : 'mismatched'} input '${text}' expecting {${expecting}}`
-    if (!isExtra) this.#abandon(at, message)
+    if (!isExtra) this.#abort(at, message)
     this.#issues.report(at, message)
     this.#next()
   }
@@ -244,14 +244,14 @@ class Parser {
 
   #name(prefix: string): Expr {
     const { text, at, kind } = this.#next()
-    if (kind !== 'ident') this.#abandon(at, `Syntax error: no viable alternative at input '.${text}'`)
+    if (kind !== 'ident') this.#abort(at, `Syntax error: no viable alternative at input '.${text}'`)
     if (this.#isMessage()) return this.#message(text)
-    if (reserved.has(text)) this.#abandon(at, `reserved identifier: ${text}`)
+    if (reserved.has(text)) this.#abort(at, `reserved identifier: ${text}`)
     const open = this.#accept('(')
     return open ? this.#callOf(open.at, prefix + text, this.#arguments()) : ident(at, prefix + text)
   }
 
-  /** `a.b.C{`: names and dots up to a brace. */
+  /** True for `a.b.C{`: names and dots up to a brace. */
   #isMessage(): boolean {
     let distance = 0
     while (this.#peek(distance).text === '.' && this.#peek(distance + 1).kind === 'ident') distance += 2
@@ -265,7 +265,7 @@ class Parser {
     const values: Expr[] = []
     while (!this.#is('}')) {
       this.#accept('?')
-      if (this.#next().kind !== 'ident') this.#abandon(this.#token.at, "Syntax error: missing ':'")
+      if (this.#next().kind !== 'ident') this.#abort(this.#token.at, "Syntax error: missing ':'")
       this.#expect(':', true)
       values.push(this.#expr())
       if (!this.#accept(',')) break
@@ -287,7 +287,7 @@ class Parser {
   }
 
   #mapLiteral(at: number): Expr {
-    const entries: Entry[] = []
+    const entries: MapEntry[] = []
     while (!this.#is('}')) {
       const isOptional = this.#accept('?') !== undefined
       const key = this.#expr()
@@ -299,13 +299,13 @@ class Parser {
     return { kind: 'map', at, entries }
   }
 
-  #number(sign?: Token): Expr {
+  #number(sign?: CelToken): Expr {
     const { kind, text, at } = this.#next()
     const signed = (sign ? '-' : '') + text
     const from = sign?.at ?? at
     if (kind === 'float') return literal(from, Number(signed))
     const value = parseInt64(signed)
-    return value === undefined ? this.#abandon(from, 'invalid int literal') : literal(from, value)
+    return value === undefined ? this.#abort(from, 'invalid int literal') : literal(from, value)
   }
 
   #constant(kind: TokenKind, text: string, at: number): Expr {
@@ -313,9 +313,9 @@ class Parser {
     if (kind === 'keyword') return literal(at, text === 'null' ? null : text === 'true')
     if (kind === 'uint') {
       const value = parseUint64(text.slice(0, -1))
-      return value === undefined ? this.#abandon(at, 'invalid uint literal') : literal(at, new Uint(value))
+      return value === undefined ? this.#abort(at, 'invalid uint literal') : literal(at, new Uint(value))
     }
     const unquoted = unquote(kind === 'bytes' ? text.slice(1) : text, kind === 'bytes')
-    return 'problem' in unquoted ? this.#abandon(at, unquoted.problem) : literal(at, unquoted.value)
+    return 'problem' in unquoted ? this.#abort(at, unquoted.problem) : literal(at, unquoted.value)
   }
 }

@@ -1,33 +1,33 @@
-/** Variables and the paths that start from them: `self.spec.list[0]`, `self.?field`. Called by plan.ts's steps. */
+/** Resolves variables and paths that start from them: `self.spec.list[0]`, `self.?field`. Used by the steps of plan.ts. */
 import { CelFailure, fail, type Meter } from './failures.ts'
 import { CelList, CelMap, type CelValue, Optional, Uint } from './values.ts'
 
-/** What an evaluation runs on: every variable has a place, those of folds too. An accumulator may have failed. */
-export interface Run {
-  readonly places: Array<CelValue | CelFailure | undefined>
+/** State of an evaluation. Each variable, those of folds included, has a slot; the slot of an accumulator may hold a failure. */
+export interface EvaluationState {
+  readonly slots: Array<CelValue | CelFailure | undefined>
   readonly meter: Meter
 }
 
-export type Step = (run: Run) => CelValue
+export type EvaluationStep = (run: EvaluationState) => CelValue
 
 export interface Qualifier {
-  readonly key: Step
-  /** Of looking it up: nothing where the key is a path, which has its own. */
+  readonly key: EvaluationStep
+  /** Cost of the lookup; 0 if the key is itself a path, which has its own cost. */
   readonly price: 0 | 1
-  /** `.?` and `[?`. */
+  /** True for `.?` and `[?`. */
   readonly isOptional: boolean
-  /** The last of `has(…)`. */
+  /** True for the last qualifier of `has(…)`. */
   readonly isTest: boolean
 }
 
-export function readPlace({ places }: Run, place: number, name: string): CelValue {
-  const value = places[place]
+export function readSlot({ slots }: EvaluationState, slot: number, name: string): CelValue {
+  const value = slots[slot]
   if (value instanceof CelFailure) throw value
   return value === undefined ? fail(`no such attribute(s): ${name}`) : value
 }
 
-/** From the root along the qualifiers. Past an optional one, what is missing is no error but no value, and is free. */
-export function resolve(root: CelValue, qualifiers: readonly Qualifier[], run: Run): CelValue {
+/** Follows the qualifiers from the root. After an optional qualifier, a missing value is `optional.none` and costs nothing. */
+export function resolve(root: CelValue, qualifiers: readonly Qualifier[], run: EvaluationState): CelValue {
   let value = root
   let isOptional = false
   for (const { key, price, isOptional: isAsked, isTest } of qualifiers) {
@@ -47,7 +47,7 @@ export function resolve(root: CelValue, qualifiers: readonly Qualifier[], run: R
   return value instanceof Optional ? value : new Optional(value)
 }
 
-/** Undefined for what is not there, where that is asked; else a failure. */
+/** The value, or undefined if it is missing in a presence test. Otherwise a missing value is a failure. */
 function access(value: CelValue, key: CelValue, isPresenceTest: boolean): CelValue | undefined {
   if (value instanceof CelMap) {
     const found = value.find(key)

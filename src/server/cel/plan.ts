@@ -1,57 +1,57 @@
 /**
- * Makes a checked expression ready to be evaluated: a function of its variables, with what it costs counted on the way.
- * Costs are cel-go's, which has them by the steps of its own plans; where a step looks odd here, that is why.
+ * Compiles a checked expression to a function of its variables that counts its cost. The costs are cel-go's, which counts them
+ * per step of its own plans; unusual steps here exist to produce the same costs.
  */
-import type { Call, Expr, Fold, Ident, List, MapLiteral, Select } from './ast.ts'
+import type { CallExpr, Expr, Fold, Ident, ListLiteral, MapLiteral, Select } from './ast.ts'
 import { callStep, charged } from './calls.ts'
 import { listBase, mapBase } from './costs.ts'
 import { type CelFailure, fail, Meter, noSuchOverload } from './failures.ts'
 import type { Overload } from './functions.ts'
 import { foldStep, planLogic, planNotStrictlyFalse } from './logic.ts'
-import { type Qualifier, readPlace, resolve, type Step } from './paths.ts'
+import { type EvaluationStep, type Qualifier, readSlot, resolve } from './paths.ts'
 import { ArrayList, CelList, type CelValue, HashMap, Optional, TypeValue, Uint } from './values.ts'
 
-export interface PlanOptions {
+export interface CelPlanOptions {
   readonly functions: ReadonlyMap<string, readonly Overload[]>
-  /** In the order in which their values will be given. */
+  /** In the order of the values passed to `evaluate`. */
   readonly variables: readonly string[]
 }
 
 export interface Program {
-  /** Throws a CelFailure for errors, a CostExceeded where the meter ends it. */
-  /** A value that cannot be read is its failure, which matters where the expression comes to it. */
+  /** Throws a CelFailure for errors and CostExceeded at the cost limit. */
+  /** A value that cannot be converted is passed as its failure, which is thrown only if the expression uses it. */
   evaluate(values: ReadonlyArray<CelValue | CelFailure>, meter: Meter): CelValue
 }
 
-export function plan(expr: Expr, options: PlanOptions): Program {
+export function plan(expr: Expr, options: CelPlanOptions): Program {
   const step = new Planner(options).plan(expr)
-  return { evaluate: (values, meter) => step({ places: [...values], meter }) }
+  return { evaluate: (values, meter) => step({ slots: [...values], meter }) }
 }
 
-/** A path from a variable or a value: `self.spec.list[0]`. It is resolved as one thing, and so it has one price. */
+/** A path from a variable or value, such as `self.spec.list[0]`. It is resolved as a whole and has a single cost. */
 interface Path {
-  /** Of the value it starts from, without the price of the path itself. */
-  readonly root: Step
+  /** Evaluates the start of the path, without the cost of the path. */
+  readonly root: EvaluationStep
   readonly qualifiers: readonly Qualifier[]
-  /** `(a ? b : c).d` costs what its branch does. */
+  /** True for `(a ? b : c).d`, which costs as much as the chosen branch. */
   readonly isConditional?: boolean
 }
 
 class Planner {
-  readonly #functions: PlanOptions['functions']
-  readonly #scope: Array<{ readonly name: string; readonly place: number }>
-  /** Accumulators that only their fold knows: lists that are filled rather than copied. */
+  readonly #functions: CelPlanOptions['functions']
+  readonly #scope: Array<{ readonly name: string; readonly slot: number }>
+  /** Accumulators visible only to their fold: their lists are appended to instead of copied. */
   readonly #filled = new Set<string>()
-  readonly #constants = new Map<Step, CelValue>()
-  #nextPlace: number
+  readonly #constants = new Map<EvaluationStep, CelValue>()
+  #nextSlot: number
 
-  constructor({ functions, variables }: PlanOptions) {
+  constructor({ functions, variables }: CelPlanOptions) {
     this.#functions = functions
-    this.#scope = variables.map((name, place) => ({ name, place }))
-    this.#nextPlace = variables.length
+    this.#scope = variables.map((name, slot) => ({ name, slot }))
+    this.#nextSlot = variables.length
   }
 
-  plan(expr: Expr): Step {
+  plan(expr: Expr): EvaluationStep {
     switch (expr.kind) {
       case 'literal':
         return this.#constant(expr.value)
@@ -71,27 +71,26 @@ class Planner {
     }
   }
 
-  #placeOf(name: string): number | undefined {
+  #slotOf(name: string): number | undefined {
     const own = name.replace(/^\./, '')
-    return this.#scope.findLast((one) => one.name === own)?.place
+    return this.#scope.findLast((one) => one.name === own)?.slot
   }
 
-  /** Names of types are constants, and free. */
-  #typeValue(expr: Ident | Select): Step | undefined {
-    if (expr.type?.kind !== 'type' || (expr.kind === 'ident' && this.#placeOf(expr.name) !== undefined))
-      return undefined
+  /** Type names are constants and cost nothing. */
+  #typeValue(expr: Ident | Select): EvaluationStep | undefined {
+    if (expr.type?.kind !== 'type' || (expr.kind === 'ident' && this.#slotOf(expr.name) !== undefined)) return undefined
     return this.#constant(new TypeValue(expr.type.params[0]?.name ?? 'type'))
   }
 
-  /** Constants are free, and so is what is made of them alone: it is made here, once. */
-  #constant(value: CelValue): Step {
-    const step: Step = () => value
+  /** Constants, and values made of constants only, are created once here and cost nothing at evaluation. */
+  #constant(value: CelValue): EvaluationStep {
+    const step: EvaluationStep = () => value
     this.#constants.set(step, value)
     return step
   }
 
-  /** `price` is what resolving the path costs beside its parts; nothing in a branch of `?:`, which resolves it itself. */
-  #planPath(expr: Expr, price: 0 | 1): Step {
+  /** `price` is the cost of resolving the path, in addition to its parts. 0 in a branch of `?:`, which charges for it itself. */
+  #planPath(expr: Expr, price: 0 | 1): EvaluationStep {
     const { root, qualifiers, isConditional } = this.#pathOf(expr)
     const cost = qualifiers.at(-1)?.isTest || isConditional ? 0 : price
     return (run) => {
@@ -108,8 +107,8 @@ class Planner {
 
   #pathOf(expr: Expr): Path {
     const name = expr.kind === 'ident' ? expr.name : expr.kind === 'select' ? expr.variable : undefined
-    const place = name === undefined ? undefined : this.#placeOf(name)
-    if (place !== undefined) return { root: (run) => readPlace(run, place, name!), qualifiers: [] }
+    const slot = name === undefined ? undefined : this.#slotOf(name)
+    if (slot !== undefined) return { root: (run) => readSlot(run, slot, name!), qualifiers: [] }
     if (expr.kind === 'select' && !this.#isConstant(expr)) {
       const path = this.#pathOf(expr.operand)
       const qualifier: Qualifier = { key: () => expr.field, price: 1, isOptional: false, isTest: expr.isTest }
@@ -130,13 +129,13 @@ class Planner {
     return expr.kind === 'select' && expr.type?.kind === 'type' && this.#typeValue(expr) !== undefined
   }
 
-  /** Constants and what has to be computed cost one more; a path costs itself. */
+  /** The key of an index expression. A constant or computed key costs 1 more; a path has its own cost. */
   #planKey(expr: Expr): Pick<Qualifier, 'key' | 'price'> {
     const isPath = expr.kind === 'ident' || expr.kind === 'select' || (expr.kind === 'call' && isAccess(expr))
     return { key: this.plan(expr), price: isPath ? 0 : 1 }
   }
 
-  #planCall(expr: Call): Step {
+  #planCall(expr: CallExpr): EvaluationStep {
     if (isAccess(expr)) return this.#planPath(expr, 1)
     switch (expr.name) {
       case '_&&_':
@@ -160,9 +159,9 @@ class Planner {
     return this.#planFilling(expr) ?? this.#planMembership(expr) ?? this.#planFunction(expr)
   }
 
-  #planConditional({ args }: Call): Step {
+  #planConditional({ args }: CallExpr): EvaluationStep {
     const condition = this.plan(args[0]!)
-    const [yes, no] = args.slice(1).map((branch) => this.#planBranch(branch)) as [Step, Step]
+    const [yes, no] = args.slice(1).map((branch) => this.#planBranch(branch)) as [EvaluationStep, EvaluationStep]
     return (run) => {
       const value = condition(run)
       if (typeof value !== 'boolean') return noSuchOverload()
@@ -170,13 +169,13 @@ class Planner {
     }
   }
 
-  #planBranch(branch: Expr): Step {
+  #planBranch(branch: Expr): EvaluationStep {
     const isName = branch.kind === 'ident' || branch.kind === 'select'
     if (isName && this.#typeValue(branch)) return this.plan(branch)
     return isName || (branch.kind === 'call' && isAccess(branch)) ? this.#planPath(branch, 0) : this.plan(branch)
   }
 
-  #planOptionalOr({ name, target, args }: Call): Step {
+  #planOptionalOr({ name, target, args }: CallExpr): EvaluationStep {
     const [first, second] = [this.plan(target!), this.plan(args[0]!)]
     return (run) => {
       const value = first(run)
@@ -186,8 +185,8 @@ class Planner {
     }
   }
 
-  /** `@result + [item]` in the fold that made the list. */
-  #planFilling({ name, args, overloads }: Call): Step | undefined {
+  /** `@result + [item]` in the fold that created the list. */
+  #planFilling({ name, args, overloads }: CallExpr): EvaluationStep | undefined {
     const [left, right] = args
     if (name !== '_+_' || overloads?.length !== 1 || left?.kind !== 'ident' || !this.#filled.has(left.name))
       return undefined
@@ -201,8 +200,8 @@ class Planner {
     }
   }
 
-  /** `x in ['a', 'b']` is looked up, and costs no more than `x`. */
-  #planMembership({ name, args, overloads }: Call): Step | undefined {
+  /** `x in ['a', 'b']` is a hash lookup and costs no more than `x`. */
+  #planMembership({ name, args, overloads }: CallExpr): EvaluationStep | undefined {
     const [sought, list] = args
     if (name !== '@in' || list?.kind !== 'list' || overloads?.[0] !== 'in_list') return undefined
     const values = this.#constants.get(this.plan(list))
@@ -216,7 +215,7 @@ class Planner {
     return (run) => set.find(step(run)) !== undefined
   }
 
-  #planFunction(expr: Call): Step {
+  #planFunction(expr: CallExpr): EvaluationStep {
     const { name } = expr
     const isMember = expr.target !== undefined
     const operands = expr.target ? [expr.target, ...expr.args] : expr.args
@@ -231,10 +230,10 @@ class Planner {
     return this.#constant(evaluateConstant(step))
   }
 
-  #planList({ elements, optionals }: List): Step {
+  #planList({ elements, optionals }: ListLiteral): EvaluationStep {
     const steps = elements.map((element) => this.plan(element))
     const isConstant = optionals.size === 0 && steps.every((step) => this.#constants.has(step))
-    const make: Step = (run) => {
+    const make: EvaluationStep = (run) => {
       const items: CelValue[] = []
       for (const [index, step] of steps.entries()) {
         const item = step(run)
@@ -245,16 +244,16 @@ class Planner {
       run.meter.spend(isConstant ? 0 : listBase)
       return new ArrayList(items)
     }
-    // Comprehensions fill an empty one, which therefore has to be made anew.
+    // An empty list is created per evaluation, because comprehensions append to it.
     return isConstant && elements.length > 0 ? this.#constant(evaluateConstant(make)) : make
   }
 
-  #planMap({ entries }: MapLiteral): Step {
+  #planMap({ entries }: MapLiteral): EvaluationStep {
     const steps = entries.map(({ key, value, isOptional }) => [this.plan(key), this.plan(value), isOptional] as const)
     const isConstant = steps.every(
       ([key, value, isOptional]) => !isOptional && this.#constants.has(key) && this.#constants.has(value),
     )
-    const make: Step = (run) => {
+    const make: EvaluationStep = (run) => {
       const map = new HashMap()
       for (const [keyStep, valueStep, isOptional] of steps) {
         const [key, value] = [keyStep(run), valueStep(run)]
@@ -269,11 +268,11 @@ class Planner {
     return isConstant && entries.length > 0 ? this.#constant(evaluateConstant(make)) : make
   }
 
-  #planFold(expr: Fold): Step {
+  #planFold(expr: Fold): EvaluationStep {
     const range = this.plan(expr.range)
     const initial = this.plan(expr.initial)
     const depth = this.#scope.length
-    const places = this.#declare(
+    const slots = this.#declare(
       expr.accumulator,
       expr.variable,
       ...(expr.variable2 === undefined ? [] : [expr.variable2]),
@@ -287,28 +286,28 @@ class Planner {
     this.#scope.length = depth
     if (wasFilled) this.#filled.add(expr.accumulator)
     else this.#filled.delete(expr.accumulator)
-    return foldStep({ range, initial, condition, step, result, places })
+    return foldStep({ range, initial, condition, step, result, slots })
   }
 
   #declare(...names: string[]): number[] {
     return names.map((name) => {
-      const place = this.#nextPlace
-      this.#nextPlace += 1
-      this.#scope.push({ name, place })
-      return place
+      const slot = this.#nextSlot
+      this.#nextSlot += 1
+      this.#scope.push({ name, slot })
+      return slot
     })
   }
 }
 
-const isAccess = ({ name }: Call): boolean => name === '_[_]' || name === '_[?_]' || name === '_?._'
+const isAccess = ({ name }: CallExpr): boolean => name === '_[_]' || name === '_[?_]' || name === '_?._'
 
-/** Conversions of constants are made before anything is evaluated; one that fails is no program. */
+/** Conversions of constants run at compile time; if one fails, the expression does not compile. */
 const foldable: ReadonlySet<string> = new Set(
   'bool bytes double duration dyn int string timestamp type uint'.split(' '),
 )
 
-function evaluateConstant(step: Step): CelValue {
-  return step({ places: [], meter: new Meter(1_000_000) })
+function evaluateConstant(step: EvaluationStep): CelValue {
+  return step({ slots: [], meter: new Meter(1_000_000) })
 }
 
 function notOptional(what: string, value: CelValue): never {

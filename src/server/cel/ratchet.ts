@@ -1,25 +1,26 @@
 /**
- * Which old value a failure of a rule may be forgiven by: the own one, or that of what is around. Used by rule-validator.ts.
+ * Ratcheting: finds the old value that decides whether a failed rule is only a warning, either the value itself or its parent.
+ * Used by rule-validator.ts.
  */
 import type { Correlation } from '../schema/correlate.ts'
 
 export class Ratchet {
   readonly #current: Correlation | undefined
-  readonly #around: Correlation | undefined
+  readonly #parent: Correlation | undefined
 
-  constructor(current: Correlation | undefined, around: Correlation | undefined) {
+  constructor(current: Correlation | undefined, parent: Correlation | undefined) {
     this.#current = current
-    this.#around = around
+    this.#parent = parent
   }
 
   isUnchanged(): boolean {
-    return (this.#current ?? this.#around)?.isUnchanged() ?? false
+    return (this.#current ?? this.#parent)?.isUnchanged() ?? false
   }
 
   field(key: string): Ratchet {
     if (!this.#current) return this
-    // Both versions were converted to the same one: these always look unchanged.
-    if (!this.#around && (key === 'apiVersion' || key === 'kind')) return noRatchet
+    // Both objects were converted to the same version, so these two fields would always look unchanged.
+    if (!this.#parent && (key === 'apiVersion' || key === 'kind')) return noRatchet
     return new Ratchet(this.#current.field(key), this.#current)
   }
 
@@ -28,5 +29,5 @@ export class Ratchet {
   }
 }
 
-/** Nothing is forgiven. */
+/** No ratcheting: every failed rule is an error. */
 export const noRatchet: Ratchet = new Ratchet(undefined, undefined)

@@ -1,5 +1,5 @@
-/** What conditions of webhooks see: objects of any kind as they are, and the request with the types of its fields. */
-import { getOwn } from '../../util/json.ts'
+/** Values of match conditions: objects of any kind without a schema, and the request with typed fields. */
+import { getOwn } from '../../util/json/json.ts'
 import { noSuchOverload } from './failures.ts'
 import { boolType, type CelType, dynType, listOf, mapOf, stringType, struct } from './types.ts'
 import { CelList, CelMap, type CelValue } from './values.ts'
@@ -30,7 +30,7 @@ export const requestType: CelType = struct(
   ]),
 )
 
-/** Any JSON; absent is null. */
+/** Converts any JSON; undefined becomes null. */
 export function toDynamic(value: unknown): CelValue {
   if (value === undefined || value === null) return null
   if (typeof value === 'number') return Number.isInteger(value) ? BigInt(value) : value
@@ -39,7 +39,7 @@ export function toDynamic(value: unknown): CelValue {
   return value as string | boolean | bigint
 }
 
-/** Items are made when they are asked for, as fields are: a list may be as deep as a client likes. */
+/** Converts items on access, as DynamicMap does its fields, since a client's list can have any depth. */
 class DynamicList extends CelList {
   readonly #items: readonly unknown[]
 

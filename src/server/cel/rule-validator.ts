@@ -1,10 +1,10 @@
 /**
- * Runs the rules of a schema against an object, from the root down, within the budget that the real server gives: so much
- * for one rule, so much for all of an object. Made by crds/strategy.ts for each version whose schema has rules.
+ * Runs the rules of a schema against an object, from the root down, with the real server's cost limits per rule and per object.
+ * Created by crds/strategy.ts for each version whose schema has rules.
  */
 import type { Json, JsonObject } from '../../kube/objects.ts'
-import { goJson } from '../../util/go-json.ts'
-import { getOwn, isPlainObject } from '../../util/json.ts'
+import { goJson } from '../../util/json/go-json.ts'
+import { getOwn, isPlainObject } from '../../util/json/json.ts'
 import { findField } from '../crds/field-paths.ts'
 import { type FieldError, formatFieldError, formatValue } from '../field-errors.ts'
 import { Correlation } from '../schema/correlate.ts'
@@ -12,12 +12,12 @@ import type { JsonSchema, SchemaNode, ValidationRule } from '../schema/structura
 import { CelFailure, CostExceeded, Meter, WorkBudget } from './failures.ts'
 import type { Program } from './plan.ts'
 import { noRatchet, Ratchet } from './ratchet.ts'
-import { type CompiledRule, compileRules } from './rules.ts'
+import { type CompiledValidationRule, compileRules } from './rules.ts'
 import { withMeta } from './schema-types.ts'
 import { toCelValue } from './schema-values.ts'
 import { type CelValue, Optional } from './values.ts'
 
-/** For one rule, and for all rules of an object. */
+/** Cost limits: for one rule, and for all rules of an object. */
 const perRuleLimit = 1_000_000
 const perObjectLimit = 10_000_000
 const maxMessageBytes = 5 * 1024
@@ -25,29 +25,29 @@ const maxMessageBytes = 5 * 1024
 const outOfBudget = 'running out of cost budget, no further validation rules will be run'
 
 interface RuleOptions {
-  /** On an update: the object as it was. */
+  /** The old object of an update. */
   readonly old?: JsonObject
-  /** What fails as it did before is not refused but told. */
+  /** Receives failures of rules on unchanged values, which are not errors. */
   readonly warnings?: string[]
 }
 
 interface RuleValidator {
   validate(object: JsonObject, options?: RuleOptions): FieldError[]
-  /** Of a schema: as if it had not changed, and, where nothing is wrong with that, as if it had come anew. */
+  /** Validates a default of the schema: as an unchanged value, and if that succeeds, as a new value. */
   validateDefault(value: Json, path: string): FieldError[]
 }
 
-/** `isRoot` is false for what is no resource: defaults are judged by the schema in which they stand. */
+/** `isRoot` is false for values that are not whole resources, such as defaults. */
 export function createRuleValidator(schema: SchemaNode, isRoot = true): RuleValidator {
   const root = new NodeRules(schema, isRoot)
-  const run = (value: Json, place: Omit<Place, 'walk'>, warnings?: string[]): FieldError[] => {
-    const walk = new Walk(perObjectLimit, warnings)
+  const run = (value: Json, context: Omit<RuleContext, 'state'>, warnings?: string[]): FieldError[] => {
+    const state = new ValidationState(perObjectLimit, warnings)
     try {
-      root.validate(value, { ...place, walk })
+      root.validate(value, { ...context, state })
     } catch (error) {
       if (!(error instanceof BudgetSpent)) throw error
     }
-    return walk.errors
+    return state.errors
   }
   return {
     validate(object, { old, warnings } = {}) {
@@ -61,11 +61,11 @@ export function createRuleValidator(schema: SchemaNode, isRoot = true): RuleVali
   }
 }
 
-/** Nothing more is evaluated for this object. */
+/** Stops the evaluation of all rules for this object. */
 class BudgetSpent extends Error {}
 
-/** What one validation has come to so far. */
-class Walk {
+/** State of one validation: errors, warnings and the remaining budget. */
+class ValidationState {
   readonly errors: FieldError[] = []
   readonly warnings: string[] | undefined
   readonly work = new WorkBudget()
@@ -76,27 +76,27 @@ class Walk {
     this.warnings = warnings
   }
 
-  /** The last error there will be. */
+  /** Adds a final error and stops the validation. */
   stop(error: FieldError): never {
     this.errors.push(error)
     throw new BudgetSpent()
   }
 }
 
-/** What a rule is about, or why it could not be read. */
+/** The value of a rule's variable, or the failure of its conversion. */
 type RuleValue = CelValue | CelFailure
 
-interface Place {
+interface RuleContext {
   readonly path: string
   readonly old: Json | undefined
   readonly ratchet: Ratchet
-  readonly walk: Walk
+  readonly state: ValidationState
 }
 
-/** The rules of a node, and the nodes below that have some. */
+/** The rules of a schema node, and its descendants that have rules. */
 class NodeRules {
-  readonly #rules: readonly CompiledRule[]
-  /** What values are seen as. */
+  readonly #rules: readonly CompiledValidationRule[]
+  /** Determines how JSON values are converted to CEL values. */
   readonly #schema: JsonSchema
   readonly #type: string
   readonly #listMapKeys: readonly string[] | undefined
@@ -119,21 +119,26 @@ class NodeRules {
     this.#items = items?.needs.rules ? new NodeRules(items, items.embedded) : undefined
   }
 
-  /** Null is nobody's business but that of what is around. */
-  validate(value: Json | undefined, place: Place): void {
+  /** null is skipped here; the parent's `nullable` check covers it. */
+  validate(value: Json | undefined, context: RuleContext): void {
     if (value === null || value === undefined) return
-    if (this.#rules.length > 0) this.#run(value, place)
-    if (Array.isArray(value)) this.#validateItems(value, place)
-    else if (isPlainObject(value)) this.#validateFields(value, place)
+    if (this.#rules.length > 0) this.#run(value, context)
+    if (Array.isArray(value)) this.#validateItems(value, context)
+    else if (isPlainObject(value)) this.#validateFields(value, context)
   }
 
-  #validateItems(list: readonly Json[], { path, old, ratchet, walk }: Place): void {
+  #validateItems(list: readonly Json[], { path, old, ratchet, state }: RuleContext): void {
     if (!this.#items) return
     const olds =
       this.#listMapKeys && Array.isArray(old) ? new Map(old.map((item) => [this.#keyOf(item), item])) : undefined
     for (const [index, item] of list.entries()) {
-      const place = { path: `${path}[${index}]`, old: olds?.get(this.#keyOf(item)), ratchet: ratchet.item(index), walk }
-      this.#items.validate(item, place)
+      const context = {
+        path: `${path}[${index}]`,
+        old: olds?.get(this.#keyOf(item)),
+        ratchet: ratchet.item(index),
+        state,
+      }
+      this.#items.validate(item, context)
     }
   }
 
@@ -141,33 +146,33 @@ class NodeRules {
     return goJson(isPlainObject(item) ? this.#listMapKeys!.map((key) => getOwn(item, key) ?? null) : item)
   }
 
-  #validateFields(object: JsonObject, { path, old, ratchet, walk }: Place): void {
+  #validateFields(object: JsonObject, { path, old, ratchet, state }: RuleContext): void {
     for (const key of Object.keys(object)) {
       const rules = this.#additional ?? this.#properties.get(key)
       if (!rules) continue
       const child = this.#additional ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
       const oldValue = isPlainObject(old) ? getOwn(old, key) : undefined
-      rules.validate(object[key], { path: child, old: oldValue, ratchet: ratchet.field(key), walk })
+      rules.validate(object[key], { path: child, old: oldValue, ratchet: ratchet.field(key), state })
     }
   }
 
-  #run(value: Json, place: Place): void {
-    const { walk, old } = place
-    if (walk.remaining <= 0) walk.stop(this.#invalid(place, `validation failed due to ${outOfBudget}`))
+  #run(value: Json, context: RuleContext): void {
+    const { state, old } = context
+    if (state.remaining <= 0) state.stop(this.#invalid(context, `validation failed due to ${outOfBudget}`))
     const hasOld = old !== undefined && old !== null
     for (const compiled of this.#rules) {
       const { rule, program, problem, usesOldSelf } = compiled
-      if (problem !== undefined) walk.errors.push(this.#invalid(place, `rule compile error: ${problem}`))
+      if (problem !== undefined) state.errors.push(this.#invalid(context, `rule compile error: ${problem}`))
       if (!program || (usesOldSelf && !hasOld && !rule.optionalOldSelf)) continue
       const values = (): RuleValue[] => this.#valuesFor(value, hasOld ? old : undefined, compiled)
-      if (this.#holds(program, values, place, rule)) continue
-      const error = this.#failed(value, place, { compiled, values })
-      if (!usesOldSelf && place.ratchet.isUnchanged()) walk.warnings?.push(formatFieldError(error))
-      else walk.errors.push(error)
+      if (this.#holds(program, values, context, rule)) continue
+      const error = this.#failed(value, context, { compiled, values })
+      if (!usesOldSelf && context.ratchet.isUnchanged()) state.warnings?.push(formatFieldError(error))
+      else state.errors.push(error)
     }
   }
 
-  #valuesFor(value: Json, old: Json | undefined, { usesOldSelf, rule }: CompiledRule): RuleValue[] {
+  #valuesFor(value: Json, old: Json | undefined, { usesOldSelf, rule }: CompiledValidationRule): RuleValue[] {
     const self = this.#read(value)
     if (!usesOldSelf) return [self]
     if (old === undefined) return [self, Optional.none]
@@ -175,7 +180,7 @@ class NodeRules {
     return [self, rule.optionalOldSelf && !(oldSelf instanceof CelFailure) ? new Optional(oldSelf) : oldSelf]
   }
 
-  /** Texts that fit their format may still mean nothing to rules: `2024-01-01T00:00:00z`. */
+  /** A string that matches its format may still fail to convert, such as `2024-01-01T00:00:00z`. */
   #read(value: Json): RuleValue {
     try {
       return toCelValue(value, this.#schema)
@@ -185,35 +190,35 @@ class NodeRules {
     }
   }
 
-  /** Also true where it could not be evaluated: then the error is said already. */
-  #holds(program: Program, values: () => RuleValue[], place: Place, rule: ValidationRule): boolean {
-    const { walk } = place
-    const { value, failure, cost } = evaluate(program, values, walk.work)
-    if (cost > walk.remaining) walk.stop(this.#invalid(place, `validation failed due to ${outOfBudget}`))
-    walk.remaining -= cost
+  /** True if the rule passes, and also if its evaluation fails: that error has already been added. */
+  #holds(program: Program, values: () => RuleValue[], context: RuleContext, rule: ValidationRule): boolean {
+    const { state } = context
+    const { value, failure, cost } = evaluate(program, values, state.work)
+    if (cost > state.remaining) state.stop(this.#invalid(context, `validation failed due to ${outOfBudget}`))
+    state.remaining -= cost
     if (failure === undefined) return value === true
     const shown = nameOf(rule)
     if (failure.isCost) {
       const words = 'no further validation rules will be run due to call cost exceeds limit for rule'
-      walk.stop(this.#invalid(place, `'${failure.message}': ${words}: ${shown}`))
+      state.stop(this.#invalid(context, `'${failure.message}': ${words}: ${shown}`))
     }
     const overload = 'call arguments did not match a supported operator, function or macro signature for rule'
     const isOverload = failure.message.startsWith('no such overload')
     const detail = isOverload
       ? `'${failure.message}': ${overload}: ${shown}`
       : `${failure.message} evaluating rule: ${shown}`
-    walk.errors.push(this.#invalid(place, detail))
+    state.errors.push(this.#invalid(context, detail))
     return true
   }
 
   #failed(
     value: Json,
-    place: Place,
-    { compiled, values }: { readonly compiled: CompiledRule; readonly values: () => RuleValue[] },
+    context: RuleContext,
+    { compiled, values }: { readonly compiled: CompiledValidationRule; readonly values: () => RuleValue[] },
   ): FieldError {
     const { rule, message } = compiled
-    const field = this.#fieldOf(place, rule)
-    const own = message && this.#messageOf(message, values, { ...place, path: field }, rule)
+    const field = this.#fieldOf(context, rule)
+    const own = message && this.#messageOf(message, values, { ...context, path: field }, rule)
     const detail = own ?? (rule.message ? rule.message.trim() : `failed rule: ${nameOf(rule)}`)
     const isContainer = this.#type === 'object' || this.#type === 'array'
     const shown = isContainer ? '' : `: ${formatValue(value)}`
@@ -229,25 +234,30 @@ class NodeRules {
     }
   }
 
-  #fieldOf({ path }: Place, { fieldPath = '' }: ValidationRule): string {
+  #fieldOf({ path }: RuleContext, { fieldPath = '' }: ValidationRule): string {
     const found = fieldPath === '' ? undefined : findField(fieldPath, this.#schema)
     if (!found || 'problem' in found) return path === '' ? '<nil>' : path
     const tail = found.path
     return path === '' ? tail : `${path}${tail.startsWith('[') ? '' : '.'}${tail}`
   }
 
-  /** Undefined where it has none that can be shown: then the rule's own is. */
-  #messageOf(message: Program, values: () => RuleValue[], place: Place, rule: ValidationRule): string | undefined {
-    const { walk, path } = place
+  /** Undefined if the messageExpression gives no usable message; the rule's `message` is shown instead. */
+  #messageOf(
+    message: Program,
+    values: () => RuleValue[],
+    context: RuleContext,
+    rule: ValidationRule,
+  ): string | undefined {
+    const { state, path } = context
     const stop = (detail: string): never =>
-      walk.stop({
+      state.stop({
         type: 'FieldValueInvalid',
         field: path,
         body: `Invalid value: ${formatValue(this.#type)}: ${detail}`,
       })
-    const { value, failure, cost } = evaluate(message, values, walk.work)
-    if (cost > walk.remaining) stop(`messageExpression evaluation failed due to ${outOfBudget}`)
-    walk.remaining -= cost
+    const { value, failure, cost } = evaluate(message, values, state.work)
+    if (cost > state.remaining) stop(`messageExpression evaluation failed due to ${outOfBudget}`)
+    state.remaining -= cost
     if (failure?.isCost) {
       const words = 'no further validation rules will be run due to call cost exceeds limit for messageExpression'
       stop(`${words}: ${formatValue(rule.messageExpression)}`)
@@ -257,7 +267,7 @@ class NodeRules {
     return text === '' || text.includes('\n') || Buffer.byteLength(text) > maxMessageBytes ? undefined : text
   }
 
-  #invalid({ path }: Place, detail: string): FieldError {
+  #invalid({ path }: RuleContext, detail: string): FieldError {
     const field = path === '' ? '<nil>' : path
     return { type: 'FieldValueInvalid', field, body: `Invalid value: ${formatValue(this.#type)}: ${detail}` }
   }

@@ -1,17 +1,17 @@
 /**
- * The rules of one node of a schema (`x-kubernetes-validations`), compiled. Used when a CRD is judged, for what is wrong with
- * them and what they may cost, and by rule-validator.ts, which runs them.
+ * Compiles the rules of a schema node (`x-kubernetes-validations`). Used by CRD validation for their errors and estimated
+ * costs, and by rule-validator.ts, which runs them.
  */
 import type { JsonSchema, ValidationRule } from '../schema/structural.ts'
-import { type Compiled, type CompileProblem, compile } from './compile.ts'
+import { type CompiledExpression, type CompileProblem, compile } from './compile.ts'
 import { environmentOf } from './environment.ts'
 import type { Program } from './plan.ts'
 import { maxRequestBytes, type SchemaType, schemaType, typeAtPath } from './schema-types.ts'
 import { optionalOf } from './types.ts'
 
-export interface CompiledRule {
+export interface CompiledValidationRule {
   readonly rule: ValidationRule
-  /** Absent where it could not be compiled, or is empty. */
+  /** Absent if the rule is empty or does not compile. */
   readonly program?: Program
   readonly problem?: string
   readonly usesOldSelf: boolean
@@ -22,12 +22,12 @@ export interface CompiledRule {
 }
 
 export interface CompiledRules {
-  readonly rules: readonly CompiledRule[]
-  /** How often such a value can be in one object at most, where nothing bounds it. */
+  readonly rules: readonly CompiledValidationRule[]
+  /** Maximum number of such values in one object if the schema sets no bounds. */
   readonly cardinality: number
 }
 
-/** Undefined where rules see nothing of the schema. `isRoot` is true for resources, embedded ones too. */
+/** Undefined if rules cannot see the schema. `isRoot` is true for resources, including embedded resources. */
 export function compileRules(schema: JsonSchema, isRoot: boolean): CompiledRules | undefined {
   const type = schemaType(schema, isRoot, 'selfType')
   if (!type) return undefined
@@ -37,7 +37,7 @@ export function compileRules(schema: JsonSchema, isRoot: boolean): CompiledRules
   }
 }
 
-function compileRule(rule: ValidationRule, self: SchemaType): CompiledRule {
+function compileRule(rule: ValidationRule, self: SchemaType): CompiledValidationRule {
   const none = { rule, usesOldSelf: false, cost: 0, messageCost: 0 }
   if (rule.rule.trim() === '') return none
   const compiled = compileWith(rule.rule, rule, self)
@@ -56,7 +56,7 @@ function compileRule(rule: ValidationRule, self: SchemaType): CompiledRule {
 function compileMessage(
   rule: ValidationRule,
   self: SchemaType,
-): Pick<CompiledRule, 'message' | 'messageProblem' | 'messageCost'> {
+): Pick<CompiledValidationRule, 'message' | 'messageProblem' | 'messageCost'> {
   const { messageExpression = '' } = rule
   if (messageExpression === '') return { messageCost: 0 }
   const compiled = compileWith(messageExpression, rule, self)
@@ -70,12 +70,16 @@ function compileMessage(
   return { message: compiled.program, messageCost: compiled.cost }
 }
 
-function compileWith(source: string, { optionalOldSelf }: ValidationRule, self: SchemaType): Compiled | CompileProblem {
+function compileWith(
+  source: string,
+  { optionalOldSelf }: ValidationRule,
+  self: SchemaType,
+): CompiledExpression | CompileProblem {
   const variables = new Map([
     ['self', self.type],
     ['oldSelf', optionalOldSelf ? optionalOf(self.type) : self.type],
   ])
-  // What a path starts from is not looked at: `oldSelf` is as large as `self`.
+  // Ignores the first path element, the variable: `oldSelf` has the same sizes as `self`.
   const sizeAt = (path: readonly string[]) => {
     const found = typeAtPath(self, path.slice(1))
     return found && { min: 0, max: found.maxElements }

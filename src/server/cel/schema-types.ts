@@ -1,8 +1,8 @@
 /**
- * The types that rules see in a schema, with how large their values can be: by these, rules are checked and their costs
- * estimated. What has no type in CEL, such as unknown fields, is not seen at all.
+ * Maps a schema to CEL types with maximum sizes, for type checks and cost estimates. Parts without a CEL type, such as unknown
+ * fields, are not visible to rules.
  */
-import { isPlainObject } from '../../util/json.ts'
+import { isPlainObject } from '../../util/json/json.ts'
 import type { JsonSchema } from '../schema/structural.ts'
 import { escapeField } from './escaping.ts'
 import {
@@ -20,14 +20,14 @@ import {
   timestampType,
 } from './types.ts'
 
-/** The largest request that is assumed to exist. */
+/** Assumed maximum size of a request. */
 export const maxRequestBytes: number = 3 * 1024 * 1024
 
 export interface SchemaType {
   readonly type: CelType
-  /** Of texts, lists and maps: how long they can be. */
+  /** Maximum length of a string, list or map. */
   readonly maxElements: number
-  /** What a value takes in JSON at least: by this, unbounded lists are bounded. */
+  /** Minimum size in JSON, from which the maximum length of unbounded lists is derived. */
   readonly minSize: number
   readonly element?: SchemaType
   readonly key?: SchemaType
@@ -37,7 +37,7 @@ export interface SchemaType {
 const scalar = (type: CelType, minSize: number, maxElements = 0): SchemaType => ({ type, minSize, maxElements })
 const textType = scalar(stringType, 2, maxRequestBytes - 2)
 
-/** At the root of a resource these are always there, whatever its schema says. */
+/** Adds kind, apiVersion and metadata, which rules can always access at the root of a resource. */
 export function withMeta(schema: JsonSchema): JsonSchema {
   const { kind, apiVersion, metadata } = schema.properties ?? {}
   const { name, generateName } = metadata?.properties ?? {}
@@ -48,7 +48,7 @@ export function withMeta(schema: JsonSchema): JsonSchema {
   return { ...schema, properties: { ...schema.properties, kind: text, apiVersion: text, metadata: meta } }
 }
 
-/** Undefined where rules see nothing of it. `name` is that of its type in messages. */
+/** Undefined if rules cannot see the schema. `name` is the type name in messages. */
 export function schemaType(given: JsonSchema, isRoot: boolean, name: string): SchemaType | undefined {
   if (given['x-kubernetes-int-or-string']) {
     const { maxLength } = given
@@ -120,7 +120,7 @@ function stringTypeOf({ format, maxLength, enum: values = [] }: JsonSchema): Sch
     case 'date-time':
       return scalar(timestampType, 21, 32)
   }
-  // A character may take four bytes.
+  // A character takes up to four bytes.
   if (maxLength !== undefined) return scalar(stringType, 2, positive(maxLength) * 4)
   if (values.length === 0) return textType
   return scalar(
@@ -130,7 +130,7 @@ function stringTypeOf({ format, maxLength, enum: values = [] }: JsonSchema): Sch
   )
 }
 
-/** What stands at a path of estimate.ts: fields by name, `@items`, `@values`, `@keys`. */
+/** The type at a path of estimate.ts, whose elements are field names, `@items`, `@values` or `@keys`. */
 export function typeAtPath(root: SchemaType, path: readonly string[]): SchemaType | undefined {
   let current: SchemaType | undefined = root
   for (const part of path) {

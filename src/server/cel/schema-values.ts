@@ -1,11 +1,11 @@
 /**
- * Values of an object as rules see them, by its schema: texts with a format as what they mean, lists of type map and set
- * with their own idea of being equal. Nothing is converted before a rule asks for it.
+ * Values of an object converted by its schema: strings with a format become typed values, and lists of type map and set get
+ * their own equality. Values are converted on access.
  */
 import type { Json, JsonObject } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
-import { goJson } from '../../util/go-json.ts'
-import { getOwn, isPlainObject } from '../../util/json.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
+import { goJson } from '../../util/json/go-json.ts'
+import { getOwn, isPlainObject } from '../../util/json/json.ts'
 import type { JsonSchema } from '../schema/structural.ts'
 import { areListsEqual, isEqual, type OwnEquality } from './equality.ts'
 import { escapeField, unescapeField } from './escaping.ts'
@@ -13,7 +13,7 @@ import { fail, type Meter, noSuchOverload } from './failures.ts'
 import { goQuote } from './library/go-quote.ts'
 import { parseGoDuration, parseRfc3339, parseWordyDuration } from './library/go-times.ts'
 import { withMeta } from './schema-types.ts'
-import { CelList, CelMap, type CelValue, Duration } from './values.ts'
+import { CelDuration, CelList, CelMap, type CelValue } from './values.ts'
 
 export function toCelValue(value: Json | undefined, schema: JsonSchema): CelValue {
   if (value === null || value === undefined) {
@@ -53,7 +53,7 @@ function goType(value: Json): string {
   return Array.isArray(value) ? '[]interface {}' : 'map[string]interface {}'
 }
 
-/** Those that a double cannot hold are bigints already. */
+/** Integers that a double cannot represent are already bigints. */
 function toInt(value: Json): bigint {
   if (typeof value === 'bigint') return value
   if (typeof value === 'number' && Number.isInteger(value)) return BigInt(value)
@@ -64,7 +64,7 @@ function toText(text: string, format: string | undefined): CelValue {
   switch (format) {
     case 'duration': {
       const nanos = parseGoDuration(text) ?? parseWordyDuration(text)
-      return nanos === undefined ? fail(`Invalid duration ${text}`) : new Duration(nanos)
+      return nanos === undefined ? fail(`Invalid duration ${text}`) : new CelDuration(nanos)
     }
     case 'date': {
       const parsed = parseRfc3339(`${text}T00:00:00Z`)
@@ -79,14 +79,17 @@ function toText(text: string, format: string | undefined): CelValue {
   }
 }
 
-/** What Go says to the last form that it tries, which has no zone. */
+/** Go's error for the last layout that it tries, which has no time zone. */
 function dateTimeProblem(text: string): string {
   const shown = `parsing time ${goQuote(text)}`
   if (text[10] !== 'T') return `${shown} as "2006-01-02T15:04:05": cannot parse ${goQuote(text.slice(10))} as "T"`
   return `${shown}: extra text: ${goQuote(text.slice(19).replace(/^[.,]\d+/, ''))}`
 }
 
-/** The format has one alphabet, what reads it for rules the other one, without `+` and `/`. */
+/**
+ * The format check accepts standard Base64, but Kubernetes decodes it for rules with the URL alphabet, which has no `+` and
+ * `/`.
+ */
 function toBytes(text: string): Uint8Array {
   const wrong = text.search(/[+/]/)
   if (wrong >= 0) fail(`Invalid byte formatted string ${text}: illegal base64 data at input byte ${wrong}`)
@@ -134,7 +137,7 @@ class JsonList extends CelList {
   }
 }
 
-/** The order does not count, and `+` makes a union. */
+/** A list of type set: the order is ignored, and `+` is the union. */
 class SetList extends JsonList implements OwnEquality {
   override isEqualTo(other: CelValue, meter: Meter): boolean {
     if (!(other instanceof CelList)) return noSuchOverload()
@@ -152,7 +155,7 @@ class SetList extends JsonList implements OwnEquality {
 
 const keyOf = (value: CelValue): string => `${typeof value}:${String(value)}`
 
-/** Items are the same item by their keys; `+` replaces those that are there. */
+/** A list of type map: items are identified by their keys, and `+` replaces existing items. */
 class MapList extends JsonList implements OwnEquality {
   readonly #keys: readonly string[]
 
@@ -184,7 +187,7 @@ class MapList extends JsonList implements OwnEquality {
   }
 }
 
-/** An object with fields, or a map: in the first, names are escaped, and a null is nothing at all. */
+/** An object with fields or a map. In an object, field names are escaped and null fields are absent. */
 class JsonMap extends CelMap implements OwnEquality {
   readonly json: JsonObject
   readonly #schema: JsonSchema
@@ -221,7 +224,7 @@ class JsonMap extends CelMap implements OwnEquality {
     return this.#isObject ? known.map((field) => escapeField(field) ?? field) : known
   }
 
-  /** Fields that the schema does not know are compared as they are, where both have them. */
+  /** Fields unknown to the schema are compared as raw JSON if both objects have them. */
   isEqualTo(other: CelValue, meter: Meter): boolean {
     if (!(other instanceof CelMap)) return noSuchOverload()
     if (other.size !== this.size) return false
@@ -239,7 +242,7 @@ class JsonMap extends CelMap implements OwnEquality {
   }
 }
 
-/** What a schema lets through without knowing it: it can be compared, and nothing else. */
+/** A value that the schema preserves without a type: it can be compared, and nothing else. */
 class UnknownValue extends CelMap implements OwnEquality {
   readonly json: Json
   readonly size = 0

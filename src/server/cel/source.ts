@@ -1,14 +1,13 @@
-/** What is wrong with an expression and where, in the words and with the drawing of cel-go. */
+/** Collects the errors of an expression and formats them with positions and source snippets like cel-go. */
 
 interface Issue {
   readonly at: number
   readonly message: string
 }
 
-/** Of longer lines, no drawing is made. */
+/** Longer lines are shown without a snippet. */
 const maxSnippetLength = 16_384
 
-/** Collects the problems of one expression. */
 export class Issues {
   readonly #source: string
   readonly #issues: Issue[] = []
@@ -21,7 +20,7 @@ export class Issues {
     return this.#issues.length === 0
   }
 
-  /** `at` is -1 for what concerns the whole. */
+  /** `at` is -1 for errors of the whole expression. */
   report(at: number, message: string): void {
     this.#issues.push({ at, message })
   }

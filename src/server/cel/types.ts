@@ -1,4 +1,4 @@
-/** The types of CEL expressions as the checker sees them. Unifying them is assign.ts; values are values.ts. */
+/** CEL types as the type checker uses them. Inference is in assign.ts, values are in values.ts. */
 
 type TypeKind =
   | 'bool'
@@ -21,10 +21,10 @@ type TypeKind =
 
 export interface CelType {
   readonly kind: TypeKind
-  /** The name by which types are compared, where their kind is not enough. */
+  /** Name by which types of the same kind are compared. */
   readonly name: string
   readonly params: readonly CelType[]
-  /** Only of structs: the types of their fields, by the names under which rules see them. */
+  /** Types of the fields of a struct, by their escaped names. */
   readonly fields?: ReadonlyMap<string, CelType>
 }
 
@@ -58,7 +58,7 @@ export const struct = (name: string, fields: ReadonlyMap<string, CelType> = new 
 export const isDyn = (type: CelType): boolean => type.kind === 'dyn'
 export const isDynOrError = (type: CelType): boolean => type.kind === 'dyn' || type.kind === 'error'
 
-/** The value in an optional, or the type itself. */
+/** The type inside an optional, or the type itself. */
 export function unwrapOptional(type: CelType): { readonly type: CelType; readonly isOptional: boolean } {
   const isOptional = type.kind === 'opaque' && type.name === 'optional_type'
   return { type: isOptional ? type.params[0]! : type, isOptional }
@@ -70,7 +70,7 @@ export function isSameType(left: CelType, right: CelType): boolean {
   return left.params.every((one, index) => isSameType(one, right.params[index]!))
 }
 
-/** As error messages write it: `list(string)`. */
+/** The type as error messages print it: `list(string)`. */
 export function formatType(type: CelType): string {
   if (type.kind === 'error') return '!error!'
   if (type.kind === 'null' || type.kind === 'duration' || type.kind === 'timestamp') return type.kind

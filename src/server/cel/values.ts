@@ -1,6 +1,6 @@
 /**
- * Values of CEL: booleans, strings and null are JavaScript's own, `int` is a bigint, `double` a number, `bytes` a
- * Uint8Array; all others are classes of this file. Values of objects with a schema are in schema-values.ts.
+ * CEL values: booleans, strings and null are JavaScript's, `int` is a bigint, `double` a number, `bytes` a Uint8Array; all
+ * other types are classes in this file. Values of objects with a schema are in schema-values.ts.
  */
 import { fail } from './failures.ts'
 
@@ -11,7 +11,7 @@ export class Uint {
   }
 }
 
-/** Nanoseconds since 1970, in UTC; and the offset of the zone in which it was written, in seconds. */
+/** Nanoseconds since 1970 in UTC, and the offset of the original zone in seconds. */
 export class Timestamp {
   readonly nanos: bigint
   readonly offset: number
@@ -21,7 +21,7 @@ export class Timestamp {
   }
 }
 
-export class Duration {
+export class CelDuration {
   readonly nanos: bigint
   constructor(nanos: bigint) {
     this.nanos = nanos
@@ -43,11 +43,11 @@ export class Optional {
   }
 }
 
-/** What libraries add: addresses, quantities, versions. */
+/** Types of libraries: addresses, quantities, versions. */
 export abstract class Opaque {
   abstract readonly typeName: string
   abstract equals(other: Opaque): boolean
-  /** As sizes count for costs, where there is one. */
+  /** Size for the cost calculation. */
   get size(): number {
     return 1
   }
@@ -57,14 +57,14 @@ export abstract class CelList {
   abstract readonly size: number
   abstract at(index: number): CelValue
   abstract toArray(): readonly CelValue[]
-  /** `+` of the language, which some lists of schemas understand as a merge. */
+  /** The `+` operator; some lists of schemas implement it as a merge. */
   add(other: CelList): CelList {
     if (other.size === 0) return this
     return this.size === 0 ? other : new JoinedList(this, other)
   }
 }
 
-/** Also the one that comprehensions fill: only they call `push`, and nobody else has seen it by then. */
+/** Comprehensions append to their accumulator with `push`; no other code holds that list yet. */
 export class ArrayList extends CelList {
   readonly #items: CelValue[]
 
@@ -90,7 +90,7 @@ export class ArrayList extends CelList {
   }
 }
 
-/** Joining costs nothing, in cel-go and here: what is never looked at is never copied. */
+/** Concatenation costs nothing in cel-go, so elements are copied only on access. */
 class JoinedList extends CelList {
   readonly size: number
   #parts: readonly [CelList, CelList] | undefined
@@ -111,7 +111,7 @@ class JoinedList extends CelList {
     return this.#items
   }
 
-  /** With a stack of its own: a list may have been joined ten thousand times. */
+  /** Iterative, since a list may be concatenated ten thousand times. */
   #flatten(): CelValue[] {
     const items: CelValue[] = []
     const stack: CelList[] = [...this.#parts!].reverse()
@@ -127,12 +127,12 @@ class JoinedList extends CelList {
 
 export abstract class CelMap {
   abstract readonly size: number
-  /** Undefined where there is no such key. */
+  /** Undefined if the key does not exist. */
   abstract find(key: CelValue): CelValue | undefined
   abstract keys(): readonly CelValue[]
 }
 
-/** Numbers are the same key however they are written: 1, 1u, 1.0. */
+/** Numbers of all types are the same key: 1, 1u, 1.0. */
 function keyOf(key: CelValue): string | bigint | number | boolean | undefined {
   if (typeof key === 'string') return key
   if (typeof key === 'bigint' || typeof key === 'boolean') return key
@@ -148,7 +148,7 @@ export class HashMap extends CelMap {
     return this.#entries.size
   }
 
-  /** False where the key was there before. */
+  /** False if the key already exists. */
   set(key: CelValue, value: CelValue): boolean {
     const own = keyOf(key)
     if (own === undefined || typeof own === 'number') return fail(`unsupported key type: ${typeNameOf(key)}`)
@@ -180,14 +180,14 @@ export type CelValue =
   | Uint8Array
   | Uint
   | Timestamp
-  | Duration
+  | CelDuration
   | TypeValue
   | Optional
   | Opaque
   | CelList
   | CelMap
 
-/** What `type()` says. */
+/** The type name that `type()` returns. */
 export function typeNameOf(value: CelValue): string {
   switch (typeof value) {
     case 'boolean':
@@ -203,7 +203,7 @@ export function typeNameOf(value: CelValue): string {
   if (value instanceof Uint8Array) return 'bytes'
   if (value instanceof Uint) return 'uint'
   if (value instanceof Timestamp) return 'google.protobuf.Timestamp'
-  if (value instanceof Duration) return 'google.protobuf.Duration'
+  if (value instanceof CelDuration) return 'google.protobuf.Duration'
   if (value instanceof TypeValue) return 'type'
   if (value instanceof Optional) return 'optional_type'
   if (value instanceof CelList) return 'list'

@@ -1,18 +1,23 @@
-/** Keeps cluster roles filled that gather the rules of others by their labels. */
+/**
+ * The ClusterRole aggregation controller: fills roles with an `aggregationRule` from the roles that match its label selectors.
+ */
 import type { KubeObject } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
 import { rbacGroup } from '../authorization/rbac.ts'
-import type { Parts } from '../call.ts'
-import { type LabelSelector, labelSelectorFromObject } from '../selectors.ts'
-import { type Change, parseStored, type Stored } from '../storage/stored.ts'
+import type { ServerContext } from '../call.ts'
+import { labelSelectorFromObject, type ParsedLabelSelector } from '../selectors.ts'
+import { parseStored, type StoreChange, type Stored } from '../storage/stored.ts'
 import { updateObject } from '../verbs/change.ts'
 import { controllerManager } from '../verbs/owning.ts'
-import { FollowUp } from './follow-up.ts'
+import { MicrotaskQueue } from './microtask-queue.ts'
 
 const collection = `${rbacGroup}/clusterroles`
 
-/** Roles can gather what others have gathered. What does not come to rest by then goes round in circles, and is left. */
-const mostRounds = 10
+/**
+ * Limit on rounds, since aggregated roles can aggregate each other. A cycle that still changes after this many rounds is left
+ * as it is.
+ */
+const maxRounds = 10
 
 interface ClusterRole extends KubeObject {
   rules?: unknown[] | null
@@ -20,49 +25,51 @@ interface ClusterRole extends KubeObject {
 }
 
 export class RoleAggregator {
-  readonly #parts: Parts
+  readonly #parts: ServerContext
 
-  /** By name, those that gather, and whom they choose. */
-  readonly #gatherers = new Map<string, readonly LabelSelector[]>()
-  readonly #pending: FollowUp<'all'>
+  /** Aggregated roles by name, with their selectors. */
+  readonly #aggregatedRoles = new Map<string, readonly ParsedLabelSelector[]>()
+  readonly #pending: MicrotaskQueue<'all'>
   #isWriting = false
 
-  constructor(parts: Parts) {
+  constructor(parts: ServerContext) {
     this.#parts = parts
-    this.#pending = new FollowUp(parts, 'clusterrole-aggregation-controller', () => this.#gatherAll())
-    parts.store.subscribe(collection, (change) => this.#hear(change))
+    this.#pending = new MicrotaskQueue(parts, 'clusterrole-aggregation-controller', () => this.#aggregateAll())
+    parts.store.subscribe(collection, (change) => this.#handleChange(change))
   }
 
-  #hear({ type, current, previous }: Change): void {
+  #handleChange({ type, current, previous }: StoreChange): void {
     if (this.#isWriting) return
     const selectors = type === 'DELETED' ? undefined : selectorsOf(current)
-    if (selectors === undefined) this.#gatherers.delete(current.name)
-    else this.#gatherers.set(current.name, selectors)
-    if (selectors !== undefined || this.#isChosen(current) || this.#isChosen(previous)) this.#pending.add('all')
+    if (selectors === undefined) this.#aggregatedRoles.delete(current.name)
+    else this.#aggregatedRoles.set(current.name, selectors)
+    if (selectors !== undefined || this.#isSelected(current) || this.#isSelected(previous)) this.#pending.add('all')
   }
 
-  #isChosen(role: Stored | undefined): boolean {
+  #isSelected(role: Stored | undefined): boolean {
     if (role === undefined) return false
-    return [...this.#gatherers.values()].some((selectors) => selectors.some((one) => one.matches(role.labels ?? {})))
+    return [...this.#aggregatedRoles.values()].some((selectors) =>
+      selectors.some((one) => one.matches(role.labels ?? {})),
+    )
   }
 
-  #gatherAll(): void {
+  #aggregateAll(): void {
     this.#isWriting = true
     try {
-      for (let round = 0; round < mostRounds && this.#gatherOnce(); round += 1);
+      for (let round = 0; round < maxRounds && this.#aggregateOnce(); round += 1);
     } finally {
       this.#isWriting = false
     }
   }
 
-  /** Whether anything has changed. */
-  #gatherOnce(): boolean {
+  /** One round over all aggregated roles. True if any role changed. */
+  #aggregateOnce(): boolean {
     const { store, registry } = this.#parts
     let hasChanged = false
-    for (const [name, selectors] of this.#gatherers) {
+    for (const [name, selectors] of this.#aggregatedRoles) {
       const current = store.collection(collection).get(name)
       if (current === undefined || current.isDeleting) continue
-      const rules = this.#gather(name, selectors)
+      const rules = this.#aggregatedRules(name, selectors)
       if (isDeepEqual(rules, (parseStored(current) as ClusterRole).rules ?? [])) continue
       const change = (role: KubeObject) => ({ ...role, rules })
       updateObject(this.#parts, registry.storageOf(collection)!, current, {
@@ -76,28 +83,31 @@ export class RoleAggregator {
     return hasChanged
   }
 
-  #gather(name: string, selectors: readonly LabelSelector[]): unknown[] {
-    // By name, as the store lists them.
+  #aggregatedRules(name: string, selectors: readonly ParsedLabelSelector[]): unknown[] {
+    // The store lists roles by name, so the order of the rules is stable.
     const roles = this.#parts.store
       .collection(collection)
       .list('')
       .filter((role) => role.name !== name)
-    const gathered = new Map<string, unknown>()
+    const rules = new Map<string, unknown>()
     for (const selector of selectors) {
-      const chosen = roles.filter(({ labels }) => selector.matches(labels ?? {}))
-      for (const role of chosen) {
+      const selected = roles.filter(({ labels }) => selector.matches(labels ?? {}))
+      for (const role of selected) {
         for (const rule of (parseStored(role) as ClusterRole).rules ?? []) {
           const key = JSON.stringify(rule)
-          if (!gathered.has(key)) gathered.set(key, rule)
+          if (!rules.has(key)) rules.set(key, rule)
         }
       }
     }
-    return [...gathered.values()]
+    return [...rules.values()]
   }
 }
 
-/** Undefined for a role that gathers nothing, or cannot: this is called inside somebody's write, and must not throw. */
-function selectorsOf(stored: Stored): LabelSelector[] | undefined {
+/**
+ * Undefined for a role without an aggregationRule or with an invalid one. It runs inside a client's write, so it must not
+ * throw.
+ */
+function selectorsOf(stored: Stored): ParsedLabelSelector[] | undefined {
   if (!stored.json.includes('"aggregationRule"')) return undefined
   const { aggregationRule } = parseStored(stored) as ClusterRole
   try {

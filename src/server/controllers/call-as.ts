@@ -1,18 +1,23 @@
-/** A request that a controller makes as if it were a client: webhooks are told that it is its service account. */
+/** Builds the Call of a write by a controller. Webhooks see the controller's service account as the user. */
 
-import type { Call, Parts } from '../call.ts'
+import type { ResourceCall, ServerContext } from '../call.ts'
 import type { User } from '../identity/authentication.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 
 export const noQuery: URLSearchParams = new URLSearchParams()
 
-interface Target {
+interface ControllerCallTarget {
   readonly namespace: string
   readonly name: string
   readonly subresource?: string
 }
 
-export function callAs(parts: Parts, user: User, resource: ServedResource, target: Target): Call {
+export function callAs(
+  parts: ServerContext,
+  user: User,
+  resource: ApiResource,
+  target: ControllerCallTarget,
+): ResourceCall {
   const { group, version, plural } = resource
   const { namespace, name, subresource = '' } = target
   return {

@@ -1,42 +1,44 @@
-/** What follows from a CRD: its names are judged, its resources served, and on its deletion its objects go first. */
+/**
+ * The CRD controller: checks the names of a CRD, serves its resources, and deletes its objects before a deleted CRD is removed.
+ */
 import type { KubeObject } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
-import type { Parts } from '../call.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
+import type { ServerContext } from '../call.ts'
 import { cleanupFinalizer, crdDefinitionResource } from '../crds/crd-resource.ts'
 import { type CustomResourceDefinition, isConditionTrue } from '../crds/definition.ts'
-import { crdKeepers, crdResources } from '../crds/resources.ts'
+import { crdResources, crdStoredVersionResources } from '../crds/resources.ts'
 import { crdStatus, instancesStatus } from '../crds/status.ts'
-import { type Change, parseStored, type Stored } from '../storage/stored.ts'
+import { parseStored, type StoreChange, type Stored } from '../storage/stored.ts'
 import { updateObject } from '../verbs/change.ts'
 import { serverManager } from '../verbs/owning.ts'
 import { deleteObject } from '../verbs/remove.ts'
-import { FollowUp } from './follow-up.ts'
 import { plainDeletion } from './garbage.ts'
+import { MicrotaskQueue } from './microtask-queue.ts'
 
 const { collection } = crdDefinitionResource
 
-export class CrdKeeper {
-  readonly #parts: Parts
+export class CrdController {
+  readonly #parts: ServerContext
 
-  /** What each CRD was served from: the spec and names as text, so that a change of nothing else disturbs nobody. */
+  /** Spec and accepted names from which each CRD is served, as JSON. Other changes of a CRD do not restart its resources. */
   readonly #served = new Map<string, string>()
 
-  /** Names, group and conditions of each state of a CRD that was compared with others. */
+  /** Cache of the names, group and conditions of each CRD revision that was compared with others. */
   readonly #names = new WeakMap<Stored, CustomResourceDefinition>()
 
-  /** The CRDs being deleted, by the collection of their objects. */
+  /** CRDs being deleted, keyed by the collection of their objects. */
   readonly #terminating = new Map<string, string>()
-  readonly #pending: FollowUp<string>
+  readonly #pending: MicrotaskQueue<string>
 
-  constructor(parts: Parts) {
+  constructor(parts: ServerContext) {
     this.#parts = parts
-    this.#pending = new FollowUp(parts, 'customresourcedefinition-controller', (name) => this.#tend(name))
-    parts.store.subscribe(undefined, (change) => this.#hear(change))
+    this.#pending = new MicrotaskQueue(parts, 'customresourcedefinition-controller', (name) => this.#reconcile(name))
+    parts.store.subscribe(undefined, (change) => this.#handleChange(change))
   }
 
-  #hear({ type, current }: Change): void {
+  #handleChange({ type, current }: StoreChange): void {
     if (current.collection === collection) {
-      if (type === 'DELETED') this.#forget(current)
+      if (type === 'DELETED') this.#remove(current)
       else this.#pending.add(current.name)
       return
     }
@@ -45,32 +47,32 @@ export class CrdKeeper {
     if (this.#parts.store.collection(current.collection).size === 0) this.#pending.add(crd)
   }
 
-  #tend(name: string): void {
+  #reconcile(name: string): void {
     const stored = this.#parts.store.collection(collection).get(name)
     if (stored === undefined) return
     const crd = parseStored(stored) as CustomResourceDefinition
-    if (crd.metadata.deletionTimestamp === undefined) this.#judge(stored, crd)
-    else this.#clean(crd)
+    if (crd.metadata.deletionTimestamp === undefined) this.#updateNames(stored, crd)
+    else this.#deleteInstances(crd)
     this.#serve(name)
   }
 
-  #judge(stored: Stored, crd: CustomResourceDefinition): void {
-    const others = isDeepEqual(crd.spec.names, crd.status.acceptedNames) ? [] : this.#rivalsOf(crd)
+  #updateNames(stored: Stored, crd: CustomResourceDefinition): void {
+    const others = isDeepEqual(crd.spec.names, crd.status.acceptedNames) ? [] : this.#crdsOfGroup(crd)
     const status = crdStatus(crd, others, new Date(this.#parts.clock.now()))
     if (status !== crd.status) this.#update(stored.name, 'status', (object) => ({ ...object, status }))
   }
 
-  /** The CRDs of the same group, with the fields that decide about names. Each state of a CRD is parsed once. */
-  #rivalsOf({ spec }: CustomResourceDefinition): CustomResourceDefinition[] {
-    const rivals: CustomResourceDefinition[] = []
+  /** The CRDs of the same group, reduced to the fields that decide name conflicts. Each revision of a CRD is parsed once. */
+  #crdsOfGroup({ spec }: CustomResourceDefinition): CustomResourceDefinition[] {
+    const found: CustomResourceDefinition[] = []
     for (const stored of this.#parts.store.collection(collection).values()) {
-      // The name of a CRD is that of its resource, a dot and its group.
+      // The name of a CRD is `<plural>.<group>`.
       if (!stored.name.endsWith(`.${spec.group}`)) continue
       const known = this.#names.get(stored) ?? namesOf(stored)
       this.#names.set(stored, known)
-      rivals.push(known)
+      found.push(known)
     }
-    return rivals
+    return found
   }
 
   #serve(name: string): void {
@@ -82,12 +84,12 @@ export class CrdKeeper {
     const state = JSON.stringify([crd.spec, crd.status.acceptedNames, isTerminating])
     if (this.#served.get(name) === state) return
     this.#served.set(name, state)
-    this.#parts.registry.set(name, crdResources(crd, this.#parts), crdKeepers(crd))
-    // As the real server does: watches of the old schema end, and come back to the new one.
+    this.#parts.registry.set(name, crdResources(crd, this.#parts), crdStoredVersionResources(crd))
+    // As in the real server, watches of the old schema end and clients reconnect with the new one.
     this.#parts.watches.endAll(objectsOf(crd))
   }
 
-  #clean(crd: CustomResourceDefinition): void {
+  #deleteInstances(crd: CustomResourceDefinition): void {
     const objects = objectsOf(crd)
     this.#terminating.set(objects, crd.metadata.name!)
     const resource = this.#parts.registry.storageOf(objects)
@@ -95,7 +97,7 @@ export class CrdKeeper {
     for (const stored of present) {
       const current = this.#parts.store.collection(objects).get(stored.key)
       if (current === undefined || current.isDeleting) continue
-      deleteObject(this.#parts, this.#parts.registry.keeperOf(current)!, current, plainDeletion)
+      deleteObject(this.#parts, this.#parts.registry.resourceForStoredVersion(current)!, current, plainDeletion)
     }
     const isEmpty = resource === undefined || this.#parts.store.collection(objects).size === 0
     const now = new Date(this.#parts.clock.now())
@@ -113,7 +115,7 @@ export class CrdKeeper {
     })
   }
 
-  #forget({ name, json }: Stored): void {
+  #remove({ name, json }: Stored): void {
     const objects = objectsOf(JSON.parse(json) as CustomResourceDefinition)
     this.#served.delete(name)
     this.#terminating.delete(objects)
@@ -130,7 +132,7 @@ export class CrdKeeper {
 
 function namesOf(stored: Stored): CustomResourceDefinition {
   const { apiVersion, kind, metadata, spec, status } = parseStored(stored) as CustomResourceDefinition
-  // Without the schemas, which are nearly all of a CRD.
+  // Drops the schemas, which are nearly all of a CRD.
   return { apiVersion, kind, metadata, status, spec: { ...spec, versions: [] } } as CustomResourceDefinition
 }
 

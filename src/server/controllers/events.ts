@@ -1,38 +1,38 @@
-/** Deletes events an hour after they were last written, by the clock of the server. One timer waits for the oldest of them. */
+/** Deletes events one hour after their last write, by the server's clock. A single timer waits for the oldest event. */
 import type { KubeObject } from '../../kube/objects.ts'
-import type { Parts } from '../call.ts'
-import { type Change, parseStored, type Stored } from '../storage/stored.ts'
-import { FollowUp } from './follow-up.ts'
+import type { ServerContext } from '../call.ts'
+import { parseStored, type StoreChange, type Stored } from '../storage/stored.ts'
+import { MicrotaskQueue } from './microtask-queue.ts'
 
 const collection = 'events'
 const lifetimeMs = 3_600_000
 
-/** Of a burst of events not each gets a timer of its own; and an event that the store refuses to delete is tried again later. */
+/** Minimum delay of the timer: batches a burst of events, and delays the retry of an event that the store refuses to delete. */
 const minDelayMs = 1000
 
 export class EventExpirer {
-  readonly #parts: Parts
+  readonly #parts: ServerContext
 
-  /** What was written, oldest first. An event that was written again, or is gone, has a later version or none. */
+  /** Writes of events, oldest first. An entry is stale if its event has a later version or is deleted. */
   #written: Array<{ readonly key: string; readonly version: number; readonly time: number }> = []
-  readonly #sweep: FollowUp<'sweep'>
+  readonly #sweep: MicrotaskQueue<'sweep'>
 
-  /** One sleep at a time, until the oldest entry expires. */
+  /** True while the timer runs. There is one timer, for the oldest entry. */
   #isTimerSet = false
 
-  constructor(parts: Parts) {
+  constructor(parts: ServerContext) {
     this.#parts = parts
-    this.#sweep = new FollowUp(parts, 'event-expiry-controller', () => this.#expire())
-    parts.store.subscribe(collection, (change) => this.#hear(change))
+    this.#sweep = new MicrotaskQueue(parts, 'event-expiry-controller', () => this.#expire())
+    parts.store.subscribe(collection, (change) => this.#handleChange(change))
   }
 
-  #hear({ type, current, version }: Change): void {
+  #handleChange({ type, current, version }: StoreChange): void {
     if (type === 'DELETED') return
     const now = this.#parts.clock.now()
-    const isNews = version > 0
-    this.#written.push({ key: current.key, version: current.version, time: isNews ? now : lastTimeOf(current, now) })
-    // Events of a data directory are announced in any order. A time of day that was set forward does not wake the timer.
-    if (!isNews || this.#written[0]!.time + lifetimeMs <= now) this.#sweep.add('sweep')
+    const isNew = version > 0
+    this.#written.push({ key: current.key, version: current.version, time: isNew ? now : lastTimeOf(current, now) })
+    // Sweep at once: events of a data directory arrive in any order, and a clock that was set forward does not fire the timer.
+    if (!isNew || this.#written[0]!.time + lifetimeMs <= now) this.#sweep.add('sweep')
     else this.#setTimer()
   }
 
@@ -48,7 +48,7 @@ export class EventExpirer {
         count += 1
       }
     } finally {
-      // What the store has refused has its turn the next time.
+      // An entry whose deletion the store refused stays for the next sweep.
       this.#written.splice(0, count)
       this.#setTimer()
     }
@@ -70,7 +70,7 @@ export class EventExpirer {
   }
 }
 
-/** When an event of an earlier life of the server was written, as far as it says so itself. */
+/** Last write time of an event from an earlier run of the server, as far as its own timestamps tell. */
 function lastTimeOf(stored: Stored, now: number): number {
   const { metadata, ...event } = parseStored(stored) as KubeObject & EventTimes
   const times = [metadata.creationTimestamp, event.lastTimestamp, event.eventTime, event.series?.lastObservedTime]

@@ -1,20 +1,20 @@
 /**
- * Bugs of a controller: an exception that is no refusal of a write. The exception is logged with its stack and the key is tried again, later
- * and later. Other keys, other controllers and the process of the server go on.
+ * Retries after bugs of a controller, that is, exceptions other than a rejected write. The exception is logged with its stack
+ * and the key is retried with exponential backoff. Other keys, other controllers and the server process continue.
  */
-import type { Parts } from '../call.ts'
+import type { ServerContext } from '../call.ts'
 
 const firstDelayMs = 1000
 const maxDelayMs = 300_000
 
 export class ControllerFailures<K> {
-  readonly #parts: Pick<Parts, 'clock' | 'closing' | 'log'>
+  readonly #parts: Pick<ServerContext, 'clock' | 'closing' | 'log'>
   readonly #controller: string
 
-  /** How often in a row each key has failed. */
+  /** Consecutive failures by key. */
   readonly #counts = new Map<K, number>()
 
-  constructor(parts: Pick<Parts, 'clock' | 'closing' | 'log'>, controller: string) {
+  constructor(parts: Pick<ServerContext, 'clock' | 'closing' | 'log'>, controller: string) {
     this.#parts = parts
     this.#controller = controller
   }
@@ -23,7 +23,7 @@ export class ControllerFailures<K> {
     if (this.#counts.size > 0) this.#counts.delete(key)
   }
 
-  /** Logs the exception. Resolves when the key is due again: with false where the server is closed meanwhile. */
+  /** Logs the exception. Resolves with true when the key is due again, or with false if the server closes first. */
   async fail(key: K, error: unknown): Promise<boolean> {
     const { clock, closing, log } = this.#parts
     const count = this.#counts.get(key) ?? 0

@@ -1,54 +1,56 @@
 /**
- * The garbage collector: what lost its owners goes, an owner deleted in the foreground waits for those that block it,
- * and orphans are set free. Follows from changes in the store, never from requests.
+ * The garbage collector: deletes objects whose owners are gone, holds owners in foreground deletion until their blocking
+ * dependents are gone, and removes owner references from orphans. Driven by changes in the store, never by requests.
  */
-import type { KubeObject, OwnerReference } from '../../kube/objects.ts'
-import { parseGroupVersion } from '../../kube/objects.ts'
-import type { Parts } from '../call.ts'
-import type { DeleteOptions, PropagationPolicy } from '../options.ts'
-import { type Change, parseStored, type Stored } from '../storage/stored.ts'
+import { type KubeObject, type OwnerReference, parseGroupVersion } from '../../kube/objects.ts'
+import type { ServerContext } from '../call.ts'
+import type { DeleteRequestOptions, PropagationPolicy } from '../options.ts'
+import { parseStored, type StoreChange, type Stored } from '../storage/stored.ts'
 import { foregroundFinalizer, orphanFinalizer } from '../verbs/remove.ts'
-import { FollowUp } from './follow-up.ts'
-import { Hand } from './hand.ts'
+import { ControllerClient } from './controller-client.ts'
+import { MicrotaskQueue } from './microtask-queue.ts'
 
 const controller = 'generic-garbage-collector'
 
 export class GarbageCollector {
-  readonly #parts: Parts
-  readonly #hand: Hand
+  readonly #parts: ServerContext
+  readonly #client: ControllerClient
 
-  /** Every object there is, by uid. */
-  readonly #living = new Map<string, Stored>()
+  /** All objects by UID. */
+  readonly #objects = new Map<string, Stored>()
 
-  /** The uids of those that name a uid as their owner. */
+  /** Owner UID → UIDs of its dependents. */
   readonly #dependents = new Map<string, Set<string>>()
 
-  /** The uids of those that block the deletion of a uid in the foreground. */
+  /** Owner UID → UIDs of the dependents that block its foreground deletion. */
   readonly #blocking = new Map<string, Set<string>>()
 
-  /** States of owners whose blocking dependents have been looked at: when one of these goes, the others need not be again. */
+  /**
+   * Owner revisions whose blocking dependents are already queued, so that the deletion of one dependent does not queue all
+   * others again.
+   */
   readonly #awaited = new WeakSet<Stored>()
 
-  readonly #orphaned: FollowUp<string>
-  readonly #deleting: FollowUp<string>
+  readonly #orphaned: MicrotaskQueue<string>
+  readonly #deleting: MicrotaskQueue<string>
 
-  constructor(parts: Parts) {
+  constructor(parts: ServerContext) {
     this.#parts = parts
-    this.#orphaned = new FollowUp(parts, controller, (uid) => this.#collect(uid))
-    this.#deleting = new FollowUp(parts, controller, (uid) => this.#finalize(uid))
-    this.#hand = new Hand(parts, controller, (stored) => this.#lookAgain(stored))
-    parts.store.subscribe(undefined, (change) => this.#hear(change))
+    this.#orphaned = new MicrotaskQueue(parts, controller, (uid) => this.#collect(uid))
+    this.#deleting = new MicrotaskQueue(parts, controller, (uid) => this.#finalize(uid))
+    this.#client = new ControllerClient(parts, controller, (stored) => this.#requeue(stored))
+    parts.store.subscribe(undefined, (change) => this.#handleChange(change))
   }
 
-  #hear({ type, current, previous }: Change): void {
+  #handleChange({ type, current, previous }: StoreChange): void {
     for (const owner of previous?.owners ?? []) this.#dependents.get(owner)?.delete(current.uid)
     for (const owner of previous?.blockedOwners ?? []) removeFrom(this.#blocking, owner, current.uid)
-    if (type === 'DELETED') this.#forget(current)
-    else this.#remember(current)
+    if (type === 'DELETED') this.#remove(current)
+    else this.#add(current)
   }
 
-  #remember(stored: Stored): void {
-    this.#living.set(stored.uid, stored)
+  #add(stored: Stored): void {
+    this.#objects.set(stored.uid, stored)
     for (const owner of stored.owners ?? []) {
       const dependents = this.#dependents.get(owner) ?? new Set()
       this.#dependents.set(owner, dependents.add(stored.uid))
@@ -61,28 +63,31 @@ export class GarbageCollector {
     if (isFinalizing(stored)) this.#deleting.add(stored.uid)
   }
 
-  #forget(stored: Stored): void {
-    this.#living.delete(stored.uid)
+  #remove(stored: Stored): void {
+    this.#objects.delete(stored.uid)
     for (const dependent of this.#dependents.get(stored.uid) ?? []) this.#orphaned.add(dependent)
-    // An owner that waits for its dependents may now be free.
+    // An owner in foreground deletion may have no blocking dependents left.
     for (const owner of stored.owners ?? []) {
       if (this.#dependents.get(owner)?.size === 0) this.#dependents.delete(owner)
       this.#deleting.add(owner)
     }
   }
 
-  /** At an object that webhooks were asked about, and at its owners, who may wait for it. */
-  #lookAgain({ uid, owners = [] }: Stored): void {
+  /** Re-queues an object after its webhooks have responded, and its owners, which may wait for it. */
+  #requeue({ uid, owners = [] }: Stored): void {
     this.#orphaned.add(uid)
     for (const each of [uid, ...owners]) this.#deleting.add(each)
   }
 
-  /** Deletes a dependent whose owners are all gone or going; takes the references of those off that are, where others stay. */
+  /**
+   * Deletes a dependent whose owners are all gone or in foreground deletion. If some owners remain, removes the references to
+   * the others.
+   */
   #collect(uid: string): void {
-    const stored = this.#living.get(uid)
+    const stored = this.#objects.get(uid)
     if (stored === undefined) return
     const dependent = parseStored(stored)
-    // On its way already: whoever holds it decides when, and asking again would change nothing.
+    // Already being deleted; its finalizers decide when, so a second delete would change nothing.
     if (dependent.metadata.deletionTimestamp !== undefined) return
     const owners = dependent.metadata.ownerReferences ?? []
     const states = owners.map((owner) => this.#stateOf(owner, dependent))
@@ -96,35 +101,36 @@ export class GarbageCollector {
   }
 
   #stateOf(owner: OwnerReference, dependent: KubeObject): 'solid' | 'waiting' | 'absent' | 'unknown' {
-    const stored = this.#living.get(owner.uid)
+    const stored = this.#objects.get(owner.uid)
     if (stored === undefined || !isReachable(stored, dependent)) return this.#isServed(owner) ? 'absent' : 'unknown'
     if (!isFinalizing(stored) || !owner.blockOwnerDeletion) return 'solid'
     return stored.finalizers?.includes(foregroundFinalizer) ? 'waiting' : 'solid'
   }
 
-  /** Nothing can be said of the owner's life where its kind is not served (yet). */
+  /** If the owner's kind is not served (yet), its existence is unknown. */
   #isServed({ apiVersion, kind }: OwnerReference): boolean {
     const group = parseGroupVersion(apiVersion)?.group
     return group !== undefined && this.#parts.registry.findByKind(group, kind) !== undefined
   }
 
-  /** Works on the two finalizers of its own of an object that is being deleted. */
+  /** Handles the garbage collector's own two finalizers on an object that is being deleted. */
   #finalize(uid: string): void {
-    const stored = this.#living.get(uid)
+    const stored = this.#objects.get(uid)
     if (stored === undefined || !isFinalizing(stored)) return
     const { finalizers = [] } = stored
-    if (finalizers.includes(orphanFinalizer)) this.#setDependentsFree(stored)
+    if (finalizers.includes(orphanFinalizer)) this.#releaseDependents(stored)
     else if (finalizers.includes(foregroundFinalizer)) this.#awaitDependents(stored)
   }
 
-  #setDependentsFree(owner: Stored): void {
+  #releaseDependents(owner: Stored): void {
     for (const dependent of this.#dependentsOf(owner)) {
       this.#update(dependent, (object) => {
         const others = object.metadata.ownerReferences?.filter(({ uid }) => uid !== owner.uid) ?? []
         return setOwners(object, others)
       })
     }
-    // Webhooks may be asked about them first. Without its finalizer the owner would go, and they with it.
+    // Webhooks may delay the updates of the dependents. Removing the finalizer earlier would delete the dependents with the
+    // owner.
     if (this.#dependentsOf(owner).length === 0) this.#dropFinalizer(owner, orphanFinalizer)
   }
 
@@ -141,7 +147,7 @@ export class GarbageCollector {
 
   #dependentsOf(owner: Stored): Stored[] {
     const uids = [...(this.#dependents.get(owner.uid) ?? [])]
-    return uids.map((uid) => this.#living.get(uid)).filter((stored) => stored !== undefined)
+    return uids.map((uid) => this.#objects.get(uid)).filter((stored) => stored !== undefined)
   }
 
   #dropFinalizer(stored: Stored, finalizer: string): void {
@@ -153,21 +159,21 @@ export class GarbageCollector {
   }
 
   #update(stored: Stored, change: (object: KubeObject) => KubeObject): void {
-    const current = this.#living.get(stored.uid)
+    const current = this.#objects.get(stored.uid)
     if (current === undefined) return
-    const resource = this.#parts.registry.keeperOf(current)
-    if (resource !== undefined) this.#hand.update(resource, current, change)
+    const resource = this.#parts.registry.resourceForStoredVersion(current)
+    if (resource !== undefined) this.#client.update(resource, current, change)
   }
 
   #delete(stored: Stored, propagationPolicy: PropagationPolicy): void {
-    const resource = this.#parts.registry.keeperOf(stored)
+    const resource = this.#parts.registry.resourceForStoredVersion(stored)
     if (resource === undefined) return
     const preconditions = { uid: stored.uid, resourceVersion: String(stored.version) }
-    this.#hand.delete(resource, stored, { ...plainDeletion, propagationPolicy, ...preconditions })
+    this.#client.delete(resource, stored, { ...plainDeletion, propagationPolicy, ...preconditions })
   }
 }
 
-export const plainDeletion: DeleteOptions = {
+export const plainDeletion: DeleteRequestOptions = {
   dryRun: false,
   gracePeriodSeconds: undefined,
   propagationPolicy: undefined,
@@ -182,12 +188,12 @@ function removeFrom(sets: Map<string, Set<string>>, key: string, value: string):
   if (set?.size === 0) sets.delete(key)
 }
 
-/** Whether something holds an object that is being deleted. */
+/** True if the object is being deleted and has finalizers. */
 function isFinalizing(stored: Stored): boolean {
   return stored.isDeleting && stored.finalizers !== undefined
 }
 
-/** Owners are in the same namespace or in none. */
+/** An owner is cluster-scoped or in the same namespace. */
 function isReachable(owner: Stored, dependent: KubeObject): boolean {
   return owner.namespace === '' || owner.namespace === (dependent.metadata.namespace ?? '')
 }

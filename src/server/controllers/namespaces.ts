@@ -1,49 +1,51 @@
-/** Empties namespaces that are being deleted, says in their status what still holds them, and lets them go. */
-import type { JsonObject, KubeObject } from '../../kube/objects.ts'
-import { formatGroupResource } from '../../kube/objects.ts'
-import type { Parts } from '../call.ts'
-import type { ServedResource } from '../resource.ts'
-import type { Change, Stored } from '../storage/stored.ts'
+/**
+ * The namespace controller: deletes the contents of a namespace that is being deleted, reports the remaining objects in its
+ * status, and then removes its finalizer.
+ */
+import { formatGroupResource, type JsonObject, type KubeObject } from '../../kube/objects.ts'
+import type { ServerContext } from '../call.ts'
+import type { ApiResource } from '../resource.ts'
+import type { StoreChange, Stored } from '../storage/stored.ts'
 import { updateObject } from '../verbs/change.ts'
 import { controllerManager } from '../verbs/owning.ts'
 import { timestamp } from '../verbs/write.ts'
-import { FollowUp } from './follow-up.ts'
+import { ControllerClient } from './controller-client.ts'
 import { plainDeletion } from './garbage.ts'
-import { Hand } from './hand.ts'
+import { MicrotaskQueue } from './microtask-queue.ts'
 
 const collection = 'namespaces'
 const controller = 'namespace-controller'
 
 export class NamespaceTerminator {
-  readonly #parts: Parts
-  readonly #hand: Hand
+  readonly #parts: ServerContext
+  readonly #client: ControllerClient
 
-  /** The namespaces that are being deleted: only there is it worth listening. */
+  /** Namespaces being deleted. Changes in other namespaces are ignored. */
   readonly #terminating = new Map<string, Contents>()
-  readonly #pending: FollowUp<string>
+  readonly #pending: MicrotaskQueue<string>
 
-  /** Namespaces of which an object has gone or changed: their status is written again. */
-  readonly #changed: FollowUp<string>
+  /** Namespaces whose contents changed and whose status is due. */
+  readonly #changed: MicrotaskQueue<string>
 
-  /** Objects whose deletion a webhook has refused or delayed. */
-  readonly #retried: FollowUp<Stored>
+  /** Objects whose deletion a webhook rejected or delayed. */
+  readonly #retried: MicrotaskQueue<Stored>
 
-  constructor(parts: Parts) {
+  constructor(parts: ServerContext) {
     this.#parts = parts
-    this.#pending = new FollowUp(parts, controller, (name) => this.#terminate(name))
-    this.#changed = new FollowUp(parts, controller, (name) => this.#report(name))
-    this.#retried = new FollowUp(parts, controller, (stored) => this.#delete(stored))
-    this.#hand = new Hand(parts, controller, (stored) => {
+    this.#pending = new MicrotaskQueue(parts, controller, (name) => this.#terminate(name))
+    this.#changed = new MicrotaskQueue(parts, controller, (name) => this.#report(name))
+    this.#retried = new MicrotaskQueue(parts, controller, (stored) => this.#delete(stored))
+    this.#client = new ControllerClient(parts, controller, (stored) => {
       this.#retried.add(stored)
       this.#changed.add(stored.namespace)
     })
-    parts.store.subscribe(undefined, (change) => this.#hear(change))
+    parts.store.subscribe(undefined, (change) => this.#handleChange(change))
   }
 
-  #hear({ type, current }: Change): void {
+  #handleChange({ type, current }: StoreChange): void {
     if (current.collection === collection) {
       if (type === 'DELETED') this.#terminating.delete(current.name)
-      else if (current.isDeleting) this.#begin(current)
+      else if (current.isDeleting) this.#startTermination(current)
       return
     }
     const contents = this.#terminating.get(current.namespace)
@@ -54,8 +56,11 @@ export class NamespaceTerminator {
     this.#changed.add(current.namespace)
   }
 
-  /** Only the first state of the namespace that is being deleted empties it; its own writes to the status come back here. */
-  #begin(stored: Stored): void {
+  /**
+   * Queues the contents once, at the first revision with a deletionTimestamp. The controller's own status writes also arrive
+   * here.
+   */
+  #startTermination(stored: Stored): void {
     if (this.#terminating.has(stored.name)) {
       this.#changed.add(stored.name)
       return
@@ -89,11 +94,11 @@ export class NamespaceTerminator {
   #delete(stored: Stored): void {
     const current = this.#parts.store.collection(stored.collection).get(stored.key)
     if (current === undefined || current.isDeleting) return
-    const resource = this.#parts.registry.keeperOf(current)!
-    this.#hand.delete(resource, current, { ...plainDeletion, propagationPolicy: 'Background' })
+    const resource = this.#parts.registry.resourceForStoredVersion(current)!
+    this.#client.delete(resource, current, { ...plainDeletion, propagationPolicy: 'Background' })
   }
 
-  #contentsOf(namespace: string): Array<{ resource: ServedResource; objects: readonly Stored[] }> {
+  #contentsOf(namespace: string): Array<{ resource: ApiResource; objects: readonly Stored[] }> {
     const contents = []
     for (const { name, size } of this.#parts.store.collections()) {
       if (size === 0 || name === collection) continue
@@ -105,7 +110,7 @@ export class NamespaceTerminator {
     return contents
   }
 
-  /** The five conditions that the real controller keeps, in its words. */
+  /** Writes the real controller's five conditions with its messages. */
   #reportOn(name: string, remaining: Remaining, finalizers: ReadonlyMap<string, number>): void {
     const now = timestamp(this.#parts)
     const conditions = [...stillConditions, contentCondition(remaining), finalizerCondition(finalizers)]
@@ -146,15 +151,15 @@ const stillConditions = [
   ],
 ].map(([type = '', reason = '', message = '']) => ({ type, status: 'False', reason, message }))
 
-type Remaining = ReadonlyArray<{ readonly resource: ServedResource; readonly count: number }>
+type Remaining = ReadonlyArray<{ readonly resource: ApiResource; readonly count: number }>
 
-/** How many objects there are in a namespace that is being deleted, counted with every change: never listed again. */
+/** Object counts of a namespace being deleted, updated with every change so that its contents are never listed again. */
 class Contents {
-  /** By collection. */
+  /** Counts by collection. */
   readonly objects = new Map<string, number>()
   readonly finalizers = new Map<string, number>()
 
-  /** The finalizers of each counted object: a change may be heard of twice, and counts once. */
+  /** Finalizers of each counted object. A change that is reported twice is counted once. */
   readonly #counted = new Map<string, readonly string[]>()
 
   set(stored: Stored): void {
@@ -192,7 +197,7 @@ function contentCondition(remaining: Remaining): { type: string; status: string;
   return { type, status: 'True', reason: 'SomeResourcesRemain', message }
 }
 
-function formatGroupVersionResource(resource: ServedResource): string {
+function formatGroupVersionResource(resource: ApiResource): string {
   return resource.group === '' ? `${resource.plural}.` : formatGroupResource(resource)
 }
 

@@ -1,28 +1,28 @@
-/** The controllers that a test may want and a server has not by default. Nothing of them is loaded unless they are asked for. */
-import type { Parts } from '../call.ts'
-import { type ControllerChoice, chooseControllers } from './life/names.ts'
-import type { LifeOptions } from './life/start.ts'
+/** Options and start of the optional controllers (Deployments, Jobs, pods and so on), which are loaded only if requested. */
+import type { ServerContext } from '../call.ts'
+import { type ControllerChoice, chooseControllers } from './workloads/names.ts'
+import type { WorkloadControllerOptions } from './workloads/start.ts'
 
 export interface OptionalControllers {
   /**
-   * Those that bring deployments, jobs, pods and the like to life, each with those it needs. `all` of them; with a minus before
-   * its name, one is left out. Default: none.
+   * Controllers to run, such as `deployments` or `jobs`, each together with the controllers it needs. `all` runs every
+   * controller; a minus before a name leaves that controller out. Default: none.
    */
   readonly controllers?: 'all' | readonly ControllerChoice[]
-  /** The authority, in PEM, that the controller of service accounts shows in `kube-root-ca.crt`. Default: an empty text. */
+  /** The CA in PEM format for the ConfigMap `kube-root-ca.crt` in each namespace. Default: ''. */
   readonly ca?: string
 }
 
-/** Resolves when they run; undefined where there are none. */
+/** Resolves when the controllers run; undefined if none is requested. */
 export function startOptional(
-  parts: Parts,
+  parts: ServerContext,
   { controllers = [], ca = '' }: OptionalControllers,
 ): Promise<void> | undefined {
   const chosen = chooseControllers(controllers)
   return chosen.size === 0 ? undefined : start(parts, { chosen, ca })
 }
 
-async function start(parts: Parts, options: LifeOptions): Promise<void> {
-  const { startLife } = await import('./life/start.ts')
-  if (!parts.closing.aborted) startLife(parts, options)
+async function start(parts: ServerContext, options: WorkloadControllerOptions): Promise<void> {
+  const { startWorkloadControllers } = await import('./workloads/start.ts')
+  if (!parts.closing.aborted) startWorkloadControllers(parts, options)
 }

@@ -1,4 +1,4 @@
-/** CRDs in the groups of the Kubernetes project itself need an approval, given as an annotation. Called by validate.ts. */
+/** CRDs in the Kubernetes project's own API groups need an approval annotation. Called by validate.ts. */
 import { type FieldError, invalid, quote, required } from '../field-errors.ts'
 import { parseGoUrl } from '../schema/go-url.ts'
 import type { CustomResourceDefinition } from './definition.ts'

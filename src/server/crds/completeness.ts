@@ -1,16 +1,16 @@
 /**
- * The second half of being structural: every field that stands under `anyOf` and its like at the root is also specified
- * outside of it. Also whether a schema uses anything that structural schemas do not have at all. Called by structural.ts.
+ * The second half of the structural check: every field under a root `anyOf`, `allOf`, `oneOf` or `not` must also be specified
+ * outside it. Also finds keywords that structural schemas do not support. Called by structural.ts.
  */
 
-import { isPlainObject } from '../../util/json.ts'
+import { isPlainObject } from '../../util/json/json.ts'
 import { type FieldError, required } from '../field-errors.ts'
 import type { JsonSchema } from '../schema/structural.ts'
 
 interface Paths {
-  /** Of the schema that has to specify it. */
+  /** Path of the schema that has to specify the field. */
   readonly structural: string
-  /** Of what restricts it. */
+  /** Path of the schema that restricts the field. */
   readonly nested: string
 }
 
@@ -58,7 +58,7 @@ const unsupported: ReadonlyArray<readonly [field: keyof JsonSchema, name: string
   ['definitions', 'definitions'],
 ]
 
-/** The first thing in a schema that no structural schema has. Mostly reported by openapi.ts as well, and better. */
+/** The first keyword that structural schemas do not support. Usually openapi.ts also reports it, with a better message. */
 export function findUnsupported(schema: JsonSchema): string | undefined {
   const own = unsupported.find(([field]) => schema[field] !== undefined && schema[field] !== '')
   if (own) return `OpenAPIV3Schema '${own[1]}' is not supported`
@@ -73,7 +73,6 @@ export function findUnsupported(schema: JsonSchema): string | undefined {
   return undefined
 }
 
-/** The schemas directly in a schema. */
 function childSchemas(schema: JsonSchema): JsonSchema[] {
   const { not, allOf = [], anyOf = [], oneOf = [], items, properties = {}, additionalProperties } = schema
   return [

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest'
-import { chooseReviewVersion, type Question, type ReviewVersion, readReview, toReview } from './conversion-review.ts'
+import {
+  type ConversionReviewInput,
+  chooseReviewVersion,
+  type ReviewVersion,
+  readReview,
+  toReview,
+} from './conversion-review.ts'
 
-const question = (version: ReviewVersion = 'v1'): Question => ({
+const question = (version: ReviewVersion = 'v1'): ConversionReviewInput => ({
   version,
   uid: 'u-1',
   desiredAPIVersion: 'example.com/v2',

@@ -1,9 +1,9 @@
 /**
- * The question to a conversion webhook and the answer to it: ConversionReview, v1 or v1beta1, made and read as the real
- * server does, in its words where an answer is none. Pure; webhook-conversion.ts sends them.
+ * Builds ConversionReview requests (v1 or v1beta1) and parses their responses, with the real server's error messages. Pure;
+ * webhook-conversion.ts sends them.
  */
 import type { KubeObject } from '../../kube/objects.ts'
-import { isPlainObject, type Json } from '../../util/json.ts'
+import { isPlainObject, type Json } from '../../util/json/json.ts'
 import { mismatch } from '../decode.ts'
 import { quote } from '../field-errors.ts'
 
@@ -12,20 +12,20 @@ export type ReviewVersion = 'v1' | 'v1beta1'
 const group = 'apiextensions.k8s.io'
 const kind = 'ConversionReview'
 
-/** The first that this server can speak; validation has seen to it that there is one. */
+/** The first version that this server supports. Validation guarantees that there is one. */
 export function chooseReviewVersion(versions: readonly string[]): ReviewVersion {
   return versions.find((one) => one === 'v1' || one === 'v1beta1') as ReviewVersion
 }
 
-export interface Question {
+export interface ConversionReviewInput {
   readonly version: ReviewVersion
   readonly uid: string
   readonly desiredAPIVersion: string
   readonly objects: readonly KubeObject[]
 }
 
-/** Go writes the empty answer out as well. */
-export function toReview({ version, uid, desiredAPIVersion, objects }: Question): object {
+/** Includes an empty response, as Go does. */
+export function toReview({ version, uid, desiredAPIVersion, objects }: ConversionReviewInput): object {
   return {
     kind,
     apiVersion: `${group}/${version}`,
@@ -34,8 +34,8 @@ export function toReview({ version, uid, desiredAPIVersion, objects }: Question)
   }
 }
 
-/** The objects of an answer, as they came. Throws an Error that says why it is none. */
-export function readReview(answer: unknown, { version, uid }: Question): readonly unknown[] {
+/** The converted objects of a response, unchecked. Throws an Error if the response is invalid. */
+export function readReview(answer: unknown, { version, uid }: ConversionReviewInput): readonly unknown[] {
   const review = readType(answer, version)
   const response = field(review, 'response', {
     name: 'ConversionReview.response',
@@ -46,7 +46,7 @@ export function readReview(answer: unknown, { version, uid }: Question): readonl
   const result = response && field(response, 'result', { name: own('result'), type: 'v1.Status' })
   const objects = response?.['convertedObjects'] ?? []
   if (!Array.isArray(objects)) throw wrongType(objects, own('convertedObjects'), '[]runtime.RawExtension')
-  // Of v1beta1, nobody has ever looked at the kind or the uid of the answer.
+  // For v1beta1, the real server checks neither the kind nor the uid of the response.
   if (version === 'v1') checkType(review)
   if (response === undefined) throw new Error('no response provided')
   if (version === 'v1' && (given ?? '') !== uid) {
@@ -56,13 +56,13 @@ export function readReview(answer: unknown, { version, uid }: Question): readonl
   return objects
 }
 
-type Fields = { readonly [key: string]: Json }
+type ReviewFields = { readonly [key: string]: Json }
 
 const anyType =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
-/** An answer of no type at all is taken for the wanted one at first; one of another type is not. */
-function readType(answer: unknown, version: ReviewVersion): Fields {
+/** A response without apiVersion or kind is accepted here as the expected type; another type is rejected. */
+function readType(answer: unknown, version: ReviewVersion): ReviewFields {
   const review = answer ?? {}
   if (!isPlainObject(review)) {
     throw new Error(`couldn't get version/kind; json parse error: ${mismatch(review, `value of type ${anyType}`)}`)
@@ -79,28 +79,32 @@ function readType(answer: unknown, version: ReviewVersion): Fields {
   )
 }
 
-function checkType({ apiVersion, kind: given }: Fields): void {
+function checkType({ apiVersion, kind: given }: ReviewFields): void {
   if (apiVersion === `${group}/v1` && given === kind) return
   const got = `${apiVersion ? String(apiVersion) : '/'}, Kind=${String(given ?? '')}`
   throw new Error(`expected webhook response of ${group}/v1, Kind=${kind}, got ${got}`)
 }
 
-function checkResult({ status, message }: Fields): void {
+function checkResult({ status, message }: ReviewFields): void {
   if (status === 'Success') return
   if (message) throw new Error(String(message))
   throw new Error(`response.result.status was '${String(status ?? '')}', not 'Success'`)
 }
 
-interface Expected {
-  /** As Go names the field, and its type. */
+interface ExpectedField {
+  /** Go's names of the field and its type. */
   readonly name: string
   readonly type: string
   readonly isText?: boolean
 }
 
-function field(object: Fields, key: string, expected: Expected & { readonly isText: true }): string | undefined
-function field(object: Fields, key: string, expected: Expected): Fields | undefined
-function field(object: Fields, key: string, { name, type, isText }: Expected): unknown {
+function field(
+  object: ReviewFields,
+  key: string,
+  expected: ExpectedField & { readonly isText: true },
+): string | undefined
+function field(object: ReviewFields, key: string, expected: ExpectedField): ReviewFields | undefined
+function field(object: ReviewFields, key: string, { name, type, isText }: ExpectedField): unknown {
   const value = object[key] ?? undefined
   if (value === undefined || (isText ? typeof value === 'string' : isPlainObject(value))) return value
   throw wrongType(value, name, type)

@@ -11,7 +11,7 @@ const original: KubeObject = {
     uid: 'u',
     generation: 3,
     finalizers: ['a/b'],
-    // Older than the rules for labels.
+    // A stored label may be older than the current label validation.
     labels: { 'not a label': 'x' },
     annotations: { a: 'b' },
   },

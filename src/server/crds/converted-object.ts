@@ -1,28 +1,28 @@
 /**
- * What a conversion webhook made of an object, checked against the object, and put right: of its metadata, only labels and
- * annotations can be the webhook's. Throws Errors in the words of the real server. Pure; called by webhook-conversion.ts.
+ * Checks an object returned by a conversion webhook against the original and restores its metadata: a webhook can only change
+ * labels and annotations. Throws Errors with the real server's messages. Pure; called by webhook-conversion.ts.
  */
 import { type JsonObject, type KubeObject, parseGroupVersion } from '../../kube/objects.ts'
-import { cloneJson, isDeepEqual } from '../../util/equality.ts'
-import { isPlainObject } from '../../util/json.ts'
-import { toJsonText } from '../../util/json-text.ts'
+import { cloneJson, isDeepEqual } from '../../util/json/deep-equal.ts'
+import { isPlainObject } from '../../util/json/json.ts'
+import { toJsonText } from '../../util/json/json-text.ts'
 import { mismatch } from '../decode.ts'
 import { type FieldError, formatFieldErrors } from '../field-errors.ts'
 import { annotationErrors, labelErrors } from '../metadata.ts'
 import { goTypeOf } from './go-types.ts'
 
-interface Conversion {
+interface ConvertedObjectOptions {
   readonly original: KubeObject
   readonly desiredAPIVersion: string
-  /** How the message begins: `conversion webhook for example.com/v1, Kind=Widget`. */
+  /** Start of the message: `conversion webhook for example.com/v1, Kind=Widget`. */
   readonly subject: string
-  /** Its place among those that were asked for together. */
+  /** Index of the object in its review. */
   readonly index: number
 }
 
 export function restoreObject(
   converted: unknown,
-  { original, desiredAPIVersion, subject, index }: Conversion,
+  { original, desiredAPIVersion, subject, index }: ConvertedObjectOptions,
 ): KubeObject {
   const object = readObject(converted)
   const { apiVersion = '', kind } = object
@@ -46,7 +46,7 @@ function readObject(converted: unknown): JsonObject {
   }
   const { apiVersion = '', kind } = converted
   const isNamed = typeof kind === 'string' && kind !== '' && typeof apiVersion === 'string'
-  // What is no version hides the kind as well.
+  // An invalid apiVersion is reported as a missing kind.
   if (!isNamed || (apiVersion !== '' && parseGroupVersion(apiVersion) === undefined)) {
     throw new Error(`Object 'Kind' is missing in '${toJsonText(converted)}'`)
   }
@@ -80,7 +80,7 @@ function restoreMetadata(given: unknown, { metadata }: KubeObject): KubeObject['
   return restored
 }
 
-/** Only what the webhook has changed is looked at: what was there before may be older than the rules for it. */
+/** Validates changed labels and annotations only: unchanged ones may be older than the current validation. */
 function checkTexts(
   key: 'labels' | 'annotations',
   texts: unknown,
@@ -93,7 +93,7 @@ function checkTexts(
   }
   const checked = texts as Record<string, string>
   if (isDeepEqual(checked, before)) return checked
-  // The real server calls annotations by this name here.
+  // The real server's path for annotations is singular here.
   const errors: FieldError[] =
     key === 'labels' ? labelErrors(checked) : annotationErrors(checked, 'metadata.annotation')
   if (errors.length > 0) throw new Error(formatFieldErrors(errors))

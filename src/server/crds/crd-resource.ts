@@ -1,11 +1,11 @@
-/** CustomResourceDefinitions themselves, as a resource of the server like any other. */
+/** The resource `customresourcedefinitions`. */
 import type { KubeObject } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
 import { builtinFieldTypes, Types } from '../builtins/types.ts'
 import { subdomainNameProblems } from '../names.ts'
 import { toFieldSet } from '../ownership/field-set.ts'
 import { createOwnership } from '../ownership/ownership.ts'
-import type { Column, Decoded, ServedResource, Strategy } from '../resource.ts'
+import type { ApiResource, Column, Decoded, Strategy } from '../resource.ts'
 import { applyStrategic } from '../strategic/apply.ts'
 import { nameColumn } from '../tables/columns.ts'
 import { descriptions } from '../tables/headers.generated.ts'
@@ -31,7 +31,7 @@ function asCrd(object: KubeObject): CustomResourceDefinition {
   return object as CustomResourceDefinition
 }
 
-/** The version that is stored now belongs to those that ever were. */
+/** Adds the storage version to `status.storedVersions`, which lists every version that was ever stored. */
 function addStoredVersion({ spec, status }: CustomResourceDefinition): void {
   const storage = spec.versions?.find((version) => version.storage)
   const stored = status.storedVersions ?? []
@@ -66,11 +66,11 @@ const strategy: Strategy = {
     if (!isDeepEqual(crd.spec, asCrd(old).spec)) crd.metadata.generation = (old.metadata.generation ?? 0) + 1
     addStoredVersion(crd)
   },
-  /** Metadata is not put back: in this one kind an update of the status can change it, in the real server too. */
+  /** Metadata is not restored: for CRDs, a status update can change it in the real server, too. */
   prepareForStatusUpdate(object, old) {
     object['spec'] = old['spec']
   },
-  /** The objects go before their definition: the finalizer is taken off when the last one is gone. */
+  /** The finalizer holds the CRD until its last object is deleted. */
   markDeleting(object, now) {
     const crd = asCrd(object)
     const { finalizers = [] } = crd.metadata
@@ -87,7 +87,7 @@ const strategy: Strategy = {
 
 const type = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition' }
 
-export const crdDefinitionResource: ServedResource = {
+export const crdDefinitionResource: ApiResource = {
   group: 'apiextensions.k8s.io',
   version: 'v1',
   plural: 'customresourcedefinitions',

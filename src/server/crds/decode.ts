@@ -1,63 +1,63 @@
 /**
- * Reads a client's CustomResourceDefinition as the real server's typed decoder does: unknown fields are dropped and named,
- * the first wrong type is an error in Go's words, and the object comes out with the fields that Go would write.
- * Called by crd-resource.ts; defaults are filled in there.
+ * Decodes a client's CustomResourceDefinition like the real server's typed decoder: unknown fields are dropped and reported,
+ * the first type mismatch is an error with Go's message, and the fields come out in Go's order. Called by crd-resource.ts,
+ * which then applies defaults.
  */
 import type { Json, JsonObject, KubeObject } from '../../kube/objects.ts'
-import { cloneJson } from '../../util/equality.ts'
-import { isPlainObject, setOwn } from '../../util/json.ts'
+import { cloneJson } from '../../util/json/deep-equal.ts'
+import { isPlainObject, setOwn } from '../../util/json/json.ts'
 import { parseBase64 } from '../builtins/base64.ts'
 import { parseTime } from '../builtins/timestamps.ts'
 import { quote } from '../field-errors.ts'
 import type { Decoded } from '../resource.ts'
 import { badRequest } from '../status.ts'
-import { crdShape, type Field, type Shape, schemaShape } from './shapes.ts'
+import { type CrdField, type CrdFieldType, crdShape, schemaShape } from './shapes.ts'
 
-/** Deeper than any schema of use; the walks over schemas are recursive and must not run out of stack. */
-const maximumDepth = 1000
+/** Deeper than any useful schema. The limit protects the recursive walks over schemas from a stack overflow. */
+const maxDepth = 1000
 
-/** What the real decoder counts at most. */
-const maximumProblems = 100
+/** The real decoder reports at most this many problems. */
+const maxProblems = 100
 
 export function decodeCrd(body: KubeObject): Decoded {
-  const decoder = new Decoder()
+  const decoder = new CrdDecoder()
   const { metadata, ...rest } = body
   try {
     const { apiVersion, kind, ...fields } = decoder.root(crdShape, rest as JsonObject)
-    if (decoder.failure !== undefined) throw new DecodeError(decoder.failure)
+    if (decoder.failure !== undefined) throw new CrdDecodeError(decoder.failure)
     return { object: { kind, apiVersion, metadata, ...fields } as unknown as KubeObject, problems: decoder.problems }
   } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
+    if (!(error instanceof CrdDecodeError)) throw error
     const kind = 'CustomResourceDefinition'
     throw badRequest(`${kind} in version "v1" cannot be handled as a ${kind}: ${error.message}`)
   }
 }
 
-class DecodeError extends Error {}
+class CrdDecodeError extends Error {}
 
-/** Where the decoder is: as Go's messages have it, and as those about unknown fields do. */
-interface Place {
+/** Current position: for type errors (struct and field path) and for unknown fields (full path). */
+interface DecodePosition {
   readonly struct: string
   readonly fields: string
   readonly path: string
   readonly depth: number
 }
 
-type Struct = Shape & { kind: 'struct' }
+type Struct = CrdFieldType & { kind: 'struct' }
 
-class Decoder {
+class CrdDecoder {
   readonly problems: string[] = []
-  /** A wrong type does not stop Go's decoder; the first is reported in the end. */
+  /** The first type mismatch. It does not stop Go's decoder and is reported at the end. */
   failure: string | undefined
   #isStrict = true
 
-  root(shape: Shape, value: JsonObject): JsonObject {
+  root(shape: CrdFieldType, value: JsonObject): JsonObject {
     return this.#struct(shape as Struct, value, { struct: '', fields: '', path: '', depth: 0 })!
   }
 
-  /** Undefined for null, and for what has the wrong type. */
-  #value(shape: Shape, value: Json, place: Place): Json | undefined {
-    if (place.depth > maximumDepth) throw new DecodeError('exceeded max depth')
+  /** Undefined for null and for values of a wrong type. */
+  #value(shape: CrdFieldType, value: Json, place: DecodePosition): Json | undefined {
+    if (place.depth > maxDepth) throw new CrdDecodeError('exceeded max depth')
     switch (shape.kind) {
       case 'struct':
         return this.#struct(shape, value, place)
@@ -74,7 +74,7 @@ class Decoder {
     }
   }
 
-  #struct(shape: Struct, value: Json, place: Place): JsonObject | undefined {
+  #struct(shape: Struct, value: Json, place: DecodePosition): JsonObject | undefined {
     if (value === null) return undefined
     if (!isPlainObject(value)) return this.#mismatch(value, shape.go, place)
     const decoded = this.#fields(shape, value, place)
@@ -87,8 +87,8 @@ class Decoder {
     return result
   }
 
-  /** In the order of the client: the first problem is the one that comes first in the body. */
-  #fields(shape: Struct, value: JsonObject, place: Place): Map<string, Json> {
+  /** In the client's order, so that the first reported problem is the first one in the body. */
+  #fields(shape: Struct, value: JsonObject, place: DecodePosition): Map<string, Json> {
     const fields = shape.fields()
     const decoded = new Map<string, Json>()
     for (const key of Object.keys(value)) {
@@ -103,7 +103,7 @@ class Decoder {
     return decoded
   }
 
-  #inside(shape: Struct, name: string, { fields, path, depth }: Place): Place {
+  #inside(shape: Struct, name: string, { fields, path, depth }: DecodePosition): DecodePosition {
     const struct = shape.go.replace(/^v1\./, '')
     return {
       struct,
@@ -114,10 +114,10 @@ class Decoder {
   }
 
   #unknown(path: string): void {
-    if (this.#isStrict && this.problems.length < maximumProblems) this.problems.push(`unknown field ${quote(path)}`)
+    if (this.#isStrict && this.problems.length < maxProblems) this.problems.push(`unknown field ${quote(path)}`)
   }
 
-  #list(of: Shape, go: string, value: Json, place: Place): Json[] | undefined {
+  #list(of: CrdFieldType, go: string, value: Json, place: DecodePosition): Json[] | undefined {
     if (value === null) return undefined
     if (!Array.isArray(value)) return this.#mismatch(value, go, place)
     return value.map((item, index) => {
@@ -126,8 +126,8 @@ class Decoder {
     })
   }
 
-  /** Keys come out sorted, as Go writes maps. */
-  #map(of: Shape, go: string, value: Json, place: Place): JsonObject | undefined {
+  /** Keys are sorted, as Go writes maps. */
+  #map(of: CrdFieldType, go: string, value: Json, place: DecodePosition): JsonObject | undefined {
     if (value === null) return undefined
     if (!isPlainObject(value)) return this.#mismatch(value, go, place)
     const decoded = Object.keys(value).map((key): [string, Json] => {
@@ -139,8 +139,8 @@ class Decoder {
     return result
   }
 
-  /** These read themselves with a decoder of their own, which is not strict: its first error ends everything. */
-  #alternative(kind: Shape['kind'], value: Json, place: Place): Json | undefined {
+  /** Types with their own UnmarshalJSON. Their inner decoder is not strict, and its first error stops the whole decoding. */
+  #alternative(kind: CrdFieldType['kind'], value: Json, place: DecodePosition): Json | undefined {
     if (value === null) return undefined
     if (kind === 'schemaOrBool' && typeof value === 'boolean') return value
     const wasStrict = this.#isStrict
@@ -148,21 +148,21 @@ class Decoder {
     const before = this.failure
     this.failure = undefined
     const result = this.#readAlternative(kind, value, place)
-    if (this.failure !== undefined) throw new DecodeError(this.failure)
+    if (this.failure !== undefined) throw new CrdDecodeError(this.failure)
     this.failure = before
     this.#isStrict = wasStrict
     return result
   }
 
-  #readAlternative(kind: Shape['kind'], value: Json, place: Place): Json | undefined {
+  #readAlternative(kind: CrdFieldType['kind'], value: Json, place: DecodePosition): Json | undefined {
     if (isPlainObject(value)) return this.#struct(schemaShape as Struct, value, place)
-    if (kind === 'schemaOrBool') throw new DecodeError('boolean or JSON schema expected')
+    if (kind === 'schemaOrBool') throw new CrdDecodeError('boolean or JSON schema expected')
     if (!Array.isArray(value)) return undefined
     if (kind === 'schemaOrList') return this.#list(schemaShape, '[]v1.JSONSchemaProps', value, place)
     return this.#list({ kind: 'string', go: 'string' }, '[]string', value, place)
   }
 
-  #scalar(shape: Shape, value: Json, place: Place): Json | undefined {
+  #scalar(shape: CrdFieldType, value: Json, place: DecodePosition): Json | undefined {
     switch (shape.kind) {
       case 'string':
         return typeof value === 'string' ? value : this.#mismatch(value, shape.go, place)
@@ -182,13 +182,13 @@ class Decoder {
     }
   }
 
-  #integer(limit: number, value: Json, go: string, place: Place): number | undefined {
+  #integer(limit: number, value: Json, go: string, place: DecodePosition): number | undefined {
     if (typeof value !== 'number') return this.#mismatch(value, go, place)
     if (Number.isInteger(value) && value >= -limit && value < limit) return value
     return this.#fail(`number ${value}`, go, place)
   }
 
-  #bytes(value: Json, go: string, place: Place): string | undefined {
+  #bytes(value: Json, go: string, place: DecodePosition): string | undefined {
     if (typeof value !== 'string') return this.#mismatch(value, go, place)
     const parsed = parseBase64(value)
     if ('text' in parsed) return parsed.text
@@ -196,12 +196,12 @@ class Decoder {
     return undefined
   }
 
-  #mismatch(value: Json, go: string, place: Place): undefined {
+  #mismatch(value: Json, go: string, place: DecodePosition): undefined {
     const type = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value
     return this.#fail(type, go, place)
   }
 
-  #fail(what: string, go: string, { struct, fields }: Place): undefined {
+  #fail(what: string, go: string, { struct, fields }: DecodePosition): undefined {
     this.failure ??= `json: cannot unmarshal ${what} into Go struct field ${struct}.${fields} of type ${go}`
     return undefined
   }
@@ -209,24 +209,24 @@ class Decoder {
 
 function readTime(value: Json): string {
   if (typeof value !== 'string')
-    throw new DecodeError(`json: cannot unmarshal ${typeof value} into Go value of type string`)
+    throw new CrdDecodeError(`json: cannot unmarshal ${typeof value} into Go value of type string`)
   const parsed = parseTime(value, false)
-  if ('error' in parsed) throw new DecodeError(parsed.error)
+  if ('error' in parsed) throw new CrdDecodeError(parsed.error)
   return parsed.text
 }
 
-/** `omitempty`, for what is not behind a pointer. */
-function isEmpty(value: Json, { optional, pointer, shape }: Field): boolean {
+/** Implements `omitempty` for fields that are not pointers. */
+function isEmpty(value: Json, { optional, pointer, shape }: CrdField): boolean {
   if (!optional || pointer || shape.kind === 'struct') return false
   if (typeof value === 'object' && value !== null) return Object.keys(value).length === 0
   return value === '' || value === false || value === 0
 }
 
-function absentValue({ optional, shape }: Field): Json | undefined {
+function absentValue({ optional, shape }: CrdField): Json | undefined {
   return optional ? undefined : zeroOf(shape)
 }
 
-function zeroOf(shape: Shape): Json {
+function zeroOf(shape: CrdFieldType): Json {
   switch (shape.kind) {
     case 'string':
       return ''

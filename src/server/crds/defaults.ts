@@ -1,4 +1,4 @@
-/** What a CRD gets when it does not say it. Called by crd-resource.ts after decoding. */
+/** Defaults of a CRD. Called by crd-resource.ts after decoding. */
 import type { CrdNames, CustomResourceDefinition } from './definition.ts'
 
 export function applyCrdDefaults(crd: CustomResourceDefinition): void {
@@ -13,7 +13,7 @@ export function applyCrdDefaults(crd: CustomResourceDefinition): void {
   }
 }
 
-/** Made anew, so that the fields stay in the order in which the API writes them. */
+/** Builds a new object, so that the fields are in the order in which the API writes them. */
 function withDefaultNames({ plural, singular, shortNames, kind, listKind, categories }: CrdNames): CrdNames {
   const one = singular || kind.toLowerCase()
   const list = listKind || (kind === '' ? '' : `${kind}List`)

@@ -1,4 +1,4 @@
-/** CustomResourceDefinition of apiextensions.k8s.io/v1, as decode.ts leaves it: known fields only, required ones present. */
+/** Types of a CustomResourceDefinition (apiextensions.k8s.io/v1) after decode.ts: known fields only, required fields present. */
 import type { KubeObject } from '../../kube/objects.ts'
 import type { JsonSchema } from '../schema/structural.ts'
 
@@ -69,7 +69,7 @@ export interface CrdConversion {
   webhook?: { clientConfig?: CrdClientConfig; conversionReviewVersions: string[] | null }
 }
 
-export interface CrdSpec {
+export interface CustomResourceDefinitionSpec {
   group: string
   names: CrdNames
   scope: string
@@ -81,7 +81,7 @@ export interface CrdSpec {
 export interface CrdCondition {
   type: string
   status: 'True' | 'False' | 'Unknown'
-  /** Null as long as nobody set it. */
+  /** Null until it is set. */
   lastTransitionTime: string | null
   reason?: string
   message?: string
@@ -96,7 +96,7 @@ export interface CrdStatus {
 }
 
 export interface CustomResourceDefinition extends KubeObject {
-  spec: CrdSpec
+  spec: CustomResourceDefinitionSpec
   status: CrdStatus
 }
 

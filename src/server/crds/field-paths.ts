@@ -1,26 +1,30 @@
 /**
- * Paths into a schema, as `selectableFields` and the rules of CEL name fields: `.spec.engine`, or `['with.dots']`.
- * Nothing else of JSONPath is allowed in them.
+ * Resolves field paths in a schema, as used by `selectableFields` and CEL rules: `.spec.engine` or `['with.dots']`. No other
+ * JSONPath syntax is allowed.
  */
 
-import { isPlainObject } from '../../util/json.ts'
+import { isPlainObject } from '../../util/json/json.ts'
 import type { JsonSchema } from '../schema/structural.ts'
 
 export interface FieldPathOptions {
-  /** `['name']` beside `.name`. */
+  /** Allows `['name']` as well as `.name`. */
   readonly allowBrackets?: boolean
 }
 
-export type FoundField =
+export type SchemaField =
   | {
       readonly names: readonly string[]
       readonly schema: JsonSchema | undefined
-      /** As messages write it: `spec.labels[app]`, with brackets where the name is a key of a map. */
+      /** The path as messages print it: `spec.labels[app]`, with brackets for map keys. */
       readonly path: string
     }
   | { readonly problem: string }
 
-export function findField(path: string, root: JsonSchema, { allowBrackets = true }: FieldPathOptions = {}): FoundField {
+export function findField(
+  path: string,
+  root: JsonSchema,
+  { allowBrackets = true }: FieldPathOptions = {},
+): SchemaField {
   const tokens = tokenize(path)
   const names: string[] = []
   let written = ''
@@ -46,7 +50,7 @@ export function findField(path: string, root: JsonSchema, { allowBrackets = true
   return { names, schema, path: written }
 }
 
-/** The delimiters and what is between them; a text in single quotes is one token. */
+/** Splits the path into delimiters and the text between them; a single-quoted string is one token. */
 function tokenize(path: string): string[] {
   return path.match(/'(?:[^'\\]|\\.)*'?|[.[\]]|[^.[\]']+[^.[\]]*/gs) ?? []
 }
@@ -57,7 +61,7 @@ function quotedName(token: string | undefined): string | { problem: string } | u
   return token.slice(1, -1).replace(/\\(.)/gs, '$1')
 }
 
-/** True for a field of a map whose values have no schema. */
+/** True for a key of a map whose values have no schema. */
 function childOf({ properties, additionalProperties }: JsonSchema, name: string): JsonSchema | true | undefined {
   if (properties) return Object.hasOwn(properties, name) ? properties[name] : undefined
   if (additionalProperties === undefined) return undefined

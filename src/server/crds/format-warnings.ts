@@ -1,10 +1,10 @@
-/** Formats that nobody checks: CRDs may have them, and their authors should know. */
+/** Warnings about schema formats that the server does not validate. */
 import { quote } from '../field-errors.ts'
 import { isSupportedFormat } from '../schema/formats.ts'
 import type { JsonSchema } from '../schema/structural.ts'
 import type { CustomResourceDefinition } from './definition.ts'
 
-/** Of an update only those that are new. */
+/** An update warns about new formats only. */
 export function formatWarnings(crd: CustomResourceDefinition, old?: CustomResourceDefinition): string[] {
   const known = new Set(old === undefined ? [] : unknownFormats(old))
   const fresh = unknownFormats(crd).filter((format) => !known.has(format))
@@ -14,7 +14,7 @@ export function formatWarnings(crd: CustomResourceDefinition, old?: CustomResour
 function unknownFormats({ spec }: CustomResourceDefinition): string[] {
   const found: string[] = []
   const waiting: unknown[] = (spec.versions ?? []).map(({ schema }) => schema?.openAPIV3Schema)
-  // Not recursive: a schema is as deep as its author likes.
+  // Iterative, since the depth of a client's schema is not limited.
   while (waiting.length > 0) {
     const schema = waiting.pop()
     if (typeof schema !== 'object' || schema === null) continue

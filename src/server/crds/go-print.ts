@@ -1,8 +1,8 @@
 /**
- * Parts of a CRD as the real server prints them in its messages: its internal structs have no JSON names, so each field is
- * there, under its Go name. Used by validate.ts and openapi.ts.
+ * Prints parts of a CRD like the real server in its messages: its internal structs have no JSON tags, so every field appears
+ * under its Go name. Used by validate.ts and openapi.ts.
  */
-import { goJson } from '../../util/go-json.ts'
+import { goJson } from '../../util/json/go-json.ts'
 import type { JsonSchema } from '../schema/structural.ts'
 import type { CrdVersion } from './definition.ts'
 
@@ -80,7 +80,7 @@ export function printSchema(schema: JsonSchema): string {
   return print(schemaFields(schema).map(([name, , text]) => [name, text]))
 }
 
-/** Whether a field is set at all, in Go's order; the names are those of messages too. */
+/** Go names of the fields that are set, in Go's order, as messages print them. */
 export function setFields(schema: JsonSchema): string[] {
   return schemaFields(schema)
     .filter(([, value]) => value !== undefined)

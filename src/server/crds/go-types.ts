@@ -1,6 +1,6 @@
-/** The types of decoded JSON as programs in Go print them: messages about wrong ones say so. */
+/** Go type names of decoded JSON, for messages about wrong types. */
 
-/** `%T`. */
+/** The type as Go's `%T` prints it. */
 export function goTypeOf(value: unknown): string {
   if (value === null || value === undefined) return '<nil>'
   if (Array.isArray(value)) return '[]interface {}'

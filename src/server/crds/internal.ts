@@ -1,12 +1,19 @@
 /**
- * The form in which the real server validates a CRD: what all versions have in common stands once at the top, and errors
- * have their paths from there (`spec.validation.openAPIV3Schema`), even if there is but one version.
+ * The internal form in which the real server validates a CRD: settings common to all versions are at the top level, and errors
+ * have paths from there (`spec.validation.openAPIV3Schema`), even if there is only one version.
  */
-import { isDeepEqual } from '../../util/equality.ts'
-import type { CrdColumn, CrdSchema, CrdSelectableField, CrdSpec, CrdSubresources, CrdVersion } from './definition.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
+import type {
+  CrdColumn,
+  CrdSchema,
+  CrdSelectableField,
+  CrdSubresources,
+  CrdVersion,
+  CustomResourceDefinitionSpec,
+} from './definition.ts'
 
 export interface InternalSpec {
-  /** Without what stands at the top. */
+  /** Without the settings that moved to the top level. */
   readonly versions: readonly CrdVersion[]
   readonly validation: CrdSchema | undefined
   readonly subresources: CrdSubresources | undefined
@@ -14,7 +21,7 @@ export interface InternalSpec {
   readonly selectableFields: readonly CrdSelectableField[]
 }
 
-export function toInternal(spec: CrdSpec): InternalSpec {
+export function toInternal(spec: CustomResourceDefinitionSpec): InternalSpec {
   const versions = spec.versions ?? []
   const common = <K extends keyof CrdVersion>(key: K): CrdVersion[K] | undefined => {
     const [first, ...rest] = versions.map((version) => version[key])

@@ -1,6 +1,6 @@
-/** What has to be true of a schema with `x-kubernetes-list-type`: sets of atomic items, maps whose keys are always there. */
+/** Validates schemas with `x-kubernetes-list-type`: items of sets must be atomic, and the keys of maps must always be present. */
 
-import { isPlainObject } from '../../util/json.ts'
+import { isPlainObject } from '../../util/json/json.ts'
 import { type FieldError, forbidden, invalid, notSupported, required } from '../field-errors.ts'
 import type { JsonSchema } from '../schema/structural.ts'
 import { printItems } from './go-print.ts'
@@ -35,7 +35,7 @@ function validateType(schema: JsonSchema, path: string): FieldError[] {
     return [invalid(`${path}.items.x-kubernetes-list-type`, itemList, detail)]
   }
   if (item.type === 'object' && item['x-kubernetes-map-type'] !== 'atomic') {
-    // Not the map type: the real server shows the list type of the item, which is mostly none.
+    // The real server prints the list type of the item here instead of the map type; it is usually absent.
     return [invalid(`${path}.items.x-kubernetes-map-type`, itemList ?? null, detail)]
   }
   return []

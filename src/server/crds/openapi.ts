@@ -1,19 +1,19 @@
 /**
- * What a schema in a CRD may say and what not, field by field: the real server's rules beyond being structural. Rules in CEL
- * are looked at from outside only; compiling them is rule-checks.ts. Called by validate-schema.ts.
+ * Validates a CRD schema keyword by keyword: the real server's rules beyond the structural check. CEL rules are checked here
+ * without being compiled; rule-checks.ts compiles them. Called by validate-schema.ts.
  */
 
-import { isPlainObject } from '../../util/json.ts'
+import { isPlainObject } from '../../util/json/json.ts'
 import { type FieldError, forbidden, invalid, notSupported, required } from '../field-errors.ts'
 import type { JsonSchema } from '../schema/structural.ts'
 import { validateListSchema } from './list-schemas.ts'
 import { validateRules } from './rules.ts'
 
-/** What the schemas around this one say about it. */
-interface Surroundings {
-  /** Undefined where defaults are allowed. */
+/** Constraints inherited from the enclosing schemas. */
+interface SchemaConstraints {
+  /** Why defaults are forbidden; undefined if they are allowed. */
   readonly noDefaults: string | undefined
-  /** In `metadata`, `kind` or `apiVersion` of the resource or of one embedded in it. */
+  /** Inside `metadata`, `kind` or `apiVersion` of the resource or of an embedded resource. */
   readonly isInMeta: boolean
 }
 
@@ -24,7 +24,7 @@ export function validateOpenApi(schema: JsonSchema, path: string): FieldError[] 
   return validate(schema, path, { noDefaults: undefined, isInMeta: false }, true)
 }
 
-function validate(schema: JsonSchema, path: string, around: Surroundings, isRoot: boolean): FieldError[] {
+function validate(schema: JsonSchema, path: string, around: SchemaConstraints, isRoot: boolean): FieldError[] {
   const errors = validateOwn(schema, path, around)
   if (schema.uniqueItems) {
     const detail = 'uniqueItems cannot be set to true since the runtime complexity becomes quadratic'
@@ -41,7 +41,7 @@ function validate(schema: JsonSchema, path: string, around: Surroundings, isRoot
   ]
 }
 
-function validateOwn(schema: JsonSchema, path: string, { noDefaults, isInMeta }: Surroundings): FieldError[] {
+function validateOwn(schema: JsonSchema, path: string, { noDefaults, isInMeta }: SchemaConstraints): FieldError[] {
   const { type = '' } = schema
   const errors: FieldError[] = []
   if (type !== '' && !types.includes(type)) errors.push(notSupported(`${path}.type`, type, types))
@@ -63,7 +63,7 @@ function validateOwn(schema: JsonSchema, path: string, { noDefaults, isInMeta }:
   return errors
 }
 
-function validateAdditional(schema: JsonSchema, path: string, around: Surroundings): FieldError[] {
+function validateAdditional(schema: JsonSchema, path: string, around: SchemaConstraints): FieldError[] {
   const { additionalProperties: additional, properties } = schema
   if (additional === undefined) return []
   const errors: FieldError[] = []
@@ -78,7 +78,12 @@ function validateAdditional(schema: JsonSchema, path: string, around: Surroundin
   return [...errors, ...validate(additional as JsonSchema, `${path}.additionalProperties`, inside, false)]
 }
 
-function validateProperties(schema: JsonSchema, path: string, around: Surroundings, isRoot: boolean): FieldError[] {
+function validateProperties(
+  schema: JsonSchema,
+  path: string,
+  around: SchemaConstraints,
+  isRoot: boolean,
+): FieldError[] {
   const isResource = isRoot || schema['x-kubernetes-embedded-resource']
   return Object.entries(schema.properties ?? {}).flatMap(([name, child]) => {
     const isMeta = isResource && metaFields.has(name)
@@ -90,7 +95,7 @@ function validateProperties(schema: JsonSchema, path: string, around: Surroundin
   })
 }
 
-function validateNested(schema: JsonSchema, path: string, around: Surroundings): FieldError[] {
+function validateNested(schema: JsonSchema, path: string, around: SchemaConstraints): FieldError[] {
   const { not, allOf = [], oneOf = [], anyOf = [], definitions = {}, items, dependencies = {} } = schema
   const check = (child: JsonSchema, name: string): FieldError[] => validate(child, `${path}.${name}`, around, false)
   const dependent = Object.entries(dependencies).filter(([, value]) => isPlainObject(value))

@@ -1,13 +1,13 @@
 /**
- * What a real server of version 1.36.3 answered to definitions and custom resources, good and bad, against what these rules
- * make of them. Answers are in testdata/, one case a line: the causes of a 422 as "reason|field|message", sorted, since the
- * real server goes through its maps in any order.
+ * Compares these rules with recorded responses of a real server (1.36.3) to valid and invalid CRDs and custom resources. The
+ * responses are in testdata/, one case per line: the causes of a 422 as "reason|field|message", sorted, because the real server
+ * iterates maps in random order.
  */
 import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../kube/objects.ts'
-import { systemClock } from '../../util/clock.ts'
-import { cloneJson } from '../../util/equality.ts'
+import { systemClock } from '../../util/async/clock.ts'
+import { cloneJson } from '../../util/json/deep-equal.ts'
 import type { FieldError } from '../field-errors.ts'
 import type { Strategy } from '../resource.ts'
 import { StatusError } from '../status.ts'
@@ -15,7 +15,7 @@ import { crdDefinitionResource } from './crd-resource.ts'
 import type { CustomResourceDefinition } from './definition.ts'
 import { crdResources } from './resources.ts'
 
-/** Nobody is called. */
+/** No webhook is called in these cases. */
 const parts = { webhooks: undefined as never, clock: systemClock }
 
 interface Answer {
@@ -34,7 +34,7 @@ function summarize(errors: readonly FieldError[]): string[] {
   return errors.map(({ type, field, body }) => `${type}|${field}|${body}`).sort()
 }
 
-/** What the strategy answers to a creation, in the form of the recordings. */
+/** The strategy's response to a create request, in the form of the recordings. */
 function create({ decode, prepareForCreate, validate }: Strategy, body: KubeObject): Answer {
   try {
     const { object, problems } = decode(body)

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../kube/objects.ts'
-import { systemClock } from '../../util/clock.ts'
-import type { ServedResource } from '../resource.ts'
+import { systemClock } from '../../util/async/clock.ts'
+import type { ApiResource } from '../resource.ts'
 import { crdDefinitionResource } from './crd-resource.ts'
 import type { CustomResourceDefinition } from './definition.ts'
-import { crdKeepers, crdResources } from './resources.ts'
+import { crdResources, crdStoredVersionResources } from './resources.ts'
 
-/** Nobody is called. */
+/** No webhook is called in these cases. */
 const parts = { webhooks: undefined as never, clock: systemClock }
 
 const anything = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
@@ -61,7 +61,7 @@ function widget(version: string, spec: object): KubeObject {
   return { apiVersion: `example.com/${version}`, kind: 'Widget', metadata: { name: 'x' }, spec }
 }
 
-const [v1, beta, v2] = crdResources(define(), parts) as [ServedResource, ServedResource, ServedResource]
+const [v1, beta, v2] = crdResources(define(), parts) as [ApiResource, ApiResource, ApiResource]
 
 describe('the resources of a CRD', () => {
   test('are the versions that are served, of one collection', () => {
@@ -152,10 +152,12 @@ describe('a version that is not stored', () => {
 
   test('can be changed without the webhook by rules of its own, served or not', () => {
     const webhook = { clientConfig: { url: 'https://a.example.com' }, conversionReviewVersions: ['v1'] }
-    const keepers = crdKeepers(define({ conversion: { strategy: 'Webhook', webhook } }))
-    expect(keepers.map(({ version }) => version)).toEqual(['v1', 'v2beta1', 'v2', 'v3'])
-    expect(keepers[1]!.strategy.fromStorage!(widget('v2beta1', { z: 1 }))).toEqual(widget('v2beta1', { b: 'B' }))
-    expect(crdKeepers(define())).toEqual([])
+    const storedVersionResources = crdStoredVersionResources(define({ conversion: { strategy: 'Webhook', webhook } }))
+    expect(storedVersionResources.map(({ version }) => version)).toEqual(['v1', 'v2beta1', 'v2', 'v3'])
+    expect(storedVersionResources[1]!.strategy.fromStorage!(widget('v2beta1', { z: 1 }))).toEqual(
+      widget('v2beta1', { b: 'B' }),
+    )
+    expect(crdStoredVersionResources(define())).toEqual([])
   })
 })
 

@@ -1,13 +1,13 @@
-/** What is served because of a CRD: one resource for each version that it serves. Called when a CRD is established or changed. */
+/** The resources of a CRD: one per served version. Called when a CRD is established or changed. */
 
-import { compareKubeVersions } from '../../kube/kube-versions.ts'
+import { compareKubeVersions } from '../../kube/crds/kube-versions.ts'
 import { formatGroupVersion, type JsonObject, type KubeObject } from '../../kube/objects.ts'
 import { builtinFieldTypes } from '../builtins/types.ts'
-import type { Parts } from '../call.ts'
+import type { ServerContext } from '../call.ts'
 import { type FieldSet, toFieldSet } from '../ownership/field-set.ts'
 import type { FieldType } from '../ownership/field-types.ts'
 import { createOwnership } from '../ownership/ownership.ts'
-import type { OwnedFields, ScalePaths, ServedResource, Subresource } from '../resource.ts'
+import type { ApiResource, FieldManagement, ScalePaths, Subresource } from '../resource.ts'
 import { applyDefaults } from '../schema/default.ts'
 import { compileSchema, type SchemaNode } from '../schema/structural.ts'
 import { compileColumns } from '../tables/columns.ts'
@@ -22,16 +22,16 @@ const verbs: readonly string[] = ['delete', 'deletecollection', 'get', 'list', '
 const terminatingVerbs: readonly string[] = ['delete', 'deletecollection', 'get', 'list', 'watch']
 const subresourceVerbs: readonly string[] = ['get', 'patch', 'update']
 
-/** A version with its schema compiled. */
-interface Compiled {
+/** A version with its compiled schema. */
+interface CompiledVersion {
   readonly version: CrdVersion
   readonly schema: SchemaNode
 }
 
-/** What conversions by webhook need of the server. */
-type ConversionParts = Pick<Parts, 'webhooks' | 'clock'>
+/** Server parts that conversion webhooks need. */
+type ConversionParts = Pick<ServerContext, 'webhooks' | 'clock'>
 
-export function crdResources(crd: CustomResourceDefinition, parts: ConversionParts): ServedResource[] {
+export function crdResources(crd: CustomResourceDefinition, parts: ConversionParts): ApiResource[] {
   const versions = compileVersions(crd)
   const storage = versions.find(({ version }) => version.storage)
   if (!storage) return []
@@ -41,13 +41,16 @@ export function crdResources(crd: CustomResourceDefinition, parts: ConversionPar
     .map((one) => createResource(crd, one, { isStorage: one === storage, ...convert(one) }))
 }
 
-/** Where a webhook converts: for each version the rules by which a state of it can be changed and stay in that version. */
-export function crdKeepers(crd: CustomResourceDefinition): ServedResource[] {
+/**
+ * For CRDs with a conversion webhook: one resource per version, with which controllers change an object in its stored version
+ * without calling the webhook.
+ */
+export function crdStoredVersionResources(crd: CustomResourceDefinition): ApiResource[] {
   if (crd.spec.conversion?.strategy !== 'Webhook') return []
   return compileVersions(crd).map((one) => createResource(crd, one, { isStorage: true }))
 }
 
-function compileVersions({ spec }: CustomResourceDefinition): Compiled[] {
+function compileVersions({ spec }: CustomResourceDefinition): CompiledVersion[] {
   return (spec.versions ?? []).map((version) => ({ version, schema: compileVersion(version) }))
 }
 
@@ -55,13 +58,13 @@ function compileVersion({ schema }: CrdVersion): SchemaNode {
   return compileSchema(schema?.openAPIV3Schema ?? { type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
 }
 
-type Conversions = Pick<ServedResource, 'conversion' | 'converter'>
+type Conversions = Pick<ApiResource, 'conversion' | 'converter'>
 
 function createResource(
   crd: CustomResourceDefinition,
-  compiled: Compiled,
+  compiled: CompiledVersion,
   { isStorage, ...conversions }: Conversions & { readonly isStorage: boolean },
-): ServedResource {
+): ApiResource {
   const { version, schema } = compiled
   const { spec } = crd
   const names = namesOf(crd)
@@ -104,7 +107,7 @@ function createResource(
   }
 }
 
-/** Those that were accepted; a CRD is served under them even while it asks for others. */
+/** The accepted names: a CRD is served under them even while its spec requests others. */
 function namesOf({ spec, status }: CustomResourceDefinition): CrdNames {
   const accepted = status?.acceptedNames
   return accepted && accepted.plural !== '' && accepted.kind !== '' ? accepted : spec.names
@@ -145,7 +148,7 @@ function deprecationWarning({ spec }: CustomResourceDefinition, version: CrdVers
 const specAndMetadata = toFieldSet(['f:metadata'], ['f:spec'])
 const statusFields = toFieldSet(['f:status'])
 
-function ownershipOf(crd: CustomResourceDefinition, { version }: Compiled): OwnedFields['ownership'] {
+function ownershipOf(crd: CustomResourceDefinition, { version }: CompiledVersion): FieldManagement['ownership'] {
   const { group } = crd.spec
   const versions = crd.spec.versions ?? []
   const types = new Map<string, FieldType>()
@@ -164,7 +167,7 @@ function ownershipOf(crd: CustomResourceDefinition, { version }: Compiled): Owne
     resets: (subresource) => resetsOf(version, subresource),
     inVersion(apiVersion, subresource) {
       const other = versions.find(({ name }) => formatGroupVersion(group, name) === apiVersion)
-      // The real server knows of the resets of other versions only where a status is written.
+      // The real server applies the reset fields of other versions to status updates only.
       const resets = other && subresource === 'status' ? resetsOf(other, subresource) : undefined
       return other && { type: typeOf(other), resets }
     },
@@ -172,12 +175,12 @@ function ownershipOf(crd: CustomResourceDefinition, { version }: Compiled): Owne
 }
 
 interface Versions {
-  readonly versions: readonly Compiled[]
-  readonly storage: Compiled
+  readonly versions: readonly CompiledVersion[]
+  readonly storage: CompiledVersion
   readonly parts: ConversionParts
 }
 
-function createConversions(crd: CustomResourceDefinition, all: Versions): (target: Compiled) => Conversions {
+function createConversions(crd: CustomResourceDefinition, all: Versions): (target: CompiledVersion) => Conversions {
   const { spec } = crd
   const { kind } = namesOf(crd)
   const { storage } = all
@@ -202,28 +205,28 @@ function createConversions(crd: CustomResourceDefinition, all: Versions): (targe
   })
 }
 
-/** Only says that it is not the version that is stored: whoever converts has to wait for the webhook. */
-const awaited: NonNullable<ServedResource['conversion']> = { toStorage: notAtOnce, fromStorage: notAtOnce }
+/** Marks a version that is not the storage version. Its conversion is asynchronous, so callers must use the converter. */
+const awaited: NonNullable<ApiResource['conversion']> = { toStorage: notAtOnce, fromStorage: notAtOnce }
 
 function notAtOnce(): never {
   throw new Error('a webhook converts: its converter has to be asked beforehand')
 }
 
-/** With the strategy None, versions differ in `apiVersion` and in what their schemas prune. */
+/** With the strategy None, versions differ only in `apiVersion` and in the fields that their schemas prune. */
 function createConversion(
   crd: CustomResourceDefinition,
-  target: Compiled,
-  storage: Compiled,
-): NonNullable<ServedResource['conversion']> {
+  target: CompiledVersion,
+  storage: CompiledVersion,
+): NonNullable<ApiResource['conversion']> {
   const { kind } = namesOf(crd)
-  const convert = (object: KubeObject, { version, schema }: Compiled): KubeObject => {
+  const convert = (object: KubeObject, { version, schema }: CompiledVersion): KubeObject => {
     const apiVersion = formatGroupVersion(crd.spec.group, version.name)
     return coerce({ ...object, apiVersion }, { schema, kind, version: version.name }).object
   }
   return {
     toStorage: (object) => convert(object, storage),
     fromStorage(object) {
-      // Defaults are those of the stored version: they are filled in before it becomes another.
+      // Defaults of the storage version apply first, before the conversion.
       const { object: stored } = coerce(object, { schema: storage.schema, kind, version: storage.version.name })
       applyDefaults(stored as unknown as JsonObject, storage.schema)
       return convert(stored, target)

@@ -1,8 +1,8 @@
 /**
- * Whether the rules in a schema can be evaluated, and at what cost: they are compiled and estimated as the real server does
- * it when a CRD is written. Called by validate-schema.ts for schemas that are right otherwise.
+ * Compiles the CEL rules of a schema and estimates their cost, as the real server does when a CRD is written. Called by
+ * validate-schema.ts for structural schemas.
  */
-import { isPlainObject } from '../../util/json.ts'
+import { isPlainObject } from '../../util/json/json.ts'
 import { celEngine } from '../cel/lazy.ts'
 import { type FieldError, forbidden, invalid } from '../field-errors.ts'
 import type { JsonSchema } from '../schema/structural.ts'
@@ -15,9 +15,9 @@ const advice =
   '(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)'
 
 export interface RuleCheckOptions {
-  /** Where something is wrong with a schema, its rules are not looked at. */
+  /** Errors of the schema; rules below a path with errors are not compiled. */
   readonly schemaErrors: readonly FieldError[]
-  /** What is served already is not refused for its cost. */
+  /** Rules of an unchanged schema are not rejected for their cost. */
   readonly isUnchanged: boolean
 }
 
@@ -32,18 +32,18 @@ export function checkRules(root: JsonSchema, path: string, options: RuleCheckOpt
   return [...errors, ...total.errors(path)]
 }
 
-interface Node {
+interface RuleSchemaNode {
   readonly schema: JsonSchema
   readonly path: string
   readonly isRoot: boolean
-  /** How often it can be in an object; undefined where no limit is set. */
+  /** Maximum number of such values in an object; undefined if unbounded. */
   readonly cardinality: number | undefined
-  /** The path of the list whose items have no old value to be compared with. */
+  /** Path of the enclosing list whose items cannot be correlated with old items. */
   readonly uncorrelatable: string | undefined
 }
 
-/** What is below comes first. */
-function checkNode(node: Node, options: RuleCheckOptions, total: TotalCost): FieldError[] {
+/** Descendants are checked before the node itself. */
+function checkNode(node: RuleSchemaNode, options: RuleCheckOptions, total: TotalCost): FieldError[] {
   const { schema, path } = node
   const cardinality = cardinalityBelow(node)
   const below = (child: unknown, suffix: string, uncorrelatable = node.uncorrelatable): FieldError[] => {
@@ -60,7 +60,7 @@ function checkNode(node: Node, options: RuleCheckOptions, total: TotalCost): Fie
   ]
 }
 
-function cardinalityBelow({ schema, cardinality }: Node): number | undefined {
+function cardinalityBelow({ schema, cardinality }: RuleSchemaNode): number | undefined {
   const { type, maxItems, maxProperties, additionalProperties } = schema
   const isMap = type === 'object' && additionalProperties !== undefined
   if (cardinality === undefined || (type !== 'array' && !isMap)) return cardinality
@@ -68,7 +68,7 @@ function cardinalityBelow({ schema, cardinality }: Node): number | undefined {
   return limit === undefined ? undefined : cardinality * Math.max(limit, 0)
 }
 
-function checkOwn(node: Node, options: RuleCheckOptions, total: TotalCost): FieldError[] {
+function checkOwn(node: RuleSchemaNode, options: RuleCheckOptions, total: TotalCost): FieldError[] {
   const { schema, path, isRoot } = node
   const own = schema['x-kubernetes-validations'] ?? []
   if (own.length === 0 || options.schemaErrors.some(({ field }) => field.startsWith(path))) return []
@@ -87,17 +87,17 @@ function untyped(field: string): FieldError {
   return { type: 'InternalError', field, body }
 }
 
-type CompiledRule = NonNullable<ReturnType<ReturnType<typeof celEngine>['compileRules']>>['rules'][number]
+type CheckedRule = NonNullable<ReturnType<ReturnType<typeof celEngine>['compileRules']>>['rules'][number]
 
-interface RulePlace {
-  readonly node: Node
+interface RuleLocation {
+  readonly node: RuleSchemaNode
   readonly field: string
   readonly cost: number
 }
 
 function checkRule(
-  compiled: CompiledRule,
-  place: RulePlace,
+  compiled: CheckedRule,
+  place: RuleLocation,
   options: RuleCheckOptions,
   total: TotalCost,
 ): FieldError[] {
@@ -107,7 +107,7 @@ function checkRule(
   const check = (name: string, what: string, spent: number): void => {
     total.add(`${field}.${name}`, spent)
     if (spent > ruleLimit && !options.isUnchanged)
-      errors.push(forbidden(`${field}.${name}`, tooDear(what, spent, ruleLimit)))
+      errors.push(forbidden(`${field}.${name}`, costMessage(what, spent, ruleLimit)))
   }
   const wrong = (name: string, detail: string): void => {
     errors.push({
@@ -132,30 +132,30 @@ function checkRule(
   return errors
 }
 
-function tooDear(what: string, cost: number, limit: number): string {
+function costMessage(what: string, cost: number, limit: number): string {
   const factor = cost / limit
   const shown = factor > 100 ? 'more than 100x' : factor < 1.5 ? `${factor.toFixed(6)}x` : `${factor.toFixed(1)}x`
   return `${what} exceeds budget by factor of ${shown} ${advice}`
 }
 
-/** Of all rules of a schema, with those that make up most of it. */
+/** Total cost of all rules of a schema, with the most expensive rules. */
 class TotalCost {
   #total = 0
-  readonly #dear: Array<{ readonly field: string; readonly cost: number }> = []
+  readonly #expensive: Array<{ readonly field: string; readonly cost: number }> = []
 
   add(field: string, cost: number): void {
     this.#total += cost
-    if (cost >= schemaLimit / 100) this.#dear.push({ field, cost })
+    if (cost >= schemaLimit / 100) this.#expensive.push({ field, cost })
   }
 
   errors(path: string): FieldError[] {
     if (this.#total <= schemaLimit) return []
     const detail = 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema'
-    const dearest = this.#dear.toSorted((left, right) => right.cost - left.cost).slice(0, 4)
+    const mostExpensive = this.#expensive.toSorted((left, right) => right.cost - left.cost).slice(0, 4)
     const what = 'x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema'
     return [
-      ...dearest.map(({ field }) => forbidden(field, detail)),
-      forbidden(path, tooDear(what, this.#total, schemaLimit)),
+      ...mostExpensive.map(({ field }) => forbidden(field, detail)),
+      forbidden(path, costMessage(what, this.#total, schemaLimit)),
     ]
   }
 }

@@ -1,4 +1,4 @@
-/** What has to be true of `x-kubernetes-validations` before anybody looks at the expressions. Called by openapi.ts. */
+/** Validates `x-kubernetes-validations` apart from the expressions themselves. Called by openapi.ts. */
 import { type FieldError, invalid, notSupported, required } from '../field-errors.ts'
 import type { JsonSchema, ValidationRule } from '../schema/structural.ts'
 import { findUnsupported } from './completeness.ts'

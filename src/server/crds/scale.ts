@@ -1,31 +1,37 @@
 /**
- * The scale subresource of custom resources: an `autoscaling/v1` Scale made of three of their fields, and an update of one
- * of them. The paths have no more than names with dots between them.
+ * The scale subresource of custom resources: builds an `autoscaling/v1` Scale from three fields of the object, and applies its
+ * replicas to the object. The paths consist of names separated by dots.
  */
 import type { Json, JsonObject, KubeObject } from '../../kube/objects.ts'
-import { cloneJson } from '../../util/equality.ts'
-import { getOwn, isPlainObject, setOwn } from '../../util/json.ts'
+import { cloneJson } from '../../util/json/deep-equal.ts'
+import { getOwn, isPlainObject, setOwn } from '../../util/json/json.ts'
 import { type FieldError, invalid, quote } from '../field-errors.ts'
 import type { ScalePaths } from '../resource.ts'
 import { formatFloat } from '../schema/numbers.ts'
 import { badRequest, StatusError } from '../status.ts'
 import { goTypeOf } from './go-types.ts'
 
-export interface Scale extends KubeObject {
+export interface ScaleObject extends KubeObject {
   spec: { replicas?: number }
   status: { replicas: number; selector?: string }
 }
 
-/** Stands for "not set" in the Scale that a patch is applied to; whoever leaves it so is told. */
+/**
+ * Marks absent replicas in the Scale that a patch is applied to. If it is still there after the patch, the request is rejected.
+ */
 const notSet = -(2 ** 31)
-const maximumReplicas = 2 ** 31 - 1
+const maxReplicas = 2 ** 31 - 1
 
 export interface ToScaleOptions {
-  /** An object without replicas has no Scale, but can get one by an update. */
+  /** True to allow an object without replicas: it has no Scale to read, but an update can set one. */
   readonly forUpdate?: boolean
 }
 
-export function toScale(object: KubeObject, paths: ScalePaths, { forUpdate = false }: ToScaleOptions = {}): Scale {
+export function toScale(
+  object: KubeObject,
+  paths: ScalePaths,
+  { forUpdate = false }: ToScaleOptions = {},
+): ScaleObject {
   const replicas = expect(readInteger(object, paths.specReplicasPath))
   const statusReplicas = expect(readInteger(object, paths.statusReplicasPath)) ?? 0
   const selector = paths.labelSelectorPath ? expect(readText(object, paths.labelSelectorPath)) : undefined
@@ -44,14 +50,14 @@ export function toScale(object: KubeObject, paths: ScalePaths, { forUpdate = fal
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
       ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
     },
-    // Zero is written as nothing here, but not in the status.
+    // Go omits a zero in the spec, but not in the status.
     spec: replicas === 0 ? {} : { replicas: replicas ?? notSet },
     status: { replicas: statusReplicas, ...(selector ? { selector } : {}) },
   }
 }
 
-/** A copy of the object with the replicas of the Scale, and its version, if the client insists on one. */
-export function applyScale(object: KubeObject, scale: Scale, paths: ScalePaths): KubeObject {
+/** A copy of the object with the replicas of the Scale, and with its resourceVersion if the client set one. */
+export function applyScale(object: KubeObject, scale: ScaleObject, paths: ScalePaths): KubeObject {
   const replicas = scale.spec?.replicas ?? 0
   if (replicas === notSet) throw badRequest(`the spec replicas field ${quote(paths.specReplicasPath)} cannot be empty`)
   const copy = cloneJson(object as unknown as JsonObject)
@@ -62,7 +68,7 @@ export function applyScale(object: KubeObject, scale: Scale, paths: ScalePaths):
   return result
 }
 
-/** Checked with every change of an object that has a scale subresource. */
+/** Runs with every write of an object that has a scale subresource. */
 export function validateScaleSpec(object: KubeObject, { specReplicasPath }: ScalePaths): FieldError[] {
   return validateReplicas(object, specReplicasPath)
 }
@@ -79,7 +85,7 @@ function validateReplicas(object: KubeObject, path: string): FieldError[] {
   if ('problem' in read) return [invalid(path, 0, read.problem)]
   const { value = 0 } = read
   if (value < 0) return [invalid(path, value, 'should be a non-negative integer')]
-  return value > maximumReplicas ? [invalid(path, value, `should be less than or equal to ${maximumReplicas}`)] : []
+  return value > maxReplicas ? [invalid(path, value, `should be less than or equal to ${maxReplicas}`)] : []
 }
 
 type Read<T> = { readonly value: T | undefined } | { readonly problem: string }
@@ -120,7 +126,7 @@ function accessorProblem(names: readonly string[], value: Json, expected: string
   return `.${names.join('.')} accessor error: ${printGo(value, 0)} is of the type ${goTypeOf(value)}, expected ${expected}`
 }
 
-/** As `%v` has it; cut off where a client goes too deep. */
+/** Prints like Go's `%v`; truncated at depth 100. */
 function printGo(value: Json, depth: number): string {
   if (value === null) return '<nil>'
   if (typeof value !== 'object') return typeof value === 'number' ? formatFloat(value) : String(value)
@@ -130,7 +136,7 @@ function printGo(value: Json, depth: number): string {
   return `map[${keys.map((key) => `${key}:${printGo(value[key]!, depth + 1)}`).join(' ')}]`
 }
 
-/** What the real server fails with here is no answer of its own making: it has no reason. */
+/** The real server fails with a plain 500 here, without a reason. */
 function expect<T>(read: Read<T>): T | undefined {
   if ('problem' in read) throw new StatusError(500, '', read.problem)
   return read.value

@@ -1,10 +1,10 @@
 /**
- * Whether the defaults in a schema are valid themselves: each has to fit the schema it stands in, and to have no field that
- * would be pruned. Called by validate-schema.ts.
+ * Validates the defaults in a schema: each must conform to its schema and contain no fields that would be pruned. Called by
+ * validate-schema.ts.
  */
 import type { Json, JsonObject } from '../../kube/objects.ts'
-import { cloneJson, isDeepEqual } from '../../util/equality.ts'
-import { isPlainObject } from '../../util/json.ts'
+import { cloneJson, isDeepEqual } from '../../util/json/deep-equal.ts'
+import { isPlainObject } from '../../util/json/json.ts'
 import { celEngine } from '../cel/lazy.ts'
 import { type FieldError, formatFieldError, invalid } from '../field-errors.ts'
 import { coerceEmbedded, validateEmbedded } from '../schema/embedded.ts'
@@ -12,8 +12,8 @@ import { pruneObject, pruneValue } from '../schema/prune.ts'
 import { compileSchema, type JsonSchema, type SchemaNode } from '../schema/structural.ts'
 import { validateValue } from '../schema/validate.ts'
 
-/** Inside of metadata, a default is judged by the object that it makes: `wrap` puts it in its place there. */
-interface Place {
+/** Context of a schema. A default inside metadata is validated as part of the whole object, which `wrap` builds. */
+interface DefaultContext {
   readonly root: JsonSchema
   readonly isInMeta: boolean
   readonly wrap: (value: unknown) => unknown
@@ -23,8 +23,8 @@ export function validateSchemaDefaults(schema: JsonSchema, path: string): FieldE
   return validate(schema, path, { root: schema, isInMeta: false, wrap: (value) => value }, true)
 }
 
-/** Not below `additionalProperties`, as in the real server. */
-function validate(schema: JsonSchema, path: string, outer: Place, isRoot = false): FieldError[] {
+/** Defaults below `additionalProperties` are not validated, as in the real server. */
+function validate(schema: JsonSchema, path: string, outer: DefaultContext, isRoot = false): FieldError[] {
   const isResource = isRoot || (schema['x-kubernetes-embedded-resource'] ?? false)
   const place = isResource ? { root: schema, isInMeta: false, wrap: (value: unknown) => value } : outer
   const errors = schema.default === undefined ? [] : validateDefault(schema, path, place)
@@ -44,7 +44,7 @@ function validate(schema: JsonSchema, path: string, outer: Place, isRoot = false
   return errors
 }
 
-function validateDefault(schema: JsonSchema, path: string, place: Place): FieldError[] {
+function validateDefault(schema: JsonSchema, path: string, place: DefaultContext): FieldError[] {
   const field = `${path}.default`
   const value = schema.default!
   const node = compileSchema(schema, { forDefaults: true })
@@ -64,14 +64,14 @@ function validateDefault(schema: JsonSchema, path: string, place: Place): FieldE
   return [...errors, ...(embedded.length > 0 ? embedded : validateBySchema(node, value, field))]
 }
 
-/** Rules are asked where the rest of the schema has nothing to say. */
+/** CEL rules run only if the schema itself reports no errors. */
 function validateBySchema(node: SchemaNode, value: Json, field: string): FieldError[] {
   const errors = validateValue(node, value, { prefix: field })
   if (errors.length > 0 || !node.needs.rules) return errors
   return celEngine().createRuleValidator(node, node.embedded).validateDefault(value, field)
 }
 
-function metadataProblem(schema: JsonSchema, { root, wrap }: Place): string | undefined {
+function metadataProblem(schema: JsonSchema, { root, wrap }: DefaultContext): string | undefined {
   const typeMeta = { apiVersion: 'validation/v1', kind: 'Validation' }
   const object = { ...typeMeta, ...(wrap(cloneJson(schema.default)) as JsonObject) }
   const node = compileSchema({ ...root, 'x-kubernetes-embedded-resource': true }, { forDefaults: true })

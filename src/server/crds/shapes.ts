@@ -1,56 +1,56 @@
 /**
- * The fields of a CustomResourceDefinition, by Go type: what decode.ts reads a client's body with. The order and the
- * `optional` marks are those of the Go structs, since objects are written in their order and with their omissions.
+ * The fields of a CustomResourceDefinition by Go type, with which decode.ts reads a client's body. The order and the `optional`
+ * flags are those of the Go structs, because objects are written in Go's order and with Go's omissions.
  */
 
-/** The Go types that occur, named as Go names them in its messages. */
-export type Shape =
+/** Go types that occur in a CRD; `go` is the name in Go's messages. */
+export type CrdFieldType =
   | {
       readonly kind: 'string' | 'bool' | 'int32' | 'int64' | 'float64' | 'bytes' | 'time' | 'json'
       readonly go: string
     }
-  | { readonly kind: 'list' | 'map'; readonly go: string; readonly of: Shape }
-  | { readonly kind: 'struct'; readonly go: string; readonly fields: () => readonly Field[] }
-  /** Types that decode themselves, and do not report unknown fields: a schema, or something simpler in its place. */
+  | { readonly kind: 'list' | 'map'; readonly go: string; readonly of: CrdFieldType }
+  | { readonly kind: 'struct'; readonly go: string; readonly fields: () => readonly CrdField[] }
+  /** Types with their own UnmarshalJSON that do not report unknown fields: a schema, or a simpler value in its place. */
   | { readonly kind: 'schemaOrBool' | 'schemaOrList' | 'schemaOrNames'; readonly go: string }
 
-export interface Field {
+export interface CrdField {
   readonly name: string
-  readonly shape: Shape
-  /** `omitempty`: left out when it has the zero value, or, behind a pointer, when it is absent. */
+  readonly shape: CrdFieldType
+  /** `omitempty`: omitted if the value is zero or, for a pointer, absent. */
   readonly optional: boolean
   readonly pointer: boolean
 }
 
-const text: Shape = { kind: 'string', go: 'string' }
-const flag: Shape = { kind: 'bool', go: 'bool' }
-const int64: Shape = { kind: 'int64', go: 'int64' }
-const float64: Shape = { kind: 'float64', go: 'float64' }
-const json: Shape = { kind: 'json', go: 'v1.JSON' }
+const text: CrdFieldType = { kind: 'string', go: 'string' }
+const flag: CrdFieldType = { kind: 'bool', go: 'bool' }
+const int64: CrdFieldType = { kind: 'int64', go: 'int64' }
+const float64: CrdFieldType = { kind: 'float64', go: 'float64' }
+const json: CrdFieldType = { kind: 'json', go: 'v1.JSON' }
 
-const must = (name: string, shape: Shape): Field => ({ name, shape, optional: false, pointer: false })
-const may = (name: string, shape: Shape): Field => ({ name, shape, optional: true, pointer: false })
-const pointer = (name: string, shape: Shape): Field => ({ name, shape, optional: true, pointer: true })
+const must = (name: string, shape: CrdFieldType): CrdField => ({ name, shape, optional: false, pointer: false })
+const may = (name: string, shape: CrdFieldType): CrdField => ({ name, shape, optional: true, pointer: false })
+const pointer = (name: string, shape: CrdFieldType): CrdField => ({ name, shape, optional: true, pointer: true })
 
-/** The fields are made when first asked for: a schema has schemas in it. */
-function struct(name: string, makeFields: () => readonly Field[]): Shape {
-  let fields: readonly Field[] | undefined
+/** The fields are created lazily, since schemas contain schemas. */
+function struct(name: string, makeFields: () => readonly CrdField[]): CrdFieldType {
+  let fields: readonly CrdField[] | undefined
   return { kind: 'struct', go: `v1.${name}`, fields: () => (fields ??= makeFields()) }
 }
 
-function list(of: Shape): Shape {
+function list(of: CrdFieldType): CrdFieldType {
   return { kind: 'list', go: `[]${of.go}`, of }
 }
 
-function map(go: string, of: Shape): Shape {
+function map(go: string, of: CrdFieldType): CrdFieldType {
   return { kind: 'map', go, of }
 }
 
-function named(go: string): Shape {
+function named(go: string): CrdFieldType {
   return { kind: 'string', go: `v1.${go}` }
 }
 
-const schemaOrBool: Shape = { kind: 'schemaOrBool', go: 'v1.JSONSchemaPropsOrBool' }
+const schemaOrBool: CrdFieldType = { kind: 'schemaOrBool', go: 'v1.JSONSchemaPropsOrBool' }
 
 const validationRule = struct('ValidationRule', () => [
   must('rule', text),
@@ -63,7 +63,7 @@ const validationRule = struct('ValidationRule', () => [
 
 const externalDocs = struct('ExternalDocumentation', () => [may('description', text), may('url', text)])
 
-export const schemaShape: Shape = struct('JSONSchemaProps', () => [
+export const schemaShape: CrdFieldType = struct('JSONSchemaProps', () => [
   may('id', text),
   may('$schema', named('JSONSchemaURL')),
   pointer('$ref', text),
@@ -209,8 +209,8 @@ const status = struct('CustomResourceDefinitionStatus', () => [
   may('observedGeneration', int64),
 ])
 
-/** Without metadata, which is read elsewhere for all kinds. */
-export const crdShape: Shape = struct('CustomResourceDefinition', () => [
+/** Without metadata, which is decoded separately for all kinds. */
+export const crdShape: CrdFieldType = struct('CustomResourceDefinition', () => [
   must('apiVersion', text),
   must('kind', text),
   must('spec', spec),

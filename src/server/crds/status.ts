@@ -1,27 +1,27 @@
 /**
- * The status of a CRD as the real server's controllers write it, in one step where they take several: whether its names are
- * free, and whether it is served. Pure; whoever keeps the CRDs calls it after every change of any of them.
+ * Computes the status of a CRD in one step: whether its names are accepted, and whether it is established. The real server's
+ * controllers take several steps. Pure; the CRD controller calls it after every change of a CRD.
  */
 
-import { isDeepEqual } from '../../util/equality.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
 import { quote } from '../field-errors.ts'
 import { type Approval, approvalOf, isProtectedGroup } from './approval.ts'
 import type { CrdCondition, CrdNames, CrdStatus, CustomResourceDefinition } from './definition.ts'
 import { caBundleProblem } from './validate-conversion.ts'
 
-type Verdict = Omit<CrdCondition, 'lastTransitionTime'>
+type NewCondition = Omit<CrdCondition, 'lastTransitionTime'>
 
-/** The same object as `crd.status` where nothing changes. `others` may have the CRD itself in it. */
+/** Returns `crd.status` itself if nothing changes. `others` may include the CRD. */
 export function crdStatus(
   crd: CustomResourceDefinition,
   others: readonly CustomResourceDefinition[],
   now: Date,
 ): CrdStatus {
   let status = crd.status
-  // A CRD that has the names it wants is not judged again, whatever the others want.
+  // A CRD with all its names accepted is not checked again, even if other CRDs request the same names.
   if (!isDeepEqual(crd.spec.names, status.acceptedNames)) {
-    const { accepted, verdict } = judgeNames(crd, others)
-    status = withCondition({ ...status, acceptedNames: accepted }, verdict, now)
+    const { accepted, condition } = resolveNames(crd, others)
+    status = withCondition({ ...status, acceptedNames: accepted }, condition, now)
     const established = establishedSoFar(crd)
     if (established) status = withCondition(status, established, now)
   }
@@ -31,7 +31,7 @@ export function crdStatus(
   return isDeepEqual(status, crd.status) ? crd.status : status
 }
 
-/** On deletion: from here on nothing can be created, until the last object is gone. */
+/** On deletion: no objects can be created until the last one is deleted. */
 export function terminatingStatus(status: CrdStatus, now: Date): CrdStatus {
   return withCondition(
     status,
@@ -45,13 +45,13 @@ export function terminatingStatus(status: CrdStatus, now: Date): CrdStatus {
   )
 }
 
-/** The time of a condition is that of its last change of status, whatever else changed in it since. */
-function withCondition(status: CrdStatus, verdict: Verdict, now: Date): CrdStatus {
+/** lastTransitionTime changes with the status only. */
+function withCondition(status: CrdStatus, given: NewCondition, now: Date): CrdStatus {
   const conditions = status.conditions ?? []
-  const old = conditions.find(({ type }) => type === verdict.type)
-  const isSame = old?.status === verdict.status && old.lastTransitionTime !== null
+  const old = conditions.find(({ type }) => type === given.type)
+  const isSame = old?.status === given.status && old.lastTransitionTime !== null
   const time = isSame ? old.lastTransitionTime : `${now.toISOString().slice(0, 19)}Z`
-  const { type, status: state, ...words } = verdict
+  const { type, status: state, ...words } = given
   const condition: CrdCondition = { type, status: state, lastTransitionTime: time, ...words }
   return {
     ...status,
@@ -63,34 +63,41 @@ function hasCondition(status: CrdStatus, type: string, value: CrdCondition['stat
   return status.conditions?.some((condition) => condition.type === type && condition.status === value) ?? false
 }
 
-/** Names are looked at one by one: those that are free are taken, even if others are not. */
-function judgeNames(
+/** Checks each name separately: free names are accepted even if others conflict. */
+function resolveNames(
   { spec, status, metadata }: CustomResourceDefinition,
   others: readonly CustomResourceDefinition[],
-): { accepted: CrdNames; verdict: Verdict } {
+): { accepted: CrdNames; condition: NewCondition } {
   const wanted = spec.names
   const had = status.acceptedNames
-  const rivals = [
+  const takenNames = [
     had,
-    ...others.filter((other) => isRival(other, spec.group, metadata.name)).map((other) => other.status.acceptedNames),
+    ...others
+      .filter((other) => isOtherInGroup(other, spec.group, metadata.name))
+      .map((other) => other.status.acceptedNames),
   ]
   const resources = new Set(
-    rivals.flatMap((names) => [names.plural, names.singular ?? '', ...(names.shortNames ?? [])]),
+    takenNames.flatMap((names) => [names.plural, names.singular ?? '', ...(names.shortNames ?? [])]),
   )
-  const kinds = new Set(rivals.flatMap((names) => [names.kind, names.listKind ?? '']))
-  let verdict: Verdict = { type: 'NamesAccepted', status: 'True', reason: 'NoConflicts', message: 'no conflicts found' }
+  const kinds = new Set(takenNames.flatMap((names) => [names.kind, names.listKind ?? '']))
+  let condition: NewCondition = {
+    type: 'NamesAccepted',
+    status: 'True',
+    reason: 'NoConflicts',
+    message: 'no conflicts found',
+  }
   const take = (field: 'plural' | 'singular' | 'kind' | 'listKind', used: ReadonlySet<string>): string => {
     const name = wanted[field] ?? ''
     if (name === had[field] || !used.has(name)) return name
     const reason = `${field[0]!.toUpperCase()}${field.slice(1)}Conflict`
-    verdict = { type: 'NamesAccepted', status: 'False', reason, message: `${quote(name)} is already in use` }
+    condition = { type: 'NamesAccepted', status: 'False', reason, message: `${quote(name)} is already in use` }
     return had[field] ?? ''
   }
   const plural = take('plural', resources)
   const singular = take('singular', resources)
   const short = takeShortNames(wanted, had, resources)
   if (short.message !== undefined) {
-    verdict = { type: 'NamesAccepted', status: 'False', reason: 'ShortNamesConflict', message: short.message }
+    condition = { type: 'NamesAccepted', status: 'False', reason: 'ShortNamesConflict', message: short.message }
   }
   const kind = take('kind', kinds)
   const listKind = take('listKind', kinds)
@@ -102,10 +109,10 @@ function judgeNames(
     ...(listKind === '' ? {} : { listKind }),
     ...(wanted.categories ? { categories: wanted.categories } : {}),
   }
-  return { accepted, verdict }
+  return { accepted, condition }
 }
 
-function isRival(other: CustomResourceDefinition, group: string, name: string | undefined): boolean {
+function isOtherInGroup(other: CustomResourceDefinition, group: string, name: string | undefined): boolean {
   return other.spec.group === group && other.metadata.name !== name
 }
 
@@ -120,13 +127,13 @@ function takeShortNames(
   return { names: had.shortNames, message: messages.length === 1 ? messages[0]! : `[${messages.join(', ')}]` }
 }
 
-/** What was said before the names were judged stays, and a CRD that was established once remains so. */
-function establishedSoFar({ status }: CustomResourceDefinition): Verdict | undefined {
+/** The Established condition is only added if there is none yet: a CRD that was established stays established. */
+function establishedSoFar({ status }: CustomResourceDefinition): NewCondition | undefined {
   if (status.conditions?.some(({ type }) => type === 'Established')) return undefined
   return { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' }
 }
 
-function establish({ spec }: CustomResourceDefinition): Verdict {
+function establish({ spec }: CustomResourceDefinition): NewCondition {
   const caBundle = spec.conversion?.webhook?.clientConfig?.caBundle ?? ''
   if (caBundle !== '' && caBundleProblem(caBundle) !== undefined) {
     const message = 'The conversion webhook CABundle is invalid'
@@ -143,15 +150,15 @@ const approvalReasons: Readonly<Record<Approval['state'], string>> = {
   bypassed: 'UnapprovedAnnotation',
 }
 
-function conformance(crd: CustomResourceDefinition): Verdict {
+function conformance(crd: CustomResourceDefinition): NewCondition {
   const { state, reason: message } = approvalOf(crd)
   const status = state === 'approved' ? 'True' : 'False'
   return { type: 'KubernetesAPIApprovalPolicyConformant', status, reason: approvalReasons[state], message }
 }
 
-/** While its objects are being deleted, and when the last one is gone. */
+/** The Terminating condition while objects are being deleted, and after the last one is deleted. */
 export function instancesStatus(status: CrdStatus, isEmpty: boolean, now: Date): CrdStatus {
-  const verdict: Verdict = isEmpty
+  const condition: NewCondition = isEmpty
     ? { type: 'Terminating', status: 'False', reason: 'InstanceDeletionCompleted', message: 'removed all instances' }
     : {
         type: 'Terminating',
@@ -159,5 +166,5 @@ export function instancesStatus(status: CrdStatus, isEmpty: boolean, now: Date):
         reason: 'InstanceDeletionInProgress',
         message: 'CustomResource deletion is in progress',
       }
-  return withCondition(status, verdict, now)
+  return withCondition(status, condition, now)
 }

@@ -1,10 +1,10 @@
 /**
- * The rules of custom resources of one version, made of its schema: how their bodies are read, what an update may change,
- * when they are valid. Made by resources.ts; metadata is somebody else's.
+ * The Strategy of one version of a custom resource, created from its schema: decoding, update preparation and validation.
+ * Created by resources.ts. Metadata is handled elsewhere.
  */
 import { formatGroupVersion, type Json, type JsonObject, type KubeObject } from '../../kube/objects.ts'
-import { cloneJson, isDeepEqual } from '../../util/equality.ts'
-import { getOwn, isPlainObject, setOwn } from '../../util/json.ts'
+import { cloneJson, isDeepEqual } from '../../util/json/deep-equal.ts'
+import { getOwn, isPlainObject, setOwn } from '../../util/json/json.ts'
 import { celEngine } from '../cel/lazy.ts'
 import { type FieldError, formatFieldError, invalid } from '../field-errors.ts'
 import { finalizerWarnings } from '../metadata.ts'
@@ -26,9 +26,9 @@ export interface CustomStrategyOptions {
   readonly schema: SchemaNode
   readonly hasStatus: boolean
   readonly scale: ScalePaths | undefined
-  /** The names of fields on the way to each, by its name in selectors. */
+  /** Selector name → field path. */
   readonly selectable: ReadonlyMap<string, readonly string[]>
-  /** Only the version that is stored fills in defaults on reading: each version has its own. */
+  /** Only the storage version applies defaults on reading, since each version has its own defaults. */
   readonly isStorage: boolean
 }
 
@@ -54,7 +54,7 @@ export function createCustomStrategy(options: CustomStrategyOptions): Strategy {
   const { schema, hasStatus, scale, selectable } = options
   const status = schema.properties.get('status')
   const rules = schema.needs.rules ? celEngine().createRuleValidator(schema) : undefined
-  /** Rules are evaluated only where nothing else is wrong that they could stumble over. */
+  /** CEL rules run only if no blocking errors were found, since they may fail on an invalid object. */
   const withRules = (errors: FieldError[], object: KubeObject, change: RuleChange = {}): FieldError[] => {
     if (!rules) return errors
     if (errors.some(({ type }) => blocking.has(type))) return [...errors, notChecked]
@@ -122,7 +122,7 @@ export function createCustomStrategy(options: CustomStrategyOptions): Strategy {
   }
 }
 
-/** Unlike built-in kinds, custom resources are not refused before this for being something else. */
+/** Unlike for built-in kinds, apiVersion and kind of a custom resource are checked here and not earlier. */
 function validateType({ apiVersion, kind }: KubeObject, own: CustomStrategyOptions): FieldError[] {
   const expected = formatGroupVersion(own.group, own.version)
   return [
@@ -141,14 +141,14 @@ function decode(body: KubeObject, options: CustomStrategyOptions): Decoded {
   return { object, problems: dropped.map((path) => `unknown field "${path}"`) }
 }
 
-/** A copy with what the schema allows. Metadata is left as it is: it was read before. */
+/** A copy pruned to the schema. Metadata stays unchanged, since it is decoded separately. */
 export function coerce(
   body: KubeObject,
   { schema, kind, version }: Pick<CustomStrategyOptions, 'schema' | 'kind' | 'version'>,
 ): { object: KubeObject; dropped: string[] } {
   const given = asJson(body)
   const { metadata } = given
-  // In its place, for who looks at where fields stand; but out of reach of what the schema may say about it.
+  // An empty placeholder keeps metadata in its position but hides it from pruning.
   const object = cloneJson(metadata === undefined ? given : { ...given, metadata: {} }) as JsonObject
   const dropped = pruneObject(object, schema)
   dropNulls(object, schema)
@@ -171,13 +171,13 @@ function prepareForUpdate(object: KubeObject, old: KubeObject, hasStatus: boolea
   if (!isDeepEqual(fields, oldFields)) metadata.generation = (oldMetadata.generation ?? 0) + 1
 }
 
-/** Everything but the status and who manages which field is put back. */
+/** Restores everything but the status and the managed fields. */
 function prepareForStatusUpdate(object: KubeObject, old: KubeObject): void {
   const { managedFields } = object.metadata
   const hasNewStatus = Object.hasOwn(object, 'status')
   const status = object['status']
   for (const key of Object.keys(object)) delete object[key]
-  // Nothing below metadata is changed from here on: the rest can be the same.
+  // Shallow copies are safe: nothing below metadata is modified from here on.
   for (const key of Object.keys(old)) setOwn(object, key, old[key])
   object.metadata = { ...old.metadata }
   if (managedFields) object.metadata.managedFields = managedFields
@@ -186,7 +186,7 @@ function prepareForStatusUpdate(object: KubeObject, old: KubeObject): void {
   else delete object['status']
 }
 
-/** Duplicates are an error only where the old object had none anywhere. */
+/** Duplicates are an error only if the old object has none at all. */
 function validateNewListTypes(schema: SchemaNode, json: JsonObject, old: JsonObject): FieldError[] {
   const errors = validateListTypes(schema, json)
   return errors.length > 0 && validateListTypes(schema, old).length > 0 ? [] : errors

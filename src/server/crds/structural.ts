@@ -1,10 +1,10 @@
 /**
- * Whether a schema is structural: each field has a type, and what stands under `anyOf` and its like only restricts what is
- * specified outside of it. Without this, nobody could say which fields to prune and to default. Called by validate.ts.
+ * Checks that a schema is structural: every field has a type, and `anyOf`, `allOf`, `oneOf` and `not` only restrict fields
+ * specified outside them. Pruning and defaulting depend on it. Called by validate-schema.ts.
  */
 
-import { isDeepEqual } from '../../util/equality.ts'
-import { isPlainObject } from '../../util/json.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
+import { isPlainObject } from '../../util/json/json.ts'
 import { type FieldError, forbidden, formatFieldError, invalid, required } from '../field-errors.ts'
 import { patternProblem } from '../schema/patterns.ts'
 import type { JsonSchema } from '../schema/structural.ts'
@@ -109,13 +109,13 @@ function validateMetadata(schema: JsonSchema, level: Level, path: string): Field
   return errors
 }
 
-/** Anything but the type, a default (refused elsewhere), and the two names. */
+/** True if the schema restricts anything but `name` and `generateName`. Defaults are rejected elsewhere. */
 function restrictsMetadata({ type: _type, default: _default, properties, ...rest }: JsonSchema): boolean {
   const names = Object.keys(properties ?? {})
   return Object.keys(rest).length > 0 || names.some((name) => name !== 'name' && name !== 'generateName')
 }
 
-/** The one place where a type may stand in an `anyOf`: the long way to write int-or-string. */
+/** The only `anyOf` in which types are allowed: the verbose form of int-or-string. */
 function isIntOrStringPattern(anyOf: JsonSchema[] | undefined): boolean {
   return anyOf !== undefined && isDeepEqual(anyOf, [{ type: 'integer' }, { type: 'string' }])
 }
@@ -136,7 +136,7 @@ function validateJunctors(schema: JsonSchema, skipAnyOf: boolean, skipFirstAllOf
   return errors
 }
 
-/** Fields that may not stand under `anyOf` and its like, and what the real server says of them. */
+/** Keywords that are forbidden under `anyOf`, `allOf`, `oneOf` and `not`, with the real server's messages. */
 const forbiddenNested: ReadonlyArray<readonly [keyof JsonSchema, string]> = [
   ['type', 'must be empty to be structural'],
   ['default', 'must be undefined to be structural'],

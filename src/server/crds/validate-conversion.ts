@@ -1,4 +1,4 @@
-/** Validates `spec.conversion`. The paths are those of the real server's internal form, in which `webhook` is no level. */
+/** Validates `spec.conversion`. The paths are those of the real server's internal form, which has no `webhook` level. */
 import { X509Certificate } from 'node:crypto'
 import { type FieldError, forbidden, invalid, notSupported, required } from '../field-errors.ts'
 import { label1035Problems, subdomainProblems } from '../names.ts'
@@ -6,7 +6,7 @@ import { parseGoUrl } from '../schema/go-url.ts'
 import type { CrdClientConfig, CrdConversion, CrdServiceReference } from './definition.ts'
 
 export interface ConversionOptions {
-  /** Until a CRD is established, nobody minds its certificates. */
+  /** True until a CRD is established; the real server ignores its certificates until then. */
   readonly allowInvalidCaBundle: boolean
 }
 
@@ -68,7 +68,7 @@ export function validateWebhookUrl(text: string, field: string): FieldError[] {
 
 function validateService({ name, namespace, path, port = 0 }: CrdServiceReference, field: string): FieldError[] {
   const errors: FieldError[] = []
-  // The real server has the two mixed up: a missing namespace is reported as a missing name.
+  // The real server swaps `name` and `namespace` in these two errors.
   if (namespace === '') errors.push(required(`${field}.name`))
   if (name === '') errors.push(required(`${field}.namespace`))
   if (port < 1 || port > 65535) {
@@ -102,7 +102,7 @@ function validateReviewVersions(versions: readonly string[], field: string): Fie
   return [...errors, invalid(field, versions, 'must include at least one of v1, v1beta1')]
 }
 
-/** Certificates in PEM, of which one at least has to be one. */
+/** The CA bundle must contain at least one valid PEM certificate. */
 export function caBundleProblem(caBundle: string): string | undefined {
   const text = Buffer.from(caBundle, 'base64').toString('latin1')
   const why = 'unable to load root certificates'
@@ -119,8 +119,8 @@ const begin = '-----BEGIN '
 const dashes = '-----'
 
 /**
- * The PEM blocks of a text. A block ends at the end of a line, so bundles that were joined without a line break have none. No
- * content has a dash, so every character is looked at once: the content of a block that fails ends where the next one begins.
+ * The PEM blocks of a text. A block must end at the end of a line, so bundles joined without a line break have none. The
+ * content of a block contains no dash, so an invalid block ends where the next one begins and each character is read once.
  */
 function pemBlocks(text: string): string[] {
   const blocks: string[] = []
@@ -132,7 +132,7 @@ function pemBlocks(text: string): string[] {
   return blocks
 }
 
-/** At the start of a line. */
+/** The marker counts at the start of a line only. */
 function nextBegin(text: string, from: number): number {
   if (from === 0 && text.startsWith(begin)) return 0
   const found = text.indexOf(`\n${begin}`, Math.max(from - 1, 0))

@@ -1,4 +1,4 @@
-/** Validates the schema of a CRD, or of one of its versions, with all the rules there are for schemas. */
+/** Validates the schema of a CRD or of one of its versions with all schema rules. */
 import { type FieldError, forbidden, invalid } from '../field-errors.ts'
 import type { JsonSchema } from '../schema/structural.ts'
 import { findUnsupported } from './completeness.ts'
@@ -9,7 +9,7 @@ import { checkRules } from './rule-checks.ts'
 import { validateSchemaDefaults } from './schema-defaults.ts'
 import { validateStructural } from './structural.ts'
 
-/** With a status subresource, these are what the root may have: the schema of the status has to be found in it. */
+/** Keywords allowed at the root of a schema with a status subresource, because the schema of the status must be found in it. */
 const allowedAtRoot: readonly string[] = [
   'Description',
   'Type',
@@ -37,7 +37,7 @@ const allowedAtRoot: readonly string[] = [
 
 export interface SchemaOptions {
   readonly hasStatus: boolean
-  /** On an update: whether it was the same before. */
+  /** On an update: true if the schema did not change. */
   readonly isUnchanged: boolean
 }
 
@@ -58,7 +58,7 @@ export function validateSchema(
   const isStructural = unsupported === undefined && structural.length === 0
   const rules = isStructural ? checkRules(root, field, { schemaErrors, isUnchanged }) : []
   errors.push(...structural, ...schemaErrors, ...rules)
-  // Said only if nothing said it better.
+  // Reported only if no other check found an error.
   if (errors.length === 0 && unsupported !== undefined) errors.push(invalid(field, '', unsupported))
   return errors
 }

@@ -1,5 +1,5 @@
-/** Validates what versions of a CRD have beside their schemas: columns, subresources, selectable fields, deprecations. */
-import { goJson } from '../../util/go-json.ts'
+/** Validates the parts of CRD versions other than their schemas: columns, subresources, selectable fields, deprecations. */
+import { goJson } from '../../util/json/go-json.ts'
 import { duplicate, type FieldError, invalid, required, tooMany } from '../field-errors.ts'
 import { findUnsupported } from './completeness.ts'
 import type { CrdColumn, CrdSchema, CrdSelectableField, CrdSubresources, CrdVersion } from './definition.ts'
@@ -7,9 +7,9 @@ import { findField } from './field-paths.ts'
 
 const columnTypes = 'boolean,date,integer,number,string'
 const columnFormats = ['byte', 'date', 'date-time', 'double', 'float', 'int32', 'int64', 'password']
-const maximumSelectableFields = 8
+const maxSelectableFields = 8
 
-/** Enough of a path to begin with a dot; whether it is one is found out when a table is made. */
+/** Only checks for a leading dot; the rest of the path is parsed when a table is rendered. */
 function validateSimplePath(value: string, field: string): FieldError[] {
   return value.startsWith('.') ? [] : [invalid(field, value, 'must be a simple json path starting with .')]
 }
@@ -77,12 +77,12 @@ export function validateSelectableFields(
     seen.add(name)
     return problems
   })
-  return seen.size > maximumSelectableFields ? [...errors, tooMany(path, seen.size, maximumSelectableFields)] : errors
+  return seen.size > maxSelectableFields ? [...errors, tooMany(path, seen.size, maxSelectableFields)] : errors
 }
 
 export function validateDeprecation({ deprecated, deprecationWarning }: CrdVersion, field: string): FieldError[] {
   if (deprecationWarning === undefined) return []
-  // Behind a pointer, the real server prints a text as JSON.
+  // The real server prints a string behind a pointer as JSON.
   const error = (detail: string): FieldError => {
     return { type: 'FieldValueInvalid', field, body: `Invalid value: ${goJson(deprecationWarning)}: ${detail}` }
   }

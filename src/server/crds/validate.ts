@@ -1,18 +1,18 @@
 /**
- * Validates CustomResourceDefinitions as the real server does, to the letter of its messages. Metadata is validated for all
- * kinds alike elsewhere; here only the name, which has to be made of the plural and the group.
+ * Validates CustomResourceDefinitions with the real server's messages. Metadata is validated elsewhere for all kinds, except
+ * the name, which must be `<plural>.<group>`.
  */
 import type { KubeObject } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
 import { type FieldError, invalid, notSupported, required } from '../field-errors.ts'
 import { label1035Problems, subdomainProblems } from '../names.ts'
 import { validateApproval } from './approval.ts'
 import { hasSchema } from './completeness.ts'
 import {
   type CrdNames,
-  type CrdSpec,
   type CrdVersion,
   type CustomResourceDefinition,
+  type CustomResourceDefinitionSpec,
   isConditionTrue,
 } from './definition.ts'
 import { printVersions } from './go-print.ts'
@@ -35,7 +35,7 @@ export function validateCrd(object: KubeObject): FieldError[] {
   }
   return [
     ...errors,
-    // Not established yet: its certificates are not looked at.
+    // A new CRD is not established, so its certificates are not checked.
     ...validateSpec(spec, undefined, true),
     ...validateStatus(crd),
     ...validateStoredVersions(crd),
@@ -81,7 +81,11 @@ function validateImmutable({ spec }: CustomResourceDefinition, old: CustomResour
   return errors
 }
 
-function validateSpec(spec: CrdSpec, old: CrdSpec | undefined, allowInvalidCaBundle: boolean): FieldError[] {
+function validateSpec(
+  spec: CustomResourceDefinitionSpec,
+  old: CustomResourceDefinitionSpec | undefined,
+  allowInvalidCaBundle: boolean,
+): FieldError[] {
   const internal = toInternal(spec)
   const isUnchanged = (name: string): boolean => hasSameSchema(spec, old, name)
   return [
@@ -131,7 +135,7 @@ function validateSchemasPresent({ validation, versions }: InternalSpec): FieldEr
   })
 }
 
-function validateDefaultsAllowed({ versions, preserveUnknownFields }: CrdSpec): FieldError[] {
+function validateDefaultsAllowed({ versions, preserveUnknownFields }: CustomResourceDefinitionSpec): FieldError[] {
   const hasDefaults = versions?.some(({ schema }) => {
     return schema?.openAPIV3Schema && hasSchema(schema.openAPIV3Schema, (one) => one.default !== undefined)
   })
@@ -139,9 +143,14 @@ function validateDefaultsAllowed({ versions, preserveUnknownFields }: CrdSpec): 
   return [invalid('spec.preserveUnknownFields', true, 'must be false in order to use defaults in the schema')]
 }
 
-/** A rule that is too dear by now is not refused where it was accepted once. */
-function hasSameSchema(spec: CrdSpec, old: CrdSpec | undefined, name: string): boolean {
-  const schemaOf = (one: CrdSpec | undefined) => one?.versions?.find((version) => version.name === name)?.schema
+/** True if the schema of a version did not change: its rules are then not rejected for their cost. */
+function hasSameSchema(
+  spec: CustomResourceDefinitionSpec,
+  old: CustomResourceDefinitionSpec | undefined,
+  name: string,
+): boolean {
+  const schemaOf = (one: CustomResourceDefinitionSpec | undefined) =>
+    one?.versions?.find((version) => version.name === name)?.schema
   return old !== undefined && isDeepEqual(schemaOf(spec), schemaOf(old))
 }
 
@@ -185,7 +194,7 @@ function validateVersionSet(versions: readonly CrdVersion[], isAbsent: boolean):
   if (versions.filter(({ storage }) => storage).length !== 1) {
     errors.push(wrong('must have exactly one version marked as storage version'))
   }
-  // The first version stands at the top as well, and is judged there again.
+  // In the internal form, the first version is also at the top level and is validated again there.
   const first = versions[0]?.name ?? ''
   const problems = first === '' ? [] : label1035Problems(first)
   return problems.length === 0 ? errors : [...errors, invalid('spec.version', first, problems.join(','))]
@@ -217,7 +226,7 @@ function validateNames(names: CrdNames, path: string): FieldError[] {
   return errors
 }
 
-/** What all versions have in common. */
+/** Validates the settings common to all versions. */
 function validateTop(internal: InternalSpec, isUnchanged: boolean): FieldError[] {
   const { validation, subresources, additionalPrinterColumns, selectableFields, versions } = internal
   const hasStatus = [subresources, ...versions.map((version) => version.subresources)].some((one) => one?.status)
@@ -254,7 +263,10 @@ function validateStoredVersions({ spec, status }: CustomResourceDefinition): Fie
   return errors
 }
 
-function validatePreserveUnknownFields(spec: CrdSpec, old: CrdSpec | undefined): FieldError[] {
+function validatePreserveUnknownFields(
+  spec: CustomResourceDefinitionSpec,
+  old: CustomResourceDefinitionSpec | undefined,
+): FieldError[] {
   if (old?.preserveUnknownFields || !spec.preserveUnknownFields) return []
   const detail =
     'cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead'

@@ -1,36 +1,36 @@
 /**
- * To and from one version of a CRD with a conversion webhook. Asks for many objects in one review. The verbs have states
- * prepared before they look at them; who prepares the same a moment later shares the answer. Never asks for what is in its
- * version already: a webhook that is down hurts nobody who asks for what is stored. Nothing is kept of what failed.
+ * Converts objects to and from one version of a CRD with a conversion webhook. Verbs call `prepare` before they read revisions;
+ * it batches objects into reviews, and callers that prepare the same revision share one review. Objects already in this version
+ * are never sent, so that a webhook that is down does not affect reads of the stored version. Failures are not cached.
  */
 import type { KubeObject } from '../../kube/objects.ts'
-import { type Clock, monotonicOf } from '../../util/clock.ts'
-import type { Converter } from '../resource.ts'
+import { type Clock, monotonicNow } from '../../util/async/clock.ts'
+import type { WebhookConverter } from '../resource.ts'
 import { apiVersionOf, type Stored, toStored, withVersion } from '../storage/stored.ts'
 import type { WebhookConversion } from './webhook-conversion.ts'
 
-/** No more than this goes into one review: half a body of a request, and as many as lists mostly have on a page. */
+/** Limits of one review: half of the maximum request body, and the usual page size of lists. */
 const reviewCharacters = 1_500_000
 const reviewObjects = 500
 
 /**
- * For so long an answer counts: many watch the same object. Not longer, for the webhook may be down by then, or know better; the
- * real server asks each time.
+ * How long a converted revision is reused, because many watches read the same object. Not longer, since the webhook's result
+ * may change; the real server converts each time.
  */
 const freshMs = 200
 
-/** So many reviews of one request are under way at once. */
+/** Maximum concurrent reviews per request. */
 const reviewsAtOnce = 10
 
-export class VersionConverter implements Converter {
+export class VersionConverter implements WebhookConverter {
   readonly #conversion: WebhookConversion
   readonly #apiVersion: string
   readonly #clock: Clock
 
-  /** States in this version, and since when. They are never stored. */
+  /** Converted revisions and the time of their conversion. They are never stored. */
   readonly #shown = new WeakMap<Stored, { readonly shown: Stored; readonly atMs: number }>()
 
-  /** What the webhook is being asked for. */
+  /** Revisions in a pending review. */
   readonly #asked = new Map<Stored, Promise<void>>()
 
   constructor(conversion: WebhookConversion, apiVersion: string, clock: Clock) {
@@ -68,14 +68,14 @@ export class VersionConverter implements Converter {
 
   #needsWebhook(stored: Stored): boolean {
     const { atMs = -Infinity } = this.#shown.get(stored) ?? {}
-    return monotonicOf(this.#clock) - atMs > freshMs && !this.#isOwn(stored)
+    return monotonicNow(this.#clock) - atMs > freshMs && !this.#isOwn(stored)
   }
 
   #isOwn(stored: Stored): boolean {
     return apiVersionOf(stored) === this.#apiVersion
   }
 
-  /** Known as asked for from now on, even where another review has to come back first. */
+  /** Marks the revisions as pending at once, even if an earlier review must finish first. */
   #askFor(states: readonly Stored[], earlier: Promise<void> | undefined): Promise<void> {
     const forget = () => {
       for (const stored of states) this.#asked.delete(stored)
@@ -99,7 +99,7 @@ export class VersionConverter implements Converter {
   }
 
   #keep(stored: Stored, shown: Stored): Stored {
-    this.#shown.set(stored, { shown, atMs: monotonicOf(this.#clock) })
+    this.#shown.set(stored, { shown, atMs: monotonicNow(this.#clock) })
     return shown
   }
 }
@@ -108,7 +108,7 @@ function originOf(stored: Stored): Stored {
   return stored.origin ?? stored
 }
 
-/** States of one version each, in reviews that are not too large. */
+/** Splits the revisions into reviews of one version each, within the limits. */
 function inReviews(states: readonly Stored[]): Stored[][] {
   const reviews: Stored[][] = []
   const open = new Map<string, { readonly states: Stored[]; characters: number }>()

@@ -1,7 +1,6 @@
 /**
- * Conversion between the versions of one CRD by its webhook: one review, sent and read, with the rules of the real server
- * before and after it. Made by resources.ts, one for all versions; what is asked for and what is kept is the business of
- * version-converter.ts.
+ * Converts objects between the versions of a CRD with a single review by its webhook, with the real server's checks before and
+ * after. Created by resources.ts, one per CRD; batching and caching are in version-converter.ts.
  */
 import { randomUUID } from 'node:crypto'
 import { formatGroupVersion, type JsonObject, type KubeObject, parseGroupVersion } from '../../kube/objects.ts'
@@ -9,8 +8,8 @@ import { applyDefaults } from '../schema/default.ts'
 import type { SchemaNode } from '../schema/structural.ts'
 import { StatusError } from '../status.ts'
 import { apiVersionOf, parseStored, type Stored } from '../storage/stored.ts'
-import type { WebhookCaller, WebhookClientConfig } from '../webhooks/call.ts'
-import { chooseReviewVersion, type Question, readReview, toReview } from './conversion-review.ts'
+import type { WebhookCaller, WebhookEndpoint } from '../webhooks/call.ts'
+import { type ConversionReviewInput, chooseReviewVersion, readReview, toReview } from './conversion-review.ts'
 import { restoreObject } from './converted-object.ts'
 import { coerce } from './strategy.ts'
 
@@ -18,9 +17,9 @@ export interface WebhookConversionOptions {
   readonly group: string
   readonly kind: string
   readonly storage: string
-  /** All versions that the CRD has, served or not. */
+  /** Schemas of all versions, served or not. */
   readonly schemas: ReadonlyMap<string, SchemaNode>
-  readonly clientConfig: WebhookClientConfig
+  readonly clientConfig: WebhookEndpoint
   readonly reviewVersions: readonly string[]
 }
 
@@ -39,7 +38,7 @@ export class WebhookConversion {
     return this.#apiVersion(this.#options.storage)
   }
 
-  /** As a state is read in its own version: by the schema of that one, defaults and all. */
+  /** Reads a stored object in its own version: pruned and defaulted by the schema of that version. */
   read(stored: Stored): KubeObject {
     const apiVersion = apiVersionOf(stored)
     const version = this.#versionOf(apiVersion)
@@ -49,18 +48,18 @@ export class WebhookConversion {
     return object
   }
 
-  /** Without what its version does not know of. */
+  /** Drops the fields that the version does not know. */
   prune(object: KubeObject): KubeObject {
     const { kind, schemas } = this.#options
     const version = this.#versionOf(object.apiVersion)!
     return coerce(object, { schema: schemas.get(version)!, kind, version }).object
   }
 
-  /** Objects of one version in another; asks the webhook once. */
+  /** Converts objects of one version with one call of the webhook. */
   async convert(objects: readonly KubeObject[], apiVersion: string): Promise<KubeObject[]> {
     const subject = `conversion webhook for ${objects[0]!.apiVersion}, Kind=${objects[0]!.kind}`
     const originals = objects.map(withoutVersion)
-    const question: Question = {
+    const question: ConversionReviewInput = {
       version: chooseReviewVersion(this.#options.reviewVersions),
       uid: randomUUID(),
       desiredAPIVersion: apiVersion,
@@ -81,9 +80,9 @@ export class WebhookConversion {
     })
   }
 
-  async #ask(question: Question, subject: string): Promise<readonly unknown[]> {
+  async #ask(question: ConversionReviewInput, subject: string): Promise<readonly unknown[]> {
     try {
-      // Others may wait for the same: that one of them has gone is no reason to stop.
+      // Never aborted: other requests may wait for the same review after one client disconnects.
       const { signal } = new AbortController()
       const answer = await this.#webhooks.call(this.#options.clientConfig, toReview(question), { timeoutMs, signal })
       return readReview(answer, question)
@@ -92,7 +91,7 @@ export class WebhookConversion {
     }
   }
 
-  /** Undefined for what the CRD does not have. */
+  /** Undefined if the CRD has no such version. */
   #versionOf(apiVersion: string): string | undefined {
     const { version = '' } = parseGroupVersion(apiVersion) ?? {}
     return this.#options.schemas.has(version) && this.#apiVersion(version) === apiVersion ? version : undefined
@@ -103,13 +102,13 @@ export class WebhookConversion {
   }
 }
 
-/** States are not sent with the version of the store: they are not written with it either. */
+/** The stored JSON has no resourceVersion, so the webhook does not get one either. */
 function withoutVersion(object: KubeObject): KubeObject {
   const { resourceVersion: _, selfLink: __, ...metadata } = object.metadata
   return { ...object, metadata }
 }
 
-/** What the real server fails with here is no answer of its own making: it has no reason. */
+/** The real server fails with a plain 500 here, without a reason. */
 function failure(message: string): StatusError {
   return new StatusError(500, '', message)
 }

@@ -1,12 +1,12 @@
 /**
- * The tokens of service accounts: given out by verbs/token.ts, accepted here. A token is good until it expires, and as long
- * as its account, and the object that it is bound to, are the ones that it was made for.
+ * Service account tokens: signed for verbs/token.ts, and authenticated here. A token is valid until it expires, and only while
+ * its service account and the object it is bound to still exist with the same UIDs.
  */
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../../util/clock.ts'
+import type { Clock } from '../../util/async/clock.ts'
 import { formatList } from '../authorization/coverage.ts'
-import type { Keepsakes } from '../storage/keepsakes.ts'
-import type { Store } from '../storage/store.ts'
+import type { ServerState } from '../storage/server-state.ts'
+import type { ServerStore } from '../storage/store.ts'
 import { keyOf, parseStored, type Stored } from '../storage/stored.ts'
 import type { User } from './authentication.ts'
 import { type PublicJwk, readClaims, TokenSigner } from './jwt.ts'
@@ -14,39 +14,39 @@ import { accountGroups, accountUsername } from './service-accounts.ts'
 
 export const issuer = 'https://kubernetes.default.svc.cluster.local'
 
-/** Whom tokens are for unless told: this server. */
+/** Default audience of a token: this server. */
 export const serverAudiences: readonly string[] = [issuer]
 
-/** No token is good for longer than 136 years. */
-export const longestSeconds: number = 2 ** 32
+/** Maximum lifetime of a token: 2^32 seconds, or 136 years. */
+export const maxTokenSeconds: number = 2 ** 32
 
-/** By so much, the clocks of machines may differ. */
+/** Tolerated clock skew between machines. */
 const leewaySeconds = 60
 
 const keyName = 'service-account-key'
 
-/** So many tokens are not checked again whether they are ours; the signature takes longer than all the rest. */
-const keptTokens = 1000
+/** Maximum number of cached tokens. The signature check, the most expensive part of authentication, is skipped for them. */
+const maxVerifiedTokens = 1000
 
-interface Reference {
+interface TokenReference {
   readonly name: string
   readonly uid?: string
 }
 
-/** What a token is bound to; of a pod's, the node is only told. */
+/** Objects the token is bound to. In a pod's token the node is informational and not checked. */
 export interface BoundObjects {
-  readonly node?: Reference
-  readonly pod?: Reference
-  readonly secret?: Reference
+  readonly node?: TokenReference
+  readonly pod?: TokenReference
+  readonly secret?: TokenReference
 }
 
 interface AccountClaims extends BoundObjects {
   readonly namespace: string
-  readonly serviceaccount: Reference
+  readonly serviceaccount: TokenReference
   readonly warnafter?: number
 }
 
-interface Claims {
+interface TokenClaims {
   readonly aud: readonly string[]
   readonly exp: number
   readonly iat: number
@@ -55,38 +55,38 @@ interface Claims {
   readonly 'kubernetes.io': AccountClaims
 }
 
-export interface TokenWish {
+export interface TokenOptions {
   readonly account: { readonly namespace: string; readonly name: string; readonly uid: string }
   readonly audiences: readonly string[]
   readonly seconds: number
   readonly bound: BoundObjects
-  /** From when on the real server complains of its use, in its records. */
+  /** Sets the `warnafter` claim: the real server audits the use of the token after that time. */
   readonly warnAfterSeconds?: number
 }
 
-/** Why a token of ours is not good, or no more. */
+/** A token of this server that is expired, revoked or meant for another audience. */
 export class TokenError extends Error {}
 
 export class AccountTokens {
-  readonly #store: Store
+  readonly #store: ServerStore
   readonly #clock: Clock
-  readonly #keepsakes: Keepsakes
+  readonly #serverState: ServerState
   #signer: TokenSigner | undefined
 
-  /** Tokens with a right signature, the oldest first. */
-  readonly #verified = new Map<string, { readonly claims: Claims; readonly user: User }>()
+  /** Tokens with a verified signature, oldest first. */
+  readonly #verified = new Map<string, { readonly claims: TokenClaims; readonly user: User }>()
 
-  constructor(store: Store, clock: Clock, keepsakes: Keepsakes) {
+  constructor(store: ServerStore, clock: Clock, serverState: ServerState) {
     this.#store = store
     this.#clock = clock
-    this.#keepsakes = keepsakes
+    this.#serverState = serverState
   }
 
   get jwk(): PublicJwk {
     return this.#signing.jwk
   }
 
-  issue({ account, audiences, seconds, bound, warnAfterSeconds }: TokenWish): string {
+  issue({ account, audiences, seconds, bound, warnAfterSeconds }: TokenOptions): string {
     const now = Math.floor(this.#clock.now() / 1000)
     const { namespace, name, uid } = account
     return this.#signing.sign({
@@ -106,7 +106,7 @@ export class AccountTokens {
     })
   }
 
-  /** Undefined where it is none of ours; throws where it is one that is no good. */
+  /** Undefined for tokens of other issuers. Throws a TokenError or SignatureError for an invalid token of this server. */
   authenticate(token: string, wanted: readonly string[]): { user: User; audiences: string[] } | undefined {
     const known = this.#verified.get(token) ?? this.#verify(token)
     if (known === undefined) return undefined
@@ -126,27 +126,27 @@ export class AccountTokens {
     return this.#signer
   }
 
-  /** With the key of a former life, if there is one: tokens are good for longer than a server runs. */
+  /** Reuses the persisted key, so that tokens survive a restart of the server. */
   #createSigner(): TokenSigner {
-    const known = this.#keepsakes.recall(keyName)
+    const known = this.#serverState.get(keyName)
     const signer = new TokenSigner(known)
-    if (known === undefined) this.#keepsakes.remember(keyName, signer.exportKey())
+    if (known === undefined) this.#serverState.put(keyName, signer.exportKey())
     return signer
   }
 
-  #verify(token: string): { claims: Claims; user: User } | undefined {
+  #verify(token: string): { claims: TokenClaims; user: User } | undefined {
     const read = readClaims(token)
     if (read?.['iss'] !== issuer) return undefined
     this.#signing.verify(token)
-    // From here on it is what we have written ourselves.
-    const claims = read as unknown as Claims
+    // The signature is valid, so this server wrote the claims and their types are known.
+    const claims = read as unknown as TokenClaims
     const known = { claims, user: userOf(claims) }
     this.#verified.set(token, known)
-    if (this.#verified.size > keptTokens) this.#verified.delete(this.#verified.keys().next().value!)
+    if (this.#verified.size > maxVerifiedTokens) this.#verified.delete(this.#verified.keys().next().value!)
     return known
   }
 
-  #checkTime({ exp, nbf }: Claims): void {
+  #checkTime({ exp, nbf }: TokenClaims): void {
     const now = this.#clock.now() / 1000
     if (now - leewaySeconds > exp) throw new TokenError('service account token has expired')
     if (now + leewaySeconds < nbf) throw new TokenError('service account token is not valid yet')
@@ -158,7 +158,7 @@ export class AccountTokens {
     if (account.uid !== serviceaccount.uid) {
       throw new TokenError(`service account UID (${account.uid}) does not match claim (${serviceaccount.uid})`)
     }
-    if (this.#isLeaving(account)) {
+    if (this.#isDeleted(account)) {
       throw new TokenError(`service account ${namespace}/${serviceaccount.name} has been deleted`)
     }
     if (secret !== undefined) this.#checkBound('secret', this.#find('secrets', namespace, secret), secret)
@@ -166,27 +166,27 @@ export class AccountTokens {
     else if (node !== undefined) this.#checkBound('node', this.#find('nodes', '', node), node)
   }
 
-  #checkBound(kind: 'node' | 'pod' | 'secret', present: Stored | undefined, { uid }: Reference): void {
-    if (present === undefined || this.#isLeaving(present)) {
+  #checkBound(kind: 'node' | 'pod' | 'secret', present: Stored | undefined, { uid }: TokenReference): void {
+    if (present === undefined || this.#isDeleted(present)) {
       throw new TokenError('service account token has been invalidated')
     }
     if (present.uid === uid) return
     throw new TokenError(`${kind} UID (${present.uid}) does not match service account ${kind} ref claim (${uid})`)
   }
 
-  #find(collection: string, namespace: string, { name }: Reference): Stored | undefined {
+  #find(collection: string, namespace: string, { name }: TokenReference): Stored | undefined {
     return this.#store.collection(collection).get(keyOf(namespace, name))
   }
 
-  /** Marked for deletion for longer than clocks may differ. */
-  #isLeaving(stored: Stored): boolean {
+  /** True if the object was marked for deletion longer ago than the tolerated clock skew. */
+  #isDeleted(stored: Stored): boolean {
     if (!stored.isDeleting) return false
     const since = Date.parse(parseStored(stored).metadata.deletionTimestamp ?? '')
     return since < this.#clock.now() - leewaySeconds * 1000
   }
 }
 
-function userOf({ jti, 'kubernetes.io': { namespace, serviceaccount, pod, node } }: Claims): User {
+function userOf({ jti, 'kubernetes.io': { namespace, serviceaccount, pod, node } }: TokenClaims): User {
   const prefix = 'authentication.kubernetes.io'
   return {
     username: accountUsername({ namespace, name: serviceaccount.name }),

@@ -1,9 +1,8 @@
-/** Who is asking: a client certificate, a bearer token, or nobody in particular. */
+/** Authenticates requests by client certificate or bearer token. Requests without credentials are anonymous. */
 import { unauthorized } from '../status.ts'
 import { type AccountTokens, serverAudiences, TokenError } from './account-tokens.ts'
 import { SignatureError } from './jwt.ts'
 
-/** Who makes a request. */
 export interface User {
   readonly username: string
   readonly uid?: string
@@ -11,26 +10,26 @@ export interface User {
   readonly extra?: Readonly<Record<string, readonly string[]>>
 }
 
-/** What the listener knows of the connection beside the request. The same object for all requests of a connection. */
-export interface Peer {
-  /** The subject of a client certificate that our own CA has signed. */
+/** TLS facts about a connection. All requests of a connection share the same object. */
+export interface ConnectionPeer {
+  /** Subject of a client certificate that this server's CA has signed. */
   readonly certificate?: ClientCertificate
-  /** It has shown a certificate that somebody else signed, or that is not a client's. */
+  /** True if the client certificate is signed by another CA or is not a client certificate. */
   readonly isUntrusted?: boolean
 }
 
 interface ClientCertificate {
   readonly commonName: string
   readonly organizations: readonly string[]
-  /** SHA-256 in hexadecimal digits; absent where there is no certificate to it, only its word. */
+  /** SHA-256 in hexadecimal. Absent if an in-process caller states the subject without a certificate. */
   readonly fingerprint?: string
 }
 
 export interface Credentials {
-  /** Bearer tokens and whom they stand for. */
+  /** Static bearer tokens and their users. */
   readonly tokens: Map<string, User>
   readonly accounts: AccountTokens
-  /** Whoever comes without credentials is an administrator. Only for a server that nobody else can reach. */
+  /** Treats requests without credentials as an administrator's. Only for a server that no other client can reach. */
   readonly isOpen: boolean
 }
 
@@ -41,11 +40,11 @@ export const administrator: User = {
 
 const anonymous: User = { username: 'system:anonymous', groups: ['system:unauthenticated'] }
 
-export function authenticate(credentials: Credentials, authorization: string | undefined, peer: Peer): User {
+export function authenticate(credentials: Credentials, authorization: string | undefined, peer: ConnectionPeer): User {
   if (peer.certificate !== undefined) return userOfCertificate(peer.certificate)
   const [scheme = '', token = ''] = (authorization ?? '').trim().split(' ')
   if (scheme.toLowerCase() !== 'bearer' || token === '') {
-    // Bad credentials are worse than none.
+    // A client that presents an untrusted certificate is rejected even where anonymous requests are allowed.
     if (peer.isUntrusted) throw unauthorized()
     return credentials.isOpen ? administrator : anonymous
   }
@@ -54,19 +53,19 @@ export function authenticate(credentials: Credentials, authorization: string | u
   return user
 }
 
-export type TokenVerdict =
+export type TokenAuthentication =
   | { readonly user: User; readonly audiences: readonly string[] }
   | { readonly user: undefined; readonly error: string }
 
 const invalidToken = 'invalid bearer token'
 
-/** Whose a token is, for one of these audiences; or why it is nobody's. */
+/** Authenticates a bearer token for one of these audiences, or says why it is invalid. */
 export function userOfToken(
   { tokens, accounts }: Credentials,
   token: string,
   wanted: readonly string[] = serverAudiences,
-): TokenVerdict {
-  // Found by a hash with a secret seed: the time it takes tells nothing of how much of a guess was right.
+): TokenAuthentication {
+  // A Map lookup hashes with a secret seed, so its duration reveals nothing about how much of a guessed token is right.
   const known = tokens.get(token)
   const audiences = serverAudiences.filter((one) => wanted.includes(one))
   if (known !== undefined && audiences.length > 0) return { user: authenticated(known), audiences }
@@ -78,7 +77,7 @@ export function userOfToken(
   }
 }
 
-/** The same user for the same credentials: what is worked out of users is kept by them. */
+/** Returns the same User object for the same credentials: the RBAC cache is keyed by that object. */
 const users = new WeakMap<object, User>()
 
 function userOfCertificate(certificate: ClientCertificate): User {

@@ -1,11 +1,10 @@
-/** Whom a request says to be made for, by its headers. Pure. */
+/** Parses the `Impersonate-*` request headers. Pure. */
 import { quote } from '../field-errors.ts'
 import { badRequest } from '../status.ts'
 
-/** As the headers have it: nothing is filled in. */
-export interface WantedUser {
+/** The impersonated user exactly as the headers state it, without implied groups. */
+export interface ImpersonatedUser {
   readonly username: string
-  /** '' for none. */
   readonly uid: string
   readonly groups: readonly string[]
   readonly extra: Readonly<Record<string, readonly string[]>>
@@ -13,27 +12,27 @@ export interface WantedUser {
 
 const extraPrefix = 'impersonate-extra-'
 
-/** Of a header that comes several times, the values are on lines of their own: no value can hold one. */
+/** Separates the values of a repeated header. A header value cannot contain a newline. */
 export const headerSeparator = '\n'
 
-/** Undefined where nobody is impersonated, as in nearly all requests. */
-export function readWantedUser(headers: Readonly<Record<string, string>>): WantedUser | undefined {
+/** Undefined if the request does not impersonate, like nearly all requests. */
+export function parseImpersonatedUser(headers: Readonly<Record<string, string>>): ImpersonatedUser | undefined {
   const names = impersonationHeaders(headers)
   if (names.length === 0) return undefined
   const extra: Record<string, readonly string[]> = Object.create(null)
   for (const name of names.filter((one) => one.startsWith(extraPrefix))) {
     extra[decodeKey(name.slice(extraPrefix.length))] = valuesOf(headers[name])
   }
-  const wanted: WantedUser = {
+  const wanted: ImpersonatedUser = {
     username: valuesOf(headers['impersonate-user'])[0] ?? '',
     uid: valuesOf(headers['impersonate-uid'])[0] ?? '',
     groups: valuesOf(headers['impersonate-group']),
     extra: { ...extra },
   }
   if (wanted.username !== '') return wanted
-  const isNobody = wanted.uid === '' && wanted.groups.length === 0 && Object.keys(extra).length === 0
-  if (isNobody) return undefined
-  throw badRequest(`requested ${inGo(wanted)} without impersonating a user name`)
+  const isEmpty = wanted.uid === '' && wanted.groups.length === 0 && Object.keys(extra).length === 0
+  if (isEmpty) return undefined
+  throw badRequest(`requested ${toGoString(wanted)} without impersonating a user name`)
 }
 
 export function impersonationHeaders(headers: Readonly<Record<string, unknown>>): string[] {
@@ -48,7 +47,7 @@ function valuesOf(header: string | undefined): string[] {
   return header === undefined ? [] : header.split(headerSeparator)
 }
 
-/** Headers know no capital letters, and not every character of a key. */
+/** Extra keys are percent-encoded, since header names are case-insensitive and allow few characters. */
 function decodeKey(key: string): string {
   try {
     return decodeURIComponent(key)
@@ -57,8 +56,8 @@ function decodeKey(key: string): string {
   }
 }
 
-/** As Go prints the user that was asked for. */
-function inGo({ username, uid, groups, extra }: WantedUser): string {
+/** Formats the user like Go's `%#v`. */
+function toGoString({ username, uid, groups, extra }: ImpersonatedUser): string {
   const list = (values: readonly string[]): string => `[]string{${values.map(quote).join(', ')}}`
   const extras = Object.entries(extra).map(([key, values]) => `${quote(key)}:${list(values)}`)
   const printed = extras.length === 0 ? 'map[string][]string(nil)' : `map[string][]string{${extras.join(', ')}}`

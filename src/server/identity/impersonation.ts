@@ -1,26 +1,25 @@
 /**
- * Requests in the name of somebody else, by the headers `Impersonate-*`, where the one who asks may do that. There are two
- * ways to be allowed: by the verb `impersonate` on a user, its groups and so on, as ever; and, since 1.36, by one verb on whom
- * to be (`impersonate:user-info`) together with one on what to do meanwhile (`impersonate-on:user-info:list`).
+ * Applies the `Impersonate-*` headers if the client is permitted to impersonate. There are two ways to permit it: the verb
+ * `impersonate` on users, groups and so on; and, since Kubernetes 1.36, a constrained mode that takes one verb on the identity
+ * (`impersonate:user-info`) and one on the action (`impersonate-on:user-info:list`).
  */
-import type { Attempt, ResourceAttempt } from '../authorization/attempt.ts'
-import { refusal } from '../authorization/attempt.ts'
+import { type AuthorizationAttributes, type ResourceAttributes, refusal } from '../authorization/attributes.ts'
 import { type Authorizer, demand } from '../authorization/authorizer.ts'
 import { formatList } from '../authorization/coverage.ts'
 import { qualifiedNameProblems, subdomainNameProblems } from '../names.ts'
 import { StatusError } from '../status.ts'
 import type { User } from './authentication.ts'
-import { readWantedUser, type WantedUser } from './impersonation-headers.ts'
+import { type ImpersonatedUser, parseImpersonatedUser } from './impersonation-headers.ts'
 import { accountGroups, parseAccountUsername } from './service-accounts.ts'
 
 const authentication = 'authentication.k8s.io'
-/** As many users are remembered, with how they were last allowed to be another. */
-const keptModes = 10_000
+/** Maximum number of users whose last mode is cached. */
+const maxCachedModes = 10_000
 
 interface Mode {
-  /** '' for the way of old. */
+  /** '' for the unconstrained verb `impersonate`. */
   readonly name: string
-  isFor(wanted: WantedUser, asker: User): boolean
+  isFor(wanted: ImpersonatedUser, asker: User): boolean
 }
 
 const modes: readonly Mode[] = [
@@ -31,19 +30,22 @@ const modes: readonly Mode[] = [
   { name: '', isFor: () => true },
 ]
 
-export class Impersonation {
+export class ImpersonationFilter {
   readonly #authorizer: Authorizer
 
-  /** By user name, the mode that was last good: tried first, so that refusals speak of it. */
+  /** The last successful mode by username. It is tried first, so the 403 message is about that mode. */
   readonly #lastModes = new Map<string, Mode>()
 
   constructor(authorizer: Authorizer) {
     this.#authorizer = authorizer
   }
 
-  /** Who the request is to be taken for: the asker, but for the headers. Throws where that is not allowed. */
-  apply(asker: User, headers: Readonly<Record<string, string>>, attempt: () => Attempt): User {
-    const wanted = readWantedUser(headers)
+  /**
+   * The effective user: the impersonated user, or the client itself without such headers. Throws a 403 if impersonation is
+   * denied.
+   */
+  apply(asker: User, headers: Readonly<Record<string, string>>, attempt: () => AuthorizationAttributes): User {
+    const wanted = parseImpersonatedUser(headers)
     if (wanted === undefined) return asker
     const last = this.#lastModes.get(asker.username)
     const order = last === undefined ? modes : [last, ...modes.filter((mode) => mode !== last)]
@@ -62,11 +64,15 @@ export class Impersonation {
   }
 
   #remember({ username }: User, mode: Mode): void {
-    if (this.#lastModes.size >= keptModes) this.#lastModes.clear()
+    if (this.#lastModes.size >= maxCachedModes) this.#lastModes.clear()
     this.#lastModes.set(username, mode)
   }
 
-  #check({ name }: Mode, asker: User, { wanted, attempt }: { wanted: WantedUser; attempt: Attempt }): void {
+  #check(
+    { name }: Mode,
+    asker: User,
+    { wanted, attempt }: { wanted: ImpersonatedUser; attempt: AuthorizationAttributes },
+  ): void {
     if (name !== '') demand(this.#authorizer, asker, { ...attempt, verb: `impersonate-on:${name}:${attempt.verb}` })
     for (const one of attemptsToBe(wanted, name)) {
       if ('why' in one) throw refusal(asker.username, one.attempt, one.why)
@@ -75,10 +81,10 @@ export class Impersonation {
   }
 }
 
-type Step = ResourceAttempt | { readonly attempt: ResourceAttempt; readonly why: string }
+type ImpersonationCheck = ResourceAttributes | { readonly attempt: ResourceAttributes; readonly why: string }
 
-/** What must be allowed to be this user, one after the other. */
-function* attemptsToBe(wanted: WantedUser, mode: string): Generator<Step> {
+/** The permissions needed to impersonate this user, in the order of their checks. */
+function* attemptsToBe(wanted: ImpersonatedUser, mode: string): Generator<ImpersonationCheck> {
   const verb = mode === '' ? 'impersonate' : `impersonate:${mode}`
   const base = { verb, group: mode === '' ? '' : authentication, subresource: '', namespace: '' }
   yield { ...base, ...subjectOf(wanted, mode) }
@@ -98,7 +104,10 @@ function* attemptsToBe(wanted: WantedUser, mode: string): Generator<Step> {
   }
 }
 
-function subjectOf(wanted: WantedUser, mode: string): Pick<ResourceAttempt, 'resource' | 'namespace' | 'name'> {
+function subjectOf(
+  wanted: ImpersonatedUser,
+  mode: string,
+): Pick<ResourceAttributes, 'resource' | 'namespace' | 'name'> {
   const account = accountOf(wanted)
   if (account !== undefined) return { resource: 'serviceaccounts', ...account }
   const node = mode === '' ? undefined : nodeOf(wanted)
@@ -114,32 +123,32 @@ function extraProblem(key: string, values: readonly string[]): string | undefine
   return values.includes('') ? 'impersonating the empty string value in extra is not allowed' : undefined
 }
 
-function isOnlyName({ uid, groups, extra }: WantedUser): boolean {
+function isOnlyName({ uid, groups, extra }: ImpersonatedUser): boolean {
   return uid === '' && groups.length === 0 && Object.keys(extra).length === 0
 }
 
-function accountOf({ username }: WantedUser): ReturnType<typeof parseAccountUsername> {
+function accountOf({ username }: ImpersonatedUser): ReturnType<typeof parseAccountUsername> {
   return parseAccountUsername(username)
 }
 
 const nodePrefix = 'system:node:'
 
-function nodeOf({ username }: WantedUser): string | undefined {
+function nodeOf({ username }: ImpersonatedUser): string | undefined {
   const name = username.startsWith(nodePrefix) ? username.slice(nodePrefix.length) : ''
   return name !== '' && subdomainNameProblems(name, false).length === 0 ? name : undefined
 }
 
-/** A service account that is told, in its token, to be on this node. */
-function isOwnNode(wanted: WantedUser, { username, extra }: User): boolean {
+/** True if the client is a service account whose token names this node. */
+function isOwnNode(wanted: ImpersonatedUser, { username, extra }: User): boolean {
   const node = nodeOf(wanted)
   if (node === undefined || parseAccountUsername(username) === undefined) return false
   const names = extra?.['authentication.kubernetes.io/node-name'] ?? []
   return names.length === 1 && names[0] === node
 }
 
-function asUser(wanted: WantedUser, mode: string): User {
+function asUser(wanted: ImpersonatedUser, mode: string): User {
   const { username, uid, extra } = wanted
-  const groups = withEverybody(username, impliedGroups(wanted, mode))
+  const groups = withAuthenticationGroup(username, impliedGroups(wanted, mode))
   return {
     username,
     ...(uid === '' ? {} : { uid }),
@@ -148,15 +157,15 @@ function asUser(wanted: WantedUser, mode: string): User {
   }
 }
 
-/** Those of a service account are known; those of a node only where it is impersonated as one. */
-function impliedGroups(wanted: WantedUser, mode: string): readonly string[] {
+/** Groups implied by the username. A node's group is implied in the constrained modes only. */
+function impliedGroups(wanted: ImpersonatedUser, mode: string): readonly string[] {
   if (wanted.groups.length > 0) return wanted.groups
   const account = accountOf(wanted)
   if (account !== undefined) return accountGroups(account.namespace)
   return mode !== '' && nodeOf(wanted) !== undefined ? ['system:nodes'] : []
 }
 
-function withEverybody(username: string, groups: readonly string[]): readonly string[] {
+function withAuthenticationGroup(username: string, groups: readonly string[]): readonly string[] {
   const isAnonymous = username === 'system:anonymous'
   if (!isAnonymous && groups.includes('system:unauthenticated')) return groups
   const group = isAnonymous ? 'system:unauthenticated' : 'system:authenticated'

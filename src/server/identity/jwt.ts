@@ -1,4 +1,4 @@
-/** Signed tokens (RFC 7519) in the one form that this server gives out: ES256, by a key of its own. */
+/** Signs and verifies JSON Web Tokens (RFC 7519) with the one algorithm this server uses: ES256 with its own key. */
 import {
   createHash,
   createPrivateKey,
@@ -8,14 +8,14 @@ import {
   sign,
   verify,
 } from 'node:crypto'
-import { isPlainObject } from '../../util/json.ts'
+import { isPlainObject } from '../../util/json/json.ts'
 
-type Claims = Readonly<Record<string, unknown>>
+type JwtClaims = Readonly<Record<string, unknown>>
 
-/** As it stands in a key set; without the private part. */
+/** The public key as a JWK set lists it. */
 export type PublicJwk = Readonly<Record<'use' | 'kty' | 'kid' | 'crv' | 'alg' | 'x' | 'y', string>>
 
-/** Ours, but with a wrong signature. */
+/** A token of this issuer with an invalid signature. */
 export class SignatureError extends Error {}
 
 const dsaEncoding = 'ieee-p1363'
@@ -26,7 +26,7 @@ export class TokenSigner {
   readonly #header: string
   readonly jwk: PublicJwk
 
-  /** With a key that was used before, as `exportKey` gave it; else with a new one. */
+  /** Takes a PEM key from `exportKey`, or generates a new key. */
   constructor(pem?: string) {
     this.#private = pem === undefined ? newKey() : createPrivateKey(pem)
     this.#public = createPublicKey(this.#private)
@@ -41,7 +41,7 @@ export class TokenSigner {
     return String(this.#private.export({ type: 'pkcs8', format: 'pem' }))
   }
 
-  sign(claims: Claims): string {
+  sign(claims: JwtClaims): string {
     const signed = `${this.#header}.${encode(claims)}`
     return `${signed}.${sign('sha256', Buffer.from(signed), { key: this.#private, dsaEncoding }).toString('base64url')}`
   }
@@ -64,8 +64,8 @@ function newKey(): KeyObject {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
 }
 
-/** What a token says, whoever signed it; undefined where it is no token of this form. */
-export function readClaims(token: string): Claims | undefined {
+/** The claims of a token, without verifying the signature. Undefined if the string is not a JWT. */
+export function readClaims(token: string): JwtClaims | undefined {
   const parts = token.split('.')
   return parts.length === 3 && parts.every((part) => part !== '') ? decode(parts[1]!) : undefined
 }
@@ -74,7 +74,7 @@ function encode(value: object): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-function decode(part: string): Claims | undefined {
+function decode(part: string): JwtClaims | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
     return isPlainObject(value) ? value : undefined

@@ -1,18 +1,18 @@
-/** Tokens for tests: of a service account that is there, good for as long as anybody tests. */
+/** Tokens for tests: for an existing service account, with the maximum lifetime. */
 import { KopfError } from '../../errors.ts'
-import type { Parts } from '../call.ts'
+import type { ServerContext } from '../call.ts'
 import { keyOf } from '../storage/stored.ts'
-import { longestSeconds, serverAudiences } from './account-tokens.ts'
+import { maxTokenSeconds, serverAudiences } from './account-tokens.ts'
 
-/** A service account that is there. */
+/** An existing service account. */
 export interface ServiceAccountName {
   readonly serviceAccount: string
-  /** `default` unless told. */
+  /** Default: `default`. */
   readonly namespace?: string
 }
 
 export function issueLongToken(
-  { store, tokens }: Pick<Parts, 'store' | 'tokens'>,
+  { store, tokens }: Pick<ServerContext, 'store' | 'tokens'>,
   { serviceAccount: name, namespace = 'default' }: ServiceAccountName,
 ): string {
   const account = store.collection('serviceaccounts').get(keyOf(namespace, name))
@@ -26,7 +26,7 @@ export function issueLongToken(
   return tokens.issue({
     account: { namespace, name, uid },
     audiences: serverAudiences,
-    seconds: longestSeconds,
+    seconds: maxTokenSeconds,
     bound: {},
   })
 }

@@ -1,15 +1,15 @@
-/** Where others find the key by which they can check the tokens of service accounts (OpenID Connect discovery). */
-import type { Answer } from '../call.ts'
+/** OpenID Connect discovery: serves the public key with which other services verify service account tokens. */
+import type { ApiResponse } from '../call.ts'
 import { checkOffered } from '../negotiation.ts'
 import { type AccountTokens, issuer } from './account-tokens.ts'
 
 const keysPath = '/openid/v1/jwks'
 const cacheControl = 'public, max-age=3600'
 
-type Headers = Readonly<Record<string, string>>
+type OpenidHeaders = Readonly<Record<string, string>>
 
 /** Undefined for other paths. */
-export function openidPage(path: string, tokens: AccountTokens, headers: Headers): Answer | undefined {
+export function openidPage(path: string, tokens: AccountTokens, headers: OpenidHeaders): ApiResponse | undefined {
   const { host = '', accept } = headers
   if (path === keysPath) return page('application/jwk-set+json', { keys: [tokens.jwk] }, accept)
   if (path !== '/.well-known/openid-configuration') return undefined
@@ -26,7 +26,7 @@ export function openidPage(path: string, tokens: AccountTokens, headers: Headers
   )
 }
 
-function page(contentType: string, body: object, accept: string | undefined): Answer {
+function page(contentType: string, body: object, accept: string | undefined): ApiResponse {
   checkOffered(accept, [contentType])
   const headers = { 'content-type': contentType, 'cache-control': cacheControl }
   return { status: 200, headers, body: JSON.stringify(body) }

@@ -1,4 +1,4 @@
-/** How service accounts are named among users and groups. Pure. */
+/** Usernames and groups of service accounts. Pure. */
 import { labelNameProblems, subdomainNameProblems } from '../names.ts'
 
 const prefix = 'system:serviceaccount:'
@@ -16,7 +16,7 @@ export function accountGroups(namespace: string): string[] {
   return ['system:serviceaccounts', `system:serviceaccounts:${namespace}`]
 }
 
-/** Undefined for users that are no service accounts. */
+/** Undefined if the user is not a service account. */
 export function parseAccountUsername(username: string): AccountName | undefined {
   if (!username.startsWith(prefix)) return undefined
   const [namespace = '', name = '', ...rest] = username.slice(prefix.length).split(':')

@@ -1,8 +1,8 @@
-/** The schemas of custom resources in OpenAPI documents, made of their definitions as the real server makes them. */
+/** Schemas of custom resources for OpenAPI documents, created from their CRDs like in kube-apiserver. */
 import type { JsonObject } from '../../kube/objects.ts'
-import { isPlainObject, type Json } from '../../util/json.ts'
-import type { ServedResource } from '../resource.ts'
-import { common, type Definitions, reference, schemaName } from './names.ts'
+import { isPlainObject, type Json } from '../../util/json/json.ts'
+import type { ApiResource } from '../resource.ts'
+import { common, reference, type SchemaDefinitions, schemaName } from './names.ts'
 
 const conventions = 'https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md'
 
@@ -28,7 +28,7 @@ const embeddedProperties: JsonObject = {
   metadata: objectMeta,
 }
 
-export function customSchema(resource: ServedResource, definitions: Definitions): JsonObject {
+export function customSchema(resource: ApiResource, definitions: SchemaDefinitions): JsonObject {
   const { openapi, kind } = resource
   if (openapi === undefined) return withKind({ type: 'object' }, resource, kind)
   const schema = completed(openapi)
@@ -36,7 +36,7 @@ export function customSchema(resource: ServedResource, definitions: Definitions)
   return withKind({ ...schema, properties }, resource, kind)
 }
 
-export function customListSchema(resource: ServedResource, definitions: Definitions): JsonObject {
+export function customListSchema(resource: ApiResource, definitions: SchemaDefinitions): JsonObject {
   const { plural, kind, listKind } = resource
   const items = {
     description: `List of ${plural}. More info: ${conventions}`,
@@ -52,13 +52,13 @@ export function customListSchema(resource: ServedResource, definitions: Definiti
   return withKind(schema, resource, listKind)
 }
 
-/** `apiVersion` and `kind` are described alike in all kinds. */
-function typeProperties(definitions: Definitions): JsonObject {
+/** All kinds have the same descriptions of `apiVersion` and `kind`. */
+function typeProperties(definitions: SchemaDefinitions): JsonObject {
   const { apiVersion, kind } = propertiesOf(definitions[common.deleteOptions] ?? {})
   return { apiVersion: apiVersion ?? { type: 'string' }, kind: kind ?? { type: 'string' } }
 }
 
-function withKind(schema: JsonObject, { group, version, strategy }: ServedResource, kind: string): JsonObject {
+function withKind(schema: JsonObject, { group, version, strategy }: ApiResource, kind: string): JsonObject {
   const selectable = strategy.selectableFieldNames ?? []
   return {
     ...schema,
@@ -73,7 +73,7 @@ function propertiesOf(schema: JsonObject): JsonObject {
   return isPlainObject(schema['properties']) ? schema['properties'] : {}
 }
 
-/** With what goes without saying in a definition: the types of int-or-string, and the fields of embedded resources. */
+/** Adds implied parts of a CRD schema: the types of int-or-string, and the fields of embedded resources. */
 function completed(schema: JsonObject): JsonObject {
   const result = { ...schema }
   if (isPlainObject(schema['properties'])) result['properties'] = completedAll(schema['properties'])
@@ -91,7 +91,7 @@ function completed(schema: JsonObject): JsonObject {
 }
 
 function completedAll(properties: JsonObject): JsonObject {
-  // By way of entries: a property may be called `__proto__`.
+  // Object.fromEntries, because a property may be named `__proto__`.
   const entries = Object.entries(properties)
   return Object.fromEntries(entries.map(([name, child]) => [name, completed(child as JsonObject)]))
 }

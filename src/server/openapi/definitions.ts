@@ -1,8 +1,8 @@
-/** The schemas of built-in kinds, with all their descriptions. Read when somebody asks for a document, and not before. */
+/** The schemas of built-in kinds with their descriptions. Loaded with the first request for a document. */
 import { unpackJson } from '../packed-json.ts'
-import type { Definitions } from './names.ts'
+import type { SchemaDefinitions } from './names.ts'
 
-export async function loadDefinitions(): Promise<Definitions> {
+export async function loadDefinitions(): Promise<SchemaDefinitions> {
   const { packedDefinitions } = await import('./definitions.generated.ts')
-  return unpackJson(packedDefinitions) as Definitions
+  return unpackJson(packedDefinitions) as SchemaDefinitions
 }

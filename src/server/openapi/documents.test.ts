@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { JsonObject } from '../../kube/objects.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 import { OpenApi } from './documents.ts'
 
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection']
 const names = { shortNames: [], categories: [], subresources: [], columns: [], strategy: {} as never }
 
-const widget: ServedResource = {
+const widget: ApiResource = {
   ...names,
   group: 'tables.kopf.dev',
   version: 'v1',
@@ -26,7 +26,7 @@ const widget: ServedResource = {
     '{"type":"object","properties":{"spec":{"type":"object"},"$ref":{"type":"string"},"__proto__":{}}}',
   ),
 }
-const configMap: ServedResource = {
+const configMap: ApiResource = {
   ...names,
   group: '',
   version: 'v1',

@@ -1,40 +1,39 @@
 /**
- * OpenAPI v3: a document for each version of a group, and an index of them. kubectl reads it to explain kinds, to merge what
- * it applies, and to learn that the server checks fields itself. The documents list what is served, no more. Made on demand,
- * once for each state of the registry: whoever keeps an OpenApi makes a new one when resources change, and hands over the
- * old one for what has stayed the same.
+ * OpenAPI v3: one document per group and version, and an index. kubectl uses it for `explain`, for merging in client-side apply, and
+ * to detect server-side field validation. The documents contain served resources only. Created on demand, once per state of the
+ * registry: when resources change, a new OpenApi reuses the unchanged documents of the old one.
  */
 import { hashOf } from '../aggregated-discovery.ts'
-import type { Answer } from '../call.ts'
+import type { ApiResponse } from '../call.ts'
 import { resourcesOf } from '../discovery.ts'
-import type { ServedResource } from '../resource.ts'
-import type { Definitions } from './names.ts'
+import type { ApiResource } from '../resource.ts'
+import type { SchemaDefinitions } from './names.ts'
 import { pathsOf } from './operations.ts'
 import { collectSchemas } from './schemas.ts'
 
 interface Document {
-  readonly resources: readonly ServedResource[]
+  readonly resources: readonly ApiResource[]
   readonly text: string
   readonly hash: string
 }
 
 export interface OpenApiRequest {
-  /** What follows `/openapi/v3/`: `api/v1`, `apis/apps/v1`. */
+  /** The path after `/openapi/v3/`: `api/v1`, `apis/apps/v1`. */
   readonly path: string
   readonly accept?: string | undefined
-  /** The query parameter: with it, the answer may be kept for ever. */
+  /** The query parameter `hash`: with it, the response can be cached forever. */
   readonly hash?: string | undefined
   readonly ifNoneMatch?: string | undefined
 }
 
 export class OpenApi {
-  readonly #resources: readonly ServedResource[]
-  readonly #definitions: Definitions
+  readonly #resources: readonly ApiResource[]
+  readonly #definitions: SchemaDefinitions
 
-  /** Those that have been asked for, of this state or of an earlier one. */
+  /** The documents requested so far, of this state or an earlier one. */
   readonly #documents: Map<string, Document>
 
-  constructor(resources: readonly ServedResource[], definitions: Definitions, earlier?: OpenApi) {
+  constructor(resources: readonly ApiResource[], definitions: SchemaDefinitions, earlier?: OpenApi) {
     this.#resources = resources
     this.#definitions = definitions
     const paths = this.#paths()
@@ -43,18 +42,18 @@ export class OpenApi {
   }
 
   /** `/openapi/v3` */
-  answerIndex(ifNoneMatch?: string): Answer {
+  answerIndex(ifNoneMatch?: string): ApiResponse {
     const paths: Record<string, { serverRelativeURL: string }> = {}
     for (const path of [...this.#paths().keys()].sort()) paths[path] = { serverRelativeURL: this.#url(path) }
     const text = JSON.stringify({ paths })
     const etag = `"${hashOf(text)}"`
     if (ifNoneMatch === etag) return { status: 304, headers: { etag }, body: '' }
-    // The real server has always sent it so.
+    // kube-apiserver sends the index as plain text.
     return { status: 200, headers: { 'content-type': 'text/plain; charset=utf-8', etag }, body: text }
   }
 
-  /** `/openapi/v3/<path>`; a 404 of its own where there is no such document. */
-  answer({ path, accept, hash, ifNoneMatch }: OpenApiRequest): Answer {
+  /** `/openapi/v3/<path>`; an empty 404 if there is no such document. */
+  answer({ path, accept, hash, ifNoneMatch }: OpenApiRequest): ApiResponse {
     const document = this.#document(path)
     if (document === undefined) return { status: 404, headers: {}, body: '' }
     const headers = { vary: 'Accept', 'content-type': 'application/json', etag: `"${document.hash}"` }
@@ -68,7 +67,7 @@ export class OpenApi {
   }
 
   /** Group and version by the path of their document. */
-  #paths(): Map<string, Pick<ServedResource, 'group' | 'version'>> {
+  #paths(): Map<string, Pick<ApiResource, 'group' | 'version'>> {
     return new Map(
       this.#resources.map(({ group, version }) => [
         group === '' ? `api/${version}` : `apis/${group}/${version}`,
@@ -93,7 +92,7 @@ export class OpenApi {
     return document
   }
 
-  #write(path: string, resources: readonly ServedResource[]): string {
+  #write(path: string, resources: readonly ApiResource[]): string {
     const isCustom = resources.every((resource) => resource.isCustom)
     return JSON.stringify({
       openapi: '3.0.0',
@@ -106,12 +105,12 @@ export class OpenApi {
   }
 }
 
-/** Resources are made anew where anything about them changes. */
-function isSame(some: readonly ServedResource[], others: readonly ServedResource[]): boolean {
+/** A resource is a new object after every change, so identity is enough. */
+function isSame(some: readonly ApiResource[], others: readonly ApiResource[]): boolean {
   return some.length === others.length && some.every((one, index) => one === others[index])
 }
 
-/** The real server also has it in protobuf, which clients ask for beside JSON. */
+/** kube-apiserver also has protobuf, but clients that request it accept JSON too. */
 function acceptsJson(accept = '*/*'): boolean {
   const types = accept.split(',').map((part) => part.split(';')[0]!.trim())
   return types.some((type) => ['*/*', 'application/*', 'application/json'].includes(type))

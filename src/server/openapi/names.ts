@@ -1,9 +1,9 @@
-/** What schemas are called in OpenAPI documents, and how documents refer to them. */
+/** Names of schemas in OpenAPI documents, and references to them. */
 import type { JsonObject } from '../../kube/objects.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 
-/** Schemas by their names, references being `#/components/schemas/<name>`. */
-export type Definitions = Readonly<Record<string, JsonObject>>
+/** Schemas by name; references have the form `#/components/schemas/<name>`. */
+export type SchemaDefinitions = Readonly<Record<string, JsonObject>>
 
 const machinery = 'io.k8s.apimachinery.pkg'
 
@@ -18,7 +18,7 @@ export function reference(name: string): JsonObject {
   return { $ref: `#/components/schemas/${name}` }
 }
 
-/** What every document may refer to. */
+/** Schemas that all documents may refer to. */
 export const common: Readonly<
   Record<'objectMeta' | 'listMeta' | 'status' | 'deleteOptions' | 'patch' | 'scale', string>
 > = {
@@ -30,8 +30,8 @@ export const common: Readonly<
   scale: longName('autoscaling.v1.Scale'),
 }
 
-/** The name of a kind's schema. A CRD's group is written backwards: `dev.kopf.v1.KopfExample`. */
-export function schemaName(resource: ServedResource, suffix: '' | 'List' = ''): string {
+/** The schema name of a kind. The group of a CRD is reversed: `dev.kopf.v1.KopfExample`. */
+export function schemaName(resource: ApiResource, suffix: '' | 'List' = ''): string {
   const { group, version, kind, listKind, isCustom } = resource
   if (isCustom) return `${group.split('.').reverse().join('.')}.${version}.${suffix === '' ? kind : listKind}`
   return longName(`${group === '' ? 'core' : group.split('.')[0]}.${version}.${kind}`) + suffix

@@ -1,9 +1,9 @@
 /**
- * What can be done at the paths of a resource, for OpenAPI documents. kubectl reads here whether the server knows
- * `fieldValidation`, and where the kind of a path is described.
+ * The operations on the paths of a resource, for OpenAPI documents. kubectl reads from them whether the server supports
+ * `fieldValidation`, and the kind of a path.
  */
 import type { JsonObject } from '../../kube/objects.ts'
-import type { ServedResource, Subresource } from '../resource.ts'
+import type { ApiResource, Subresource } from '../resource.ts'
 import { common, reference, schemaName } from './names.ts'
 
 const patchTypes = ['application/json-patch+json', 'application/merge-patch+json']
@@ -45,14 +45,14 @@ const listing = [
 const writing = ['dryRun', 'fieldManager', 'fieldValidation']
 const deleting = ['dryRun', 'gracePeriodSeconds', 'orphanDependents', 'propagationPolicy']
 
-/** What is sent, and what comes back: the object, a list of them, a Status, … */
+/** The type of a request or response body. */
 type Content = 'object' | 'list' | 'status' | 'options' | 'patch'
 
-interface Operation {
+interface OpenApiOperation {
   readonly method: 'get' | 'post' | 'put' | 'patch' | 'delete'
   /** The value of `x-kubernetes-action`. */
   readonly action: string
-  /** What the operation's id begins with. */
+  /** The first word of the operation id. */
   readonly word: string
   readonly describe: (what: string) => string
   readonly parameters: readonly string[]
@@ -60,8 +60,8 @@ interface Operation {
   readonly answers: Readonly<Record<string, Content>>
 }
 
-/** By the verb of discovery. */
-const operations: Readonly<Record<string, Operation>> = {
+/** By API verb. */
+const operations: Readonly<Record<string, OpenApiOperation>> = {
   list: {
     method: 'get',
     action: 'list',
@@ -128,32 +128,32 @@ const operations: Readonly<Record<string, Operation>> = {
 const collectionVerbs = ['list', 'create', 'deletecollection']
 const objectVerbs = ['get', 'update', 'delete', 'patch']
 
-/** One path, and what can be done there. */
-interface Place {
+/** One path and its operations. */
+interface OperationPath {
   readonly path: string
-  readonly resource: ServedResource
+  readonly resource: ApiResource
   readonly subresource?: Subresource
   readonly verbs: readonly string[]
-  /** What the descriptions speak of. */
+  /** The subject of the descriptions. */
   readonly what: string
-  /** What the ids of the operations end with. */
+  /** The last part of the operation ids. */
   readonly name: string
 }
 
-/** The paths of a resource and of its subresources; `base` is `/apis/<group>/<version>`. */
-export function pathsOf(resource: ServedResource, base: string): Array<[path: string, item: JsonObject]> {
+/** The paths of a resource and its subresources; `base` is `/apis/<group>/<version>`. */
+export function pathsOf(resource: ApiResource, base: string): Array<[path: string, item: JsonObject]> {
   return placesOf(resource, base)
     .filter((place) => place.verbs.length > 0)
     .map((place) => [place.path, toItem(place)])
 }
 
-function placesOf(resource: ServedResource, base: string): Place[] {
+function placesOf(resource: ApiResource, base: string): OperationPath[] {
   const { plural, kind, namespaced, verbs } = resource
   const collection = `${namespaced ? `${base}/namespaces/{namespace}` : base}/${plural}`
   const object = `${collection}/{name}`
   const name = namespaced ? `Namespaced${kind}` : kind
   const select = (among: readonly string[]): string[] => verbs.filter((verb) => among.includes(verb))
-  const places: Place[] = [
+  const places: OperationPath[] = [
     { path: collection, resource, verbs: select(collectionVerbs), what: kind, name },
     { path: object, resource, verbs: select(objectVerbs), what: `the specified ${kind}`, name },
     ...resource.subresources.filter(isDescribed).map((subresource) => ({
@@ -166,16 +166,16 @@ function placesOf(resource: ServedResource, base: string): Place[] {
     })),
   ]
   if (!namespaced) return places
-  const everywhere = { path: `${base}/${plural}`, resource, verbs: select(['list']), what: kind }
-  return [...places, { ...everywhere, name: `${kind}ForAllNamespaces` }]
+  const allNamespaces = { path: `${base}/${plural}`, resource, verbs: select(['list']), what: kind }
+  return [...places, { ...allNamespaces, name: `${kind}ForAllNamespaces` }]
 }
 
-/** Questions and their answers are not described anywhere here; a request for a token is one. */
+/** Review kinds have no schemas here, which includes TokenRequest. */
 function isDescribed({ kind }: Subresource): boolean {
   return kind !== 'TokenRequest'
 }
 
-function toItem(place: Place): JsonObject {
+function toItem(place: OperationPath): JsonObject {
   const item: JsonObject = {}
   for (const verb of place.verbs) {
     const operation = Object.hasOwn(operations, verb) ? operations[verb] : undefined
@@ -186,7 +186,7 @@ function toItem(place: Place): JsonObject {
   return { ...item, parameters: [...inPath, toParameter('pretty')] }
 }
 
-function toOperation(operation: Operation, place: Place): JsonObject {
+function toOperation(operation: OpenApiOperation, place: OperationPath): JsonObject {
   const { action, word, describe, parameters, body, answers } = operation
   const { group, version } = place.resource
   const words = wordsOf(group).map(capitalize).join('') + capitalize(version)
@@ -206,8 +206,8 @@ function toOperation(operation: Operation, place: Place): JsonObject {
   }
 }
 
-/** Of a CRD's subresources too it is the kind that they belong to. */
-function kindOf({ resource, subresource }: Place): JsonObject {
+/** A subresource of a CRD has the kind of its parent. */
+function kindOf({ resource, subresource }: OperationPath): JsonObject {
   const { group, version, kind } = resource.isCustom ? resource : (subresource ?? resource)
   return { group, kind, version }
 }
@@ -217,7 +217,7 @@ function toParameter(name: string): JsonObject {
   return { name, in: 'query', description, schema: { type, uniqueItems: true } }
 }
 
-function toBody(content: Content, place: Place): JsonObject {
+function toBody(content: Content, place: OperationPath): JsonObject {
   const patches = place.resource.isCustom ? patchTypes : typedPatchTypes
   const types = content === 'patch' ? patches : ['application/json', 'application/yaml']
   return { content: toContent(types, content, place), ...(content === 'options' ? {} : { required: true }) }
@@ -225,7 +225,7 @@ function toBody(content: Content, place: Place): JsonObject {
 
 const phrases: Readonly<Record<string, string>> = { 200: 'OK', 201: 'Created', 202: 'Accepted' }
 
-function toResponses(answers: Operation['answers'], place: Place): JsonObject {
+function toResponses(answers: OpenApiOperation['answers'], place: OperationPath): JsonObject {
   const responses = Object.entries(answers).map(([code, content]) => {
     return [
       code,
@@ -235,12 +235,12 @@ function toResponses(answers: Operation['answers'], place: Place): JsonObject {
   return { ...Object.fromEntries(responses), 401: { description: 'Unauthorized' } }
 }
 
-function toContent(types: readonly string[], content: Content, place: Place): JsonObject {
+function toContent(types: readonly string[], content: Content, place: OperationPath): JsonObject {
   const schema = reference(schemaOf(content, place))
   return Object.fromEntries(types.map((type) => [type, { schema }]))
 }
 
-function schemaOf(content: Content, { resource, subresource }: Place): string {
+function schemaOf(content: Content, { resource, subresource }: OperationPath): string {
   if (content === 'status') return common.status
   if (content === 'options') return common.deleteOptions
   if (content === 'patch') return common.patch

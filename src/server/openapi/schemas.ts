@@ -1,15 +1,15 @@
 /**
- * The schemas of an OpenAPI document: of the kinds served, and of what they are made of. Those of built-in kinds are the
- * real server's (definitions.ts); those of custom resources are made in custom-schemas.ts.
+ * Collects the schemas of an OpenAPI document: of the served kinds and all schemas they refer to. Built-in kinds have kube-apiserver's
+ * schemas (definitions.ts), custom resources get theirs in custom-schemas.ts.
  */
 import type { JsonObject } from '../../kube/objects.ts'
-import { isPlainObject } from '../../util/json.ts'
-import type { ServedResource } from '../resource.ts'
+import { isPlainObject } from '../../util/json/json.ts'
+import type { ApiResource } from '../resource.ts'
 import { customListSchema, customSchema } from './custom-schemas.ts'
-import { common, type Definitions, schemaName } from './names.ts'
+import { common, type SchemaDefinitions, schemaName } from './names.ts'
 
-/** All schemas that the resources of one version need, sorted by name. */
-export function collectSchemas(resources: readonly ServedResource[], definitions: Definitions): JsonObject {
+/** All schemas for the resources of one version, sorted by name. */
+export function collectSchemas(resources: readonly ApiResource[], definitions: SchemaDefinitions): JsonObject {
   const schemas = new Map<string, JsonObject>()
   const needed = sharedBy(resources)
   for (const resource of resources) {
@@ -32,13 +32,13 @@ export function collectSchemas(resources: readonly ServedResource[], definitions
 
 const kindExtension = 'x-kubernetes-group-version-kind'
 
-function sharedBy(resources: readonly ServedResource[]): string[] {
+function sharedBy(resources: readonly ApiResource[]): string[] {
   const canDo = (verb: string): boolean => resources.some(({ verbs }) => verbs.includes(verb))
   return [...(canDo('delete') ? [common.status, common.deleteOptions] : []), ...(canDo('patch') ? [common.patch] : [])]
 }
 
-/** The options of a deletion are a kind of every group. */
-function optionKinds(resources: readonly ServedResource[]): JsonObject[] {
+/** DeleteOptions is a kind of every group. */
+function optionKinds(resources: readonly ApiResource[]): JsonObject[] {
   const versions = new Set(['/v1', ...resources.map(({ group, version }) => `${group}/${version}`)])
   return [...versions].sort().map((one) => {
     const [group = '', version = ''] = one.split('/')
@@ -46,8 +46,8 @@ function optionKinds(resources: readonly ServedResource[]): JsonObject[] {
   })
 }
 
-/** What is referred to, and what that refers to. `needed` grows while it is read. */
-function addDefinitions(schemas: Map<string, JsonObject>, needed: string[], definitions: Definitions): void {
+/** Adds the needed definitions and everything they refer to. `needed` grows during the iteration. */
+function addDefinitions(schemas: Map<string, JsonObject>, needed: string[], definitions: SchemaDefinitions): void {
   for (const name of needed) {
     const definition = Object.hasOwn(definitions, name) ? definitions[name] : undefined
     if (definition === undefined || schemas.has(name)) continue
@@ -56,7 +56,7 @@ function addDefinitions(schemas: Map<string, JsonObject>, needed: string[], defi
   }
 }
 
-/** Only for definitions of our own: those are shallow. */
+/** Recursive, because built-in definitions are shallow. */
 function referencesIn(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(referencesIn)
   if (!isPlainObject(value)) return []

@@ -1,10 +1,10 @@
 /**
- * A document of OpenAPI v2 in protobuf, the only form in which kubectl takes it: the messages of gnostic's OpenAPIv2.proto,
- * as far as documents of ours have something to put into them. Values without a message of their own are YAML texts there.
+ * Encodes an OpenAPI v2 document as protobuf, the only form that kubectl accepts: the messages of gnostic's OpenAPIv2.proto, as far as
+ * our documents need them. Values without their own message are YAML text.
  */
 import { Buffer } from 'node:buffer'
 import type { JsonObject } from '../../kube/objects.ts'
-import { isPlainObject, type Json } from '../../util/json.ts'
+import { isPlainObject, type Json } from '../../util/json/json.ts'
 import { wireTypes } from '../protobuf/wire.ts'
 
 export function encodeSwagger(document: JsonObject): Uint8Array {
@@ -16,15 +16,15 @@ export function encodeSwagger(document: JsonObject): Uint8Array {
   })
 }
 
-/** The bytes of one field's value, without its number; undefined for what is not written. */
-type Encode = (value: Json) => Value | undefined
-type Value = Buffer | number | boolean
+/** Encodes the value of one field without its number; undefined if the field is not written. */
+type Encode = (value: Json) => EncodedValue | undefined
+type EncodedValue = Buffer | number | boolean
 
-interface Fields {
+interface MessageFields {
   readonly [name: string]: readonly [number: number, encode: Encode]
 }
 
-function message(value: Json, fields: Fields, extensions?: number): Buffer {
+function message(value: Json, fields: MessageFields, extensions?: number): Buffer {
   const object = value as JsonObject
   const parts: Buffer[] = []
   for (const name of Object.keys(object)) {
@@ -35,12 +35,12 @@ function message(value: Json, fields: Fields, extensions?: number): Buffer {
   return Buffer.concat(parts)
 }
 
-/** Lists are fields that occur several times. */
+/** A list is a repeated field. */
 function each(value: Json): Json[] {
   return Array.isArray(value) ? value : [value]
 }
 
-function write(parts: Buffer[], number: number, value: Value | undefined): void {
+function write(parts: Buffer[], number: number, value: EncodedValue | undefined): void {
   if (value === undefined) return
   if (Buffer.isBuffer(value)) {
     parts.push(varint((number << 3) | wireTypes.bytes), varint(value.length), value)
@@ -70,7 +70,7 @@ function text(value: Json): Buffer {
 const flag: Encode = (value) => value === true
 const double: Encode = (value) => Number(value)
 
-/** An int64 in a message of its own making would be a double: these are written as they are. */
+/** Encodes an int64 with its field number; `write` would encode a number as a double. */
 function integer(number: number): (value: Json) => Buffer {
   return (value) => Buffer.concat([varint(number << 3), varint(Math.max(0, Number(value)))])
 }
@@ -79,7 +79,7 @@ function any(value: Json): Buffer {
   return oneField(2, Buffer.from(`${JSON.stringify(value)}\n`))
 }
 
-function oneField(number: number, value: Value): Buffer {
+function oneField(number: number, value: EncodedValue): Buffer {
   const parts: Buffer[] = []
   write(parts, number, value)
   return Buffer.concat(parts)
@@ -89,7 +89,7 @@ function namedAny(name: string, value: Json): Buffer {
   return Buffer.concat([oneField(1, text(name)), oneField(2, any(value))])
 }
 
-/** A map: pairs of a name and a value, in the field of that number. */
+/** A map: name and value pairs in the field with this number. */
 function named(map: Json, number: number, encode: (value: Json) => Buffer): Buffer {
   const parts: Buffer[] = []
   for (const [name, value] of Object.entries(map as JsonObject)) {
@@ -109,7 +109,7 @@ function encodePath(item: Json): Buffer {
   })
 }
 
-const operationFields: Fields = {
+const operationFields: MessageFields = {
   tags: [1, text],
   description: [3, text],
   operationId: [5, text],
@@ -124,7 +124,7 @@ function encodeOperation(operation: Json): Buffer {
   return message(operation, operationFields, 13)
 }
 
-/** Wrapped twice: it might be a reference, and it might be a body. */
+/** Wrapped twice: as "parameter or reference", and as "body or other parameter". */
 function encodeParameter(parameter: Json): Buffer {
   const place = (parameter as JsonObject)['in']
   return oneField(1, place === 'body' ? oneField(1, encodeBody(parameter)) : oneField(2, encodePlain(parameter, place)))
@@ -134,11 +134,11 @@ function encodeBody(parameter: Json): Buffer {
   return message(parameter, { name: [2, text], in: [3, text], required: [4, flag], schema: [5, encodeSchema] })
 }
 
-/** Parameters of the query have one field more than those of the path. */
+/** Query parameters have one field more than path parameters, which shifts the numbers. */
 function encodePlain(parameter: Json, place: Json | undefined): Buffer {
   const type = place === 'query' ? 6 : 5
   const unique = place === 'query' ? 20 : 19
-  const fields: Fields = {
+  const fields: MessageFields = {
     required: [1, flag],
     in: [2, text],
     description: [3, text],
@@ -154,7 +154,7 @@ function encodeResponse(response: Json): Buffer {
   return oneField(1, message(response, { description: [1, text], schema: [2, schema] }))
 }
 
-const schemaFields: Fields = {
+const schemaFields: MessageFields = {
   $ref: [1, text],
   format: [2, text],
   title: [3, text],

@@ -1,12 +1,12 @@
-/** Schemas as OpenAPI v2 has them: with less in them than those of v3, since clients of old cannot read more. */
+/** Converts schemas to OpenAPI v2, which has fewer features than v3. */
 import type { JsonObject } from '../../kube/objects.ts'
-import { isPlainObject, type Json } from '../../util/json.ts'
-import type { ServedResource } from '../resource.ts'
+import { isPlainObject, type Json } from '../../util/json/json.ts'
+import type { ApiResource } from '../resource.ts'
 
-/** A schema of v3 in the form of v2. `resource` where it is that of a custom kind. */
-export function toSwagger(schema: JsonObject, resource?: ServedResource): JsonObject {
+/** Converts a v3 schema to v2. `resource` is set for the schema of a custom kind. */
+export function toSwagger(schema: JsonObject, resource?: ApiResource): JsonObject {
   if (resource === undefined) return builtin(schema)
-  // Whoever knows some of the fields refuses the others: so none is told of.
+  // A client rejects fields that a partial schema does not list, so a schema that preserves unknown fields lists none.
   if (resource.openapi !== undefined && !preservesUnknown(resource.openapi)) return custom(schema)
   const kind = 'x-kubernetes-group-version-kind'
   return { type: 'object', [kind]: schema[kind] as Json }
@@ -20,7 +20,7 @@ function preservesUnknown(schema: JsonObject): boolean {
   return schema['x-kubernetes-preserve-unknown-fields'] === true
 }
 
-/** The few that can be of several types are texts to v2. */
+/** Formats with several types are strings in v2. */
 const severalTypes: Readonly<Record<string, JsonObject>> = {
   'int-or-string': { type: 'string', format: 'int-or-string' },
 }
@@ -32,7 +32,7 @@ function builtin(schema: JsonObject): JsonObject {
   return { ...descend(rest, builtin), ...referenceIn(allOf), ...type }
 }
 
-/** A description around a reference is `allOf` in v3. */
+/** A reference with a description is an `allOf` in v3. */
 function referenceIn(allOf: Json | undefined): JsonObject {
   const only = Array.isArray(allOf) && isPlainObject(allOf[0]) ? allOf[0]['$ref'] : undefined
   return typeof only === 'string' ? swaggerReference(nameIn(only)) : {}
@@ -49,7 +49,7 @@ function custom(schema: JsonObject): JsonObject {
     delete rest['items']
     delete rest['properties']
     if (nullable === true || rest['type'] === 'object') delete rest['type']
-    // With the fields of an embedded resource go those that it must have.
+    // Without the fields of an embedded resource, its required list is removed as well.
     if (schema['x-kubernetes-embedded-resource'] === true) delete rest['required']
   }
   if (rest['items'] === undefined && rest['type'] === 'array') delete rest['type']
@@ -58,7 +58,7 @@ function custom(schema: JsonObject): JsonObject {
   return { ...descend(rest, custom), ...referenceIn(allOf) }
 }
 
-/** What may be null need not be there: v2 knows no null. */
+/** Nullable fields are not required in v2, which has no null. */
 function requiredOf(schema: JsonObject): Json[] {
   const required = Array.isArray(schema['required']) ? schema['required'] : []
   const { properties, additionalProperties } = schema

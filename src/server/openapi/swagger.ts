@@ -1,14 +1,14 @@
 /**
- * OpenAPI v2: one document of everything that is served, made of the documents of v3, in JSON and in protobuf. kubectl falls
- * back on it for what v3 does not tell: the kinds in a `kind: List`. Made when it is asked for.
+ * OpenAPI v2: one document of all served resources, created from the v3 documents, as JSON and protobuf. kubectl falls back to it for
+ * kinds that v3 does not describe, such as `kind: List`. Created on demand.
  */
 import { Buffer } from 'node:buffer'
 import type { JsonObject } from '../../kube/objects.ts'
-import { isPlainObject, type Json } from '../../util/json.ts'
+import { isPlainObject, type Json } from '../../util/json/json.ts'
 import { hashOf } from '../aggregated-discovery.ts'
-import type { Answer } from '../call.ts'
-import type { ServedResource } from '../resource.ts'
-import { type Definitions, schemaName } from './names.ts'
+import type { ApiResponse } from '../call.ts'
+import type { ApiResource } from '../resource.ts'
+import { type SchemaDefinitions, schemaName } from './names.ts'
 import { pathsOf } from './operations.ts'
 import { collectSchemas } from './schemas.ts'
 import { encodeSwagger } from './swagger-protobuf.ts'
@@ -20,19 +20,19 @@ const protobufTypes = [
 ]
 
 export class Swagger {
-  readonly #resources: readonly ServedResource[]
-  readonly #definitions: Definitions
+  readonly #resources: readonly ApiResource[]
+  readonly #definitions: SchemaDefinitions
   #document: JsonObject | undefined
   #text: string | undefined
   #bytes: Uint8Array | undefined
 
-  constructor(resources: readonly ServedResource[], definitions: Definitions) {
+  constructor(resources: readonly ApiResource[], definitions: SchemaDefinitions) {
     this.#resources = resources
     this.#definitions = definitions
   }
 
   /** `/openapi/v2` */
-  answer(accept: string | undefined, ifNoneMatch: string | undefined): Answer {
+  answer(accept: string | undefined, ifNoneMatch: string | undefined): ApiResponse {
     const form = negotiate(accept)
     if (form === undefined) return { status: 406, headers: { vary: 'Accept' }, body: '' }
     this.#document ??= toDocument(this.#resources, this.#definitions)
@@ -43,15 +43,15 @@ export class Swagger {
     const headers = { vary: 'Accept', 'content-type': contentType, etag }
     if (form === 'json') return { status: 200, headers, body: this.#text }
     this.#bytes ??= encodeSwagger(this.#document)
-    return { status: 200, headers, body: once(this.#bytes) }
+    return { status: 200, headers, body: singleChunk(this.#bytes) }
   }
 }
 
-async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
+async function* singleChunk(bytes: Uint8Array): AsyncGenerator<Uint8Array, void, undefined> {
   yield Buffer.from(bytes)
 }
 
-/** The first that is served of those that the client accepts. */
+/** The first supported type that the client accepts. */
 function negotiate(accept: string | undefined): 'json' | 'protobuf' | undefined {
   for (const part of (accept || '*/*').split(',')) {
     const type = part.split(';')[0]!.trim()
@@ -61,7 +61,7 @@ function negotiate(accept: string | undefined): 'json' | 'protobuf' | undefined 
   return undefined
 }
 
-function toDocument(resources: readonly ServedResource[], definitions: Definitions): JsonObject {
+function toDocument(resources: readonly ApiResource[], definitions: SchemaDefinitions): JsonObject {
   const custom = new Map(resources.filter(({ isCustom }) => isCustom).map((one) => [schemaName(one), one]))
   const schemas = Object.entries(collectSchemas(resources, definitions))
   const paths = resources.flatMap((resource) => pathsOf(resource, baseOf(resource)))
@@ -85,7 +85,7 @@ function toDocument(resources: readonly ServedResource[], definitions: Definitio
   }
 }
 
-function baseOf({ group, version }: ServedResource): string {
+function baseOf({ group, version }: ApiResource): string {
   return group === '' ? `/api/${version}` : `/apis/${group}/${version}`
 }
 
@@ -97,7 +97,7 @@ function toItem({ parameters, ...operations }: JsonObject): JsonObject {
   return { ...Object.fromEntries(entries), parameters: (parameters as JsonObject[]).map(toParameter) }
 }
 
-/** Bodies are parameters in v2, and their types those of the whole operation. */
+/** In v2, a body is a parameter, and its content types belong to the operation. */
 function toOperation({ parameters, requestBody, responses, ...rest }: JsonObject): JsonObject {
   const body = requestBody as JsonObject | undefined
   const answers = Object.entries(responses as JsonObject).map(([code, response]) => [code, toResponse(response)])

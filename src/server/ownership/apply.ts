@@ -1,11 +1,11 @@
 /**
- * Server-side apply: a configuration put over an object in somebody's name. What it mentions is its applier's from then on;
- * what the applier mentioned before, and does not now, goes, unless somebody else owns it too. To change what others own is a
- * conflict, unless it is forced. Pure; verbs/apply.ts calls this.
+ * Server-side apply: merges a configuration into an object for a field manager. The manager owns all fields of the configuration.
+ * Fields of its previous configuration that are missing now are removed, unless another manager owns them. Changing fields of other
+ * managers is a conflict, unless forced. Pure; called by verbs/apply.ts.
  */
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
-import type { Json } from '../../util/json.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
+import type { Json } from '../../util/json/json.ts'
 import { badRequest, StatusError } from '../status.ts'
 import { unownedFields } from './compare.ts'
 import { type Conflict, conflictError, toConflicts } from './conflicts.ts'
@@ -20,20 +20,20 @@ import { checkFields } from './validate.ts'
 import { FieldTypeError } from './values.ts'
 
 export interface Application {
-  /** Without fields where there is none yet. */
+  /** The current object; an empty one if it does not exist. */
   readonly live: KubeObject
   readonly config: JsonObject
   readonly manager: string
   readonly force: boolean
   readonly now: string
-  /** An object of the kind with nothing in it. */
+  /** An empty object of the kind. */
   readonly empty: KubeObject
 }
 
 export interface AppliedConfiguration {
-  /** The object as it should be, with its `managedFields`. */
+  /** The resulting object with its `managedFields`. */
   readonly object: KubeObject
-  /** Nothing is different but for them; else the object is as good as a body, with defaults and all the rest yet to come. */
+  /** True if nothing but `managedFields` changes. Otherwise the object must be decoded, defaulted and validated like a body. */
   readonly isAsBefore: boolean
 }
 
@@ -54,18 +54,18 @@ function checkConfiguration({ type }: Ownership, { config }: Application): void 
   withContext(`failed to create typed patch object (${describe(config)}): `, () => checkFields(type, config))
 }
 
-/** What kubectl has applied by itself before is its own, whatever it was called then. */
-function applyAgreed(ownership: Ownership, application: Application): Applied {
+/** kubectl does not conflict with fields that it applied itself by client-side apply, under another manager name. */
+function applyAgreed(ownership: Ownership, application: Application): ApplyResult {
   const first = attempt(ownership, application, application.force)
   if (!('conflicts' in first)) return first
   if (application.manager !== lastAppliedOwner) throw conflictError(first.conflicts)
   const agreed = agreedConflicts(ownership, application.live)
   const open = agreed === undefined ? first.conflicts : first.conflicts.filter((one) => !agreed(toPath(one.place)))
   if (open.length > 0) throw conflictError(open)
-  return attempt(ownership, application, true) as Applied
+  return attempt(ownership, application, true) as ApplyResult
 }
 
-interface Applied extends AppliedConfiguration {
+interface ApplyResult extends AppliedConfiguration {
   readonly managers: readonly Manager[]
 }
 
@@ -73,7 +73,7 @@ function attempt(
   ownership: Ownership,
   application: Application,
   force: boolean,
-): Applied | { readonly conflicts: readonly Conflict[] } {
+): ApplyResult | { readonly conflicts: readonly Conflict[] } {
   const live = withoutManagedFields(application.live)
   const { type, apiVersion, subresource, resets } = ownership
   const { config, now } = application
@@ -89,7 +89,7 @@ function attempt(
   const comparison = compareIn(ownership, live, object)
   const settled = settle(ownership, managers, { old: live, object, comparison, self })
   if (settled.conflicts.length > 0 && !force) return { conflicts: toConflicts(settled.conflicts) }
-  // Who only agrees with what is there has not done anything at any time.
+  // A configuration that changes nothing keeps the time of its manager.
   const isAsBefore = isDeepEqual(live, object)
   const owned = difference(fields, unownedFields)
   const applier = { ...self, fields: owned, time: isAsBefore ? self.time : now }
@@ -97,7 +97,7 @@ function attempt(
   return { object, managers: isEmpty(owned) ? others : [...others, applier], isAsBefore }
 }
 
-/** Where nobody was noted down so far, all that is there is somebody's from before. */
+/** If the object has no managers, all its fields are attributed to `before-first-apply`. */
 function liveManagers(ownership: Ownership, { live, empty, now }: Application, bare: KubeObject): readonly Manager[] {
   const managers = reconcileManagers(ownership, readManagers(live.metadata.managedFields), bare)
   if (managers.length > 0) return managers
@@ -109,7 +109,7 @@ function withoutManagedFields(object: KubeObject): KubeObject {
   return { ...object, metadata }
 }
 
-/** As the real server names an object in messages: `default/web; apps/v1, Kind=Deployment`. */
+/** An object as kube-apiserver shows it in messages: `default/web; apps/v1, Kind=Deployment`. */
 export function describe(config: JsonObject): string {
   const { namespace = '', name = '' } = (config['metadata'] ?? {}) as JsonObject
   return `${textOf(namespace)}/${textOf(name)}; ${describeType(config)}`
@@ -124,7 +124,7 @@ function textOf(value: Json | undefined): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** What does not fit its type is a mistake of its own for the real server. */
+/** A value that does not fit its type is an internal error in kube-apiserver. */
 function withContext<T>(context: string, work: () => T): T {
   try {
     return work()

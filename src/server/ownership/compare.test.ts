@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { KubeObject } from '../../kube/objects.ts'
-import type { Json } from '../../util/json.ts'
+import type { Json } from '../../util/json/json.ts'
 import { builtinFieldTypes } from '../builtins/types.ts'
 import { compareObjects } from './compare.ts'
 

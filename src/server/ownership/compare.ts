@@ -1,14 +1,30 @@
 /**
- * What a new state of an object adds to the old one, changes of it, and takes off it, as sets of fields. On the way of every
- * write: what is equal costs no more than a look. Nobody owns what identifies an object; it is passed over.
+ * Compares two states of an object: the added, modified and removed fields as sets. Runs for every write, so equal parts are skipped
+ * quickly. ReadonlyJsonObject that identify the object have no manager and are ignored.
  */
 import type { KubeObject } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
-import type { Json } from '../../util/json.ts'
-import { type FieldSet, FieldSetBuilder, isEmpty, type Place, recursiveDifference, toFieldSet } from './field-set.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
+import type { Json } from '../../util/json/json.ts'
+import {
+  type FieldPosition,
+  type FieldSet,
+  FieldSetBuilder,
+  isEmpty,
+  recursiveDifference,
+  toFieldSet,
+} from './field-set.ts'
 import type { FieldType, ListType, MapType } from './field-types.ts'
 import { fitsType } from './validate.ts'
-import { asList, asMap, elementOfItem, FieldTypeError, type Form, formOf } from './values.ts'
+import {
+  asList,
+  asMap,
+  elementOfItem,
+  FieldTypeError,
+  type Form,
+  formOf,
+  type OptionalJson,
+  type ReadonlyJsonObject,
+} from './values.ts'
 import { fieldsOfWhole } from './whole-fields.ts'
 
 export interface Comparison {
@@ -21,7 +37,7 @@ export function isSame({ added, modified, removed }: Comparison): boolean {
   return isEmpty(added) && isEmpty(modified) && isEmpty(removed)
 }
 
-/** Without the fields, and all below them. */
+/** Removes these fields, and all below them, from a comparison. */
 export function exclude({ added, modified, removed }: Comparison, fields: FieldSet): Comparison {
   return {
     added: recursiveDifference(added, fields),
@@ -32,7 +48,7 @@ export function exclude({ added, modified, removed }: Comparison, fields: FieldS
 
 const readApart: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
 
-/** Nobody owns these: they are who the object is, or the server's alone. */
+/** Metadata fields without a manager: they identify the object or are set by the server only. */
 const unownedMetadata: ReadonlySet<string> = new Set([
   'name',
   'namespace',
@@ -45,25 +61,23 @@ const unownedMetadata: ReadonlySet<string> = new Set([
   'resourceVersion',
 ])
 
-/** The same for sets that were made of whole objects. */
+/** The fields without a manager, as a set to subtract from others. */
 export const unownedFields: FieldSet = toFieldSet(
   ...[...readApart].map((name) => [`f:${name}`]),
   ...[...unownedMetadata].map((name) => ['f:metadata', `f:${name}`]),
 )
 
-/** Throws a FieldTypeError for what the type does not allow. */
+/** Throws a FieldTypeError for a value that its type does not allow. */
 export function compareObjects(type: FieldType, old: KubeObject, object: KubeObject): Comparison {
   const comparer = new Comparer()
-  comparer.object(type.map!, old as Fields, object as Fields)
+  comparer.object(type.map!, old as ReadonlyJsonObject, object as ReadonlyJsonObject)
   return comparer.done()
 }
 
-type Fields = { readonly [key: string]: Json }
-type Value = Json | undefined
-
 class Comparer {
-  /** Maps that are still to be looked into: objects may be deeper than calls can be. */
-  readonly #pending: Array<{ type: MapType; old: Fields; map: Fields; place: Place }> = []
+  /** Maps still to be compared. A stack instead of recursion, since objects may be nested deeper than the call stack. */
+  readonly #pending: Array<{ type: MapType; old: ReadonlyJsonObject; map: ReadonlyJsonObject; place: FieldPosition }> =
+    []
   readonly #added = new FieldSetBuilder()
   readonly #modified = new FieldSetBuilder()
   readonly #removed = new FieldSetBuilder()
@@ -72,9 +86,9 @@ class Comparer {
     return { added: this.#added.done(), modified: this.#modified.done(), removed: this.#removed.done() }
   }
 
-  object(type: MapType, old: Fields, object: Fields): void {
+  object(type: MapType, old: ReadonlyJsonObject, object: ReadonlyJsonObject): void {
     this.#fields(type, old, object, undefined, readApart)
-    const inside: Place = { around: undefined, element: 'f:metadata' }
+    const inside: FieldPosition = { around: undefined, element: 'f:metadata' }
     const metadataType = type.fields.get('metadata')!.map!
     const [before, after] = [asMap(old['metadata']), asMap(object['metadata'])]
     this.#fields(metadataType, before ?? nothing, after ?? nothing, inside, unownedMetadata)
@@ -83,23 +97,36 @@ class Comparer {
     }
   }
 
-  /** One value, at an element of a place; undefined for what is not there. */
-  #compare(type: FieldType, old: Value, value: Value, around: Place | undefined, element: string): void {
+  /** Compares one value, at an element of a position; undefined if it is absent. */
+  #compare(
+    type: FieldType,
+    old: OptionalJson,
+    value: OptionalJson,
+    around: FieldPosition | undefined,
+    element: string,
+  ): void {
     if (old === value) return
     if (old === undefined) this.#added.addAll(around, element, fieldsOfWhole(type, value!))
     else if (value === undefined) this.#removed.addAll(around, element, fieldsOfWhole(type, old))
     else this.#compareBoth(type, old, value, around, element)
   }
 
-  #compareBoth(type: FieldType, old: Json, value: Json, around: Place | undefined, element: string): void {
+  #compareBoth(type: FieldType, old: Json, value: Json, around: FieldPosition | undefined, element: string): void {
     const form = formOf(type, value)
     const oldForm = formOf(type, old)
-    // What has changed its form is compared by both: fields go, and something else comes.
+    // A value that changes its form is compared in both forms: old fields are removed, new ones added.
     if (oldForm !== form) this.#compareAs(oldForm, type, old, value, around, element)
     this.#compareAs(form, type, old, value, around, element)
   }
 
-  #compareAs(form: Form, type: FieldType, old: Json, value: Json, around: Place | undefined, element: string): void {
+  #compareAs(
+    form: Form,
+    type: FieldType,
+    old: Json,
+    value: Json,
+    around: FieldPosition | undefined,
+    element: string,
+  ): void {
     if (form === 'map') {
       const [left, right] = [asMap(old), asMap(value)]
       if (!type.map!.isAtomic && (hasFields(left) || hasFields(right))) {
@@ -109,7 +136,7 @@ class Comparer {
     } else if (form === 'list') {
       const [left, right] = [asList(old), asList(value)]
       if (!type.list!.isAtomic && (left?.length || right?.length)) {
-        // Mostly nothing has changed, and what the items are called does not matter.
+        // Usually nothing has changed, and the elements of the items need not be computed.
         if (!isDeepEqual(old, value)) this.#items(type.list!, left ?? [], right ?? [], { around, element })
         return
       }
@@ -119,7 +146,13 @@ class Comparer {
     this.#modified.add(around, element)
   }
 
-  #fields(type: MapType, old: Fields, object: Fields, place: Place | undefined, skipped?: ReadonlySet<string>): void {
+  #fields(
+    type: MapType,
+    old: ReadonlyJsonObject,
+    object: ReadonlyJsonObject,
+    place: FieldPosition | undefined,
+    skipped?: ReadonlySet<string>,
+  ): void {
     for (const key of Object.keys(object)) {
       if (skipped?.has(key)) continue
       const before = Object.hasOwn(old, key) ? old[key] : undefined
@@ -132,7 +165,7 @@ class Comparer {
     }
   }
 
-  #items(type: ListType, old: readonly Json[], list: readonly Json[], place: Place): void {
+  #items(type: ListType, old: readonly Json[], list: readonly Json[], place: FieldPosition): void {
     const before = byElement(type, old)
     const after = byElement(type, list)
     for (const element of new Set([...before.keys(), ...after.keys()])) {
@@ -140,8 +173,8 @@ class Comparer {
     }
   }
 
-  /** Where an element stands for several items, they are compared and owned as one. */
-  #item(type: ListType, old: readonly Json[], items: readonly Json[], place: Place, element: string): void {
+  /** Items with the same element are compared and owned as one. */
+  #item(type: ListType, old: readonly Json[], items: readonly Json[], place: FieldPosition, element: string): void {
     if (old.length <= 1 && items.length <= 1) {
       this.#compare(type.element, old[0], items[0], place, element)
     } else if (old.length >= 2 && items.length >= 2) {
@@ -156,9 +189,9 @@ class Comparer {
   }
 }
 
-const nothing: Fields = {}
+const nothing: ReadonlyJsonObject = {}
 
-function hasFields(map: Fields | undefined): boolean {
+function hasFields(map: ReadonlyJsonObject | undefined): boolean {
   if (map !== undefined) for (const _ in map) return true
   return false
 }

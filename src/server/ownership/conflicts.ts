@@ -1,21 +1,21 @@
-/** Who stands in the way of a configuration, and where: a 409 that names them all. */
+/** Conflicts of a configuration with other field managers, reported as a 409 that lists them. */
 import { quote } from '../field-errors.ts'
 import { StatusError } from '../status.ts'
-import { type FieldSet, type Place, placesOf, printPath, toPath } from './field-set.ts'
+import { type FieldPosition, type FieldSet, placesOf, printPath, toPath } from './field-set.ts'
 import { identityOf, type Manager } from './managers.ts'
 
 export interface Conflict {
   readonly manager: Manager
-  readonly place: Place
+  readonly place: FieldPosition
 }
 
 /**
- * Path elements that one message names in all. Every object that people write stays far below; without a limit, the paths of a conflict
- * on each of 10,000 levels would take hundreds of megabytes.
+ * Maximum number of path elements in one message. Real objects stay far below; without a limit, the paths of a conflict on each of
+ * 10,000 levels would take hundreds of megabytes.
  */
 const maxNamedElements = 100_000
 
-/** Sorted by manager, as messages name them. */
+/** Sorted by manager, as in messages. */
 export function toConflicts(found: ReadonlyArray<{ manager: Manager; fields: FieldSet }>): Conflict[] {
   const sorted = [...found].sort((one, other) => (identityOf(one.manager) < identityOf(other.manager) ? -1 : 1))
   return sorted.flatMap(({ manager, fields }) => [...placesOf(fields)].map((place) => ({ manager, place })))
@@ -36,7 +36,7 @@ interface NamedConflict {
   readonly field: string
 }
 
-/** The first of the conflicts, as many as a message can name. */
+/** The first conflicts, as many as fit into a message. */
 function nameFields(conflicts: readonly Conflict[]): NamedConflict[] {
   const named: NamedConflict[] = []
   let elements = 0

@@ -1,7 +1,7 @@
 /**
- * Sets of fields, in the very form of `fieldsV1`: a tree of path elements, where `{}` is a field that is in the set, and `.`
- * one that is in it together with something below it. So what is stored is worked on as it is. Sets are never changed once
- * they are made, and share their parts; their elements are in order, but for those that a FieldSetBuilder is still at.
+ * Sets of fields in the form of `fieldsV1`, so that stored sets are used without conversion: a tree of path elements, where `{}` is a
+ * field of the set, and `.` marks a field that is in the set together with fields below it. Sets are immutable and share parts. Their
+ * elements are sorted, except in a FieldSetBuilder.
  */
 import { type Recursion, runRecursion } from '../../util/recursion.ts'
 import { compareElements, normalizeElement, printElement } from './path-elements.ts'
@@ -10,14 +10,14 @@ export interface FieldSet {
   readonly [element: string]: FieldSet
 }
 
-type Growing = { [element: string]: FieldSet }
+export type MutableFieldSet = { [element: string]: FieldSet }
 
 const leaf: FieldSet = Object.freeze({})
 export const noFields: FieldSet = leaf
 
-/** Where somebody stands in an object: the containers around, innermost first. Undefined for the object itself. */
-export interface Place {
-  readonly around: Place | undefined
+/** A position in an object as a linked list, innermost element first. Undefined stands for the object itself. */
+export interface FieldPosition {
+  readonly around: FieldPosition | undefined
   readonly element: string
 }
 
@@ -30,29 +30,29 @@ function isMember(node: FieldSet): boolean {
   return '.' in node || isEmpty(node)
 }
 
-/** Fields are added in any order; `done` puts them into the right one. */
+/** Builds a set. Fields can be added in any order; `done` sorts them. */
 export class FieldSetBuilder {
-  #root: Growing | undefined
+  #root: MutableFieldSet | undefined
 
-  /** Nodes of its own making; others are in order, and somebody else's. */
+  /** Nodes created by this builder. All other nodes are sorted and shared. */
   readonly #made = new Set<FieldSet>()
 
-  /** The node of each place that was asked for, so that a field deep in an object does not cost a walk from the root. */
-  readonly #nodes = new Map<Place, Growing>()
+  /** The node of each used position, so that adding a deep field does not need a walk from the root. */
+  readonly #nodes = new Map<FieldPosition, MutableFieldSet>()
 
   get isEmpty(): boolean {
     return this.#root === undefined
   }
 
-  add(around: Place | undefined, element: string): void {
+  add(around: FieldPosition | undefined, element: string): void {
     const node = this.#nodeAt(around)
     const present = node[element]
     if (present === undefined) node[element] = leaf
     else if (!isMember(present)) this.#nodeAt({ around, element })['.'] = leaf
   }
 
-  /** The same with all that is in a set below it, where nothing was before. */
-  addAll(around: Place | undefined, element: string, below: FieldSet): void {
+  /** Adds a field with all fields below it, at a position that has none yet. */
+  addAll(around: FieldPosition | undefined, element: string, below: FieldSet): void {
     this.#nodeAt(around)[element] = below
   }
 
@@ -60,9 +60,9 @@ export class FieldSetBuilder {
     return this.#root === undefined ? noFields : sortNodes(this.#root, (node) => this.#made.has(node))
   }
 
-  /** The node at a place, which is about to get something below it. */
-  #nodeAt(place: Place | undefined): Growing {
-    const missing: Place[] = []
+  /** The node at a position, created if missing. */
+  #nodeAt(place: FieldPosition | undefined): MutableFieldSet {
+    const missing: FieldPosition[] = []
     let at = place
     while (at !== undefined && !this.#nodes.has(at)) {
       missing.push(at)
@@ -77,25 +77,25 @@ export class FieldSetBuilder {
     return node
   }
 
-  /** The node below an element, made its own where it was not. */
-  #below(node: Growing, element: string): Growing {
+  /** The node below an element; a shared node is replaced by a copy. */
+  #below(node: MutableFieldSet, element: string): MutableFieldSet {
     const present = node[element]
-    if (present !== undefined && this.#made.has(present)) return present as Growing
+    if (present !== undefined && this.#made.has(present)) return present as MutableFieldSet
     const fresh = this.#make(present === undefined ? {} : isEmpty(present) ? { '.': leaf } : { ...present })
     node[element] = fresh
     return fresh
   }
 
-  #make(node: Growing): Growing {
+  #make(node: MutableFieldSet): MutableFieldSet {
     this.#made.add(node)
     return node
   }
 }
 
-/** A copy with its elements in order on every level. Nodes for which `isUnsorted` is false are taken as they are. */
+/** A copy with sorted elements on every level. Nodes for which `isUnsorted` is false are shared. */
 function sortNodes(root: FieldSet, isUnsorted: (node: FieldSet) => boolean): FieldSet {
-  const sortedRoot: Growing = {}
-  const pending: Array<[FieldSet, Growing]> = [[root, sortedRoot]]
+  const sortedRoot: MutableFieldSet = {}
+  const pending: Array<[FieldSet, MutableFieldSet]> = [[root, sortedRoot]]
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const [node, sorted] = next
     for (const key of sortElements(Object.keys(node))) {
@@ -108,7 +108,7 @@ function sortNodes(root: FieldSet, isUnsorted: (node: FieldSet) => boolean): Fie
   return sortedRoot
 }
 
-/** Mostly they are all fields, for which the order of texts is good enough. */
+/** If all elements are fields, which is the usual case, plain string order is correct. */
 export function sortElements(elements: string[]): string[] {
   for (const element of elements) {
     if (element.charCodeAt(0) !== 0x66 && element !== '.') return elements.sort(compareElements)
@@ -116,13 +116,13 @@ export function sortElements(elements: string[]): string[] {
   return elements.sort()
 }
 
-/** All that are in either of them. */
+/** The fields that are in either set. */
 export function union(one: FieldSet, other: FieldSet): FieldSet {
   return runRecursion(uniteAll(one, other))
 }
 
 function* uniteAll(one: FieldSet, other: FieldSet): Recursion<FieldSet> {
-  let result: Growing | undefined
+  let result: MutableFieldSet | undefined
   let hasGrown = false
   for (const key in other) {
     if (key === '.') continue
@@ -146,22 +146,22 @@ function* unite(own: FieldSet, other: FieldSet): Recursion<FieldSet> {
 }
 
 function resorted(node: FieldSet): FieldSet {
-  const sorted: Growing = {}
+  const sorted: MutableFieldSet = {}
   for (const key of sortElements(Object.keys(node))) sorted[key] = node[key]!
   return sorted
 }
 
-/** Those of the first that are not in the other. What is below a field is another field: it stays. */
+/** The fields of the first set that are not in the other. Fields below a removed field stay. */
 export function difference(set: FieldSet, other: FieldSet): FieldSet {
   return runRecursion(without(set, other, takeField))!
 }
 
-/** Those of the first that are neither in the other nor below something that is. */
+/** The fields of the first set that are neither in the other nor below one of its fields. */
 export function recursiveDifference(set: FieldSet, other: FieldSet): FieldSet {
   return runRecursion(without(set, other, takeWithAllBelow))!
 }
 
-/** Undefined for nothing left. */
+/** Undefined if nothing is left. */
 type Taking = Recursion<FieldSet | undefined>
 
 function* takeField(own: FieldSet, taken: FieldSet): Taking {
@@ -176,9 +176,9 @@ function* takeWithAllBelow(own: FieldSet, taken: FieldSet): Taking {
   return isMember(own) ? tidy(kept) : isEmpty(kept) ? undefined : kept
 }
 
-/** The set itself where nothing is taken off it. */
+/** Returns the same set if nothing is removed. */
 function* without(set: FieldSet, other: FieldSet, take: (own: FieldSet, taken: FieldSet) => Taking): Taking {
-  let result: Growing | undefined
+  let result: MutableFieldSet | undefined
   for (const key in other) {
     const own = key === '.' ? undefined : set[key]
     if (own === undefined) continue
@@ -191,26 +191,26 @@ function* without(set: FieldSet, other: FieldSet, take: (own: FieldSet, taken: F
   return result ?? set
 }
 
-/** A field that is in a set, with nothing below it left, is written without its mark. */
+/** A member without fields below it is written as `{}`, without the `.` mark. */
 function tidy(node: FieldSet): FieldSet {
   for (const key in node) if (key !== '.') return node
   return '.' in node ? leaf : node
 }
 
-/** What is below a field that is no longer in the set itself. */
+/** The fields below a field that is itself not in the set. */
 function unmarked(node: FieldSet): FieldSet | undefined {
   if (!('.' in node)) return isEmpty(node) ? undefined : node
   const { '.': _, ...rest } = node
   return isEmpty(rest) ? undefined : rest
 }
 
-/** Those that are in both. */
+/** The fields that are in both sets. */
 export function intersection(one: FieldSet, other: FieldSet): FieldSet {
   return runRecursion(intersect(one, other))
 }
 
 function* intersect(one: FieldSet, other: FieldSet): Recursion<FieldSet> {
-  const result: Growing = {}
+  const result: MutableFieldSet = {}
   for (const key in one) {
     const taken = key === '.' ? undefined : other[key]
     if (taken === undefined) continue
@@ -228,35 +228,35 @@ export function has(set: FieldSet, path: readonly string[]): boolean {
   return node !== undefined && path.length > 0 && isMember(node)
 }
 
-/** Whether the element itself is in the set. */
+/** True if the element itself is in the set. */
 export function hasElement(set: FieldSet, element: string): boolean {
   const node = set[element]
   return node !== undefined && isMember(node)
 }
 
-/** What of the set is below an element; undefined where nothing is. */
+/** The fields below an element; undefined if there are none. */
 export function below(set: FieldSet, element: string): FieldSet | undefined {
   const node = set[element]
   return node === undefined ? undefined : unmarked(node)
 }
 
-/** A set of one field for each path. */
+/** A set with one field for each path. */
 export function toFieldSet(...paths: ReadonlyArray<readonly string[]>): FieldSet {
   const builder = new FieldSetBuilder()
   for (const path of paths) {
-    let around: Place | undefined
+    let around: FieldPosition | undefined
     for (const element of path.slice(0, -1)) around = { around, element }
     builder.add(around, path.at(-1)!)
   }
   return builder.done()
 }
 
-/** Every field of a set, those of a level before those below. */
-export function* placesOf(set: FieldSet): Generator<Place> {
-  const pending: Array<readonly [FieldSet, Place | undefined]> = [[set, undefined]]
+/** All fields of a set; the fields of a level come before the fields below. */
+export function* placesOf(set: FieldSet): Generator<FieldPosition> {
+  const pending: Array<readonly [FieldSet, FieldPosition | undefined]> = [[set, undefined]]
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const [node, around] = next
-    const inside: Array<readonly [FieldSet, Place]> = []
+    const inside: Array<readonly [FieldSet, FieldPosition]> = []
     for (const key in node) {
       if (key === '.') continue
       const place = { around, element: key }
@@ -267,10 +267,10 @@ export function* placesOf(set: FieldSet): Generator<Place> {
   }
 }
 
-/** The elements on the way to a place, the outermost first. */
-export function toPath(place: Place): string[] {
+/** The elements of a position, outermost first. */
+export function toPath(place: FieldPosition): string[] {
   const path: string[] = []
-  for (let at: Place | undefined = place; at !== undefined; at = at.around) path.push(at.element)
+  for (let at: FieldPosition | undefined = place; at !== undefined; at = at.around) path.push(at.element)
   return path.reverse()
 }
 
@@ -278,7 +278,7 @@ export function printPath(path: readonly string[]): string {
   return path.map(printElement).join('')
 }
 
-/** What somebody else has written as `fieldsV1`, in our form. Throws an Error where it is none. */
+/** Parses `fieldsV1` written by a client into our form. Throws an Error if it is invalid. */
 export function parseFieldSet(raw: unknown): FieldSet {
   if (raw === null || raw === undefined) return noFields
   const node = runRecursion(parseNode(raw))
@@ -287,7 +287,7 @@ export function parseFieldSet(raw: unknown): FieldSet {
 
 function* parseNode(raw: unknown): Recursion<FieldSet> {
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) throw new Error('expect { or n')
-  const node: Growing = {}
+  const node: MutableFieldSet = {}
   for (const key of Object.keys(raw)) {
     const element = key === '.' ? key : normalizeElement(key)
     if (element === undefined) continue

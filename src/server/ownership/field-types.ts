@@ -1,24 +1,24 @@
 /**
- * What ownership needs to know of a kind: which of its lists and maps are owned item by item, and which as a whole. Made of
- * OpenAPI schemas (of CRDs, or of the built-in definitions) as the real server makes its own.
+ * Field types as needed for managed fields: which lists and maps are owned per item, and which are atomic. Created from OpenAPI
+ * schemas (of CRDs or built-in definitions) with kube-apiserver's rules.
  */
 import type { JsonObject } from '../../kube/objects.ts'
-import { isPlainObject, type Json } from '../../util/json.ts'
+import { isPlainObject, type Json } from '../../util/json/json.ts'
 
-type Scalar = 'string' | 'number' | 'boolean' | 'any'
+type ScalarType = 'string' | 'number' | 'boolean' | 'any'
 
-/** What a value may be; more than one only where the schema does not say. */
+/** The allowed forms of a value; several only if the schema does not name a type. */
 export interface FieldType {
-  readonly scalar: Scalar | undefined
+  readonly scalar: ScalarType | undefined
   readonly list: ListType | undefined
   readonly map: MapType | undefined
 }
 
 export interface ListType {
   readonly isAtomic: boolean
-  /** What tells items apart; none for a set, where the items themselves do. */
+  /** The fields that identify an item; empty for a set, whose items identify themselves. */
   readonly keys: readonly string[]
-  /** Of keys that may be left out. */
+  /** Defaults of keys that may be omitted. */
   readonly defaults: ReadonlyMap<string, Json>
   readonly element: FieldType
 }
@@ -26,31 +26,31 @@ export interface ListType {
 export interface MapType {
   readonly isAtomic: boolean
   readonly fields: ReadonlyMap<string, FieldType>
-  /** Of all that is not a field of its own; undefined where nothing else may be there. */
+  /** The type of all other fields; undefined if no others are allowed. */
   readonly element: FieldType | undefined
-  /** Nothing is known of it. */
+  /** True if the schema says nothing about the map. */
   readonly isFree: boolean
 }
 
-type Growing<T> = { -readonly [K in keyof T]: T[K] }
+type Writable<T> = { -readonly [K in keyof T]: T[K] }
 
-export type Definitions = Readonly<Record<string, JsonObject>>
+export type FieldTypeDefinitions = Readonly<Record<string, JsonObject>>
 
-/** Owned as a whole, whatever it is. */
-const opaque: Growing<FieldType> = { scalar: 'any', list: undefined, map: undefined }
+/** Any value, owned as a whole. */
+const opaque: Writable<FieldType> = { scalar: 'any', list: undefined, map: undefined }
 opaque.list = { isAtomic: true, keys: [], defaults: new Map(), element: opaque }
 opaque.map = { isAtomic: true, fields: new Map(), element: opaque, isFree: false }
 
-/** Whatever it is, maps are owned field by field, lists as a whole. */
-const deduced: Growing<FieldType> = { scalar: 'any', list: opaque.list, map: undefined }
+/** Any value: maps are owned per field, lists as a whole. */
+const deduced: Writable<FieldType> = { scalar: 'any', list: opaque.list, map: undefined }
 deduced.map = { isAtomic: false, fields: new Map(), element: deduced, isFree: true }
 
-/** Whether the type accepts every value: nothing below the value needs to be looked at. */
+/** True if the type accepts every value, so that nothing below needs to be checked. */
 export function fitsAnything(type: FieldType): boolean {
   return type === deduced || type === opaque
 }
 
-const scalarType = (scalar: Scalar): FieldType => ({ scalar, list: undefined, map: undefined })
+const scalarType = (scalar: ScalarType): FieldType => ({ scalar, list: undefined, map: undefined })
 const anyScalar = scalarType('any')
 const scalars: Readonly<Record<string, FieldType>> = {
   string: scalarType('string'),
@@ -60,28 +60,28 @@ const scalars: Readonly<Record<string, FieldType>> = {
 }
 
 export class FieldTypes {
-  readonly #definitions: () => Definitions
+  readonly #definitions: () => FieldTypeDefinitions
   readonly #named = new Map<string, FieldType>()
 
-  /** The definitions are asked for when a type is first needed. */
-  constructor(definitions: () => Definitions) {
+  /** `definitions` is called when a type is first needed. */
+  constructor(definitions: () => FieldTypeDefinitions) {
     this.#definitions = definitions
   }
 
-  /** By the name of a definition: `core.v1.Pod`. */
+  /** The type of a definition: `core.v1.Pod`. */
   named(name: string): FieldType {
     if (name === 'resource.Quantity') return anyScalar
     if (name === 'runtime.RawExtension') return opaque
     const known = this.#named.get(name)
     if (known !== undefined) return known
-    // Known before it is made: schemas of schemas contain themselves.
-    const type: Growing<FieldType> = { scalar: undefined, list: undefined, map: undefined }
+    // Registered before it is complete, because JSON schema types contain themselves.
+    const type: Writable<FieldType> = { scalar: undefined, list: undefined, map: undefined }
     this.#named.set(name, type)
     Object.assign(type, this.#inline(this.#definitions()[name] ?? {}, false))
     return type
   }
 
-  /** Of a CRD's schema: the fields that all objects have are those that all objects have. */
+  /** The type of a CRD's schema; `apiVersion`, `kind` and `metadata` have their common types. */
   custom(schema: JsonObject | undefined): FieldType {
     if (schema === undefined) return this.custom({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true })
     return this.#inline({ ...schema, properties: withMetadata(schema) }, false)
@@ -96,7 +96,7 @@ export class FieldTypes {
     return { ...type, map: { ...type.map, isAtomic: mapType === 'atomic' } }
   }
 
-  /** `isOpen`: a schema around it keeps what it does not know, and so do all below. */
+  /** `isOpen`: an enclosing schema preserves unknown fields, which also holds for everything below. */
   #inline(schema: JsonObject, isOpen: boolean): FieldType {
     const keepsUnknown = isOpen || schema['x-kubernetes-preserve-unknown-fields'] === true
     switch (schema['type']) {
@@ -160,7 +160,7 @@ function propertiesOf({ properties }: JsonObject): { [name: string]: JsonObject 
   return isPlainObject(properties) ? (properties as { [name: string]: JsonObject }) : {}
 }
 
-/** Undefined for a list that is owned as a whole. */
+/** Undefined for an atomic list. */
 function listKeys(schema: JsonObject): readonly string[] | undefined {
   switch (schema['x-kubernetes-list-type']) {
     case 'set':

@@ -1,6 +1,6 @@
-/** All fields of a value, as a set: what the author of a configuration owns by it. */
-import type { Json } from '../../util/json.ts'
-import { type FieldSet, FieldSetBuilder, type Place } from './field-set.ts'
+/** All fields of a value as a set: the fields that a manager owns by applying it. */
+import type { Json } from '../../util/json/json.ts'
+import { type FieldPosition, type FieldSet, FieldSetBuilder } from './field-set.ts'
 import type { FieldType, ListType, MapType } from './field-types.ts'
 import { asList, asMap, elementOfItem, formOf } from './values.ts'
 
@@ -10,32 +10,32 @@ export function fieldsOf(type: FieldType, value: Json): FieldSet {
   return collector.fields.done()
 }
 
-/** A value that is still to be looked into, at an element of a place; `undefined` is the object itself, which has no owner. */
-interface Pending {
+/** A value still to be visited, and its position; undefined for the object itself, which has no manager. */
+interface PendingValue {
   readonly type: FieldType
   readonly value: Json
-  readonly place: Place | undefined
+  readonly place: FieldPosition | undefined
 }
 
-/** Does not recurse, for a client decides how deep a configuration is. */
+/** Not recursive, since clients decide how deep a configuration is. */
 class Collector {
   readonly fields = new FieldSetBuilder()
-  readonly #pending: Pending[] = []
+  readonly #pending: PendingValue[] = []
 
   collect(type: FieldType, value: Json): void {
     this.#pending.push({ type, value, place: undefined })
     for (let next = this.#pending.pop(); next !== undefined; next = this.#pending.pop()) this.#lookInto(next)
   }
 
-  #lookInto({ type, value, place }: Pending): void {
+  #lookInto({ type, value, place }: PendingValue): void {
     const form = formOf(type, value)
     if (form === 'map' && !type.map!.isAtomic) this.#map(type.map!, asMap(value) ?? {}, place)
     else if (form === 'list' && !type.list!.isAtomic) this.#list(type.list!, asList(value) ?? [], place)
     else if (place !== undefined) this.fields.add(place.around, place.element)
   }
 
-  /** Fields of a struct are where what is in them is; those of a map are there by themselves. */
-  #map(type: MapType, map: { readonly [key: string]: Json }, around: Place | undefined): void {
+  /** A struct field is a member only if it has no fields below; a map entry is always a member. */
+  #map(type: MapType, map: { readonly [key: string]: Json }, around: FieldPosition | undefined): void {
     for (const key of Object.keys(map)) {
       const own = type.fields.get(key)
       const value = map[key]!
@@ -45,7 +45,7 @@ class Collector {
     }
   }
 
-  #list(type: ListType, items: readonly Json[], around: Place | undefined): void {
+  #list(type: ListType, items: readonly Json[], around: FieldPosition | undefined): void {
     const elements = items.map((item) => elementOfItem(type, item))
     const times = new Map<string, number>()
     for (const element of elements) times.set(element, (times.get(element) ?? 0) + 1)

@@ -1,10 +1,10 @@
 /**
- * Objects that kubectl managed by itself, with an annotation that says what it applied last: kubectl may take them over by
- * server-side apply without conflicts with itself, and the annotation is kept up to date. Other appliers are left alone.
+ * Migration from client-side apply: objects with kubectl's last-applied annotation can be taken over by kubectl's server-side apply
+ * without conflicts with itself, and the annotation is kept up to date. Other managers are not affected.
  */
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
-import { goJson } from '../../util/go-json.ts'
-import { isPlainObject, type Json } from '../../util/json.ts'
+import { goJson } from '../../util/json/go-json.ts'
+import { isPlainObject, type Json } from '../../util/json/json.ts'
 import { annotationErrors } from '../metadata.ts'
 import { compareObjects } from './compare.ts'
 import { difference, type FieldSet, has } from './field-set.ts'
@@ -16,7 +16,10 @@ import { FieldTypeError } from './values.ts'
 export const lastAppliedOwner = 'kubectl'
 const annotation = 'kubectl.kubernetes.io/last-applied-configuration'
 
-/** Which conflicts are none: those over fields that are still as they were applied last. Undefined where nothing is known. */
+/**
+ * Returns a predicate for conflicts to ignore: fields that are unchanged since the last client-side apply. Undefined if there is no
+ * usable annotation.
+ */
 export function agreedConflicts(
   ownership: Ownership,
   live: KubeObject,
@@ -50,7 +53,7 @@ function unchangedFields({ type }: Ownership, live: KubeObject, applied: JsonObj
   return [modified, added, removed].reduce(difference, fieldsOf(type, applied))
 }
 
-/** With the annotation saying what is applied now, where it is there at all. */
+/** Updates the annotation, if present, to the applied configuration. */
 export function refreshLastApplied(
   object: KubeObject,
   { config, manager }: { readonly config: JsonObject; readonly manager: string },

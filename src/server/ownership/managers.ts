@@ -1,6 +1,6 @@
 /**
- * Who owns which fields: `metadata.managedFields`, read and written. An updater is known by its name, the version and the
- * subresource that it wrote through; an applier by its name and the subresource, whatever the version.
+ * Field managers: reads and writes `metadata.managedFields`. A manager with operation Update is identified by name, version and
+ * subresource; one with Apply by name and subresource.
  */
 import type { JsonObject } from '../../kube/objects.ts'
 import { quote } from '../field-errors.ts'
@@ -11,19 +11,19 @@ export interface Manager {
   readonly operation: 'Apply' | 'Update'
   readonly apiVersion: string
   readonly subresource: string
-  /** When what it owns last changed; not always known. */
+  /** When its fields last changed; may be unknown. */
   readonly time: string | undefined
   readonly fields: FieldSet
 }
 
-/** More updaters than these are not told apart: the oldest become one. */
+/** Maximum number of Update managers. Beyond it, the oldest are merged into one. */
 const maxUpdaters = 10
 const oldUpdates = 'ancient-changes'
 
-type Identity = Pick<Manager, 'name' | 'operation' | 'apiVersion' | 'subresource'>
+type ManagerIdentity = Pick<Manager, 'name' | 'operation' | 'apiVersion' | 'subresource'>
 
-/** By this one they are told apart, and by this text the real server sorts them. */
-export function identityOf({ name, operation, apiVersion, subresource }: Identity): string {
+/** The identity of a manager as text; kube-apiserver sorts by this text. */
+export function identityOf({ name, operation, apiVersion, subresource }: ManagerIdentity): string {
   return JSON.stringify({
     ...(name === '' ? {} : { manager: name }),
     operation,
@@ -32,7 +32,7 @@ export function identityOf({ name, operation, apiVersion, subresource }: Identit
   })
 }
 
-export function isSameManager(one: Identity, other: Identity): boolean {
+export function isSameManager(one: ManagerIdentity, other: ManagerIdentity): boolean {
   return (
     one.name === other.name &&
     one.operation === other.operation &&
@@ -41,21 +41,21 @@ export function isSameManager(one: Identity, other: Identity): boolean {
   )
 }
 
-/** What this server has written itself. */
+/** Reads entries that this server has written, without validation. */
 export function readManagers(entries: readonly JsonObject[] | undefined): Manager[] {
   const managers: Manager[] = []
   for (const entry of entries ?? []) put(managers, toManager(entry, (entry['fieldsV1'] ?? noFields) as FieldSet))
   return managers
 }
 
-/** Of two of the same, the last one counts. */
+/** Of two equal managers, the last one wins. */
 function put(managers: Manager[], manager: Manager): void {
   const twin = managers.findIndex((other) => isSameManager(other, manager))
   if (twin < 0) managers.push(manager)
   else managers[twin] = manager
 }
 
-/** What a client or a webhook has written. Throws an Error where it is not in order. */
+/** Parses entries written by a client or a webhook. Throws an Error if they are invalid. */
 export function parseManagers(entries: readonly JsonObject[]): Manager[] {
   const managers: Manager[] = []
   for (const [index, entry] of entries.entries()) {
@@ -83,14 +83,14 @@ function toManager(entry: JsonObject, fields: FieldSet): Manager {
   }
 }
 
-/** Undefined for none. */
+/** Undefined if there are no managers. */
 export function writeManagers(managers: readonly Manager[]): JsonObject[] | undefined {
   if (managers.length === 0) return undefined
   const sorted = managers.length === 1 ? managers : [...managers].sort(inOrder)
   return sorted.map(toEntry)
 }
 
-/** In the order of the real server's fields. Without spreading, which is slow, for every write. */
+/** Fields in kube-apiserver's order. Assigned one by one, because spreading is slow and this runs for every write. */
 function toEntry({ name, operation, apiVersion, subresource, time, fields }: Manager): JsonObject {
   const entry: JsonObject = name === '' ? {} : { manager: name }
   entry['operation'] = operation
@@ -116,7 +116,7 @@ function compareTexts(one: string, other: string): number {
   return one === other ? 0 : one < other ? -1 : 1
 }
 
-/** With this one's fields added to what it had; what it had in another version is another's. */
+/** Adds the fields to the manager's entry; in another version it is another manager. */
 export function withUpdater(managers: readonly Manager[], updater: Manager): readonly Manager[] {
   if (isEmpty(updater.fields)) return managers
   const index = managers.findIndex((manager) => isSameManager(manager, updater))
@@ -124,7 +124,7 @@ export function withUpdater(managers: readonly Manager[], updater: Manager): rea
   return managers.with(index, { ...updater, fields: union(managers[index]!.fields, updater.fields) })
 }
 
-/** The oldest updaters of a version made one, until there are few enough. */
+/** Merges the oldest Update managers of a version until there are few enough. */
 export function capUpdaters(managers: readonly Manager[]): readonly Manager[] {
   const updaters = managers.filter(({ operation }) => operation === 'Update')
   if (updaters.length <= maxUpdaters) return managers

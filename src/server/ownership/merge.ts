@@ -1,21 +1,18 @@
 /**
- * A configuration put over an object: what the configuration says counts, what it does not say stays. Lists that are owned
- * item by item keep the order of the configuration as far as it has one.
+ * Merges a configuration into an object: values of the configuration win, all other values stay. Lists that are owned per item follow
+ * the order of the configuration.
  */
-import { type Json, setOwn } from '../../util/json.ts'
+import { type Json, setOwn } from '../../util/json/json.ts'
 import { type Recursion, runRecursion } from '../../util/recursion.ts'
 import type { FieldType, ListType, MapType } from './field-types.ts'
-import { asList, asMap, elementOfItem, formOf } from './values.ts'
+import { asList, asMap, elementOfItem, formOf, type OptionalJson, type ReadonlyJsonObject } from './values.ts'
 
-type Value = Json | undefined
-type Fields = { readonly [key: string]: Json }
-
-/** Shares with both what it takes from them. */
-export function merge(type: FieldType, live: Value, config: Value): Value {
+/** The result shares values with both arguments. */
+export function merge(type: FieldType, live: OptionalJson, config: OptionalJson): OptionalJson {
   return runRecursion(mergeValues(type, live, config))
 }
 
-function* mergeValues(type: FieldType, live: Value, config: Value): Recursion<Value> {
+function* mergeValues(type: FieldType, live: OptionalJson, config: OptionalJson): Recursion<OptionalJson> {
   const form = formOf(type, config === undefined ? live : config)
   if (form === 'map' && !type.map!.isAtomic) {
     const [left, right] = [asMap(live), asMap(config)]
@@ -27,15 +24,15 @@ function* mergeValues(type: FieldType, live: Value, config: Value): Recursion<Va
   return config === undefined ? live : config
 }
 
-function hasAny(container: Fields | readonly Json[] | undefined): boolean {
+function hasAny(container: ReadonlyJsonObject | readonly Json[] | undefined): boolean {
   return container !== undefined && Object.keys(container).length > 0
 }
 
-function* mergeMaps(type: MapType, live: Fields, config: Fields): Recursion<Value> {
+function* mergeMaps(type: MapType, live: ReadonlyJsonObject, config: ReadonlyJsonObject): Recursion<OptionalJson> {
   const merged: { [key: string]: Json } = {}
   for (const key of Object.keys(live)) {
-    const wished = Object.hasOwn(config, key) ? config[key] : undefined
-    setOwn(merged, key, (yield mergeField(type, key, live[key], wished))!)
+    const desired = Object.hasOwn(config, key) ? config[key] : undefined
+    setOwn(merged, key, (yield mergeField(type, key, live[key], desired))!)
   }
   for (const key of Object.keys(config)) {
     if (Object.hasOwn(live, key)) continue
@@ -44,18 +41,18 @@ function* mergeMaps(type: MapType, live: Fields, config: Fields): Recursion<Valu
   return merged
 }
 
-function mergeField(type: MapType, key: string, live: Value, config: Value): Recursion<Value> {
+function mergeField(type: MapType, key: string, live: OptionalJson, config: OptionalJson): Recursion<OptionalJson> {
   return mergeValues((type.fields.get(key) ?? type.element)!, live, config)
 }
 
-/** A list by the elements that its items are known by. Of one that stands for several items there is no one item. */
+/** A list indexed by the elements of its items. A repeated element has no single item. */
 interface Indexed {
   readonly elements: readonly string[]
-  readonly items: ReadonlyMap<string, Value>
+  readonly items: ReadonlyMap<string, OptionalJson>
 }
 
 function indexed(type: ListType, list: readonly Json[]): Indexed {
-  const items = new Map<string, Value>()
+  const items = new Map<string, OptionalJson>()
   const elements = list.map((item) => elementOfItem(type, item))
   for (const [index, element] of elements.entries()) {
     items.set(element, items.has(element) ? undefined : list[index])
@@ -63,7 +60,7 @@ function indexed(type: ListType, list: readonly Json[]): Indexed {
   return { elements, items }
 }
 
-function* mergeLists(type: ListType, live: readonly Json[], config: readonly Json[]): Recursion<Value> {
+function* mergeLists(type: ListType, live: readonly Json[], config: readonly Json[]): Recursion<OptionalJson> {
   const [left, right] = [indexed(type, live), indexed(type, config)]
   const merged: Json[] = []
   for (const { element, kept } of orderOf(left, right, live)) {
@@ -72,15 +69,15 @@ function* mergeLists(type: ListType, live: readonly Json[], config: readonly Jso
   return merged
 }
 
-/** An item of a merged list: one of the object as it is, or one that is merged of both. */
+/** An item of a merged list: an unchanged one of the object, or the element of one to merge. */
 interface MergedItem {
   readonly element: string
   readonly kept?: Json
 }
 
 /**
- * Items of the object that the configuration does not mention stay before the item that they stood before, where that is
- * mentioned in the same order; the rest comes in the order of the configuration.
+ * Items that the configuration does not mention stay before the item that followed them, if that is mentioned in the same order; all
+ * others are in the order of the configuration.
  */
 function orderOf(left: Indexed, right: Indexed, live: readonly Json[]): MergedItem[] {
   const shared = right.elements.filter((element) => left.items.has(element))

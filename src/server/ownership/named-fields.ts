@@ -1,8 +1,8 @@
-/** Fields of structs are not in a set by themselves where something below them is. Where they have to be, they are put in. */
+/** Adds struct fields to a set that are not members themselves, because only fields below them are. */
 import { type FieldSet, isEmpty, noFields } from './field-set.ts'
 import { type FieldType, fitsAnything } from './field-types.ts'
 
-/** Goes only as deep as the schema names fields: values of which nothing is known may be of any depth. */
+/** Goes only as deep as the schema names fields; values without a schema may have any depth. */
 export function withNamedFields(type: FieldType | undefined, fields: FieldSet): FieldSet {
   if (type === undefined || fitsAnything(type)) return fields
   const result: { [element: string]: FieldSet } = {}

@@ -1,4 +1,4 @@
-/** Objects of one made-up kind, before and after: who owns what then. The same questions go to a real server in test/conformance. */
+/** Managed fields of objects of a test kind before and after writes. test/api-server/conformance runs the same cases on kube-apiserver. */
 import { describe, expect, test } from 'vitest'
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import { builtinFieldTypes } from '../builtins/types.ts'
@@ -50,7 +50,7 @@ function thing(spec: JsonObject, rest: JsonObject = {}): KubeObject {
   return { apiVersion: 'x/v1', kind: 'Thing', metadata: { name: 'a', uid: '1' }, spec, ...rest }
 }
 
-/** By manager and operation. */
+/** The owned fields by manager and operation. */
 function owners({ metadata }: KubeObject): Record<string, FieldSet> {
   const entries = (metadata.managedFields ?? []) as unknown as Array<Record<string, FieldSet>>
   return Object.fromEntries(entries.map(({ manager, operation, fieldsV1 }) => [`${manager} ${operation}`, fieldsV1!]))

@@ -1,4 +1,4 @@
-/** Makes what a resource says about the ownership of its fields; each is made once, when it is first asked for. */
+/** Creates the field management of a resource: one `Ownership` per subresource, created on first use. */
 import type { FieldSet } from './field-set.ts'
 import type { FieldType } from './field-types.ts'
 import type { Ownership, VersionedFields } from './track.ts'
@@ -6,7 +6,7 @@ import type { Ownership, VersionedFields } from './track.ts'
 export interface OwnershipOptions {
   readonly apiVersion: string
   readonly type: () => FieldType
-  /** What a request to the subresource cannot change, and so not own; '' is the resource itself. */
+  /** The fields that a request to the subresource cannot change and therefore not own; '' is the resource itself. */
   readonly resets: (subresource: string) => FieldSet | undefined
   readonly inVersion?: (apiVersion: string, subresource: string) => VersionedFields | undefined
 }

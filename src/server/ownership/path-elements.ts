@@ -1,13 +1,13 @@
 /**
- * One step of a field path, in the form in which `fieldsV1` has it: `f:spec` for a field, `k:{"name":"web"}` for an item of a
- * list by its keys, `v:"x"` for an item of a set, `i:0` for one by its position. Two that mean the same are the same text.
+ * Elements of field paths in the form of `fieldsV1`: `f:spec` for a field, `k:{"name":"web"}` for a list item by its keys, `v:"x"` for
+ * a set item, `i:0` for an item by index. Equal elements have equal text.
  */
-import { goJson } from '../../util/go-json.ts'
-import { isPlainObject, type Json } from '../../util/json.ts'
-import { parseJsonText } from '../../util/json-text.ts'
+import { goJson } from '../../util/json/go-json.ts'
+import { isPlainObject, type Json } from '../../util/json/json.ts'
+import { parseJsonText } from '../../util/json/json-text.ts'
 import { quote } from '../field-errors.ts'
 
-/** Keys come in whatever order; a key that is not there is another key than any that is. */
+/** Keys may come in any order. A missing key differs from any present one. */
 export function keyElement(keys: ReadonlyArray<readonly [name: string, value: Json]>): string {
   const sorted = keys.length < 2 ? keys : [...keys].sort(([one], [other]) => (one < other ? -1 : 1))
   return `k:{${sorted.map(([name, value]) => `${toText(name)}:${toText(value)}`).join(',')}}`
@@ -17,13 +17,13 @@ export function valueElement(value: Json): string {
   return `v:${toText(value)}`
 }
 
-/** Most are plain words and numbers, for which nothing has to be escaped. */
+/** Most values are plain words and numbers, which need no escaping. */
 function toText(value: Json): string {
   if (typeof value === 'string') return /^[\w./:-]*$/.test(value) ? `"${value}"` : goJson(value)
   return Number.isSafeInteger(value) ? String(value) : goJson(value)
 }
 
-/** An element that somebody else has written, in our form; undefined for kinds of elements that nobody knows. */
+/** Normalises an element written by a client; undefined for unknown types of elements. */
 export function normalizeElement(element: string): string | undefined {
   if (element.length < 2) throw new Error('key must be 2 characters long:')
   if (element[1] !== ':') throw new Error(`missing colon: ${element}`)
@@ -50,7 +50,7 @@ function parseContent(text: string): Json {
   return parseJsonText(text) as Json
 }
 
-/** As messages have it: `.spec`, `[name="web"]`, `[="x"]`, `[0]`. */
+/** The form in messages: `.spec`, `[name="web"]`, `[="x"]`, `[0]`. */
 export function printElement(element: string): string {
   const content = element.slice(2)
   switch (element[0]) {
@@ -78,7 +78,7 @@ function printValue(value: Json): string {
 
 const ranks: Readonly<Record<string, number>> = { '.': 0, f: 1, k: 2, v: 3, i: 4 }
 
-/** Fields before items by key, these before items by value, these before positions; numbers by size, not by their text. */
+/** Order: fields, items by key, items by value, indices; numbers are compared by value. */
 export function compareElements(one: string, other: string): number {
   const kind = one[0]!
   if (kind !== other[0]) return ranks[kind]! - ranks[other[0]!]!

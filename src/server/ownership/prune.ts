@@ -1,6 +1,6 @@
-/** What an applier has given up: fields that it applied before and does not now go, unless somebody else owns them too. */
+/** Removes fields that a manager applied before and no longer applies, unless another manager owns them. */
 import type { KubeObject } from '../../kube/objects.ts'
-import type { Json } from '../../util/json.ts'
+import type { Json } from '../../util/json/json.ts'
 import { difference, type FieldSet, intersection, isEmpty, noFields, union } from './field-set.ts'
 import type { FieldType } from './field-types.ts'
 import { fieldsOf } from './fields-of.ts'
@@ -11,10 +11,10 @@ import type { Ownership } from './track.ts'
 import { checkFieldsOf } from './validate.ts'
 
 interface Pruning {
-  /** All, with the applier as it is now. */
+  /** All managers, including the applier with its new fields. */
   readonly managers: readonly Manager[]
   readonly self: Manager
-  /** The applier as it was. */
+  /** The applier with its previous fields. */
   readonly last: Manager | undefined
 }
 
@@ -35,7 +35,7 @@ export function pruneAbandoned(ownership: Ownership, merged: KubeObject, pruning
   return removeFields(type, whole, intersection(gone, before)) as unknown as KubeObject
 }
 
-/** Whatever anybody owns, the applier itself included. Those of the version that was pruned come first. */
+/** Restores fields that any manager owns, including the applier. Managers of the pruned version come first. */
 function addBackOwned(
   ownership: Ownership,
   merged: Json,

@@ -1,11 +1,8 @@
-/**
- * Sets of fields after the schema of their kind has changed: where a list or map was owned item by item, and is now owned as
- * a whole, whoever owned something in it owns all of it.
- */
-import { type FieldSet, FieldSetBuilder, isEmpty, type Place, recursiveDifference, union } from './field-set.ts'
+/** Adapts field sets to a changed schema: if a list or map has become atomic, a manager of any field in it owns the whole. */
+import { type FieldPosition, type FieldSet, FieldSetBuilder, isEmpty, recursiveDifference, union } from './field-set.ts'
 import type { FieldType, ListType, MapType } from './field-types.ts'
 
-/** The set itself where nothing is to be done. */
+/** Returns the same set if nothing changes. */
 export function reconcileFields(type: FieldType, fields: FieldSet): FieldSet {
   const whole = new FieldSetBuilder()
   collect(type, fields, undefined, { whole, isLeaf: false })
@@ -16,16 +13,21 @@ export function reconcileFields(type: FieldType, fields: FieldSet): FieldSet {
 
 interface Search {
   readonly whole: FieldSetBuilder
-  /** The field is in the set by itself, with nothing below it. */
+  /** True if the field is in the set and has nothing below it. */
   readonly isLeaf: boolean
 }
 
-function collect(type: FieldType, fields: FieldSet, place: Place | undefined, search: Search): void {
+function collect(type: FieldType, fields: FieldSet, place: FieldPosition | undefined, search: Search): void {
   if (type.map !== undefined) collectInMap(type.map, fields, place, search)
   else if (type.scalar === undefined && type.list !== undefined) collectInList(type.list, fields, place, search)
 }
 
-function collectInMap(type: MapType, fields: FieldSet, place: Place | undefined, { whole, isLeaf }: Search): void {
+function collectInMap(
+  type: MapType,
+  fields: FieldSet,
+  place: FieldPosition | undefined,
+  { whole, isLeaf }: Search,
+): void {
   if (type.isFree) return
   if (!isLeaf && type.isAtomic) {
     if (!isEmpty(fields) && place !== undefined) whole.add(place.around, place.element)
@@ -38,7 +40,12 @@ function collectInMap(type: MapType, fields: FieldSet, place: Place | undefined,
   }
 }
 
-function collectInList(type: ListType, fields: FieldSet, place: Place | undefined, { whole, isLeaf }: Search): void {
+function collectInList(
+  type: ListType,
+  fields: FieldSet,
+  place: FieldPosition | undefined,
+  { whole, isLeaf }: Search,
+): void {
   if (!isLeaf && type.isAtomic) {
     if (place !== undefined) whole.add(place.around, place.element)
     return
@@ -51,7 +58,7 @@ function collectInList(type: ListType, fields: FieldSet, place: Place | undefine
 function collectBelow(
   type: FieldType,
   fields: FieldSet,
-  place: Place | undefined,
+  place: FieldPosition | undefined,
   element: string,
   whole: FieldSetBuilder,
 ): void {

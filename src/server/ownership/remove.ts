@@ -1,11 +1,11 @@
-/** An object without some of its fields. */
-import { type Json, setOwn } from '../../util/json.ts'
+/** Removes a set of fields from a value. */
+import { type Json, setOwn } from '../../util/json/json.ts'
 import { type Recursion, runRecursion } from '../../util/recursion.ts'
 import { below, type FieldSet, hasElement } from './field-set.ts'
 import type { FieldType, ListType, MapType } from './field-types.ts'
 import { asList, asMap, elementOfItem, formOf } from './values.ts'
 
-/** Null for a container that nothing is left of. Shares what it keeps with the value. */
+/** Returns null for a container without remaining content. The result shares values with the argument. */
 export function removeFields(type: FieldType, value: Json, fields: FieldSet): Json {
   return runRecursion(remove(type, value, fields))
 }

@@ -1,7 +1,7 @@
 /**
- * Ownership through the scale subresource: who owns the replicas of an object owns those of its Scale, and the other way
- * round. As the real server does it, to the letter: an updater that scaled is known by the version of the Scale meanwhile, so
- * it is taken for another one on the way back, and loses its time.
+ * Managed fields through the scale subresource: the manager of an object's replicas is the manager of the Scale's replicas, and vice
+ * versa. Exactly as in kube-apiserver: an Update manager has the Scale's version in between, so it counts as another manager when
+ * mapped back, and loses its time.
  */
 import { difference, has, isEmpty, toFieldSet } from './field-set.ts'
 import { identityOf, type Manager } from './managers.ts'
@@ -10,7 +10,7 @@ const scaleVersion = 'autoscaling/v1'
 const replicas = ['f:spec', 'f:replicas']
 const replicasOnly = toFieldSet(replicas)
 
-/** Where the replicas are in a version; null where it has no scale, undefined for a version that is not known. */
+/** The path of the replicas in a version; null if the version has no scale, undefined if it is unknown. */
 export type ReplicasPath = (apiVersion: string) => readonly string[] | null | undefined
 
 /** `.spec.replicas` -> `f:spec`, `f:replicas` */

@@ -1,8 +1,8 @@
-/** When somebody writes what is there already, nothing happens: not even the time is another. */
+/** If an update changes nothing but the timestamps in managedFields, the old ones are restored, so that it is a no-op. */
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
 
-/** Puts the times of its managers back where nothing else differs. Changes the object that it is given. */
+/** Restores the managers' times if nothing else differs. Modifies the object. */
 export function keepTimes(object: KubeObject, old: KubeObject): void {
   const [entries, before] = [object.metadata.managedFields, old.metadata.managedFields]
   if (entries === undefined || before === undefined || entries === before) return

@@ -1,11 +1,10 @@
 /**
- * Who owns which field after a write: whoever changes a value owns it from then on, and whoever had it does not any more.
- * Called for every write before the rules of the kind have their say, as in the real server; so what those put back or fill
- * in is nobody's.
+ * Tracks field managers over a write: a manager owns the fields that it changes, and other managers lose them. Runs for every write
+ * before the kind's strategy, as in kube-apiserver; fields that the strategy resets or defaults have no manager.
  */
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
-import type { Json } from '../../util/json.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
+import type { Json } from '../../util/json/json.ts'
 import { type Comparison, compareObjects, exclude, isSame } from './compare.ts'
 import { difference, type FieldSet, intersection, isEmpty, union } from './field-set.ts'
 import type { FieldType } from './field-types.ts'
@@ -14,30 +13,30 @@ import { reconcileFields } from './reconcile.ts'
 import { checkFields, checkFieldsOf } from './validate.ts'
 import { FieldTypeError } from './values.ts'
 
-/** How objects of one kind look in one version, and what a request to one part of them cannot own. */
+/** The field types of a kind in one version, and the fields that a request cannot own. */
 export interface VersionedFields {
   readonly type: FieldType
   readonly resets: FieldSet | undefined
 }
 
-/** One resource, or a subresource of it, in the version of a request. */
+/** A resource or subresource in the version of a request. */
 export interface Ownership extends VersionedFields {
   readonly apiVersion: string
   readonly subresource: string
-  /** In another version of the same kind, which differs in its schema only; undefined where it is not known any more. */
+  /** The fields in another version of the same kind; undefined if that version no longer exists. */
   inVersion(apiVersion: string): VersionedFields | undefined
 }
 
 export interface Write {
   readonly old: KubeObject
-  /** Gets its `managedFields` by this. */
+  /** Its `managedFields` are set by trackWrite. */
   readonly object: KubeObject
   readonly manager: string
   readonly now: string
 }
 
 export interface TrackOptions {
-  /** The old state was written by other rules: the schema may have been another. */
+  /** The old state was written with another schema. */
   readonly isForeign?: boolean
 }
 
@@ -48,7 +47,7 @@ export function trackWrite(ownership: Ownership, write: Write, options: TrackOpt
   const given = ownership.subresource === '' ? givenManagers(object.metadata.managedFields, live) : undefined
   const managers = given ?? readManagers(live)
   delete object.metadata.managedFields
-  // What was never tracked, or shall not be any more, is not tracked from some point on.
+  // Objects that were never tracked, or whose managedFields are reset, stay untracked.
   if (managers.length === 0 && old.metadata.uid !== undefined) return
   try {
     const tracked = trackUpdate(ownership, managers, write, isForeign || given !== undefined)
@@ -56,12 +55,12 @@ export function trackWrite(ownership: Ownership, write: Write, options: TrackOpt
     const entries = isAsBefore ? live : writeManagers(tracked)
     if (entries !== undefined) object.metadata.managedFields = entries
   } catch (error) {
-    // What does not fit its schema is owned by nobody.
+    // A value that does not fit its schema has no manager.
     if (!(error instanceof FieldTypeError)) throw error
   }
 }
 
-/** What a client says about ownership itself; undefined where it says nothing, or nothing that makes sense. */
+/** The managers given by the client; undefined if it gives none or invalid ones. */
 function givenManagers(
   given: readonly JsonObject[] | undefined,
   live: readonly JsonObject[] | undefined,
@@ -75,7 +74,7 @@ function givenManagers(
   }
 }
 
-/** The managers themselves where nothing has changed. */
+/** Returns the same managers if nothing has changed. */
 export function trackUpdate(
   ownership: Ownership,
   managers: readonly Manager[],
@@ -98,17 +97,17 @@ export interface Settlement {
   readonly object: KubeObject
   /** In the version of the request. */
   readonly comparison: Comparison
-  /** Whose write it is, where it is among the managers: it loses nothing. */
+  /** The writing manager, if it is one of the managers: it loses no fields. */
   readonly self?: Manager
 }
 
 export interface Settled {
   readonly managers: readonly Manager[]
-  /** What was taken from each. */
+  /** The fields that each manager lost by a change. */
   readonly conflicts: ReadonlyArray<{ readonly manager: Manager; readonly fields: FieldSet }>
 }
 
-/** What is left to the others after a write. */
+/** The other managers after a write. */
 export function settle(ownership: Ownership, managers: readonly Manager[], settlement: Settlement): Settled {
   const { self, comparison } = settlement
   const comparisons = new Map<string, Comparison | undefined>([[ownership.apiVersion, comparison]])
@@ -138,7 +137,7 @@ export function compareIn({ type, resets }: VersionedFields, old: KubeObject, ob
   return resets === undefined ? comparison : exclude(comparison, resets)
 }
 
-/** By the schema of another version; undefined where that is not known any more. */
+/** Compares with the schema of another version; undefined if that version no longer exists. */
 function compareLater(ownership: Ownership, apiVersion: string, { old, object }: Settlement): Comparison | undefined {
   const fields = ownership.inVersion(apiVersion)
   if (fields === undefined) return undefined
@@ -147,7 +146,7 @@ function compareLater(ownership: Ownership, apiVersion: string, { old, object }:
   return compareIn(fields, old, object)
 }
 
-/** After a change of the schema, and without those of versions that are not known any more. */
+/** Adapts the managers to a changed schema, and drops managers of versions that no longer exist. */
 export function reconcileManagers(ownership: Ownership, managers: readonly Manager[], live: KubeObject): Manager[] {
   return managers.flatMap((manager) => {
     const isOwn = manager.apiVersion === ownership.apiVersion

@@ -1,20 +1,20 @@
 /**
- * What is wrong with a value by its type, in the words of the real server. Goes as deep as the schema does; values of which the schema
- * says nothing may be of any depth and are not looked into.
+ * Validates a value against its field type, with kube-apiserver's messages. Goes as deep as the schema; values without a schema may
+ * have any depth and are not visited.
  */
-import type { Json } from '../../util/json.ts'
+import type { Json } from '../../util/json/json.ts'
 import { type Recursion, runRecursion } from '../../util/recursion.ts'
 import { formatValue, quote } from '../field-errors.ts'
 import { type FieldType, fitsAnything, type ListType, type MapType } from './field-types.ts'
 import { printElement } from './path-elements.ts'
 import { asList, asMap, elementOfItem, FieldTypeError, formOf } from './values.ts'
 
-interface Problem {
+interface FieldTypeProblem {
   readonly path: string
   readonly message: string
 }
 
-/** Whether the same item may be in a list twice: so it is in what was stored, but not in what is applied. */
+/** Throws a FieldTypeError. `allowDuplicates`: list items may repeat, as in stored objects; in applied configurations they may not. */
 export function checkFields(
   type: FieldType,
   value: Json,
@@ -26,7 +26,7 @@ export function checkFields(
   throw new FieldTypeError(lines.length === 1 ? lines[0] : ['errors:', ...lines.map((line) => `  ${line}`)].join('\n'))
 }
 
-/** The same for a step on the way, which the message then names. */
+/** Like checkFields, with a prefix for the message. */
 export function checkFieldsOf(what: string, type: FieldType, value: Json): void {
   try {
     checkFields(type, value)
@@ -35,7 +35,7 @@ export function checkFieldsOf(what: string, type: FieldType, value: Json): void 
   }
 }
 
-/** The same as a question, for all that is written: duplicates are allowed, and nobody is told what is wrong. */
+/** True if the value fits its type. Used for all writes: duplicates are allowed, and no messages are created. */
 export function fitsType(type: FieldType, value: Json): boolean {
   if (value === null || fitsAnything(type)) return true
   const form = formOf(type, value)
@@ -69,7 +69,7 @@ function isScalar(scalar: NonNullable<FieldType['scalar']>, value: Json): boolea
   return kind === scalar || (scalar === 'any' && kind !== 'object')
 }
 
-function validate(type: FieldType, value: Json, allowDuplicates: boolean): Problem[] {
+function validate(type: FieldType, value: Json, allowDuplicates: boolean): FieldTypeProblem[] {
   if (fitsAnything(type)) return []
   switch (formOf(type, value)) {
     case 'map':
@@ -81,17 +81,17 @@ function validate(type: FieldType, value: Json, allowDuplicates: boolean): Probl
   }
 }
 
-function problem(message: string): Problem[] {
+function problem(message: string): FieldTypeProblem[] {
   return [{ path: '', message }]
 }
 
-function at(element: string, problems: Problem[]): Problem[] {
+function at(element: string, problems: FieldTypeProblem[]): FieldTypeProblem[] {
   if (problems.length === 0) return problems
   const prefix = printElement(element)
   return problems.map(({ path, message }) => ({ path: prefix + path, message }))
 }
 
-function validateScalar(scalar: NonNullable<FieldType['scalar']>, value: Json): Problem[] {
+function validateScalar(scalar: NonNullable<FieldType['scalar']>, value: Json): FieldTypeProblem[] {
   if (value === null || isScalar(scalar, value)) return []
   if (scalar === 'number') return problem(`expected numeric (int or float), got ${goTypeOf(value)}`)
   if (scalar === 'string') return problem(`expected string, got &value.valueUnstructured{Value:${goValueOf(value)}}`)
@@ -122,7 +122,7 @@ function* printSource(value: Json): Recursion<string> {
   return `map[string]interface {}{${text}}`
 }
 
-/** As Go prints what it wraps values in. */
+/** A value as Go prints its wrapper. */
 function printed(value: Json): string {
   return `&{${typeof value === 'string' ? value : goPlain(value)}}`
 }
@@ -145,25 +145,25 @@ function* printPlain(value: Json): Recursion<string> {
   return `map[${text}]`
 }
 
-function validateMap(type: MapType, value: Json, allowDuplicates: boolean): Problem[] {
+function validateMap(type: MapType, value: Json, allowDuplicates: boolean): FieldTypeProblem[] {
   if (value === null) return []
   const map = asMap(value)
   if (map === undefined) return problem(`expected map, got ${printed(value)}`)
-  const problems: Problem[] = []
+  const problems: FieldTypeProblem[] = []
   for (const key of Object.keys(map).sort()) {
     const child = type.fields.get(key) ?? type.element
-    // The real server does not look any further, at whatever comes next to it.
+    // kube-apiserver does not check the fields after an undeclared one.
     if (child === undefined) return [...problems, ...at(`f:${key}`, problem('field not declared in schema'))]
     problems.push(...at(`f:${key}`, validate(child, map[key]!, allowDuplicates)))
   }
   return problems
 }
 
-function validateList(type: ListType, value: Json, allowDuplicates: boolean): Problem[] {
+function validateList(type: ListType, value: Json, allowDuplicates: boolean): FieldTypeProblem[] {
   if (value === null) return []
   const list = asList(value)
   if (list === undefined) return problem(`expected list, got ${printed(value)}`)
-  const problems: Problem[] = []
+  const problems: FieldTypeProblem[] = []
   const seen = new Set<string>()
   for (const [index, item] of list.entries()) {
     let element = `i:${index}`

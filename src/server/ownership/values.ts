@@ -1,14 +1,19 @@
-/** How a value is looked at by its type: which of the forms that the type allows it has, and what its items are called. */
-import { isPlainObject, type Json } from '../../util/json.ts'
+/** Interprets a value by its field type: its form, and the path elements of its items. */
+import { isPlainObject, type Json } from '../../util/json/json.ts'
 import type { FieldType, ListType } from './field-types.ts'
 import { keyElement, valueElement } from './path-elements.ts'
 
 export type Form = 'map' | 'scalar' | 'list'
 
-/** Something that its type does not allow. The path grows on the way out. */
+export type ReadonlyJsonObject = { readonly [key: string]: Json }
+
+/** A value that may be absent. */
+export type OptionalJson = Json | undefined
+
+/** A value that its type does not allow. The path is prepended while the error propagates. */
 export class FieldTypeError extends Error {}
 
-/** Where the type leaves no choice, that one; else what the value is, and the first that is allowed for null. */
+/** The only form that the type allows; otherwise the form of the value, and for null the first allowed form. */
 export function formOf(type: FieldType, value: Json | undefined): Form {
   if (type.scalar === undefined) return type.map === undefined ? 'list' : 'map'
   if (type.map === undefined && type.list === undefined) return 'scalar'
@@ -25,7 +30,7 @@ export function asList(value: Json | undefined): Json[] | undefined {
   return Array.isArray(value) ? value : undefined
 }
 
-/** The element of a path by which an item is known. */
+/** The path element that identifies an item. */
 export function elementOfItem({ keys, defaults }: ListType, item: Json): string {
   return keys.length === 0 ? elementInSet(item) : elementByKeys(keys, defaults, item)
 }

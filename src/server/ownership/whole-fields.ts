@@ -1,26 +1,24 @@
-/** Everything that comes or goes with a value: all of its fields, and each container of them. Checks the types on the way. */
-import type { Json } from '../../util/json.ts'
-import { type FieldSet, noFields, sortElements } from './field-set.ts'
+/** All fields of an added or removed value, including its containers. Checks the types. */
+import type { Json } from '../../util/json/json.ts'
+import { type FieldSet, type MutableFieldSet, noFields, sortElements } from './field-set.ts'
 import type { FieldType, ListType, MapType } from './field-types.ts'
 import { fitsType } from './validate.ts'
 import { asList, asMap, elementOfItem, FieldTypeError, formOf } from './values.ts'
 
-type Growing = { [element: string]: FieldSet }
-
-/** A value whose fields are still to be put into the node around it. */
-interface Pending {
+/** A value whose fields are still to be added to the enclosing node. */
+interface PendingNode {
   readonly type: FieldType
   readonly value: Json
-  readonly around: Growing
+  readonly around: MutableFieldSet
   readonly element: string
 }
 
 /**
- * What is below the value, which is in it itself; nothing where it is owned as a whole. Throws a FieldTypeError. Does not recurse, for
- * a client decides how deep an object is.
+ * The fields below the value, which is itself a member; none if it is atomic. Throws a FieldTypeError. Not recursive, since clients
+ * decide how deep an object is.
  */
 export function fieldsOfWhole(type: FieldType, value: Json): FieldSet {
-  const pending: Pending[] = []
+  const pending: PendingNode[] = []
   const whole = nodeOf(type, value, pending)
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     next.around[next.element] = nodeOf(next.type, next.value, pending)
@@ -28,7 +26,7 @@ export function fieldsOfWhole(type: FieldType, value: Json): FieldSet {
   return whole
 }
 
-function nodeOf(type: FieldType, value: Json, pending: Pending[]): FieldSet {
+function nodeOf(type: FieldType, value: Json, pending: PendingNode[]): FieldSet {
   const form = formOf(type, value)
   if (form === 'map' && !type.map!.isAtomic) {
     const map = asMap(value)
@@ -41,17 +39,17 @@ function nodeOf(type: FieldType, value: Json, pending: Pending[]): FieldSet {
   return noFields
 }
 
-/** Puts an element into a node, in its place among the others; what is below a container follows later. */
-function put(around: Growing, element: string, type: FieldType, value: Json, pending: Pending[]): void {
+/** Adds an element at its sorted place; the content of a container is added later. */
+function put(around: MutableFieldSet, element: string, type: FieldType, value: Json, pending: PendingNode[]): void {
   const isContainer = typeof value === 'object' && value !== null
   around[element] = isContainer ? noFields : nodeOf(type, value, pending)
   if (isContainer) pending.push({ type, value, around, element })
 }
 
-function nodeOfMap(type: MapType, map: { readonly [key: string]: Json }, pending: Pending[]): FieldSet {
+function nodeOfMap(type: MapType, map: { readonly [key: string]: Json }, pending: PendingNode[]): FieldSet {
   const keys = Object.keys(map)
   if (keys.length === 0) return noFields
-  const node: Growing = { '.': noFields }
+  const node: MutableFieldSet = { '.': noFields }
   for (const key of keys.sort()) {
     const child = type.fields.get(key) ?? type.element
     if (child === undefined) throw new FieldTypeError('field not declared in schema')
@@ -60,10 +58,10 @@ function nodeOfMap(type: MapType, map: { readonly [key: string]: Json }, pending
   return node
 }
 
-/** An element that stands for several items is owned as one. */
-function nodeOfList(type: ListType, list: readonly Json[], pending: Pending[]): FieldSet {
+/** Items with the same element are owned as one. */
+function nodeOfList(type: ListType, list: readonly Json[], pending: PendingNode[]): FieldSet {
   if (list.length === 0) return noFields
-  /** Undefined for a repeated one. */
+  /** Undefined for a repeated element. */
   const items = new Map<string, Json | undefined>()
   for (const item of list) {
     const element = elementOfItem(type, item)
@@ -73,7 +71,7 @@ function nodeOfList(type: ListType, list: readonly Json[], pending: Pending[]): 
     }
     items.set(element, items.has(element) ? undefined : item)
   }
-  const node: Growing = { '.': noFields }
+  const node: MutableFieldSet = { '.': noFields }
   for (const element of sortElements([...items.keys()])) {
     const item = items.get(element)
     if (item === undefined) node[element] = noFields

@@ -19,7 +19,7 @@ function varint(value: number): number[] {
   return value < 0x80 ? [value] : [(value % 0x80) | 0x80, ...varint(Math.floor(value / 0x80))]
 }
 
-/** A field with something of a length: text, or what other fields make. */
+/** A length-delimited field: text, or the bytes of other fields. */
 function field(number: number, content: string | Iterable<number>): Uint8Array {
   const bytes = typeof content === 'string' ? Buffer.from(content) : Uint8Array.from(content)
   return Buffer.concat([Uint8Array.from([...varint((number << 3) | 2), ...varint(bytes.length)]), bytes])
@@ -280,7 +280,7 @@ describe('refuses', () => {
   })
 
   function nested(depth: number): Uint8Array {
-    // Written from the inside out, as each needs to know the length of what it holds.
+    // Built from the inside out, since each message needs the length of its content.
     const parts: number[][] = []
     for (let length = 0, level = 0; level < depth; level += 1) {
       const head = [...varint((28 << 3) | 2), ...varint(length)]

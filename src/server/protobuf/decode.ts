@@ -1,24 +1,24 @@
 /**
- * A body in protobuf, as kubectl and the Go clients send the built-in kinds, turned into the JSON that says the same. The
- * answers stay JSON: the clients accept both. Loaded by ../body.ts with the first such body.
+ * Decodes a protobuf body, which kubectl and Go clients send for built-in kinds, into the equivalent JSON. Responses stay JSON, since
+ * these clients accept both. Loaded by ../body.ts with the first such body.
  */
 import { parseGroupVersion } from '../../kube/objects.ts'
 import { quote } from '../field-errors.ts'
 import { encodeMessage } from './encode-json.ts'
-import { envelope, findMessage, type Message } from './messages.ts'
+import { envelope, findMessage, type ProtobufMessage } from './messages.ts'
 import { readMessage, type Values } from './read.ts'
 import { type BodyType, ProtobufError } from './wire.ts'
 
-/** `k8s` and a zero, before every message. */
+/** The prefix of every message: `k8s` and a zero byte. */
 const magic = [0x6b, 0x38, 0x73, 0x00]
 
-/** Where the scheme of the real server was made, which its messages tell for want of a name. */
+/** The place where kube-apiserver creates its scheme, shown in messages because the scheme has no name. */
 const scheme = 'pkg/runtime/scheme.go:111'
 
-/** `expected` is what a body is that does not say it. Throws a ProtobufError with the words of the real server. */
+/** `expected` is the type of a body that does not name one. Throws a ProtobufError with kube-apiserver's message. */
 export function decodeProtobuf(bytes: Uint8Array, expected: Partial<BodyType> = {}): unknown {
-  const { type: told, raw } = openEnvelope(bytes)
-  const type = { apiVersion: told.apiVersion || expected.apiVersion || '', kind: told.kind || expected.kind || '' }
+  const { type: given, raw } = openEnvelope(bytes)
+  const type = { apiVersion: given.apiVersion || expected.apiVersion || '', kind: given.kind || expected.kind || '' }
   const message = messageOf(type, expected)
   const values: Values = new Map()
   try {
@@ -42,20 +42,20 @@ function openEnvelope(bytes: Uint8Array): { readonly type: BodyType; readonly ra
   const typeMeta = (values.get(1) ?? new Map()) as Values
   const apiVersion = (typeMeta.get(1) ?? '') as string
   return {
-    // A version that is none is taken for one that is not told.
+    // An invalid version counts as missing.
     type: { apiVersion: parseGroupVersion(apiVersion) ? apiVersion : '', kind: (typeMeta.get(2) ?? '') as string },
     raw: (values.get(2) ?? new Uint8Array()) as Uint8Array,
   }
 }
 
-function messageOf(type: BodyType, expected: Partial<BodyType>): Message {
+function messageOf(type: BodyType, expected: Partial<BodyType>): ProtobufMessage {
   const { apiVersion, kind } = type
   if (kind === '' || apiVersion === '') {
     const missing = kind === '' ? 'Kind' : 'apiVersion'
     const shown = `runtime.TypeMeta{APIVersion:${quote(apiVersion)}, Kind:${quote(kind)}}`
     throw new ProtobufError(`Object '${missing}' is missing in '${shown}'`)
   }
-  // Where options are expected, the real server knows of no other kinds at all.
+  // Where options are expected, kube-apiserver knows no other kinds.
   const isStranger = expected.kind === 'DeleteOptions' && kind !== expected.kind
   const message = isStranger ? undefined : findMessage(apiVersion, kind)
   if (message !== undefined) return message

@@ -1,16 +1,16 @@
 /**
- * From the values of a message to the JSON that Go's encoder makes of the same object: what a client would have sent, had it
- * sent JSON. So fields that are not there appear as zero, or do not appear, as Go's tags tell. Called by decode.ts.
+ * Converts the values of a message into the JSON that Go's encoder writes for the same object. Missing fields are written as zero or
+ * omitted, as Go's tags specify. Called by decode.ts.
  */
-import { type Json, setOwn } from '../../util/json.ts'
-import type { Field, Message, Scalar } from './messages.ts'
-import { type Single, type Value, type Values, zeroOf } from './read.ts'
+import { type Json, setOwn } from '../../util/json/json.ts'
+import type { ProtobufField, ProtobufMessage, ProtobufScalar } from './messages.ts'
+import { type FieldValue, type Single, type Values, zeroOf } from './read.ts'
 import { specialTypes } from './special.ts'
 import { ProtobufError } from './wire.ts'
 
 type JsonFields = { [key: string]: Json }
 
-export function encodeMessage(message: Message, values: Values): Json {
+export function encodeMessage(message: ProtobufMessage, values: Values): Json {
   const special = specialTypes.get(message.name)
   if (special) return special(values, (number) => encodeInner(message, values, number))
   const result: JsonFields = {}
@@ -18,25 +18,25 @@ export function encodeMessage(message: Message, values: Values): Json {
   return result
 }
 
-function encodeInner(message: Message, values: Values, number: number): Json | undefined {
+function encodeInner(message: ProtobufMessage, values: Values, number: number): Json | undefined {
   const value = values.get(number)
   return value === undefined ? undefined : encodeValue(message.byNumber.get(number)!, value)
 }
 
-function writeField(target: JsonFields, field: Field, value: Value | undefined): void {
+function writeField(target: JsonFields, field: ProtobufField, value: FieldValue | undefined): void {
   if (field.isInline) {
-    Object.assign(target, encodeMessage(field.type as Message, (value ?? new Map()) as Values))
+    Object.assign(target, encodeMessage(field.type as ProtobufMessage, (value ?? new Map()) as Values))
     return
   }
   const encoded = encodeField(field, value)
   if (encoded !== undefined) setOwn(target, field.json, encoded)
 }
 
-/** Undefined for what does not appear. */
-function encodeField(field: Field, value: Value | undefined): Json | undefined {
+/** Undefined if the field is omitted. */
+function encodeField(field: ProtobufField, value: FieldValue | undefined): Json | undefined {
   const { type, shape, isPointer, omitsEmpty, omitsZero } = field
   if (shape !== 'one' || isPointer || type === 'bytes') {
-    // Nothing tells a list that is empty from one that is not there; for bytes Go's encoder sees no difference.
+    // An empty list cannot be told from a missing one; Go's encoder treats empty and missing bytes alike.
     const isEmpty = value === undefined || (value instanceof Uint8Array && value.length === 0 && !isPointer)
     if (isEmpty && omitsEmpty) return undefined
     return value === undefined ? null : encodeValue(field, value)
@@ -47,7 +47,7 @@ function encodeField(field: Field, value: Value | undefined): Json | undefined {
   return omitsEmpty && isZero ? undefined : encoded
 }
 
-function encodeValue({ type, shape }: Field, value: Value): Json {
+function encodeValue({ type, shape }: ProtobufField, value: FieldValue): Json {
   if (shape === 'list') return (value as Single[]).map((element) => encodeSingle(type, element))
   if (shape === 'one') return encodeSingle(type, value as Single)
   const result: JsonFields = {}
@@ -55,7 +55,7 @@ function encodeValue({ type, shape }: Field, value: Value): Json {
   return result
 }
 
-function encodeSingle(type: Scalar | Message, value: Single): Json {
+function encodeSingle(type: ProtobufScalar | ProtobufMessage, value: Single): Json {
   if (typeof type !== 'string') return encodeMessage(type, value as Values)
   if (value instanceof Uint8Array) return Buffer.from(value.buffer, value.byteOffset, value.length).toString('base64')
   if (typeof value === 'number' && !Number.isFinite(value)) {

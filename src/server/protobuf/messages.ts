@@ -1,46 +1,46 @@
 /**
- * The messages that clients send, from the generated table: which fields, their numbers, their names in JSON and what is
- * left out there. Loaded with the first protobuf body; read.ts and encode-json.ts walk these.
+ * The protobuf messages of built-in kinds from the generated table: field numbers, JSON names, and which fields are omitted in JSON.
+ * Loaded with the first protobuf body; used by read.ts and encode-json.ts.
  */
 import { unpackJson } from '../packed-json.ts'
 import { packedMessages } from './messages.generated.ts'
 
-export type Scalar = 'string' | 'bytes' | 'bool' | 'int32' | 'int64' | 'uint32' | 'double'
+export type ProtobufScalar = 'string' | 'bytes' | 'bool' | 'int32' | 'int64' | 'uint32' | 'double'
 
-export interface Field {
+export interface ProtobufField {
   readonly number: number
-  /** The name in JSON; empty where the fields of the message inside stand in its place, or where it has none. */
+  /** The name in JSON; empty for an inline message and for fields without a JSON name. */
   readonly json: string
-  /** The name in Go, which error messages tell. */
+  /** The name in Go, used in error messages. */
   readonly goName: string
-  readonly type: Scalar | Message
+  readonly type: ProtobufScalar | ProtobufMessage
   readonly shape: 'one' | 'list' | 'map'
-  /** Whether not being there is something else than being zero. */
+  /** True if a missing value differs from a zero value. */
   readonly isPointer: boolean
-  /** Zero values are not written to JSON. Structs are: for Go they are never empty. */
+  /** True if zero values are omitted in JSON. Structs are never omitted by this tag in Go. */
   readonly omitsEmpty: boolean
-  /** A struct that is not written to JSON when it is zero. */
+  /** True for a struct that is omitted in JSON if it is zero. */
   readonly omitsZero: boolean
   readonly isInline: boolean
 }
 
-export interface Message {
+export interface ProtobufMessage {
   /** `core.v1.Pod`. */
   readonly name: string
   /** In the order of the JSON. */
-  readonly fields: readonly Field[]
-  readonly byNumber: ReadonlyMap<number, Field>
+  readonly fields: readonly ProtobufField[]
+  readonly byNumber: ReadonlyMap<number, ProtobufField>
 }
 
 type Row = readonly [number: number, json: string, type: string, flags?: string, goName?: string]
 
 interface Table {
-  /** By `apps/v1 Deployment`. */
+  /** By apiVersion and kind: `apps/v1 Deployment`. */
   readonly kinds: Readonly<Record<string, string>>
   readonly messages: Readonly<Record<string, readonly Row[]>>
 }
 
-/** Every body is one of these around the message that matters. */
+/** The envelope of every body. */
 const envelopeRows: Table['messages'] = {
   'runtime.Unknown': [
     [1, 'typeMeta', 'runtime.TypeMeta'],
@@ -57,26 +57,26 @@ const envelopeRows: Table['messages'] = {
 class Messages {
   readonly #kinds: ReadonlyMap<string, string>
   readonly #rows: ReadonlyMap<string, readonly Row[]>
-  readonly #known = new Map<string, Message>()
+  readonly #known = new Map<string, ProtobufMessage>()
 
   constructor({ kinds, messages }: Table) {
     this.#kinds = new Map(Object.entries(kinds))
     this.#rows = new Map(Object.entries(messages))
   }
 
-  ofKind(apiVersion: string, kind: string): Message | undefined {
-    // Every group and version of the real server has it, and in all it is the same.
+  ofKind(apiVersion: string, kind: string): ProtobufMessage | undefined {
+    // All groups and versions have the same DeleteOptions.
     const name = kind === 'DeleteOptions' ? 'meta.v1.DeleteOptions' : this.#kinds.get(`${apiVersion} ${kind}`)
     return name === undefined ? undefined : this.named(name)
   }
 
-  named(name: string): Message {
+  named(name: string): ProtobufMessage {
     const known = this.#known.get(name)
     if (known) return known
-    const fields: Field[] = []
-    const byNumber = new Map<number, Field>()
+    const fields: ProtobufField[] = []
+    const byNumber = new Map<number, ProtobufField>()
     const message = { name, fields, byNumber }
-    // Before its fields, which may be of its own type: schemas have schemas in them.
+    // Registered before its fields, which may have the same type: JSON schemas contain schemas.
     this.#known.set(name, message)
     for (const row of this.#rows.get(name)!) {
       const field = this.#field(row)
@@ -86,14 +86,14 @@ class Messages {
     return message
   }
 
-  #field([number, json, text, flags = '', goName]: Row): Field {
+  #field([number, json, text, flags = '', goName]: Row): ProtobufField {
     const shape = text.startsWith('[]') ? 'list' : text.startsWith('{}') ? 'map' : 'one'
     const type = shape === 'one' ? text : text.slice(2)
     return {
       number,
       json,
       goName: goName ?? `${json.slice(0, 1).toUpperCase()}${json.slice(1)}`,
-      type: type.includes('.') ? this.named(type) : (type as Scalar),
+      type: type.includes('.') ? this.named(type) : (type as ProtobufScalar),
       shape,
       isPointer: flags.includes('*'),
       omitsEmpty: flags.includes('e'),
@@ -106,9 +106,9 @@ class Messages {
 const table = unpackJson(packedMessages) as Table
 const messages = new Messages({ ...table, messages: { ...table.messages, ...envelopeRows } })
 
-/** Whose fields are `typeMeta` and `raw`. */
-export const envelope: Message = messages.named('runtime.Unknown')
+/** The envelope with the fields `typeMeta` and `raw`. */
+export const envelope: ProtobufMessage = messages.named('runtime.Unknown')
 
-export function findMessage(apiVersion: string, kind: string): Message | undefined {
+export function findMessage(apiVersion: string, kind: string): ProtobufMessage | undefined {
   return messages.ofKind(apiVersion, kind)
 }

@@ -1,28 +1,27 @@
 /**
- * From the bytes of a message to the values of its fields, by number. What they are in JSON is the business of
- * encode-json.ts. Lenient where Kubernetes' own reader is: unknown fields are passed over, a field that comes again adds to
- * what was there or takes its place.
+ * Reads the bytes of a message into field values by number. encode-json.ts converts them to JSON. As lenient as Kubernetes' generated
+ * code: unknown fields are skipped, and a repeated field is merged or replaced.
  */
-import type { Field, Message, Scalar } from './messages.ts'
+import type { ProtobufField, ProtobufMessage, ProtobufScalar } from './messages.ts'
 import { ProtobufError, type Tag, WireReader, wireTypes } from './wire.ts'
 
-/** The fields that were there, by number. */
-export type Values = Map<number, Value>
+/** The fields of a message by number. */
+export type Values = Map<number, FieldValue>
 
 export type Single = string | number | boolean | Uint8Array | Values
 
-/** Lists and maps are there only when they have something in them. */
-export type Value = Single | Single[] | Map<string, Single>
+/** Lists and maps are present only if they are not empty. */
+export type FieldValue = Single | Single[] | Map<string, Single>
 
-/** Schemas can be nested without an end; this keeps the stack from overflowing, and no schema in use comes near it. */
+/** Protects the stack against deeply nested schemas; no real schema comes near it. */
 const maxDepth = 1000
 
-/** Reads into `values`, which may have values from an earlier stretch of the same message. */
-export function readMessage(bytes: Uint8Array, message: Message, values: Values): void {
+/** Reads into `values`, which may have values of an earlier part of the same message. */
+export function readMessage(bytes: Uint8Array, message: ProtobufMessage, values: Values): void {
   new StretchReader(bytes, 0).readMessage(message, values)
 }
 
-/** A stretch of bytes on its way to values: a message, a list without tags in between, or an entry of a map. */
+/** Reads a range of bytes: a message, a packed list, or a map entry. */
 class StretchReader {
   readonly #wire: WireReader
   readonly #depth: number
@@ -33,7 +32,7 @@ class StretchReader {
     this.#depth = depth
   }
 
-  readMessage(message: Message, values: Values): void {
+  readMessage(message: ProtobufMessage, values: Values): void {
     while (!this.#wire.isAtEnd) {
       const tag = readTag(this.#wire, message)
       const field = message.byNumber.get(tag.number)
@@ -42,7 +41,7 @@ class StretchReader {
     }
   }
 
-  #readField(field: Field, wireType: number, values: Values): void {
+  #readField(field: ProtobufField, wireType: number, values: Values): void {
     const { number, type, shape } = field
     const isPacked = shape === 'list' && wireType === wireTypes.bytes && isNumeric(type)
     const expected = shape === 'map' ? wireTypes.bytes : wireTypeOf(type)
@@ -55,8 +54,8 @@ class StretchReader {
     else listIn(values, number).push(this.#readOne(type))
   }
 
-  /** `before` is what an earlier occurrence of the field has left: messages are merged. */
-  #readOne(type: Scalar | Message, before?: Values): Single {
+  /** `before` is the value of an earlier occurrence of the field: messages are merged. */
+  #readOne(type: ProtobufScalar | ProtobufMessage, before?: Values): Single {
     if (typeof type === 'string') return readScalar(this.#wire, type)
     const values: Values = before ?? new Map()
     const chunk = this.#wire.chunk()
@@ -68,12 +67,12 @@ class StretchReader {
     return new StretchReader(this.#wire.chunk(), this.#depth)
   }
 
-  #readPacked(type: Scalar | Message, list: Single[]): void {
+  #readPacked(type: ProtobufScalar | ProtobufMessage, list: Single[]): void {
     while (!this.#wire.isAtEnd) list.push(this.#readOne(type))
   }
 
-  /** An entry of a map is a message of two fields; their types are not checked, as in Kubernetes' own reader. */
-  #readEntry(type: Scalar | Message, map: Map<string, Single>): void {
+  /** A map entry is a message with two fields; as in Kubernetes' generated code, their wire types are not checked. */
+  #readEntry(type: ProtobufScalar | ProtobufMessage, map: Map<string, Single>): void {
     let key = ''
     let value: Single | undefined
     while (!this.#wire.isAtEnd) {
@@ -86,7 +85,7 @@ class StretchReader {
   }
 }
 
-function readTag(reader: WireReader, { name }: Message): Tag {
+function readTag(reader: WireReader, { name }: ProtobufMessage): Tag {
   const tag = reader.tag()
   const local = name.slice(name.lastIndexOf('.') + 1)
   if (tag.wireType === wireTypes.endGroup) throw new ProtobufError(`proto: ${local}: wiretype end group for non-group`)
@@ -106,7 +105,7 @@ function mapIn(values: Values, number: number): Map<string, Single> {
   return map
 }
 
-function readScalar(reader: WireReader, type: Scalar): Single {
+function readScalar(reader: WireReader, type: ProtobufScalar): Single {
   switch (type) {
     case 'string':
       return textOf(reader.chunk())
@@ -125,23 +124,23 @@ function readScalar(reader: WireReader, type: Scalar): Single {
   }
 }
 
-export function zeroOf(type: Scalar | Message): Single {
+export function zeroOf(type: ProtobufScalar | ProtobufMessage): Single {
   if (typeof type !== 'string') return new Map()
   if (type === 'string') return ''
   if (type === 'bytes') return new Uint8Array()
   return type === 'bool' ? false : 0
 }
 
-function isNumeric(type: Scalar | Message): boolean {
+function isNumeric(type: ProtobufScalar | ProtobufMessage): boolean {
   return typeof type === 'string' && type !== 'string' && type !== 'bytes'
 }
 
-function wireTypeOf(type: Scalar | Message): number {
+function wireTypeOf(type: ProtobufScalar | ProtobufMessage): number {
   if (!isNumeric(type)) return wireTypes.bytes
   return type === 'double' ? wireTypes.fixed64 : wireTypes.varint
 }
 
-/** What is no UTF-8 becomes U+FFFD, as in the JSON of the real server. */
+/** Invalid UTF-8 becomes U+FFFD, as in kube-apiserver's JSON. */
 export function textOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
 }

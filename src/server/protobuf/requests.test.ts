@@ -36,7 +36,7 @@ async function send(
 const sentBy = (command: string): Buffer =>
   Buffer.from(recorded.find((entry) => entry.command.startsWith(command))!.body, 'base64')
 
-/** What is the same for the same request to another server. */
+/** The parts of a response that do not depend on the server instance. */
 function comparable({ status, body }: Answer): unknown {
   const text = JSON.stringify(body, (key, value) => (/^(uid|clusterIPs?)$|-uid$/.test(key) ? '?' : value))
   return { status, text: text.replace(/"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"/g, '"now"') }
@@ -93,7 +93,7 @@ describe('delete options in protobuf', () => {
   test('are read for built-in kinds', async () => {
     const server = new ApiServer()
     await send(server, 'POST', configMaps, sentBy('create configmap'))
-    // Cut off in the middle of the grace period.
+    // Truncated inside the grace period.
     const cut = Buffer.concat([Buffer.from('k8s\0'), Buffer.from([0x0a, 0x00, 0x12, 0x01, 0x08])])
     const refused = await send(server, 'DELETE', `${configMaps}/words`, cut)
     expect(refused).toMatchObject({ status: 400, body: { message: 'unexpected EOF' } })

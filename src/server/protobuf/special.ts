@@ -1,25 +1,25 @@
 /**
- * The types that Kubernetes writes to JSON by code of their own: quantities, times, texts of JSON, values of two types. Used
- * by encode-json.ts, which knows all others by their fields.
+ * Types with their own JSON encoding in Kubernetes: quantities, times, raw JSON, unions. Used by encode-json.ts, which encodes all
+ * other types by their fields.
  */
 
 import { parseQuantity } from '../../kube/quantities.ts'
-import type { Json } from '../../util/json.ts'
+import type { Json } from '../../util/json/json.ts'
 import { parseJsonText } from '../json-text.ts'
 import { textOf, type Values } from './read.ts'
 import { ProtobufError } from './wire.ts'
 
-/** The JSON of a field within, by its number; undefined where it is not there. */
+/** The JSON of an inner field by number; undefined if it is missing. */
 type Inner = (number: number) => Json | undefined
-type Encoder = (values: Values, inner: Inner) => Json
+type SpecialEncoder = (values: Values, inner: Inner) => Json
 
-const list: Encoder = (_, inner) => inner(1) ?? []
-const listOrSchema: Encoder = (_, inner) => inner(2) ?? inner(1) ?? null
-/** The schema where there is one, or else whether everything is allowed. */
-const schemaOrBool: Encoder = (_, inner) => inner(2) ?? inner(1) ?? false
+const list: SpecialEncoder = (_, inner) => inner(1) ?? []
+const listOrSchema: SpecialEncoder = (_, inner) => inner(2) ?? inner(1) ?? null
+/** The schema if there is one, otherwise whether everything is allowed. */
+const schemaOrBool: SpecialEncoder = (_, inner) => inner(2) ?? inner(1) ?? false
 
-/** By the name of the message. */
-export const specialTypes: ReadonlyMap<string, Encoder> = new Map<string, Encoder>([
+/** By message name. */
+export const specialTypes: ReadonlyMap<string, SpecialEncoder> = new Map<string, SpecialEncoder>([
   ['resource.Quantity', quantity],
   ['meta.v1.Time', time],
   ['meta.v1.MicroTime', microTime],
@@ -42,11 +42,11 @@ function quantity(values: Values): Json {
   return text
 }
 
-/** Go's zero time, the first of January of the year one, is no time at all. */
+/** Go's zero time (January 1 of year 1), which stands for no time. */
 const zeroSeconds = -62_135_596_800
 
 function time(values: Values): Json {
-  // A time that is not set is a message without fields; 1970 has at least one.
+  // An unset time is a message without fields; 1970 has at least one.
   if (values.size === 0) return null
   const seconds = (values.get(1) ?? 0) as number
   return seconds === zeroSeconds ? null : `${formatSeconds(seconds)}Z`
@@ -75,7 +75,7 @@ function intOrString(values: Values): Json {
   throw new ProtobufError('impossible IntOrString.Type')
 }
 
-/** JSON in the middle of protobuf. */
+/** JSON text inside of protobuf. */
 function embedded(values: Values): Json {
   const raw = values.get(1) as Uint8Array | undefined
   if (raw === undefined || raw.length === 0) return null

@@ -1,17 +1,17 @@
 /**
- * The bytes of a protobuf message, read one piece at a time: tags, numbers, stretches of a given length. Knows nothing of
- * messages; read.ts does. Whatever lies beyond the end is an error in the words of the code that Kubernetes generates.
+ * Reads the wire format of protobuf: tags, numbers, length-delimited bytes. Does not know messages; read.ts does. Reading beyond the
+ * end is an error with the message of Kubernetes' generated code.
  */
 
-/** What a body is, or is expected to be. */
+/** The type of a body, named or expected. */
 export interface BodyType {
   readonly apiVersion: string
   readonly kind: string
 }
 
-/** The bytes are no message, or not one of the kind they claim. */
+/** The bytes are not a message, or not one of the named kind. */
 export class ProtobufError extends Error {
-  /** What the body says it is; undefined where it cannot be read that far. */
+  /** The type that the body names; undefined if it could not be read. */
   readonly type: BodyType | undefined
 
   constructor(message: string, type?: BodyType) {
@@ -24,7 +24,7 @@ export class ProtobufError extends Error {
 export interface Tag {
   readonly number: number
   readonly wireType: number
-  /** Both in one, as they were written. */
+  /** The whole tag as written. */
   readonly whole: number
 }
 
@@ -35,7 +35,7 @@ const nothing = new Uint8Array()
 export class WireReader {
   readonly #bytes: Uint8Array
   #position = 0
-  /** The halves of the number read last. */
+  /** The two halves of the last number read. */
   #low = 0
   #high = 0
 
@@ -57,7 +57,7 @@ export class WireReader {
     return this.#low >>> 0
   }
 
-  /** The nearest number that JavaScript has, as in JSON. */
+  /** The nearest JavaScript number, as in JSON. */
   int64(): number {
     this.#varint()
     return (this.#high | 0) * 2 ** 32 + (this.#low >>> 0)
@@ -73,7 +73,7 @@ export class WireReader {
     return new DataView(this.#bytes.buffer, this.#bytes.byteOffset + start, 8).getFloat64(0, true)
   }
 
-  /** A stretch of bytes with its length before it: a view, so that a length costs nothing until its bytes are there. */
+  /** Length-delimited bytes, as a view: a wrong length allocates nothing. */
   chunk(): Uint8Array {
     const length = this.int64()
     if (length < 0) throw new ProtobufError('proto: negative length found during unmarshaling')
@@ -84,12 +84,12 @@ export class WireReader {
 
   tag(): Tag {
     this.#varint()
-    // The number has 32 bits and a sign in Kubernetes' code, and what does not fit is cut off.
+    // In Kubernetes' generated code, the number is a signed 32-bit integer; higher bits are cut off.
     const number = (this.#high << 29) | (this.#low >>> 3)
     return { number, wireType: this.#low & 7, whole: (this.#high >>> 0) * 2 ** 32 + (this.#low >>> 0) }
   }
 
-  /** Passes over the value that belongs to a tag just read; a group with all that is in it, without recursion. */
+  /** Skips the value after a tag; a group is skipped with its content, without recursion. */
   skip(wireType: number): void {
     let depth = 0
     for (let type = wireType; ; type = this.tag().wireType) {
@@ -106,8 +106,8 @@ export class WireReader {
   }
 
   /**
-   * Seven bits a byte, the lowest first, into two halves. Not into a bigint: V8 of Node 20 dies when it optimizes a loop
-   * that cuts bigints to 64 bits.
+   * Seven bits per byte, the lowest first, into two halves. Not into a bigint: V8 in Node 20 crashes when it optimises a loop that
+   * truncates bigints to 64 bits.
    */
   #varint(): void {
     this.#low = 0
@@ -130,7 +130,7 @@ export class WireReader {
     return byte
   }
 
-  /** Returns where it was before. */
+  /** Returns the position before the move. */
   #advance(length: number): number {
     const start = this.#position
     if (start + length > this.#bytes.length) throw endReached()

@@ -1,27 +1,27 @@
-/** May I, may they, what may I: the questions that the authorizer answers. */
-import type { Attempt } from '../authorization/attempt.ts'
+/** SubjectAccessReview, its local and self variants, and SelfSubjectRulesReview: answered by the authorizer. */
+import type { AuthorizationAttributes } from '../authorization/attributes.ts'
 import type { Authorizer } from '../authorization/authorizer.ts'
 import type { PolicyRule } from '../authorization/policy-rules.ts'
 import { type FieldError, invalid, required } from '../field-errors.ts'
 import type { User } from '../identity/authentication.ts'
 import { labelSelectorFromObject, parseFieldSelector, parseLabelSelector } from '../selectors.ts'
 import { badRequest, invalidObject } from '../status.ts'
-import { type Fields, isGiven, readFields, readText, readTexts } from './question.ts'
-import type { Asked } from './reviews.ts'
+import { isGiven, type ReviewSpecFields, readFields, readText, readTexts } from './question.ts'
+import type { ReviewEvaluation } from './reviews.ts'
 
-type Status = Record<string, unknown>
+type ReviewStatus = Record<string, unknown>
 
-export function reviewSelf({ spec, asker, authorizer }: Asked): Status {
+export function reviewSelf({ spec, asker, authorizer }: ReviewEvaluation): ReviewStatus {
   failIfInvalid(attributeErrors(spec))
   return verdict(authorizer, asker, spec)
 }
 
-export function reviewSubject({ spec, authorizer }: Asked): Status {
+export function reviewSubject({ spec, authorizer }: ReviewEvaluation): ReviewStatus {
   failIfInvalid(subjectErrors(spec))
   return verdict(authorizer, subjectOf(spec), spec)
 }
 
-export function reviewSubjectHere({ spec, metadata, authorizer }: Asked): Status {
+export function reviewSubjectHere({ spec, metadata, authorizer }: ReviewEvaluation): ReviewStatus {
   const errors = subjectErrors(spec)
   const namespace = readText(resourceAttributes(spec), 'namespace')
   if (isGiven(spec, 'resourceAttributes') && namespace !== (metadata.namespace ?? '')) {
@@ -35,7 +35,7 @@ export function reviewSubjectHere({ spec, metadata, authorizer }: Asked): Status
   return verdict(authorizer, subjectOf(spec), spec)
 }
 
-export function reviewRules({ spec, asker, authorizer }: Asked): Status {
+export function reviewRules({ spec, asker, authorizer }: ReviewEvaluation): ReviewStatus {
   const namespace = readText(spec, 'namespace')
   if (namespace === '') throw badRequest('no namespace on request')
   const { rules, error } = authorizer.rulesFor(asker, namespace)
@@ -54,7 +54,7 @@ function toResourceRule({ verbs, apiGroups, resources, resourceNames }: PolicyRu
   return { verbs, ...(apiGroups?.length ? { apiGroups } : {}), resources, ...names }
 }
 
-function verdict(authorizer: Authorizer, user: User, spec: Fields): Status {
+function verdict(authorizer: Authorizer, user: User, spec: ReviewSpecFields): ReviewStatus {
   const { isAllowed, reason } = authorizer.authorize(user, attemptOf(spec))
   const problems = ['field', 'label'].flatMap((kind) => selectorProblem(spec, kind as 'field' | 'label') ?? [])
   return {
@@ -64,15 +64,15 @@ function verdict(authorizer: Authorizer, user: User, spec: Fields): Status {
   }
 }
 
-function subjectOf(spec: Fields): User {
+function subjectOf(spec: ReviewSpecFields): User {
   return { username: readText(spec, 'user'), groups: readTexts(spec, 'groups') }
 }
 
-function resourceAttributes(spec: Fields): Fields {
+function resourceAttributes(spec: ReviewSpecFields): ReviewSpecFields {
   return readFields(spec, 'resourceAttributes', 'ResourceAttributes')
 }
 
-function attemptOf(spec: Fields): Attempt {
+function attemptOf(spec: ReviewSpecFields): AuthorizationAttributes {
   if (!isGiven(spec, 'resourceAttributes')) {
     const fields = readFields(spec, 'nonResourceAttributes', 'NonResourceAttributes')
     return { verb: readText(fields, 'verb'), path: readText(fields, 'path') }
@@ -88,7 +88,7 @@ function attemptOf(spec: Fields): Attempt {
   }
 }
 
-function attributeErrors(spec: Fields): FieldError[] {
+function attributeErrors(spec: ReviewSpecFields): FieldError[] {
   const [isResource, isOther] = [isGiven(spec, 'resourceAttributes'), isGiven(spec, 'nonResourceAttributes')]
   if (isResource && isOther) {
     const why = 'cannot be specified in combination with resourceAttributes'
@@ -101,15 +101,15 @@ function attributeErrors(spec: Fields): FieldError[] {
   return isResource ? [...selectorErrors(spec, 'field'), ...selectorErrors(spec, 'label')] : []
 }
 
-function selectorOf(spec: Fields, kind: 'field' | 'label'): Fields | undefined {
+function selectorOf(spec: ReviewSpecFields, kind: 'field' | 'label'): ReviewSpecFields | undefined {
   const attributes = resourceAttributes(spec)
   const field = `${kind}Selector`
   if (!isGiven(attributes, field)) return undefined
   return readFields(attributes, field, kind === 'field' ? 'FieldSelectorAttributes' : 'LabelSelectorAttributes')
 }
 
-/** No rule here looks at selectors; but who asks by one shall ask rightly. */
-function selectorErrors(spec: Fields, kind: 'field' | 'label'): FieldError[] {
+/** RBAC rules do not use selectors, but invalid ones are rejected. */
+function selectorErrors(spec: ReviewSpecFields, kind: 'field' | 'label'): FieldError[] {
   const selector = selectorOf(spec, kind)
   if (selector === undefined) return []
   const raw = readText(selector, 'rawSelector')
@@ -122,11 +122,11 @@ function selectorErrors(spec: Fields, kind: 'field' | 'label'): FieldError[] {
   return [required(`${selector.path}.requirements`, why)]
 }
 
-function requirementsOf({ values }: Fields): readonly unknown[] {
+function requirementsOf({ values }: ReviewSpecFields): readonly unknown[] {
   return Array.isArray(values['requirements']) ? values['requirements'] : []
 }
 
-function selectorProblem(spec: Fields, kind: 'field' | 'label'): string | undefined {
+function selectorProblem(spec: ReviewSpecFields, kind: 'field' | 'label'): string | undefined {
   const selector = isGiven(spec, 'resourceAttributes') ? selectorOf(spec, kind) : undefined
   if (selector === undefined) return undefined
   try {
@@ -139,7 +139,7 @@ function selectorProblem(spec: Fields, kind: 'field' | 'label'): string | undefi
   }
 }
 
-function subjectErrors(spec: Fields): FieldError[] {
+function subjectErrors(spec: ReviewSpecFields): FieldError[] {
   const errors = attributeErrors(spec)
   if (readText(spec, 'user') === '' && readTexts(spec, 'groups').length === 0) {
     errors.push(invalid('spec.user', '', 'at least one of user or group must be specified'))
@@ -148,6 +148,6 @@ function subjectErrors(spec: Fields): FieldError[] {
 }
 
 function failIfInvalid(errors: readonly FieldError[]): void {
-  // The real server does not know the name of the kind any more where it looks at these.
+  // kube-apiserver omits the kind in these errors.
   if (errors.length > 0) throw invalidObject('authorization.k8s.io', '', '', errors)
 }

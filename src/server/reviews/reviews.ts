@@ -1,24 +1,24 @@
-/** Kinds that are questions: may I, may they, who is this. Answered at once; nothing is kept of them. */
+/** Review kinds (access, rules, token, self): computed immediately, never stored. */
 import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
-import type { Clock } from '../../util/clock.ts'
+import type { Clock } from '../../util/async/clock.ts'
 import type { Authorizer } from '../authorization/authorizer.ts'
 import { type Credentials, type User, userOfToken } from '../identity/authentication.ts'
-import type { ServedResource, Strategy } from '../resource.ts'
+import type { ApiResource, Strategy } from '../resource.ts'
 import { badRequest } from '../status.ts'
 import { timestamp } from '../verbs/write.ts'
 import { reviewRules, reviewSelf, reviewSubject, reviewSubjectHere } from './access.ts'
-import { type Fields, readSpec, readText, readTexts } from './question.ts'
+import { type ReviewSpecFields, readSpec, readText, readTexts } from './question.ts'
 
-/** Who answers. */
+/** The services that compute reviews. */
 interface Answerers {
   readonly credentials: Credentials
   readonly authorizer: Authorizer
   readonly clock: Clock
 }
 
-/** A question on its way to its answer. */
-export interface Asked extends Answerers {
-  readonly spec: Fields
+/** A review to compute. */
+export interface ReviewEvaluation extends Answerers {
+  readonly spec: ReviewSpecFields
   readonly metadata: ObjectMeta
   readonly asker: User
 }
@@ -27,9 +27,9 @@ interface Kind {
   readonly group: string
   readonly kind: string
   readonly namespaced?: boolean
-  /** What the answer repeats of the question: all of it, an empty spec, or only that it was asked. */
+  /** Which parts of the request the response omits. Default: none. */
   readonly repeats?: 'nothing' | 'no-spec'
-  readonly evaluate: (asked: Asked) => Record<string, unknown>
+  readonly evaluate: (asked: ReviewEvaluation) => Record<string, unknown>
 }
 
 const authorization = 'authorization.k8s.io'
@@ -49,7 +49,7 @@ const kinds: readonly Kind[] = [
   { group: authorization, kind: 'SubjectAccessReview', evaluate: reviewSubject },
 ]
 
-export function reviewResources(answerers: Answerers): ServedResource[] {
+export function reviewResources(answerers: Answerers): ApiResource[] {
   return kinds.map((entry) => ({
     group: entry.group,
     version: 'v1',
@@ -81,7 +81,7 @@ function answer({ kind, repeats, evaluate }: Kind, question: KubeObject, by: Ans
 
 const nothing = (): never[] => []
 
-/** Questions are read as they come: nothing of them is stored, checked or defaulted. */
+/** Reviews are neither validated, defaulted nor stored. */
 const questionStrategy: Strategy = {
   decode: (object) => ({ object, problems: [] }),
   nameProblems: nothing,
@@ -93,7 +93,7 @@ const questionStrategy: Strategy = {
   validateStatusUpdate: nothing,
 }
 
-function reviewToken({ spec, credentials }: Asked): Record<string, unknown> {
+function reviewToken({ spec, credentials }: ReviewEvaluation): Record<string, unknown> {
   const token = readText(spec, 'token')
   if (token === '') throw badRequest('token is required for TokenReview in authentication')
   const audiences = readTexts(spec, 'audiences')

@@ -1,7 +1,7 @@
 /** IP addresses, networks and MAC addresses as Go's `net` package parses them. */
 
 export interface IpOptions {
-  /** `010.0.0.1`: refused by Go since 1.17, still accepted by the real server where it always was. */
+  /** Accepts `010.0.0.1`: Go rejects it since 1.17, kube-apiserver still accepts it in existing fields. */
   readonly leadingZeros?: boolean
 }
 
@@ -42,7 +42,7 @@ export function isCidr(text: string): boolean {
   return Number(length) <= (address.includes(':') ? 128 : 32)
 }
 
-/** Six, eight or twenty bytes, in pairs with colons or dashes, in fours with dots, or in one piece. */
+/** Six, eight or twenty bytes: in pairs with colons or dashes, in groups of four digits with dots, or without separators. */
 export function isMac(text: string): boolean {
   const pairs = /^[0-9a-fA-F]{2}(?:([:-])[0-9a-fA-F]{2})(?:\1[0-9a-fA-F]{2})*$/
   const fours = /^[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4})+$/

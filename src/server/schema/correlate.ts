@@ -1,11 +1,11 @@
 /**
- * Which old value belongs to a new one, for ratcheting: on an update, what is wrong with a value that did not change is
- * forgiven. Fields belong together by name, items only in lists of type map, by their keys. Used by validate.ts.
+ * Finds the old value of a new one, for ratcheting: on an update, errors of unchanged values are ignored. Fields are matched by name,
+ * items only in lists of type map, by their keys. Used by validate.ts.
  */
 import type { Json } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
-import { goJson } from '../../util/go-json.ts'
-import { getOwn, isPlainObject } from '../../util/json.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
+import { goJson } from '../../util/json/go-json.ts'
+import { getOwn, isPlainObject } from '../../util/json/json.ts'
 import type { SchemaNode } from './structural.ts'
 
 export class Correlation {
@@ -22,7 +22,7 @@ export class Correlation {
     this.#old = old
   }
 
-  /** Undefined where there was no such field, or the schema does not know it. */
+  /** Undefined if the old object has no such field, or the schema does not know it. */
   field(key: string): Correlation | undefined {
     if (!isPlainObject(this.#value) || !isPlainObject(this.#old)) return undefined
     const value = getOwn(this.#value, key)
@@ -41,7 +41,7 @@ export class Correlation {
     return old === undefined ? undefined : new Correlation(node, value, old)
   }
 
-  /** Asked only where something is wrong. Fields that no schema knows make their object a changed one. */
+  /** Called only if there is an error. An object with fields unknown to the schema counts as changed. */
   isUnchanged(): boolean {
     this.#isUnchanged ??= this.#compare()
     return this.#isUnchanged

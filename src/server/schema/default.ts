@@ -1,13 +1,13 @@
 /**
- * Fills in what a schema has defaults for, and treats null as the real server does: where a field is not nullable, null is
- * the same as absent. Changes the value it is given. Called by crds/resources.ts after pruning.
+ * Sets the defaults of a schema, and handles null like kube-apiserver: for a field that is not nullable, null means absent. Modifies
+ * the value. Called by crds/resources.ts after pruning.
  */
 import type { Json, JsonObject } from '../../kube/objects.ts'
-import { cloneJson } from '../../util/equality.ts'
-import { isPlainObject, setOwn } from '../../util/json.ts'
+import { cloneJson } from '../../util/json/deep-equal.ts'
+import { isPlainObject, setOwn } from '../../util/json/json.ts'
 import type { SchemaNode } from './structural.ts'
 
-/** Drops fields that are null where that is neither allowed nor replaced by a default. Items of lists stay. */
+/** Removes null fields that are neither nullable nor have a default. Null items of lists stay. */
 export function dropNulls(value: Json, node: SchemaNode | undefined): void {
   if (node === undefined || typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {

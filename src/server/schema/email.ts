@@ -1,6 +1,6 @@
 /**
- * Mail addresses as Go's `net/mail` parses them (RFC 5322): `a@b`, a name and the address in angle brackets, or a group with
- * one address in it. Comments may follow an address, but not in each other; the obsolete forms are not understood.
+ * Mail addresses as Go's `net/mail` parses them (RFC 5322): `a@b`, a name with the address in angle brackets, or a group with one
+ * address. Comments may follow an address, but may not be nested; obsolete forms are not supported.
  */
 import { isIp } from './addresses.ts'
 
@@ -12,7 +12,7 @@ const name = new RegExp(`^(?:${atomText}|"${quotedText}*"|[ \\t.])*$`)
 const commentAtEnd = /[ \t]*\((?:[^()\\]|\\.)*\)[ \t]*$/
 const unknownCharset = /=\?(?!utf-8\?|iso-8859-1\?|us-ascii\?)[^?]*\?[qb]\?[^?]*\?=/i
 
-/** No address is longer than this; longer texts are not worth their backtracking. */
+/** No address is longer. Limits the backtracking. */
 const maxLength = 2000
 
 export function isEmail(text: string): boolean {

@@ -1,23 +1,23 @@
 /**
- * Whole objects inside of objects (`x-kubernetes-embedded-resource`): their metadata is read and checked like that of any
- * object, apart from what the schema says. The object around them is not looked at here.
+ * Embedded objects (`x-kubernetes-embedded-resource`): decodes and validates their metadata like that of any object, in addition to
+ * the schema. The enclosing object itself is not checked here.
  */
 import { type Json, type JsonObject, type ObjectMeta, parseGroupVersion } from '../../kube/objects.ts'
-import { getOwn, isPlainObject } from '../../util/json.ts'
+import { getOwn, isPlainObject } from '../../util/json/json.ts'
 import { type FieldError, invalid, required } from '../field-errors.ts'
 import { validateMetadata } from '../metadata.ts'
 import { DecodingError, readMetadata } from '../metadata-decoding.ts'
 import { label1035Problems, pathSegmentNameProblems } from '../names.ts'
 import type { SchemaNode } from './structural.ts'
 
-/** Called with every embedded object, its path and the paths of the objects around it before it. */
-type Visit = (object: JsonObject, path: string) => void
+/** Called with every embedded object and its path; outer objects come first. */
+type VisitEmbedded = (object: JsonObject, path: string) => void
 
 function join(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`
 }
 
-function visitEmbedded(value: Json, node: SchemaNode | undefined, path: string, visit: Visit): void {
+function visitEmbedded(value: Json, node: SchemaNode | undefined, path: string, visit: VisitEmbedded): void {
   if (!node?.needs.embedded || typeof value !== 'object' || value === null) return
   if (Array.isArray(value)) {
     for (const [index, child] of value.entries()) visitEmbedded(child, node.items, `${path}[${index}]`, visit)
@@ -40,8 +40,8 @@ class CoerceError extends Error {
 }
 
 /**
- * Reads the metadata of embedded objects, drops what it does not know of it, and tells the paths of that, sorted; or the
- * first thing that is of a wrong type.
+ * Decodes the metadata of embedded objects and drops unknown fields. Returns the paths of the dropped fields, sorted, or the first
+ * type error.
  */
 export function coerceEmbedded(
   value: Json,
@@ -70,7 +70,7 @@ function coerceMetadata(object: JsonObject, path: string): string[] {
   const raw = getOwn(object, 'metadata')
   if (raw === undefined) return []
   try {
-    const { metadata, problems } = readMetadata(raw, { within: undefined })
+    const { metadata, problems } = readMetadata(raw, { enclosingKind: undefined })
     object['metadata'] = metadata as JsonObject
     return problems.map((problem) => join(path, problem.replace(/^unknown field "(.*)"$/s, '$1')))
   } catch (error) {
@@ -109,7 +109,7 @@ function validateKind(object: JsonObject, path: string): FieldError[] {
   return [invalid(field, value, `may have mixed case, but should otherwise match: ${problems.join(',')}`)]
 }
 
-/** The name may be anything that fits into a path, or absent; a namespace makes it a namespaced object. */
+/** The name may be missing or anything that fits into a path; an object with a namespace counts as namespaced. */
 function validateObjectMeta(object: JsonObject, path: string): FieldError[] {
   if (!isPlainObject(getOwn(object, 'metadata'))) return []
   const metadata = object['metadata'] as ObjectMeta

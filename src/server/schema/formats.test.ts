@@ -1,4 +1,4 @@
-/** More of these, with the words around them, are compared with the real server's in crds/recorded.test.ts. */
+/** crds/recorded.test.ts compares more formats, with their messages, with kube-apiserver. */
 import { describe, expect, test } from 'vitest'
 import { findFormat, isSupportedFormat } from './formats.ts'
 import { parseGoUrl } from './go-url.ts'

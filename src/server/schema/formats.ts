@@ -1,6 +1,6 @@
 /**
- * The formats of strings that the real server recognizes, each as a test of a text. What it does not recognize it ignores,
- * and so do we; what looks odd here (a date-time may end in `z`, an ipv4 may be a mapped ipv6) is what it does.
+ * The string formats that kube-apiserver recognises, each as a predicate. Unknown formats are ignored, as in kube-apiserver. Oddities
+ * (a date-time may end in `z`, an ipv4 may be a mapped ipv6) are its behaviour too.
  */
 import { isCidr, isIp, isMac } from './addresses.ts'
 import { isEmail } from './email.ts'
@@ -14,7 +14,7 @@ const uuid3 = /^[0-9a-f]{8}-?[0-9a-f]{4}-?3[0-9a-f]{3}-?[0-9a-f]{4}-?[0-9a-f]{12
 const uuid4 = /^[0-9a-f]{8}-?[0-9a-f]{4}-?4[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i
 const uuid5 = /^[0-9a-f]{8}-?[0-9a-f]{4}-?5[0-9a-f]{3}-?[89ab][0-9a-f]{3}-?[0-9a-f]{12}$/i
 const byteNumber = '(0|[1-9]\\d?|1\\d\\d?|2[0-4]\\d|25[0-5])'
-/** As Go's patterns have it: `\\s` knows more here. */
+/** The whitespace of Go's `\\s`; JavaScript's `\\s` matches more. */
 const blanks = '[\\t\\n\\f\\r ]*'
 const byteNumbers = [byteNumber, byteNumber, byteNumber].join(`${blanks},${blanks}`)
 const rgbColor = new RegExp(`^rgb\\(${blanks}${byteNumbers}${blanks}\\)$`)
@@ -29,7 +29,7 @@ const hostname = new RegExp(
 )
 
 function isHostname(text: string): boolean {
-  // Before the expression: backtracking over a text of any length would take its time.
+  // Checked before the regular expression, to limit the backtracking.
   if (Buffer.byteLength(text) > 255) return false
   return hostname.test(text) && text.split('.').every((label) => Buffer.byteLength(label) <= 63)
 }
@@ -101,12 +101,12 @@ const checks: ReadonlyMap<string, FormatCheck> = new Map<string, FormatCheck>([
 
 const normalize = (format: string): string => format.replaceAll('-', '')
 
-/** The test of a text, for formats of strings. */
+/** The predicate of a string format. */
 export function findFormat(format: string): FormatCheck | undefined {
   return checks.get(normalize(format))
 }
 
-/** Formats belong to types; those of other types are ignored. Also said in a warning when a CRD uses one. */
+/** Formats belong to types; formats of other types are ignored. Also used for the warning when a CRD has such a format. */
 export function isSupportedFormat(types: readonly string[], format: string): boolean {
   const type = types.length === 1 ? types[0] : ''
   if (type === '' || type === 'string') return checks.has(normalize(format))

@@ -1,11 +1,8 @@
-/**
- * URLs as Go's `net/url` parses them, which is far from what browsers do: the format `uri` and the URLs of webhooks are
- * judged by it.
- */
+/** URLs as Go's `net/url` parses them, which differs from browsers. Used for the format `uri` and the URLs of webhooks. */
 
 import { isIp } from './addresses.ts'
 
-interface GoUrl {
+interface ParsedGoUrl {
   readonly scheme: string
   readonly user: string | undefined
   readonly host: string
@@ -15,11 +12,11 @@ interface GoUrl {
 }
 
 export interface GoUrlOptions {
-  /** As in a request line: an absolute URL or an absolute path, and `#` is no fragment. */
+  /** As in a request line: an absolute URL or path, and `#` does not start a fragment. */
   readonly forRequest?: boolean
 }
 
-type Parsed = { readonly url: GoUrl } | { readonly problem: string }
+type Parsed = { readonly url: ParsedGoUrl } | { readonly problem: string }
 
 export function parseGoUrl(text: string, { forRequest = false }: GoUrlOptions = {}): Parsed {
   const hash = forRequest ? -1 : text.indexOf('#')
@@ -31,7 +28,7 @@ export function parseGoUrl(text: string, { forRequest = false }: GoUrlOptions = 
 }
 
 function parseRest(text: string, forRequest: boolean): Parsed {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused here
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression rejects control characters
   if (/[\x00-\x1f\x7f]/.test(text)) return { problem: 'net/url: invalid control character in URL' }
   if (text === '' && forRequest) return { problem: 'empty url' }
   if (text.startsWith(':')) return { problem: 'missing protocol scheme' }
@@ -52,14 +49,14 @@ function parseRest(text: string, forRequest: boolean): Parsed {
   return withPath({ ...empty, user, host: authority.slice(at + 1) }, slash < 0 ? '' : rest.slice(slash))
 }
 
-function parseRelative(url: GoUrl, rest: string, forRequest: boolean): Parsed {
+function parseRelative(url: ParsedGoUrl, rest: string, forRequest: boolean): Parsed {
   if (url.scheme !== '') return { url }
   if (forRequest) return { problem: 'invalid URI for request' }
   if (splitAt(rest, '/')[0].includes(':')) return { problem: 'first path segment in URL cannot contain colon' }
   return withPath(url, rest)
 }
 
-function withPath(url: GoUrl, path: string): Parsed {
+function withPath(url: ParsedGoUrl, path: string): Parsed {
   const problem = escapeProblem(path)
   return problem ? { problem } : { url: { ...url, path } }
 }
@@ -77,7 +74,7 @@ function hostProblem(scheme: string, host: string): string | undefined {
   const open = host.lastIndexOf('[')
   if (open > 0) return 'invalid IP-literal'
   if (open === 0) return literalProblem(host)
-  // Lists of hosts with ports are known in other schemes.
+  // Other schemes allow lists of hosts with ports.
   const isStrict = scheme === 'http' || scheme === 'https'
   const colon = isStrict ? host.indexOf(':') : host.lastIndexOf(':')
   return portProblem(colon < 0 ? '' : host.slice(colon)) ?? hostTextProblem(host)
@@ -100,7 +97,7 @@ function portProblem(port: string): string | undefined {
   return /^(?::[0-9]*)?$/.test(port) ? undefined : `invalid port ${JSON.stringify(port)} after host`
 }
 
-/** What is ASCII may not be escaped in a host, but for the percent sign itself and what follows it in a zone. */
+/** ASCII characters may not be escaped in a host, except the percent sign and the part after it in a zone. */
 function hostTextProblem(host: string): string | undefined {
   const bad = /[^A-Za-z0-9\-._~!$&'()*+,;=:[\]<>"%\u0080-\uffff]/.exec(host)
   if (bad) return `invalid character ${JSON.stringify(bad[0])} in host name`

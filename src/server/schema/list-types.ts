@@ -1,10 +1,10 @@
 /**
- * The promises of `x-kubernetes-list-type`: no item of a set twice, no two items of a map with the same keys. Apart from
- * validate.ts, as in the real server: other paths (`limits[cpu]`), other words, and its own kind of ratcheting.
+ * Checks `x-kubernetes-list-type`: a set has no duplicate items, a map no items with equal keys. Separate from validate.ts, as in
+ * kube-apiserver: other paths (`limits[cpu]`), other messages, other ratcheting.
  */
 import type { Json, JsonObject } from '../../kube/objects.ts'
-import { goJson } from '../../util/go-json.ts'
-import { getOwn, isPlainObject, setOwn } from '../../util/json.ts'
+import { goJson } from '../../util/json/go-json.ts'
+import { getOwn, isPlainObject, setOwn } from '../../util/json/json.ts'
 import { duplicate, type FieldError, invalid } from '../field-errors.ts'
 import type { SchemaNode } from './structural.ts'
 
@@ -40,13 +40,13 @@ function validateList(node: SchemaNode, list: readonly Json[], path: string, err
 }
 
 function validateMap(node: SchemaNode, list: readonly Json[], path: string): FieldError[] {
-  const stranger = list.findIndex((item) => item !== null && !isPlainObject(item))
-  if (stranger >= 0) {
-    return [invalid(`${path}[${stranger}]`, list[stranger], 'must be an object for an array of list-type map')]
+  const wrong = list.findIndex((item) => item !== null && !isPlainObject(item))
+  if (wrong >= 0) {
+    return [invalid(`${path}[${wrong}]`, list[wrong], 'must be an object for an array of list-type map')]
   }
   const { listMapKeys } = node
   const [first = ''] = listMapKeys
-  // Mostly there is one key, and it is a text: then it stands for the item.
+  // Usually there is one string key: it is used without building an object.
   const keys = list.map((item) => {
     const only = listMapKeys.length === 1 && item !== null ? getOwn(item as JsonObject, first) : undefined
     return typeof only === 'string' ? only : keysOf(item as JsonObject | null, listMapKeys)
@@ -65,13 +65,13 @@ function keysOf(item: JsonObject | null, names: readonly string[]): JsonObject {
   return keys
 }
 
-/** Each value that is there more than once is reported once: where it is there for the second time. */
+/** A value with duplicates is reported once, at its second occurrence. */
 function repeatedIndices(list: readonly Json[]): number[] {
   if (list.length < 2) return []
   const times = new Map<string, number>()
   const repeated: number[] = []
   for (const [index, value] of list.entries()) {
-    // A text is told from the JSON of other values by what it begins with.
+    // The leading quote distinguishes strings from the JSON of other values.
     const key = typeof value === 'string' ? `'${value}` : goJson(value)
     const count = (times.get(key) ?? 0) + 1
     times.set(key, count)

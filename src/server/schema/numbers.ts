@@ -1,6 +1,6 @@
 /**
- * The limits of numbers, with Go's ideas of them: a whole number is an int64, and so its limits lose their fractions; other
- * numbers are float64. Called by validate.ts for every value that is a number, whatever type the schema wants.
+ * Limits of numbers, as in Go: a whole number is an int64, so fractions of its limits are cut off; all other numbers are float64.
+ * Called by validate.ts for every number, whatever type the schema has.
  */
 import type { Limits, SchemaNode } from './structural.ts'
 import type { Violations } from './violations.ts'
@@ -8,13 +8,13 @@ import type { Violations } from './violations.ts'
 const maxInt32 = 2 ** 31 - 1
 const maxFloat32 = 3.4028234663852886e38
 
-/** As `%v` prints it: with an exponent of two digits, below 1e-4. */
+/** Go's `%v`: below 1e-4 with an exponent of at least two digits. */
 export function formatFloat(value: number): string {
   if (value !== 0 && Math.abs(value) < 1e-4) return value.toExponential().replace(/e([+-])(\d)$/, 'e$10$2')
   return String(value)
 }
 
-/** What a type and a format of numbers cannot hold. */
+/** True if the number does not fit the type and format of the schema. */
 function isOutOfRange(value: number, { types, format }: SchemaNode): boolean {
   const type = types.length === 1 ? types[0] : ''
   if (type === 'integer') {
@@ -29,7 +29,7 @@ function rangeMessage(what: string, { types, format }: SchemaNode, path: string)
   return `${what} value must be of type ${kind} in ${path}`
 }
 
-/** Limits that do not fit the type are reported with every value, and then compared as they are. */
+/** A limit that does not fit the type is reported for every value, and then compared unchanged. */
 function limitOf(limit: number, what: string, context: NumberContext): { limit: number; asInteger: boolean } {
   const { node, path, value, violations } = context
   const isOut = isOutOfRange(limit, node)
@@ -83,7 +83,7 @@ function checkMaximum(maximum: number, { exclusiveMaximum }: Limits, context: Nu
   violations.valueFailed(path, value, `should be ${words} ${formatFloat(limit)}`)
 }
 
-/** Within one part in a thousand million, and no larger than JSON's numbers are exact. */
+/** With a tolerance of 1e-9; false beyond the range of exact integers. */
 export function isNearlyInteger(value: number): boolean {
   if (!Number.isFinite(value) || Math.abs(value) > Number.MAX_SAFE_INTEGER) return false
   const whole = Math.trunc(value)

@@ -1,15 +1,15 @@
 /**
- * Regular expressions of schemas, in Go's dialect (RE2) and in its linear time: a pattern may come from one client and the
- * text from another. Compiled once, when the schema is.
+ * Regular expressions of schemas: Go's syntax (RE2) with linear time, because pattern and text may come from different clients.
+ * Compiled once per schema.
  */
 import { RE2JS } from 're2js'
 
-/** Throws for what is not a pattern, with the words of Go's `regexp`. */
+/** Throws for an invalid pattern, with the message of Go's `regexp`. */
 export function compilePattern(pattern: string): RE2JS {
   return RE2JS.compile(pattern)
 }
 
-/** Why this is not a pattern, or undefined if it is one. */
+/** The problem of an invalid pattern; undefined if it is valid. */
 export function patternProblem(pattern: string): string | undefined {
   try {
     compilePattern(pattern)

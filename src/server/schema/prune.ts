@@ -1,15 +1,15 @@
 /**
- * Drops what a schema does not have, as the real server does on every read of a body and from its store. Changes the value
- * it is given; the paths of what went are for field validation. Called by crds/resources.ts.
+ * Prunes fields that a schema does not have, like kube-apiserver does for every body and stored object. Modifies the value; the paths
+ * of dropped fields are used for field validation. Called by crds/resources.ts.
  */
 import type { Json, JsonObject } from '../../kube/objects.ts'
-import { isPlainObject } from '../../util/json.ts'
+import { isPlainObject } from '../../util/json/json.ts'
 import type { SchemaNode } from './structural.ts'
 
-/** Of every object; a schema needs not mention them, and pruning leaves them alone. */
+/** Fields of every object; pruning keeps them even if the schema does not list them. */
 const metaFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'])
 
-/** The way to the value at hand: names and, in brackets, positions. Written down only where something is dropped. */
+/** The path of the current value: names, and indices in brackets. Formatted only if something is dropped. */
 class Trail {
   readonly dropped: string[] = []
   readonly #steps: Array<string | number> = []
@@ -30,8 +30,8 @@ class Trail {
 }
 
 /**
- * Prunes a whole object, whose own metadata, kind and apiVersion stay untouched. Returns the paths of what was dropped,
- * sorted, as in `spec.items[0].colour`.
+ * Prunes an object except its own metadata, kind and apiVersion. Returns the sorted paths of dropped fields, such as
+ * `spec.items[0].colour`.
  */
 export function pruneObject(object: JsonObject, node: SchemaNode): string[] {
   const trail = new Trail()
@@ -64,7 +64,7 @@ function prune(value: Json, node: SchemaNode | undefined, trail: Trail): void {
 
 interface Freedom {
   readonly isResource: boolean
-  /** Unknown fields stay. */
+  /** True if unknown fields are kept. */
   readonly isFree: boolean
 }
 
@@ -74,7 +74,7 @@ function pruneFields(object: JsonObject, node: SchemaNode, trail: Trail, { isRes
     const child = node.properties.get(key)
     if (child || node.additional) {
       trail.enter(key)
-      // Without a schema for them (`additionalProperties: true`) the fields stay, and whatever is in them goes.
+      // With `additionalProperties: true` there is no schema: the fields stay, and their content is dropped.
       prune(object[key]!, child ?? node.additional?.node, trail)
       trail.leave()
     } else if (!isFree) {
@@ -84,7 +84,7 @@ function pruneFields(object: JsonObject, node: SchemaNode, trail: Trail, { isRes
   }
 }
 
-/** Inside of `x-kubernetes-preserve-unknown-fields`, lists are looked through for what is specified again. */
+/** Inside of `x-kubernetes-preserve-unknown-fields`, lists are searched for parts with a schema. */
 function pruneFree(value: Json, node: SchemaNode | undefined, trail: Trail): void {
   if (node === undefined || typeof value !== 'object' || value === null) return
   if (!Array.isArray(value)) {
@@ -98,7 +98,7 @@ function pruneFree(value: Json, node: SchemaNode | undefined, trail: Trail): voi
   }
 }
 
-/** Lists in lists of nothing known: as deep as a client likes, hence no recursion. */
+/** Nested lists without a schema. Not recursive, since clients decide how deep they are. */
 function pruneUnknown(root: Json[] | JsonObject, trail: Trail): void {
   const stack: Array<Iterator<[number, Json]>> = []
   const open = (value: Json): void => {

@@ -1,15 +1,15 @@
 /**
- * A structural schema made ready for work: what CRDs write as OpenAPI v3 (`JsonSchema`), compiled once per version of a CRD
- * into nodes that prune.ts, default.ts, validate.ts, list-types.ts and embedded.ts walk along with an object.
- * Whether the schema is structural at all is the question of crds/structural.ts, asked before anything is compiled.
+ * Structural schemas: the OpenAPI v3 schema of a CRD version (`JsonSchema`) is compiled once into nodes, which prune.ts, default.ts,
+ * validate.ts, list-types.ts and embedded.ts walk together with an object. crds/structural.ts checks beforehand that a schema is
+ * structural.
  */
 import type { RE2JS } from 're2js'
 import type { Json, JsonObject } from '../../kube/objects.ts'
-import { isPlainObject } from '../../util/json.ts'
+import { isPlainObject } from '../../util/json/json.ts'
 import { type FormatCheck, findFormat, isSupportedFormat } from './formats.ts'
 import { compilePattern } from './patterns.ts'
 
-/** A rule in CEL. Evaluated by cel/rule-validator.ts. */
+/** A CEL rule. Evaluated by cel/rule-validator.ts. */
 export interface ValidationRule {
   rule: string
   message?: string
@@ -67,7 +67,7 @@ export interface JsonSchema {
   'x-kubernetes-validations'?: ValidationRule[]
 }
 
-/** `anyOf` and its like; a node without any of them has no `Junctors`. */
+/** `anyOf`, `oneOf`, `allOf` and `not`; undefined in a node without them. */
 export interface Junctors {
   readonly anyOf: readonly SchemaNode[]
   readonly oneOf: readonly SchemaNode[]
@@ -75,7 +75,7 @@ export interface Junctors {
   readonly not: SchemaNode | undefined
 }
 
-/** The limits of values; a node without any of them has no `Limits`. */
+/** Limits of values; undefined in a node without them. */
 export interface Limits {
   readonly minLength: number | undefined
   readonly maxLength: number | undefined
@@ -91,8 +91,8 @@ export interface Limits {
   readonly multipleOf: number | undefined
 }
 
-/** Whether there is anything to do for a pass in this node or below it. */
-interface Needs {
+/** For each pass: true if it has anything to do in this node or below. */
+interface SchemaNeeds {
   readonly defaults: boolean
   readonly embedded: boolean
   readonly listTypes: boolean
@@ -100,13 +100,13 @@ interface Needs {
 }
 
 export interface SchemaNode {
-  /** Empty where any type is allowed; two for int-or-string. */
+  /** Empty if any type is allowed; two types for int-or-string. */
   readonly types: readonly string[]
   readonly nullable: boolean
-  /** Only what the real server recognizes: other formats are comments. */
+  /** Only formats that kube-apiserver recognises; others have no effect. */
   readonly format: string
   readonly formatCheck: FormatCheck | undefined
-  /** Never null: a default of null is none. */
+  /** Never null: a default of null counts as none. */
   readonly default: Json | undefined
   readonly properties: ReadonlyMap<string, SchemaNode>
   readonly additional: { readonly allowed: boolean; readonly node: SchemaNode | undefined } | undefined
@@ -120,19 +120,19 @@ export interface SchemaNode {
   readonly embedded: boolean
   readonly listType: string | undefined
   readonly listMapKeys: readonly string[]
-  readonly needs: Needs
+  readonly needs: SchemaNeeds
   readonly source: JsonSchema
 }
 
-export interface CompileOptions {
+export interface SchemaCompileOptions {
   /**
-   * The real server checks defaults with a schema that is converted differently: int-or-string is then no restriction of
-   * the type, and formats it does not recognize still are.
+   * For validating defaults, kube-apiserver converts the schema differently: int-or-string does not restrict the type, and
+   * unrecognised formats are kept.
    */
   readonly forDefaults?: boolean
 }
 
-export function compileSchema(schema: JsonSchema, options: CompileOptions = {}): SchemaNode {
+export function compileSchema(schema: JsonSchema, options: SchemaCompileOptions = {}): SchemaNode {
   const compile = (child: JsonSchema): SchemaNode => compileSchema(child, options)
   const types = typesOf(schema, options)
   const isKnown = schema.format && (options.forDefaults || isSupportedFormat(types, schema.format))
@@ -140,7 +140,7 @@ export function compileSchema(schema: JsonSchema, options: CompileOptions = {}):
   const properties = new Map(Object.entries(schema.properties ?? {}).map(([name, child]) => [name, compile(child)]))
   const additional = compileAdditional(schema.additionalProperties, compile)
   const items = isPlainObject(schema.items) ? compile(schema.items as JsonSchema) : undefined
-  // One literal with all the fields: all nodes have the same shape, on which the speed of every walk depends.
+  // One literal with all fields gives all nodes the same hidden class, which makes every walk faster.
   return {
     types,
     nullable: schema.nullable ?? false,
@@ -182,7 +182,7 @@ function limitsOf(schema: JsonSchema): Limits | undefined {
   return Object.values(limits).some((limit) => limit !== undefined && limit !== false) ? limits : undefined
 }
 
-function typesOf(schema: JsonSchema, options: CompileOptions): readonly string[] {
+function typesOf(schema: JsonSchema, options: SchemaCompileOptions): readonly string[] {
   if (schema['x-kubernetes-int-or-string'] && !options.forDefaults) return ['integer', 'string']
   return schema.type ? [schema.type] : []
 }
@@ -207,7 +207,7 @@ function compileJunctors(schema: JsonSchema, compile: (child: JsonSchema) => Sch
   }
 }
 
-function needsOf(schema: JsonSchema, children: readonly SchemaNode[]): Needs {
+function needsOf(schema: JsonSchema, children: readonly SchemaNode[]): SchemaNeeds {
   const listType = schema['x-kubernetes-list-type']
   return {
     defaults: (schema.default ?? undefined) !== undefined || children.some(({ needs }) => needs.defaults),

@@ -1,5 +1,5 @@
-/** Dates, times and durations in the forms that Go's `time` package and the real server's formats accept. */
-import { toBoundedBigInt } from '../../util/bounded-integers.ts'
+/** Dates, times and durations as Go's `time` package and kube-apiserver's formats accept them. */
+import { toBoundedBigInt } from '../../util/text/bounded-integers.ts'
 
 const datePattern = /^(\d{4})-(\d{2})-(\d{2})$/
 const timePattern = /^([0-9]{2}):([0-9]{2}):([0-9]{2})([^\n][0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))$/u
@@ -21,11 +21,11 @@ export function isDateTime(text: string): boolean {
   return match !== null && match[1]! <= '23' && match[2]! <= '59' && match[3]! <= '59'
 }
 
-// Each digit has one place: a long text without a unit would else be read in as many ways as it has digits.
+// Unambiguous, so that a long text without a unit does not cause exponential backtracking.
 const goDuration = /^[-+]?(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/
 const wordUnits = /^(?:ns|nano.*|us|µs|micro.*|ms|milli.*|s|sec.*|m|min.*|h|hr|hour.*|d|day.*|w|wk|week.*)$/i
 
-/** As Go writes them (`1h30m`), or in words, of which one has to be known and the rest may be anything: `2 days`. */
+/** In Go's form (`1h30m`), or in words, of which at least one unit must be known: `2 days`. */
 export function isDuration(text: string): boolean {
   if (goDuration.test(text) && !isTooLarge(text)) return true
   let isKnown = false
@@ -38,7 +38,7 @@ export function isDuration(text: string): boolean {
 
 const maxInt64 = 2n ** 63n - 1n
 
-/** Only numbers that are too large by themselves: what is too large with its unit is read as words, which may overflow. */
+/** True if a number alone exceeds int64. A number that exceeds it only with its unit is read as words, which may overflow. */
 function isTooLarge(text: string): boolean {
   if (text === '-9223372036854775808ns') return false
   return [...text.matchAll(/(?<![\d.])\d+/g)].some(([number]) => toBoundedBigInt(number) > maxInt64)

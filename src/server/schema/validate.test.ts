@@ -1,4 +1,4 @@
-/** The words themselves are compared with the real server's in crds/recorded.test.ts; here is how they come together. */
+/** Tests how checks are combined. crds/recorded.test.ts compares the messages with kube-apiserver. */
 import { describe, expect, test } from 'vitest'
 import type { Json } from '../../kube/objects.ts'
 import { formatFieldError } from '../field-errors.ts'

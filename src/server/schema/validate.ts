@@ -1,10 +1,9 @@
 /**
- * Checks a value against its schema, as kube-openapi does for the real server: every check that applies to the value is
- * made, in its order, whether or not the ones before failed. Called by crds/resources.ts for objects and by
- * crds/defaults.ts for the defaults in schemas. Rules in CEL are cel/rule-validator.ts.
+ * Validates a value against its schema like kube-openapi: all checks that apply are made, in the same order, even after failures.
+ * Called by crds/resources.ts for objects and by crds/defaults.ts for defaults. CEL rules are in cel/rule-validator.ts.
  */
 import type { Json, JsonObject } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
 import { type FieldError, quote } from '../field-errors.ts'
 import { Correlation } from './correlate.ts'
 import { checkNumber, isNearlyInteger } from './numbers.ts'
@@ -13,9 +12,9 @@ import { toDouble, typeOf, type ValueType } from './values.ts'
 import { Violations } from './violations.ts'
 
 export interface ValidateOptions {
-  /** Where the value is in its object; errors have their paths from there on. */
+  /** The path of the value in its object; prepended to the paths of errors. */
   readonly prefix?: string
-  /** On an update: what is as wrong as before is forgiven where it did not change. */
+  /** The old value on an update: errors of unchanged parts are ignored (ratcheting). */
   readonly old?: Json
 }
 
@@ -24,21 +23,21 @@ export function validateValue(node: SchemaNode, value: Json, options: ValidateOp
   check(node, value, { path: '', violations, correlation: undefined })
   if (violations.found.length === 0) return []
   if (options.old === undefined) return violations.errors()
-  // Most updates are valid: which values belong together is asked only of those that are not.
+  // Most updates are valid, so old values are looked up only after a failure.
   const remaining = new Violations(options.prefix)
   const correlation = new Correlation(node, value, options.old)
   checkCorrelated(node, value, { path: '', violations: remaining, correlation })
   return remaining.errors()
 }
 
-interface Place {
+interface ValidationPosition {
   readonly path: string
   readonly violations: Violations
   readonly correlation: Correlation | undefined
 }
 
-/** Forgives what was there before. Returns the number of checks passed: see `check`. */
-function checkCorrelated(node: SchemaNode, value: Json, place: Place): number {
+/** Ignores errors of unchanged values. Returns the number of passed checks: see `check`. */
+function checkCorrelated(node: SchemaNode, value: Json, place: ValidationPosition): number {
   const { correlation } = place
   const { found } = place.violations
   const before = found.length
@@ -48,10 +47,10 @@ function checkCorrelated(node: SchemaNode, value: Json, place: Place): number {
 }
 
 /**
- * Returns a number that grows with the checks that were made and passed. It means nothing but this: of several schemas in
- * an `anyOf` that all failed, the errors of the one with the highest number are reported.
+ * Returns a number that grows with the passed checks. It is used for one purpose: if all schemas of an `anyOf` fail, the errors of the
+ * one with the highest number are reported.
  */
-function check(node: SchemaNode, value: Json, place: Place): number {
+function check(node: SchemaNode, value: Json, place: ValidationPosition): number {
   const type = typeOf(value)
   if (type === 'null') return checkNull(node, place)
   let passed = 1
@@ -67,21 +66,21 @@ function check(node: SchemaNode, value: Json, place: Place): number {
   return type === 'object' ? passed + 1 + checkFields(node, value as JsonObject, place) : passed
 }
 
-/** Null passes everything but the type and the enum, and no enum: not even one that lists it. */
-function checkNull(node: SchemaNode, { path, violations }: Place): number {
+/** Null fails the type check unless nullable, and every enum, even one that lists null; all other checks pass. */
+function checkNull(node: SchemaNode, { path, violations }: ValidationPosition): number {
   const isWrong = node.types.length > 0 && !node.nullable
   if (isWrong) violations.typeFailed(path, node.types.join(','), 'null')
   if (node.enum.length > 0) violations.enumFailed(path, null, node.enum)
   return isWrong ? 0 : 1
 }
 
-/** Go's name for what JSON numbers become, which is what a format is compared with. */
+/** The Go type of a JSON number, which a format is compared with. */
 function goFormat(type: ValueType): string {
   if (type === 'integer') return 'int64'
   return type === 'number' ? 'float64' : ''
 }
 
-function checkType({ types, format }: SchemaNode, value: Json, type: ValueType, place: Place): boolean {
+function checkType({ types, format }: SchemaNode, value: Json, type: ValueType, place: ValidationPosition): boolean {
   const isWholeNumber = type === 'number' && types.includes('integer') && isNearlyInteger(value as number)
   const fits = types.includes(type) || isWholeNumber || (type === 'integer' && types.includes('number'))
   const isTextual = type === 'string' || type === 'array'
@@ -89,13 +88,13 @@ function checkType({ types, format }: SchemaNode, value: Json, type: ValueType, 
     place.violations.typeFailed(place.path, format, goFormat(type))
     return false
   }
-  // Where a format of strings is declared, any string passes here, and any list too; the format itself comes later.
+  // If a string format is declared, any string or list passes the type check; the format is checked later.
   if (isTextual && format !== '' && !types.includes('number') && !types.includes('integer')) return true
   if (!fits) place.violations.typeFailed(place.path, types.join(','), type)
   return fits
 }
 
-function checkText(node: SchemaNode, text: string, { path, violations }: Place): number {
+function checkText(node: SchemaNode, text: string, { path, violations }: ValidationPosition): number {
   const { limits, pattern } = node
   if (limits?.maxLength !== undefined && text.length > limits.maxLength && countRunes(text) > limits.maxLength) {
     violations.tooLong(path, limits.maxLength)
@@ -109,7 +108,7 @@ function checkText(node: SchemaNode, text: string, { path, violations }: Place):
   return 2
 }
 
-/** Counted only where it could be: no character is longer than two units. */
+/** Characters are counted only if necessary: none is longer than two code units. */
 function isShorter(text: string, length: number): boolean {
   return text.length < length * 2 && countRunes(text) < length
 }
@@ -120,7 +119,7 @@ function countRunes(text: string): number {
   return count
 }
 
-function checkItems(node: SchemaNode, list: readonly Json[], place: Place): number {
+function checkItems(node: SchemaNode, list: readonly Json[], place: ValidationPosition): number {
   const { path, violations, correlation } = place
   const { items, limits } = node
   let passed = 0
@@ -132,7 +131,7 @@ function checkItems(node: SchemaNode, list: readonly Json[], place: Place): numb
   return passed
 }
 
-function checkItemLimits(limits: Limits, list: readonly Json[], { path, violations }: Place): void {
+function checkItemLimits(limits: Limits, list: readonly Json[], { path, violations }: ValidationPosition): void {
   const { minItems, maxItems, uniqueItems } = limits
   const size = list.length
   if (minItems !== undefined && size < minItems) {
@@ -144,7 +143,7 @@ function checkItemLimits(limits: Limits, list: readonly Json[], { path, violatio
   }
 }
 
-function checkFields(node: SchemaNode, object: JsonObject, place: Place): number {
+function checkFields(node: SchemaNode, object: JsonObject, place: ValidationPosition): number {
   const { path, violations } = place
   const { properties, additional, limits } = node
   const keys = Object.keys(object)
@@ -161,7 +160,11 @@ function checkFields(node: SchemaNode, object: JsonObject, place: Place): number
   return passed
 }
 
-function checkFieldLimits({ minProperties, maxProperties }: Limits, size: number, { path, violations }: Place): void {
+function checkFieldLimits(
+  { minProperties, maxProperties }: Limits,
+  size: number,
+  { path, violations }: ValidationPosition,
+): void {
   if (minProperties !== undefined && size < minProperties) {
     violations.valueFailed(path, size, `should have at least ${minProperties} properties`)
   }
@@ -170,15 +173,15 @@ function checkFieldLimits({ minProperties, maxProperties }: Limits, size: number
   }
 }
 
-function checkAdditional(node: SchemaNode, object: JsonObject, key: string, place: Place): number {
+function checkAdditional(node: SchemaNode, object: JsonObject, key: string, place: ValidationPosition): number {
   if (node.properties.has(key)) return 0
   const { allowed, node: child } = node.additional!
   if (!allowed) place.violations.propertyForbidden(place.path, key)
   return child ? checkField(child, key, object[key]!, `${place.path}.${key}`, place) : 0
 }
 
-function checkField(node: SchemaNode, key: string, value: Json, path: string, place: Place): number {
-  // Of the object itself these two always look unchanged: both versions were converted to the same one.
+function checkField(node: SchemaNode, key: string, value: Json, path: string, place: ValidationPosition): number {
+  // The object's own kind and apiVersion always look unchanged, because both states were converted to the same version.
   const isFixed = place.path === '' && (key === 'kind' || key === 'apiVersion')
   const correlation = isFixed ? undefined : place.correlation?.field(key)
   return checkCorrelated(node, value, { path, violations: place.violations, correlation })
@@ -192,9 +195,9 @@ function textsOf(allowed: readonly Json[]): ReadonlySet<Json> {
   return known
 }
 
-/** A whole number of an enum also stands for what becomes it when its fraction is cut off, as Go converts numbers. */
+/** A number matches an integer of the enum if it equals it after truncation, as Go converts numbers. */
 function isInEnum(allowed: readonly Json[], value: Json): boolean {
-  // Nearly all enums are of texts, and some lists are long.
+  // Most enums are strings, and some are long.
   if (typeof value === 'string') return textsOf(allowed).has(value)
   return allowed.some((one) => {
     if (typeof one === 'number' && typeof value === 'number' && Number.isInteger(one)) return one === Math.trunc(value)
@@ -202,7 +205,7 @@ function isInEnum(allowed: readonly Json[], value: Json): boolean {
   })
 }
 
-function checkJunctors(junctors: Junctors, value: Json, place: Place): number {
+function checkJunctors(junctors: Junctors, value: Json, place: ValidationPosition): number {
   const { path, violations } = place
   let passed = 0
   if (junctors.anyOf.length > 0) passed += checkAnyOf(junctors.anyOf, value, place)
@@ -214,30 +217,30 @@ function checkJunctors(junctors: Junctors, value: Json, place: Place): number {
   return passed
 }
 
-interface Attempt {
+interface SchemaAttempt {
   readonly passed: number
   readonly failures: Violations['found']
 }
 
-/** Checks without reporting: what was found is taken out again. */
-function attempt(node: SchemaNode, value: Json, place: Place): Attempt {
+/** Validates without reporting: removes its failures from the list again. */
+function attempt(node: SchemaNode, value: Json, place: ValidationPosition): SchemaAttempt {
   const { found } = place.violations
   const before = found.length
   const passed = check(node, value, place)
   return { passed, failures: found.splice(before) }
 }
 
-function report(failures: Attempt['failures'], { violations }: Place): void {
+function report(failures: SchemaAttempt['failures'], { violations }: ValidationPosition): void {
   for (const failure of failures) violations.found.push(failure)
 }
 
-/** The one that came nearest; the first of equals. */
-function bestOf(attempts: readonly Attempt[]): Attempt {
+/** The attempt with the most passed checks; the first of equals. */
+function bestOf(attempts: readonly SchemaAttempt[]): SchemaAttempt {
   return attempts.reduce((best, one) => (one.passed > best.passed ? one : best))
 }
 
-function checkAnyOf(nodes: readonly SchemaNode[], value: Json, place: Place): number {
-  const attempts: Attempt[] = []
+function checkAnyOf(nodes: readonly SchemaNode[], value: Json, place: ValidationPosition): number {
+  const attempts: SchemaAttempt[] = []
   for (const node of nodes) {
     const one = attempt(node, value, place)
     if (one.failures.length === 0) return one.passed
@@ -249,7 +252,7 @@ function checkAnyOf(nodes: readonly SchemaNode[], value: Json, place: Place): nu
   return best.passed
 }
 
-function checkOneOf(nodes: readonly SchemaNode[], value: Json, place: Place): number {
+function checkOneOf(nodes: readonly SchemaNode[], value: Json, place: ValidationPosition): number {
   const attempts = nodes.map((node) => attempt(node, value, place))
   const valid = attempts.filter(({ failures }) => failures.length === 0)
   if (valid.length === 1) return valid[0]!.passed
@@ -262,7 +265,7 @@ function checkOneOf(nodes: readonly SchemaNode[], value: Json, place: Place): nu
   return best.passed
 }
 
-function checkAllOf(nodes: readonly SchemaNode[], value: Json, place: Place): number {
+function checkAllOf(nodes: readonly SchemaNode[], value: Json, place: ValidationPosition): number {
   const attempts = nodes.map((node) => attempt(node, value, place))
   for (const { failures } of attempts) report(failures, place)
   const valid = attempts.filter(({ failures }) => failures.length === 0).length

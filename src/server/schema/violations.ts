@@ -1,9 +1,9 @@
 /**
- * What the check of a value against its schema finds, in the words of kube-openapi, which the real server passes on:
- * `spec.size in body must be of type integer: "string"`. Made by validate.ts and numbers.ts.
+ * Violations of a schema in the words of kube-openapi: `spec.size in body must be of type integer: "string"`. Created by validate.ts
+ * and numbers.ts.
  */
 import type { Json } from '../../kube/objects.ts'
-import { goJson } from '../../util/go-json.ts'
+import { goJson } from '../../util/json/go-json.ts'
 import {
   type FieldError,
   invalid,
@@ -17,12 +17,12 @@ import {
 } from '../field-errors.ts'
 
 export interface Violation {
-  /** With the path in it: the same words twice are the same violation, reported once. */
+  /** Contains the path; equal messages are reported once. */
   readonly message: string
   readonly error: FieldError
 }
 
-/** A long enum is described once, not for each value that is not in it. */
+/** The descriptions of enums, created once per enum because they may be long. */
 const enums = new WeakMap<readonly Json[], { readonly list: string; readonly values: readonly string[] }>()
 
 function describeEnum(supported: readonly Json[]): { readonly list: string; readonly values: readonly string[] } {
@@ -32,7 +32,7 @@ function describeEnum(supported: readonly Json[]): { readonly list: string; read
   return known
 }
 
-/** Collects the violations of one value, whose place in the object is `prefix`; all paths inside are relative to it. */
+/** Collects the violations of one value. `prefix` is its path in the object; all other paths are relative to it. */
 export class Violations {
   readonly found: Violation[] = []
   readonly #prefix: string
@@ -41,13 +41,13 @@ export class Violations {
     this.#prefix = prefix
   }
 
-  /** In the order found, without repetitions. */
+  /** In the order found, without duplicates. */
   errors(): FieldError[] {
     const errors = new Map<string, FieldError>()
-    // Not all, where there are very many: as keys they would all be written out, each with the whole of its enum.
-    const told = new Set(readableErrors(this.found.map(({ error }) => error)))
+    // Limited beforehand, because as map keys all messages would be written out, each with its whole enum.
+    const reported = new Set(readableErrors(this.found.map(({ error }) => error)))
     for (const { message, error } of this.found) {
-      if (told.has(error) && !errors.has(message)) errors.set(message, error)
+      if (reported.has(error) && !errors.has(message)) errors.set(message, error)
     }
     return [...errors.values()]
   }
@@ -84,12 +84,12 @@ export class Violations {
     this.#add(`${path} in body should be one of ${list}`, notSupported(this.#field(path), value, values))
   }
 
-  /** About the value as a whole: the real server reports these at no field. */
+  /** A violation of the value as a whole, which kube-apiserver reports without a field. */
   wholeFailed(message: string): void {
     this.#add(message, invalid(this.#field(''), '', message))
   }
 
-  /** Found with a path and a value, but worded without the usual `in body`. */
+  /** A violation with a path and a value, but without `in body` in its message. */
   worded(path: string, value: Json, message: string): void {
     this.#add(message, invalid(this.#field(path), value, message))
   }

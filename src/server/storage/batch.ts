@@ -1,4 +1,4 @@
-/** What is written together: its lines, and whoever waits for them. */
+/** Log lines that are written together, and a promise for their completion. */
 export class Batch {
   readonly lines: string[] = []
   readonly done: Promise<void>
@@ -10,7 +10,7 @@ export class Batch {
       this.resolve = resolve
       this.reject = reject
     })
-    // Often nobody waits.
+    // An unhandled rejection would end the process; often there is no waiting request.
     this.done.catch(() => {})
   }
 }

@@ -1,14 +1,14 @@
-/** The objects of one collection in one namespace, by name; those of a cluster-scoped resource are all in one. */
+/** The objects of one collection in one namespace, by name. A cluster-scoped resource has a single bucket. */
 import type { Stored } from './stored.ts'
 
 export class Bucket {
   readonly #objects = new Map<string, Stored>()
 
-  /** The names in order; undefined where some have gone since. Those that have come since are at the end. */
+  /** Sorted names, with names added since the last sort at the end; undefined after a deletion. */
   #names: string[] | undefined
   #isSorted = false
 
-  /** The objects in the order of their names, as long as nothing changes: a list in pages asks for them again and again. */
+  /** The objects sorted by name; dropped with every change. The pages of a list read it repeatedly. */
   #listed: readonly Stored[] | undefined
 
   get size(): number {
@@ -38,13 +38,13 @@ export class Bucket {
     return this.#objects.values()
   }
 
-  /** Never changed once it is handed out. */
+  /** The returned array is never modified. */
   list(): readonly Stored[] {
     this.#listed ??= this.#sorted().map((name) => this.#objects.get(name)!)
     return this.#listed
   }
 
-  /** By code units, as the real server lists. What is nearly in order is soon in order. */
+  /** Sorts by code units like the Kubernetes API server. Sorting an almost sorted array is cheap. */
   #sorted(): readonly string[] {
     if (this.#names === undefined) {
       this.#names = [...this.#objects.keys()]

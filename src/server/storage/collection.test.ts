@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Collection } from './collection.ts'
-import { Store } from './store.ts'
+import { ServerStore } from './store.ts'
 import { keyOf, parseStored, type Stored } from './stored.ts'
 
 const rules = {}
@@ -13,8 +13,8 @@ function object(namespace: string, name: string, value = 0): KubeObject {
   return { apiVersion: 'v1', kind: 'Thing', metadata, value }
 }
 
-function fill(...keys: ReadonlyArray<[string, string]>): { store: Store; collection: Collection } {
-  const store = new Store(roomy)
+function fill(...keys: ReadonlyArray<[string, string]>): { store: ServerStore; collection: Collection } {
+  const store = new ServerStore(roomy)
   for (const [namespace, name] of keys) store.create('things', object(namespace, name), rules)
   return { store, collection: store.collection('things') }
 }
@@ -67,7 +67,7 @@ describe('a list', () => {
 
 describe('the past', () => {
   test('shows an object before it was changed, deleted or there', () => {
-    const store = new Store(roomy)
+    const store = new ServerStore(roomy)
     const collection = store.collection('things')
     const created = store.create('things', object('', 'a', 1), rules)!
     const changed = store.replace(created, object('', 'a', 2), rules)!
@@ -109,7 +109,7 @@ describe('the past', () => {
     value: fc.nat(),
   })
 
-  function apply(store: Store, { namespace, name, deed, value }: Write): void {
+  function apply(store: ServerStore, { namespace, name, deed, value }: Write): void {
     const current = store.collection('things').get(keyOf(namespace, name))
     if (deed === 'remove') {
       if (current !== undefined) store.remove(current)
@@ -131,7 +131,7 @@ describe('the past', () => {
         limits,
         fc.constantFrom('', 'a', 'a-b'),
         (writes, limit, namespace) => {
-          const store = new Store(limit)
+          const store = new ServerStore(limit)
           const collection = store.collection('things')
           const snapshots = new Map<number, readonly Stored[]>([[store.version, []]])
           for (const one of writes) {

@@ -1,21 +1,21 @@
-/** All objects of one resource, with their history. Reads as of now or of an earlier version. */
+/** All objects of one resource, with their history. Can be read as of now or as of an earlier version. */
 import { Bucket } from './bucket.ts'
 import { History, type HistoryLimits } from './history.ts'
-import type { Change, Stored } from './stored.ts'
+import type { StoreChange, Stored } from './stored.ts'
 
 export class Collection {
   readonly name: string
   readonly history: History
 
-  /** By namespace; '' for what is in none. A namespace stays here when its last object has gone. */
+  /** By namespace; '' for cluster-scoped objects. A namespace stays here after its last object is deleted. */
   readonly #buckets = new Map<string, Bucket>()
 
-  /** Everything in order, as long as nothing changes. */
+  /** All objects in list order; dropped with every change. */
   #listed: readonly Stored[] | undefined
 
   /**
-   * The lists of earlier versions that were asked for last, since the pages of one list ask for the same version again and again. The
-   * history holds their states too, so a list is dropped when the history forgets its version.
+   * The lists of earlier versions that were read last: all pages of one list read the same version. The history holds the same states,
+   * so a list is dropped together with its version.
    */
   #snapshots: ReadonlyArray<{
     readonly namespace: string
@@ -44,14 +44,14 @@ export class Collection {
     for (const bucket of this.#buckets.values()) yield* bucket.values()
   }
 
-  /** In the order of keys, as the real server lists; only those in the namespace, or all for ''. */
+  /** Sorted by key like a list of the Kubernetes API server. Lists one namespace, or all for ''. */
   list(namespace: string): readonly Stored[] {
     if (namespace !== '') return this.#buckets.get(namespace)?.list() ?? []
     this.#listed ??= [...this.#buckets].sort(byKey).flatMap(([, bucket]) => bucket.list())
     return this.#listed
   }
 
-  /** One object as of an earlier version; 'forgotten' where that is no longer known. */
+  /** One object as of an earlier version; 'forgotten' if the history no longer reaches back to it. */
   getAt(key: string, version: number): Stored | undefined | 'forgotten' {
     const later = this.history.since(version)
     if (later === undefined) return 'forgotten'
@@ -59,7 +59,7 @@ export class Collection {
     return next === undefined ? this.get(key) : next.previous
   }
 
-  /** The list as of an earlier version; undefined where that is no longer known. */
+  /** The list as of an earlier version; undefined if the history no longer reaches back to it. */
   listAt(namespace: string, version: number): readonly Stored[] | undefined {
     const later = this.history.since(version)
     if (later === undefined) return undefined
@@ -72,7 +72,7 @@ export class Collection {
     return list
   }
 
-  /** Forgets everything before a version. */
+  /** Drops the history before a version. */
   compact(version: number): void {
     this.history.compact(version)
     this.#dropSnapshots()
@@ -83,8 +83,8 @@ export class Collection {
     this.#snapshots = this.#snapshots.filter(({ version }) => version >= this.history.floor)
   }
 
-  /** To be called by the store alone, which gives out the versions. */
-  apply(change: Change): void {
+  /** Called by the store only, which assigns the versions. */
+  apply(change: StoreChange): void {
     const { type, current } = change
     if (type === 'DELETED') this.#bucketOf(current).delete(current.name)
     else this.#bucketOf(current).set(current)
@@ -93,8 +93,8 @@ export class Collection {
     this.#dropSnapshots()
   }
 
-  /** Of the last change alone: it has turned out that it cannot be kept. */
-  undo(change: Change): void {
+  /** Reverts the last change, which could not be written to disk. */
+  undo(change: StoreChange): void {
     const { current, previous } = change
     if (previous === undefined) this.#bucketOf(current).delete(current.name)
     else this.#bucketOf(current).set(previous)
@@ -103,7 +103,7 @@ export class Collection {
     this.history.undo(change)
   }
 
-  /** One that was there before the history begins. */
+  /** Adds an object from a snapshot, without an entry in the history. */
   restore(stored: Stored): void {
     this.#bucketOf(stored).set(stored)
     this.#listed = undefined
@@ -118,13 +118,13 @@ export class Collection {
   }
 }
 
-/** So many clients can page through one collection at the same time at no cost but that of their first page. */
+/** This many clients can page through one collection at the same time without recomputing the list for each page. */
 const maxSnapshots = 4
 
-/** The list with these changes undone, oldest first: one pass over it, and a sort of what has changed. */
-function undo(now: readonly Stored[], changes: readonly Change[]): Stored[] {
+/** Reverts these changes (oldest first) in one pass over the list, after sorting the changed objects. */
+function undo(now: readonly Stored[], changes: readonly StoreChange[]): Stored[] {
   const undone = new Map<string, Stored | undefined>()
-  // The first change of each object has the state before all of them.
+  // The first change of an object holds the state before all changes.
   for (const { current, previous } of changes) if (!undone.has(current.key)) undone.set(current.key, previous)
   const before = [...undone.values()].filter((stored) => stored !== undefined).sort(byListOrder)
   const then: Stored[] = []
@@ -141,7 +141,7 @@ function byListOrder(one: Stored, other: Stored): number {
   return one.key < other.key ? -1 : one.key === other.key ? 0 : 1
 }
 
-/** Keys are compared as a whole: behind a namespace comes a slash, which is above the hyphen and the dot. */
+/** Keys are compared as a whole: a slash follows the namespace, and it sorts after the hyphen and the dot. */
 function byKey([one]: readonly [string, unknown], [other]: readonly [string, unknown]): number {
   return `${one}/` < `${other}/` ? -1 : 1
 }

@@ -1,9 +1,9 @@
-/** What is wrong with a data directory, in words for whoever has to put it right. */
+/** Errors about a data directory that cannot be used, with a remedy for the user. */
 import { join } from 'node:path'
 import { KopfError } from '../../errors.ts'
 import type { Disk } from './disk.ts'
 
-/** The one advice there is: what is damaged cannot be told from what was meant. */
+/** The only remedy: damaged content cannot be told from intended content. */
 const advice = 'put the directory back from a copy, or name another one to begin with nothing'
 
 export function damaged({ folder }: Disk, name: string, offset: number, what: string): KopfError {

@@ -1,18 +1,18 @@
-/** Opens a data directory: finds out what was there, and keeps what comes. Called once, before the server that works on it. */
-import { type Clock, systemClock } from '../../util/clock.ts'
-import { createLogger, defaultLogSink, type Logger } from '../../util/log.ts'
+/** Opens a data directory: restores its objects and writes all further changes to it. Called once, before the server is created. */
+import { type Clock, systemClock } from '../../util/async/clock.ts'
+import { createLogger, defaultLogSink, type Logger } from '../../util/log/log.ts'
 import { openDirectory } from './directory.ts'
 import { createDisk, type Disk } from './disk.ts'
 import type { HistoryLimits } from './history.ts'
 import { Journal } from './journal.ts'
-import type { Keepsakes } from './keepsakes.ts'
 import { replay } from './replay.ts'
-import { Store } from './store.ts'
+import type { ServerState } from './server-state.ts'
+import { ServerStore } from './store.ts'
 
 export interface Data {
-  readonly store: Store
-  readonly keepsakes: Keepsakes
-  /** Writes what waits, and gives the directory free. */
+  readonly store: ServerStore
+  readonly serverState: ServerState
+  /** Writes pending changes and unlocks the directory. */
   close(): Promise<void>
 }
 
@@ -23,7 +23,7 @@ export async function openData(path: string, limits: HistoryLimits, clock: Clock
   try {
     const log = createLogger(defaultLogSink(), 'kopf.server.data')
     const { store, close } = await openStore(createDisk(directory.folder), { limits, clock, log, segmentBytes })
-    return { store, keepsakes: directory, close: () => close().finally(() => directory.close()) }
+    return { store, serverState: directory, close: () => close().finally(() => directory.close()) }
   } catch (error) {
     directory.close()
     throw error
@@ -37,14 +37,14 @@ export interface StoreOptions {
   readonly segmentBytes: number
 }
 
-/** The store as the files describe it, and from now on kept in them. */
+/** Restores a store from the files; from then on every change is written to them. */
 export async function openStore(
   disk: Disk,
   { limits, clock, log, segmentBytes }: StoreOptions,
-): Promise<{ readonly store: Store; close(): Promise<void> }> {
-  const store = new Store(limits)
+): Promise<{ readonly store: ServerStore; close(): Promise<void> }> {
+  const store = new ServerStore(limits)
   const position = await replay(disk, store, log)
   const journal = new Journal({ disk, store, clock, log, segmentBytes }, position)
-  store.keepIn(journal)
+  store.useLog(journal)
   return { store, close: () => journal.close() }
 }

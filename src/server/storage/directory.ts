@@ -1,6 +1,6 @@
 /**
- * The directory in which a server keeps what it holds: made or recognised, locked, readable by its owner alone. Beside the
- * objects, small texts can be kept in it by name: keys, certificates, tokens.
+ * The data directory of a server: created or recognised, locked, readable by its owner only. Beside the objects it stores small named
+ * texts: keys, certificates, tokens.
  */
 import {
   chmodSync,
@@ -15,15 +15,15 @@ import {
 } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { KopfError } from '../../errors.ts'
-import { makeFolder } from '../../util/make-folder.ts'
+import { makeFolder } from '../../util/process/make-folder.ts'
 import { cannotUse } from './damage.ts'
-import type { Keepsakes } from './keepsakes.ts'
 import { isLock, lock } from './lock.ts'
+import type { ServerState } from './server-state.ts'
 import { draftSuffix } from './snapshots.ts'
 
-export interface DataDirectory extends Keepsakes {
+export interface DataDirectory extends ServerState {
   readonly folder: string
-  /** Gives it free for other servers. */
+  /** Unlocks the directory for other servers. */
   close(): void
 }
 
@@ -41,8 +41,8 @@ export function openDirectory(path: string): DataDirectory {
     return {
       folder,
       close: unlock,
-      recall: (name) => readText(join(folder, keepsakeName(name))),
-      remember: (name, text) => writeText(folder, keepsakeName(name), text),
+      get: (name) => readText(join(folder, stateFileName(name))),
+      put: (name, text) => writeText(folder, stateFileName(name), text),
     }
   } catch (error) {
     if (error instanceof KopfError) throw error
@@ -53,18 +53,18 @@ export function openDirectory(path: string): DataDirectory {
 function makeDurableFolder(folder: string): void {
   const first = makeFolder(folder, 0o700)
   if (first === undefined) return
-  // A directory that is gone after a loss of power keeps nothing.
+  // Sync the parent directories too: otherwise a power loss can remove the new directory with everything in it.
   for (let made = folder; ; made = dirname(made)) {
     syncNames(dirname(made))
     if (made === first) return
   }
 }
 
-/** Whether there is nothing in it yet. Refuses what others have put there, and what is of a time to come. */
+/** True if the directory is empty. Throws if it holds foreign files or a newer format. */
 function checkContents(folder: string): boolean {
   const text = readText(join(folder, marker))
   if (text === undefined) {
-    // A server that was stopped at its very first step leaves no more than these.
+    // A server that is stopped during its first start leaves only these files.
     const others = readdirSync(folder).filter(
       (name) => !isLock(name) && !name.endsWith(draftSuffix) && name !== 'lost+found',
     )
@@ -82,7 +82,7 @@ function checkContents(folder: string): boolean {
   throw cannotUse(folder, `${why}; use the version that has written it, or name another directory`)
 }
 
-function keepsakeName(name: string): string {
+function stateFileName(name: string): string {
   if (!/^[a-z\d-]+$/.test(name)) throw new TypeError(`Not a name of something to keep: "${name}"`)
   return `${name}.keep`
 }
@@ -96,10 +96,10 @@ function readText(path: string): string | undefined {
   }
 }
 
-/** Beside it and then in its place: there is never half a file. */
+/** Writes a draft and renames it, so that there is never a partial file. */
 function writeText(folder: string, name: string, text: string): void {
   const draft = join(folder, `${name}${draftSuffix}`)
-  // A server that was killed leaves a draft behind. Created exclusively, a draft is never a link of another user.
+  // A killed server leaves its draft behind. The draft is created exclusively, so it is never a link placed by another user.
   rmSync(draft, { force: true })
   const file = openSync(draft, 'wx', 0o600)
   try {
@@ -113,7 +113,7 @@ function writeText(folder: string, name: string, text: string): void {
 }
 
 function syncNames(folder: string): void {
-  // There, directories cannot be opened.
+  // Windows cannot open directories.
   if (process.platform === 'win32') return
   const names = openSync(folder, 'r')
   try {

@@ -1,38 +1,38 @@
 /**
- * The few things that the storage asks of a file system, in one directory. Here with Node's; tests have one that fails and
- * crashes as disks do. Knows files and bytes, nothing of objects.
+ * The file operations that storage needs, in one directory. Here with Node's file system; tests use a disk that fails and crashes.
+ * Knows files and bytes, not objects.
  */
 import { constants } from 'node:fs'
 import { type FileHandle, open, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 
-/** A file that is being written, from its beginning on. */
+/** A file that is being written from its beginning. */
 export interface NewFile {
-  /** Appends; how many of the bytes were taken, which may be fewer than all. */
+  /** Appends. Returns the number of bytes written, which may be less than given. */
   write(bytes: Uint8Array): Promise<number>
-  /** What was written outlives a loss of power, once this has resolved. */
+  /** When this resolves, the written bytes survive a power loss. */
   sync(): Promise<void>
   close(): Promise<void>
 }
 
 export interface Disk {
-  /** For messages. */
+  /** Used in messages. */
   readonly folder: string
   list(): Promise<readonly string[]>
   size(name: string): Promise<number>
-  /** So many bytes from there on; fewer only at the end of the file. */
+  /** Reads `length` bytes from `position`; fewer only at the end of the file. */
   read(name: string, position: number, length: number): Promise<Buffer>
-  /** Refuses a name that is taken. */
+  /** Fails if the name exists. */
   create(name: string): Promise<NewFile>
-  /** Cuts off what is behind so many bytes, for good. */
+  /** Shortens the file to `length` bytes, durably. */
   truncate(name: string, length: number): Promise<void>
   rename(from: string, to: string): Promise<void>
   remove(name: string): Promise<void>
-  /** Names that came, changed and went outlive a loss of power. */
+  /** Makes created, renamed and removed names survive a power loss. */
   syncNames(): Promise<void>
 }
 
-/** Secrets are among the objects. */
+/** Readable by the owner only, since the objects include Secrets. */
 const ownerOnly = 0o600
 
 export function createDisk(folder: string): Disk {
@@ -58,7 +58,7 @@ export function createDisk(folder: string): Disk {
     rename: (from, to) => rename(at(from), at(to)),
     remove: (name) => rm(at(name), { force: true }),
     async syncNames() {
-      // There, directories cannot be opened, and names are in the journal of the file system.
+      // Windows cannot open directories; NTFS journals names itself.
       if (process.platform === 'win32') return
       await withFile(folder, constants.O_RDONLY, (file) => file.sync())
     },

@@ -1,7 +1,6 @@
 /**
- * What all files of the storage are made of: frames, one for each time that something was made durable. A head of fixed
- * length says how long the frame is and what its checksum is; then come lines of text. Only the last frame of a file can be
- * torn, for none is begun before the one before it is safe.
+ * Storage files consist of frames, one per durable write. A head of fixed length holds the length and checksum of the frame; lines of
+ * text follow. Only the last frame of a file can be torn, because a frame is started only after the previous one is synced.
  */
 import { crc32 } from 'node:zlib'
 import type { Disk } from './disk.ts'
@@ -23,24 +22,24 @@ function toHead(length: number, checksum: number): string {
   return `~${String(length).padStart(10, '0')} ${checksum.toString(16).padStart(8, '0')}\n`
 }
 
-export interface Frame {
+export interface StorageFrame {
   readonly lines: readonly Buffer[]
-  /** Where the frame ends in its file. */
+  /** Offset in the file where the frame ends. */
   readonly end: number
 }
 
-/** Where a file stops making sense, and whether that can be the doing of a crash: nothing that makes sense follows. */
+/** The offset of the first invalid frame. `isTail`: no valid frame follows, so a crash can be the cause. */
 export interface Defect {
   readonly offset: number
   readonly isTail: boolean
 }
 
-/** The frames of a file up to `length`, and a defect at the end where there is one. */
+/** Yields the frames of a file up to `length`; returns the defect that ends the reading, if there is one. */
 export async function* readFrames(
   disk: Disk,
   name: string,
   length: number,
-): AsyncGenerator<Frame, Defect | undefined, undefined> {
+): AsyncGenerator<StorageFrame, Defect | undefined, undefined> {
   let offset = 0
   while (offset < length) {
     const frame = await readFrame(disk, name, offset, length)
@@ -51,7 +50,7 @@ export async function* readFrames(
   return undefined
 }
 
-async function readFrame(disk: Disk, name: string, offset: number, length: number): Promise<Frame | undefined> {
+async function readFrame(disk: Disk, name: string, offset: number, length: number): Promise<StorageFrame | undefined> {
   const head = headPattern.exec((await disk.read(name, offset, headLength)).toString('latin1'))
   if (head === null) return undefined
   const end = offset + headLength + Number(head[1])
@@ -71,7 +70,7 @@ function toLines(body: Buffer): Buffer[] {
   return lines
 }
 
-/** Whether no sound frame is behind the one at the offset, which is not sound. */
+/** True if no valid frame follows the invalid one at the offset. */
 async function isTail(disk: Disk, name: string, offset: number, length: number): Promise<boolean> {
   const rest = (await disk.read(name, offset, length - offset)).toString('latin1')
   for (let at = rest.indexOf('~', 1); at >= 0; at = rest.indexOf('~', at + 1)) {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { History } from './history.ts'
-import { type Change, type Stored, toStored } from './stored.ts'
+import { type StoreChange, type Stored, toStored } from './stored.ts'
 
 function stored(version: number, length = 10): Stored {
   const object = { apiVersion: 'v1', kind: 'Thing', metadata: { name: 'a' } }
   return { ...toStored('things', object, version, {}), json: 'x'.repeat(length) }
 }
 
-function change(version: number, previousLength?: number): Change {
+function change(version: number, previousLength?: number): StoreChange {
   const previous = previousLength === undefined ? undefined : stored(version - 1, previousLength)
   return { type: previous === undefined ? 'ADDED' : 'MODIFIED', version, current: stored(version), previous }
 }
@@ -18,7 +18,7 @@ function filled(versions: readonly number[], limits = { changes: 100, characters
   return history
 }
 
-const versionsOf = (changes: readonly Change[] | undefined) => changes?.map(({ version }) => version)
+const versionsOf = (changes: readonly StoreChange[] | undefined) => changes?.map(({ version }) => version)
 
 describe('since', () => {
   test.each<[number, number[]]>([

@@ -1,13 +1,13 @@
 /**
- * The last changes of one collection, so that watches can go on from a version they have seen, and lists can be
- * read as of an earlier version. Bounded: what is older is forgotten, and whoever asks for it is told so (410).
+ * The recent changes of one collection: watches resume from them, and lists of earlier versions are computed from them. Bounded: a
+ * request for an older version fails with 410.
  */
-import type { Change } from './stored.ts'
+import type { StoreChange } from './stored.ts'
 
 export interface HistoryLimits {
-  /** How many changes are kept at most. */
+  /** Maximum number of changes. */
   readonly changes: number
-  /** How many characters of superseded objects are kept at most. */
+  /** Maximum number of characters in superseded objects. */
   readonly characters: number
 }
 
@@ -19,13 +19,13 @@ export function toLimits({
 }
 
 export class History {
-  /** In the order of versions, without gaps after `#floor`. */
-  #changes: Change[] = []
+  /** Ordered by version, without gaps after `#floor`. */
+  #changes: StoreChange[] = []
 
-  /** Everything at or below this version may have been forgotten; everything above it is here. */
+  /** Changes at or below this version may have been dropped; all later ones are present. */
   #floor = 0
 
-  /** The sum of the texts that only this history still holds. */
+  /** Total length of the texts that only this history still references. */
   #characters = 0
 
   readonly #limits: HistoryLimits
@@ -35,26 +35,26 @@ export class History {
     this.#limits = limits
   }
 
-  /** The oldest version from which a watch can go on. */
+  /** The oldest version from which a watch can resume. */
   get floor(): number {
     return this.#floor
   }
 
-  add(change: Change): void {
+  add(change: StoreChange): void {
     this.#changes.push(change)
     this.#characters += superseded(change)
     if (this.#isOver()) this.#trim()
   }
 
-  /** Takes back the last change. One that was so large that it is forgotten already has left nothing to take back. */
-  undo(change: Change): void {
+  /** Removes the last change. Does nothing if the change was so large that it has been dropped already. */
+  undo(change: StoreChange): void {
     if (this.#changes.at(-1) !== change) return
     this.#changes.pop()
     this.#characters -= superseded(change)
   }
 
-  /** The changes after a version, oldest first; undefined where some of them are forgotten. */
-  since(version: number): readonly Change[] | undefined {
+  /** The changes after a version, oldest first; undefined if some of them have been dropped. */
+  since(version: number): readonly StoreChange[] | undefined {
     if (version < this.#floor) return undefined
     let low = 0
     let high = this.#changes.length
@@ -66,7 +66,7 @@ export class History {
     return this.#changes.slice(low)
   }
 
-  /** Forgets everything up to a version, as compaction of the real server's store does. */
+  /** Drops everything up to a version, like the compaction of etcd. */
   compact(version: number): void {
     const kept = this.since(Math.max(version, this.#floor)) ?? []
     this.#changes = [...kept]
@@ -78,7 +78,7 @@ export class History {
     return this.#changes.length > this.#limits.changes || this.#characters > this.#limits.characters
   }
 
-  /** Forgets a quarter at a time, so that adding stays cheap. */
+  /** Drops a quarter at a time, so that adding stays cheap. */
   #trim(): void {
     let dropped = 0
     while (dropped < this.#changes.length && (dropped === 0 || this.#isOverWithout(dropped))) {
@@ -96,6 +96,6 @@ export class History {
   }
 }
 
-function superseded(change: Change): number {
+function superseded(change: StoreChange): number {
   return (change.previous?.json.length ?? 0) + (change.type === 'DELETED' ? change.current.json.length : 0)
 }

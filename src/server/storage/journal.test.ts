@@ -1,12 +1,12 @@
-/** What is kept and what is not, on a disk that fails at every step and loses its power at any. */
+/** Which changes are durable on a disk that fails at every step and may lose power at any time. */
 import { describe, expect, test } from 'vitest'
 import { Random } from '../../../test/simulation/random.ts'
 import { ManualClock, settle } from '../../../test/support/manual-clock.ts'
 import { type Operation, problem, UnreliableDisk } from '../../../test/support/unreliable-disk.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { openStore } from './data.ts'
-import type { Store } from './store.ts'
-import type { Change } from './stored.ts'
+import type { ServerStore } from './store.ts'
+import type { StoreChange } from './stored.ts'
 
 const rules = {}
 const segmentBytes = 2000
@@ -25,21 +25,21 @@ function thing(name: string, value: unknown): KubeObject {
   return { apiVersion: 'v1', kind: 'Thing', metadata: { name, uid: `uid-${name}` }, value }
 }
 
-function contents(store: Store): Record<string, string> {
+function contents(store: ServerStore): Record<string, string> {
   return Object.fromEntries([...store.states()].map(({ key, json }) => [key, json] as const).sort())
 }
 
-/** Writes by chance, and everything that can be said of them later. */
+/** Random writes, with the states that they lead to. */
 class Life {
-  /** By version, what there was as soon as it was written. */
+  /** By version, the contents right after the write. */
   readonly states = new Map<number, Record<string, string>>()
-  /** The last version that was acknowledged, or that a listener has heard of. */
+  /** The last version that was acknowledged, or that a listener has seen. */
   shown: number
-  readonly heard: Change[] = []
-  readonly store: Store
+  readonly heard: StoreChange[] = []
+  readonly store: ServerStore
   readonly #random: Random
 
-  constructor(store: Store, random: Random) {
+  constructor(store: ServerStore, random: Random) {
     this.store = store
     this.shown = store.version
     this.#random = random
@@ -60,7 +60,7 @@ class Life {
     this.states.set(this.store.version, contents(this.store))
   }
 
-  /** So many writes, some at once; ends early where the disk answers no more. */
+  /** Does `count` writes, some in the same turn; ends early if the disk no longer responds. */
   async run(count: number): Promise<void> {
     for (let written = 0; written < count; ) {
       for (let burst = 1 + this.#random.below(4); burst > 0; burst -= 1, written += 1) this.write()
@@ -93,7 +93,7 @@ describe.each([
       await life.run(60)
       const { store } = await open(disk.afterCrash(isPowerLost ? () => random.next() : undefined))
       expect(store.version).toBeGreaterThanOrEqual(life.shown)
-      // A prefix of what was written: all of it up to some version, and nothing behind.
+      // A prefix of the writes: everything up to some version, and nothing after it.
       expect(contents(store)).toEqual(life.states.get(store.version))
     }
   })
@@ -163,7 +163,7 @@ test('snapshots take the place of the log: what is on the disk does not grow wit
 })
 
 describe('what the disk refuses', () => {
-  /** A store with one object, on a disk that is in order. */
+  /** A store with one object, on a working disk. */
   async function begin() {
     const disk = new UnreliableDisk()
     const clock = new ManualClock()
@@ -197,13 +197,13 @@ describe('what the disk refuses', () => {
     expect(store.version).toBe(2)
     expect(store.collection('things').history.since(2)).toEqual([])
     expect(heard).toEqual([])
-    // Nothing is taken until the disk is well, which is tried once a second.
+    // Nothing is accepted until the disk works again, which is checked once a second.
     expect(() => store.remove(kept)).toThrow('cannot be kept')
     await clock.advance(2000)
     expect(() => store.remove(kept)).toThrow('cannot be kept')
     disk.fault = () => undefined
     await clock.advance(1000)
-    // Whoever follows looks again at what came to nothing.
+    // Listeners are notified of the objects whose changes were rolled back.
     expect(heard.splice(0).sort()).toEqual(['DELETED new 0', 'MODIFIED kept 0'])
     store.create('things', thing('next', 1), rules)
     await store.settled()

@@ -1,57 +1,57 @@
 /**
- * Keeps the changes of a store on disk: one write and one sync for all that have come meanwhile, then everybody hears of them.
- * Where the disk refuses, what waits has never happened, and no more is taken until the disk has taken something again.
- * From time to time the log is replaced by a snapshot, beside the work. Told what to keep by storage/store.ts.
+ * Writes the changes of a store to disk: one write and one sync for all pending changes, then listeners are notified.
+ * If the disk fails, pending changes are rolled back, and writes are refused until the disk works again.
+ * A snapshot replaces the log from time to time, in the background. Called by storage/store.ts.
  */
-import { type Clock, noLongerNeeded } from '../../util/clock.ts'
-import type { Logger } from '../../util/log.ts'
-import { cannotKeep, type StatusError } from '../status.ts'
+import { type Clock, noLongerNeeded } from '../../util/async/clock.ts'
+import type { Logger } from '../../util/log/log.ts'
+import { cannotStore, type StatusError } from '../status.ts'
 import { Batch } from './batch.ts'
 import type { Disk } from './disk.ts'
 import { toRecord } from './records.ts'
-import type { Position } from './replay.ts'
+import type { LogPosition } from './replay.ts'
 import { SegmentWriter } from './segments.ts'
-import { SnapshotKeeper } from './snapshot-keeper.ts'
-import type { Ledger, Store } from './store.ts'
-import type { Change } from './stored.ts'
+import { SnapshotScheduler } from './snapshot-scheduler.ts'
+import type { ServerStore, WriteAheadLog } from './store.ts'
+import type { StoreChange } from './stored.ts'
 
 export interface JournalParts {
   readonly disk: Disk
-  readonly store: Store
+  readonly store: ServerStore
   readonly clock: Clock
   readonly log: Logger
-  /** How long one file of the log gets, and how long the log before a snapshot is taken of all objects. */
+  /** Maximum size of one log file, and minimum size of the log before a snapshot is taken. */
   readonly segmentBytes: number
 }
 
-/** How long after a failure the disk is tried again. */
-const patienceMs = 1000
+/** Delay between a disk failure and the next attempt. */
+const retryDelayMs = 1000
 
-export class Journal implements Ledger {
+export class Journal implements WriteAheadLog {
   readonly #parts: JournalParts
   readonly #segments: SegmentWriter
-  readonly #snapshots: SnapshotKeeper
+  readonly #snapshots: SnapshotScheduler
   readonly #closing = new AbortController()
 
-  /** What has come since the last write began. */
+  /** Changes since the last write started. */
   #waiting = new Batch()
   #underWay: Batch | undefined
 
-  /** Why nothing is taken: the disk has failed, or the journal is closed. */
+  /** Why changes are refused: the disk has failed, or the journal is closed. */
   #problem: StatusError | undefined
   #work: Promise<void> | undefined
 
-  constructor(parts: JournalParts, position: Position) {
+  constructor(parts: JournalParts, position: LogPosition) {
     this.#parts = parts
     this.#segments = new SegmentWriter(parts.disk, position)
-    this.#snapshots = new SnapshotKeeper(parts, position)
+    this.#snapshots = new SnapshotScheduler(parts, position)
     this.#considerSnapshot()
   }
 
-  append(change: Change): void {
+  append(change: StoreChange): void {
     if (this.#problem !== undefined) throw this.#problem
     this.#waiting.lines.push(toRecord(change))
-    // Later in this turn, so that all that is changed at once is written at once.
+    // Deferred by a microtask, so that all changes of one turn are written together.
     this.#work ??= Promise.resolve().then(() => this.#drain())
   }
 
@@ -59,11 +59,11 @@ export class Journal implements Ledger {
     return this.#waiting.lines.length > 0 ? this.#waiting.done : this.#underWay?.done
   }
 
-  /** Writes what waits, and takes nothing more. */
+  /** Writes pending changes and refuses new ones. */
   async close(): Promise<void> {
     this.#closing.abort(noLongerNeeded)
     while (this.#work !== undefined) await this.#work
-    this.#problem = cannotKeep('the server has stopped')
+    this.#problem = cannotStore('the server has stopped')
     await this.#snapshots.close()
     await this.#segments.finish()
   }
@@ -80,23 +80,23 @@ export class Journal implements Ledger {
         break
       }
       this.#underWay = undefined
-      this.#parts.store.onKept(batch.lines.length)
+      this.#parts.store.onDurable(batch.lines.length)
       batch.resolve()
       await this.#finishSegment()
     }
     this.#work = undefined
   }
 
-  /** What a reader has seen of what was lost is taken back with it: everybody who waits is told. */
+  /** Rolls back pending changes and rejects their promises, so that responses based on them fail as well. */
   async #fail(error: unknown): Promise<void> {
     const { log, store } = this.#parts
-    const refusal = cannotKeep((error as Error).message)
+    const refusal = cannotStore((error as Error).message)
     this.#problem = refusal
     log.error('Cannot write to the data directory: writes are refused until it takes them again', { error })
     const lost = [this.#underWay!, this.#waiting]
     this.#underWay = undefined
     this.#waiting = new Batch()
-    store.onLost()
+    store.rollBack()
     for (const batch of lost) batch.reject(refusal)
     await this.#segments.abandon()
     void this.#recover()
@@ -106,7 +106,7 @@ export class Journal implements Ledger {
     const { clock, log, store } = this.#parts
     const { signal } = this.#closing
     for (let isWell = false; !isWell; ) {
-      await clock.sleep(patienceMs, signal).catch(() => {})
+      await clock.sleep(retryDelayMs, signal).catch(() => {})
       if (signal.aborted) return
       isWell = await this.#tryAgain()
     }
@@ -126,11 +126,11 @@ export class Journal implements Ledger {
     }
   }
 
-  /** In the middle of the work, and not beside it: a file is closed, and the next write begins another. */
+  /** Closes a full file between two writes; the next write starts another one. */
   async #finishSegment(): Promise<void> {
     const { length } = this.#segments
     if (length < this.#parts.segmentBytes) return
-    // What is wrong with a file that was synced is the business of the next one.
+    // The content is synced already, so a failure to close is ignored.
     await this.#segments.finish().catch(() => {})
     this.#snapshots.count(length)
     this.#considerSnapshot()

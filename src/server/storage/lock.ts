@@ -1,17 +1,17 @@
 /**
- * One server to a directory. Each puts a file there whose name says which process it is, and then looks for others: of two that come at once,
- * at least one sees the other. A lock of this machine and container counts while its process is there. Processes of another container or
- * machine cannot be asked for, and may have the same number: their locks count while the holder touches them.
+ * Allows one server per directory. Each server creates a file named after its process, then looks for others: of two that start at the
+ * same time, at least one sees the other. A lock of this machine and container is valid while its process runs. Processes of another
+ * container or machine cannot be looked up, and may have the same number: their locks are valid as long as they are touched regularly.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { readdirSync, readFileSync, readlinkSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { ringAfter } from '../../util/clock.ts'
-import { isProcessThere, processIdentity } from '../../util/processes.ts'
+import { callAfter } from '../../util/async/clock.ts'
+import { isProcessAlive, processIdentity } from '../../util/process/process-identity.ts'
 import { cannotUse } from './damage.ts'
 
-/** Locks of earlier versions have no place: they count as of this one. */
+/** Locks of earlier versions do not name machine and container; they are treated as local. */
 const pattern = /^lock-(\d+-\d+)(?:-([\da-f]{12}))?-[\da-f]{8}$/
 
 const touchIntervalMs = 10_000
@@ -21,7 +21,7 @@ export function isLock(name: string): boolean {
   return pattern.test(name)
 }
 
-/** Returns what gives the directory free again. */
+/** Returns the function that unlocks the directory. */
 export function lock(folder: string): () => void {
   const name = `lock-${processIdentity()}-${placeOfThisProcess()}-${randomBytes(4).toString('hex')}`
   const path = join(folder, name)
@@ -40,7 +40,7 @@ export function lock(folder: string): () => void {
   }
 }
 
-/** The machine since its last start, and the container: only within one of these a process number means something. */
+/** Identifies the machine since its last boot, and the container: process numbers are unique only within these. */
 function placeOfThisProcess(): string {
   const parts = [hostname(), bootId(), pidNamespace()]
   return createHash('sha256').update(parts.join('\n')).digest('hex').slice(0, 12)
@@ -66,14 +66,14 @@ function checkOther(folder: string, name: string, own: string): void {
   const [, identity, place = placeOfThisProcess()] = pattern.exec(name) ?? []
   if (identity === undefined) return
   if (place !== placeOfThisProcess()) checkForeign(folder, name, own)
-  else if (isProcessThere(identity)) {
+  else if (isProcessAlive(identity)) {
     const pid = identity.split('-')[0]
     throw cannotUse(folder, `the server of process ${pid} uses it; stop that one, or name another directory`)
   }
   rmSync(join(folder, name), { force: true })
 }
 
-/** Both times are of the file system, whose clock may not be that of this machine. */
+/** Compares two times of the same file system, because its clock may differ from the local one. */
 function checkForeign(folder: string, name: string, own: string): void {
   const touched = statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs
   if (touched === undefined) return
@@ -85,7 +85,7 @@ function checkForeign(folder: string, name: string, own: string): void {
   )
 }
 
-/** The timer does not keep the process alive. A lock that is gone is not made again. */
+/** The timer does not keep the process alive. A deleted lock is not created again. */
 function keepTouching(path: string): () => void {
   let isHeld = true
   const touch = () => {
@@ -93,9 +93,9 @@ function keepTouching(path: string): () => void {
     try {
       writeFileSync(path, '.', { flag: 'r+' })
     } catch {}
-    ringAfter(touchIntervalMs, touch)
+    callAfter(touchIntervalMs, touch)
   }
-  ringAfter(touchIntervalMs, touch)
+  callAfter(touchIntervalMs, touch)
   return () => {
     isHeld = false
   }

@@ -1,18 +1,18 @@
 /**
- * Changes as lines of text, and back: `17 put configmaps {"apiVersion":…}`, `18 exact widgets.example.com {…}` where there are
- * integers that a double cannot hold, `19 del configmaps default/orders`. Line breaks are escaped in the text of an object.
+ * Changes as lines of text and back: `17 put configmaps {"apiVersion":…}`, `18 exact widgets.example.com {…}` for integers that a
+ * double cannot hold, `19 del configmaps default/orders`. Line breaks in the JSON of an object are escaped.
  */
-import { type Change, restoreStored, type Stored } from './stored.ts'
+import { restoreStored, type StoreChange, type Stored } from './stored.ts'
 
 export interface StoredRecord {
   readonly version: number
   readonly verb: 'put' | 'exact' | 'del'
   readonly collection: string
-  /** The whole object, or the key of the one that is gone. */
+  /** The JSON of the object, or the key of the deleted one. */
   readonly text: string
 }
 
-export function toRecord({ type, current }: Change): string {
+export function toRecord({ type, current }: StoreChange): string {
   return type === 'DELETED' ? `${current.version} del ${current.collection} ${current.key}` : toStateRecord(current)
 }
 
@@ -20,24 +20,27 @@ export function toStateRecord({ version, collection, json, isExact }: Stored): s
   return `${version} ${isExact ? 'exact' : 'put'} ${collection} ${json}`
 }
 
-/** No name of a resource is longer than this, with what is before and behind it. */
-const longestHead = 600
+/** Longer than any head: version, verb and resource name with their spaces. */
+const maxHeadLength = 600
 
-/** Undefined where the line is no record. */
+/** Undefined if the line is not a record. */
 export function parseRecord(line: Buffer): StoredRecord | undefined {
-  const match = /^(\d{1,16}) (put|exact|del) (\S+) /.exec(line.toString('latin1', 0, longestHead))
+  const match = /^(\d{1,16}) (put|exact|del) (\S+) /.exec(line.toString('latin1', 0, maxHeadLength))
   if (match === null) return undefined
   const [head, version, verb, collection] = match
   return {
     version: Number(version),
     verb: verb as StoredRecord['verb'],
     collection: collection!,
-    // Read on its own: a slice of the line would keep the line in memory.
+    // Decoded separately: a slice of the line would keep the whole line in memory.
     text: line.toString('utf8', head.length),
   }
 }
 
-/** The state that was put; undefined where the text is no object. `collection` is the name of the record's, for all one string. */
+/**
+ * The state of a `put` record; undefined if the text is not an object. `collection` is the collection's own name string, shared by all
+ * states.
+ */
 export function toState({ text, version, verb }: StoredRecord, collection: string): Stored | undefined {
   try {
     return restoreStored(collection, text, version, verb === 'exact')

@@ -1,4 +1,4 @@
-/** Files that are torn, damaged or missing: what a crash can do is put right, anything else is told. */
+/** Torn, damaged and missing files: effects of a crash are repaired, any other damage is an error. */
 import { beforeEach, describe, expect, test } from 'vitest'
 import { ManualClock } from '../../../test/support/manual-clock.ts'
 import { UnreliableDisk } from '../../../test/support/unreliable-disk.ts'
@@ -20,7 +20,7 @@ const thing = (name: string, rest: object = {}): KubeObject => ({
   ...rest,
 })
 
-/** So many objects, each in a frame of its own, and where those end. */
+/** Writes `count` objects, each in its own frame, and returns the offsets where the frames end. */
 async function write(count: number): Promise<{ bytes: Buffer; ends: number[] }> {
   const disk = new UnreliableDisk()
   const { store } = await open(disk)
@@ -38,7 +38,7 @@ async function read(files: Readonly<Record<string, Buffer>>): Promise<string[]> 
   for (const [name, bytes] of Object.entries(files)) disk.put(name, Buffer.from(bytes))
   const { store, close } = await open(disk)
   const names = [...store.states()].map(({ name }) => name)
-  // It goes on from there, and is found again.
+  // The log continues from there, and is found again.
   store.create('things', thing('more'), rules)
   await store.settled()
   await close()
@@ -87,7 +87,7 @@ test('a byte that is another anywhere before the end is damage, told with the fi
 })
 
 describe('several files', () => {
-  /** Two lives, each with a file of its own. */
+  /** The files of two runs of the server, each with its own log file. */
   async function twoLives(): Promise<Record<string, Buffer>> {
     const disk = new UnreliableDisk()
     for (const name of ['one', 'two']) {

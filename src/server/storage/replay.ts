@@ -1,28 +1,28 @@
 /**
- * From the files of a data directory to the state that they describe: the last snapshot, and every change since. What a crash
- * has torn at the very end was never acknowledged, and is cut off; any other damage is told and left alone.
+ * Restores the state from the files of a data directory: the latest snapshot and all changes since. A frame torn by a crash at the
+ * very end was never acknowledged and is cut off; any other damage is an error and the files are left unchanged.
  */
-import type { Logger } from '../../util/log.ts'
+import type { Logger } from '../../util/log/log.ts'
 import { damaged, incomplete } from './damage.ts'
 import type { Disk } from './disk.ts'
 import { type Defect, readFrames } from './frames.ts'
 import { parseRecord, type StoredRecord, toState } from './records.ts'
 import { parseSegmentHead, type Segment, segmentName, segmentNumber } from './segments.ts'
 import { draftSuffix, loadSnapshot, snapshotName, snapshotNumber } from './snapshots.ts'
-import type { Store } from './store.ts'
+import type { ServerStore } from './store.ts'
 import { withVersion } from './stored.ts'
 
-/** Where the log goes on. */
-export interface Position {
+/** Where the log continues. */
+export interface LogPosition {
   readonly next: number
   readonly last: Segment
-  /** The size of the snapshot, and of the log since. */
+  /** Size of the snapshot, and of the log since then. */
   readonly snapshotBytes: number
   readonly logBytes: number
   readonly segments: number
 }
 
-export async function replay(disk: Disk, store: Store, log: Logger): Promise<Position> {
+export async function replay(disk: Disk, store: ServerStore, log: Logger): Promise<LogPosition> {
   const names = await disk.list()
   const numbers = names.map(segmentNumber).filter((number) => number !== undefined)
   const base = Math.max(0, ...names.map((name) => snapshotNumber(name) ?? 0))
@@ -40,7 +40,7 @@ export async function replay(disk: Disk, store: Store, log: Logger): Promise<Pos
   return { next, last, snapshotBytes, logBytes, segments: chain.length }
 }
 
-/** The files of the log that count, oldest first: from the last one back to the snapshot, as each says which it follows. */
+/** The valid log files, oldest first: from the last file back to the snapshot, since each file names its predecessor. */
 async function findChain(
   disk: Disk,
   { numbers, base }: { readonly numbers: readonly number[]; readonly base: number },
@@ -54,7 +54,7 @@ async function findChain(
     const length = wanted?.length ?? (await disk.size(segmentName(number)))
     const head = await readHead(disk, number, length)
     if (head === undefined) {
-      // The one after it says how much of it was kept.
+      // The next file records a length for this one, so its head must have been durable.
       if (wanted !== undefined) throw damaged(disk, segmentName(number), 0, whatIsWrong)
       log.warn(`Removing "${segmentName(number)}" from the data: a crash has left it before anything was kept in it`)
       continue
@@ -67,7 +67,7 @@ async function findChain(
   return chain
 }
 
-/** Undefined where a crash has torn it before anything was kept. */
+/** Undefined if a crash has torn the head before anything was acknowledged. */
 async function readHead(disk: Disk, number: number, length: number): Promise<{ readonly after: Segment } | undefined> {
   const name = segmentName(number)
   const { done, value } = await readFrames(disk, name, length).next()
@@ -80,7 +80,7 @@ async function readHead(disk: Disk, number: number, length: number): Promise<{ r
   return head
 }
 
-/** What is not needed any more, or was never finished. */
+/** Removes files that are obsolete or were never completed. */
 async function removeOthers(
   disk: Disk,
   names: readonly string[],
@@ -97,14 +97,14 @@ async function removeOthers(
 }
 
 interface Replaying {
-  readonly store: Store
+  readonly store: ServerStore
   readonly log: Logger
   readonly isLast: boolean
 }
 
 const whatIsWrong = 'its checksum is wrong'
 
-/** How much of the segment counts. */
+/** Returns the valid length of the segment. */
 async function replaySegment(disk: Disk, { number, length }: Segment, replaying: Replaying): Promise<number> {
   const { store, log, isLast } = replaying
   const name = segmentName(number)
@@ -137,8 +137,8 @@ async function cutOff(
   await disk.truncate(name, defect.offset)
 }
 
-/** Whether the change makes sense after those before it. What a snapshot has already is passed over. */
-function repeat(store: Store, line: Buffer): boolean {
+/** False if the change does not follow the ones before it. Changes that the snapshot contains are skipped. */
+function repeat(store: ServerStore, line: Buffer): boolean {
   const record = parseRecord(line)
   if (record === undefined) return false
   if (record.version <= store.floor) return true
@@ -146,19 +146,19 @@ function repeat(store: Store, line: Buffer): boolean {
   return record.verb === 'del' ? repeatDeletion(store, record) : repeatWrite(store, record)
 }
 
-function repeatWrite(store: Store, record: StoredRecord): boolean {
+function repeatWrite(store: ServerStore, record: StoredRecord): boolean {
   const collection = store.collection(record.collection)
   const current = toState(record, collection.name)
   if (current === undefined) return false
   const previous = collection.get(current.key)
   const type = previous === undefined ? 'ADDED' : 'MODIFIED'
-  store.repeat({ type, version: record.version, current, previous })
+  store.replay({ type, version: record.version, current, previous })
   return true
 }
 
-function repeatDeletion(store: Store, { collection, text: key, version }: StoredRecord): boolean {
+function repeatDeletion(store: ServerStore, { collection, text: key, version }: StoredRecord): boolean {
   const previous = store.collection(collection).get(key)
   if (previous === undefined) return false
-  store.repeat({ type: 'DELETED', version, current: withVersion(previous, version), previous })
+  store.replay({ type: 'DELETED', version, current: withVersion(previous, version), previous })
   return true
 }

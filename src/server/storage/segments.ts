@@ -1,6 +1,6 @@
 /**
- * The files of the log, written one after the other: `0000000003.log`. The first line of each says which one it follows, and
- * how much of that one counts: what came behind it was never kept. Called by journal.ts, which decides what is written when.
+ * The log files, written one after the other: `0000000003.log`. The first line of each names its predecessor and the predecessor's
+ * valid length; bytes beyond that were never acknowledged. Called by journal.ts, which decides what to write and when.
  */
 import { type Disk, type NewFile, writeAll } from './disk.ts'
 import { toFrame } from './frames.ts'
@@ -14,7 +14,7 @@ export function segmentName(number: number): string {
   return `${String(number).padStart(10, '0')}.log`
 }
 
-/** Undefined where it is another file. */
+/** Undefined if the name is not that of a log file. */
 export function segmentNumber(name: string): number | undefined {
   return /^\d{10}\.log$/.test(name) ? Number.parseInt(name, 10) : undefined
 }
@@ -27,17 +27,17 @@ export function parseSegmentHead(line: Buffer): { readonly after: Segment } | un
 interface OpenSegment {
   readonly file: NewFile
   readonly number: number
-  /** Up to here everything is kept. */
+  /** Everything up to here is durable. */
   length: number
 }
 
 export class SegmentWriter {
   readonly #disk: Disk
 
-  /** The last file with something that counts; of the number 0 where there is none. */
+  /** The last file with valid content; number 0 if there is none. */
   #last: Segment
 
-  /** The number of the next file: never one that was used before, whatever has become of it. */
+  /** The number of the next file. Never reused, even if a file was removed. */
   #next: number
   #open: OpenSegment | undefined
 
@@ -47,17 +47,17 @@ export class SegmentWriter {
     this.#last = last
   }
 
-  /** The number of the file that is begun next. */
+  /** The number of the next file. */
   get next(): number {
     return this.#next
   }
 
-  /** How long the present file is; 0 where there is none. */
+  /** The length of the open file; 0 if there is none. */
   get length(): number {
     return this.#open?.length ?? 0
   }
 
-  /** Resolves when the lines outlive a loss of power. Where it rejects, `abandon` has to follow. */
+  /** Resolves when the lines survive a power loss. If it rejects, the caller must call `abandon`. */
   async write(lines: readonly string[]): Promise<void> {
     const segment = this.#open ?? (await this.#begin())
     const isNew = segment.length === 0
@@ -68,7 +68,7 @@ export class SegmentWriter {
     segment.length += frame.length
   }
 
-  /** The next line begins another file. */
+  /** Closes the file. The next write starts another one. */
   async finish(): Promise<void> {
     const segment = this.#open
     if (segment === undefined) return
@@ -77,12 +77,12 @@ export class SegmentWriter {
     await segment.file.close()
   }
 
-  /** After a failure, the file is not written to again: nobody can say what the disk has made of it. */
+  /** After a failure, the file is not written again: its content on disk is unknown. */
   async abandon(): Promise<void> {
     const segment = this.#open
     await this.finish().catch(ignore)
     if (segment === undefined) return
-    // The next file says where this one ends. This is for a server that comes to an end before there is a next one.
+    // The next file records where this one ends. The truncation covers a server that stops before there is a next file.
     const name = segmentName(segment.number)
     if (segment.length > 0) await this.#disk.truncate(name, segment.length).catch(ignore)
     else await this.#disk.remove(name).catch(ignore)

@@ -1,12 +1,12 @@
 /**
- * The state as of one moment, in a file of its own: `0000000007.snapshot` is what was there before the log of that number.
- * Written beside the work, under another name until it is whole. Whatever came before it is not needed any more.
+ * The state at one moment in a file: `0000000007.snapshot` holds the state before the log of that number. Written in the background,
+ * under a draft name until complete. All older files are obsolete then.
  */
 import { damaged } from './damage.ts'
 import { type Disk, writeAll } from './disk.ts'
 import { readFrames, toFrame } from './frames.ts'
 import { parseRecord, toState, toStateRecord } from './records.ts'
-import type { Store } from './store.ts'
+import type { ServerStore } from './store.ts'
 import type { Stored } from './stored.ts'
 
 export interface Snapshot {
@@ -19,18 +19,18 @@ export function snapshotName(number: number): string {
   return `${String(number).padStart(10, '0')}.snapshot`
 }
 
-/** Undefined where it is another file. */
+/** Undefined if the name is not that of a snapshot. */
 export function snapshotNumber(name: string): number | undefined {
   return /^\d{10}\.snapshot$/.test(name) ? Number.parseInt(name, 10) : undefined
 }
 
-/** Marks what is not whole yet, or never will be. */
+/** Suffix of files that are not complete. */
 export const draftSuffix = '.draft'
 
-/** So much is written at a time: others have their turn between. */
+/** Written per step, so that other work gets its turn in between. */
 const frameCharacters = 256 * 1024
 
-/** The size of the draft, which is safe when this resolves, and still has to be given its name. */
+/** Returns the size of the draft. The draft is durable when this resolves; the caller renames it. */
 export async function writeDraft(disk: Disk, snapshot: Snapshot, signal: AbortSignal): Promise<number> {
   const file = await disk.create(`${snapshotName(snapshot.number)}${draftSuffix}`)
   let size = 0
@@ -62,8 +62,11 @@ function* parts({ version, states }: Snapshot): Iterable<readonly string[]> {
   yield [...lines, `end ${states.length}`]
 }
 
-/** Its size, after everything in it was put into the store. It was whole once: whatever is wrong with it now is damage. */
-export async function loadSnapshot(disk: Disk, number: number, store: Store): Promise<number> {
+/**
+ * Puts all objects of the snapshot into the store and returns the file's size. A snapshot gets its name when complete, so any defect
+ * is damage.
+ */
+export async function loadSnapshot(disk: Disk, number: number, store: ServerStore): Promise<number> {
   const name = snapshotName(number)
   const size = await disk.size(name)
   const frames = readFrames(disk, name, size)
@@ -81,14 +84,14 @@ export async function loadSnapshot(disk: Disk, number: number, store: Store): Pr
 
 class SnapshotReader {
   isWhole = false
-  readonly #store: Store
+  readonly #store: ServerStore
   #count = -1
 
-  constructor(store: Store) {
+  constructor(store: ServerStore) {
     this.#store = store
   }
 
-  /** Whether the line makes sense where it is. */
+  /** False if the line is not valid at this position. */
   take(line: Buffer): boolean {
     if (this.isWhole) return false
     return this.#count < 0 ? this.#begin(line) : this.#restore(line) || this.#end(line)
@@ -97,7 +100,7 @@ class SnapshotReader {
   #begin(line: Buffer): boolean {
     const match = /^snapshot (\d+)$/.exec(line.toString('latin1'))
     if (match === null) return false
-    this.#store.beginAt(Number(match[1]))
+    this.#store.startAt(Number(match[1]))
     this.#count = 0
     return true
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { KubeObject } from '../../kube/objects.ts'
-import { Store } from './store.ts'
-import { type Change, parseStored } from './stored.ts'
+import { ServerStore } from './store.ts'
+import { parseStored, type StoreChange } from './stored.ts'
 
 const rules = {}
 
@@ -9,11 +9,11 @@ function thing(name: string, rest: Record<string, unknown> = {}): KubeObject {
   return { apiVersion: 'v1', kind: 'Thing', metadata: { name, uid: `uid-${name}` }, ...rest }
 }
 
-function create(store: Store, name: string, collection = 'things') {
+function create(store: ServerStore, name: string, collection = 'things') {
   return store.create(collection, thing(name), rules)!
 }
 
-const newStore = () => new Store({ changes: 100, characters: 100_000 })
+const newStore = () => new ServerStore({ changes: 100, characters: 100_000 })
 
 test('every write has a version of its own, across collections, and the object says which', () => {
   const store = newStore()
@@ -70,12 +70,12 @@ test('a removed object is shown as it was, under the version of its removal', ()
 })
 
 describe('listeners', () => {
-  function listen(store: Store, collection: string | undefined): Change[] {
-    const changes: Change[] = []
+  function listen(store: ServerStore, collection: string | undefined): StoreChange[] {
+    const changes: StoreChange[] = []
     store.subscribe(collection, (change) => changes.push(change))
     return changes
   }
-  const briefly = (changes: readonly Change[]) =>
+  const briefly = (changes: readonly StoreChange[]) =>
     changes.map(({ type, current, version }) => `${type} ${current.name} ${version}`)
 
   test('hear of their collection, in order, with the state before', () => {

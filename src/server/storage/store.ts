@@ -1,53 +1,53 @@
 /**
- * Where all objects are. Gives out the versions, keeps the collections, tells everybody of each change, in order.
- * Every write names the state it was made from; where that is no longer the present one, it does not happen.
- * With a ledger, nobody is told of a change before it is kept there, and what cannot be kept has never happened.
+ * Holds all objects of the server: assigns resource versions, owns the collections, and notifies listeners of each change in order.
+ * Every write names the state it is based on and fails if that is no longer the current state. With a write-ahead log, listeners
+ * hear of a change only after it is durable; a change that cannot be written is rolled back.
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import { Collection } from './collection.ts'
 import type { HistoryLimits } from './history.ts'
-import { type Change, keyOf, type Stored, toStored, withVersion } from './stored.ts'
+import { keyOf, type StoreChange, type Stored, toStored, withVersion } from './stored.ts'
 
-export type Listener = (change: Change) => void
+export type ChangeListener = (change: StoreChange) => void
 
-/** Where changes are kept for good. Without one, they last as long as the process. */
-export interface Ledger {
-  /** To be kept soon, in this order. Throws a StatusError where nothing can be kept at the moment. */
-  append(change: Change): void
-  /** Resolves when all that was appended is kept, rejects where it cannot be; undefined where nothing waits. */
+/** Durable storage of changes, implemented by journal.ts. Without one, changes last as long as the process. */
+export interface WriteAheadLog {
+  /** Queues a change for writing, in order. Throws a StatusError while the log cannot be written. */
+  append(change: StoreChange): void
+  /** Resolves when all appended changes are durable, rejects if they cannot be written; undefined if nothing is pending. */
   settled(): Promise<void> | undefined
 }
 
-export class Store {
+export class ServerStore {
   readonly #collections = new Map<string, Collection>()
-  readonly #listeners = new Map<string, Set<Listener>>()
-  readonly #everywhere = new Set<Listener>()
+  readonly #listeners = new Map<string, Set<ChangeListener>>()
+  readonly #globalListeners = new Set<ChangeListener>()
   readonly #limits: HistoryLimits
   #version = 1
-  #ledger: Ledger | undefined
+  #log: WriteAheadLog | undefined
 
   #onListenerFailure: ((error: unknown) => void) | undefined
 
-  /** Applied, appended, not yet kept: of these no listener knows. */
-  #unkept: Change[] = []
+  /** Changes that are applied and appended but not yet durable. Listeners have not seen them. */
+  #pending: StoreChange[] = []
 
-  /** What could not be kept, by collection and key, until something can be kept again. */
-  readonly #lost = new Map<string, Stored>()
-  #losses = 0
+  /** Last states of rolled-back changes, by collection and key. Cleared when the log is writable again. */
+  readonly #rolledBack = new Map<string, Stored>()
+  #rollbacks = 0
 
-  /** The version at the last compaction; a collection that is made later remembers nothing from before it either. */
+  /** The version of the last compaction. A collection created later starts its history here. */
   #floor = 0
 
   constructor(limits: HistoryLimits) {
     this.#limits = limits
   }
 
-  /** The version of the last write anywhere. */
+  /** The resource version of the last write to any collection. */
   get version(): number {
     return this.#version
   }
 
-  /** What was before this version is forgotten. */
+  /** The oldest version whose history is still known. */
   get floor(): number {
     return this.#floor
   }
@@ -55,7 +55,7 @@ export class Store {
   collection(name: string): Collection {
     const known = this.#collections.get(name)
     if (known !== undefined) return known
-    // Nothing has happened in it yet: unless the past was forgotten, it can be watched from any version.
+    // The collection is empty so far: a watch can start from any version after the last compaction.
     const fresh = new Collection(name, this.#floor, this.#limits)
     this.#collections.set(name, fresh)
     return fresh
@@ -65,137 +65,140 @@ export class Store {
     return this.#collections.values()
   }
 
-  /** Every object there is. */
+  /** All objects of all collections. */
   *states(): Iterable<Stored> {
     for (const collection of this.#collections.values()) yield* collection.values()
   }
 
-  /** Undefined where the key is taken. */
+  /** Undefined if an object with this key exists. */
   create(collection: string, object: KubeObject, rules: object): Stored | undefined {
     const { name = '', namespace = '' } = object.metadata
     if (this.collection(collection).get(keyOf(namespace, name)) !== undefined) return undefined
     return this.#commit('ADDED', toStored(collection, object, this.#version + 1, rules), undefined)
   }
 
-  /** Undefined where `current` is not the present state any more. */
+  /** Undefined if `current` is no longer the current state. */
   replace(current: Stored, object: KubeObject, rules: object): Stored | undefined {
     if (!this.#isPresent(current)) return undefined
     return this.#commit('MODIFIED', toStored(current.collection, object, this.#version + 1, rules), current)
   }
 
-  /** The last state under the version of the deletion; undefined where `current` is not the present state any more. */
+  /** Returns the last state with the version of the deletion; undefined if `current` is no longer the current state. */
   remove(current: Stored): Stored | undefined {
     if (!this.#isPresent(current)) return undefined
     return this.#commit('DELETED', withVersion(current, this.#version + 1), current)
   }
 
-  /** Calls the listener with every change from now on, until the function that is returned is called. */
-  subscribe(collection: string | undefined, listener: Listener): () => void {
-    const listeners = collection === undefined ? this.#everywhere : this.#listenersOf(collection)
+  /** Calls the listener with every change from now on. The returned function unsubscribes it. */
+  subscribe(collection: string | undefined, listener: ChangeListener): () => void {
+    const listeners = collection === undefined ? this.#globalListeners : this.#listenersOf(collection)
     listeners.add(listener)
     return () => listeners.delete(listener)
   }
 
-  /** Forgets the history up to now. Watches that are open are not disturbed; those that come back later are. */
+  /** Drops the history up to now. Open watches continue; a watch that resumes from an older version gets 410. */
   compact(): void {
     this.#floor = this.#version
     for (const collection of this.#collections.values()) collection.compact(this.#version)
   }
 
-  /** From now on, exceptions of listeners are reported there. Until then they are thrown. */
+  /** Reports exceptions of listeners to `report` from now on. Before that they are thrown. */
   reportFailuresTo(report: (error: unknown) => void): void {
     this.#onListenerFailure = report
   }
 
-  /** From now on, changes are kept there. */
-  keepIn(ledger: Ledger): void {
-    this.#ledger = ledger
+  /** Writes all changes to this log from now on. */
+  useLog(log: WriteAheadLog): void {
+    this.#log = log
   }
 
-  /** What has happened in an earlier life of the server: a state that was there at first. */
+  /** Restores one object of a snapshot, at start. */
   restore(stored: Stored): void {
     this.collection(stored.collection).restore(stored)
   }
 
-  /** The same: a change that followed, which watches can go on from. */
-  repeat(change: Change): void {
+  /** Repeats a logged change at start. Watches can resume from its version. */
+  replay(change: StoreChange): void {
     this.#version = change.version
     this.collection(change.current.collection).apply(change)
   }
 
-  /** The same: the version of what was there at first. Nothing is known of what was before. */
-  beginAt(version: number): void {
+  /** Sets the version of the restored snapshot. Nothing is known of earlier versions. */
+  startAt(version: number): void {
     this.#version = version
     this.#floor = version
   }
 
-  /** Tells the listeners of all objects as if they had just come: for those who follow what is there. */
-  announce(first: string): void {
+  /**
+   * Calls the listeners with ADDED for every object, the collection `first` before all others, so that controllers see restored
+   * objects.
+   */
+  replayAsAdded(first: string): void {
     const rest = [...this.#collections.keys()].filter((name) => name !== first)
     for (const name of [first, ...rest]) {
       for (const current of this.collection(name).values()) {
-        this.#tell({ type: 'ADDED', version: 0, current, previous: undefined })
+        this.#notify({ type: 'ADDED', version: 0, current, previous: undefined })
       }
     }
   }
 
-  /** Whether what has been seen so far may still turn out not to be kept: undefined where not. */
+  /** Resolves when everything that readers have seen so far is durable; undefined if nothing is pending. */
   settled(): Promise<void> | undefined {
-    return this.#ledger?.settled()
+    return this.#log?.settled()
   }
 
-  /** How often changes were lost: whoever sees another number than before has seen what has never happened. */
-  get losses(): number {
-    return this.#losses
+  /** Rollback counter. If it changes during a request, the request may have read state that was rolled back. */
+  get rollbacks(): number {
+    return this.#rollbacks
   }
 
-  /** To be called by the ledger alone: so many changes are kept, the oldest first. */
-  onKept(count: number): void {
-    for (const change of this.#unkept.splice(0, count)) this.#tell(change)
+  /** Called by the log only: the oldest `count` pending changes are durable. */
+  onDurable(count: number): void {
+    for (const change of this.#pending.splice(0, count)) this.#notify(change)
   }
 
-  /** To be called by the ledger alone: nothing of what waits can be kept. Nobody has seen it, so its versions are free again. */
-  onLost(): void {
-    this.#losses += 1
-    for (const change of this.#unkept.toReversed()) {
+  /** Called by the log only: the pending changes cannot be written. No listener has seen them, so their versions can be assigned again. */
+  rollBack(): void {
+    this.#rollbacks += 1
+    for (const change of this.#pending.toReversed()) {
       this.collection(change.current.collection).undo(change)
-      this.#lost.set(`${change.current.collection}/${change.current.key}`, change.current)
+      this.#rolledBack.set(`${change.current.collection}/${change.current.key}`, change.current)
     }
-    this.#version = (this.#unkept[0]?.version ?? this.#version + 1) - 1
-    this.#unkept = []
+    this.#version = (this.#pending[0]?.version ?? this.#version + 1) - 1
+    this.#pending = []
   }
 
-  /** To be called by the ledger alone: it can keep again. Whoever follows looks again at what came to nothing. */
+  /** Called by the log only: it is writable again. Listeners are notified of the objects whose changes were rolled back. */
   onWritable(): void {
-    for (const lost of this.#lost.values()) {
+    for (const lost of this.#rolledBack.values()) {
       const present = this.collection(lost.collection).get(lost.key)
       const current = present ?? lost
-      this.#tell({ type: present === undefined ? 'DELETED' : 'MODIFIED', version: 0, current, previous: current })
+      this.#notify({ type: present === undefined ? 'DELETED' : 'MODIFIED', version: 0, current, previous: current })
     }
-    this.#lost.clear()
+    this.#rolledBack.clear()
   }
 
   #isPresent(stored: Stored): boolean {
     return this.collection(stored.collection).get(stored.key) === stored
   }
 
-  #commit(type: Change['type'], current: Stored, previous: Stored | undefined): Stored {
-    const change: Change = { type, version: current.version, current, previous }
-    this.#ledger?.append(change)
+  #commit(type: StoreChange['type'], current: Stored, previous: Stored | undefined): Stored {
+    const change: StoreChange = { type, version: current.version, current, previous }
+    this.#log?.append(change)
     this.#version = current.version
     this.collection(current.collection).apply(change)
-    if (this.#ledger === undefined) this.#tell(change)
-    else this.#unkept.push(change)
+    if (this.#log === undefined) this.#notify(change)
+    else this.#pending.push(change)
     return current
   }
 
-  #tell(change: Change): void {
+  #notify(change: StoreChange): void {
     for (const listener of this.#listenersOf(change.current.collection)) this.#call(listener, change)
-    for (const listener of this.#everywhere) this.#call(listener, change)
+    for (const listener of this.#globalListeners) this.#call(listener, change)
   }
 
   /** The change is committed: an exception of one listener must neither fail the write nor keep the change from other listeners. */
-  #call(listener: Listener, change: Change): void {
+  #call(listener: ChangeListener, change: StoreChange): void {
     try {
       listener(change)
     } catch (error) {
@@ -204,10 +207,10 @@ export class Store {
     }
   }
 
-  #listenersOf(collection: string): Set<Listener> {
+  #listenersOf(collection: string): Set<ChangeListener> {
     const known = this.#listeners.get(collection)
     if (known !== undefined) return known
-    const fresh = new Set<Listener>()
+    const fresh = new Set<ChangeListener>()
     this.#listeners.set(collection, fresh)
     return fresh
   }

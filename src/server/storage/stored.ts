@@ -1,6 +1,6 @@
-/** One version of one object, as the store keeps it: its text, and the few things that are looked at without reading the text. */
+/** One version of one object in the store: its JSON text, and the metadata that is needed without parsing the text. */
 import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
-import { parseJsonText, toJsonText } from '../../util/json-text.ts'
+import { parseJsonText, toJsonText } from '../../util/json/json-text.ts'
 
 export interface Stored {
   readonly collection: string
@@ -11,36 +11,36 @@ export interface Stored {
   readonly uid: string
   /** The resourceVersion; one counter for the whole store. */
   readonly version: number
-  /** The whole object; it begins with `apiVersion` and `kind`, so that both can be cut off where lists leave them out. */
+  /** The whole object. `apiVersion` and `kind` come first, so that lists can cut them off without parsing. */
   readonly json: string
-  /** Whether there are integers in the text that a double cannot hold; few objects have any. */
+  /** True if the text has integers that a double cannot hold; it must be parsed with parseJsonText then. */
   readonly isExact: boolean
   readonly labels: Readonly<Record<string, string>> | undefined
   readonly isDeleting: boolean
-  /** The uids of its owners; undefined for the many that have none. */
+  /** The uids of the owner references; undefined if there are none. */
   readonly owners: readonly string[] | undefined
-  /** The uids of the owners whose deletion in the foreground waits for this object. */
+  /** The uids of owners with `blockOwnerDeletion`: their foreground deletion waits for this object. */
   readonly blockedOwners: readonly string[] | undefined
   readonly finalizers: readonly string[] | undefined
-  /** The rules it was written by, or that were found to change nothing. Readers of just these get the text as it is. */
+  /** The resource (schema) that this text was last normalised with. A reader with the same resource gets `json` without parsing. */
   rules: object
-  /** The state that this one differs from in nothing but its version; what was made of that one is good for this one. */
+  /** The state with the same content under an older version. Whatever was computed for that state also holds for this one. */
   readonly origin?: Stored | undefined
 }
 
-/** What happened to one object, in the words of a watch. */
-export interface Change {
+/** A change of one object, with the type of the watch event. */
+export interface StoreChange {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'
-  /** 0 where nothing has happened, and whoever follows is to look again. */
+  /** 0 for a notification without a change: the listener must read the object again. */
   readonly version: number
-  /** For a deletion: the last state, under the version of the deletion. */
+  /** For a deletion: the last state with the version of the deletion. */
   readonly current: Stored
   readonly previous: Stored | undefined
-  /** For watches that see it leave while it lives: the state before, under this version. Made when first asked for. */
+  /** For watches whose selector the object no longer matches: the previous state with this change's version. Created on demand. */
   lastSeen?: Stored
 }
 
-/** In the place of rules: nobody has read the text yet by the rules that there are. */
+/** Used as `rules` of a restored text that has not been normalised with the current schema yet. */
 export const unread: object = {}
 
 export function keyOf(namespace: string, name: string): string {
@@ -51,15 +51,15 @@ export function toStored(collection: string, object: KubeObject, version: number
   const { apiVersion, kind, metadata, ...rest } = object
   metadata.resourceVersion = String(version)
   const { json, isExact } = toText({ apiVersion, kind, metadata, ...rest })
-  return new State({ collection, metadata, version, json, isExact, rules })
+  return new StoredState({ collection, metadata, version, json, isExact, rules })
 }
 
 interface StateParts extends Pick<Stored, 'collection' | 'version' | 'json' | 'isExact' | 'rules' | 'origin'> {
   readonly metadata: ObjectMeta
 }
 
-/** A class, for objects that are put together from others may each get a shape of its own, larger than all that is in them. */
-class State implements Stored {
+/** A class, because objects built by spreading may each get their own hidden class in V8, which takes more memory than their fields. */
+class StoredState implements Stored {
   readonly collection: string
   readonly namespace: string
   readonly name: string
@@ -89,7 +89,7 @@ class State implements Stored {
     this.isDeleting = metadata.deletionTimestamp !== undefined
     this.owners = ownerReferences?.length ? ownerReferences.map((owner) => owner.uid) : undefined
     this.blockedOwners = blocked.length > 0 ? blocked.map((owner) => owner.uid) : undefined
-    // A copy: the object that is being written may still be changed by its writer.
+    // A copy, because the writer may still change the object.
     this.finalizers = finalizers?.length ? [...finalizers] : undefined
     this.rules = rules
     this.origin = origin
@@ -100,46 +100,46 @@ class State implements Stored {
   }
 }
 
-/** From the text of an earlier life of the server. Who reads it finds out whether the rules still make the same of it. */
+/** Creates a state from the text of a data directory. The first reader normalises it, since the schema may have changed. */
 export function restoreStored(collection: string, json: string, version: number, isExact: boolean): Stored {
   const { metadata } = (isExact ? parseJsonText(json) : JSON.parse(json)) as KubeObject
-  return new State({ collection, metadata, version, json, isExact, rules: unread })
+  return new StoredState({ collection, metadata, version, json, isExact, rules: unread })
 }
 
 function toText(object: object): Pick<Stored, 'json' | 'isExact'> {
   try {
-    return { json: inOnePiece(JSON.stringify(object)), isExact: false }
+    return { json: flattened(JSON.stringify(object)), isExact: false }
   } catch {
     return { json: toJsonText(object), isExact: true }
   }
 }
 
 /**
- * A text that was just written is in pieces, which take half as much again, until somebody reads a character of it; then
- * there is one piece, and the next collection of garbage leaves nothing else.
+ * JSON.stringify returns a rope, which takes half as much memory again. Reading one character flattens it, and garbage collection
+ * frees the pieces.
  */
-function inOnePiece(text: string): string {
+function flattened(text: string): string {
   if (text.charCodeAt(0) !== 0x7b) throw new TypeError('Not the text of an object')
   return text
 }
 
-/** A fresh copy: the caller may do with it what it likes. */
+/** Returns a new copy, which the caller may modify. */
 export function parseStored(stored: Stored): KubeObject {
   return (stored.isExact ? parseJsonText(stored.json) : JSON.parse(stored.json)) as KubeObject
 }
 
-/** The same state under another version: what a watch shows of an object that is gone. */
+/** The same state under another version, as in the watch event of a deleted object. */
 export function withVersion(stored: Stored, version: number): Stored {
   const { apiVersion, kind, metadata, ...rest } = parseStored(stored)
   metadata.resourceVersion = String(version)
   const { json, isExact } = toText({ apiVersion, kind, metadata, ...rest })
   const { collection, rules, origin = stored } = stored
-  return new State({ collection, metadata, version, json, isExact, rules, origin })
+  return new StoredState({ collection, metadata, version, json, isExact, rules, origin })
 }
 
 const beforeApiVersion = '{"apiVersion":"'.length
 
-/** Without reading the text: it begins with this. */
+/** Reads the apiVersion without parsing: the text starts with it. */
 export function apiVersionOf({ json }: Stored): string {
   return json.slice(beforeApiVersion, json.indexOf('"', beforeApiVersion))
 }

@@ -1,7 +1,7 @@
-/** A strategic merge patch on an object of a typed kind: merged, and fitted to the type. The strategies of kinds call this. */
+/** Applies a strategic merge patch to an object of a typed kind, and decodes the result. Called by the strategies of kinds. */
 import type { JsonObject } from '../../kube/objects.ts'
-import { cloneJson } from '../../util/equality.ts'
-import type { Json } from '../../util/json.ts'
+import { cloneJson } from '../../util/json/deep-equal.ts'
+import type { Json } from '../../util/json/json.ts'
 import { DecodeError } from '../builtins/decode.ts'
 import type { Types } from '../builtins/types.ts'
 import { fromUnstructured } from '../builtins/unstructured.ts'
@@ -11,12 +11,12 @@ import { invalidObject, type StatusError } from '../status.ts'
 import { printGo } from './go-values.ts'
 import { mergeStrategically } from './merge.ts'
 
-/** Throws a StatusError where the patch does not apply. Changes the patch, as messages about it show; not the object. */
+/** Throws a StatusError if the patch does not apply. Modifies the patch, as shown in messages; does not modify the object. */
 export function applyStrategic(types: Types, type: string, current: object, patch: JsonObject): Merged {
   const merged = mergeStrategically(types, type, cloneJson(current as JsonObject), patch)
   try {
     const { object, problems } = fromUnstructured(types, type, merged)
-    // Whatever a patch says of the type, the object is what it was.
+    // A patch cannot change apiVersion and kind.
     const { apiVersion, kind } = current as JsonObject
     return { object: { ...object, apiVersion, kind } as JsonObject, problems }
   } catch (error) {
@@ -24,7 +24,7 @@ export function applyStrategic(types: Types, type: string, current: object, patc
   }
 }
 
-/** A 422 that shows the patch, and what is wrong with what it made. */
+/** A 422 that shows the patch and the problem of the patched object. */
 export function rejectPatch(patch: Json, why: string): StatusError {
   return invalidObject('', '', '', [invalid('patch', printGo(patch), why)])
 }

@@ -1,14 +1,14 @@
-/** Why a strategic merge patch does not apply, in the words and with the codes of the real server's library. */
-import type { Json } from '../../util/json.ts'
+/** Errors of strategic merge patches, with the messages and codes of kube-apiserver's library. */
+import type { Json } from '../../util/json/json.ts'
 import { badRequest, StatusError } from '../status.ts'
 import { goTypeOf, printGo, printGoText } from './go-values.ts'
 
-/** Most failures are nobody's fault in particular: the real server has a 500 without a reason for them. */
+/** Most errors are a 500 without a reason in kube-apiserver. */
 export function failure(message: string): StatusError {
   return new StatusError(500, '', message)
 }
 
-/** Where the real server's handler panics, and its client finds the connection cut. */
+/** kube-apiserver's handler panics here and closes the connection. */
 export function panic(): StatusError {
   return failure('This request caused apiserver to panic. Look in the logs for details.')
 }

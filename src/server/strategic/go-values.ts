@@ -1,8 +1,8 @@
-/** JSON values as Go holds and prints them, for messages that name a type or show a value with `%v`. */
-import { isPlainObject, type Json } from '../../util/json.ts'
+/** JSON values as Go types and prints them, for messages with a type name or a value in `%v`. */
+import { isPlainObject, type Json } from '../../util/json/json.ts'
 import { type Recursion, runRecursion } from '../../util/recursion.ts'
 
-/** The Go type of a value from a JSON text; undefined for null, which has none. */
+/** The Go type of a JSON value; undefined for null. */
 export function goTypeOf(value: Json): string | undefined {
   if (value === null) return undefined
   if (Array.isArray(value)) return '[]interface {}'
@@ -12,7 +12,7 @@ export function goTypeOf(value: Json): string | undefined {
   return Number.isInteger(value) && Math.abs(value) < 2 ** 63 ? 'int64' : 'float64'
 }
 
-/** Its kind, as `reflect` names it. */
+/** The name of its kind in Go's `reflect`. */
 export function goKindOf(value: Json): string {
   if (Array.isArray(value)) return 'slice'
   return isPlainObject(value) ? 'map' : (goTypeOf(value) ?? 'nil')
@@ -41,12 +41,12 @@ function* printNested(value: Json, print: (scalar: Json) => string): Recursion<s
   return `map[${text}]`
 }
 
-/** Floats have exponents of two digits and more. */
+/** Go prints exponents with at least two digits. */
 function printNumber(value: number): string {
   return String(value).replace(/e([+-])(\d)$/, 'e$10$2')
 }
 
-/** Go's `%s`, of which anything but text is a misuse that it points out. */
+/** Go's `%s`, which marks any value that is not a string. */
 export function printGoText(value: Json): string {
   return runRecursion(printNested(value, printText))
 }

@@ -1,23 +1,24 @@
 /**
- * Lists in a strategic merge patch: of objects, merged by their merge key, and of scalars, united; what `$patch`,
- * `$deleteFromPrimitiveList` and `$setElementOrder` say about them (apimachinery's strategicpatch). Called by merge.ts.
+ * Lists in a strategic merge patch (apimachinery's strategicpatch): lists of objects are merged by their merge key, lists of scalars
+ * are united; `$patch`, `$deleteFromPrimitiveList` and `$setElementOrder` are applied. Called by merge.ts.
  */
-import { isPlainObject, type Json } from '../../util/json.ts'
+import type { JsonObject } from '../../kube/objects.ts'
+import { isPlainObject, type Json } from '../../util/json/json.ts'
 import { badFormat, failure, listOfLists, noMergeKey, panic, unknownDirective, wrongType } from './failures.ts'
 import { goTypeOf, printGo } from './go-values.ts'
-import { type Fields, hash, identityBy, isDeletion, ownValue, putInOrder } from './order.ts'
+import { hash, identityBy, isDeletion, ownValue, putInOrder } from './order.ts'
 
 export interface ListRules {
   readonly mergeKey: string
-  /** The kind of the elements' type, for messages. */
+  /** The Go kind of the elements, for messages. */
   readonly elementKind: string
-  /** Merges an element of the patch into the one with the same key. */
-  readonly mergeElements: (original: Fields, patch: Fields) => Fields
+  /** Merges an element of the patch into the element with the same key. */
+  readonly mergeElements: (original: JsonObject, patch: JsonObject) => JsonObject
 }
 
 /**
- * What a list becomes by the one of the patch. May change what it is given: the list is left as Go's slice of it would show
- * it afterwards, since `$setElementOrder` takes that for the old order.
+ * Merges a list with the list of the patch. May modify its arguments: `original` ends up like Go's slice, because `$setElementOrder`
+ * uses it as the old order.
  */
 export function mergeLists(original: Json[], patch: Json[], rules: ListRules): Json[] {
   if (original.length === 0 && patch.length === 0) return original
@@ -27,10 +28,10 @@ export function mergeLists(original: Json[], patch: Json[], rules: ListRules): J
     return putInOrder(merged, { mergeKey, areObjects: () => false, patchOrder: patch, serverOrder: original })
   }
   if (mergeKey === '') throw failure(`cannot merge lists without merge key for ${rules.elementKind}`)
-  const { rest, isReplaced, count } = applyDirectives(original, patch as Fields[], mergeKey)
+  const { rest, isReplaced, count } = applyDirectives(original, patch as JsonObject[], mergeKey)
   const kept: Json[] = isReplaced ? rest : original.slice(0, count)
   const merged = isReplaced ? kept : mergeElements(kept, rest, rules)
-  // What is new takes the places of what was deleted.
+  // New elements overwrite the places of deleted ones, as in Go's slice.
   for (let place = kept.length; !isReplaced && place < original.length && place < merged.length; place += 1) {
     original[place] = merged[place]!
   }
@@ -38,16 +39,16 @@ export function mergeLists(original: Json[], patch: Json[], rules: ListRules): J
   return putInOrder(merged, { mergeKey, areObjects: () => true, patchOrder, serverOrder: kept })
 }
 
-/** A list without what is to be deleted from it. */
+/** Removes elements from a list of scalars. */
 export function deleteFromList(original: Json[], unwanted: Json[], rules: ListRules): Json[] {
   if (original.length === 0 && unwanted.length === 0) return original
-  // Whoever lists objects here merges them, says the real server.
+  // kube-apiserver merges lists of objects here.
   if (areObjects(original, unwanted)) return mergeLists(original, unwanted, rules)
   const gone = new Set(unwanted.map(hash))
   return original.filter((element) => !gone.has(hash(element)))
 }
 
-/** Whether the elements are objects. All have to be of one type, and none a list. */
+/** True if the elements are objects. All must have the same type, and none may be a list. */
 export function areObjects(...lists: readonly Json[][]): boolean {
   let type: string | undefined
   for (const element of lists.flat(1)) {
@@ -68,16 +69,16 @@ function unite(original: readonly Json[], patch: readonly Json[]): Json[] {
   return [...new Set([...original, ...patch])]
 }
 
-interface Applied {
-  /** What is left of the patch to be merged. */
-  readonly rest: Fields[]
+interface DirectiveResult {
+  /** The elements of the patch still to be merged. */
+  readonly rest: JsonObject[]
   readonly isReplaced: boolean
-  /** How many elements are left of the list. */
+  /** The number of remaining elements of the list. */
   readonly count: number
 }
 
-/** Deletes and replaces as elements with `$patch` say. */
-function applyDirectives(original: Json[], patch: readonly Fields[], mergeKey: string): Applied {
+/** Applies `$patch` directives of elements: delete and replace. */
+function applyDirectives(original: Json[], patch: readonly JsonObject[], mergeKey: string): DirectiveResult {
   const gone: string[] = []
   let isReplaced = false
   const rest = patch.filter((element) => {
@@ -92,7 +93,10 @@ function applyDirectives(original: Json[], patch: readonly Fields[], mergeKey: s
   return { rest, isReplaced, count: deleteInPlace(original, gone, mergeKey) }
 }
 
-/** Each deletion moves what follows up by one place, and leaves the last element where it was as well. Returns what is left. */
+/**
+ * Each deletion moves the following elements up and leaves the last one in its old place as well. Returns the number of remaining
+ * elements.
+ */
 function deleteInPlace(list: Json[], gone: readonly string[], mergeKey: string): number {
   if (gone.length === 0) return list.length
   const positions = allPositions(list, mergeKey)
@@ -121,13 +125,13 @@ function allPositions(list: readonly Json[], mergeKey: string): Map<string, numb
   return positions
 }
 
-function keyOf(element: Fields, mergeKey: string): Json {
+function keyOf(element: JsonObject, mergeKey: string): Json {
   const value = ownValue(element, mergeKey)
   if (value === undefined) throw noMergeKey(element, mergeKey)
   return value
 }
 
-function mergeElements(original: readonly Json[], patch: readonly Fields[], rules: ListRules): Json[] {
+function mergeElements(original: readonly Json[], patch: readonly JsonObject[], rules: ListRules): Json[] {
   const merged = [...original]
   const positions = positionsByKey(merged, rules.mergeKey)
   for (const element of patch) {
@@ -137,30 +141,30 @@ function mergeElements(original: readonly Json[], patch: readonly Fields[], rule
       positions.set(key, merged.length)
       merged.push(element)
     } else {
-      merged[position] = rules.mergeElements(merged[position] as Fields, element)
+      merged[position] = rules.mergeElements(merged[position] as JsonObject, element)
     }
   }
   return merged
 }
 
-/** Of those that have the key. */
+/** The positions of elements that have the key. */
 function positionsByKey(list: readonly Json[], mergeKey: string): Map<string, number> {
   const positions = new Map<string, number>()
   for (const [position, element] of list.entries()) {
-    const value = ownValue(element as Fields, mergeKey)
+    const value = ownValue(element as JsonObject, mergeKey)
     if (value !== undefined && !positions.has(hash(value))) positions.set(hash(value), position)
   }
   return positions
 }
 
-/** The elements of the patch have to be in the list of the order, and to stand as they stand there. */
+/** The elements of the patch must occur in the order list, in the same order. */
 export function checkOrder(patch: readonly Json[], order: readonly Json[], mergeKey: string): void {
   if (order.length === 0 || patch.length === 0) return
   const kept = mergeKey === '' ? patch : patch.filter((element) => !isDeletionOfObject(element))
   let next = 0
   let place = 0
   while (next < kept.length && place < order.length) {
-    if (isPlainObject(kept[next]) && Object.hasOwn(kept[next] as Fields, '$patch')) {
+    if (isPlainObject(kept[next]) && Object.hasOwn(kept[next] as JsonObject, '$patch')) {
       next += 1
       continue
     }
@@ -190,7 +194,7 @@ function isSameValue(one: Json, other: Json): boolean {
   return hash(one) === hash(other)
 }
 
-/** The name of the field that a directive such as `$setElementOrder/containers` is for. */
+/** The field of a directive such as `$setElementOrder/containers`. */
 export function fieldOfDirective(key: string, directive: '$setElementOrder' | '$deleteFromPrimitiveList'): string {
   const slash = key.indexOf('/')
   if (slash >= 0 && key.slice(0, slash) === directive) return key.slice(slash + 1)

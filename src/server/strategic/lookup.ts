@@ -1,23 +1,23 @@
-/** What the Go types of a kind say about patching their fields: strategies and merge keys, and what is inside. */
-import type { GoField, GoType, Types } from '../builtins/types.ts'
+/** Looks up patch strategies, merge keys and types of fields in the Go types of a kind. */
+import type { GoField, GoFieldType, Types } from '../builtins/types.ts'
 import { failure } from './failures.ts'
 
-/** The type of the value that is being merged. */
-export interface Shape {
-  readonly type: GoType
+/** The type of a merged value. */
+export interface MergedType {
+  readonly type: GoFieldType
   readonly isPointer: boolean
 }
 
 export interface PatchField {
-  /** Of the field, or of the elements where it is a list. */
-  readonly shape: Shape
-  /** `merge`, `replace` or nothing; `retainKeys` beside it is a matter of clients. */
+  /** The type of the field, or of the elements for a list. */
+  readonly shape: MergedType
+  /** `merge`, `replace` or ''; `retainKeys` only concerns clients. */
   readonly strategy: string
   readonly mergeKey: string
 }
 
-/** A field that holds an object. */
-export function lookupField(types: Types, { type }: Shape, key: string): PatchField {
+/** Looks up a field with an object. */
+export function lookupField(types: Types, { type }: MergedType, key: string): PatchField {
   const field = fieldOf(types, type, key)
   const strategy = field.patchStrategy.split(',').filter((one) => one !== 'retainKeys')
   return {
@@ -27,8 +27,8 @@ export function lookupField(types: Types, { type }: Shape, key: string): PatchFi
   }
 }
 
-/** A field that holds a list. */
-export function lookupList(types: Types, shape: Shape, key: string): PatchField {
+/** Looks up a field with a list. */
+export function lookupList(types: Types, shape: MergedType, key: string): PatchField {
   const found = lookupField(types, shape, key)
   const { type, isPointer } = found.shape
   if (type.tag === 'list') return { ...found, shape: { type: type.element, isPointer: type.pointerElements } }
@@ -36,20 +36,20 @@ export function lookupList(types: Types, shape: Shape, key: string): PatchField 
   throw failure(`expected slice or array type, but got: ${kindOf(shape)}`)
 }
 
-function fieldOf(types: Types, type: GoType, key: string): GoField {
+function fieldOf(types: Types, type: GoFieldType, key: string): GoField {
   const kind = kindOf({ type, isPointer: false })
   if (kind !== 'struct') {
     throw failure(`merging an object in json but data type is not struct, instead is: ${kind}`)
   }
   const struct = type.tag === 'struct' ? types.struct(type.name) : undefined
-  // Go finds fields whatever the case of their names, if it has to.
+  // Go matches field names case-insensitively if there is no exact match.
   const field = struct?.byName.get(key) ?? struct?.fields.find(({ name }) => name.toLowerCase() === key.toLowerCase())
   if (field !== undefined) return field
   const name = type.goName.replace(/^.*\./, '')
   throw failure(`unable to find api field in struct ${name} for the json field ${JSON.stringify(key)}`)
 }
 
-const kinds: Readonly<Record<GoType['tag'], string>> = {
+const kinds: Readonly<Record<GoFieldType['tag'], string>> = {
   struct: 'struct',
   list: 'slice',
   map: 'map',
@@ -66,7 +66,7 @@ const kinds: Readonly<Record<GoType['tag'], string>> = {
   raw: 'struct',
 }
 
-/** As `reflect` names it. */
-export function kindOf({ type, isPointer }: Shape): string {
+/** The name of the kind in Go's `reflect`. */
+export function kindOf({ type, isPointer }: MergedType): string {
   return isPointer ? 'ptr' : kinds[type.tag]
 }

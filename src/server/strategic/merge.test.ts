@@ -1,31 +1,31 @@
 import { describe, expect, test } from 'vitest'
+import type { JsonObject } from '../../kube/objects.ts'
 import { Types } from '../builtins/types.ts'
 import { mergeStrategically } from './merge.ts'
-import type { Fields } from './order.ts'
 
 const types = new Types()
 const pod = 'core.v1.Pod'
-const env = (count: number, value: string): Fields[] =>
+const env = (count: number, value: string): JsonObject[] =>
   Array.from({ length: count }, (_, index) => ({ name: `N${index}`, value }))
-const withEnv = (list: Fields[], rest: Fields = {}): Fields => ({
+const withEnv = (list: JsonObject[], rest: JsonObject = {}): JsonObject => ({
   spec: { containers: [{ name: 'a', env: list, ...rest }] },
 })
-const namesIn = (object: Fields): unknown[] => {
-  const [container] = (object['spec'] as { containers: Array<{ env: Fields[] }> }).containers
+const namesIn = (object: JsonObject): unknown[] => {
+  const [container] = (object['spec'] as { containers: Array<{ env: JsonObject[] }> }).containers
   return container!.env.map(({ name }) => name)
 }
 
 test('keys that JavaScript has a meaning of its own for are keys like others', () => {
-  const patch = JSON.parse('{"metadata":{"labels":{"__proto__":"x","constructor":"y"}}}') as Fields
+  const patch = JSON.parse('{"metadata":{"labels":{"__proto__":"x","constructor":"y"}}}') as JsonObject
   const merged = mergeStrategically(types, pod, { metadata: { labels: { a: 'b' } } }, patch)
   expect(JSON.stringify(merged)).toBe('{"metadata":{"labels":{"a":"b","__proto__":"x","constructor":"y"}}}')
-  expect(({} as Fields)['x']).toBeUndefined()
+  expect(({} as JsonObject)['x']).toBeUndefined()
 })
 
 describe('a patch as large as a body can be', () => {
   const many = 40_000
 
-  test.each<[string, Fields]>([
+  test.each<[string, JsonObject]>([
     ['changes every element', withEnv(env(many, '2').reverse())],
     ['deletes every element', withEnv(env(many, '').map(({ name }) => ({ name: name!, $patch: 'delete' })))],
     ['orders every element', withEnv([], { '$setElementOrder/env': env(many, '').reverse() })],

@@ -1,21 +1,22 @@
 /**
- * Strategic merge patches, as apimachinery's strategicpatch applies them: objects field by field, lists as the Go types of
- * the kind say, with directives that begin with `$`. Called by the strategies of typed kinds. What comes out has not been
- * checked against the types yet (builtins/unstructured.ts).
+ * Strategic merge patches as in apimachinery's strategicpatch: objects are merged per field, lists by the strategies of the Go types,
+ * directives start with `$`. Called by the strategies of typed kinds. The result is not checked against the types
+ * (builtins/unstructured.ts does that).
  */
-import { isPlainObject, type Json, setOwn } from '../../util/json.ts'
+import type { JsonObject } from '../../kube/objects.ts'
+import { isPlainObject, type Json, setOwn } from '../../util/json/json.ts'
 import type { Types } from '../builtins/types.ts'
 import { badFormat, unknownDirective, wrongType } from './failures.ts'
 import { goTypeOf } from './go-values.ts'
 import { areObjects, checkOrder, deleteFromList, fieldOfDirective, type ListRules, mergeLists } from './lists.ts'
-import { kindOf, lookupField, lookupList, type PatchField, type Shape } from './lookup.ts'
-import { type Fields, hash, ownValue, putInOrder } from './order.ts'
+import { kindOf, lookupField, lookupList, type MergedType, type PatchField } from './lookup.ts'
+import { hash, ownValue, putInOrder } from './order.ts'
 
 const orderDirective = '$setElementOrder'
 const deletionDirective = '$deleteFromPrimitiveList'
 
-/** The object as the patch would have it. Changes both; messages show the patch as this leaves it. */
-export function mergeStrategically(types: Types, type: string, original: Fields, patch: Fields): Fields {
+/** Returns the patched object. Modifies both arguments; messages show the modified patch. */
+export function mergeStrategically(types: Types, type: string, original: JsonObject, patch: JsonObject): JsonObject {
   const struct = types.struct(type)
   return new Merger(types).objects(original, patch, {
     type: { tag: 'struct', name: type, goName: struct.goName },
@@ -30,7 +31,7 @@ class Merger {
     this.#types = types
   }
 
-  objects(original: Fields, patch: Fields, shape: Shape): Fields {
+  objects(original: JsonObject, patch: JsonObject, shape: MergedType): JsonObject {
     const directive = ownValue(patch, '$patch')
     if (directive !== undefined) return applyDirective(directive, patch)
     retainKeys(original, patch)
@@ -41,7 +42,7 @@ class Merger {
     return original
   }
 
-  #mergeField(original: Fields, key: string, value: Json, shape: Shape): void {
+  #mergeField(original: JsonObject, key: string, value: Json, shape: MergedType): void {
     const isDeletion = key.startsWith(deletionDirective)
     const name = isDeletion ? fieldOfDirective(key, deletionDirective) || key : key
     if (value === null) {
@@ -57,7 +58,7 @@ class Merger {
     } else if (isPlainObject(current)) {
       const field = lookupField(this.#types, shape, name)
       const isReplaced = field.strategy === 'replace'
-      setOwn(original, name, isReplaced ? value : this.objects(current, value as Fields, field.shape))
+      setOwn(original, name, isReplaced ? value : this.objects(current, value as JsonObject, field.shape))
     } else {
       setOwn(original, name, value)
     }
@@ -76,8 +77,8 @@ class Merger {
     }
   }
 
-  /** A list, merged together with the order that the patch wishes for it. Both are taken off the patch. */
-  #mergeInOrder(original: Fields, patch: Fields, key: string, shape: Shape): void {
+  /** Merges a list that has a `$setElementOrder` directive. Removes both from the patch. */
+  #mergeInOrder(original: JsonObject, patch: JsonObject, key: string, shape: MergedType): void {
     const order = patch[key]!
     delete patch[key]
     if (!Array.isArray(order)) throw wrongType('[]interface {}', order)
@@ -101,21 +102,21 @@ class Merger {
   }
 }
 
-function listIn(fields: Fields, name: string): Json[] | undefined {
+function listIn(fields: JsonObject, name: string): Json[] | undefined {
   const value = ownValue(fields, name)
   if (value === undefined || Array.isArray(value)) return value
   throw wrongType('[]interface {}', value)
 }
 
-function applyDirective(directive: Json, patch: Fields): Fields {
+function applyDirective(directive: Json, patch: JsonObject): JsonObject {
   if (directive === 'delete') return {}
   if (directive !== 'replace') throw unknownDirective(directive, patch)
   delete patch['$patch']
   return patch
 }
 
-/** `$retainKeys`: all that is not listed goes, and the patch may name nothing else. */
-function retainKeys(original: Fields, patch: Fields): void {
+/** `$retainKeys`: removes all fields that are not listed; the patch may not contain others. */
+function retainKeys(original: JsonObject, patch: JsonObject): void {
   const retained = ownValue(patch, '$retainKeys')
   if (retained === undefined) return
   delete patch['$retainKeys']
@@ -128,7 +129,7 @@ function retainKeys(original: Fields, patch: Fields): void {
   for (const key of Object.keys(original)) if (!keys.has(hash(key))) delete original[key]
 }
 
-/** Takes the nulls of objects off the patch itself, in lists too. */
+/** Removes nulls from objects in the patch, also in lists. */
 function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) {
     for (const element of value) withoutNulls(element)
@@ -141,8 +142,8 @@ function withoutNulls(value: Json): Json {
   return value
 }
 
-/** What is new in the object comes without directives; what is nothing but a directive does not come at all. */
-function setClean(target: Fields, key: string, value: Json): void {
+/** New values are added without directives; a value with a `$patch` directive is not added. */
+function setClean(target: JsonObject, key: string, value: Json): void {
   const clean = cleaned(value)
   if (clean === undefined) delete target[key]
   else setOwn(target, key, clean)
@@ -156,7 +157,7 @@ function cleaned(value: Json): Json | undefined {
   return value
 }
 
-/** Lists in lists stay lists. */
+/** Prevents flatMap from flattening nested lists. */
 function wrap(value: Json | undefined): Json[] {
   return value === undefined ? [] : [value]
 }

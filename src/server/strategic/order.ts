@@ -1,35 +1,33 @@
 /**
- * In which order the elements of a merged list stand: those of the patch as the patch has them, the others as they stood,
- * and both interleaved as far as the old order knows of them. Positions are looked up, not searched for: a patch may have as
- * many elements as it likes.
+ * The order of the elements in a merged list: elements of the patch in the patch's order, all others in their old order, interleaved
+ * by their old positions. Positions are looked up in maps, since a patch may have any number of elements.
  */
-import { isContainer, isPlainObject, type Json } from '../../util/json.ts'
+import type { JsonObject } from '../../kube/objects.ts'
+import { isContainer, isPlainObject, type Json } from '../../util/json/json.ts'
 import { failure, noMergeKey, panic, wrongType } from './failures.ts'
 import { sortStable } from './stable-sort.ts'
 
-export type Fields = { [key: string]: Json }
+/** The identity of an element: its merge key, or the element itself if there is none. */
+type IdentifyElement = (element: Json) => string
 
-/** What makes an element the same as another. Without a merge key the element itself is its identity. */
-type Identity = (element: Json) => string
-
-/** A value as the key of a map. Go cannot compare objects and lists, and panics where it has to. */
+/** A value as a map key. Go cannot compare objects and lists, and panics. */
 export function hash(value: Json | undefined): string {
   if (value === undefined) return 'null'
   if (isContainer(value)) throw panic()
   return JSON.stringify(value)
 }
 
-export function identityBy(mergeKey: string): Identity {
+export function identityBy(mergeKey: string): IdentifyElement {
   if (mergeKey === '') return hash
   return (element) => hash(isPlainObject(element) ? ownValue(element, mergeKey) : undefined)
 }
 
-export function ownValue(fields: Fields, key: string): Json | undefined {
+export function ownValue(fields: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(fields, key) ? fields[key] : undefined
 }
 
 /** The first position of each element. */
-function positionsOf(list: readonly Json[], identify: Identity): Map<string, number> {
+function positionsOf(list: readonly Json[], identify: IdentifyElement): Map<string, number> {
   const positions = new Map<string, number>()
   for (const [position, element] of list.entries()) {
     const key = identify(element)
@@ -40,13 +38,13 @@ function positionsOf(list: readonly Json[], identify: Identity): Map<string, num
 
 interface Ordering {
   readonly mergeKey: string
-  /** Whether the elements are objects: then each must have the merge key. Asked when it is known which are the patch's. */
+  /** True if the elements are objects, which must have the merge key. Evaluated after the elements of the patch have been separated. */
   readonly areObjects: () => boolean
   readonly patchOrder: readonly Json[]
   readonly serverOrder: readonly Json[]
 }
 
-/** All elements of `merged`, put in order. */
+/** Returns all elements of `merged` in order. */
 export function putInOrder(merged: readonly Json[], ordering: Ordering): Json[] {
   const { mergeKey, patchOrder, serverOrder } = ordering
   const [patchItems, others] = partition(merged, patchOrder, mergeKey)
@@ -58,16 +56,16 @@ export function putInOrder(merged: readonly Json[], ordering: Ordering): Json[] 
   return interleave(sorted[1], sorted[0], positionsOf(serverOrder, identify), identify)
 }
 
-/** What the order of the patch names, and what it does not. */
+/** Splits the elements: named by the patch's order, and not named. */
 function partition(merged: readonly Json[], order: readonly Json[], mergeKey: string): [Json[], Json[]] {
   const identify = identityBy(mergeKey)
   const positions = positionsOf(order, identify)
-  const stranger = mergeKey === '' ? -1 : order.findIndex((element) => !isPlainObject(element))
+  const wrong = mergeKey === '' ? -1 : order.findIndex((element) => !isPlainObject(element))
   const [named, others]: [Json[], Json[]] = [[], []]
   for (const element of merged) {
     if (mergeKey !== '') checkMergeKey(element, mergeKey)
     const position = positions.get(identify(element))
-    if (stranger >= 0 && !isBefore(position, stranger)) throw failure(`value for key ${stranger} is not a map`)
+    if (wrong >= 0 && !isBefore(position, wrong)) throw failure(`value for key ${wrong} is not a map`)
     if (position === undefined) others.push(element)
     else named.push(element)
   }
@@ -85,8 +83,8 @@ function sortObjects(list: readonly Json[], order: readonly Json[], mergeKey: st
   return [...sortBy(kept, order, identityBy(mergeKey)), ...list.filter(isDeletion)]
 }
 
-/** What the order does not know of is before everything else, says Go's comparison, and after it as well. */
-function sortBy(list: readonly Json[], order: readonly Json[], identify: Identity): Json[] {
+/** An element without a position precedes and follows everything in Go's comparison, which is therefore not a consistent order. */
+function sortBy(list: readonly Json[], order: readonly Json[], identify: IdentifyElement): Json[] {
   const positions = positionsOf(order, identify)
   const placed = list.map((element) => ({ element, at: positions.get(identify(element)) }))
   const isKnown = placed.every(({ at }) => at !== undefined)
@@ -99,12 +97,12 @@ export function isDeletion(element: Json): boolean {
   return isPlainObject(element) && ownValue(element, '$patch') === 'delete'
 }
 
-/** Puts those that only the server has where they stood before an element of the patch; others come after them. */
+/** Inserts elements that only the server has before the patch elements that followed them; all others come last. */
 function interleave(
   others: readonly Json[],
   patchItems: readonly Json[],
   positions: ReadonlyMap<string, number>,
-  identify: Identity,
+  identify: IdentifyElement,
 ): Json[] {
   const result: Json[] = []
   let next = 0

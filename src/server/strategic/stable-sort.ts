@@ -1,13 +1,13 @@
 /**
- * Go's `sort.SliceStable`, step by step: orders that contradict themselves come out of it in a way of its own, and the real
- * server has such an order (order.ts). Comparisons grow as n·log²n, whatever the order says.
+ * Go's `sort.SliceStable`, step by step: an inconsistent comparison gives the same result only with the same algorithm, and
+ * kube-apiserver has such a comparison (order.ts). The number of comparisons grows as n·log²n, even then.
  */
 
 type Less<T> = (one: T, other: T) => boolean
 
 const blockSize = 20
 
-/** Sorts the list itself. */
+/** Sorts in place. */
 export function sortStable<T>(list: T[], less: Less<T>): void {
   for (let start = 0; start < list.length; start += blockSize) {
     insertionSort(list, less, start, Math.min(start + blockSize, list.length))
@@ -67,7 +67,7 @@ function insertLast<T>(list: T[], less: Less<T>, start: number, middle: number):
   for (let at = middle; at > low; at -= 1) swap(list, at, at - 1)
 }
 
-/** What is before the middle changes places with what is after it. */
+/** Swaps the parts before and after the middle. */
 function rotate<T>(list: T[], start: number, middle: number, end: number): void {
   const before = list.slice(start, middle)
   list.copyWithin(start, middle, end)

@@ -1,6 +1,6 @@
 /**
- * The columns of built-in kinds: the headers of the real server (headers.generated.ts) over our cells, joined by name.
- * Called by builtins/ for each kind it serves. Kinds that the real server has no table for show when they were created.
+ * The columns of built-in kinds: kube-apiserver's headers (headers.generated.ts) joined with our cells by name. Called by builtins/
+ * for each kind. Kinds without a table in kube-apiserver show their creation time.
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Column } from '../resource.ts'
@@ -22,7 +22,7 @@ const tables: TableCells = {
   ...clusterCells,
 }
 
-/** Those of roles, limit ranges, CRDs and a few more. */
+/** The columns of roles, limit ranges, CRDs and a few more. */
 export const defaultColumns: readonly Column[] = [
   nameColumn,
   {
@@ -31,12 +31,12 @@ export const defaultColumns: readonly Column[] = [
     format: '',
     description: descriptions.creationTimestamp,
     priority: 0,
-    // Go's zero time is what an object without a timestamp was created at.
+    // An object without a timestamp shows Go's zero time.
     cell: (object) => object.metadata.creationTimestamp ?? '0001-01-01T00:00:00Z',
   },
 ]
 
-/** `scale` of the group autoscaling is the subresource. */
+/** `autoscaling/scale` is the subresource. */
 export function builtinColumns(group: string, plural: string): readonly Column[] {
   const resource = `${group}/${plural}`
   if (resource === 'apiregistration.k8s.io/apiservices') return apiServiceColumns
@@ -49,7 +49,7 @@ function column(name: string, description: string, cell: Column['cell']): Column
   return { name, type: 'string', format: '', description, priority: 0, cell }
 }
 
-/** The aggregator has tables of its own making. */
+/** The aggregator of kube-apiserver has its own table. */
 const apiServiceColumns: readonly Column[] = [
   nameColumn,
   column('Service', 'The reference to the service that hosts this API endpoint.', (object) => {

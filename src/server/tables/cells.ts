@@ -1,27 +1,27 @@
 /**
- * What the cells of built-in tables are made of. Objects come from clients, so that every step of a path is checked:
- * what is missing or of another type reads as Go's zero value, as it would in the real server's structs.
+ * Helpers for the cells of built-in tables. Objects come from clients, so every step of a path is checked: missing fields and wrong
+ * types read as Go's zero value, as in kube-apiserver's structs.
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Column } from '../resource.ts'
 import { formatAge } from './duration.ts'
 
-type Cell = ReturnType<Column['cell']>
-export type ReadCell = (object: KubeObject, now: Date) => Cell
+export type CellValue = ReturnType<Column['cell']>
+export type ReadCell = (object: KubeObject, now: Date) => CellValue
 
-/** By the name of the column. */
+/** By column name. */
 export type Cells = Readonly<Record<string, ReadCell>>
 
-/** By the resource: `apps/deployments`, `/pods`. */
+/** By resource: `apps/deployments`, `/pods`. */
 export type TableCells = Readonly<Record<string, Cells>>
 
-export type Fields = Readonly<Record<string, unknown>>
+export type CellFields = Readonly<Record<string, unknown>>
 
-function isFields(value: unknown): value is Fields {
+function isFields(value: unknown): value is CellFields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Follows a path of names; undefined where it ends early. */
+/** The value at a path of names; undefined if a part is missing. */
 export function at(object: unknown, path: string): unknown {
   let value = object
   for (const name of path.split('.')) {
@@ -46,18 +46,18 @@ export function listAt(object: unknown, path: string): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-export function mapAt(object: unknown, path: string): Fields {
+export function mapAt(object: unknown, path: string): CellFields {
   const value = at(object, path)
   return isFields(value) ? value : {}
 }
 
-/** Labels, annotations and capacities have dots in their names, which `at` would take for steps. */
+/** For labels, annotations and capacities, whose names contain dots. */
 export function entryAt(object: unknown, path: string, name: string): unknown {
   const entries = mapAt(object, path)
   return Object.hasOwn(entries, name) ? entries[name] : undefined
 }
 
-/** A condition's status, or `''`; where a type is there twice, the first counts. */
+/** The status of a condition, or ''; the first condition of a type counts. */
 export function conditionStatus(object: unknown, type: string): string {
   return textAt(
     listAt(object, 'status.conditions').find((condition) => textAt(condition, 'type') === type),
@@ -67,7 +67,7 @@ export function conditionStatus(object: unknown, type: string): string {
 
 export const readAge: ReadCell = (object, now) => formatAge(object.metadata.creationTimestamp, now)
 
-/** Text, or what stands for its absence. */
+/** A text field, or `absent` if it is empty. */
 export function text(path: string, absent = ''): ReadCell {
   return (object) => textAt(object, path) || absent
 }
@@ -80,12 +80,12 @@ export function flag(path: string, absent = false): ReadCell {
   return (object) => (at(object, path) ?? absent) === true
 }
 
-/** How many elements of a list. */
+/** The number of items in a list. */
 export function count(path: string): ReadCell {
   return (object) => listAt(object, path).length
 }
 
-/** The names, or images, of the containers of a pod's template. */
+/** The container names and images of a pod template. */
 export function containers(path: string): Cells {
   const join = (field: string): ReadCell => {
     return (object) =>
@@ -97,12 +97,12 @@ export function containers(path: string): Cells {
 }
 
 /** `a=b,c=d` */
-export function formatLabels(labels: Fields): string {
+export function formatLabels(labels: CellFields): string {
   const pairs = Object.entries(labels).map(([key, value]) => `${key}=${value}`)
   return pairs.sort().join(',') || '<none>'
 }
 
-/** At most so many, and how many more there are. */
+/** The first `maximum` values, and the number of further ones. */
 export function formatSome(values: readonly string[], maximum: number): string {
   const shown = values.slice(0, maximum).join(',')
   return values.length > maximum ? `${shown} + ${values.length - maximum} more...` : shown
@@ -115,7 +115,7 @@ const operators: Readonly<Record<string, (key: string, values: string) => string
   DoesNotExist: (key) => `!${key}`,
 }
 
-/** A label selector as it is written in a query; undefined if it is none. */
+/** A label selector as in a query; undefined if it is invalid. */
 export function formatSelector(selector: unknown): string | undefined {
   const requirements = Object.entries(mapAt(selector, 'matchLabels')).map(([key, value]) => ({
     key,
@@ -136,7 +136,7 @@ export function selector(path: string): ReadCell {
   return (object) => (formatSelector(at(object, path)) ?? '<error>') || '<none>'
 }
 
-/** Quantities are text, or a number where a client wrote one; the zero value is `0`. */
+/** Quantities are strings, or numbers if a client wrote one; the zero value is `0`. */
 export function formatQuantity(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '0'
 }

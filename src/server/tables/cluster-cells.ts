@@ -1,4 +1,4 @@
-/** The cells of what a cluster's administrators look after: rights, admission, storage, scheduling, and the rest. */
+/** Cells of cluster administration kinds: RBAC, admission, storage, scheduling and others. */
 import type { KubeObject } from '../../kube/objects.ts'
 import {
   at,
@@ -57,13 +57,13 @@ function parameterKind(policy: KubeObject): string {
 function parameterReference(policyBinding: KubeObject): string {
   const reference = at(policyBinding, 'spec.paramRef')
   const name = textAt(reference, 'name')
-  // Whether the parameter has a namespace cannot be told from here.
+  // It is not known here whether the parameter is namespaced.
   if (name !== '') return `${textAt(reference, 'namespace') || '*'}/${name}`
   const selector = at(reference, 'selector')
   return selector === undefined ? '<unset>' : printSelector(selector)
 }
 
-/** As Go prints the struct: nobody has made it nicer. */
+/** kube-apiserver prints the Go struct here. */
 function printSelector(selector: unknown): string {
   const labels = Object.entries(mapAt(selector, 'matchLabels')).sort(([one], [other]) => (one < other ? -1 : 1))
   const expressions = listAt(selector, 'matchExpressions').map((expression) => {
@@ -101,7 +101,7 @@ function claimState(claim: KubeObject): string {
   return states.join(',')
 }
 
-/** A number of a limited priority level; what has no limit has no numbers. */
+/** A number of a limited priority level; unlimited ones have none. */
 function limit(holder: string, field: string): ReadCell {
   return (level) => (at(level, holder) === undefined ? '<none>' : numberAt(level, `${holder}.${field}`))
 }

@@ -1,17 +1,19 @@
 /**
- * The columns of custom resources: the name, then what the CRD says in `additionalPrinterColumns`, or the age.
- * Called by crds/ when a CRD is served. Cells are as the real server's tableconvertor makes them.
+ * The columns of custom resources: the name, then the `additionalPrinterColumns` of the CRD, or the age. Called by crds/ when a CRD is
+ * served. Cells are formatted like in apiextensions' tableconvertor.
  */
+
 import type { KubeObject } from '../../kube/objects.ts'
-import type { Json } from '../../util/json.ts'
+import type { Json } from '../../util/json/json.ts'
 import type { Column } from '../resource.ts'
+import type { CellValue } from './cells.ts'
 import { formatAge } from './duration.ts'
 import { formatGoValue } from './go-format.ts'
 import { descriptions } from './headers.generated.ts'
 import { compileJsonPath } from './jsonpath.ts'
 import { JsonPathError } from './jsonpath-parser.ts'
 
-/** One of `additionalPrinterColumns`. */
+/** An entry of `additionalPrinterColumns`. */
 export interface ColumnDefinition {
   readonly name: string
   readonly type: string
@@ -20,8 +22,6 @@ export interface ColumnDefinition {
   readonly priority?: number
   readonly jsonPath: string
 }
-
-type Cell = ReturnType<Column['cell']>
 
 export const nameColumn: Column = {
   name: 'Name',
@@ -32,7 +32,7 @@ export const nameColumn: Column = {
   cell: (object) => object.metadata.name ?? '',
 }
 
-/** Throws JsonPathError where the path is none. */
+/** Throws a JsonPathError for an invalid path. */
 export function compileColumn(definition: ColumnDefinition): Column {
   const find = compileJsonPath(definition.jsonPath)
   return {
@@ -42,9 +42,9 @@ export function compileColumn(definition: ColumnDefinition): Column {
     description:
       definition.description || `Custom resource definition column (in JSONPath format): ${definition.jsonPath}`,
     priority: definition.priority ?? 0,
-    cell(object: KubeObject, now: Date): Cell {
+    cell(object: KubeObject, now: Date): CellValue {
       const values = find(object)
-      // A path that selects several values shows the first.
+      // If a path selects several values, the first is shown.
       return values.length === 0 ? null : toCell(definition.type, values[0]!, now)
     },
   }
@@ -57,7 +57,7 @@ export const ageColumn: Column = compileColumn({
   jsonPath: '.metadata.creationTimestamp',
 })
 
-/** All the columns of a version of a CRD. From the first with a wrong path on they are left out, as the real server does. */
+/** All columns of a CRD version. Like in kube-apiserver, the first column with an invalid path and all after it are left out. */
 export function compileColumns(definitions: readonly ColumnDefinition[]): readonly Column[] {
   if (definitions.length === 0) return [nameColumn, ageColumn]
   const columns = [nameColumn]
@@ -69,8 +69,8 @@ export function compileColumns(definitions: readonly ColumnDefinition[]): readon
   return columns
 }
 
-/** Values of another type than the column's are not shown, except in strings, which show everything. */
-function toCell(type: string, value: Json, now: Date): Cell {
+/** Values of another type than the column's are not shown, except in string columns, which show any value. */
+function toCell(type: string, value: Json, now: Date): CellValue {
   if (type === 'string') return formatGoValue(value)
   if (type === 'integer' && typeof value === 'number') return Math.trunc(value)
   if (type === 'number' && typeof value === 'number') return value

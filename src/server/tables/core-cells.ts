@@ -1,4 +1,4 @@
-/** The cells of the kinds of the core group, pods apart; of services and what they lead to, see network-cells.ts. */
+/** Cells of core kinds except pods (pod-cells.ts) and services (network-cells.ts). */
 import type { KubeObject } from '../../kube/objects.ts'
 import {
   at,
@@ -27,7 +27,7 @@ function formatAccessModes(modes: readonly unknown[]): string {
   return accessModes.flatMap(([mode, short]) => (modes.includes(mode) ? [short] : [])).join(',')
 }
 
-/** The annotation that was there before the field still comes first. */
+/** The older annotation takes precedence over the field. */
 function storageClassOf(object: KubeObject): string {
   const annotation = entryAt(object, 'metadata.annotations', 'volume.beta.kubernetes.io/storage-class')
   return typeof annotation === 'string' ? annotation : textAt(object, 'spec.storageClassName')
@@ -42,12 +42,12 @@ function claimOf(volume: KubeObject): string {
   return claim === undefined ? '' : `${textAt(claim, 'namespace')}/${textAt(claim, 'name')}`
 }
 
-/** A claim has what its volume has: nothing before it is bound. */
+/** A claim shows the properties of its volume only when it is bound. */
 function whenBound(format: (claim: KubeObject) => string): (claim: KubeObject) => string {
   return (claim) => (textAt(claim, 'spec.volumeName') === '' ? '' : format(claim))
 }
 
-/** Quotas of `limits.*` stand in a column of their own. */
+/** Quotas of `limits.*` have their own column. */
 function formatQuotas(quota: KubeObject, isLimit: boolean): string {
   const names = Object.keys(mapAt(quota, 'status.hard')).sort()
   return names
@@ -60,7 +60,7 @@ function formatQuotas(quota: KubeObject, isLimit: boolean): string {
 }
 
 function nodeStatus(node: KubeObject): string {
-  // The last of its type counts here.
+  // The last condition of the type counts here.
   const ready = listAt(node, 'status.conditions').findLast((condition) => textAt(condition, 'type') === 'Ready')
   const status = ready === undefined ? 'Unknown' : textAt(ready, 'status') === 'True' ? 'Ready' : 'NotReady'
   return at(node, 'spec.unschedulable') === true ? `${status},SchedulingDisabled` : status
@@ -153,7 +153,7 @@ export const coreCells: TableCells = {
   },
 }
 
-/** Events have two forms: that of the core group, and that of events.k8s.io, with other names for the same fields. */
+/** Events of events.k8s.io have other names for the same fields than core events. */
 const otherNames: Readonly<Record<string, string>> = {
   involvedObject: 'regarding',
   message: 'note',

@@ -1,17 +1,17 @@
-/** Ages as `kubectl get` shows them: two or three figures, as apimachinery's `duration.HumanDuration` rounds them. */
+/** Ages as in `kubectl get`, rounded to two or three figures like apimachinery's `duration.HumanDuration`. */
 
 const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
 
-/** Down to the unit, and the rest in the smaller one where there is a rest: `3m`, `3m5s`. */
+/** The larger unit, followed by the smaller one if it is not zero: `3m`, `3m5s`. */
 function formatTwoUnits(whole: number, unit: string, rest: number, restUnit: string): string {
   return rest === 0 ? `${whole}${unit}` : `${whole}${unit}${rest}${restUnit}`
 }
 
 export function formatDuration(milliseconds: number): string {
   const seconds = Math.trunc(milliseconds / second)
-  // Clocks differ: a time up to two seconds ahead is now.
+  // Clocks differ: a time up to two seconds in the future counts as now.
   if (seconds < -1) return '<invalid>'
   if (seconds < 0) return '0s'
   if (seconds < 120) return `${seconds}s`
@@ -30,7 +30,7 @@ export function formatDuration(milliseconds: number): string {
 
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)$/
 
-/** Milliseconds since the epoch; undefined for what Go would not parse, such as the 30th of February. */
+/** Milliseconds since the epoch; undefined for a time that Go rejects, such as February 30. */
 export function parseTime(text: string): number | undefined {
   const match = rfc3339.exec(text)
   if (!match) return undefined
@@ -45,7 +45,7 @@ export function parseTime(text: string): number | undefined {
 /** Go's zero time, which stands for none. */
 const zeroTime = Date.parse('0001-01-01T00:00:00Z')
 
-/** How long ago: `<unknown>` for no time at all. */
+/** The time since the timestamp; `<unknown>` if there is none. */
 export function formatAge(timestamp: unknown, now: Date): string {
   if (typeof timestamp !== 'string' || timestamp === '' || timestamp === 'null') return '<unknown>'
   const time = parseTime(timestamp)

@@ -1,17 +1,15 @@
-/**
- * Values printed as Go prints them (`fmt.Fprint`): what a string column shows of a value that is no string.
- */
-import { goJson } from '../../util/go-json.ts'
-import type { Json } from '../../util/json.ts'
+/** Formats values like Go's `fmt.Fprint`: used in string columns for values that are not strings. */
+import { goJson } from '../../util/json/go-json.ts'
+import type { Json } from '../../util/json/json.ts'
 
 export function formatGoValue(value: Json): string {
-  // The words are those of Go's templates, for a value that is nothing.
+  // Go templates print this for nil.
   if (value === null) return '<no value>'
   if (typeof value === 'object') return goJson(value)
   return typeof value === 'number' ? formatNumber(value) : String(value)
 }
 
-/** Whole numbers in full; fractions as `%v` has them, in scientific notation from a million on. */
+/** Whole numbers in full; fractions like `%v`, in scientific notation from a million on. */
 function formatNumber(value: number): string {
   if (Number.isInteger(value) && Math.abs(value) < 2 ** 63) return BigInt(value).toString()
   const [digits = '', exponent = ''] = value.toExponential().split('e')

@@ -1,9 +1,8 @@
 /**
- * The JSONPath of Kubernetes (client-go's util/jsonpath), read into nodes for jsonpath.ts to walk.
- * It has quirks that CRDs in the wild rely on, so it is their grammar, not the RFC: `['a.b']` is two fields,
- * a dot in a name is written `\.`, a filter is `[?(left op right)]`.
+ * Parses Kubernetes' JSONPath (client-go's util/jsonpath) into nodes for jsonpath.ts. Existing CRDs rely on its quirks, so its grammar
+ * is followed instead of the RFC: `['a.b']` is two fields, a dot in a name is written `\.`, a filter is `[?(left op right)]`.
  */
-import { trim } from '../../util/text.ts'
+import { trim } from '../../util/text/trim.ts'
 import { unquote } from './unquote.ts'
 
 interface SliceBound {
@@ -30,25 +29,25 @@ export type PathNode =
       readonly right: readonly PathNode[]
     }
 
-/** Not a path: the messages are those of the real parser. */
+/** An invalid path; the messages are those of client-go. */
 export class JsonPathError extends Error {
   override readonly name = 'JsonPathError'
 }
 
-/** The paths between braces, in their order; text around the braces selects nothing that a table could show. */
+/** The paths between braces, in order; text outside of braces is ignored. */
 export function parseJsonPathTemplate(text: string): Array<readonly PathNode[]> {
-  const parser = new Parser(text)
+  const parser = new JsonPathParser(text)
   const paths: Array<readonly PathNode[]> = []
   while (parser.skipText()) paths.push(parser.parseAction())
   return paths
 }
 
-/** One path, as it stands between the braces of a template. */
+/** Parses one path as between the braces of a template. */
 function parseNested(text: string): readonly PathNode[] {
   return parseJsonPathTemplate(`{${text}}`)[0]!
 }
 
-class Parser {
+class JsonPathParser {
   readonly #input: string
   #position = 0
 
@@ -56,7 +55,7 @@ class Parser {
     this.#input = input
   }
 
-  /** Moves behind the next opening brace; false at the end of the text. */
+  /** Moves past the next opening brace; false at the end of the text. */
   skipText(): boolean {
     const brace = this.#input.indexOf('{', this.#position)
     this.#position = brace < 0 ? this.#input.length : brace + 1
@@ -116,7 +115,7 @@ class Parser {
   #parseIdentifier(): PathNode {
     const word = this.#match(/[^ \t\r\n.,[\]$@{}]*/y)
     if (word === 'true' || word === 'false') return { type: 'literal', value: word === 'true' }
-    // `range` and `end` make templates of several values: nothing that a column could show.
+    // `range` and `end` produce several values, which a column cannot show.
     return { type: 'identifier' }
   }
 
@@ -150,7 +149,7 @@ class Parser {
     for (;;) {
       const character = this.#next()
       if (character === undefined || character === '\n') throw new JsonPathError('unterminated filter')
-      // At most one string is expected in a filter: a parenthesis within it does not end the filter.
+      // A filter has at most one string: a parenthesis inside of it does not end the filter.
       if (character === ')' && (quote !== undefined) === isClosed) break
       if (character !== '"' && character !== "'") continue
       if (quote === undefined) quote = character
@@ -158,7 +157,7 @@ class Parser {
     }
     const text = this.#input.slice(start, this.#position - 1)
     if (!this.#take(']')) throw new JsonPathError('unclosed array expect ]')
-    // In Go's pattern no line break is allowed behind the operator. Checked afterwards, since failing at it would take quadratic time.
+    // Go's pattern allows no line break after the operator. Checked separately, since a failing match would take quadratic time.
     const comparison = text.match(/^([^!<>=]+)([!<>=]+)(.+)$/s)
     if (!comparison || comparison[3]!.includes('\n'))
       return { type: 'filter', left: parseNested(text), operator: 'exists', right: [] }
@@ -192,7 +191,7 @@ function isTerminator(character: string): boolean {
   return ' \t\r\n.,[]$@{}'.includes(character)
 }
 
-/** `[2]`, `[-1]`, `[1:3]`, `[::2]`; a lone index is a slice of one element. */
+/** `[2]`, `[-1]`, `[1:3]`, `[::2]`; a single index is a slice of one item. */
 function parseSlice(text: string): PathNode {
   const match = text.match(/^(-?\d*)(:-?\d*)?(:-?\d*)?$/)
   if (!match) throw new JsonPathError(`invalid array index ${text}`)

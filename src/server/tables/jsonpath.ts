@@ -1,25 +1,25 @@
 /**
- * Values of an object by a JSONPath, as the real server finds them for printer columns: missing fields select nothing.
- * Called by columns.ts. Objects are a client's and paths are a CRD's: only own keys are followed, nothing recurses into
- * the object, and the work is bounded.
+ * Evaluates a JSONPath on an object, like kube-apiserver does for printer columns: missing fields select nothing. Called by
+ * columns.ts. Objects come from clients and paths from CRDs: only own keys are read, evaluation is not recursive in the object, and
+ * the work is limited.
  */
-import type { Json } from '../../util/json.ts'
+import type { Json } from '../../util/json/json.ts'
 import { JsonPathError, type PathNode, parseJsonPathTemplate } from './jsonpath-parser.ts'
 
-/** Values looked at before a path is given up: `..` within `..` is as many as the square of the object's size. */
-const maximumWork = 1_000_000
+/** Maximum number of visited values: `..` inside of `..` visits the square of the object's size. */
+const maxWork = 1_000_000
 
-interface Budget {
+interface JsonPathBudget {
   left: number
 }
 
-/** Throws JsonPathError for a text that is no path. What is compiled never throws: what it cannot evaluate selects nothing. */
+/** Throws a JsonPathError for an invalid path. The returned function never throws: a path that cannot be evaluated selects nothing. */
 export function compileJsonPath(path: string): (object: unknown) => Json[] {
   const paths = parseJsonPathTemplate(`{${path}}`)
   return (object) => {
     try {
-      const budget = { left: maximumWork }
-      // More than one pair of braces can be smuggled in; only the first is shown, but an error in any hides it.
+      const budget = { left: maxWork }
+      // A path may contain further braces; only the first pair is shown, but an error in any of them hides it.
       return paths.map((nodes) => follow([object as Json], nodes, budget))[0]!
     } catch (error) {
       if (error instanceof JsonPathError) return []
@@ -28,7 +28,7 @@ export function compileJsonPath(path: string): (object: unknown) => Json[] {
   }
 }
 
-function follow(values: Json[], nodes: readonly PathNode[], budget: Budget): Json[] {
+function follow(values: Json[], nodes: readonly PathNode[], budget: JsonPathBudget): Json[] {
   let current = values
   for (const node of nodes) {
     current = step(current, node, budget)
@@ -37,12 +37,12 @@ function follow(values: Json[], nodes: readonly PathNode[], budget: Budget): Jso
   return current
 }
 
-function spend(budget: Budget, work: number): void {
+function spend(budget: JsonPathBudget, work: number): void {
   budget.left -= work
   if (budget.left < 0) throw new JsonPathError('path selects too much')
 }
 
-function step(values: Json[], node: PathNode, budget: Budget): Json[] {
+function step(values: Json[], node: PathNode, budget: JsonPathBudget): Json[] {
   switch (node.type) {
     case 'literal':
       return values.map(() => node.value)
@@ -67,7 +67,7 @@ function isMap(value: Json): value is { [key: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Go iterates over the bytes of a string too, and so `.*` of one selects numbers. */
+/** Go also iterates over the bytes of a string, so `.*` on one selects numbers. */
 function childrenOf(value: Json): Json[] {
   if (Array.isArray(value)) return value
   if (isMap(value)) return Object.values(value)
@@ -79,14 +79,14 @@ function elementsOf(value: Json): Json[] {
   return value
 }
 
-/** Everything below that has something below it itself, each before its children. */
-function descend(values: Json[], budget: Budget): Json[] {
+/** All values with children, each before its children. */
+function descend(values: Json[], budget: JsonPathBudget): Json[] {
   const found: Json[] = []
   const pending = values.toReversed()
   while (pending.length > 0) {
     const value = pending.pop()!
     spend(budget, 1)
-    // The characters of a string have nothing below them: no need to look.
+    // The bytes of a string have no children.
     const children = typeof value === 'string' ? [] : childrenOf(value)
     if (children.length === 0 && (typeof value !== 'string' || value === '')) continue
     found.push(value)
@@ -102,7 +102,7 @@ function slice(values: Json[], node: Extract<PathNode, { type: 'slice' }>): Json
     if (!Array.isArray(value)) throw new JsonPathError('not array or slice')
     const from = node.from.value < 0 ? node.from.value + value.length : node.from.value
     let to = node.to.known ? node.to.value : value.length
-    // `[-1]` ends at 0, which is the end of the list then.
+    // For `[-1]`, `to` is 0, which means the end of the list.
     if (to < 0 || (to === 0 && node.isIndex)) to += value.length
     if (from === to) return found
     if (from < 0 || from >= value.length || to < 0 || to > value.length || from > to) {
@@ -115,7 +115,7 @@ function slice(values: Json[], node: Extract<PathNode, { type: 'slice' }>): Json
   return found
 }
 
-function passes(element: Json, node: Extract<PathNode, { type: 'filter' }>, budget: Budget): boolean {
+function passes(element: Json, node: Extract<PathNode, { type: 'filter' }>, budget: JsonPathBudget): boolean {
   if (node.operator === 'exists') return exists(element, node.left, budget)
   const left = follow([element], node.left, budget)
   if (left.length === 0) return false
@@ -124,8 +124,8 @@ function passes(element: Json, node: Extract<PathNode, { type: 'filter' }>, budg
   return right.length === 1 && compare(left[0]!, node.operator, right[0]!)
 }
 
-/** An error counts as existence: the real evaluator hands back what it had got to. */
-function exists(element: Json, path: readonly PathNode[], budget: Budget): boolean {
+/** An error counts as existence, because client-go returns the values found before it. */
+function exists(element: Json, path: readonly PathNode[], budget: JsonPathBudget): boolean {
   try {
     return follow([element], path, budget).length > 0
   } catch (error) {
@@ -147,7 +147,7 @@ function compare(left: Json, operator: string, right: Json): boolean {
   throw new JsonPathError(`unrecognized filter operator ${operator}`)
 }
 
-/** Go compares within a type only, and a whole number is not of the type of a fraction. */
+/** Go compares values of the same type only; whole numbers and fractions have different types. */
 function kindOf(value: Json): string {
   if (typeof value === 'object') throw new JsonPathError('invalid type for comparison')
   return typeof value === 'number' && !Number.isInteger(value) ? 'fraction' : typeof value

@@ -1,8 +1,8 @@
-/** The targets of an autoscaler and how far it is from them: `cpu: 20%/80%`. */
+/** The Targets column of an autoscaler: current and target values, such as `cpu: 20%/80%`. */
 import type { KubeObject } from '../../kube/objects.ts'
 import { at, formatQuantity, listAt, textAt } from './cells.ts'
 
-/** Where a metric keeps its numbers, by its type. */
+/** The field of a metric's numbers, by type. */
 const sources: Readonly<Record<string, string>> = {
   External: 'external',
   Pods: 'pods',
@@ -21,7 +21,7 @@ export function formatMetrics(scaler: KubeObject): string {
   return rest > 0 ? `${list.join(', ')} + ${rest} more...` : list.join(', ')
 }
 
-/** autoscaling/v1 knows one metric, in fields of its own. */
+/** autoscaling/v1 has a single metric in its own fields. */
 function metricsOf(scaler: KubeObject): readonly [readonly unknown[], readonly unknown[]] {
   const target = at(scaler, 'spec.targetCPUUtilizationPercentage')
   if (target === undefined) return [listAt(scaler, 'spec.metrics'), listAt(scaler, 'status.currentMetrics')]

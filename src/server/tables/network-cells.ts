@@ -1,4 +1,4 @@
-/** The cells of services and of what leads traffic to them: endpoints, ingresses, policies. */
+/** Cells of services, endpoints, ingresses and network policies. */
 import type { KubeObject } from '../../kube/objects.ts'
 import {
   at,
@@ -50,7 +50,7 @@ function formatEndpoints(endpoints: KubeObject): string {
   const addresses = subsets.flatMap((subset) => {
     const ips = listAt(subset, 'addresses').map((address) => textAt(address, 'ip'))
     const ports = listAt(subset, 'ports')
-    // Without ports, as in headless services, the addresses stand alone.
+    // Without ports, as for headless services, only addresses are shown.
     return ports.length === 0 ? ips : ports.flatMap((port) => ips.map((ip) => joinHostPort(ip, numberAt(port, 'port'))))
   })
   return formatSome(addresses, shown)
@@ -70,7 +70,7 @@ function formatSliceEndpoints(slice: KubeObject): string {
   return formatSome(addresses, shown) || '<unset>'
 }
 
-/** What is left out is counted by rules, not by hosts. */
+/** The omitted hosts are counted as rules, like in kube-apiserver. */
 function formatHosts(ingress: KubeObject): string {
   const rules = listAt(ingress, 'spec.rules')
   const hosts: string[] = []

@@ -1,7 +1,4 @@
-/**
- * The cells of pods: the one table whose status is not a field but a judgement on all the containers,
- * in the order in which the real server weighs them.
- */
+/** Cells of pods. Their status is not a field, but computed from all containers, in the same order as in kube-apiserver. */
 import type { KubeObject } from '../../kube/objects.ts'
 import { at, type Cells, conditionStatus, listAt, numberAt, type TableCells, text, textAt } from './cells.ts'
 import { formatAge, parseTime } from './duration.ts'
@@ -9,7 +6,7 @@ import { formatAge, parseTime } from './duration.ts'
 interface Summary {
   ready: number
   restarts: number
-  /** When a container last ended before it was started again; as the object has it. */
+  /** The latest end of a container that was restarted, as in the object. */
   lastRestart: string
   reason: string
 }
@@ -28,7 +25,7 @@ export const podCells: TableCells = {
 
 const completed = { type: 'Completed', status: 'True' }
 
-/** Marks rows of pods that have ended, so that clients can leave them out. No other kind has such marks. */
+/** Marks rows of completed pods, so that clients can hide them. No other kind has such conditions. */
 export function rowConditions(object: KubeObject): ReadonlyArray<Record<string, string>> | undefined {
   if (object.kind !== 'Pod' || object.apiVersion !== 'v1') return undefined
   const phase = textAt(object, 'status.phase')
@@ -60,7 +57,7 @@ function summarize(pod: KubeObject): Summary {
   const all: Summary = { ...sidecars, reason: initialReason(pod) }
   const isInitializing = weighInitContainers(pod, all, sidecars)
   if (isInitializing && conditionStatus(pod, 'Initialized') !== 'True') return all
-  // Init containers that are done do not count any more; those that go on beside the pod do.
+  // Completed init containers no longer count; sidecars do.
   const summary = { ...all, restarts: sidecars.restarts, lastRestart: sidecars.lastRestart }
   weighContainers(pod, summary)
   return summary
@@ -73,7 +70,7 @@ function initialReason(pod: KubeObject): string {
   return isGated ? 'SchedulingGated' : textAt(pod, 'status.reason') || textAt(pod, 'status.phase')
 }
 
-/** True as long as one of them keeps the pod from starting: that one gives the reason. */
+/** True if an init container keeps the pod from starting; it sets the reason. */
 function weighInitContainers(pod: KubeObject, all: Summary, sidecars: Summary): boolean {
   for (const [index, container] of listAt(pod, 'status.initContainerStatuses').entries()) {
     const sidecar = isSidecar(pod, textAt(container, 'name'))
@@ -99,7 +96,7 @@ function initReason(container: unknown, index: number, total: number): string {
 function weighContainers(pod: KubeObject, summary: Summary): void {
   let hasRunning = false
   let failure = ''
-  // From the last to the first, so that the first has the last word.
+  // From last to first, so that the first container determines the reason.
   for (const container of listAt(pod, 'status.containerStatuses').toReversed()) {
     countRestarts(container, summary)
     const waiting = textAt(container, 'state.waiting.reason')
@@ -113,7 +110,7 @@ function weighContainers(pod: KubeObject, summary: Summary): void {
     }
   }
   if (summary.reason !== 'Completed') return
-  // Some have completed, others go on.
+  // Some containers have completed, others run.
   if (hasRunning && conditionStatus(pod, 'Ready') === 'True') summary.reason = 'Running'
   else if (failure !== '') summary.reason = failure
   else if (hasRunning) summary.reason = 'NotReady'

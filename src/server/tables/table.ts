@@ -1,6 +1,6 @@
 /**
- * Objects as the rows of a Table, or as their metadata alone: the forms in which `kubectl get` and metadata clients ask for
- * them (negotiation.ts). Called by the verbs that answer with objects. `now` is for the columns that show ages.
+ * Converts objects to a Table or to metadata only, as `kubectl get` and metadata clients request them (negotiation.ts). `now` is for
+ * columns with ages.
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import type { IncludeObject } from '../negotiation.ts'
@@ -17,56 +17,59 @@ export interface ListMeta {
 
 export interface TableOptions {
   readonly includeObject: IncludeObject
-  /** Of the group meta.k8s.io: as the client asked. */
+  /** The version of meta.k8s.io that the client requested. */
   readonly version: string
   readonly now: Date
 }
 
-type Body = Record<string, unknown>
+type TableDocument = Record<string, unknown>
 
 export function toTable(
   objects: readonly KubeObject[],
   columns: readonly Column[],
   options: TableOptions & ListMeta,
-): Body {
-  // Kinds without columns of their own have no rows, rather than none, in an empty list.
+): TableDocument {
+  // For an empty list, kinds without their own columns have null instead of an empty list of rows.
   const rows =
     objects.length === 0 && columns === defaultColumns ? null : objects.map((object) => toRow(object, columns, options))
   return { ...toHead('Table', options), columnDefinitions: columns.map(toHeader), rows }
 }
 
-/** One object: its own version is that of the table. */
-export function toObjectTable(object: KubeObject, columns: readonly Column[], options: TableOptions): Body {
+/** A Table of one object has the object's resourceVersion. */
+export function toObjectTable(object: KubeObject, columns: readonly Column[], options: TableOptions): TableDocument {
   return toTable([object], columns, { ...options, resourceVersion: object.metadata.resourceVersion })
 }
 
-/** The object of a watch event. Only the first of a watch says what the columns are. */
+/** The object of a watch event. Only the first event has column definitions. */
 export function toTableEvent(
   object: KubeObject,
   columns: readonly Column[],
   options: TableOptions & { readonly isFirst: boolean },
-): Body {
+): TableDocument {
   const table = toObjectTable(object, columns, options)
   return options.isFirst ? table : { ...table, columnDefinitions: null }
 }
 
-export function toPartialObject(object: KubeObject, version: string): Body {
+export function toPartialObject(object: KubeObject, version: string): TableDocument {
   return { kind: 'PartialObjectMetadata', apiVersion: `meta.k8s.io/${version}`, metadata: object.metadata }
 }
 
-export function toPartialList(objects: readonly KubeObject[], options: ListMeta & { readonly version: string }): Body {
+export function toPartialList(
+  objects: readonly KubeObject[],
+  options: ListMeta & { readonly version: string },
+): TableDocument {
   const items = objects.map((object) => toPartialObject(object, options.version))
   return { ...toHead('PartialObjectMetadataList', options), items: items.length === 0 ? null : items }
 }
 
-/** A list was asked for as one object, or the other way round. `goType` is the real server's name of what it had. */
+/** The error for requesting a list as an object or vice versa. `goType` is kube-apiserver's internal type. */
 export function wrongShape(as: 'PartialObjectMetadata' | 'PartialObjectMetadataList', goType: string): StatusError {
   const problem = as === 'PartialObjectMetadata' ? 'is a list' : 'is not a list'
   const message = `you requested ${as}, but the requested object ${problem} (${goType})`
   return new StatusError(406, 'NotAcceptable', message)
 }
 
-function toHead(kind: string, options: ListMeta & { readonly version: string }): Body {
+function toHead(kind: string, options: ListMeta & { readonly version: string }): TableDocument {
   const { resourceVersion, continue: token, remainingItemCount } = options
   return {
     kind,
@@ -79,11 +82,11 @@ function toHead(kind: string, options: ListMeta & { readonly version: string }):
   }
 }
 
-function toHeader({ name, type, format, description, priority }: Column): Body {
+function toHeader({ name, type, format, description, priority }: Column): TableDocument {
   return { name, type, format, description, priority }
 }
 
-function toRow(object: KubeObject, columns: readonly Column[], options: TableOptions): Body {
+function toRow(object: KubeObject, columns: readonly Column[], options: TableOptions): TableDocument {
   const conditions = rowConditions(object)
   return {
     cells: columns.map((column) => column.cell(object, options.now)),
@@ -94,7 +97,7 @@ function toRow(object: KubeObject, columns: readonly Column[], options: TableOpt
 
 function toRowObject(object: KubeObject, { includeObject, version }: TableOptions): unknown {
   if (includeObject === 'Object') return object
-  // The bookmark that ends the initial events must be recognisable, whatever was asked for.
+  // The bookmark after the initial events must be recognisable for all values of includeObject.
   const endsInitialEvents = object.metadata.annotations?.['k8s.io/initial-events-end'] === 'true'
   return includeObject === 'None' && !endsInitialEvents ? null : toPartialObject(object, version)
 }

@@ -1,4 +1,4 @@
-/** Strings as Go writes them, read back: for the paths of jsonpath-parser.ts, where either quote may be used. */
+/** Unquotes Go strings, for jsonpath-parser.ts, where both quotes are allowed. */
 
 const simpleEscapes: Readonly<Record<string, string>> = {
   a: '\x07',
@@ -15,7 +15,7 @@ const simpleEscapes: Readonly<Record<string, string>> = {
 
 const escapes = /\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{3})|(.))|(['"])/gs
 
-/** The text between the quotes; undefined where Go would not read it. */
+/** The text between the quotes; undefined if Go would reject it. */
 export function unquote(quoted: string): string | undefined {
   const quote = quoted[0]!
   let isValid = quoted.length >= 2 && quoted.endsWith(quote)
@@ -28,7 +28,7 @@ export function unquote(quoted: string): string | undefined {
     if (digits !== undefined) return decode(Number.parseInt(digits, 16))
     if (octal !== undefined) return decode(Number.parseInt(octal, 8))
     const value = simpleEscapes[simple]
-    // Only the quote in use may be escaped.
+    // Only the enclosing quote may be escaped.
     isValid &&= value !== undefined && (!/['"]/.test(simple) || simple === quote)
     return value ?? ''
   })

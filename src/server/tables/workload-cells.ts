@@ -1,4 +1,4 @@
-/** The cells of what runs pods, and of what watches over their number: apps, batch, autoscaling, policy. */
+/** Cells of workload kinds: apps, batch, autoscaling, policy. */
 import type { KubeObject } from '../../kube/objects.ts'
 import {
   at,
@@ -24,7 +24,7 @@ const readyReplicas: Cells = {
 
 const template: Cells = { ...containers('spec.template.spec.containers'), Selector: selector('spec.selector') }
 
-/** `deployment.apps/web`: the owner that controls it. */
+/** The controlling owner: `deployment.apps/web`. */
 function formatController(object: KubeObject): string {
   const owner = (object.metadata.ownerReferences ?? []).find((reference) => reference.controller === true)
   if (owner === undefined) return '<none>'
@@ -61,7 +61,7 @@ function formatFlag(value: unknown): string {
   return value === undefined ? '<unset>' : value === true ? 'True' : 'False'
 }
 
-/** A number of pods, or a share of them. */
+/** A number or percentage of pods. */
 function amount(path: string): (object: KubeObject) => string {
   return (object) => String(at(object, path) ?? 'N/A')
 }
@@ -72,7 +72,7 @@ export const workloadCells: TableCells = {
     'Up-to-date': number('status.updatedReplicas'),
     Available: number('status.availableReplicas'),
     ...template,
-    // Unlike the others, an empty selector shows as nothing.
+    // An empty selector is shown as an empty cell, unlike for other kinds.
     Selector: (deployment) => formatSelector(at(deployment, 'spec.selector')) ?? '<invalid>',
   },
   'apps/replicasets': {

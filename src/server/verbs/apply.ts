@@ -1,21 +1,21 @@
-/** PATCH with a configuration: server-side apply, to an object or its status. Creates the object where there is none. */
+/** PATCH with an apply configuration: server-side apply, to an object or its status. Creates a missing object. */
 import type { JsonObject, KubeObject, ObjectMeta } from '../../kube/objects.ts'
-import { cloneJson } from '../../util/equality.ts'
-import { parseGoTime } from '../../util/go-time.ts'
+import { cloneJson } from '../../util/json/deep-equal.ts'
+import { parseGoTime } from '../../util/text/go-time.ts'
 import { admitCreation } from '../admission.ts'
 import { type Configuration, parseConfiguration } from '../apply-body.ts'
 import { demandCreation } from '../authorization/creation.ts'
 import { refuseEscalation } from '../authorization/escalation.ts'
-import type { Answer, Call } from '../call.ts'
+import type { ApiResponse, ResourceCall } from '../call.ts'
 import { decodeTyped } from '../decode.ts'
 import { decodeMetadata } from '../metadata.ts'
-import { parseVersion, parseWriteOptions, type WriteOptions } from '../options.ts'
+import { parseVersion, parseWriteOptions, type WriteRequestOptions } from '../options.ts'
 import { type AppliedConfiguration, applyConfiguration, describe, describeType } from '../ownership/apply.ts'
 import type { Ownership } from '../ownership/track.ts'
 import { writtenAnswer } from '../representation.ts'
 import { badRequest, conflict, noVersion, StatusError } from '../status.ts'
 import { keyOf } from '../storage/stored.ts'
-import type { Part } from './change.ts'
+import type { UpdatePart } from './change.ts'
 import { createObject } from './creation.ts'
 import { managerOf } from './owning.ts'
 import { dropDuplicateOwners, matchName, matchNamespace } from './place.ts'
@@ -23,7 +23,7 @@ import { createReviewed } from './reviewed.ts'
 import { applyUpdate, reviewerFor } from './update.ts'
 import { timestamp, type Written } from './write.ts'
 
-export async function apply(call: Call): Promise<Answer> {
+export async function apply(call: ResourceCall): Promise<ApiResponse> {
   const options = parseWriteOptions(call.query, 'PatchOptions', call.headers['content-type'])
   const configuration = parseConfiguration(call.body)
   const { resource, path } = call
@@ -32,17 +32,21 @@ export async function apply(call: Call): Promise<Answer> {
     return writtenAnswer(call, 201, await createApplied(call, configuration, options))
   }
   const change = (current: KubeObject) => applied(call, configuration, options, current)
-  const part = path.subresource as Part
+  const part = path.subresource as UpdatePart
   const { dryRun } = options
   const { warnings } = call
   return writtenAnswer(
     call,
     200,
-    await applyUpdate(call, { change, isFresh: true, part, dryRun, warnings, manager: undefined }),
+    await applyUpdate(call, { change, returnsNewObject: true, part, dryRun, warnings, manager: undefined }),
   )
 }
 
-async function createApplied(call: Call, configuration: Configuration, options: WriteOptions): Promise<Written> {
+async function createApplied(
+  call: ResourceCall,
+  configuration: Configuration,
+  options: WriteRequestOptions,
+): Promise<Written> {
   const { resource, path } = call
   const object = applied(
     call,
@@ -68,31 +72,36 @@ async function createApplied(call: Call, configuration: Configuration, options: 
   return createObject(call, resource, fresh, dryRun, call.warnings)
 }
 
-/** What the configuration makes of an object, decoded like any other. */
-function applied(call: Call, configuration: Configuration, options: WriteOptions, live: KubeObject): KubeObject {
+/** Applies the configuration to the live object and decodes the result. */
+function applied(
+  call: ResourceCall,
+  configuration: Configuration,
+  options: WriteRequestOptions,
+  live: KubeObject,
+): KubeObject {
   const { resource, path, warnings } = call
   const { fields } = resource
   const target = { ownership: fields!.ownership(path.subresource), blank: fields!.blank }
-  const { object: wished, isAsBefore } = applyTo(call, target, configuration, options, live)
-  const object = isAsBefore ? wished : decoded(call, wished, configuration.config)
+  const { object: desired, isAsBefore } = applyTo(call, target, configuration, options, live)
+  const object = isAsBefore ? desired : decoded(call, desired, configuration.config)
   matchNamespace(call, object)
   matchName(call, object)
   dropDuplicateOwners(object, warnings, true)
   return object
 }
 
-export interface Target {
+export interface ApplyTypeInfo {
   readonly ownership: Ownership
-  /** An object of the type with nothing in it. */
+  /** An empty object of the type. */
   readonly blank: KubeObject
 }
 
-/** Also for a Scale, which is no object of its own. */
+/** Also used for a Scale, which is not stored itself. */
 export function applyTo(
-  call: Call,
-  { ownership, blank }: Target,
+  call: ResourceCall,
+  { ownership, blank }: ApplyTypeInfo,
   { config, problems }: Configuration,
-  { force, fieldValidation }: WriteOptions,
+  { force, fieldValidation }: WriteRequestOptions,
   live: KubeObject,
 ): AppliedConfiguration {
   const { apiVersion = '', kind = '' } = config
@@ -100,20 +109,20 @@ export function applyTo(
     throw badRequest(`invalid object type: ${describeType({ apiVersion, kind })}`)
   }
   const now = timestamp(call)
-  const wished = applyConfiguration(ownership, { live, config, manager: managerOf(call), force, now, empty: blank })
+  const desired = applyConfiguration(ownership, { live, config, manager: managerOf(call), force, now, empty: blank })
   if (problems.length > 0 && fieldValidation === 'Strict') {
     const list = problems.map((problem) => `\n  ${problem}`).join('')
     throw badRequest(`error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:${list}`)
   }
   if (fieldValidation === 'Warn') call.warnings.push(...problems)
-  return wished
+  return desired
 }
 
-/** What the types have let through, but the kind does not, is a mistake of the server's for the real one. */
-function decoded(call: Call, wished: KubeObject, config: JsonObject): KubeObject {
-  if (call.resource.isCustom) return defaulted(call, wished)
+/** A value that the field types accept but the kind's decoder rejects is an internal error in kube-apiserver. */
+function decoded(call: ResourceCall, desired: KubeObject, config: JsonObject): KubeObject {
+  if (call.resource.isCustom) return defaulted(call, desired)
   try {
-    return decodeTyped(call, wished, { text: '', isStrict: false, isPatched: true }).object
+    return decodeTyped(call, desired, { text: '', isStrict: false, isPatched: true }).object
   } catch (error) {
     if (!(error instanceof StatusError) || error.code !== 400) throw error
     const why = /^\S+ in version "[^"]*" cannot be handled as a \S+: (.*)$/s.exec(error.message)?.[1] ?? error.message
@@ -124,17 +133,17 @@ function decoded(call: Call, wished: KubeObject, config: JsonObject): KubeObject
   }
 }
 
-/** A custom resource is what its types say; nothing more is made of it, not even of null. */
-function defaulted({ resource, path }: Call, wished: KubeObject): KubeObject {
-  const { metadata } = decodeMetadata(withoutNonsense(wished.metadata), resource)
-  const object = cloneJson({ ...wished, metadata } as unknown as JsonObject) as unknown as KubeObject
-  // No status at all is one that the real server takes from its own subresource.
+/** A custom resource follows its field types only; nulls stay. */
+function defaulted({ resource, path }: ResourceCall, desired: KubeObject): KubeObject {
+  const { metadata } = decodeMetadata(withoutNonsense(desired.metadata), resource)
+  const object = cloneJson({ ...desired, metadata } as unknown as JsonObject) as unknown as KubeObject
+  // kube-apiserver accepts a null status through the status subresource, and stores none.
   if (path.subresource === 'status' && object['status'] === null) delete object['status']
   resource.strategy.fillDefaults?.(object)
   return object
 }
 
-/** Times are the server's: what is none does not count. */
+/** Timestamps are set by the server; invalid ones are dropped. */
 function withoutNonsense(metadata: ObjectMeta): ObjectMeta {
   const result = { ...metadata }
   for (const key of ['creationTimestamp', 'deletionTimestamp'] as const) {

@@ -1,20 +1,20 @@
 /**
- * How objects change, and leave the store when nobody holds them any more: what all kinds have in common (apiserver's generic
- * registry). Called by the verbs for clients and by the controllers for themselves.
+ * Updates of objects, and their removal when the last finalizer is removed: the part that all kinds share (apiserver's generic
+ * registry). Called by the verbs for clients and by controllers.
  */
 import type { KubeObject } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
-import type { Parts } from '../call.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
+import type { ServerContext } from '../call.ts'
 import { invalid } from '../field-errors.ts'
 import { validateMetadata, validateMetadataUpdate } from '../metadata.ts'
 import { pathSegmentNameProblems } from '../names.ts'
 import { parseVersion } from '../options.ts'
 import { keepTimes } from '../ownership/times.ts'
 import { presentObject } from '../present.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 import { conflict, internalError, invalidObject, noVersion, type StatusError } from '../status.ts'
 import { keyOf, parseStored, type Stored } from '../storage/stored.ts'
-import { ownUpdate } from './owning.ts'
+import { ownUpdate, type PendingUpdate } from './owning.ts'
 import {
   asStored,
   failIfInvalid,
@@ -26,86 +26,94 @@ import {
   writingRules,
 } from './write.ts'
 
-/** What of an object an update is for: all but the status, the status, or the finalizers of a namespace's spec. */
-export type Part = '' | 'status' | 'finalize'
+/** The part of an object that an update changes: everything but the status, the status, or `spec.finalizers` of a namespace. */
+export type UpdatePart = '' | 'status' | 'finalize'
 
 export interface Update {
-  /** Makes the wished state from the present one; called again where the present one has changed meanwhile. */
+  /** Computes the new state from the current one; called again if the current one has changed in the meantime. */
   readonly change: (current: KubeObject) => KubeObject
-  /** Where clients see something else than the object, and change that: its scale. */
-  readonly lens?: {
+  /** For a subresource that shows another kind: the Scale. */
+  readonly view?: {
     show(object: KubeObject): KubeObject
     put(object: KubeObject, shown: KubeObject): KubeObject
-    /** Notes down whose the fields of what is shown are after a change. */
+    /** Records the managed fields of the shown kind after a change. */
     own(old: KubeObject, shown: KubeObject, manager: string): void
   }
-  /** Whether whoever asks for it may have what the change makes; throws where not. Controllers need not ask. */
-  readonly guard?: (wished: KubeObject, old: KubeObject) => void
-  /** Whether `change` leaves alone what it is given, and the wished state shares nothing with it: then it gets no copy. */
-  readonly isFresh?: boolean
-  readonly part: Part
+  /** RBAC escalation check of the new state; throws 403. Not set for controllers. */
+  readonly guard?: (desired: KubeObject, old: KubeObject) => void
+  /** True if `change` does not modify its argument and returns an object that shares nothing with it. No copy is made then. */
+  readonly returnsNewObject?: boolean
+  readonly part: UpdatePart
   readonly dryRun: boolean
-  /** In whose name; undefined where the wished state says itself who owns what. */
+  /** The field manager; undefined if the new state already has its managed fields. */
   readonly manager: string | undefined
-  /** A PUT that names a uid is for that one alone. */
+  /** The uid in a PUT: the update is for this object only. */
   readonly uid?: string | undefined
-  /** Where the client is told of what is accepted but should not be done. */
+  /** Receives warnings for the client. */
   readonly warnings?: string[]
 }
 
-export function updateObject(parts: Parts, resource: ServedResource, current: Stored, update: Update): Written {
-  const wish = wishedState(parts, resource, current, update)
-  const written = finishUpdate(parts, resource, wish, update.dryRun)
-  if (written === undefined) throw outrun(resource, current)
+export function updateObject(parts: ServerContext, resource: ApiResource, current: Stored, update: Update): Written {
+  const pending = computeUpdate(parts, resource, current, update)
+  const written = finishUpdate(parts, resource, pending, update.dryRun)
+  if (written === undefined) throw staleStateConflict(resource, current)
   return written
 }
 
-/** Undefined where somebody was faster. */
-export function finishUpdate(parts: Parts, resource: ServedResource, wish: Wish, dryRun: boolean): Written | undefined {
-  const { current, object, old } = wish
+/** Undefined if the current state has been replaced in the meantime. */
+export function finishUpdate(
+  parts: ServerContext,
+  resource: ApiResource,
+  pending: PendingUpdate,
+  dryRun: boolean,
+): Written | undefined {
+  const { current, object, old } = pending
   const form = toStorage(resource, object)
-  if (isUnchanged(resource, wish, form)) return { object: old, stored: current, isNew: false }
+  if (isUnchanged(resource, pending, form)) return { object: old, stored: current, isNew: false }
   if (dryRun) return { object: asStored(resource, object), isNew: false }
-  const stored = commitUpdate(parts, resource, wish, form)
+  const stored = commitUpdate(parts, resource, pending, form)
   if (stored === undefined) return undefined
   return stored === 'gone'
     ? { object, isNew: false }
     : { object: presentWritten(resource, stored, object), stored, isNew: false }
 }
 
-/** What an update makes of a state, in the version of the resource. */
-export interface Wish {
-  readonly current: Stored
-  readonly old: KubeObject
-  readonly object: KubeObject
-}
-
-/** With nothing wrong with it, and with what a client cannot change as it was. */
-function wishedState(parts: Parts, resource: ServedResource, current: Stored, update: Update): Wish {
+/** The validated new state, with read-only fields restored. */
+function computeUpdate(parts: ServerContext, resource: ApiResource, current: Stored, update: Update): PendingUpdate {
   const old = presentObject(resource, current)
-  const base = update.isFresh ? old : presentObject(resource, current)
-  const { change, lens } = update
-  const wished = change(lens === undefined ? base : lens.show(base))
-  own(parts, resource, { current, old, object: wished }, update)
-  const object = lens === undefined ? wished : lens.put(base, wished)
+  const base = update.returnsNewObject ? old : presentObject(resource, current)
+  const { change, view } = update
+  const desired = change(view === undefined ? base : view.show(base))
+  own(parts, resource, { current, old, object: desired }, update)
+  const object = view === undefined ? desired : view.put(base, desired)
   update.guard?.(object, old)
   checkIdentity(resource, current, update.uid)
-  return settleWish(parts, resource, { current, old, object }, update)
+  return prepareForStorage(parts, resource, { current, old, object }, update)
 }
 
-/** Notes down whose the fields are that change; before webhooks and the rules of the kind change more. */
-export function own(parts: Parts, resource: ServedResource, { current, old, object }: Wish, update: Update): void {
-  const { manager, part, lens } = update
+/** Records the managed fields of a change, before webhooks and the kind's strategy change more. */
+export function own(
+  parts: ServerContext,
+  resource: ApiResource,
+  { current, old, object }: PendingUpdate,
+  update: Update,
+): void {
+  const { manager, part, view } = update
   if (manager === undefined) return
-  if (lens === undefined) ownUpdate(parts, resource, { current, old, object }, { manager, subresource: part })
-  else lens.own(lens.show(old), object, manager)
+  if (view === undefined) ownUpdate(parts, resource, { current, old, object }, { manager, subresource: part })
+  else view.own(view.show(old), object, manager)
 }
 
-/** What is wished for, made into what can be stored. Changes the object that it is given. */
-export function settleWish(parts: Parts, resource: ServedResource, wish: Wish, update: Update): Wish {
-  const { current, old, object } = wish
+/** Prepares and validates the new state for storing. Modifies the object. */
+export function prepareForStorage(
+  parts: ServerContext,
+  resource: ApiResource,
+  pending: PendingUpdate,
+  update: Update,
+): PendingUpdate {
+  const { current, old, object } = pending
   checkVersion(resource, object, old)
-  // Only a patch can take it off: without one, the real server does not know what it has before it.
+  // Only a patch can remove apiVersion; kube-apiserver cannot tell the type then.
   if (object.apiVersion === '')
     throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'")
   object.metadata.resourceVersion = old.metadata.resourceVersion!
@@ -113,54 +121,54 @@ export function settleWish(parts: Parts, resource: ServedResource, wish: Wish, u
   validateUpdate(parts, resource, { object, old }, update)
   update.warnings?.push(...(resource.strategy.warnings?.(object, old) ?? []))
   object.metadata.resourceVersion = old.metadata.resourceVersion!
-  // Links of an object to itself are a thing of the past: nobody refuses them, nobody keeps them.
+  // The deprecated selfLink is accepted but not stored.
   if (!update.dryRun) delete object.metadata.selfLink
   keepTimes(object, old)
   return { current, old, object }
 }
 
 /**
- * No write that changes nothing: the version stays, and no watcher hears of it. What counts is what is stored: an update by
- * way of a version with fewer fields takes those off that it does not know.
+ * True if the update changes nothing: the version stays and no watch event is sent. The stored form decides, since an update in a
+ * version with fewer fields removes those that the version does not know.
  */
-export function isUnchanged(resource: ServedResource, { current, old, object }: Wish, form: KubeObject): boolean {
+export function isUnchanged(resource: ApiResource, { current, old, object }: PendingUpdate, form: KubeObject): boolean {
   const before = current.rules === resource ? old : parseStored(current)
-  return isDeepEqual(form, before) && !isReadyToGo(resource, object)
+  return isDeepEqual(form, before) && !isReadyForRemoval(resource, object)
 }
 
-/** 'gone' where nothing held it any more; undefined where somebody was faster. */
+/** 'gone' if the object was removed because nothing held it any more; undefined if the current state has been replaced in the meantime. */
 export function commitUpdate(
-  parts: Parts,
-  resource: ServedResource,
-  { current, object }: Wish,
+  parts: ServerContext,
+  resource: ApiResource,
+  { current, object }: PendingUpdate,
   form: KubeObject,
 ): Stored | 'gone' | undefined {
-  if (!isReadyToGo(resource, object)) return parts.store.replace(current, form, writingRules(parts, resource))
-  // The answer shows the object as the last update left it, under the version it had: the deletion gets one of its own.
-  // Watchers see the state before it, finalizers and all.
+  if (!isReadyForRemoval(resource, object)) return parts.store.replace(current, form, writingRules(parts, resource))
+  // The response shows the object after the last update, with its old version; the deletion has a version of its own. Watches see the
+  // state before the update, with its finalizers.
   return parts.store.remove(current) && 'gone'
 }
 
-function outrun(resource: ServedResource, { name }: Stored): StatusError {
+function staleStateConflict(resource: ApiResource, { name }: Stored): StatusError {
   return conflict(resource, name, modified)
 }
 
 const modified = 'the object has been modified; please apply your changes to the latest version and try again'
 
-/** Marked for deletion, and nobody holds it any more. */
-function isReadyToGo({ strategy }: ServedResource, object: KubeObject): boolean {
+/** True if the object is being deleted and nothing holds it any more. */
+function isReadyForRemoval({ strategy }: ApiResource, object: KubeObject): boolean {
   const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers } = object.metadata
   if (deletionTimestamp === undefined || finalizers?.length) return false
   return deletionGracePeriodSeconds === 0 && !strategy.isHeld?.(object)
 }
 
-export function checkIdentity(resource: ServedResource, current: Stored, uid: string | undefined): void {
+export function checkIdentity(resource: ApiResource, current: Stored, uid: string | undefined): void {
   if (uid && uid !== current.uid) throw uidConflict(resource, current, { uid, found: current.uid })
 }
 
-/** An update for one object, where there is another of that name, or none. */
+/** The error for an update with a uid, if the object has another uid or does not exist. */
 export function uidConflict(
-  resource: ServedResource,
+  resource: ApiResource,
   { namespace, name }: { readonly namespace: string; readonly name: string },
   { uid, found }: { readonly uid: string; readonly found: string },
 ): StatusError {
@@ -171,14 +179,14 @@ export function uidConflict(
   return conflict(resource, name, message)
 }
 
-/** The version that an update names; 0 for none. */
+/** The resourceVersion of an update; 0 if there is none. */
 export function parsedVersion({ metadata: { resourceVersion = '' } }: KubeObject): number {
   const version = parseVersion(resourceVersion)
   if (version !== undefined) return version
   throw noVersion(resourceVersion)
 }
 
-function checkVersion(resource: ServedResource, object: KubeObject, old: KubeObject): void {
+function checkVersion(resource: ApiResource, object: KubeObject, old: KubeObject): void {
   const { resourceVersion } = object.metadata
   if (parsedVersion(object) === 0) {
     if (resource.strategy.allowsUnconditionalUpdate) return
@@ -188,7 +196,7 @@ function checkVersion(resource: ServedResource, object: KubeObject, old: KubeObj
   if (resourceVersion !== old.metadata.resourceVersion) throw conflict(resource, old.metadata.name!, modified)
 }
 
-function prepareUpdate({ strategy }: ServedResource, object: KubeObject, old: KubeObject, part: Part): void {
+function prepareUpdate({ strategy }: ApiResource, object: KubeObject, old: KubeObject, part: UpdatePart): void {
   const { metadata } = object
   if (old.metadata.generation === undefined) delete metadata.generation
   else metadata.generation = old.metadata.generation
@@ -205,15 +213,15 @@ function prepareUpdate({ strategy }: ServedResource, object: KubeObject, old: Ku
 }
 
 function validateUpdate(
-  parts: Parts,
-  resource: ServedResource,
+  parts: ServerContext,
+  resource: ApiResource,
   change: { object: KubeObject; old: KubeObject },
   { part, warnings }: Update,
 ): void {
   const { object, old } = change
   const { strategy, namespaced } = resource
   const { metadata } = object
-  // Metadata is looked at twice, by all kinds alike and by the kind: the causes list both.
+  // Metadata is validated twice, by the common rules and by the kind's, and the causes list both.
   failIfInvalid(parts, resource, object, [
     ...validateMetadata(metadata, { namespaced, nameProblems: pathSegmentNameProblems }),
     ...validateMetadataUpdate(metadata, old.metadata),

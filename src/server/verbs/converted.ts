@@ -1,22 +1,23 @@
 /**
- * The last steps of a write where a webhook converts: to the version that is stored, the commit, and back to the version of
- * the request for the answer. The steps before are those of all who wait (reviewed.ts), which calls these in place of the
- * ones of write.ts and remove.ts.
+ * The last steps of a write with a conversion webhook: convert to the storage version, commit, and convert back to the version of the
+ * request. Called by reviewed.ts instead of the steps in write.ts and remove.ts.
  */
+
 import type { KubeObject } from '../../kube/objects.ts'
-import type { Call } from '../call.ts'
-import type { DeleteOptions } from '../options.ts'
+import type { ResourceCall } from '../call.ts'
+import type { DeleteRequestOptions } from '../options.ts'
 import { presentObject } from '../present.ts'
-import type { Converter, ServedResource } from '../resource.ts'
+import type { ApiResource, WebhookConverter } from '../resource.ts'
 import { keyOf, type Stored, toStored } from '../storage/stored.ts'
-import { commitUpdate, isUnchanged, type Wish } from './change.ts'
+import { commitUpdate, isUnchanged } from './change.ts'
+import type { PendingUpdate } from './owning.ts'
 import { deleteObject, type Removed } from './remove.ts'
 import { isTaken, type Written, writingRules } from './write.ts'
 
-/** Undefined where the name is taken. */
+/** Undefined if the name exists. */
 export async function commitConverted(
-  call: Call,
-  converter: Converter,
+  call: ResourceCall,
+  converter: WebhookConverter,
   { object, given, form }: { readonly object: KubeObject; readonly given: KubeObject; readonly form: KubeObject },
   dryRun: boolean,
 ): Promise<Written | undefined> {
@@ -29,35 +30,35 @@ export async function commitConverted(
   return stored && { object: await presentLater(resource, converter, stored), stored, isNew: true }
 }
 
-/** Undefined where somebody was faster. */
+/** Undefined if the current state has been replaced in the meantime. */
 export async function finishConverted(
-  call: Call,
-  converter: Converter,
-  wish: Wish,
+  call: ResourceCall,
+  converter: WebhookConverter,
+  pending: PendingUpdate,
   dryRun: boolean,
 ): Promise<Written | undefined> {
   const { resource } = call
-  const { current, old, object } = wish
+  const { current, old, object } = pending
   const form = await converter.toStorage(object)
-  if (isUnchanged(resource, wish, form)) return { object: old, stored: current, isNew: false }
+  if (isUnchanged(resource, pending, form)) return { object: old, stored: current, isNew: false }
   if (dryRun) return { object: await rehearse(resource, converter, form, object), isNew: false }
-  const stored = commitUpdate(call, resource, wish, form)
+  const stored = commitUpdate(call, resource, pending, form)
   if (stored === undefined) return undefined
   if (stored === 'gone') return { object, isNew: false }
   return { object: await presentLater(resource, converter, stored), stored, isNew: false }
 }
 
-/** What was marked and stays is left in the version that is stored: nobody has to be asked for that. */
-export function deleteStored(call: Call, current: Stored, options: DeleteOptions): Removed {
-  return deleteObject(call, call.registry.keeperOf(current) ?? call.resource, current, options)
+/** Deletes in the version that the object is stored in, so that no conversion is needed. */
+export function deleteStored(call: ResourceCall, current: Stored, options: DeleteRequestOptions): Removed {
+  return deleteObject(call, call.registry.resourceForStoredVersion(current) ?? call.resource, current, options)
 }
 
-/** What such a deletion has left, in the version of the request. */
+/** The deleted or marked object in the version of the request. */
 export async function presentLeft(
-  call: Call,
-  converter: Converter,
+  call: ResourceCall,
+  converter: WebhookConverter,
   { object }: Removed,
-  { dryRun }: DeleteOptions,
+  { dryRun }: DeleteRequestOptions,
 ): Promise<KubeObject> {
   const { resource, store } = call
   const { namespace = '', name = '', resourceVersion } = object.metadata
@@ -67,15 +68,15 @@ export async function presentLeft(
   return rehearse(resource, converter, object, object)
 }
 
-async function presentLater(resource: ServedResource, converter: Converter, stored: Stored): Promise<KubeObject> {
+async function presentLater(resource: ApiResource, converter: WebhookConverter, stored: Stored): Promise<KubeObject> {
   await converter.prepare([stored])
   return presentObject(resource, stored)
 }
 
-/** As it would come back from the store, although nothing is stored: it keeps the version that it was given. */
+/** The object as it would be read back, without storing it: it keeps its resourceVersion. */
 async function rehearse(
-  resource: ServedResource,
-  converter: Converter,
+  resource: ApiResource,
+  converter: WebhookConverter,
   form: KubeObject,
   { metadata: { resourceVersion } }: KubeObject,
 ): Promise<KubeObject> {

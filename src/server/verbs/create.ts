@@ -1,7 +1,7 @@
 /** POST to a collection. */
 import { admitCreation } from '../admission.ts'
 import { refuseEscalation } from '../authorization/escalation.ts'
-import type { Answer, Call } from '../call.ts'
+import type { ApiResponse, ResourceCall } from '../call.ts'
 import { decodeBody } from '../decode.ts'
 import { parseWriteOptions } from '../options.ts'
 import { checkAcceptable, writtenAnswer } from '../representation.ts'
@@ -12,14 +12,14 @@ import { managerOf, ownCreation } from './owning.ts'
 import { dropDuplicateOwners, matchNamespace } from './place.ts'
 import { createReviewed } from './reviewed.ts'
 
-export async function create(call: Call): Promise<Answer> {
+export async function create(call: ResourceCall): Promise<ApiResponse> {
   checkAcceptable(call)
   const { dryRun, fieldValidation } = parseWriteOptions(call.query, 'CreateOptions')
   const object = await decodeBody(call, fieldValidation)
   matchNamespace(call, object)
   dropDuplicateOwners(object, call.warnings)
   admitCreation(call, object)
-  // Only here: whoever creates by an update can create what is already on its way out, in the real server too.
+  // Only for POST: kube-apiserver, too, accepts a deletionTimestamp when an update creates the object.
   delete object.metadata.deletionTimestamp
   delete object.metadata.deletionGracePeriodSeconds
   ownCreation(call, call.resource, object, managerOf(call))

@@ -1,15 +1,15 @@
 /**
- * How objects come into the store: what all kinds have in common (apiserver's generic registry). Called by the verbs for
- * clients and by the server for itself.
+ * Creation of objects: the part that all kinds share (apiserver's generic registry). Called by the verbs for clients and by the server
+ * for its own objects.
  */
 import { randomUUID } from 'node:crypto'
 import { formatGroupResource, type KubeObject, type ObjectMeta } from '../../kube/objects.ts'
-import type { Parts } from '../call.ts'
+import type { ServerContext } from '../call.ts'
 import { validateMetadata } from '../metadata.ts'
 import { generateName } from '../names.ts'
 import { parseVersion } from '../options.ts'
 import { admitPriority } from '../pod-priority.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 import { alreadyExists, StatusError } from '../status.ts'
 import { parseStored } from '../storage/stored.ts'
 import {
@@ -26,12 +26,12 @@ import {
   writingRules,
 } from './write.ts'
 
-/** How often a generated name is tried before giving up, as the real server does. */
+/** Attempts with generated names, as in kube-apiserver. */
 export const generateAttempts = 8
 
 export function createObject(
-  parts: Parts,
-  resource: ServedResource,
+  parts: ServerContext,
+  resource: ApiResource,
   object: KubeObject,
   dryRun: boolean,
   warnings: string[] = [],
@@ -47,21 +47,21 @@ export function createObject(
 }
 
 export function nameTaken(
-  parts: Parts,
-  resource: ServedResource,
+  parts: ServerContext,
+  resource: ApiResource,
   metadata: ObjectMeta,
   isGenerated: boolean,
 ): StatusError {
   const { namespace = '', name = '', generateName } = metadata
   if (isGenerated) return generateNameConflict(resource, name)
-  // Where there is a prefix, the real server thinks that the name comes from it, even one that the client gave.
+  // With a generateName, kube-apiserver assumes that the name was generated, even if the client gave one.
   const taken = generateName ? generateNameConflict(resource, name) : alreadyExists(resource, name)
   const present = parseStored(currentOf(parts, resource, { namespace, name }))
   if (present.metadata.deletionTimestamp === undefined) return taken
   return new StatusError(taken.code, taken.reason, `object is being deleted: ${taken.message}`, taken.details)
 }
 
-function generateNameConflict(resource: ServedResource, name: string): StatusError {
+function generateNameConflict(resource: ApiResource, name: string): StatusError {
   const { group, plural } = resource
   const message = `${formatGroupResource(resource)} "${name}" already exists, the server was not able to generate a unique name for the object`
   return new StatusError(409, 'AlreadyExists', message, {
@@ -72,10 +72,10 @@ function generateNameConflict(resource: ServedResource, name: string): StatusErr
   })
 }
 
-/** Undefined where the name is taken. */
+/** Undefined if the name exists. */
 function createOnce(
-  parts: Parts,
-  resource: ServedResource,
+  parts: ServerContext,
+  resource: ApiResource,
   given: KubeObject,
   { dryRun, warnings }: { dryRun: boolean; warnings: string[] },
 ): Written | undefined {
@@ -83,10 +83,10 @@ function createOnce(
   return commitCreation(parts, resource, { object, given }, dryRun)
 }
 
-/** Undefined where the name is taken. */
+/** Undefined if the name exists. */
 export function commitCreation(
-  parts: Parts,
-  resource: ServedResource,
+  parts: ServerContext,
+  resource: ApiResource,
   { object, given }: { object: KubeObject; given: KubeObject },
   dryRun: boolean,
 ): Written | undefined {
@@ -96,10 +96,10 @@ export function commitCreation(
   return stored && { object: presentWritten(resource, stored, object), stored, isNew: true }
 }
 
-/** The object as it is to be stored: what the server has to say about it is filled in, and nothing is wrong with it. */
+/** Returns the object to store, with the fields that the server sets. Throws if it is invalid. */
 export function prepareCreation(
-  parts: Parts,
-  resource: ServedResource,
+  parts: ServerContext,
+  resource: ApiResource,
   given: KubeObject,
   { dryRun, warnings }: { dryRun: boolean; warnings: string[] },
 ): KubeObject {
@@ -120,13 +120,13 @@ export function prepareCreation(
   ])
   warnings.push(...(resource.strategy.warnings?.(object) ?? []))
   if (!dryRun && parseVersion(given.metadata.resourceVersion ?? '')) {
-    // The real server means 400 here and says 500.
+    // kube-apiserver intends 400 here but sends 500.
     throw new StatusError(500, '', 'resourceVersion should not be set on objects to be created')
   }
   return object
 }
 
-/** Only the store would mind, which a dry run does not come to. */
+/** Only the store rejects a resourceVersion, and a dry run does not reach it. */
 function withGivenVersion(object: KubeObject, { metadata: { resourceVersion } }: KubeObject): KubeObject {
   return resourceVersion ? { ...object, metadata: { ...object.metadata, resourceVersion } } : object
 }

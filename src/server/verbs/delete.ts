@@ -1,13 +1,12 @@
-/** DELETE of one object, and of a whole collection or a selection of it. */
+/** DELETE of one object, and of a collection or a selection of it. */
 import { admitDeletion } from '../admission.ts'
 import { parseBody } from '../body.ts'
-import type { Answer, Call } from '../call.ts'
-import { jsonAnswer } from '../call.ts'
+import { type ApiResponse, jsonAnswer, type ResourceCall } from '../call.ts'
 import { readType } from '../decode.ts'
-import { type DeleteOptions, parseDeleteOptions, parseListOptions } from '../options.ts'
+import { type DeleteRequestOptions, parseDeleteOptions, parseListOptions } from '../options.ts'
 import { presentObject } from '../present.ts'
 import { listAnswer, objectAnswer } from '../representation.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 import { selectionOf } from '../selection.ts'
 import { StatusError } from '../status.ts'
 import type { Stored } from '../storage/stored.ts'
@@ -19,7 +18,7 @@ import { deleteObject, type Removed } from './remove.ts'
 import { deleteReviewed } from './reviewed.ts'
 import { currentOf } from './write.ts'
 
-export async function remove(call: Call): Promise<Answer> {
+export async function remove(call: ResourceCall): Promise<ApiResponse> {
   const options = await deleteOptions(call)
   const current = currentOf(call, call.resource, call.path)
   admitDeletion(call, call.path.name)
@@ -32,11 +31,11 @@ export async function remove(call: Call): Promise<Answer> {
   return objectAnswer(call, status, object)
 }
 
-/** A promise only where webhooks are to be asked, or convert. They are not told the names of the objects of a collection. */
+/** Returns a promise only if webhooks must be called. Webhooks do not get the names when a collection is deleted. */
 function removeOne(
-  call: Call,
+  call: ResourceCall,
   current: Stored,
-  { options, name }: { readonly options: DeleteOptions; readonly name: string },
+  { options, name }: { readonly options: DeleteRequestOptions; readonly name: string },
 ): Removed | Promise<Removed> {
   const { resource } = call
   const reviewer = createReviewer(call, () => ({
@@ -49,14 +48,18 @@ function removeOne(
   return deleteReviewed(call, current, { options, reviewer })
 }
 
-/** What can be deleted gracefully says itself how long it takes. */
-function graceOf(resource: ServedResource, current: Stored, { gracePeriodSeconds }: DeleteOptions): number | undefined {
+/** Kinds with graceful deletion determine the grace period themselves. */
+function graceOf(
+  resource: ApiResource,
+  current: Stored,
+  { gracePeriodSeconds }: DeleteRequestOptions,
+): number | undefined {
   const { strategy } = resource
   if (strategy.gracePeriodSeconds === undefined) return gracePeriodSeconds
   return strategy.gracePeriodSeconds(presentObject(resource, current), gracePeriodSeconds)
 }
 
-async function deleteOptions(call: Call): Promise<DeleteOptions> {
+async function deleteOptions(call: ResourceCall): Promise<DeleteRequestOptions> {
   if (call.body === '') return parseDeleteOptions(call.query, undefined)
   const type = { apiVersion: 'meta.k8s.io/v1', kind: 'DeleteOptions' }
   const { value } = await parseBody(call, type)
@@ -64,8 +67,8 @@ async function deleteOptions(call: Call): Promise<DeleteOptions> {
   return parseDeleteOptions(call.query, value ?? {})
 }
 
-/** Tells what was deleted by its uid, so that a client can be sure it was the one it meant. */
-function successAnswer({ resource }: Call, status: number, { object }: Removed): Answer {
+/** The response contains the uid, so that clients can tell which object was deleted. */
+function successAnswer({ resource }: ResourceCall, status: number, { object }: Removed): ApiResponse {
   const { group, plural } = resource
   const { name, uid } = object.metadata
   return jsonAnswer(status, {
@@ -81,7 +84,7 @@ function unlessGone(error: unknown): void {
   if (!(error instanceof StatusError && error.code === 404)) throw error
 }
 
-export async function removeCollection(call: Call): Promise<Answer> {
+export async function removeCollection(call: ResourceCall): Promise<ApiResponse> {
   const listOptions = parseListOptions(call.query, false)
   const selection = selectionOf(call)
   const options = await deleteOptions(call)

@@ -1,18 +1,18 @@
 /** GET of one object, or of its status or scale. */
-import type { Answer, Call } from '../call.ts'
+import type { ApiResponse, ResourceCall } from '../call.ts'
 import { whenShown } from '../present.ts'
 import { storedAnswer } from '../representation.ts'
 import { notFound } from '../status.ts'
 import { keyOf, type Stored } from '../storage/stored.ts'
 import { checkedVersion, tooLargeVersion, tooOldVersion } from './list.ts'
 
-export function get(call: Call): Answer | Promise<Answer> {
+export function get(call: ResourceCall): ApiResponse | Promise<ApiResponse> {
   const stored = read(call)
   return whenShown(call.resource, [stored], () => storedAnswer(call, 200, stored))
 }
 
-/** The present state; under a fault, an earlier one. */
-export function read(call: Call): Stored {
+/** The current state; with a `stale` fault, an earlier one. */
+export function read(call: ResourceCall): Stored {
   const requested = checkedVersion(call.query.get('resourceVersion') ?? '')
   const current = call.readAt ?? call.store.version
   if (requested > current) throw tooLargeVersion(requested, current)

@@ -1,57 +1,61 @@
-/** GET of a collection: everything, a selection, or a page of it, as of now or of an earlier version. */
+/** GET of a collection: all objects, a selection, or a page, as of now or of an earlier version. */
 import { Buffer } from 'node:buffer'
-import type { Answer, Call } from '../call.ts'
+import type { ApiResponse, ResourceCall } from '../call.ts'
 import { formatFieldError, invalid } from '../field-errors.ts'
 import { parseJsonText } from '../json-text.ts'
+import type { ListPage } from '../list-page.ts'
 import { type ListOptions, parseListOptions, parseVersion } from '../options.ts'
-import type { Page } from '../page.ts'
 import { listAnswer } from '../representation.ts'
-import type { Converter } from '../resource.ts'
-import { type Selection, selectionOf } from '../selection.ts'
+import type { WebhookConverter } from '../resource.ts'
+import { type ObjectSelection, selectionOf } from '../selection.ts'
 import { badRequest, expired, StatusError, timedOut } from '../status.ts'
 import type { Stored } from '../storage/stored.ts'
 
-export function list(call: Call): Answer | Promise<Answer> {
+export function list(call: ResourceCall): ApiResponse | Promise<ApiResponse> {
   const options = parseListOptions(call.query, false)
   const page = readPage(call, options, selectionOf(call))
   return page instanceof Promise ? page.then((ready) => listAnswer(call, ready)) : listAnswer(call, page)
 }
 
-interface Position {
-  /** Undefined for the present. */
+interface ListPosition {
+  /** Undefined for the current version. */
   readonly version: number | undefined
   /** The first key of the page. */
   readonly start: string
 }
 
-/** Everything from the first key on, as it was when the list was asked for. */
+/** All objects from the first key on, as of the version of the list. */
 interface Listing {
   readonly rest: readonly Stored[]
   readonly version: number
   /** Infinity for the whole list. */
   readonly limit: number
-  readonly selection: Selection
+  readonly selection: ObjectSelection
 }
 
-/** A promise only where a webhook converts. */
-export function readPage(call: Call, options: ListOptions, selection: Selection): Page | Promise<Page> {
+/** Returns a promise only if a conversion webhook must be called. */
+export function readPage(
+  call: ResourceCall,
+  options: ListOptions,
+  selection: ObjectSelection,
+): ListPage | Promise<ListPage> {
   const listing = beginListing(call, options, selection)
   const { converter } = call.resource
   return converter === undefined ? cutPage(listing) : prepareListing(converter, listing).then(() => cutPage(listing))
 }
 
-function beginListing(call: Call, options: ListOptions, selection: Selection): Listing {
+function beginListing(call: ResourceCall, options: ListOptions, selection: ObjectSelection): Listing {
   const position = positionOf(call, options)
   const all = snapshot(call, selection.namespace, position)
   const rest = position.start === '' ? all : all.slice(firstFrom(all, position.start, selection.namespace))
   const version = position.version ?? call.store.version
-  // A list of whatever version is at hand comes whole, limit or not.
+  // A list with resourceVersion 0 ignores the limit, like a list from kube-apiserver's watch cache.
   const isWhole = options.limit <= 0 || (options.resourceVersion === '0' && options.continue === '')
   return { rest, version, limit: isWhole ? Number.POSITIVE_INFINITY : options.limit, selection }
 }
 
-/** As far as the page goes and no further: what cannot be converted later on is no business of this page. */
-async function prepareListing(converter: Converter, { rest, limit, selection }: Listing): Promise<void> {
+/** Converts only the objects of this page, so that an object that cannot be converted does not affect earlier pages. */
+async function prepareListing(converter: WebhookConverter, { rest, limit, selection }: Listing): Promise<void> {
   const candidates = rest.filter(selection.concerns)
   let missing = limit
   for (let from = 0; from < candidates.length && missing > 0; ) {
@@ -62,7 +66,7 @@ async function prepareListing(converter: Converter, { rest, limit, selection }: 
   }
 }
 
-function cutPage({ rest, version, limit, selection }: Listing): Page {
+function cutPage({ rest, version, limit, selection }: Listing): ListPage {
   const items: Stored[] = []
   let index = 0
   for (; index < rest.length && items.length < limit; index += 1) {
@@ -75,7 +79,7 @@ function cutPage({ rest, version, limit, selection }: Listing): Page {
     items,
     version,
     continue: encodeToken(version, `${last}\0`),
-    // With selectors, nobody has counted those that match.
+    // With selectors, the number of remaining matches is unknown.
     remaining: selection.isFiltered ? undefined : rest.length - limit,
   }
 }
@@ -95,7 +99,7 @@ function firstFrom(all: readonly Stored[], start: string, namespace: string): nu
   return low
 }
 
-function snapshot(call: Call, namespace: string, { version, start }: Position): readonly Stored[] {
+function snapshot(call: ResourceCall, namespace: string, { version, start }: ListPosition): readonly Stored[] {
   const collection = call.store.collection(call.resource.collection)
   if (version === undefined) return collection.list(namespace)
   const then = collection.listAt(namespace, version)
@@ -109,7 +113,7 @@ export function tooOldVersion(): StatusError {
 }
 
 function tokenExpired(start: string): StatusError {
-  // With this token the client may go on from the present: an inconsistent list, but a whole one.
+  // With this token, the client can continue from the current state: the list is inconsistent but complete.
   return new StatusError(
     410,
     'Expired',
@@ -119,19 +123,19 @@ function tokenExpired(start: string): StatusError {
   )
 }
 
-function positionOf(call: Call, options: ListOptions): Position {
+function positionOf(call: ResourceCall, options: ListOptions): ListPosition {
   if (options.continue !== '') return continuedFrom(call, options)
   const requested = parseVersion(options.resourceVersion)
   if (requested === undefined) throw badRequest(`invalid resource version: ${versionProblem(options.resourceVersion)}`)
   const current = call.readAt ?? call.store.version
   if (requested > current) throw tooLargeVersion(requested, current)
   const isExact = options.resourceVersionMatch === 'Exact'
-  // A limit and a version without a match asked for just that version, before there were matches.
+  // Before resourceVersionMatch existed, a limit and a version requested exactly that version.
   const isLegacyExact = options.resourceVersionMatch === '' && options.limit > 0 && requested > 0
   return { version: isExact || isLegacyExact ? requested : call.readAt, start: '' }
 }
 
-function continuedFrom(call: Call, options: ListOptions): Position {
+function continuedFrom(call: ResourceCall, options: ListOptions): ListPosition {
   const token = decodeToken(options.continue)
   if (options.resourceVersion !== '' && options.resourceVersion !== '0') {
     throw badRequest('specifying resource version is not allowed when using continue')
@@ -147,11 +151,11 @@ export function tooLargeVersion(requested: number, current: number): StatusError
   })
 }
 
-/** 0 for none. */
+/** 0 if there is no version. */
 export function checkedVersion(text: string): number {
   const version = parseVersion(text)
   if (version !== undefined) return version
-  // The real server means 400 here and says 500.
+  // kube-apiserver intends 400 here but sends 500.
   throw new StatusError(500, '', versionProblem(text))
 }
 

@@ -1,19 +1,19 @@
-/** In whose name a request writes, and what that makes of `metadata.managedFields`. For all verbs that write, and controllers. */
+/** Determines the field manager of a request and updates `metadata.managedFields`. For all writing verbs and for controllers. */
 import type { KubeObject } from '../../kube/objects.ts'
-import type { Call, Parts } from '../call.ts'
+import type { ResourceCall, ServerContext } from '../call.ts'
 import { trackWrite } from '../ownership/track.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 import type { Stored } from '../storage/stored.ts'
 import { timestamp } from './write.ts'
 
-/** In whose name the server itself writes, and in whose the controllers that are programs of their own elsewhere. */
+/** The field managers of the server itself, and of controllers that are part of kube-controller-manager in a cluster. */
 export const serverManager = 'kube-apiserver'
 export const controllerManager = 'kube-controller-manager'
 
 const maxBytes = 128
 
-/** What the client calls itself, else what its program is called. */
-export function managerOf({ query, headers }: Call): string {
+/** The query parameter `fieldManager`, else the program name of the user agent. */
+export function managerOf({ query, headers }: ResourceCall): string {
   return query.get('fieldManager') || programName(headers['user-agent'] ?? '')
 }
 
@@ -28,22 +28,23 @@ function programName(userAgent: string): string {
   return kept
 }
 
-export function ownCreation(parts: Parts, resource: ServedResource, object: KubeObject, manager: string): void {
+export function ownCreation(parts: ServerContext, resource: ApiResource, object: KubeObject, manager: string): void {
   const { fields } = resource
   if (fields === undefined) return
   trackWrite(fields.ownership(''), { old: fields.blank, object, manager, now: timestamp(parts) })
 }
 
-export interface Change {
+/** The new state of an object in the version of the resource, with the states it is based on. */
+export interface PendingUpdate {
   readonly current: Stored
   readonly old: KubeObject
   readonly object: KubeObject
 }
 
 export function ownUpdate(
-  parts: Parts,
-  resource: ServedResource,
-  { current, old, object }: Change,
+  parts: ServerContext,
+  resource: ApiResource,
+  { current, old, object }: PendingUpdate,
   { manager, subresource }: { readonly manager: string; readonly subresource: string },
 ): void {
   const { fields } = resource

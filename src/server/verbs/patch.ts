@@ -1,30 +1,30 @@
-/** PATCH of an object or of its status: JSON patch, merge patch, strategic merge patch; a configuration to be applied is apply.ts' business. */
+/** PATCH of an object or its status: JSON patch, merge patch, strategic merge patch. Server-side apply is in apply.ts. */
 
 import type { KubeObject } from '../../kube/objects.ts'
-import { goJson } from '../../util/go-json.ts'
-import { isPlainObject, type Json } from '../../util/json.ts'
-import type { Answer, Call } from '../call.ts'
+import { goJson } from '../../util/json/go-json.ts'
+import { isPlainObject, type Json } from '../../util/json/json.ts'
+import type { ApiResponse, ResourceCall } from '../call.ts'
 import { decodeProblems, decodeTyped } from '../decode.ts'
-import { parseWriteOptions, type WriteOptions } from '../options.ts'
+import { parseWriteOptions, type WriteRequestOptions } from '../options.ts'
 import { applyPatchBody, parsePatchType, rejectPatched, toPatchError } from '../patches.ts'
 import { checkAcceptable, writtenAnswer } from '../representation.ts'
 import { apply } from './apply.ts'
-import type { Part } from './change.ts'
+import type { UpdatePart } from './change.ts'
 import { managerOf } from './owning.ts'
 import { dropDuplicateOwners, matchName, matchNamespace } from './place.ts'
 import { applyUpdate } from './update.ts'
 
-export async function patch(call: Call): Promise<Answer> {
+export async function patch(call: ResourceCall): Promise<ApiResponse> {
   const contentType = call.headers['content-type'] ?? ''
   const type = parsePatchType(contentType, { isCustom: call.resource.isCustom === true })
   checkAcceptable(call)
   if (type === 'apply') return apply(call)
   const options = parseWriteOptions(call.query, 'PatchOptions', contentType)
-  const part = call.path.subresource as Part
+  const part = call.path.subresource as UpdatePart
   const change = (current: KubeObject) => patched(call, options, current)
   const update = {
     change,
-    isFresh: true,
+    returnsNewObject: true,
     part,
     dryRun: options.dryRun,
     warnings: call.warnings,
@@ -34,7 +34,10 @@ export async function patch(call: Call): Promise<Answer> {
   return writtenAnswer(call, 200, written instanceof Promise ? await written : written)
 }
 
-/** Hardly ever needed, and as dear as all the rest: only messages show it. A class, for a getter of its own would outlive it. */
+/**
+ * Serialised lazily: used in error messages only, and as expensive as the patch itself. A class, because an object literal with a
+ * getter would outlive the request.
+ */
 class TextOnDemand {
   readonly isStrict = true
   readonly isPatched = true
@@ -49,22 +52,22 @@ class TextOnDemand {
   }
 }
 
-/** Whether who owns what may be read or written by a patch: by name, or with all of the metadata. */
+/** True if a patch may read or write managedFields: by name, or with the whole metadata. */
 const concernsOwners = /managedFields|"(?:from|path)"\s*:\s*"(?:\/metadata)?"/
 
-/** Who owns what is worked out anew in any case, and is as large as all the rest: most patches are applied without it. */
+/** managedFields are recomputed in any case and are as large as the object, so most patches are applied without them. */
 function withoutOwners({ metadata, ...fields }: KubeObject): KubeObject {
   const { managedFields: _, ...rest } = metadata
   return { ...fields, metadata: rest } as KubeObject
 }
 
-/** For messages, which show all of the object. */
+/** For error messages, which show the whole object. */
 function withOwners(patched: Json, { metadata }: KubeObject): Json {
   if (!isPlainObject(patched) || !isPlainObject(patched['metadata']) || !metadata.managedFields) return patched
   return { ...patched, metadata: { ...patched['metadata'], managedFields: metadata.managedFields } }
 }
 
-function patched(call: Call, { fieldValidation }: WriteOptions, current: KubeObject): KubeObject {
+function patched(call: ResourceCall, { fieldValidation }: WriteRequestOptions, current: KubeObject): KubeObject {
   const contentType = call.headers['content-type'] ?? ''
   const { isCustom = false, strategy } = call.resource
   const { mergeStrategically } = strategy

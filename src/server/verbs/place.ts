@@ -1,10 +1,10 @@
-/** What is looked at in the metadata of an object before anything else: it must not contradict the path of the request. */
+/** Checks that the metadata of an object does not contradict the path of the request. */
 import type { KubeObject, OwnerReference } from '../../kube/objects.ts'
-import type { Call } from '../call.ts'
+import type { ResourceCall } from '../call.ts'
 import { badRequest } from '../status.ts'
 
-/** The namespace of the path goes into the object; another one in the object is an error. */
-export function matchNamespace({ path, resource }: Call, { metadata }: KubeObject): void {
+/** Sets the namespace of the path; another namespace in the object is an error. */
+export function matchNamespace({ path, resource }: ResourceCall, { metadata }: KubeObject): void {
   if (!resource.namespaced) {
     delete metadata.namespace
     return
@@ -16,14 +16,14 @@ export function matchNamespace({ path, resource }: Call, { metadata }: KubeObjec
   metadata.namespace = path.namespace
 }
 
-export function matchName({ path }: Call, { metadata }: KubeObject): void {
+export function matchName({ path }: ResourceCall, { metadata }: KubeObject): void {
   if (!metadata.name)
     throw badRequest(`the name of the object (${path.name} based on URL) was undeterminable: name must be provided`)
   if (metadata.name === path.name) return
   throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${path.name})`)
 }
 
-/** A reference given twice is kept once; the client is told which. */
+/** Removes duplicate owner references and warns the client. */
 export function dropDuplicateOwners(object: KubeObject, warnings: string[], isPatch = false): void {
   const owners = object.metadata.ownerReferences
   if (owners === undefined || owners.length < 2) return
@@ -37,7 +37,7 @@ export function dropDuplicateOwners(object: KubeObject, warnings: string[], isPa
   }
   if (dropped.length === 0) return
   object.metadata.ownerReferences = [...kept.values()]
-  // Patched objects are looked at only once, after admission.
+  // Owner references of patched objects are checked only once, after admission.
   const when = isPatch ? ' after mutating admission happens' : ''
   warnings.push(
     `.metadata.ownerReferences contains duplicate entries${when}; API server dedups owner references in 1.20+, and may reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: ${dropped.join(', ')}`,

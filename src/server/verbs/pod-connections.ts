@@ -1,15 +1,18 @@
-/** What leads to a pod's containers: logs, exec, attach, port-forward. There are no nodes, so that nobody is at the other end. */
-import type { Call } from '../call.ts'
+/**
+ * Subresources that connect to the containers of a pod: log, exec, attach, port-forward. The embedded server runs no containers, so
+ * they fail.
+ */
+import type { ResourceCall } from '../call.ts'
 import { presentObject } from '../present.ts'
 import { badRequest, notImplemented } from '../status.ts'
 import { currentOf } from './write.ts'
 
-interface PodSpec {
+interface PodContainers {
   readonly containers?: ReadonlyArray<{ readonly name: string }>
   readonly initContainers?: ReadonlyArray<{ readonly name: string }>
 }
 
-/** What a node would have to answer, and why there is no answer. */
+/** Subresources that need a kubelet, with the reason for the error message. */
 const needsNodes: Readonly<Record<string, string>> = {
   log: 'so they log nothing',
   exec: 'so a command has nowhere to run',
@@ -24,16 +27,16 @@ export const podConnections: ReadonlySet<string> = new Set(Object.keys(needsNode
 
 const toContainers: ReadonlySet<string> = new Set(['log', 'exec', 'attach'])
 
-export function connectToPod(call: Call): never {
+export function connectToPod(call: ResourceCall): never {
   const { path, resource, query } = call
   const { name, subresource } = path
-  const spec = (presentObject(resource, currentOf(call, resource, path))['spec'] ?? {}) as PodSpec
+  const spec = (presentObject(resource, currentOf(call, resource, path))['spec'] ?? {}) as PodContainers
   if (toContainers.has(subresource)) checkContainer(name, spec, query.get('container') ?? '')
   const why = `the embedded server keeps pods and runs no containers, ${needsNodes[subresource]}`
   throw notImplemented(`pods/${subresource} is not served: ${why}; use a cluster with nodes for it`)
 }
 
-function checkContainer(pod: string, { containers = [], initContainers = [] }: PodSpec, container: string): void {
+function checkContainer(pod: string, { containers = [], initContainers = [] }: PodContainers, container: string): void {
   const names = (list: ReadonlyArray<{ readonly name: string }>): string => list.map(({ name }) => name).join(' ')
   if (container === '') {
     if (containers.length === 1) return

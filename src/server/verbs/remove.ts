@@ -1,14 +1,14 @@
 /**
- * Deletion: at once, or marked and waiting for finalizers, for a grace period, or for the garbage collector.
- * Called by the delete verbs for clients and by the controllers for themselves.
+ * Deletion: immediate, or marked with a deletionTimestamp until finalizers, the grace period or the garbage collector are done. Called
+ * by the delete verbs and by controllers.
  */
 
 import type { KubeObject } from '../../kube/objects.ts'
-import { toJsonText } from '../../util/json-text.ts'
-import type { Parts } from '../call.ts'
-import type { DeleteOptions } from '../options.ts'
+import { toJsonText } from '../../util/json/json-text.ts'
+import type { ServerContext } from '../call.ts'
+import type { DeleteRequestOptions } from '../options.ts'
 import { presentObject } from '../present.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 import { conflict } from '../status.ts'
 import { type Stored, toStored } from '../storage/stored.ts'
 import { timestamp } from './write.ts'
@@ -17,12 +17,17 @@ export const orphanFinalizer = 'orphan'
 export const foregroundFinalizer = 'foregroundDeletion'
 
 export interface Removed {
-  /** The object as it was left, or as it was last where it is gone. */
+  /** The object after the deletion request, or its last state if it is gone. */
   readonly object: KubeObject
   readonly isGone: boolean
 }
 
-export function deleteObject(parts: Parts, resource: ServedResource, current: Stored, options: DeleteOptions): Removed {
+export function deleteObject(
+  parts: ServerContext,
+  resource: ApiResource,
+  current: Stored,
+  options: DeleteRequestOptions,
+): Removed {
   const object = presentObject(resource, current)
   checkPreconditions(resource, object, options)
   if (resource.strategy.markDeleting !== undefined) return deleteHeld(parts, resource, current, options)
@@ -42,16 +47,21 @@ export function deleteObject(parts: Parts, resource: ServedResource, current: St
   return { object: save(parts, resource, current, object, options), isGone: false }
 }
 
-/** Whether nothing more would come of it: it is on its way, and something else holds it. */
-export function isAlreadyDeleting(resource: ServedResource, object: KubeObject, options: DeleteOptions): boolean {
+/** True if a deletion would change nothing: the object is being deleted already, and something else holds it. */
+export function isAlreadyDeleting(resource: ApiResource, object: KubeObject, options: DeleteRequestOptions): boolean {
   const { strategy } = resource
   if (strategy.markDeleting === undefined) return gracePeriod(resource, object, options) === 'pending'
   const { deletionTimestamp, finalizers } = object.metadata
   return deletionTimestamp !== undefined && (strategy.isHeld?.(object) || !!finalizers?.length)
 }
 
-/** What can be deleted gracefully is marked even where it goes at once: watchers see it going, then gone. */
-function markFirst(parts: Parts, resource: ServedResource, current: Stored, options: DeleteOptions): Stored {
+/** Kinds with graceful deletion are marked even if removed immediately: watches see MODIFIED, then DELETED. */
+function markFirst(
+  parts: ServerContext,
+  resource: ApiResource,
+  current: Stored,
+  options: DeleteRequestOptions,
+): Stored {
   const object = presentObject(resource, current)
   if (object.metadata.generation !== undefined) object.metadata.generation += 1
   mark(parts, object, 0)
@@ -59,8 +69,16 @@ function markFirst(parts: Parts, resource: ServedResource, current: Stored, opti
   return parts.store.replace(current, object, current.rules) ?? current
 }
 
-/** The kinds that a controller empties first. Marked only once; deleting them again changes nothing until they are let go. */
-function deleteHeld(parts: Parts, resource: ServedResource, current: Stored, options: DeleteOptions): Removed {
+/**
+ * For kinds that a controller empties first (namespaces, CRDs). Marked once; further deletions change nothing until the finalizers are
+ * removed.
+ */
+function deleteHeld(
+  parts: ServerContext,
+  resource: ApiResource,
+  current: Stored,
+  options: DeleteRequestOptions,
+): Removed {
   const object = presentObject(resource, current)
   if (object.metadata.deletionTimestamp === undefined) {
     object.metadata.deletionTimestamp = timestamp(parts)
@@ -71,18 +89,23 @@ function deleteHeld(parts: Parts, resource: ServedResource, current: Stored, opt
   return remove(parts, resource, current, options)
 }
 
-function remove(parts: Parts, resource: ServedResource, current: Stored, { dryRun }: DeleteOptions): Removed {
+function remove(
+  parts: ServerContext,
+  resource: ApiResource,
+  current: Stored,
+  { dryRun }: DeleteRequestOptions,
+): Removed {
   const last = dryRun ? current : parts.store.remove(current)
   if (last === undefined) throw conflict(resource, current.name, 'the object has been modified')
   return { object: presentObject(resource, last), isGone: true }
 }
 
 function save(
-  parts: Parts,
-  resource: ServedResource,
+  parts: ServerContext,
+  resource: ApiResource,
   current: Stored,
   object: KubeObject,
-  { dryRun }: DeleteOptions,
+  { dryRun }: DeleteRequestOptions,
 ): KubeObject {
   const before = presentObject(resource, current)
   if (dryRun || toJsonText(before) === toJsonText(object)) return object
@@ -91,15 +114,15 @@ function save(
   return presentObject(resource, stored)
 }
 
-/** Now plus the grace period; a later deletion can only bring it forward. */
-function mark(parts: Parts, { metadata }: KubeObject, grace: number): void {
+/** Sets the deletionTimestamp to now plus the grace period; a later deletion can only shorten it. */
+function mark(parts: ServerContext, { metadata }: KubeObject, grace: number): void {
   const due = `${new Date(parts.clock.now() + grace * 1000).toISOString().slice(0, 19)}Z`
   if (metadata.deletionTimestamp === undefined || metadata.deletionTimestamp > due) metadata.deletionTimestamp = due
   metadata.deletionGracePeriodSeconds = grace
 }
 
-/** How long the object may still live; 'pending' where an earlier deletion already said so, and not less. */
-function gracePeriod(resource: ServedResource, object: KubeObject, options: DeleteOptions): number | 'pending' {
+/** The grace period of this deletion; 'pending' if an earlier deletion has set one that is not longer. */
+function gracePeriod(resource: ApiResource, object: KubeObject, options: DeleteRequestOptions): number | 'pending' {
   const { strategy } = resource
   if (strategy.gracePeriodSeconds === undefined) return 0
   const requested = options.gracePeriodSeconds
@@ -110,8 +133,8 @@ function gracePeriod(resource: ServedResource, object: KubeObject, options: Dele
   return wanted === undefined || wanted >= left ? 'pending' : wanted
 }
 
-/** The finalizers that the garbage collector works on, put on or taken off as the policy says; others stay. */
-function finalizersFor({ strategy }: ServedResource, { metadata }: KubeObject, options: DeleteOptions): string[] {
+/** Adds or removes the garbage collector's finalizers as the propagation policy requires; other finalizers stay. */
+function finalizersFor({ strategy }: ApiResource, { metadata }: KubeObject, options: DeleteRequestOptions): string[] {
   const present = metadata.finalizers ?? []
   if (strategy.defaultPropagation === 'None') return present
   const others = present.filter((name) => name !== orphanFinalizer && name !== foregroundFinalizer)
@@ -120,7 +143,7 @@ function finalizersFor({ strategy }: ServedResource, { metadata }: KubeObject, o
 
 function policyFinalizers(
   present: readonly string[],
-  options: DeleteOptions,
+  options: DeleteRequestOptions,
   byDefault: 'Orphan' | undefined,
 ): string[] {
   if (options.orphanDependents !== undefined) return options.orphanDependents ? [orphanFinalizer] : []
@@ -138,8 +161,12 @@ function policyFinalizers(
   }
 }
 
-export function checkPreconditions(resource: ServedResource, { metadata }: KubeObject, options: DeleteOptions): void {
-  // The real server names the kind where it otherwise names the resource.
+export function checkPreconditions(
+  resource: ApiResource,
+  { metadata }: KubeObject,
+  options: DeleteRequestOptions,
+): void {
+  // kube-apiserver uses the kind here instead of the resource.
   const subject = { group: resource.group, plural: resource.kind }
   const { name = '', uid, resourceVersion } = metadata
   if (options.uid !== undefined && options.uid !== uid) {

@@ -1,45 +1,47 @@
 /**
- * Writes that webhooks have a say in, or have to convert. The same steps as in write.ts and remove.ts, with waiting between
- * them: so the present state may be another by the time of the commit. Then everything is done again from that one, and the
- * webhooks are asked again, as the real server does. Called by the verbs and by the controllers where a request concerns
- * webhooks; what the controllers change stays in the version that it is in.
+ * Writes with admission or conversion webhooks. The same steps as in write.ts and remove.ts, but asynchronous, so the current state
+ * may change before the commit. Then all steps are repeated from the new state, and the webhooks are called again, as in
+ * kube-apiserver. Called by the verbs, and by controllers for resources with webhooks; objects changed by controllers stay in their
+ * stored version.
  */
+
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
-import { cloneJson } from '../../util/equality.ts'
+import { cloneJson } from '../../util/json/deep-equal.ts'
 import { admitCreation } from '../admission.ts'
 import { refuseEscalation } from '../authorization/escalation.ts'
-import type { Call } from '../call.ts'
+import type { ResourceCall } from '../call.ts'
 import { generateName } from '../names.ts'
-import type { DeleteOptions } from '../options.ts'
+import type { DeleteRequestOptions } from '../options.ts'
 import { parseManagers } from '../ownership/managers.ts'
 import { presentObject } from '../present.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 import { pathNotFound } from '../status.ts'
 import type { Stored } from '../storage/stored.ts'
 import type { Reviewer } from '../webhooks/reviewer.ts'
-import { checkIdentity, finishUpdate, own, settleWish, type Update, type Wish } from './change.ts'
+import { checkIdentity, finishUpdate, own, prepareForStorage, type Update } from './change.ts'
 import { commitConverted, deleteStored, finishConverted } from './converted.ts'
 import { commitCreation, generateAttempts, nameTaken, prepareCreation } from './creation.ts'
+import type { PendingUpdate } from './owning.ts'
 import { dropDuplicateOwners, matchNamespace } from './place.ts'
 import { checkPreconditions, deleteObject, isAlreadyDeleting, type Removed } from './remove.ts'
 import { currentOf, type Written } from './write.ts'
 
-export async function createReviewed(call: Call, given: KubeObject, reviewing: Reviewing): Promise<Written> {
+export async function createReviewed(call: ResourceCall, given: KubeObject, reviewing: Reviewing): Promise<Written> {
   const { resource, warnings } = call
-  const { reviewer = nobody, dryRun } = reviewing
-  const wished = await reviewer.mutate(withoutSystemFields(given))
-  keepOwners(call, wished, given)
-  keepInPlace(call, wished)
-  refuseEscalation(call, wished)
-  const { metadata } = wished
+  const { reviewer = noReviewer, dryRun } = reviewing
+  const desired = await reviewer.mutate(withoutSystemFields(given))
+  resetInvalidManagedFields(call, desired, given)
+  checkPlacement(call, desired)
+  refuseEscalation(call, desired)
+  const { metadata } = desired
   const isGenerated = !metadata.name && !!metadata.generateName
   for (let attempt = 1; ; attempt += 1) {
     if (isGenerated) metadata.name = generateName(metadata.generateName!)
-    const prepared = prepareCreation(call, resource, wished, { dryRun, warnings })
+    const prepared = prepareCreation(call, resource, desired, { dryRun, warnings })
     await reviewer.validate(prepared)
     checkStillServed(call, prepared)
-    const object = withoutStrangers(resource, prepared, reviewer)
-    const written = await commit(call, { object, given: wished }, dryRun)
+    const object = withoutUnknownFields(resource, prepared, reviewer)
+    const written = await commit(call, { object, given: desired }, dryRun)
     if (written !== undefined) return written
     if (!isGenerated || attempt === generateAttempts) throw nameTaken(call, resource, metadata, isGenerated)
   }
@@ -48,12 +50,12 @@ export async function createReviewed(call: Call, given: KubeObject, reviewing: R
 type Reviews = Pick<Reviewer, 'mutate' | 'validate' | 'reviewDeletion' | 'isChanged'>
 
 interface Reviewing {
-  /** Undefined where webhooks have only to convert. */
+  /** Undefined if only a conversion webhook is involved. */
   readonly reviewer: Reviews | undefined
   readonly dryRun: boolean
 }
 
-const nobody: Reviews = {
+const noReviewer: Reviews = {
   isChanged: false,
   mutate: async (object) => object,
   validate: async () => {},
@@ -62,7 +64,7 @@ const nobody: Reviews = {
 
 type Creation = Parameters<typeof commitCreation>[2]
 
-async function commit(call: Call, creation: Creation, dryRun: boolean): Promise<Written | undefined> {
+async function commit(call: ResourceCall, creation: Creation, dryRun: boolean): Promise<Written | undefined> {
   const { resource } = call
   const { converter } = resource
   if (converter === undefined) return commitCreation(call, resource, creation, dryRun)
@@ -71,21 +73,21 @@ async function commit(call: Call, creation: Creation, dryRun: boolean): Promise<
   return commitConverted(call, converter, { ...creation, form }, dryRun)
 }
 
-async function finish(call: Call, wish: Wish, dryRun: boolean): Promise<Written | undefined> {
+async function finish(call: ResourceCall, pending: PendingUpdate, dryRun: boolean): Promise<Written | undefined> {
   const { resource } = call
   const { converter } = resource
-  if (converter === undefined) return finishUpdate(call, resource, wish, dryRun)
-  return finishConverted(call, converter, wish, dryRun)
+  if (converter === undefined) return finishUpdate(call, resource, pending, dryRun)
+  return finishConverted(call, converter, pending, dryRun)
 }
 
-/** What the server gives an object is not there yet when mutating webhooks see it, whatever the client has sent. */
+/** Mutating webhooks do not see fields that the server sets later, even if the client has sent them. */
 function withoutSystemFields(given: KubeObject): KubeObject {
   const { uid, creationTimestamp, selfLink, ...metadata } = given.metadata
   return { ...given, metadata }
 }
 
-/** A webhook may change who owns what, but not to what makes no sense: then that is as it was, and the client is told. */
-function keepOwners({ warnings }: Call, object: KubeObject, before: KubeObject): void {
+/** A webhook may change managedFields. Invalid ones are reset with a warning. */
+function resetInvalidManagedFields({ warnings }: ResourceCall, object: KubeObject, before: KubeObject): void {
   const { managedFields = [] } = object.metadata
   if (managedFields === before.metadata.managedFields) return
   try {
@@ -99,58 +101,62 @@ function keepOwners({ warnings }: Call, object: KubeObject, before: KubeObject):
   }
 }
 
-function keepInPlace(call: Call, object: KubeObject): void {
+function checkPlacement(call: ResourceCall, object: KubeObject): void {
   matchNamespace(call, object)
   dropDuplicateOwners(object, call.warnings, true)
 }
 
-/** Meanwhile the namespace or the definition may have gone: what nobody could find or delete is not created. */
-function checkStillServed(call: Call, object: KubeObject): void {
+/** The namespace or CRD may have been deleted in the meantime: an object in it could not be found or deleted. */
+function checkStillServed(call: ResourceCall, object: KubeObject): void {
   const { registry, resource } = call
   const now = registry.find(resource.group, resource.version, resource.plural)
   if (now === undefined) throw pathNotFound()
   admitCreation({ ...call, resource: now }, object)
 }
 
-/** Fields that a webhook has added to a custom resource, and the schema does not know, are seen by webhooks but not kept. */
-function withoutStrangers({ isCustom, strategy }: ServedResource, object: KubeObject, reviewer: Reviews): KubeObject {
+/** Unknown fields that a webhook has added to a custom resource are seen by other webhooks but not stored. */
+function withoutUnknownFields({ isCustom, strategy }: ApiResource, object: KubeObject, reviewer: Reviews): KubeObject {
   return isCustom && reviewer.isChanged ? strategy.decode(object).object : object
 }
 
-/** Where the client names a version, that of the new state is another: then it is a conflict after all. */
-export async function updateReviewed(call: Call, update: Update, reviewer: Reviews = nobody): Promise<Written> {
+/** Repeats the update until it is based on the current state. With a resourceVersion from the client, a changed state is a conflict. */
+export async function updateReviewed(
+  call: ResourceCall,
+  update: Update,
+  reviewer: Reviews = noReviewer,
+): Promise<Written> {
   const { resource, path, warnings } = call
-  const { show = (object: KubeObject) => object } = update.lens ?? {}
+  const { show = (object: KubeObject) => object } = update.view ?? {}
   const told = warnings.length
   for (;;) {
-    // What the client was told of the last time comes again.
+    // Each attempt adds its warnings again.
     warnings.length = told
-    const wished = await reviewWish(call, currentOf(call, resource, path), { update, reviewer })
-    const { current, object, old } = settleWish(call, resource, wished, update)
+    const desired = await reviewUpdate(call, currentOf(call, resource, path), { update, reviewer })
+    const { current, object, old } = prepareForStorage(call, resource, desired, update)
     await reviewer.validate(show(object), show(old))
-    const settled = { current, old, object: withoutStrangers(resource, object, reviewer) }
+    const settled = { current, old, object: withoutUnknownFields(resource, object, reviewer) }
     const written = await finish(call, settled, update.dryRun)
     if (written !== undefined) return written
   }
 }
 
-async function reviewWish(
-  call: Call,
+async function reviewUpdate(
+  call: ResourceCall,
   current: Stored,
   { update, reviewer }: { readonly update: Update; readonly reviewer: Reviews },
-): Promise<Wish> {
+): Promise<PendingUpdate> {
   const { resource } = call
-  const { lens, change, uid } = update
+  const { view, change, uid } = update
   checkIdentity(resource, current, uid)
   await resource.converter?.prepare([current])
   const [old, base] = [presentObject(resource, current), presentObject(resource, current)]
-  // The body of a request is the same each time, and is changed on its way.
-  const wished = copyOf(change(lens === undefined ? base : lens.show(base)))
-  own(call, resource, { current, old, object: wished }, update)
-  const object = await reviewer.mutate(wished, lens === undefined ? old : lens.show(old))
-  keepOwners(call, object, wished)
-  if (lens !== undefined) return { current, old, object: lens.put(base, object) }
-  keepInPlace(call, object)
+  // A copy, because the same body is used in each attempt and gets modified.
+  const desired = copyOf(change(view === undefined ? base : view.show(base)))
+  own(call, resource, { current, old, object: desired }, update)
+  const object = await reviewer.mutate(desired, view === undefined ? old : view.show(old))
+  resetInvalidManagedFields(call, object, desired)
+  if (view !== undefined) return { current, old, object: view.put(base, object) }
+  checkPlacement(call, object)
   update.guard?.(object, old)
   return { current, old, object }
 }
@@ -160,13 +166,16 @@ function copyOf(object: KubeObject): KubeObject {
 }
 
 /**
- * Asked once, even where the real server asks twice: when what can be deleted gracefully, such as a pod on no node, is marked
- * and removed in one go.
+ * Reviews a deletion once. kube-apiserver reviews it twice if an object with graceful deletion, such as a pod without a node, is
+ * marked and removed in one step.
  */
 export async function deleteReviewed(
-  call: Call,
+  call: ResourceCall,
   key: { readonly namespace: string; readonly name: string },
-  { options, reviewer = nobody }: { readonly options: DeleteOptions; readonly reviewer: Reviews | undefined },
+  {
+    options,
+    reviewer = noReviewer,
+  }: { readonly options: DeleteRequestOptions; readonly reviewer: Reviews | undefined },
 ): Promise<Removed> {
   const { resource, store } = call
   for (;;) {
@@ -174,7 +183,7 @@ export async function deleteReviewed(
     await resource.converter?.prepare([current])
     const object = presentObject(resource, current)
     checkPreconditions(resource, object, options)
-    // What changes nothing is nobody's business.
+    // A deletion that changes nothing is not reviewed.
     if (!isAlreadyDeleting(resource, object, options)) await reviewer.reviewDeletion(object)
     const isPresent = store.collection(current.collection).get(current.key) === current
     if (!isPresent) continue

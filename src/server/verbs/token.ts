@@ -1,16 +1,23 @@
-/** POST to `serviceaccounts/<name>/token`: a token for the service account, for a while, maybe bound to another object. */
-import type { KubeObject } from '../../kube/objects.ts'
-import { parseGroupVersion } from '../../kube/objects.ts'
+/** POST to `serviceaccounts/<name>/token`: issues a token with an expiration, optionally bound to another object. */
+import { type KubeObject, parseGroupVersion } from '../../kube/objects.ts'
 import { admitCreation } from '../admission.ts'
 import { parseBody } from '../body.ts'
-import type { Answer, Call } from '../call.ts'
+import type { ApiResponse, ResourceCall } from '../call.ts'
 import { readType } from '../decode.ts'
 import { type FieldError, invalid } from '../field-errors.ts'
-import { type BoundObjects, longestSeconds, serverAudiences } from '../identity/account-tokens.ts'
+import { type BoundObjects, maxTokenSeconds, serverAudiences } from '../identity/account-tokens.ts'
 import { decodeMetadata } from '../metadata.ts'
 import { parseWriteOptions } from '../options.ts'
 import { checkAcceptable, objectAnswer } from '../representation.ts'
-import { type Fields, isGiven, readFields, readInteger, readSpec, readText, readTexts } from '../reviews/question.ts'
+import {
+  isGiven,
+  type ReviewSpecFields,
+  readFields,
+  readInteger,
+  readSpec,
+  readText,
+  readTexts,
+} from '../reviews/question.ts'
 import { badRequest, conflict, invalidObject, notFound } from '../status.ts'
 import { keyOf, parseStored, type Stored } from '../storage/stored.ts'
 import { matchNamespace } from './place.ts'
@@ -19,20 +26,20 @@ import { currentOf, timestamp } from './write.ts'
 const group = 'authentication.k8s.io'
 const type = { apiVersion: `${group}/v1`, kind: 'TokenRequest' }
 
-/** What pods ask for unless told; the real server lets those live for a year, and only notes their use. */
+/** The default lifetime of projected tokens in pods. kube-apiserver extends it to a year and only reports the use of expired tokens. */
 const injectedSeconds = 3607
 const extendedSeconds = 365 * 24 * 3600
 
-export async function createToken(call: Call): Promise<Answer> {
+export async function createToken(call: ResourceCall): Promise<ApiResponse> {
   checkAcceptable(call)
-  // A dry run gets a token, too.
+  // A dry run issues a token as well.
   parseWriteOptions(call.query, 'CreateOptions')
   const request = await readRequest(call)
   admitCreation(call, request)
   return objectAnswer(call, 201, issue(call, request))
 }
 
-async function readRequest(call: Call): Promise<KubeObject> {
+async function readRequest(call: ResourceCall): Promise<KubeObject> {
   const { value } = await parseBody(call, type)
   const given = readType(type, value, { text: call.body })
   if (given.kind !== '' && (given.kind !== type.kind || given.apiVersion !== type.apiVersion)) {
@@ -46,7 +53,7 @@ async function readRequest(call: Call): Promise<KubeObject> {
   return request
 }
 
-function issue(call: Call, request: KubeObject): KubeObject {
+function issue(call: ResourceCall, request: KubeObject): KubeObject {
   const { path, resource, tokens } = call
   const { namespace, name } = path
   checkName(call, request)
@@ -81,7 +88,7 @@ function issue(call: Call, request: KubeObject): KubeObject {
   }
 }
 
-function checkName({ path }: Call, { metadata: { name } }: KubeObject): void {
+function checkName({ path }: ResourceCall, { metadata: { name } }: KubeObject): void {
   if (!name || name === path.name) return
   const error = invalid('metadata.name', name, 'must match the service account name if specified')
   throw invalidObject(group, type.kind, path.name, [error])
@@ -91,11 +98,12 @@ function checkSeconds(seconds: number): void {
   const at = 'spec.expirationSeconds'
   const errors: FieldError[] = []
   if (seconds < 600) errors.push(invalid(at, seconds, 'may not specify a duration less than 10 minutes'))
-  if (seconds > longestSeconds) errors.push(invalid(at, seconds, 'may not specify a duration larger than 2^32 seconds'))
+  if (seconds > maxTokenSeconds)
+    errors.push(invalid(at, seconds, 'may not specify a duration larger than 2^32 seconds'))
   if (errors.length > 0) throw invalidObject(group, type.kind, '', errors)
 }
 
-function boundObjects(call: Call, spec: Fields): BoundObjects {
+function boundObjects(call: ResourceCall, spec: ReviewSpecFields): BoundObjects {
   if (!isGiven(spec, 'boundObjectRef')) return {}
   const reference = readFields(spec, 'boundObjectRef', 'BoundObjectReference')
   const [kind, name, uid] = (['kind', 'name', 'uid'] as const).map((field) => readText(reference, field)) as [
@@ -117,8 +125,8 @@ function boundObjects(call: Call, spec: Fields): BoundObjects {
 
 const bindable: Readonly<Record<string, string>> = { Pod: 'pods', Secret: 'secrets', Node: 'nodes' }
 
-/** Undefined for a kind that tokens cannot be bound to. */
-function find({ store, path }: Call, kind: string, name: string): Stored | undefined {
+/** Undefined for kinds that tokens cannot be bound to. */
+function find({ store, path }: ResourceCall, kind: string, name: string): Stored | undefined {
   const plural = Object.hasOwn(bindable, kind) ? bindable[kind]! : undefined
   if (plural === undefined) return undefined
   const found = store.collection(plural).get(keyOf(kind === 'Node' ? '' : path.namespace, name))
@@ -130,8 +138,8 @@ function find({ store, path }: Call, kind: string, name: string): Stored | undef
   )
 }
 
-/** Where the pod is, for whoever reads the token; it may be on a node that nobody knows. */
-function nodeOf({ store }: Call, pod: Stored): BoundObjects {
+/** The node of the pod, for readers of the token. The Node object may be missing. */
+function nodeOf({ store }: ResourceCall, pod: Stored): BoundObjects {
   const { nodeName: name } = parseStored(pod)['spec'] as { nodeName?: string }
   if (!name) return {}
   const node = store.collection('nodes').get(name)

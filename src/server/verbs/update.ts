@@ -3,21 +3,21 @@ import type { KubeObject } from '../../kube/objects.ts'
 import { admitCreation } from '../admission.ts'
 import { demandCreation } from '../authorization/creation.ts'
 import { isGuarded, refuseEscalation } from '../authorization/escalation.ts'
-import type { Answer, Call } from '../call.ts'
+import type { ApiResponse, ResourceCall } from '../call.ts'
 import { decodeBody } from '../decode.ts'
 import { parseWriteOptions } from '../options.ts'
 import { checkAcceptable, writtenAnswer } from '../representation.ts'
 import { keyOf } from '../storage/stored.ts'
 import { toWriteOptions } from '../webhooks/options.ts'
 import { createReviewer, type Reviewer } from '../webhooks/reviewer.ts'
-import { type Part, parsedVersion, type Update, uidConflict, updateObject } from './change.ts'
+import { parsedVersion, type Update, type UpdatePart, uidConflict, updateObject } from './change.ts'
 import { createObject } from './creation.ts'
 import { managerOf, ownCreation } from './owning.ts'
 import { dropDuplicateOwners, matchName, matchNamespace } from './place.ts'
 import { createReviewed, updateReviewed } from './reviewed.ts'
 import { currentOf, type Written } from './write.ts'
 
-export async function update(call: Call): Promise<Answer> {
+export async function update(call: ResourceCall): Promise<ApiResponse> {
   checkAcceptable(call)
   const options = parseWriteOptions(call.query, 'UpdateOptions')
   const object = await decodeBody(call, options.fieldValidation)
@@ -31,8 +31,8 @@ export async function update(call: Call): Promise<Answer> {
   }
   const written = applyUpdate(call, {
     change: () => object,
-    isFresh: true,
-    part: path.subresource as Part,
+    returnsNewObject: true,
+    part: path.subresource as UpdatePart,
     uid: object.metadata.uid,
     warnings: call.warnings,
     manager: managerOf(call),
@@ -41,14 +41,14 @@ export async function update(call: Call): Promise<Answer> {
   return writtenAnswer(call, 200, written instanceof Promise ? await written : written)
 }
 
-async function createByUpdate(call: Call, object: KubeObject, dryRun: boolean): Promise<Written> {
+async function createByUpdate(call: ResourceCall, object: KubeObject, dryRun: boolean): Promise<Written> {
   demandCreation(call)
   admitCreation(call, object)
   const { resource, path } = call
   const { uid } = object.metadata
   if (uid) throw uidConflict(resource, path, { uid, found: '' })
   parsedVersion(object)
-  // A version of something that is not there is no reason not to make it; a dry run shows it all the same.
+  // The resourceVersion of a missing object does not prevent its creation; a dry run still shows it.
   if (!dryRun) delete object.metadata.resourceVersion
   ownCreation(call, resource, object, managerOf(call))
   const reviewer = reviewerFor(call, 'CREATE', dryRun)
@@ -57,8 +57,8 @@ async function createByUpdate(call: Call, object: KubeObject, dryRun: boolean): 
   return createObject(call, resource, object, dryRun)
 }
 
-/** For all verbs that change what is there. A promise only where webhooks are to be asked, or convert. */
-export function applyUpdate(call: Call, wanted: Update): Written | Promise<Written> {
+/** Used by all verbs that change an existing object. Returns a promise only if webhooks must be called. */
+export function applyUpdate(call: ResourceCall, wanted: Update): Written | Promise<Written> {
   const { resource, path } = call
   const change = isGuarded(resource) ? { ...wanted, guard: guardOf(call) } : wanted
   const current = currentOf(call, resource, path)
@@ -67,11 +67,11 @@ export function applyUpdate(call: Call, wanted: Update): Written | Promise<Writt
   return isAtOnce ? updateObject(call, resource, current, change) : updateReviewed(call, change, reviewer)
 }
 
-function guardOf(call: Call): NonNullable<Update['guard']> {
-  return (wished, old) => refuseEscalation(call, wished, old)
+function guardOf(call: ResourceCall): NonNullable<Update['guard']> {
+  return (desired, old) => refuseEscalation(call, desired, old)
 }
 
-export function reviewerFor(call: Call, operation: 'CREATE' | 'UPDATE', dryRun: boolean): Reviewer | undefined {
+export function reviewerFor(call: ResourceCall, operation: 'CREATE' | 'UPDATE', dryRun: boolean): Reviewer | undefined {
   const kind = operation === 'CREATE' ? 'CreateOptions' : 'UpdateOptions'
   return createReviewer(call, () => ({
     operation,

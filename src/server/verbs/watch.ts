@@ -1,17 +1,20 @@
-/** GET with `watch`: an answer that does not end, one line per event. */
-import type { Answer, Call } from '../call.ts'
+/** GET with `watch`: a streaming response, one line per event. */
+import type { ApiResponse, ResourceCall } from '../call.ts'
 import { type ListOptions, parseListOptions } from '../options.ts'
 import { watchEncoder } from '../representation.ts'
-import { type Selection, selectionOf } from '../selection.ts'
+import { type ObjectSelection, selectionOf } from '../selection.ts'
 import { expired, StatusError } from '../status.ts'
 import type { Stored } from '../storage/stored.ts'
 import { errorLine, type WatchPlan } from '../watch-stream.ts'
 import { checkedVersion, tooLargeVersion } from './list.ts'
 
-/** Without a time-out of the client's, a watch lasts half an hour to an hour, so that not all end at once. */
-const shortestMs = 1800_000
+/**
+ * Without a timeout from the client, a watch lasts a random time between half an hour and an hour, so that watches do not all end
+ * together.
+ */
+const minTimeoutMs = 1800_000
 
-export function watch(call: Call): Answer {
+export function watch(call: ResourceCall): ApiResponse {
   const options = parseListOptions(call.query, true)
   const selection = selectionOf(call)
   const encoder = watchEncoder(call)
@@ -29,7 +32,7 @@ export function watch(call: Call): Answer {
     return { status: 200, headers, body: call.watches.open(call.resource.collection, plan, call.signal) }
   } catch (error) {
     if (!(error instanceof StatusError)) throw error
-    // Once the request itself was in order, a watch fails with an event, not with a status.
+    // After the request has been validated, a watch fails with an ERROR event, not with a status.
     return { status: 200, headers, body: errorEvent(error) }
   }
 }
@@ -38,8 +41,8 @@ async function* errorEvent(error: StatusError): AsyncGenerator<Uint8Array, void,
   yield errorLine(error)
 }
 
-/** Where a webhook converts: what it has to be asked for before a change can be judged and shown. */
-function preparing({ resource }: Call, { concerns, readsContents }: Selection): WatchPlan['prepare'] {
+/** With a conversion webhook: converts the states that are needed to match and encode changes. */
+function preparing({ resource }: ResourceCall, { concerns, readsContents }: ObjectSelection): WatchPlan['prepare'] {
   const { converter } = resource
   if (converter === undefined) return undefined
   return (changes) => {
@@ -50,13 +53,17 @@ function preparing({ resource }: Call, { concerns, readsContents }: Selection): 
 }
 
 function timeoutOf({ timeoutSeconds }: ListOptions): number {
-  return timeoutSeconds ? timeoutSeconds * 1000 : shortestMs * (1 + Math.random())
+  return timeoutSeconds ? timeoutSeconds * 1000 : minTimeoutMs * (1 + Math.random())
 }
 
 type Beginning = Pick<WatchPlan, 'initial' | 'missed' | 'marksInitialEnd' | 'matches'>
 
-/** Where the watch takes up: with what there is, or with what has happened since. */
-function begin(call: Call, options: ListOptions, from: { requested: number; selection: Selection }): Beginning {
+/** The start of a watch: the existing objects, or the changes since a version. */
+function begin(
+  call: ResourceCall,
+  options: ListOptions,
+  from: { requested: number; selection: ObjectSelection },
+): Beginning {
   const { requested, selection } = from
   const { matches } = selection
   const collection = call.store.collection(call.resource.collection)
@@ -71,7 +78,7 @@ function begin(call: Call, options: ListOptions, from: { requested: number; sele
   if (missed === undefined) {
     throw expired(`too old resource version: ${requested} (${collection.history.floor})`)
   }
-  // From a version that is not there yet: everything up to it is passed over.
+  // A future version: all changes up to it are skipped.
   const matchesLater = (stored: Stored) => stored.version > requested && matches(stored)
   return { initial: [], missed, marksInitialEnd, matches: requested > call.store.version ? matchesLater : matches }
 }

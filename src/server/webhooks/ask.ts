@@ -1,5 +1,5 @@
-/** One question to one webhook: its warnings are passed on, its refusal is thrown, its failure counts or does not. */
-import type { Call } from '../call.ts'
+/** Calls one admission webhook: passes its warnings on, throws its denial, and applies its failure policy. */
+import type { ResourceCall } from '../call.ts'
 import { quote } from '../field-errors.ts'
 import type { PatchOperation } from '../patch-dialect.ts'
 import { parseJsonPatch } from '../patches.ts'
@@ -10,17 +10,21 @@ import type { Invocation } from './match.ts'
 import type { AdmissionResponse, Refusal } from './response.ts'
 import { type Attributes, createReview, type Objects, readAnswer } from './review.ts'
 
-/** What the question is about, and in which phase it is put. */
-export interface Question extends Objects {
+/** The objects and attributes of an admission review, and its phase. */
+export interface ReviewInput extends Objects {
   readonly phase: Phase
   readonly attributes: Attributes
 }
 
-/** The webhook could not be asked, or its answer is none: its failure policy says what follows. */
+/** The webhook could not be called, or its response is invalid. The failure policy decides what follows. */
 class WebhookFailure extends Error {}
 
-/** What the webhook wants to be different: nothing where it has failed and need not be heard. */
-export async function askWebhook(call: Call, invocation: Invocation, question: Question): Promise<PatchOperation[]> {
+/** Returns the patch of the webhook; empty if the webhook failed and its failure policy is `Ignore`. */
+export async function askWebhook(
+  call: ResourceCall,
+  invocation: Invocation,
+  question: ReviewInput,
+): Promise<PatchOperation[]> {
   const { name, isOptional } = invocation.hook
   try {
     const response = await send(call, invocation, question)
@@ -29,14 +33,14 @@ export async function askWebhook(call: Call, invocation: Invocation, question: Q
     return readPatch(response)
   } catch (error) {
     if (!(error instanceof WebhookFailure)) throw error
-    // Whoever has gone away wants no more webhooks to be asked.
+    // The client is gone: no more webhooks are called.
     call.signal.throwIfAborted()
     if (isOptional) return []
     throw internalError(new Error(`failed calling webhook ${quote(name)}: ${error.message}`))
   }
 }
 
-async function send(call: Call, invocation: Invocation, question: Question): Promise<AdmissionResponse> {
+async function send(call: ResourceCall, invocation: Invocation, question: ReviewInput): Promise<AdmissionResponse> {
   const { clientConfig, timeoutMs } = invocation.hook
   const review = createReview(invocation, question.attributes, question)
   const answer = await call.webhooks
@@ -63,7 +67,7 @@ function readPatch({ patch, patchType }: AdmissionResponse): PatchOperation[] {
   throw new WebhookFailure(`unsupported patch type ${quote(patchType ?? '')}`)
 }
 
-/** Whatever the webhook says, it is a failure: with a code that is one, and with words. */
+/** A denial always has an error code and a message, even if the webhook gives none. */
 function denial(name: string, { code = 0, reason = '', message = '', details }: Refusal): StatusError {
   const subject = `admission webhook ${quote(name)} denied the request`
   const why = message || reason

@@ -1,14 +1,14 @@
-/** The authorities that a webhook's certificate may come from, read as Go reads them: it minds what OpenSSL passes over. */
+/** Reads the CA bundle of a webhook with Go's rules, which are stricter than OpenSSL's. */
 import { caBundleProblem } from '../crds/validate-conversion.ts'
 
-/** What is configured cannot be called at all: said without a word of calls. */
+/** The configuration cannot be used at all; the message is shown without "failed to call webhook". */
 export class UnusableWebhook extends Error {}
 
-/** The problems of the bundles that were read last: parsing certificates for every call of a webhook takes longer than the call. */
+/** Problems of recently used bundles: parsing certificates takes longer than the call of the webhook. */
 const known = new Map<string, string | undefined>()
 const maxKnown = 20
 
-/** From base64 to PEM. Undefined for none: then those count that the platform trusts. */
+/** Decodes base64 to PEM. Undefined if there is no bundle: the platform's CAs are used then. */
 export function readAuthorities(caBundle: string | undefined): string | undefined {
   if (!caBundle) return undefined
   const problem = problemOf(caBundle)

@@ -1,62 +1,62 @@
 /**
- * The requests that the server itself sends: JSON to a webhook over verified TLS, the answer as JSON. Used for admission
- * and for conversion, which know what is in it. Rejects with a plain Error in the words of Go's client, as the real server
- * shows them to its own clients. Deadlines are of real time: at the other end is a socket. Follows no redirects.
+ * Sends JSON to webhooks over verified TLS and parses their JSON responses. Used for admission and conversion. Rejects with an Error
+ * in the words of Go's client, as kube-apiserver shows them to its clients. Deadlines are in real time, because the other end is a
+ * socket. Does not follow redirects.
  */
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { Agent, request as sendRequest } from 'node:https'
 import { isIP } from 'node:net'
 import { posix } from 'node:path'
-import { noLongerNeeded, systemClock } from '../../util/clock.ts'
-import { toJsonText } from '../../util/json-text.ts'
+import { noLongerNeeded, systemClock } from '../../util/async/clock.ts'
+import { toJsonText } from '../../util/json/json-text.ts'
 import { parseYaml } from '../../util/yaml.ts'
 import { quote } from '../field-errors.ts'
 import { parseJsonText } from '../json-text.ts'
 import { readAuthorities } from './authorities.ts'
-import { explainAnswer, explainFailure, type Place } from './go-errors.ts'
+import { explainAnswer, explainFailure, type NetworkAddress } from './go-errors.ts'
 
-interface WebhookService {
+interface WebhookEndpointService {
   readonly namespace: string
   readonly name: string
   readonly path?: string
   readonly port?: number
 }
 
-/** Where a webhook is: `clientConfig` of its configuration. Exactly one of `url` and `service` is there. */
-export interface WebhookClientConfig {
+/** The `clientConfig` of a webhook configuration. Exactly one of `url` and `service` is set. */
+export interface WebhookEndpoint {
   readonly url?: string
-  readonly service?: WebhookService
-  /** PEM, in base64, as the API has it. Absent: the authorities that the platform trusts. */
+  readonly service?: WebhookEndpointService
+  /** PEM in base64, as in the API. Default: the platform's CAs. */
   readonly caBundle?: string
 }
 
 export interface WebhookCallOptions {
   readonly timeoutMs: number
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the response is no longer needed. */
   readonly signal: AbortSignal
 }
 
-/** Where a service can be reached; throws an Error where it cannot. */
+/** Resolves the address of a service; throws an Error if there is none. */
 export type ResolveService = (service: {
   readonly namespace: string
   readonly name: string
   readonly port: number
-}) => Place
+}) => NetworkAddress
 
-/** As much as the largest object takes, twice over, in base64. */
+/** Twice the size of the largest object in base64. */
 const maxAnswerBytes = 16 * 1024 * 1024
 
-/** Connections that stay open for later calls, for each webhook; what is idle for longer than this is closed. */
+/** Connections per webhook that are kept open for later calls, and the idle time after which they are closed. */
 const maxIdleSockets = 10
 const idleMs = 90_000
 
-interface Target {
-  /** As the certificate has to have it: the name of the service, or the host of the URL. */
+interface WebhookTarget {
+  /** The name that the certificate must be valid for: the service name or the host of the URL. */
   readonly host: string
-  /** As in the URL, with its port. */
+  /** Host and port as in the URL. */
   readonly authority: string
   readonly path: string
-  /** The authorities that are trusted, in PEM; absent for those of the platform. */
+  /** The trusted CAs in PEM; undefined for the platform's. */
   readonly ca: string | undefined
 }
 
@@ -68,7 +68,7 @@ interface Received {
 
 export class WebhookCaller {
   readonly #resolve: ResolveService
-  // Sessions are not taken up again: every connection verifies the certificate.
+  // TLS sessions are not resumed, so that every connection verifies the certificate.
   readonly #agent = new Agent({
     keepAlive: true,
     maxFreeSockets: maxIdleSockets,
@@ -83,18 +83,18 @@ export class WebhookCaller {
     this.#resolve = resolveService
   }
 
-  /** How many calls are under way. */
+  /** The number of calls in progress. */
   get pending(): number {
     return this.#pending
   }
 
-  /** Breaks off what is under way, and closes what is kept open. */
+  /** Aborts calls in progress and closes idle connections. */
   close(): void {
     this.#agent.destroy()
   }
 
-  /** The answer, whatever is in it. */
-  async call(config: WebhookClientConfig, body: unknown, options: WebhookCallOptions): Promise<unknown> {
+  /** Returns the parsed response without interpreting it. */
+  async call(config: WebhookEndpoint, body: unknown, options: WebhookCallOptions): Promise<unknown> {
     this.#pending += 1
     try {
       const { status, contentType, text } = await this.#post(config, toJsonText(body), options)
@@ -108,7 +108,7 @@ export class WebhookCaller {
     }
   }
 
-  async #post(config: WebhookClientConfig, payload: string, options: WebhookCallOptions): Promise<Received> {
+  async #post(config: WebhookEndpoint, payload: string, options: WebhookCallOptions): Promise<Received> {
     const target = targetOf(config, Math.ceil(options.timeoutMs / 1000))
     const deadline = startDeadline(options)
     try {
@@ -120,10 +120,10 @@ export class WebhookCaller {
     }
   }
 
-  /** A connection that was kept open may be closed by the other end just then: such a call is made again, on another. */
+  /** A reused connection may be closed by the other end at that moment: the call is repeated on another one. */
   async #send(
-    service: WebhookService | undefined,
-    target: Target,
+    service: WebhookEndpointService | undefined,
+    target: WebhookTarget,
     payload: string,
     signal: AbortSignal,
   ): Promise<Received> {
@@ -141,14 +141,14 @@ export class WebhookCaller {
     }
   }
 
-  #open({ host, port }: Place, target: Target, payload: string): ClientRequest {
+  #open({ host, port }: NetworkAddress, target: WebhookTarget, payload: string): ClientRequest {
     return sendRequest({
       agent: this.#agent,
       method: 'POST',
       host,
       port,
       path: target.path,
-      // Addresses are not sent as names, but verified all the same.
+      // IP addresses are not sent as server name, but are verified.
       ...(isIP(target.host) === 0 ? { servername: target.host } : {}),
       ...(target.ca === undefined ? {} : { ca: target.ca }),
       headers: {
@@ -162,8 +162,8 @@ export class WebhookCaller {
   }
 }
 
-/** The webhook is told how long the server waits; paths are cleaned of empty segments and of the slash at their end. */
-function targetOf({ url, service, caBundle }: WebhookClientConfig, seconds: number): Target {
+/** The query tells the webhook how long the server waits. Empty segments and a trailing slash are removed from the path. */
+function targetOf({ url, service, caBundle }: WebhookEndpoint, seconds: number): WebhookTarget {
   const ca = readAuthorities(caBundle)
   if (service !== undefined) {
     const host = `${service.name}.${service.namespace}.svc`
@@ -184,12 +184,12 @@ function cleaned(path: string): string {
   return posix.join('/', path).replace(/(?<=.)\/$/, '')
 }
 
-function placeOf({ host, authority }: Target): Place {
+function placeOf({ host, authority }: WebhookTarget): NetworkAddress {
   const [, port = '443'] = /:(\d+)$/.exec(authority) ?? []
   return { host, port: Number(port) }
 }
 
-/** Aborted when the time is over or nobody waits any more, with Go's words for it. */
+/** Aborted at the deadline or when the caller's signal is, with Go's messages. */
 function startDeadline({ timeoutMs, signal }: WebhookCallOptions): { signal: AbortSignal; clear: () => void } {
   const end = new AbortController()
   const timer = new AbortController()
@@ -230,7 +230,7 @@ async function read(response: IncomingMessage): Promise<Received> {
   return { status: response.statusCode!, contentType, text: Buffer.concat(chunks).toString('utf8') }
 }
 
-/** JSON; and, as the real server would, YAML where it cannot be JSON. */
+/** JSON, or YAML if it cannot be JSON, as in kube-apiserver. */
 async function readAnswer(text: string): Promise<unknown> {
   try {
     return parseJsonText(text, { exact: true })

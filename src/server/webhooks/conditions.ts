@@ -1,25 +1,28 @@
 /**
- * Whether the conditions of a webhook let a request come to it. One that is false keeps it away; one that fails counts as the
- * webhook's own failure would. Called by reviewer.ts with the objects as the webhook would get them.
+ * Evaluates the match conditions of a webhook. A false condition skips the webhook; a failing one is handled by the failure policy.
+ * Called by reviewer.ts with the objects that the webhook would get.
  */
 import type { Authorizer } from '../authorization/authorizer.ts'
-import type { AccessDecision, AccessQuestion } from '../cel/library/authorizer.ts'
+import type { AccessDecision, AccessQuery } from '../cel/library/authorizer.ts'
 import type { User } from '../identity/authentication.ts'
 import { accountGroups, accountUsername } from '../identity/service-accounts.ts'
 import { forbidden } from '../status.ts'
 import type { Invocation } from './match.ts'
 import { type Attributes, createReview, type Objects } from './review.ts'
 
-interface Asked extends Objects {
+interface MatchConditionInput extends Objects {
   readonly attributes: Attributes
   readonly authorizer: Authorizer
 }
 
-export function meetsConditions(invocation: Invocation, { attributes, authorizer, ...objects }: Asked): boolean {
+export function meetsConditions(
+  invocation: Invocation,
+  { attributes, authorizer, ...objects }: MatchConditionInput,
+): boolean {
   const { conditions, isOptional } = invocation.hook
   if (!conditions) return true
   const { uid: _uid, object, oldObject, ...request } = createReview(invocation, attributes, objects).request
-  const mayDo = (question: AccessQuestion): AccessDecision => decide(authorizer, attributes.user, question)
+  const mayDo = (question: AccessQuery): AccessDecision => decide(authorizer, attributes.user, question)
   const result = conditions.evaluate({ object, oldObject, request, authorize: mayDo })
   if ('matches' in result) return result.matches
   if (isOptional) return false
@@ -28,7 +31,7 @@ export function meetsConditions(invocation: Invocation, { attributes, authorizer
   throw forbidden(attributes.resource, attributes.name, why)
 }
 
-function decide(authorizer: Authorizer, asker: User, question: AccessQuestion): AccessDecision {
+function decide(authorizer: Authorizer, asker: User, question: AccessQuery): AccessDecision {
   const {
     verb,
     path,

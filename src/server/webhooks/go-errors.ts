@@ -1,14 +1,14 @@
-/** What went wrong with a request that was sent, in the words of Go's client: clients of the real server know them. Pure. */
+/** Explains failed requests in the words of Go's client, which users of kube-apiserver know. Pure. */
 import { quote } from '../field-errors.ts'
 
-/** Where a connection leads. */
-export interface Place {
+/** The address of a connection. */
+export interface NetworkAddress {
   readonly host: string
   readonly port: number
 }
 
-/** No answer came. `name` is what the certificate had to be for. */
-export function explainFailure(error: NodeJS.ErrnoException, place: Place, name: string): string {
+/** Explains a request without a response. `name` is the name that the certificate must be valid for. */
+export function explainFailure(error: NodeJS.ErrnoException, place: NetworkAddress, name: string): string {
   const { code = '', message } = error
   const address = place.host.includes(':') ? `[${place.host}]:${place.port}` : `${place.host}:${place.port}`
   switch (code) {
@@ -32,7 +32,7 @@ export function explainFailure(error: NodeJS.ErrnoException, place: Place, name:
   }
 }
 
-/** A name may stand for several addresses. */
+/** The address that was actually dialled, since a name may resolve to several. */
 function dialled(error: NodeJS.ErrnoException): string | undefined {
   const { address, port } = error as { address?: string; port?: number }
   if (address === undefined) return undefined
@@ -64,7 +64,7 @@ function unverified(why: string): string {
   return `tls: failed to verify certificate: x509: ${why}`
 }
 
-/** The names of a certificate come as `DNS:a.example.com, IP Address:10.0.0.1`. */
+/** The names of a certificate have the form `DNS:a.example.com, IP Address:10.0.0.1`. */
 function explainNames(names: string, wanted: string): string {
   const isAddress = /^[\d.]+$|:/.test(wanted)
   const prefix = isAddress ? 'IP Address:' : 'DNS:'
@@ -89,10 +89,10 @@ const answers: Readonly<Record<number, string>> = {
   504: 'the server was unable to return a response in the time allotted, but may still be processing the request',
 }
 
-/** As much of an answer as messages quote. */
+/** Maximum length of a quoted response. */
 const maxQuotedBytes = 2048
 
-/** An answer came, and it is none. A Status in it says more than its code; texts are quoted where there is no better word. */
+/** Explains a response with an error status. A Status in the body is preferred to its code; text is quoted if nothing else is known. */
 export function explainAnswer(code: number, contentType: string, text: string): string {
   const status = readStatus(text)
   if (status !== undefined) return status

@@ -1,35 +1,35 @@
 /**
- * The admission webhooks that are configured at this moment, read once for all requests and again with every change of a
- * configuration. Who is asked about what is match.ts; this only keeps them, in the order in which they are asked.
+ * The configured admission webhooks, parsed once and again after every change of a configuration, in calling order. match.ts decides
+ * which requests they apply to.
  */
-import { isPlainObject } from '../../util/json.ts'
+import { isPlainObject } from '../../util/json/json.ts'
 import type { Webhook, WebhookRule } from '../builtins/kinds/webhooks.ts'
 import type { CompiledConditions } from '../cel/conditions.ts'
 import { celEngine } from '../cel/lazy.ts'
-import { type LabelSelector, labelSelectorFromObject } from '../selectors.ts'
-import type { Store } from '../storage/store.ts'
+import { labelSelectorFromObject, type ParsedLabelSelector } from '../selectors.ts'
+import type { ServerStore } from '../storage/store.ts'
 import { parseStored, type Stored } from '../storage/stored.ts'
-import type { WebhookClientConfig } from './call.ts'
+import type { WebhookEndpoint } from './call.ts'
 
 export type Phase = 'mutating' | 'validating'
 
 export interface Hook {
-  /** Unlike the name, it occurs once. */
+  /** Unique, unlike the name. */
   readonly id: string
   readonly name: string
-  readonly clientConfig: WebhookClientConfig
+  readonly clientConfig: WebhookEndpoint
   readonly rules: readonly WebhookRule[]
-  /** Whether requests by other versions of a resource are none of its business. */
+  /** matchPolicy `Exact`: requests in other versions of the resource do not match. */
   readonly isExact: boolean
-  readonly namespaceSelector: LabelSelector
-  readonly objectSelector: LabelSelector
-  /** Whether a request goes on where the webhook cannot be asked. */
+  readonly namespaceSelector: ParsedLabelSelector
+  readonly objectSelector: ParsedLabelSelector
+  /** failurePolicy `Ignore`: the request continues if the webhook fails. */
   readonly isOptional: boolean
   readonly timeoutMs: number
   readonly reviewVersion: 'v1' | 'v1beta1'
-  /** Whether it wants to see what others have changed after it. */
+  /** reinvocationPolicy `IfNeeded`: called again if a later webhook changed the object. */
   readonly isReinvoked: boolean
-  /** Undefined where it has none, as most. */
+  /** Undefined if there are no match conditions. */
   readonly conditions: CompiledConditions | undefined
 }
 
@@ -42,12 +42,12 @@ export class Hooks {
   mutating: readonly Hook[] = []
   validating: readonly Hook[] = []
 
-  /** Mostly so; then nothing else is looked at. */
+  /** Usually true; the fast path of every write. */
   get isEmpty(): boolean {
     return this.mutating.length === 0 && this.validating.length === 0
   }
 
-  constructor(store: Store) {
+  constructor(store: ServerStore) {
     for (const [phase, collection] of collections) {
       store.subscribe(collection, () => {
         this[phase] = store.collection(collection).list('').toSorted(byName).flatMap(hooksOf)
@@ -86,7 +86,7 @@ function isKnownVersion(version: string): version is 'v1' | 'v1beta1' {
   return version === 'v1' || version === 'v1beta1'
 }
 
-/** Unlike elsewhere, a missing selector selects everything. */
-function selectorOf(selector: unknown): LabelSelector {
+/** A missing selector selects everything, unlike in other kinds. */
+function selectorOf(selector: unknown): ParsedLabelSelector {
   return labelSelectorFromObject(isPlainObject(selector) ? selector : {})
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import type { WebhookRule } from '../builtins/kinds/webhooks.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 import { labelSelectorFromObject } from '../selectors.ts'
 import type { Hook } from './hooks.ts'
 import { isExempt, isSelected, matchHook } from './match.ts'
 
-const resource = (group: string, version: string, plural: string): ServedResource =>
-  ({ group, version, plural, kind: 'Widget' }) as ServedResource
+const resource = (group: string, version: string, plural: string): ApiResource =>
+  ({ group, version, plural, kind: 'Widget' }) as ApiResource
 
 const widgets = resource('example.com', 'v1', 'widgets')
 const newer = resource('example.com', 'v2', 'widgets')
@@ -107,6 +107,6 @@ describe('an object is selected', () => {
 test('configurations of webhooks are exempt', () => {
   const group = 'admissionregistration.k8s.io'
   const kinds = ['ValidatingWebhookConfiguration', 'MutatingWebhookConfiguration', 'Other']
-  expect(kinds.map((kind) => isExempt({ group, kind } as ServedResource))).toEqual([true, true, false])
-  expect(isExempt({ group: 'example.com', kind: 'MutatingWebhookConfiguration' } as ServedResource)).toBe(false)
+  expect(kinds.map((kind) => isExempt({ group, kind } as ApiResource))).toEqual([true, true, false])
+  expect(isExempt({ group: 'example.com', kind: 'MutatingWebhookConfiguration' } as ApiResource)).toBe(false)
 })

@@ -1,39 +1,36 @@
-/** Whether a webhook wants to be asked about a request: its rules, and the labels of the object and of its namespace. Pure. */
+/** Decides whether a webhook applies to a request: its rules, and the labels of the object and its namespace. Pure. */
 import type { WebhookRule } from '../builtins/kinds/webhooks.ts'
 import type { Labels } from '../label-requirements.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 import type { Hook } from './hooks.ts'
 
-type Operation = 'CREATE' | 'UPDATE' | 'DELETE'
+type WebhookOperation = 'CREATE' | 'UPDATE' | 'DELETE'
 
-/** What a request is about, before its object is looked at. */
-export interface Subject {
-  readonly operation: Operation
-  readonly resource: ServedResource
+/** The properties of a request that rules are matched with. */
+export interface AdmissionSubject {
+  readonly operation: WebhookOperation
+  readonly resource: ApiResource
   readonly subresource: string
-  /** '' where the object is in none; a namespace is in itself. */
+  /** '' for cluster-scoped objects; for a namespace its own name. */
   readonly namespace: string
 }
 
-/** A webhook, and the version of the resource in which it wants to see the object. */
+/** A webhook to call, and the version of the resource that it gets. */
 export interface Invocation {
   readonly hook: Hook
-  readonly target: ServedResource
+  readonly target: ApiResource
 }
 
-/** Webhooks that could keep their own configurations from being put right. */
-export function isExempt({ group, kind }: ServedResource): boolean {
+/** Webhook configurations are exempt, so that a webhook cannot block its own repair. */
+export function isExempt({ group, kind }: ApiResource): boolean {
   return group === 'admissionregistration.k8s.io' && /^(Validating|Mutating)WebhookConfiguration$/.test(kind)
 }
 
-/**
- * `equivalents` are all resources that show the same objects. Its own version comes before others, and an earlier rule
- * before later ones.
- */
+/** `equivalents` are the other resources with the same objects. The request's own version is preferred, then the order of the rules. */
 export function matchHook(
   hook: Hook,
-  subject: Subject,
-  equivalents: readonly ServedResource[],
+  subject: AdmissionSubject,
+  equivalents: readonly ApiResource[],
 ): Invocation | undefined {
   if (hook.rules.some((rule) => matchesRule(rule, subject))) return { hook, target: subject.resource }
   if (hook.isExact) return undefined
@@ -44,7 +41,7 @@ export function matchHook(
   return undefined
 }
 
-function matchesRule(rule: WebhookRule, { operation, resource, subresource, namespace }: Subject): boolean {
+function matchesRule(rule: WebhookRule, { operation, resource, subresource, namespace }: AdmissionSubject): boolean {
   return (
     matchesScope(rule.scope, resource, namespace) &&
     includes(rule.operations, operation) &&
@@ -54,13 +51,13 @@ function matchesRule(rule: WebhookRule, { operation, resource, subresource, name
   )
 }
 
-function matchesScope(scope: string | undefined, resource: ServedResource, namespace: string): boolean {
+function matchesScope(scope: string | undefined, resource: ApiResource, namespace: string): boolean {
   if (scope === undefined || scope === '*') return true
   const isInNamespace = namespace !== '' && !isNamespace(resource)
   return isInNamespace === (scope === 'Namespaced')
 }
 
-export function isNamespace({ group, plural }: ServedResource): boolean {
+export function isNamespace({ group, plural }: ApiResource): boolean {
   return group === '' && plural === 'namespaces'
 }
 
@@ -68,17 +65,17 @@ function includes(wanted: readonly string[] = [], value: string): boolean {
   return wanted.includes('*') || wanted.includes(value)
 }
 
-/** `pods`, `pods/status`, `pods/*` and so on. A star after the slash stands for no subresource, too. */
+/** `pods`, `pods/status`, `pods/*` and so on. A star after the slash also matches requests without a subresource. */
 function matchesPattern(pattern: string, plural: string, subresource: string): boolean {
   const [resource, wanted = ''] = pattern.split(/\/(.*)/s)
   return (resource === '*' || resource === plural) && (wanted === '*' || wanted === subresource)
 }
 
-/** What can be selected by: the labels of what was, of what shall be, and of the namespace. */
+/** The labels that selectors are matched with: of the old and new object, and of the namespace. */
 export interface Selectable {
   readonly object: Labels | undefined
   readonly old: Labels | undefined
-  /** Undefined for what is in no namespace: such objects cannot be excluded by one. */
+  /** Undefined for cluster-scoped objects, which a namespaceSelector cannot exclude. */
   readonly namespace: (() => Labels) | undefined
 }
 

@@ -1,6 +1,6 @@
-/** The options of a request in the form in which webhooks get to see them. Pure. */
+/** The options of a request as webhooks get them. Pure. */
 import type { JsonObject } from '../../kube/objects.ts'
-import type { DeleteOptions } from '../options.ts'
+import type { DeleteRequestOptions } from '../options.ts'
 
 export function toWriteOptions(kind: 'CreateOptions' | 'UpdateOptions', query: URLSearchParams): JsonObject {
   const [fieldManager, fieldValidation] = [query.get('fieldManager'), query.get('fieldValidation')]
@@ -13,7 +13,7 @@ export function toWriteOptions(kind: 'CreateOptions' | 'UpdateOptions', query: U
   }
 }
 
-export function toDeleteOptions(options: DeleteOptions): JsonObject {
+export function toDeleteOptions(options: DeleteRequestOptions): JsonObject {
   const { gracePeriodSeconds, uid, resourceVersion, orphanDependents, propagationPolicy, dryRun } = options
   const preconditions = {
     ...(uid === undefined ? {} : { uid }),

@@ -1,24 +1,28 @@
-/** What a webhook's patch makes of an object, read again as if it had come so. */
+/** Applies the patch of a mutating webhook and decodes the result like a client's body. */
 import { formatGroupVersion, type JsonObject, type KubeObject, parseGroupVersion } from '../../kube/objects.ts'
-import { isDeepEqual } from '../../util/equality.ts'
-import { goJson } from '../../util/go-json.ts'
-import { isPlainObject, type Json } from '../../util/json.ts'
-import type { Call } from '../call.ts'
+import { isDeepEqual } from '../../util/json/deep-equal.ts'
+import { goJson } from '../../util/json/go-json.ts'
+import { isPlainObject, type Json } from '../../util/json/json.ts'
+import type { ResourceCall } from '../call.ts'
 import { decodeTyped } from '../decode.ts'
 import { quote } from '../field-errors.ts'
 import { decodeMetadata } from '../metadata.ts'
 import { applyJsonOperations, type PatchOperation } from '../patch-dialect.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 import { internalError, StatusError } from '../status.ts'
 import type { Invocation } from './match.ts'
 
-interface Patch {
+interface WebhookPatch {
   readonly object: KubeObject | undefined
   readonly operations: readonly PatchOperation[]
 }
 
-/** Undefined where it makes no difference. */
-export function applyPatch(call: Call, { hook, target }: Invocation, patch: Patch): KubeObject | undefined {
+/** Undefined if the patch changes nothing. */
+export function applyPatch(
+  call: ResourceCall,
+  { hook, target }: Invocation,
+  patch: WebhookPatch,
+): KubeObject | undefined {
   const { object, operations } = patch
   if (object === undefined) {
     const what = `admission webhook ${quote(hook.name)} attempted to modify the object`
@@ -34,14 +38,14 @@ export function applyPatch(call: Call, { hook, target }: Invocation, patch: Patc
   }
 }
 
-function readObject(call: Call, target: ServedResource, patched: Json): KubeObject {
+function readObject(call: ResourceCall, target: ApiResource, patched: Json): KubeObject {
   if (target.isCustom) return readCustom(target, patched)
   const source = { text: '', isStrict: false }
   return decodeTyped({ ...call, resource: target }, patched, source).object
 }
 
-/** Nothing is dropped: what the schema does not know is seen by the webhooks that follow, and goes only when it is stored. */
-function readCustom(target: ServedResource, patched: Json): KubeObject {
+/** Unknown fields are not dropped: later webhooks see them; they are pruned before storing. */
+function readCustom(target: ApiResource, patched: Json): KubeObject {
   const fields = asObject(patched)
   const { apiVersion, kind } = fields as { apiVersion?: string; kind?: string }
   if (!kind) throw new Error(`Object 'Kind' is missing in '${goJson(patched)}'`)
@@ -57,7 +61,7 @@ function readCustom(target: ServedResource, patched: Json): KubeObject {
   return object
 }
 
-/** A Scale: its verb looks at it more closely. */
+/** A Scale, which its verb validates. */
 function readPart(patched: Json): KubeObject {
   const fields = asObject(patched)
   return { ...fields, metadata: fields['metadata'] ?? {} } as unknown as KubeObject
@@ -68,7 +72,7 @@ function asObject(patched: Json): JsonObject {
   throw new Error(`couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value`)
 }
 
-/** The real server takes the webhook's mistake for its own. */
+/** kube-apiserver reports an invalid patch as an internal error. */
 function asInternalError(error: unknown): unknown {
   if (error instanceof StatusError && error.code !== 400) return error
   const { message } = error as Error

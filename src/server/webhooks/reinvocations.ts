@@ -1,13 +1,16 @@
-/** Which mutating webhooks are to be asked a second time: those that wish it, and were asked before something changed. */
+/**
+ * Determines the mutating webhooks to call a second time: webhooks with reinvocationPolicy `IfNeeded` that were called before a later
+ * change.
+ */
 import type { Hook } from './hooks.ts'
 
 export class Reinvocations {
-  /** Asked since the last change. */
+  /** Called since the last change. */
   #asked = new Set<string>()
   readonly #due = new Set<string>()
   #isNeeded = false
 
-  /** Whether anything has changed at all. */
+  /** True if any webhook has changed the object. */
   get isNeeded(): boolean {
     return this.#isNeeded
   }
@@ -16,7 +19,7 @@ export class Reinvocations {
     return this.#due.has(id)
   }
 
-  /** A webhook was asked. It has seen its own change. */
+  /** Records the call of a webhook. Its own change does not reinvoke it. */
   note({ id, isReinvoked }: Hook, hasChanged: boolean): void {
     if (hasChanged) {
       this.#isNeeded = true

@@ -1,9 +1,9 @@
-/** An AdmissionReview that came as an answer, looked through as Go's decoder would: types first, then what they hold. Pure. */
+/** Decodes an AdmissionReview response like Go's decoder: types first, then values. Pure. */
 import { parseGroupVersion } from '../../kube/objects.ts'
-import { isPlainObject } from '../../util/json.ts'
+import { isPlainObject } from '../../util/json/json.ts'
 import { quote } from '../field-errors.ts'
 
-/** Why a request is refused, in the form of a Status. */
+/** The reason of a denial, in the form of a Status. */
 export interface Refusal {
   readonly code?: number
   readonly reason?: string
@@ -15,7 +15,7 @@ export interface AdmissionResponse {
   readonly uid: string
   readonly allowed: boolean
   readonly status: Refusal
-  /** The JSON text of a patch; '' for none. */
+  /** The JSON text of the patch; '' if there is none. */
   readonly patch: string
   readonly patchType: string | undefined
   readonly warnings: readonly string[]
@@ -29,7 +29,7 @@ interface Type {
 const typeMeta =
   'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 
-/** What the answer says it is, as it says it, and the response in it. */
+/** Returns type and response of an AdmissionReview. */
 export function readResponse(answer: unknown, expected: string): { type: Type; response?: AdmissionResponse } {
   const type = readType(answer)
   checkType(type, expected)
@@ -58,7 +58,7 @@ function readType(answer: unknown): Type {
   return { apiVersion: String(answer['apiVersion'] ?? ''), kind: String(answer['kind'] ?? '') }
 }
 
-/** What is missing is taken for what was expected, here; whether it may be missing is looked at later. */
+/** Missing types are accepted here; `readAnswer` in review.ts checks later whether they may be missing. */
 function checkType({ apiVersion, kind }: Type, expected: string): void {
   const [group, version] = expected.split('/')
   if ((apiVersion === '' || apiVersion === expected) && (kind === '' || kind === 'AdmissionReview')) return
@@ -75,9 +75,9 @@ function checkType({ apiVersion, kind }: Type, expected: string): void {
   throw unreadable(`${wanted} in scheme "pkg/runtime/scheme.go:111"`)
 }
 
-type Fields = { readonly [field: string]: unknown }
+type ResponseFields = { readonly [field: string]: unknown }
 
-function toResponse(given: Fields): AdmissionResponse {
+function toResponse(given: ResponseFields): AdmissionResponse {
   const at = 'AdmissionResponse.response'
   readMap(given, 'auditAnnotations', at)
   const status = given['status'] ?? {}
@@ -93,7 +93,7 @@ function toResponse(given: Fields): AdmissionResponse {
   }
 }
 
-function toRefusal(given: Fields): Refusal {
+function toRefusal(given: ResponseFields): Refusal {
   const at = 'Status.response.status'
   const code = readAs(given, 'code', { at, type: 'number' })
   const reason = readAs(given, 'reason', { at, type: 'string' })
@@ -108,7 +108,7 @@ function toRefusal(given: Fields): Refusal {
   }
 }
 
-interface NamedTypes {
+interface ResponseFieldTypes {
   string: string
   boolean: boolean
   number: number
@@ -116,18 +116,18 @@ interface NamedTypes {
 
 const goTypes = { string: 'string', boolean: 'bool', number: 'int32' }
 
-function readAs<N extends keyof NamedTypes>(
-  fields: Fields,
+function readAs<N extends keyof ResponseFieldTypes>(
+  fields: ResponseFields,
   name: string,
   { at, type }: { readonly at: string; readonly type: N },
-): NamedTypes[N] | undefined {
+): ResponseFieldTypes[N] | undefined {
   const value = fields[name] ?? undefined
-  if (value === undefined || typeof value === type) return value as NamedTypes[N] | undefined
+  if (value === undefined || typeof value === type) return value as ResponseFieldTypes[N] | undefined
   throw mismatch(value, `${at}.${name}`, goTypes[type])
 }
 
-/** Bytes are base64 in JSON; a list of numbers would do as well in Go, but nobody sends that. */
-function readBytes(fields: Fields, at: string): string {
+/** Bytes are base64 in JSON. Go also accepts a list of numbers, which is not supported here. */
+function readBytes(fields: ResponseFields, at: string): string {
   const value = fields['patch'] ?? ''
   if (Array.isArray(value)) throw mismatch(value[0], `${at}.patch`, 'uint8')
   if (typeof value !== 'string') throw mismatch(value, `${at}.patch`, '[]uint8')
@@ -139,15 +139,15 @@ function readBytes(fields: Fields, at: string): string {
   return Buffer.from(text, 'base64').toString('utf8')
 }
 
-function readTexts(fields: Fields, at: string): string[] {
+function readTexts(fields: ResponseFields, at: string): string[] {
   const value = fields['warnings'] ?? []
   if (!Array.isArray(value)) throw mismatch(value, `${at}.warnings`, '[]string')
   for (const text of value) if (typeof text !== 'string') throw mismatch(text, `${at}.warnings`, 'string')
   return value as string[]
 }
 
-/** Nobody reads them here; but what is wrong with them makes the answer as bad as any. */
-function readMap(fields: Fields, name: string, at: string): void {
+/** Audit annotations are not used, but their types are checked, since a wrong type invalidates the response. */
+function readMap(fields: ResponseFields, name: string, at: string): void {
   const value = fields[name] ?? {}
   if (!isPlainObject(value)) throw mismatch(value, `${at}.${name}`, 'map[string]string')
   for (const text of Object.values(value)) if (typeof text !== 'string') throw mismatch(text, `${at}.${name}`, 'string')

@@ -1,16 +1,16 @@
-/** The question that is put to a webhook, and how its answer is read: AdmissionReview, both ways. Pure. */
+/** Creates the AdmissionReview for a webhook and reads the one in its response. Pure. */
 import { randomUUID } from 'node:crypto'
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import { quote } from '../field-errors.ts'
 import type { User } from '../identity/authentication.ts'
-import type { ServedResource } from '../resource.ts'
+import type { ApiResource } from '../resource.ts'
 import type { Phase } from './hooks.ts'
-import type { Invocation, Subject } from './match.ts'
+import type { AdmissionSubject, Invocation } from './match.ts'
 import { type AdmissionResponse, readResponse } from './response.ts'
 
-/** Everything of a request that is the same for all webhooks. */
-export interface Attributes extends Subject {
-  /** '' for an object that has none yet, and for the objects of a collection that is deleted. */
+/** The attributes of a request that are the same for all webhooks. */
+export interface Attributes extends AdmissionSubject {
+  /** '' for an object without a name yet, and when a collection is deleted. */
   readonly name: string
   readonly user: User
   readonly dryRun: boolean
@@ -18,7 +18,7 @@ export interface Attributes extends Subject {
   readonly options: JsonObject
 }
 
-/** In the version that the webhook wants; absent where there is none. */
+/** The objects in the version that the webhook requests; undefined if there is none. */
 export interface Objects {
   readonly object?: KubeObject | undefined
   readonly old?: KubeObject | undefined
@@ -30,7 +30,7 @@ export interface Review extends JsonObject {
   readonly request: JsonObject & { readonly uid: string }
 }
 
-/** With the fields in the order of the real server. */
+/** The fields are in kube-apiserver's order. */
 export function createReview({ hook, target }: Invocation, attributes: Attributes, { object, old }: Objects): Review {
   const { operation, resource, subresource, namespace, name, user, dryRun, options } = attributes
   const request = {
@@ -57,8 +57,8 @@ export function createReview({ hook, target }: Invocation, attributes: Attribute
   }
 }
 
-/** Subresources can be of another kind than the object they belong to: a Scale. */
-function kindOf(resource: ServedResource, subresource: string): { group: string; version: string; kind: string } {
+/** The kind of a subresource may differ from that of the object: Scale. */
+function kindOf(resource: ApiResource, subresource: string): { group: string; version: string; kind: string } {
   const found = resource.subresources.find(({ name }) => name === subresource) ?? resource
   return { group: found.group, version: found.version, kind: found.kind }
 }
@@ -72,12 +72,12 @@ function toUserInfo({ username, uid, groups, extra }: User): JsonObject {
   }
 }
 
-/** An answer that cannot be used is an Error with the real server's words. Which answers those are differs by version. */
+/** Throws an Error with kube-apiserver's message if the response is invalid. The checks depend on the review version. */
 export function readAnswer(answer: unknown, { apiVersion, request }: Review, phase: Phase): AdmissionResponse {
   const { type, response } = readResponse(answer, apiVersion)
   if (response === undefined) throw invalidAnswer('webhook response was absent')
   if (apiVersion !== 'admission.k8s.io/v1') {
-    // Nothing of this was asked of answers in the older version.
+    // The older version has none of the following checks.
     return phase === 'mutating' ? { ...response, patchType: 'JSONPatch' } : { ...response, patch: '' }
   }
   if (response.uid !== request.uid) {

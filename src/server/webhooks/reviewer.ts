@@ -1,12 +1,11 @@
 /**
- * Lets the webhooks that a request concerns have their say: the mutating ones one after the other before the object is
- * prepared, the validating ones all at once before it is stored. The verbs make one for each request that concerns any.
- * Who is concerned is said in match.ts; one question is ask.ts.
+ * Calls the admission webhooks of one request: the mutating ones in sequence before the object is prepared, the validating ones in
+ * parallel before it is stored. Created by the verbs. match.ts selects the webhooks, ask.ts calls one of them.
  */
 import type { KubeObject } from '../../kube/objects.ts'
-import type { Call } from '../call.ts'
+import type { ResourceCall } from '../call.ts'
 import { notFound } from '../status.ts'
-import { askWebhook, type Question } from './ask.ts'
+import { askWebhook, type ReviewInput } from './ask.ts'
 import { meetsConditions } from './conditions.ts'
 import type { Hook, Phase } from './hooks.ts'
 import { type Invocation, isExempt, isNamespace, isSelected, matchHook, type Selectable } from './match.ts'
@@ -15,11 +14,11 @@ import { Reinvocations } from './reinvocations.ts'
 import type { Attributes, Objects } from './review.ts'
 import { convert, equivalentsOf } from './versions.ts'
 
-/** What the verb knows of a request beside the call. */
+/** The attributes of a request that only the verb knows. */
 export type RequestAttributes = Pick<Attributes, 'operation' | 'name' | 'options' | 'dryRun'>
 
-/** Undefined where nobody is to be asked, which is found out without looking at the object. */
-export function createReviewer(call: Call, describe: () => RequestAttributes): Reviewer | undefined {
+/** Undefined if no webhook matches, which is decided without the object. */
+export function createReviewer(call: ResourceCall, describe: () => RequestAttributes): Reviewer | undefined {
   const { hooks, resource, registry } = call
   if (hooks.isEmpty || isExempt(resource)) return undefined
   const attributes = attributesOf(call, describe())
@@ -30,38 +29,38 @@ export function createReviewer(call: Call, describe: () => RequestAttributes): R
   return new Reviewer(call, attributes, { mutating, validating })
 }
 
-function attributesOf({ resource, path, user }: Call, request: RequestAttributes): Attributes {
+function attributesOf({ resource, path, user }: ResourceCall, request: RequestAttributes): Attributes {
   const namespace = isNamespace(resource) ? request.name : path.namespace
   return { resource, subresource: path.subresource, namespace, user, ...request }
 }
 
 export class Reviewer {
-  readonly #call: Call
+  readonly #call: ResourceCall
   readonly #attributes: Attributes
   readonly #concerned: Readonly<Record<Phase, readonly Invocation[]>>
   #isChanged = false
 
-  constructor(call: Call, attributes: Attributes, concerned: Readonly<Record<Phase, readonly Invocation[]>>) {
+  constructor(call: ResourceCall, attributes: Attributes, concerned: Readonly<Record<Phase, readonly Invocation[]>>) {
     this.#call = call
     this.#attributes = attributes
     this.#concerned = concerned
   }
 
-  /** Whether a webhook has changed the object: then there may be more in it than its kind knows of. */
+  /** True if a webhook has changed the object, which may then have unknown fields. */
   get isChanged(): boolean {
     return this.#isChanged
   }
 
-  /** The object as the webhooks want it. Each sees what those before it have made of it. */
+  /** Returns the object after all mutating webhooks. Each sees the changes of the ones before it. */
   async mutate(object: KubeObject, old?: KubeObject): Promise<KubeObject> {
     const { object: changed } = await this.#runMutating({ object, old })
     return changed!
   }
 
-  /** Rejects with the first refusal, when all have answered. */
+  /** Rejects with the first denial after all webhooks have responded. */
   async validate(object: KubeObject | undefined, old?: KubeObject): Promise<void> {
     const asking: Array<() => Promise<unknown>> = []
-    // Who is to be asked is known before the first one is: a condition that fails keeps all of them from it.
+    // All match conditions are evaluated before the first call: if one fails, no webhook is called.
     for (const invocation of this.#concerned.validating) {
       if (!this.#isSelected(invocation.hook, { object, old })) continue
       const question = await this.#questionFor('validating', invocation, { object, old })
@@ -72,13 +71,13 @@ export class Reviewer {
     if (refusals.length > 0) throw refusals[0]
   }
 
-  /** For a deletion, which nobody can change. */
+  /** Reviews a deletion; webhooks cannot change the object. */
   async reviewDeletion(old: KubeObject): Promise<void> {
     await this.#runMutating({ old })
     await this.validate(undefined, old)
   }
 
-  /** At most twice: the second time, those are asked again who wish to see what others did after them. */
+  /** At most two rounds: the second calls webhooks with reinvocationPolicy `IfNeeded` again if the object was changed after them. */
   async #runMutating(given: Objects): Promise<Objects> {
     const { mutating } = this.#concerned
     const own = this.#attributes.resource
@@ -101,7 +100,7 @@ export class Reviewer {
     return { object: object && (await convert(object, version, own)) }
   }
 
-  /** Undefined where it stays as it is. */
+  /** Undefined if the webhook changes nothing. */
   async #change(invocation: Invocation, objects: Objects): Promise<KubeObject | undefined> {
     const question = await this.#questionFor('mutating', invocation, objects)
     const operations = question === undefined ? [] : await askWebhook(this.#call, invocation, question)
@@ -111,13 +110,13 @@ export class Reviewer {
     return changed
   }
 
-  /** Undefined where its conditions are not met. */
-  async #questionFor(phase: Phase, invocation: Invocation, { object, old }: Objects): Promise<Question | undefined> {
+  /** Undefined if the match conditions are not met. */
+  async #questionFor(phase: Phase, invocation: Invocation, { object, old }: Objects): Promise<ReviewInput | undefined> {
     const { resource } = this.#attributes
     const { target } = invocation
     const attributes = this.#named(object)
     const objects = {
-      // Mutating webhooks get it in their version already.
+      // For mutating webhooks the object has already been converted.
       object: phase === 'validating' && object !== undefined ? await convert(object, resource, target) : object,
       old: old && (await convert(old, resource, target)),
     }
@@ -126,7 +125,7 @@ export class Reviewer {
     return { phase, attributes, ...objects }
   }
 
-  /** A name that was made for the object is known to those who are asked later. */
+  /** Validating webhooks get a generated name. */
   #named(object: KubeObject | undefined): Attributes {
     const { name, operation } = this.#attributes
     if (name !== '' || operation !== 'CREATE') return this.#attributes
@@ -142,7 +141,7 @@ export class Reviewer {
     return isSelected(hook, selectable)
   }
 
-  /** Of a namespace that is created or updated, the labels that it shall have. */
+  /** For a namespace that is created or updated, its new labels. */
   #namespaceLabels(object: KubeObject | undefined): Selectable['namespace'] {
     const { resource, subresource, namespace } = this.#attributes
     const isOwn = isNamespace(resource)

@@ -1,11 +1,11 @@
-/** Objects of a request on their way between the versions of a resource: webhooks see them in the version of their rule. */
+/** Converts the objects of a request between versions for webhooks, which get the version of their rule. */
 import { formatGroupVersion, type KubeObject } from '../../kube/objects.ts'
-import type { Registry } from '../registry.ts'
-import type { Converter, ServedResource } from '../resource.ts'
+import type { ResourceRegistry } from '../registry.ts'
+import type { ApiResource, WebhookConverter } from '../resource.ts'
 import { internalError } from '../status.ts'
 
-/** The other resources that show the same objects, and have the subresource that is asked for. */
-export function equivalentsOf(registry: Registry, resource: ServedResource, subresource: string): ServedResource[] {
+/** The other resources with the same objects that also have the requested subresource. */
+export function equivalentsOf(registry: ResourceRegistry, resource: ApiResource, subresource: string): ApiResource[] {
   return registry.all.filter(
     (other) =>
       other.collection === resource.collection &&
@@ -15,10 +15,10 @@ export function equivalentsOf(registry: Registry, resource: ServedResource, subr
   )
 }
 
-/** The object in another version, if it is of one at all: subresources such as Scale are the same in all. */
-export async function convert(object: KubeObject, from: ServedResource, to: ServedResource): Promise<KubeObject> {
+/** Converts the object to another version. Objects of subresources such as Scale are the same in all versions. */
+export async function convert(object: KubeObject, from: ApiResource, to: ApiResource): Promise<KubeObject> {
   if (from === to || object.kind !== from.kind) return object
-  // Nothing is dropped on the way: it would be missing after the way back.
+  // Nothing is pruned, because it would be missing after converting back.
   const converter = from.converter ?? to.converter
   if (converter !== undefined) return convertByWebhook(object, converter, to)
   if (from.isCustom) return { ...object, apiVersion: formatGroupVersion(to.group, to.version) }
@@ -26,8 +26,8 @@ export async function convert(object: KubeObject, from: ServedResource, to: Serv
   return to.conversion?.fromStorage(stored) ?? stored
 }
 
-/** What fails here fails inside of admission, where the real server takes it for a failure of its own. */
-async function convertByWebhook(object: KubeObject, converter: Converter, to: ServedResource): Promise<KubeObject> {
+/** A failure during admission is an internal error in kube-apiserver. */
+async function convertByWebhook(object: KubeObject, converter: WebhookConverter, to: ApiResource): Promise<KubeObject> {
   try {
     return await converter.convert(object, formatGroupVersion(to.group, to.version))
   } catch (error) {

@@ -1,9 +1,9 @@
-/** What workers.test.ts runs in threads. */
+/** Admission handlers that worker threads run, for the tests of admission in workers. */
 import { AdmissionError, type WorkerArgs } from 'kopf'
 
 type Args = WorkerArgs<'mutate', 'widgets'>
 
-/** Tells all it was given, in warnings. */
+/** Returns its arguments as warnings. */
 export function look(args: Args): void {
   const { operation, subresource, dryrun, userinfo, headers, old, new: now, diff, warnings, patch } = args
   warnings.push(JSON.stringify({ operation, subresource, dryrun, userinfo, headers, old, now, diff }))

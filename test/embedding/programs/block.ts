@@ -1,4 +1,4 @@
-/** A program that runs an operator until it is asked to stop, with a handler that never gives the event loop back. */
+/** A program that runs an operator until a signal, with a handler that blocks the event loop forever. */
 import { Operator } from 'kopf'
 import { startCluster } from 'kopf/testing'
 

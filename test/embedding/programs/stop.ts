@@ -1,4 +1,4 @@
-/** A program with operators in it, which it stops again; nothing of them is to keep it from its end. Told as JSON. */
+/** A program that starts and stops operators, and prints its listeners and resources before and after as JSON. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ConnectionInfo, defineResource, Operator, type RunOptions, toCrd } from 'kopf'
 import { startServer } from 'kopf/server'
@@ -26,7 +26,7 @@ function createOperator(): Operator {
 
 function state() {
   const listeners = process.eventNames().map((name) => [String(name), process.listenerCount(name)])
-  // What writes the log is not ours.
+  // Streams of the output belong to the program.
   const resources = process
     .getActiveResourcesInfo()
     .filter((name) => !/^(Pipe|TTY|File)|Immediate|TickObject/.test(name))
@@ -41,7 +41,7 @@ async function live(kopf: Operator, options: RunOptions): Promise<void> {
 
 const before = state()
 {
-  // Over sockets, by the clock of this machine.
+  // Over sockets, with the system clock.
   await using server = await startServer()
   const { url, ca, token, api } = server
   const post = (path: string, body: object) => api.send({ method: 'POST', path, body: JSON.stringify(body) })
@@ -55,7 +55,7 @@ const before = state()
   ])
 }
 {
-  // And in process, as in tests.
+  // In process, as in tests.
   await using cluster = await startCluster({ resources: [Widget] })
   await cluster.create(Widget, { name: 'w' })
   await using _operator = await createOperator().start(cluster)

@@ -1,6 +1,6 @@
 /**
- * An operator that reads all of its objects in handlers of all types, as a program of its own: test/handlers/memory-limit.test.ts gives
- * it the heap that `kopf manifests` prints. Its environment has the place of the package and the connection; it runs until SIGTERM.
+ * A program with an operator that reads all its objects in handlers of all types. test/handlers/memory-limit.slow.test.ts runs it with
+ * the heap size that `kopf manifests` prints. Its environment has the path of the package and the connection; it runs until SIGTERM.
  */
 const { module, group, namespaces, connection } = JSON.parse(process.env.HOSTILE_OPERATOR)
 const { ConnectionInfo, Operator } = await import(module)

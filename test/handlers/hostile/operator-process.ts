@@ -1,4 +1,4 @@
-/** An operator that runs as a program of its own, with a heap of a given size. The program is a file in this folder. */
+/** An operator as a separate process with a heap of a given size. The program is a file in this folder. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -8,20 +8,19 @@ import { expect, inject } from 'vitest'
 import type { Cluster } from '../../support/cluster.ts'
 import { eventually } from '../../support/expectations.ts'
 
-/** On a busy machine, starting a program takes long. */
+/** Starting a program takes long on a busy machine. */
 const patienceMs = 60_000
 
 export interface ProcessOptions {
-  /** The file. */
   readonly program: URL
   readonly namespaces: readonly string[]
-  /** For V8: `--max-old-space-size=200`. */
+  /** An option of V8, such as `--max-old-space-size=200`. */
   readonly heap: string
 }
 
 export class OperatorProcess {
   readonly #child: ChildProcess
-  /** The end of it. */
+  /** The last part of its output. */
   output = ''
   readonly #handled = new Set<string>()
 
@@ -46,7 +45,7 @@ export class OperatorProcess {
     if (line.startsWith('handled ')) this.#handled.add(line.slice('handled '.length))
   }
 
-  /** Until the program has printed it after the word "handled"; at once where the program has ended. */
+  /** Resolves when the program has printed "handled" and this text; fails at once if the program has ended. */
   async untilHandled(what: string): Promise<void> {
     await eventually(async () => {
       expect(this.isAlive, this.output).toBe(true)
@@ -62,7 +61,7 @@ export class OperatorProcess {
     return this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** The most memory that the process has had at any time, in MiB: what a container is killed for. */
+  /** The peak memory of the process in MiB, by which a container is killed. */
   get peakMiB(): number {
     const status = readFileSync(`/proc/${this.pid}/status`, 'utf8')
     return Number(/^VmHWM:\s+(\d+) kB$/m.exec(status)![1]) / 1024

@@ -1,6 +1,6 @@
 /**
- * An operator with handlers of all sorts, as a program of its own: test/handlers/hostile-objects.test.ts gives it little memory. Its
- * environment has the place of the package and the connection; it runs until SIGTERM.
+ * A program with an operator with handlers of all types. test/handlers/hostile-objects.test.ts runs it with a small heap. Its environment
+ * has the path of the package and the connection; it runs until SIGTERM.
  */
 const { module, group, namespaces, connection } = JSON.parse(process.env.HOSTILE_OPERATOR)
 const { ConnectionInfo, Operator } = await import(module)

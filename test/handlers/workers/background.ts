@@ -1,7 +1,7 @@
 /** Daemons, timers and activities in threads. */
 import type { WorkerArgs } from 'kopf'
 
-/** Blocks its thread, and looks at the flag: as a synchronous daemon of Kopf does. */
+/** Blocks its thread and polls the flag, like a synchronous daemon of Kopf. */
 export function watch({ stopped, logger, param, spec }: WorkerArgs<'daemon', 'widgets'>): void {
   const cells = new Int32Array(param as SharedArrayBuffer)
   logger.info(`watching ${spec['size']}`)
@@ -10,7 +10,7 @@ export function watch({ stopped, logger, param, spec }: WorkerArgs<'daemon', 'wi
   logger.info(`stopped by ${stopped.reason}, ${stopped.signal.aborted}`)
 }
 
-/** Lets go of its thread while it waits. */
+/** Frees its thread while it waits. */
 export async function ping({ stopped, logger }: WorkerArgs<'daemon', 'widgets'>): Promise<void> {
   for (let pings = 1; !(await stopped.wait(pings === 1 ? 0.2 : 3600)); pings += 1) logger.info(`ping ${pings}`)
   logger.info(`stopped by ${stopped.reason}`)

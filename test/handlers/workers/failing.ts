@@ -1,4 +1,4 @@
-/** Throws what `spec.kind` says: with the classes of the package as this thread has them. */
+/** Throws the error that `spec.kind` names, of the classes that the thread has loaded. */
 import { KopfError, PermanentError, TemporaryError, type WorkerArgs } from 'kopf'
 
 class Impatient extends TemporaryError {}

@@ -1,17 +1,17 @@
-/** What workers.test.ts runs in threads. `param` is often shared memory: the only thing that both sides can see at once. */
+/** Handlers that worker threads run. `param` is often shared memory, the only thing that both sides can see at once. */
 import { threadId } from 'node:worker_threads'
 import type { WorkerArgs } from 'kopf'
 
 type Args = WorkerArgs<'create', 'widgets'>
 
-/** Numbers in `param`, by what they are for. */
+/** The indices of `param`. */
 export const slots = { started: 0, released: 1, running: 2, most: 3, seen: 4 } as const
 
 function shared({ param }: Pick<Args, 'param'>): Int32Array {
   return new Int32Array(param as SharedArrayBuffer)
 }
 
-/** Never lets go of its thread until it is released. */
+/** Blocks its thread until it is released. */
 export function block(args: Args): string {
   const cells = shared(args)
   Atomics.add(cells, slots.started, 1)
@@ -19,12 +19,12 @@ export function block(args: Args): string {
   return 'released'
 }
 
-/** In which thread it was called, and as which of all calls. */
+/** The thread of the call, and its number among all calls. */
 export function number(args: Args): { thread: number; order: number } {
   return { thread: threadId, order: Atomics.add(shared(args), slots.seen, 1) }
 }
 
-/** Takes its thread with it, when nobody expects it any more. */
+/** Ends its thread after the call has returned. */
 export function dieLater(): void {
   setImmediate(() => process.exit(4))
 }
@@ -38,7 +38,7 @@ export function compute({ spec, name, patch, logger, labels }: Args): object {
   return { doubled: spec['size'] * 2 }
 }
 
-/** Sees the signal although no event ever reaches it. */
+/** Sees the aborted signal although the event loop of the thread is blocked. */
 export function untilAborted({ signal, logger, ...args }: Args): void {
   Atomics.add(shared(args), slots.started, 1)
   while (!signal.aborted) Atomics.wait(shared(args), slots.released, 0, 1)
@@ -55,7 +55,7 @@ export async function rejectLater({ retry }: Args): Promise<string> {
   return 'alive'
 }
 
-/** What was there, and what was not. */
+/** Returns a summary of its arguments, and the names of the enumerable ones. */
 export function look(args: Args): object {
   const { body, spec, status, meta, name, namespace, uid, labels, annotations, resource, reason, old, diff } = args
   return {
@@ -82,7 +82,7 @@ export function post({ recorder, body }: Args): void {
   recorder.for(body).exception(new TypeError('no luck'))
 }
 
-/** Reads whatever `spec.touch` names: `client`, `memo.socket`, `patch.fns`. */
+/** Reads the argument that `spec.touch` names, such as `client`, `memo.socket` or `patch.fns`. */
 export function touch(args: Args): void {
   const path = String(args.spec['touch']).split('.')
   path.reduce<unknown>((value, key) => (value as Record<string, unknown>)[key], args)

@@ -1,4 +1,4 @@
-/** What secrets.test.ts runs in a thread: the class of concealed values is that of the thread. */
+/** Checks in a thread that concealed values are of the class that the thread has loaded. */
 import { ConcealedValue, type WorkerArgs } from 'kopf'
 
 export function describe({ old, new: now, diff, logger }: WorkerArgs<'update', 'secrets'>): void {

@@ -1,4 +1,4 @@
-/** Cannot be loaded until the environment says so: threads have a copy of it from when they are started. */
+/** Throws when it is loaded, unless the environment of the thread, copied when it is started, has the variable. */
 if (process.env['KOPF_TEST_LUCK'] === undefined) throw new Error('no luck')
 
 export default function fn(): string {

@@ -1,6 +1,6 @@
 /**
- * One row of the soak: objects that change all the time, an operator in a process of its own that has to keep up, and faults
- * on its path; then silence, then a look at every object. Called by soak.ts and soak.test.ts.
+ * One row of the soak: objects that change all the time, an operator in a separate process, and faults between it and the server;
+ * then all faults stop, and every object is checked. Called by soak.ts and soak.test.ts.
  */
 import { randomBytes } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
@@ -14,12 +14,12 @@ import type { Body } from '../../support/answers.ts'
 import { Api } from '../../support/api.ts'
 import { crd, installCrd } from '../../support/crds.ts'
 import { expectStatus } from '../../support/expectations.ts'
-import { Editor } from './editor.ts'
-import { weather } from './faults.ts'
-import { countRepeats, type Entry, judgeJournal, parseJournal } from './journal.ts'
-import { judgeObject, lastHandled } from './judge.ts'
-import { Keeper } from './keeper.ts'
-import { ChaosProxy } from './proxy.ts'
+import { ChaosProxy } from './chaos-proxy.ts'
+import { checkObject, lastHandled } from './check-object.ts'
+import { checkJournal, countRepeats, type Entry, parseJournal } from './handler-journal.ts'
+import { OperatorSupervisor } from './operator-supervisor.ts'
+import { weather } from './proxy-faults.ts'
+import { RandomEditor } from './random-editor.ts'
 
 export const rows = ['none', 'kills', 'server', 'proxy', 'all'] as const
 export type RowName = (typeof rows)[number]
@@ -31,11 +31,11 @@ export interface RowOptions {
   readonly seconds: number
   readonly objects?: number
   readonly changesPerSecond?: number
-  /** The part of the operator's requests that the proxy does not just let pass; default: a tenth. */
+  /** The fraction of the operator's requests with a fault; default: 0.1. */
   readonly share?: number
-  /** How long after the last change everything may take; default: 60 s. */
+  /** The time after the last change until everything must be handled; default: 60 s. */
   readonly patienceSeconds?: number
-  /** Runs what `npm run build` made, instead of the sources. */
+  /** Runs dist/ instead of the sources. */
   readonly isBuilt?: boolean
 }
 
@@ -44,18 +44,18 @@ export interface RowResult {
   readonly seed: string
   readonly objects: number
   readonly changes: number
-  /** One sentence for each object that is not as it should be, and for each thing that must not have happened. */
+  /** One sentence for each object in a wrong state, and for each violated rule of the journal. */
   readonly wrong: readonly string[]
   readonly requests: number
   readonly faulted: number
-  /** How often the process ended by itself. */
+  /** How often the process exited without being killed. */
   readonly exits: number
   readonly kills: number
-  /** Creations and clean-ups that a process did although one that was killed had done them. */
+  /** Creations and clean-ups that were repeated by a later process after a kill. */
   readonly repeats: number
-  /** From the last change until all was right. */
+  /** The time from the last change until all objects are right. */
   readonly settledSeconds: number
-  /** Of the operator, for those who want to know why. */
+  /** The output of the operator. */
   readonly log: string
   readonly journal: readonly Entry[]
 }
@@ -71,23 +71,23 @@ class Soak implements AsyncDisposable {
   readonly #options: RowOptions
   readonly #proxy: ChaosProxy
   readonly #api: Api
-  readonly #editor: Editor
-  readonly #keeper: Keeper
+  readonly #editor: RandomEditor
+  readonly #supervisor: OperatorSupervisor
   readonly #random: Random
   readonly #journal: string
-  /** Those that counted as handled when the process of now began: it has to resume them. */
+  /** The uids of the objects that were handled when the present process started: it has to resume them. */
   #inherited: ReadonlySet<string> = new Set()
 
   static async open(options: RowOptions): Promise<Soak> {
     const { plane } = options
     const api = new Api({ url: plane.url, caPem: plane.caPem, credentials: plane.admin })
     const group = `soak${randomBytes(4).toString('hex')}.example.com`
-    // Objects with a status endpoint and without one are written in different ways.
+    // Even seeds have no status subresource: objects with and without it are written in different ways.
     const subresources = Number(options.seed) % 2 === 0 ? {} : { subresources: { status: {} } }
     await installCrd(api, crd({ group, kind: 'Widget', ...subresources }))
     expectStatus(await api.post('/api/v1/namespaces', { metadata: { name: namespaceOf(group) } }), 201)
     const soak = new Soak(options, { api, proxy: await ChaosProxy.start(plane), group })
-    await soak.#keeper.start()
+    await soak.#supervisor.start()
     return soak
   }
 
@@ -104,12 +104,27 @@ class Soak implements AsyncDisposable {
     writeFileSync(this.#journal, '')
     writeFileSync(kubeconfig, toKubeconfig(proxy.url))
     const path = `/apis/${group}/v1/namespaces/${namespace}/widgets`
-    this.#editor = new Editor({ api, path, group, random: this.#random.fork('editor'), objects, changesPerSecond })
+    this.#editor = new RandomEditor({
+      api,
+      path,
+      group,
+      random: this.#random.fork('editor'),
+      objects,
+      changesPerSecond,
+    })
     const onStart = (): Promise<void> => this.#takeInventory()
-    this.#keeper = new Keeper({ group, namespace, seed, journal: this.#journal, kubeconfig, isBuilt, onStart })
+    this.#supervisor = new OperatorSupervisor({
+      group,
+      namespace,
+      seed,
+      journal: this.#journal,
+      kubeconfig,
+      isBuilt,
+      onStart,
+    })
   }
 
-  /** Changes and faults, for as long as it was asked. */
+  /** Runs changes and faults for the given time. */
   async stir(): Promise<void> {
     const { row, seconds, share = 0.1 } = this.#options
     const over = new AbortController()
@@ -123,12 +138,12 @@ class Soak implements AsyncDisposable {
     await Promise.all(tasks)
   }
 
-  /** Until all is right, or patience is at its end; seconds. */
+  /** Waits until all objects are right, or until the time limit. Resolves with the seconds. */
   async settle(): Promise<number> {
     const startedMs = Date.now()
     const limitMs = (this.#options.patienceSeconds ?? 60) * 1000
     while (Date.now() < startedMs + limitMs) {
-      if ((await this.#judge()).length === 0) break
+      if ((await this.#check()).length === 0) break
       await sleep(500)
     }
     return (Date.now() - startedMs) / 1000
@@ -136,15 +151,15 @@ class Soak implements AsyncDisposable {
 
   async result(settledSeconds: number): Promise<RowResult> {
     const { row, seed, objects = 40 } = this.#options
-    // What is written on the last of them may be on its way; afterwards there is nothing to do.
+    // The last writes may still be under way. Afterwards no write is expected.
     await sleep(1000)
     const requests = this.#proxy.requests.length
     await sleep(2000)
-    const wrong = await this.#judge()
+    const wrong = await this.#check()
     const late = this.#proxy.requests.slice(requests).filter(({ isWrite }) => isWrite)
     if (wrong.length === 0 && late.length > 0) wrong.push(`${late.length} writes although there is nothing to do`)
     const journal = await this.#readJournal()
-    const { exits, kills, log } = this.#keeper
+    const { exits, kills, log } = this.#supervisor
     const { changes } = this.#editor
     const { faulted } = this.#proxy
     const repeats = countRepeats(journal)
@@ -166,25 +181,25 @@ class Soak implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#keeper[Symbol.asyncDispose]()
+    await this.#supervisor[Symbol.asyncDispose]()
     await this.#proxy[Symbol.asyncDispose]()
     this.#api.close()
   }
 
-  async #judge(): Promise<string[]> {
+  async #check(): Promise<string[]> {
     const bodies = await this.#editor.list()
     const alive = new Set(bodies.map(({ metadata }) => metadata.uid))
-    const { lives: life } = this.#keeper
+    const { lives: life } = this.#supervisor
     const about = (body: Body) => ({ life, isInherited: this.#inherited.has(body.metadata.uid) })
     const journal = await this.#readJournal()
-    return [...bodies.flatMap((body) => judgeObject(body, about(body))), ...judgeJournal(journal, alive)]
+    return [...bodies.flatMap((body) => checkObject(body, about(body))), ...checkJournal(journal, alive)]
   }
 
   async #readJournal(): Promise<Entry[]> {
     return parseJournal(await readFile(this.#journal, 'utf8'))
   }
 
-  /** Creation never mixes with resuming: who was not handled yet is created, whoever finds it. */
+  /** Remembers the handled objects. An object that is not handled yet gets the creation handlers of the next process instead. */
   async #takeInventory(): Promise<void> {
     const bodies = await this.#editor.list()
     const handled = bodies.filter(({ metadata }) => metadata.annotations?.[lastHandled] !== undefined)
@@ -193,7 +208,7 @@ class Soak implements AsyncDisposable {
 
   async #killNowAndThen(signal: AbortSignal): Promise<void> {
     const random = this.#random.fork('kills')
-    while (await passes(random.between(4_000, 9_000), signal)) await this.#keeper.kill()
+    while (await passes(random.between(4_000, 9_000), signal)) await this.#supervisor.kill()
   }
 
   async #killServer(signal: AbortSignal): Promise<void> {
@@ -211,7 +226,7 @@ function namespaceOf(group: string): string {
   return group.replaceAll('.', '-')
 }
 
-/** Whether so much time has passed before the signal came. */
+/** Waits. Resolves with false if the signal aborts before. */
 async function passes(ms: number, signal: AbortSignal): Promise<boolean> {
   return sleep(ms, true, { signal }).catch(() => false)
 }

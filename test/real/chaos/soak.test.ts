@@ -1,6 +1,6 @@
 /**
- * A short soak (see soak.ts for the long one): the operator is a process of its own, on a control plane of its own.
- * KOPF_SOAK_SEED and KOPF_SOAK_SECONDS (in all) say which and how long.
+ * A short soak (soak.ts is the long one): the operator is a separate process, on a control plane for this test only.
+ * KOPF_SOAK_SEED sets the seed, and KOPF_SOAK_SECONDS the total time.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ControlPlane, startControlPlane } from '../../../tools/envtest/control-plane.ts'
@@ -17,12 +17,12 @@ beforeAll(async () => {
 afterAll(() => plane.stop())
 
 test.each(short)(
-  'no object is left wrong, with these faults on the way: %s',
+  'the soak leaves no object in a wrong state, with the faults: %s',
   async (row) => {
     const { wrong, exits, requests, changes, log } = await runRow({ plane, row, seed, seconds: seconds / short.length })
     expect({ wrong, exits }, log.slice(-5000)).toEqual({ wrong: [], exits: 0 })
     expect(changes).toBeGreaterThan(0)
-    // Beside the changes there are discovery, a list for each process and each lost version, and retries.
+    // Besides writes, there are requests for discovery, a list for each process and each expired version, and retries.
     expect(requests).toBeLessThan(changes * 6 + 200)
   },
   (seconds + 120) * 1000,

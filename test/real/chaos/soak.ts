@@ -1,7 +1,7 @@
 /**
- * The long soak, for a person: `node --import tsx --conditions=source test/real/chaos/soak.ts --seconds 120 --seed 1`
- * with `--rows none,all` for some of them, several seeds (`--seed 1,2,3`), `--built` for dist/, `--share 0.3` for more
- * faults, and `--logs FOLDER` to see why.
+ * The long soak, run by hand: `node --import tsx --conditions=source test/real/chaos/soak.ts --seconds 120 --seed 1`.
+ * Options: `--rows none,all` for some rows, several seeds (`--seed 1,2,3`), `--built` for dist/, `--share 0.3` for more
+ * faults, and `--logs FOLDER` for logs and journals.
  */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

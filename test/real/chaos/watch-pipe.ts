@@ -1,7 +1,7 @@
-/** One watch on its way through the proxy, and what can be done to it, bytes by bytes. */
+/** One watch through the proxy, and the faults of its byte stream. */
 import type { ServerResponse } from 'node:http'
 
-/** Gets what comes from the server, and decides what of it goes on. */
+/** Gets the bytes from the server, and forwards all, some or none of them. */
 export type Tap = (chunk: Buffer, pipe: WatchPipe) => void
 
 export class WatchPipe {
@@ -27,12 +27,12 @@ export class WatchPipe {
     this.#response.write(bytes)
   }
 
-  /** In good order. */
+  /** Ends the response properly. */
   end(): void {
     this.#response.end()
   }
 
-  /** After what was written has gone out. */
+  /** Breaks the connection after the written bytes are sent. */
   cut(): void {
     this.#response.write('', () => this.#response.destroy())
   }
@@ -40,13 +40,13 @@ export class WatchPipe {
 
 const swallow: Tap = () => {}
 
-/** Ends the watch in the given way; nothing comes after it. */
+/** Ends the watch in the given way, and drops later bytes. */
 function finish(pipe: WatchPipe, how: 'cut' | 'end'): void {
   pipe.tap = swallow
   pipe[how]()
 }
 
-/** From now on nothing comes, and the connection stays. */
+/** Drops all further bytes, and keeps the connection open. */
 export function silent(): Tap {
   return swallow
 }
@@ -68,7 +68,7 @@ export function silentAfter(bytes: number): Tap {
   }
 }
 
-/** In the middle of the next line. */
+/** Ends the watch in the middle of the next chunk. */
 export function cutInLine(how: 'cut' | 'end' = 'cut'): Tap {
   return (chunk, pipe) => {
     pipe.write(chunk.subarray(0, chunk.length >> 1))
@@ -76,7 +76,7 @@ export function cutInLine(how: 'cut' | 'end' = 'cut'): Tap {
   }
 }
 
-/** Behind the first byte of the next character that has several; until there is one, all passes. */
+/** Cuts the watch after the first byte of the next multi-byte character. */
 export function cutInCharacter(): Tap {
   return (chunk, pipe) => {
     const first = chunk.findIndex((byte) => byte >= 0xc0)
@@ -85,7 +85,7 @@ export function cutInCharacter(): Tap {
   }
 }
 
-/** Says this itself, instead of the next line. */
+/** Sends this line instead of the next line, and ends the watch. */
 export function interject(line: string): Tap {
   return (chunk, pipe) => {
     if (!pipe.isAtLineStart) return pipe.write(chunk)

@@ -1,14 +1,14 @@
-/** One question to the real server: what becomes of this manifest, and of a merge patch on what became of it. */
+/** A manifest to create on the real server, and optionally a merge patch for the created object. */
 export interface Case {
-  /** A sentence, the name of the test. */
+  /** The name of the test, as a sentence. */
   readonly name: string
   /** `apps/v1/deployments`, `v1/pods`. */
   readonly resource: string
   readonly body: Readonly<Record<string, unknown>>
-  /** Cluster-scoped kinds are created outside of the namespace that the recording uses. */
+  /** True for cluster-scoped kinds; all others are created in one namespace. */
   readonly clusterScoped?: boolean
   readonly patch?: Readonly<Record<string, unknown>>
-  /** The patch goes to `/status`. */
+  /** Whether the patch is sent to `/status`. */
   readonly status?: boolean
 }
 

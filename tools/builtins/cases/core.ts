@@ -1,4 +1,4 @@
-/** The other kinds of the core group. */
+/** Cases for the kinds of the core group except pods. */
 import { type Case, template } from './case.ts'
 
 const entry = (resource: string, name: string, body: object, more: Partial<Case> = {}): Case => ({

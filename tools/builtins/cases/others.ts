@@ -1,4 +1,4 @@
-/** RBAC, webhooks, networking, leases and the rest. */
+/** Cases for RBAC, webhooks, networking, leases and other groups. */
 import type { Case } from './case.ts'
 
 const entry = (resource: string, name: string, body: object, more: Partial<Case> = {}): Case => ({

@@ -1,11 +1,11 @@
-/** Pods, as people write them and as they get them wrong. */
+/** Cases for pods: valid manifests, and common mistakes. */
 import type { Case } from './case.ts'
 
 const containers = [{ name: 'main', image: 'nginx:1.27' }]
 const pod = (name: string, spec: object, more: Partial<Case> = {}): Case => ({
   name,
   resource: 'v1/pods',
-  // Without this, the real server adds a volume with the token of the account, under a random name.
+  // By default the real server adds a token volume with a random name.
   body: { spec: { automountServiceAccountToken: false, ...spec } },
   ...more,
 })

@@ -1,8 +1,8 @@
-/** Objects with the types that are something special in protobuf. record-protobuf.ts reads each in both encodings. */
+/** Objects with types that have a special encoding in protobuf. record-protobuf.ts reads each in both encodings. */
 export interface StoredCase {
-  /** The collection. */
+  /** The path of the collection. */
   readonly path: string
-  /** Without a name, it is a question: only the answer to a POST shows it. */
+  /** Without a name, the object is a review: it is not stored, and only the response to the POST contains it. */
   readonly body: Readonly<Record<string, unknown>>
 }
 

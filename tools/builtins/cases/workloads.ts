@@ -1,4 +1,4 @@
-/** Deployments and their like, jobs and cron jobs. */
+/** Cases for Deployments and the other kinds of apps, for jobs and cron jobs. */
 import { type Case, selector, template } from './case.ts'
 
 const apps = (plural: string, name: string, spec: object, more: Partial<Case> = {}): Case => ({

@@ -1,4 +1,4 @@
-/** Namespaces, nodes, service accounts, endpoints, quotas and limits. */
+/** Rules for Namespace, Node, ServiceAccount, Endpoints, ResourceQuota and LimitRange. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { duplicate, type FieldError, forbidden, invalid, required } from '../../field-errors.ts'
 import { labelNameProblems, labelValueProblems, qualifiedNameProblems, subdomainNameProblems } from '../../names.ts'
@@ -9,12 +9,12 @@ import { checkAmount } from '../validation/amounts.ts'
 import { protocols } from '../validation/containers.ts'
 import { taintEffects } from '../validation/pod-spec.ts'
 import type { Amounts } from '../validation/shapes.ts'
-import { type Fields, part } from '../values.ts'
+import { type ObjectFields, part } from '../values.ts'
 
 const finalizersOf = (namespace: KubeObject): readonly string[] =>
   part<{ finalizers: readonly string[] }>(namespace, 'spec').finalizers ?? []
 
-/** The label says the name, whatever the client wrote. */
+/** The label always equals the name and overwrites the client's value. */
 function labelNamespace(namespace: KubeObject): void {
   const { name = '' } = namespace.metadata
   namespace.metadata.labels = { ...namespace.metadata.labels, 'kubernetes.io/metadata.name': name }
@@ -45,7 +45,7 @@ export const namespaceRules: KindRules = {
     labelNamespace(namespace)
   },
   prepareForUpdate(namespace, old) {
-    namespace['spec'] = { ...part<Fields>(namespace, 'spec'), finalizers: finalizersOf(old) }
+    namespace['spec'] = { ...part<ObjectFields>(namespace, 'spec'), finalizers: finalizersOf(old) }
     labelNamespace(namespace)
   },
   prepareForStatusUpdate: labelNamespace,
@@ -64,7 +64,7 @@ export const namespaceRules: KindRules = {
   extra: {
     returnsDeletedObject: true,
     markDeleting(namespace) {
-      namespace['status'] = { ...part<Fields>(namespace, 'status'), phase: 'Terminating' }
+      namespace['status'] = { ...part<ObjectFields>(namespace, 'status'), phase: 'Terminating' }
     },
     isHeld: (namespace) => finalizersOf(namespace).length > 0,
   },
@@ -83,7 +83,7 @@ interface NodeStatus {
   readonly addresses: ReadonlyArray<{ readonly type: string; readonly address: string }>
 }
 
-/** The real server says that taints are in metadata. */
+/** The real server reports taints under `metadata.taints`. */
 function checkTaints({ taints = [] }: Partial<NodeSpec>): FieldError[] {
   const seen = new Set<string>()
   return taints.flatMap(({ key, value = '', effect }, index) => {
@@ -137,14 +137,17 @@ const checkNode = (node: KubeObject): FieldError[] => [
 
 const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' }
 
-/** What the admission plugin TaintNodesByCondition does: nothing is scheduled on a node before it is ready. */
+/**
+ * Implements the TaintNodesByCondition admission plugin: a new node is tainted as not ready, so that no pods are scheduled on
+ * it.
+ */
 function taintNewNode(node: KubeObject): void {
   const { taints = [] } = part<NodeSpec>(node, 'spec')
   const isTainted = taints.some(({ key, effect }) => key === notReady.key && effect === notReady.effect)
-  if (!isTainted) node['spec'] = { ...part<Fields>(node, 'spec'), taints: [...taints, notReady] }
+  if (!isTainted) node['spec'] = { ...part<ObjectFields>(node, 'spec'), taints: [...taints, notReady] }
 }
 
-/** A node that registers itself brings its status along. */
+/** A create keeps the status, since a kubelet registers its node with a status. */
 export const nodeRules: KindRules = {
   prepareForCreate: taintNewNode,
   prepareForUpdate(node, old) {
@@ -156,7 +159,7 @@ export const nodeRules: KindRules = {
   selectable: { 'spec.unschedulable': (node) => String(part<NodeSpec>(node, 'spec').unschedulable === true) },
 }
 
-/** Only the names of secrets are kept. */
+/** Stores only the names of secret references. */
 function cleanSecrets(account: KubeObject): void {
   const secrets = account['secrets'] as ReadonlyArray<{ readonly name?: string }> | undefined
   if (secrets) account['secrets'] = secrets.map(({ name = '' }) => ({ name }))
@@ -168,19 +171,19 @@ export const serviceAccountRules: KindRules = {
   extra: { returnsDeletedObject: true },
 }
 
-interface Address {
+interface EndpointAddress {
   readonly ip: string
   readonly hostname?: string
   readonly nodeName?: string
 }
 
 interface Subset {
-  readonly addresses?: readonly Address[]
-  readonly notReadyAddresses?: readonly Address[]
+  readonly addresses?: readonly EndpointAddress[]
+  readonly notReadyAddresses?: readonly EndpointAddress[]
   readonly ports?: ReadonlyArray<{ readonly name?: string; readonly port: number; readonly protocol?: string }>
 }
 
-function checkAddress(path: string, { ip, hostname, nodeName }: Address): FieldError[] {
+function checkAddress(path: string, { ip, hostname, nodeName }: EndpointAddress): FieldError[] {
   return [
     ...checkIp(`${path}.ip`, ip),
     ...(hostname ? checkLabel(`${path}.hostname`, hostname) : []),
@@ -224,6 +227,10 @@ export const resourceQuotaRules: KindRules = {
       checkAmount(`spec.hard[${name}]`, name, amount),
     ),
   validateChange: (quota, old) =>
-    checkImmutable('spec.scopes', part<Fields>(quota, 'spec')['scopes'], part<Fields>(old, 'spec')['scopes']),
+    checkImmutable(
+      'spec.scopes',
+      part<ObjectFields>(quota, 'spec')['scopes'],
+      part<ObjectFields>(old, 'spec')['scopes'],
+    ),
   extra: { returnsDeletedObject: true },
 }

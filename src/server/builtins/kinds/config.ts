@@ -1,4 +1,4 @@
-/** Config maps and secrets. */
+/** Rules for ConfigMap and Secret. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { type FieldError, forbidden, invalid, required, tooLong } from '../../field-errors.ts'
 import { subdomainNameProblems } from '../../names.ts'
@@ -10,7 +10,7 @@ import { isEqual } from '../values.ts'
 
 type Texts = Readonly<Record<string, string>>
 
-const maximumSize = 1024 * 1024
+const maxSize = 1024 * 1024
 
 const textsOf = (object: KubeObject, field: string): Texts => (object[field] ?? {}) as Texts
 
@@ -30,8 +30,8 @@ function validateConfigMap(object: KubeObject): FieldError[] {
     return problemsAt(`data[${key}]`, key, problems)
   })
   errors.push(...checkKeys('binaryData', binaryData))
-  // The real server says this of the whole object, and its empty path comes out as brackets.
-  if (sizeOf(data, false) + sizeOf(binaryData, true) > maximumSize) errors.push(tooLong('[]', maximumSize))
+  // The real server reports this error with an empty path, which prints as `[]`.
+  if (sizeOf(data, false) + sizeOf(binaryData, true) > maxSize) errors.push(tooLong('[]', maxSize))
   return errors
 }
 
@@ -43,7 +43,7 @@ function checkFrozen(object: KubeObject, old: KubeObject, fields: readonly strin
   return [...errors, ...changed.map((field) => forbidden(field, message))]
 }
 
-/** These two kinds are looked at anew with every change, the beginning of a generated name included. */
+/** ConfigMap and Secret validate their metadata on every update, including `generateName`. */
 function checkPrefix({ metadata: { generateName } }: KubeObject): FieldError[] {
   return generateName
     ? problemsAt('metadata.generateName', generateName, subdomainNameProblems(generateName, true))
@@ -79,7 +79,7 @@ function checkSecretType(secret: KubeObject): FieldError[] {
   return isRegistry && missing.length === 0 ? checkRegistry(keys[0]!, data[keys[0]!]!) : missing
 }
 
-/** The reason is Go's for what most often goes wrong: text that is no JSON at all. */
+/** Validates the Docker registry configuration. The reasons are Go's messages for the most common JSON errors. */
 function checkRegistry(key: string, content: string): FieldError[] {
   const text = Buffer.from(content, 'base64').toString()
   const problem = registryProblem(text)
@@ -104,7 +104,7 @@ function registryProblem(text: string): string | undefined {
 function validateSecret(secret: KubeObject): FieldError[] {
   const data = textsOf(secret, 'data')
   const errors = checkKeys('data', data)
-  if (sizeOf(data, true) > maximumSize) errors.push(tooLong('data', maximumSize))
+  if (sizeOf(data, true) > maxSize) errors.push(tooLong('data', maxSize))
   return [...errors, ...checkSecretType(secret)]
 }
 

@@ -1,4 +1,4 @@
-/** Cron jobs. */
+/** Rules for CronJob. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { type FieldError, invalid, notSupported, required } from '../../field-errors.ts'
 import { checkCounters, checkNonNegative, checkOneOf } from '../checks.ts'
@@ -50,7 +50,7 @@ function checkTimeZone(path: string, zone: string | undefined): FieldError[] {
     return [invalid(path, zone, 'timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones')]
   }
   try {
-    // Offsets such as +01:00 are zones for JavaScript, but not for Go.
+    // JavaScript accepts offsets such as +01:00 as time zones, Go does not.
     if (!/^[+-]/.test(zone)) new Intl.DateTimeFormat('en', { timeZone: zone })
     else return [invalid(path, zone, `unknown time zone ${zone}`)]
     return []
@@ -71,7 +71,7 @@ export const cronJobRules: KindRules = {
   generationOf: (job) => job['spec'],
   validate(job) {
     const { name = '' } = job.metadata
-    // The controller adds eleven characters to the name of each job.
+    // The controller appends eleven characters to the name of each Job.
     const tooLong = name.length > 52 ? [invalid('metadata.name', name, 'must be no more than 52 characters')] : []
     return [...checkCronJob(job), ...tooLong]
   },

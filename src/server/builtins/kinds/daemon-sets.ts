@@ -1,4 +1,4 @@
-/** Daemon sets, and the revisions that they and stateful sets keep. */
+/** Rules for DaemonSet, and for the ControllerRevisions of DaemonSets and StatefulSets. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { type FieldError, invalid, notSupported, required } from '../../field-errors.ts'
 import {
@@ -64,7 +64,7 @@ function validateDaemonSet(object: KubeObject): FieldError[] {
 
 const templateGeneration = 'deprecated.daemonset.template.generation'
 
-/** The count of template changes lives on as an annotation, since apps/v1 has no field for it. */
+/** Counts template changes in an annotation, since apps/v1 has no `templateGeneration` field. */
 function countTemplates(object: KubeObject, old?: KubeObject): void {
   const before = Number(old?.metadata.annotations?.[templateGeneration] ?? 0)
   const isChanged = !old || !isEqual(specOf(object).template, specOf(old).template)
@@ -108,7 +108,7 @@ export const controllerRevisionRules: KindRules = {
   },
   validateUpdate: (object, old) => [
     ...checkNonNegative('revision', object['revision'] as number),
-    // Not in field order: the data is the client's, as deep as it likes, and that order costs recursion.
+    // Printed without field order: `inFieldOrder` recurses, and the depth of the client's data is not limited.
     ...(isEqual(object['data'], old['data']) ? [] : [invalid('data', object['data'], 'field is immutable')]),
   ],
 }

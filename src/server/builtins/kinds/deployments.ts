@@ -1,4 +1,4 @@
-/** Deployments, replica sets, and the replication controllers that came before them. */
+/** Rules for Deployment, ReplicaSet and ReplicationController. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../field-errors.ts'
 import {
@@ -113,7 +113,7 @@ function validateReplicaSet(object: KubeObject): FieldError[] {
   const spec = specOf(object)
   return [
     ...checkCounters('spec', spec, ['replicas', 'minReadySeconds']),
-    // The word is the real server's: it was copied from deployments.
+    // The real server's message says "deployment" for a ReplicaSet, too.
     ...checkSelector('spec.selector', spec.selector, 'deployment'),
     ...checkReplicaTemplate(spec),
   ]
@@ -148,7 +148,7 @@ export const replicaSetRules: KindRules = {
   validateStatus: setStatus,
 }
 
-/** Its selector is a plain map of labels. */
+/** The selector of a ReplicationController is a plain map of labels. */
 export const replicationControllerRules: KindRules = {
   extra: { defaultPropagation: 'Orphan' },
   hasStatus: true,

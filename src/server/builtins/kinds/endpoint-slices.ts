@@ -1,4 +1,4 @@
-/** Endpoint slices. */
+/** Rules for EndpointSlice. */
 import { isIP } from 'node:net'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { duplicate, type FieldError, invalid, required } from '../../field-errors.ts'

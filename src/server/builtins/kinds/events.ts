@@ -1,4 +1,4 @@
-/** Events: one collection seen through two groups, whose fields have different names for the same things. */
+/** Rules for Event: one collection served by two API groups, which use different names for the same fields. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { type FieldError, invalid, required } from '../../field-errors.ts'
 import {
@@ -11,7 +11,7 @@ import { checkImmutable, problemsAt } from '../checks.ts'
 import type { KindRules } from '../strategy.ts'
 import { isEqual } from '../values.ts'
 
-interface Reference {
+interface EventObjectReference {
   readonly kind?: string
   readonly namespace?: string
   readonly name?: string
@@ -22,7 +22,7 @@ interface Reference {
 }
 
 interface CoreEvent {
-  readonly involvedObject?: Reference
+  readonly involvedObject?: EventObjectReference
   readonly reason?: string
   readonly message?: string
   readonly type?: string
@@ -39,7 +39,7 @@ interface CoreEvent {
 
 const eventOf = (object: KubeObject): CoreEvent => object as CoreEvent
 
-/** New names, by the old ones under which events are kept. */
+/** Field names of the core group, in which events are stored, and their names in events.k8s.io. */
 const renamed: ReadonlyArray<readonly [stored: string, shown: string]> = [
   ['involvedObject', 'regarding'],
   ['message', 'note'],
@@ -58,7 +58,7 @@ function rename(object: KubeObject, apiVersion: string, names: ReadonlyMap<strin
 const toNew = new Map(renamed)
 const toOld = new Map(renamed.map(([stored, shown]) => [shown, stored]))
 
-/** The old form shows these two even where they are empty, the new one does not. */
+/** The core group writes these two fields even if they are empty; events.k8s.io omits them. */
 const emptyReporters = { reportingComponent: '', reportingInstance: '' }
 
 export const eventConversion: {
@@ -73,7 +73,7 @@ export const eventConversion: {
   },
 }
 
-/** Both kinds are checked in the old form, whose names the messages use. */
+/** Events of both groups are validated in the core form, so the messages use the core field names. */
 function checkEvent(object: KubeObject, controllerField: string): FieldError[] {
   const event = eventOf(object)
   const { namespace = '' } = object.metadata
@@ -144,7 +144,7 @@ const fixed = [
   'firstTimestamp',
   'lastTimestamp',
   'count',
-  // Twice, as the real server has it.
+  // The real server checks `reason` twice.
   'reason',
   'type',
   'eventTime',
@@ -164,7 +164,7 @@ function checkStrictChange(object: KubeObject, old: KubeObject): FieldError[] {
 }
 
 const reference =
-  (field: keyof Reference) =>
+  (field: keyof EventObjectReference) =>
   (object: KubeObject): string =>
     eventOf(object).involvedObject?.[field] ?? ''
 

@@ -1,4 +1,4 @@
-/** Ingresses and their classes. */
+/** Rules for Ingress and IngressClass. */
 import { isIP } from 'node:net'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { type FieldError, forbidden, invalid, notSupported, required, tooLong } from '../../field-errors.ts'

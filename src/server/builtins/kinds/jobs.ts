@@ -1,4 +1,4 @@
-/** Jobs. */
+/** Rules for Job. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { type FieldError, invalid, notSupported, required } from '../../field-errors.ts'
 import { labelProblems } from '../../names.ts'
@@ -9,7 +9,7 @@ import {
   checkOneOf,
   inFieldOrder,
   isUsableSelector,
-  type LabelSelector,
+  type LabelSelectorSpec,
   selectorMatches,
 } from '../checks.ts'
 import type { KindRules } from '../strategy.ts'
@@ -29,14 +29,14 @@ export interface JobSpec {
   readonly managedBy: string
   readonly suspend: boolean
   readonly manualSelector: boolean
-  readonly selector: LabelSelector
+  readonly selector: LabelSelectorSpec
   readonly template: PodTemplate
 }
 
 const specOf = (job: KubeObject): Partial<JobSpec> => part<JobSpec>(job, 'spec')
-const maximumParallelism = 100_000
+const maxParallelism = 100_000
 
-/** Pods of a job are found by the job's uid, so that jobs of one name never take over each other's. */
+/** Selects the pods by the UID of the Job, so that a Job never adopts the pods of another Job with the same name. */
 function generateSelector(job: KubeObject): void {
   const spec = job['spec'] as {
     manualSelector?: boolean
@@ -47,7 +47,7 @@ function generateSelector(job: KubeObject): void {
   const name = job.metadata.name ?? ''
   const uid = job.metadata.uid ?? ''
   const given = spec.template.metadata.labels
-  // A job without labels has those of its template by default, and they grow with them.
+  // The labels of a Job default to those of its template, including the generated labels.
   const isShared = job.metadata.labels === undefined || isEqual(job.metadata.labels, given)
   const generated = {
     'job-name': name,
@@ -97,8 +97,8 @@ function checkIndexes(path: string, spec: Partial<JobSpec>): FieldError[] {
         ]
   }
   const errors = completions === undefined ? [required(`${path}.completions`, 'when completion mode is Indexed')] : []
-  if (parallelism > maximumParallelism) {
-    const rule = `must be less than or equal to ${maximumParallelism} when completion mode is Indexed`
+  if (parallelism > maxParallelism) {
+    const rule = `must be less than or equal to ${maxParallelism} when completion mode is Indexed`
     errors.push(invalid(`${path}.parallelism`, parallelism, rule))
   }
   if (completions !== undefined && maxFailedIndexes !== undefined && maxFailedIndexes > completions) {
@@ -182,16 +182,16 @@ function checkCompletions(spec: Partial<JobSpec>, old: Partial<JobSpec>): FieldE
   return [invalid('spec.completions', spec.completions, 'can only be modified in tandem with spec.parallelism')]
 }
 
-interface JobStatus {
+interface ValidatedJobStatus {
   readonly startTime: string
   readonly active: number
   readonly succeeded: number
   readonly conditions: ReadonlyArray<{ readonly type: string; readonly status: string }>
 }
 
-/** A suspended job that has not started may still be told where its pods go, and how much they get. */
+/** The scheduling fields and the resources of a template are mutable while the Job is suspended and has no active pods. */
 function checkTemplateChange(job: KubeObject, old: KubeObject): FieldError[] {
-  const status = part<JobStatus>(old, 'status')
+  const status = part<ValidatedJobStatus>(old, 'status')
   const isSuspended = (status.conditions ?? []).some(
     ({ type, status: state }) => type === 'Suspended' && state === 'True',
   )
@@ -222,7 +222,7 @@ function fixedParts(template: PodTemplate): unknown {
 }
 
 export const jobRules: KindRules = {
-  // So it has been since before there was a garbage collector; kubectl asks for more.
+  // The API's default since before the garbage collector; kubectl requests Background explicitly.
   extra: { defaultPropagation: 'Orphan' },
   hasStatus: true,
   generationOf: (job) => job['spec'],
@@ -231,5 +231,5 @@ export const jobRules: KindRules = {
   validateUpdate: (job, old) => [...validateJob(job), ...checkJobChange(job, old)],
   validateStatus: (job) =>
     checkCounters('status', part<object>(job, 'status'), ['active', 'succeeded', 'failed', 'ready', 'terminating']),
-  selectable: { 'status.successful': (job) => String(part<JobStatus>(job, 'status').succeeded ?? 0) },
+  selectable: { 'status.successful': (job) => String(part<ValidatedJobStatus>(job, 'status').succeeded ?? 0) },
 }

@@ -1,4 +1,4 @@
-/** Network policies. */
+/** Rules for NetworkPolicy. */
 import { isIP } from 'node:net'
 import type { KubeObject } from '../../../kube/objects.ts'
 import { type FieldError, forbidden, invalid, required } from '../../field-errors.ts'
@@ -6,7 +6,7 @@ import {
   checkLabelSelector,
   checkOneOf,
   type IntOrString,
-  type LabelSelector,
+  type LabelSelectorSpec,
   portNameProblems,
   portProblems,
   problemsAt,
@@ -20,16 +20,19 @@ interface PolicyPort {
   readonly endPort?: number
 }
 
-interface Peer {
-  readonly podSelector?: LabelSelector
-  readonly namespaceSelector?: LabelSelector
+interface NetworkPolicyPeer {
+  readonly podSelector?: LabelSelectorSpec
+  readonly namespaceSelector?: LabelSelectorSpec
   readonly ipBlock?: { readonly cidr: string; readonly except?: readonly string[] }
 }
 
 interface PolicySpec {
-  readonly podSelector: LabelSelector
-  readonly ingress: ReadonlyArray<{ readonly ports?: readonly PolicyPort[]; readonly from?: readonly Peer[] }>
-  readonly egress: ReadonlyArray<{ readonly ports?: readonly PolicyPort[]; readonly to?: readonly Peer[] }>
+  readonly podSelector: LabelSelectorSpec
+  readonly ingress: ReadonlyArray<{
+    readonly ports?: readonly PolicyPort[]
+    readonly from?: readonly NetworkPolicyPeer[]
+  }>
+  readonly egress: ReadonlyArray<{ readonly ports?: readonly PolicyPort[]; readonly to?: readonly NetworkPolicyPeer[] }>
   readonly policyTypes: readonly string[]
 }
 
@@ -50,7 +53,7 @@ function checkPolicyPort(path: string, { protocol, port, endPort }: PolicyPort):
   return [...errors, ...problemsAt(`${path}.endPort`, endPort, portProblems(endPort))]
 }
 
-function checkPeer(path: string, { podSelector, namespaceSelector, ipBlock }: Peer): FieldError[] {
+function checkPeer(path: string, { podSelector, namespaceSelector, ipBlock }: NetworkPolicyPeer): FieldError[] {
   const errors = [
     ...checkLabelSelector(`${path}.podSelector`, podSelector),
     ...checkLabelSelector(`${path}.namespaceSelector`, namespaceSelector),

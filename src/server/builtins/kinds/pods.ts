@@ -1,4 +1,4 @@
-/** What is special about pods: their service class, what the default admission plugins add, what cannot be changed. */
+/** Rules for Pod: QoS class, the fields set by default admission plugins, and the immutable fields. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { nanosOf } from '../../../kube/quantities.ts'
 import { type FieldError, forbidden, invalid, required } from '../../field-errors.ts'
@@ -8,7 +8,7 @@ import { describeDifference } from '../difference.ts'
 import type { KindRules } from '../strategy.ts'
 import { checkPodSpec, checkPodTemplate, checkTolerations } from '../validation/pod-spec.ts'
 import type { Amounts, Container, PodSpec, PodTemplate, Toleration } from '../validation/shapes.ts'
-import { type Fields, isEqual, part } from '../values.ts'
+import { isEqual, type ObjectFields, part } from '../values.ts'
 
 const specOf = (pod: KubeObject): Partial<PodSpec> => part<PodSpec>(pod, 'spec')
 
@@ -34,18 +34,19 @@ function qosClass(spec: Partial<PodSpec>): string {
   return isLimited && isCovered ? 'Guaranteed' : 'Burstable'
 }
 
-/** The priority classes that the real API server creates itself, with their values. */
+/** Priority classes that the real API server creates itself, with their values. */
 export const systemPriorities: Readonly<Record<string, number>> = {
   'system-cluster-critical': 2_000_000_000,
   'system-node-critical': 2_000_001_000,
 }
 
 /**
- * What the plugins DefaultTolerationSeconds and ServiceAccount, and Priority without classes, of a server with default settings add to a new
- * pod. The volume with the account's token is left out: nothing here runs the pod that would read it.
+ * Sets the fields that the default admission plugins DefaultTolerationSeconds, ServiceAccount and Priority (for pods without a
+ * class) set on a new pod. The token volume of the service account is omitted: this server runs no containers that could read
+ * it.
  */
 function admitPod(pod: KubeObject): void {
-  const spec = pod['spec'] as Fields
+  const spec = pod['spec'] as ObjectFields
   const tolerations = (spec['tolerations'] ?? []) as Toleration[]
   const tolerates = (taint: string): boolean =>
     tolerations.some(({ key, effect }) => (!key || key === taint) && (!effect || effect === 'NoExecute'))
@@ -53,7 +54,7 @@ function admitPod(pod: KubeObject): void {
     .filter((taint) => !tolerates(taint))
     .map((key) => ({ key, operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 }))
   spec['tolerations'] = [...tolerations, ...added]
-  // Only a pod without a class: pod-priority.ts, which knows the classes, has resolved the others.
+  // Only for a pod without a class: pod-priority.ts, which knows the PriorityClasses, has resolved all other pods.
   if (!spec['priorityClassName']) spec['priority'] ??= 0
   spec['preemptionPolicy'] ??= 'PreemptLowerPriority'
   spec['serviceAccountName'] ||= 'default'
@@ -74,9 +75,9 @@ function prepareForCreate(pod: KubeObject): void {
   pod['status'] = { phase: 'Pending', qosClass: qosClass(spec), ...(isGated && { conditions: [gated] }) }
 }
 
-/** A status without its class keeps it; deletion and owners are not for `/status`. */
+/** A `/status` update cannot remove the QoS class or change deletionTimestamp and ownerReferences. */
 function prepareForStatusUpdate(pod: KubeObject, old: KubeObject): void {
-  const status = pod['status'] as Fields
+  const status = pod['status'] as ObjectFields
   status['qosClass'] ??= part<{ qosClass: string }>(old, 'status').qosClass
   if (old.metadata.deletionTimestamp === undefined) delete pod.metadata.deletionTimestamp
   else pod.metadata.deletionTimestamp = old.metadata.deletionTimestamp
@@ -164,7 +165,7 @@ const changeable = [
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
 ].join(',')
 
-/** With the fields that may change set back, nothing may differ; only pods that wait at a gate may be moved elsewhere. */
+/** Resets the mutable fields and then compares. Node selection is mutable while the pod has scheduling gates. */
 function checkUnchanged(spec: Partial<PodSpec>, old: Partial<PodSpec>): FieldError[] {
   const withOldImages = (
     list: readonly Container[] | null | undefined,
@@ -179,7 +180,7 @@ function checkUnchanged(spec: Partial<PodSpec>, old: Partial<PodSpec>): FieldErr
     tolerations: old.tolerations,
     ...((old.schedulingGates ?? []).length > 0 && {
       nodeSelector: old.nodeSelector,
-      affinity: (old as Fields)['affinity'],
+      affinity: (old as ObjectFields)['affinity'],
     }),
   }
   if (isEqual(restored, old)) return []
@@ -204,7 +205,7 @@ function validateStatus(pod: KubeObject, old: KubeObject): FieldError[] {
   return [...conditions, ...checkImmutable('status.qosClass', status.qosClass, oldStatus.qosClass)]
 }
 
-/** Only what runs somewhere can end gracefully. */
+/** A pod without a node or in a final phase is deleted without a grace period. */
 function gracePeriodSeconds(pod: KubeObject, requested: number | undefined): number {
   const spec = specOf(pod)
   const phase = part<{ phase: string }>(pod, 'status').phase
@@ -226,16 +227,16 @@ export const podRules: KindRules = {
   selectable: {
     'spec.nodeName': (pod) => text(specOf(pod).nodeName),
     'spec.restartPolicy': (pod) => text(specOf(pod).restartPolicy),
-    'spec.schedulerName': (pod) => text((specOf(pod) as Fields)['schedulerName']),
+    'spec.schedulerName': (pod) => text((specOf(pod) as ObjectFields)['schedulerName']),
     'spec.serviceAccountName': (pod) => text(specOf(pod).serviceAccountName),
     'spec.hostNetwork': (pod) => String(specOf(pod).hostNetwork === true),
-    'status.phase': (pod) => text(part<Fields>(pod, 'status')['phase']),
-    'status.podIP': (pod) => text(part<Fields>(pod, 'status')['podIP']),
-    // Known to the API, but never filled.
+    'status.phase': (pod) => text(part<ObjectFields>(pod, 'status')['phase']),
+    'status.podIP': (pod) => text(part<ObjectFields>(pod, 'status')['podIP']),
+    // A supported selector whose value is always empty in the real server, too.
     'status.podIPs': () => '',
-    // The name of nodeName in the oldest versions.
+    // The name of `spec.nodeName` in the earliest API versions.
     'spec.host': (pod) => text(specOf(pod).nodeName),
-    'status.nominatedNodeName': (pod) => text(part<Fields>(pod, 'status')['nominatedNodeName']),
+    'status.nominatedNodeName': (pod) => text(part<ObjectFields>(pod, 'status')['nominatedNodeName']),
   },
   extra: { returnsDeletedObject: true, gracePeriodSeconds },
 }
@@ -246,7 +247,7 @@ export const podTemplateRules: KindRules = {
   extra: { returnsDeletedObject: true },
 }
 
-/** For the kinds whose pods must not end. */
+/** For workloads whose pods must not terminate. */
 export function checkEndlessTemplate(path: string, template: PodTemplate, kind: string): FieldError[] {
   const errors = checkOneOf(`${path}.spec.restartPolicy`, template.spec?.restartPolicy, ['Always'])
   if (template.spec?.activeDeadlineSeconds === undefined) return errors

@@ -1,6 +1,5 @@
-/** Leases, priority classes, disruption budgets and autoscalers. */
-import type { KubeObject } from '../../../kube/objects.ts'
-import { parseGroupVersion } from '../../../kube/objects.ts'
+/** Rules for Lease, PriorityClass, PodDisruptionBudget and HorizontalPodAutoscaler. */
+import { type KubeObject, parseGroupVersion } from '../../../kube/objects.ts'
 import { type FieldError, forbidden, invalid, required } from '../../field-errors.ts'
 import { pathSegmentNameProblems } from '../../names.ts'
 import {
@@ -12,20 +11,20 @@ import {
   checkOneOf,
   type IntOrString,
   inFieldOrder,
-  type LabelSelector,
+  type LabelSelectorSpec,
   problemsAt,
 } from '../checks.ts'
 import type { KindRules } from '../strategy.ts'
-import { type Fields, part } from '../values.ts'
+import { type ObjectFields, part } from '../values.ts'
 
 interface LeaseSpec {
   readonly leaseDurationSeconds: number
   readonly leaseTransitions: number
 }
 
-/** Coordinated leader election is off by default. */
+/** The CoordinatedLeaderElection feature gate is off by default. */
 function dropCoordination(lease: KubeObject): void {
-  const spec = part<Fields>(lease, 'spec') as Fields
+  const spec = part<ObjectFields>(lease, 'spec') as ObjectFields
   delete spec['strategy']
   delete spec['preferredHolder']
 }
@@ -46,14 +45,14 @@ export const leaseRules: KindRules = {
   extra: { allowsCreateOnUpdate: true, allowsUnconditionalUpdate: false },
 }
 
-const highestPriority = 1_000_000_000
+const maxUserPriority = 1_000_000_000
 
 export const priorityClassRules: KindRules = {
   generationOf: () => undefined,
   validate(object) {
     const errors: FieldError[] = []
-    if ((object['value'] as number) > highestPriority && !object.metadata.name?.startsWith('system-')) {
-      errors.push(forbidden('value', `maximum allowed value of a user defined priority is ${highestPriority}`))
+    if ((object['value'] as number) > maxUserPriority && !object.metadata.name?.startsWith('system-')) {
+      errors.push(forbidden('value', `maximum allowed value of a user defined priority is ${maxUserPriority}`))
     }
     return [
       ...errors,
@@ -69,7 +68,7 @@ export const priorityClassRules: KindRules = {
 interface BudgetSpec {
   readonly minAvailable: IntOrString
   readonly maxUnavailable: IntOrString
-  readonly selector: LabelSelector
+  readonly selector: LabelSelectorSpec
   readonly unhealthyPodEvictionPolicy: string
 }
 
@@ -80,7 +79,7 @@ export const disruptionBudgetRules: KindRules = {
     const { minAvailable, maxUnavailable, selector, unhealthyPodEvictionPolicy } = part<BudgetSpec>(object, 'spec')
     const errors: FieldError[] = []
     if (minAvailable !== undefined && maxUnavailable !== undefined) {
-      // The internal form, in which messages show it.
+      // Field names of the internal type, as the real server prints the value.
       const shown = {
         MinAvailable: minAvailable,
         Selector: selector ?? null,

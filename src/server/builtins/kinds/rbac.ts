@@ -1,8 +1,9 @@
-/** Roles and their bindings. */
+/** Rules for Role, ClusterRole, RoleBinding and ClusterRoleBinding. */
 import type { KubeObject } from '../../../kube/objects.ts'
+import type { RbacSubject, RoleRef } from '../../authorization/bindings.ts'
 import { type FieldError, invalid, notSupported, required } from '../../field-errors.ts'
 import { pathSegmentNameProblems, subdomainNameProblems } from '../../names.ts'
-import { checkLabelSelector, checkOneOf, type LabelSelector, problemsAt } from '../checks.ts'
+import { checkLabelSelector, checkOneOf, type LabelSelectorSpec, problemsAt } from '../checks.ts'
 import type { KindRules } from '../strategy.ts'
 import { isEqual, part } from '../values.ts'
 
@@ -12,19 +13,6 @@ interface Rule {
   readonly resources?: readonly string[]
   readonly resourceNames?: readonly string[]
   readonly nonResourceURLs?: readonly string[]
-}
-
-interface Subject {
-  readonly kind: string
-  readonly apiGroup?: string
-  readonly name: string
-  readonly namespace?: string
-}
-
-interface RoleRef {
-  readonly apiGroup: string
-  readonly kind: string
-  readonly name: string
 }
 
 const group = 'rbac.authorization.k8s.io'
@@ -58,13 +46,13 @@ function checkAggregation(role: KubeObject): FieldError[] {
   if (role['aggregationRule'] === undefined) return []
   const path = 'aggregationRule.clusterRoleSelectors'
   const selectors =
-    part<{ clusterRoleSelectors: readonly LabelSelector[] }>(role, 'aggregationRule').clusterRoleSelectors ?? []
+    part<{ clusterRoleSelectors: readonly LabelSelectorSpec[] }>(role, 'aggregationRule').clusterRoleSelectors ?? []
   if (selectors.length === 0)
     return [required(path, 'at least one clusterRoleSelector required if aggregationRule is non-nil')]
   return selectors.flatMap((selector, index) => checkLabelSelector(`${path}[${index}]`, selector))
 }
 
-function checkSubject(path: string, subject: Subject, isNamespaced: boolean): FieldError[] {
+function checkSubject(path: string, subject: RbacSubject, isNamespaced: boolean): FieldError[] {
   const { kind, name, apiGroup = '' } = subject
   const errors = name === '' ? [required(`${path}.name`)] : []
   if (kind === 'User' || kind === 'Group') return [...errors, ...checkOneOf(`${path}.apiGroup`, apiGroup, [group])]
@@ -84,7 +72,7 @@ function checkBinding(binding: KubeObject, roleKinds: readonly string[], isNames
     ...checkOneOf('roleRef.apiGroup', apiGroup, [group]),
     ...checkOneOf('roleRef.kind', kind, roleKinds),
     ...naming,
-    ...((binding['subjects'] ?? []) as readonly Subject[]).flatMap((subject, index) =>
+    ...((binding['subjects'] ?? []) as readonly RbacSubject[]).flatMap((subject, index) =>
       checkSubject(`subjects[${index}]`, subject, isNamespaced),
     ),
   ]

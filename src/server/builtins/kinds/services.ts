@@ -1,4 +1,4 @@
-/** Services: addresses and ports that the server gives out, and the checks of what clients ask for. */
+/** Rules for Service: validation, and the allocation of cluster IPs and node ports. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../field-errors.ts'
 import { labelNameProblems, qualifiedNameProblems } from '../../names.ts'
@@ -57,12 +57,12 @@ const isExternal = (spec: Partial<ServiceSpec>): boolean =>
 const needsHealthCheck = (spec: Partial<ServiceSpec>): boolean =>
   spec.type === 'LoadBalancer' && spec.externalTrafficPolicy === 'Local'
 
-/** Clients may write either the address or the list of addresses; the other follows. */
+/** `clusterIPs` defaults to `clusterIP`. */
 function syncClusterIps(spec: Partial<ServiceSpec>): void {
   if (spec.clusterIP && (spec.clusterIPs ?? []).length === 0) spec.clusterIPs = [spec.clusterIP]
 }
 
-/** What was given out stays, unless the new type has no use for it. */
+/** Keeps the allocated addresses and ports unless the new service type does not use them. */
 function prepareForUpdate(service: KubeObject, old: KubeObject): void {
   const [spec, oldSpec] = [specOf(service), specOf(old)]
   const keepsIp = spec.type !== 'ExternalName' && oldSpec.type !== 'ExternalName'
@@ -202,7 +202,7 @@ function checkPortsTogether({ type, ports = [] }: Partial<ServiceSpec>): FieldEr
   }
   const taken = new Set<string>()
   for (const [index, port] of ports.entries()) {
-    // Printed as the internal type, with nothing set but what is compared.
+    // Printed as the internal type, with only the compared fields set.
     const shown = { Name: '', Protocol: port.protocol, AppProtocol: null, Port: port.port, TargetPort: 0, NodePort: 0 }
     const isTaken = taken.has(key(port, port.port))
     if (isTaken) errors.push(inFieldOrder(duplicate(`spec.ports[${index}]`, shown), shown))
@@ -253,7 +253,7 @@ function validateChange(service: KubeObject, old: KubeObject): FieldError[] {
   )
 }
 
-/** Names may begin with a digit since 1.36. */
+/** Since Kubernetes 1.36 a service name may begin with a digit. */
 export function createServiceRules(): KindRules {
   const allocate = createServiceAllocator()
   return {

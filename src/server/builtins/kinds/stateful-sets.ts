@@ -1,4 +1,4 @@
-/** Stateful sets. */
+/** Rules for StatefulSet. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { type FieldError, forbidden, invalid } from '../../field-errors.ts'
 import { labelNameProblems } from '../../names.ts'
@@ -6,7 +6,7 @@ import { checkCounters, checkLabel, checkNonNegative, checkOneOf, inFieldOrder, 
 import type { KindRules } from '../strategy.ts'
 import { checkPodTemplate } from '../validation/pod-spec.ts'
 import type { PodTemplate, Volume } from '../validation/shapes.ts'
-import { type Fields, isEqual, part } from '../values.ts'
+import { isEqual, type ObjectFields, part } from '../values.ts'
 import { checkEndlessTemplate } from './pods.ts'
 import { checkClaimSpec } from './storage.ts'
 import {
@@ -36,7 +36,7 @@ function checkStatefulStrategy(path: string, strategy: WorkloadSpec['updateStrat
   ]
 }
 
-/** Claims that the set makes for each pod can be mounted like volumes, and hide volumes of the same name. */
+/** Volume claim templates can be mounted like volumes and override volumes of the same name. */
 function withClaims(template: PodTemplate, claims: WorkloadSpec['volumeClaimTemplates']): PodTemplate {
   if (!template.spec) return template
   const { subdomain: _subdomain, hostname: _hostname, ...spec } = template.spec
@@ -87,17 +87,17 @@ const changeable = [
 ]
 
 function checkStatefulChange(object: KubeObject, old: KubeObject): FieldError[] {
-  const fixed = (one: KubeObject): Fields =>
-    Object.fromEntries(Object.entries(part<Fields>(one, 'spec')).filter(([name]) => !changeable.includes(name)))
+  const fixed = (one: KubeObject): ObjectFields =>
+    Object.fromEntries(Object.entries(part<ObjectFields>(one, 'spec')).filter(([name]) => !changeable.includes(name)))
   if (isEqual(fixed(object), fixed(old))) return []
   const quoted = changeable.map((name) => `'${name}'`)
   const list = `${quoted.slice(0, -1).join(', ')} and ${quoted.at(-1)}`
   return [forbidden('spec', `updates to statefulset spec for fields other than ${list} are forbidden`)]
 }
 
-/** Behind a feature gate that is off by default: dropped unless it was already there. */
+/** `maxUnavailable` is behind a feature gate that is off by default: it is dropped unless the old object has it. */
 function dropMaxUnavailable(object: KubeObject, old?: KubeObject): void {
-  const rollingUpdate = specOf(object).updateStrategy?.rollingUpdate as Fields | undefined
+  const rollingUpdate = specOf(object).updateStrategy?.rollingUpdate as ObjectFields | undefined
   if (rollingUpdate && old && specOf(old).updateStrategy?.rollingUpdate?.maxUnavailable !== undefined) return
   delete rollingUpdate?.['maxUnavailable']
 }

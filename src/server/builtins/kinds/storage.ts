@@ -1,18 +1,18 @@
-/** Claims, volumes and storage classes. */
+/** Rules for PersistentVolumeClaim, PersistentVolume and StorageClass. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { nanosOf } from '../../../kube/quantities.ts'
 import { type FieldError, forbidden, invalid, notSupported, required } from '../../field-errors.ts'
 import { qualifiedNameProblems, subdomainNameProblems } from '../../names.ts'
-import { checkImmutable, checkLabelSelector, checkOneOf, type LabelSelector, problemsAt } from '../checks.ts'
+import { checkImmutable, checkLabelSelector, checkOneOf, type LabelSelectorSpec, problemsAt } from '../checks.ts'
 import { describeDifference } from '../difference.ts'
 import type { KindRules } from '../strategy.ts'
 import type { Amounts } from '../validation/shapes.ts'
 import { checkBacksteps, checkHostPath, checkNfs } from '../validation/volumes.ts'
-import { type Fields, isEqual, part } from '../values.ts'
+import { isEqual, type ObjectFields, part } from '../values.ts'
 
 export interface ClaimSpec {
   readonly accessModes?: readonly string[]
-  readonly selector?: LabelSelector
+  readonly selector?: LabelSelectorSpec
   readonly resources?: { readonly requests?: Amounts }
   readonly storageClassName?: string
   readonly volumeMode?: string
@@ -55,12 +55,12 @@ interface ClaimStatus {
   readonly capacity: Amounts
 }
 
-/** Bound claims may ask for more; a claim without a class or a volume may be given one. */
+/** Only these changes are allowed: a larger request of a bound claim, and setting an absent storage class or volume name. */
 function checkClaimChange(claim: KubeObject, old: KubeObject): FieldError[] {
   const [spec, oldSpec] = [part<ClaimSpec>(claim, 'spec'), part<ClaimSpec>(old, 'spec')]
   const isBound = part<ClaimStatus>(claim, 'status').phase === 'Bound'
   const sizes = [spec, oldSpec].map(({ resources }) => resources?.requests?.['storage'])
-  const allowed: Fields = { ...spec }
+  const allowed: ObjectFields = { ...spec }
   if (!oldSpec.volumeName) allowed['volumeName'] = oldSpec.volumeName
   if (oldSpec.storageClassName === undefined) allowed['storageClassName'] = undefined
   if (isBound) {
@@ -92,7 +92,7 @@ export const claimRules: KindRules = {
   extra: { returnsDeletedObject: true },
 }
 
-/** Sources of volumes, in the order in which the real server looks at them. */
+/** Volume sources, in the order in which the real server checks them. */
 const sources = [
   'hostPath',
   'gcePersistentDisk',
@@ -164,7 +164,7 @@ function checkVolumeSource(spec: Partial<VolumeSpec>): FieldError[] {
 
 function checkVolumeChange(volume: KubeObject, old: KubeObject): FieldError[] {
   const [spec, oldSpec] = [part<VolumeSpec>(volume, 'spec'), part<VolumeSpec>(old, 'spec')]
-  const sourceOf = (one: Partial<VolumeSpec>): Fields =>
+  const sourceOf = (one: Partial<VolumeSpec>): ObjectFields =>
     Object.fromEntries(sources.map((source) => [source, one[source]]))
   const errors: FieldError[] = []
   if (!isEqual(sourceOf(spec), sourceOf(oldSpec))) {
@@ -179,7 +179,7 @@ function checkVolumeChange(volume: KubeObject, old: KubeObject): FieldError[] {
   return [...errors, ...checkImmutable('volumeMode', spec.volumeMode, oldSpec.volumeMode)]
 }
 
-/** The time of a new phase is the server's own: `now` writes it. */
+/** `now` supplies the timestamp of a phase transition. */
 export function createVolumeRules(now: () => string): KindRules {
   return {
     hasStatus: true,
@@ -187,7 +187,7 @@ export function createVolumeRules(now: () => string): KindRules {
       volume['status'] = { phase: 'Pending', lastPhaseTransitionTime: volume.metadata.creationTimestamp ?? now() }
     },
     prepareForStatusUpdate(volume, old) {
-      const [status, before] = [part<Fields>(volume, 'status') as Fields, part<Fields>(old, 'status')]
+      const [status, before] = [part<ObjectFields>(volume, 'status') as ObjectFields, part<ObjectFields>(old, 'status')]
       const field = 'lastPhaseTransitionTime'
       if (status['phase'] === before['phase']) status[field] ??= before[field]
       else if (status[field] === undefined || status[field] === before[field]) status[field] = now()

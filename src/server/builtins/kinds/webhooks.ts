@@ -1,10 +1,11 @@
-/** Configurations of admission webhooks. */
+/** Rules for ValidatingWebhookConfiguration and MutatingWebhookConfiguration. */
 import type { KubeObject } from '../../../kube/objects.ts'
+import type { MatchCondition } from '../../cel/conditions.ts'
 import { celEngine } from '../../cel/lazy.ts'
 import { validateWebhookUrl } from '../../crds/validate-conversion.ts'
 import { duplicate, type FieldError, invalid, required, tooMany } from '../../field-errors.ts'
 import { label1035Problems, qualifiedNameProblems, subdomainProblems } from '../../names.ts'
-import { checkLabelSelector, checkOneOf, type LabelSelector, portProblems, problemsAt } from '../checks.ts'
+import { checkLabelSelector, checkOneOf, type LabelSelectorSpec, portProblems, problemsAt } from '../checks.ts'
 import type { KindRules } from '../strategy.ts'
 
 export interface WebhookRule {
@@ -15,13 +16,7 @@ export interface WebhookRule {
   readonly scope?: string
 }
 
-/** In CEL: all of them have to be true for the webhook to be asked. */
-interface MatchCondition {
-  readonly name: string
-  readonly expression: string
-}
-
-interface Service {
+interface WebhookServiceReference {
   readonly name: string
   readonly namespace: string
   readonly path?: string
@@ -35,9 +30,13 @@ export interface Webhook {
   readonly matchPolicy?: string
   readonly sideEffects?: string | null
   readonly timeoutSeconds?: number
-  readonly namespaceSelector?: LabelSelector
-  readonly objectSelector?: LabelSelector
-  readonly clientConfig?: { readonly url?: string; readonly service?: Service; readonly caBundle?: string }
+  readonly namespaceSelector?: LabelSelectorSpec
+  readonly objectSelector?: LabelSelectorSpec
+  readonly clientConfig?: {
+    readonly url?: string
+    readonly service?: WebhookServiceReference
+    readonly caBundle?: string
+  }
   readonly admissionReviewVersions?: readonly string[] | null
   readonly reinvocationPolicy?: string
   readonly matchConditions?: readonly MatchCondition[] | null
@@ -91,7 +90,7 @@ function checkResources(path: string, resources: readonly string[]): FieldError[
   if (resources.length > 1 && resources.includes('*/*')) {
     errors.push(invalid(path, resources, "if '*/*' is present, must not specify other resources"))
   }
-  // As the real server has it, the last one without a subresource decides.
+  // Only the last resource without a subresource is compared, as in the real server.
   const lastPlain = resources.filter((text) => text !== '' && !text.includes('/')).at(-1)
   if (resources.includes('*') && lastPlain !== '*') {
     errors.push(invalid(path, resources, "if '*' is present, must not specify other resources without subresources"))
@@ -105,8 +104,11 @@ function checkClient(path: string, { url, service }: NonNullable<Webhook['client
   return url === undefined ? checkService(`${path}.service`, service!) : validateWebhookUrl(url, `${path}.url`)
 }
 
-function checkService(path: string, { name, namespace, path: urlPath = '', port = 443 }: Service): FieldError[] {
-  // The real server confuses the two when it complains.
+function checkService(
+  path: string,
+  { name, namespace, path: urlPath = '', port = 443 }: WebhookServiceReference,
+): FieldError[] {
+  // The real server swaps `name` and `namespace` in these two errors.
   const errors = namespace === '' ? [required(`${path}.name`)] : []
   if (name === '') errors.push(required(`${path}.namespace`))
   const problems = portProblems(port)
@@ -165,10 +167,10 @@ function checkWebhook(path: string, hook: Webhook): FieldError[] {
   ]
 }
 
-const maximumConditions = 64
+const maxMatchConditions = 64
 
 function checkConditions(path: string, conditions: readonly MatchCondition[]): FieldError[] {
-  const errors = conditions.length > maximumConditions ? [tooMany(path, conditions.length, maximumConditions)] : []
+  const errors = conditions.length > maxMatchConditions ? [tooMany(path, conditions.length, maxMatchConditions)] : []
   const names = new Set<string>()
   for (const [index, condition] of conditions.entries()) {
     const { name } = condition
@@ -205,7 +207,7 @@ function validate(object: KubeObject): FieldError[] {
   })
 }
 
-/** A PUT has to name the version it replaces. */
+/** A PUT must include the resourceVersion. */
 export const webhookConfigurationRules: KindRules = {
   generationOf: (object) => object['webhooks'],
   validate,

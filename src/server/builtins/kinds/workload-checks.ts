@@ -1,4 +1,4 @@
-/** What the kinds that run pods have in common: their specs, selectors, and the counters of their status. */
+/** Validation shared by the workload kinds: specs, selectors and status counters. */
 import type { KubeObject } from '../../../kube/objects.ts'
 import { type FieldError, invalid, required } from '../../field-errors.ts'
 import {
@@ -6,7 +6,7 @@ import {
   checkLabelSelector,
   type IntOrString,
   isEmptySelector,
-  type LabelSelector,
+  type LabelSelectorSpec,
   selectorMatches,
 } from '../checks.ts'
 import type { PodTemplate } from '../validation/shapes.ts'
@@ -22,7 +22,7 @@ interface RollingUpdate {
 export interface WorkloadSpec {
   readonly replicas: number
   readonly minReadySeconds: number
-  readonly selector: LabelSelector
+  readonly selector: LabelSelectorSpec
   readonly template: PodTemplate
   readonly strategy: { readonly type?: string; readonly rollingUpdate?: RollingUpdate }
   readonly updateStrategy: { readonly type?: string; readonly rollingUpdate?: RollingUpdate }
@@ -41,7 +41,7 @@ export interface WorkloadSpec {
 export const specOf = (object: KubeObject): Partial<WorkloadSpec> => part<WorkloadSpec>(object, 'spec')
 export const selectorRule: string = '`selector` does not match template `labels`'
 
-export function checkSelector(path: string, selector: LabelSelector | undefined, kind: string): FieldError[] {
+export function checkSelector(path: string, selector: LabelSelectorSpec | undefined, kind: string): FieldError[] {
   if (!selector) return [required(path)]
   const errors = checkLabelSelector(path, selector)
   return isEmptySelector(selector)
@@ -49,14 +49,14 @@ export function checkSelector(path: string, selector: LabelSelector | undefined,
     : errors
 }
 
-/** What has no selector selects nothing, and an empty one is not held against the template. */
-export function checkMatch(path: string, selector: LabelSelector | undefined, template: PodTemplate): FieldError[] {
+/** An absent selector matches no labels; an empty selector is not compared with the template. */
+export function checkMatch(path: string, selector: LabelSelectorSpec | undefined, template: PodTemplate): FieldError[] {
   if (selector && isEmptySelector(selector)) return []
   const labels = template.metadata?.labels
   return selectorMatches(selector, labels) ? [] : [invalid(`${path}.metadata.labels`, labels ?? null, selectorRule)]
 }
 
-/** The internal form, in which messages show it. */
+/** The strategy with the field names of the internal type, as the real server prints it. */
 export const shownStrategy = ({ type = '', rollingUpdate }: WorkloadSpec['strategy']): object => ({
   Type: type,
   RollingUpdate: rollingUpdate ?? null,
@@ -64,7 +64,7 @@ export const shownStrategy = ({ type = '', rollingUpdate }: WorkloadSpec['strate
 
 export type Counters = { readonly [name: string]: number | undefined }
 
-/** None of the counters can be more than all replicas, nor what is available more than what is ready. */
+/** Counters are at most `replicas`, and `availableReplicas` is at most the ready counter. */
 export function checkReplicaStatus(
   object: KubeObject,
   counters: readonly string[],

@@ -1,4 +1,4 @@
-/** Checks of IP addresses, as lenient as the API is with the fields it has always had. */
+/** Validation of IP addresses, with the leniency that the API keeps for its older fields. */
 import { isIP } from 'node:net'
 import { type FieldError, invalid } from '../../field-errors.ts'
 
@@ -8,7 +8,7 @@ export function checkIp(path: string, address: string): FieldError[] {
     : []
 }
 
-/** Addresses that a packet could be sent to. */
+/** Checks that the address can be the destination of a packet. */
 export function checkEndpointIp(path: string, address: string): FieldError[] {
   const family = isIP(address)
   if (family === 0) return [invalid(path, address, 'must be a valid IP address')]

@@ -1,4 +1,4 @@
-/** Checks of resource amounts: requests and limits of containers, capacities of nodes and volumes. */
+/** Validation of resource amounts: requests and limits of containers, capacities of nodes and volumes. */
 
 import { nanosOf } from '../../../kube/quantities.ts'
 import { type FieldError, forbidden, invalid, required } from '../../field-errors.ts'

@@ -1,4 +1,4 @@
-/** Checks of containers: names, images, ports, mounts, resources. Environment and probes have files of their own. */
+/** Validation of containers: names, images, ports, mounts, resources. Environment and probes are in env.ts and probes.ts. */
 import { duplicate, type FieldError, forbidden, invalid, notFound, required } from '../../field-errors.ts'
 import { checkLabel, checkOneOf, portNameProblems, portProblems, problemsAt } from '../checks.ts'
 import { checkResources } from './amounts.ts'
@@ -86,7 +86,7 @@ function checkPortName(path: string, name: string, names: Set<string>): FieldErr
   return []
 }
 
-/** Two containers cannot have one port of the host. */
+/** Two containers cannot use the same host port. */
 function checkHostPorts(path: string, containers: readonly Container[]): FieldError[] {
   const taken = new Set<string>()
   const errors: FieldError[] = []
@@ -123,7 +123,7 @@ function checkMounts(path: string, container: Container, volumes: ReadonlySet<st
 
 type Mount = NonNullable<Container['volumeMounts']>[number]
 
-/** The real server leaves the position out of these paths. */
+/** The real server omits the list position from these paths. */
 function checkSubPaths(path: string, at: string, { subPath, subPathExpr }: Mount): FieldError[] {
   const errors = subPath ? checkRelativePath(`${path}.subPath`, subPath) : []
   if (!subPathExpr) return errors

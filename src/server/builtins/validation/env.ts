@@ -1,4 +1,4 @@
-/** Checks of a container's environment. Used by containers.ts. */
+/** Validation of a container's environment. Used by containers.ts. */
 import { type FieldError, invalid, notSupported, required } from '../../field-errors.ts'
 import { qualifiedNameProblems, subdomainNameProblems } from '../../names.ts'
 import { problemsAt } from '../checks.ts'
@@ -16,7 +16,7 @@ const fieldPaths = [
   'status.podIP',
   'status.podIPs',
 ]
-/** Field paths that exist, though not for variables. */
+/** Valid field paths that environment variables cannot use. */
 const otherFieldPaths = [
   'metadata.annotations',
   'metadata.labels',
@@ -66,7 +66,7 @@ function checkSource(path: string, source: EnvSource, value: string): FieldError
   return errors
 }
 
-/** `metadata.labels['app']` as the field and `app`: in the order of Go's SplitMaybeSubscriptedPath. */
+/** Splits `metadata.labels['app']` into the field and `app`, like Go's SplitMaybeSubscriptedPath. */
 function splitSubscript(path: string): { readonly field: string; readonly subscript?: string } {
   const open = path.indexOf("['")
   if (open <= 0 || open + 2 > path.length - 2 || !path.endsWith("']")) return { field: path }
@@ -112,7 +112,7 @@ export function checkEnvFrom(path: string, sources: NonNullable<Container['envFr
     const errors = prefix ? problemsAt(`${at}.prefix`, prefix, variableProblems(prefix)) : []
     if (configMapRef) errors.push(...checkReference(`${at}.configMapRef.name`, configMapRef.name ?? ''))
     if (secretRef) errors.push(...checkReference(`${at}.secretRef.name`, secretRef.name ?? ''))
-    // These two are said of the whole list.
+    // The real server reports these two errors for the whole list.
     if (!configMapRef && !secretRef)
       errors.push(invalid(path, '', 'must specify one of: `configMapRef` or `secretRef`'))
     if (configMapRef && secretRef)

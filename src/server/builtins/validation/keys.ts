@@ -1,4 +1,4 @@
-/** What may be a key of a config map or a secret. */
+/** Validation of the keys of a ConfigMap or Secret. */
 export function configKeyProblems(key: string): string[] {
   const problems: string[] = []
   if (Buffer.byteLength(key) > 253) problems.push('must be no more than 253 characters')

@@ -1,4 +1,4 @@
-/** Checks of what pods and pod templates have in common, in the order of the real server's ValidatePodSpec. */
+/** Validation shared by pods and pod templates, in the order of the real server's ValidatePodSpec. */
 import { duplicate, type FieldError, forbidden, invalid, notSupported, required } from '../../field-errors.ts'
 import { labelValueProblems, qualifiedNameProblems, subdomainNameProblems } from '../../names.ts'
 import {
@@ -77,7 +77,7 @@ function checkSpreading(path: string, constraints: Spreading): FieldError[] {
   })
 }
 
-/** Names of other objects and the small fields after them. */
+/** Checks references to other objects and the scalar fields after them. */
 function checkReferences(path: string, spec: Partial<PodSpec>): FieldError[] {
   const name = (field: string, value: string | undefined): FieldError[] =>
     value ? problemsAt(`${path}.${field}`, value, subdomainNameProblems(value, false)) : []
@@ -131,7 +131,7 @@ function checkHostAliases(path: string, aliases: NonNullable<PodSpec['hostAliase
   ])
 }
 
-/** The real server writes `template.labels`, without the metadata between. */
+/** The real server reports `template.labels` instead of `template.metadata.labels`. */
 export function checkPodTemplate(path: string, template: PodTemplate): FieldError[] {
   const spec: Partial<PodSpec> = template.spec ?? {}
   const errors = [

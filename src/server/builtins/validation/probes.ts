@@ -1,7 +1,7 @@
-/** Checks of probes and lifecycle hooks. Used by containers.ts. */
+/** Validation of probes and lifecycle hooks. Used by containers.ts. */
 import { type FieldError, forbidden, invalid, required } from '../../field-errors.ts'
 import { checkCounters, checkOneOf, checkPort, problemsAt } from '../checks.ts'
-import type { Container, Handler, Probe } from './shapes.ts'
+import type { Container, Probe, ProbeHandler } from './shapes.ts'
 
 const kinds = ['exec', 'httpGet', 'tcpSocket', 'grpc', 'sleep'] as const
 
@@ -39,7 +39,7 @@ export function checkLifecycle(path: string, { lifecycle }: Container, gracePeri
   ]
 }
 
-function checkHandler(path: string, handler: Handler, gracePeriod: number | undefined): FieldError[] {
+function checkHandler(path: string, handler: ProbeHandler, gracePeriod: number | undefined): FieldError[] {
   const [first, ...others] = kinds.filter((kind) => handler[kind] !== undefined)
   if (first === undefined) return [required(path, 'must specify a handler type')]
   return [
@@ -48,7 +48,7 @@ function checkHandler(path: string, handler: Handler, gracePeriod: number | unde
   ]
 }
 
-function checkAction(path: string, kind: string, handler: Handler, gracePeriod: number | undefined): FieldError[] {
+function checkAction(path: string, kind: string, handler: ProbeHandler, gracePeriod: number | undefined): FieldError[] {
   if (kind === 'exec') return (handler.exec?.command ?? []).length > 0 ? [] : [required(`${path}.command`)]
   if (kind === 'httpGet') return checkHttpGet(path, handler.httpGet!)
   if (kind === 'tcpSocket') return checkPort(`${path}.port`, handler.tcpSocket!.port)
@@ -58,7 +58,7 @@ function checkAction(path: string, kind: string, handler: Handler, gracePeriod: 
   return [invalid(path, seconds, `must be non-negative and less than terminationGracePeriodSeconds (${gracePeriod})`)]
 }
 
-function checkHttpGet(path: string, action: NonNullable<Handler['httpGet']>): FieldError[] {
+function checkHttpGet(path: string, action: NonNullable<ProbeHandler['httpGet']>): FieldError[] {
   const rule = "a valid HTTP header must consist of alphanumeric characters or '-'"
   const problem = `${rule} (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')`
   return [

@@ -1,5 +1,5 @@
-/** The fields of pods that the checks read, as the decoder leaves them. */
-import type { IntOrString, LabelSelector } from '../checks.ts'
+/** Types of the pod fields that the validation reads, after decoding. */
+import type { IntOrString, LabelSelectorSpec } from '../checks.ts'
 
 export interface Amounts {
   readonly [resource: string]: string
@@ -18,7 +18,7 @@ export interface EnvSource {
   readonly fileKeyRef?: object
 }
 
-export interface Handler {
+export interface ProbeHandler {
   readonly exec?: { readonly command?: readonly string[] }
   readonly httpGet?: {
     readonly path?: string
@@ -31,7 +31,7 @@ export interface Handler {
   readonly sleep?: { readonly seconds: number }
 }
 
-export interface Probe extends Handler {
+export interface Probe extends ProbeHandler {
   readonly initialDelaySeconds?: number
   readonly timeoutSeconds?: number
   readonly periodSeconds?: number
@@ -74,7 +74,7 @@ export interface Container {
   readonly livenessProbe?: Probe
   readonly readinessProbe?: Probe
   readonly startupProbe?: Probe
-  readonly lifecycle?: { readonly postStart?: Handler; readonly preStop?: Handler }
+  readonly lifecycle?: { readonly postStart?: ProbeHandler; readonly preStop?: ProbeHandler }
   readonly restartPolicy?: string
   readonly securityContext?: { readonly privileged?: boolean }
 }
@@ -134,7 +134,7 @@ export interface PodSpec {
     readonly maxSkew: number
     readonly topologyKey: string
     readonly whenUnsatisfiable: string
-    readonly labelSelector?: LabelSelector
+    readonly labelSelector?: LabelSelectorSpec
   }>
 }
 

@@ -1,11 +1,11 @@
-/** Checks of a pod's volumes. Sources of single vendors are only counted. Used by pod-spec.ts. */
+/** Validation of a pod's volumes. Vendor-specific sources are only counted. Used by pod-spec.ts. */
 
 import { nanosOf } from '../../../kube/quantities.ts'
 import { duplicate, type FieldError, forbidden, invalid, required } from '../../field-errors.ts'
 import { checkLabel, checkOneOf } from '../checks.ts'
 import type { KeyToPath, Volume } from './shapes.ts'
 
-/** In the order in which the real server looks at them: the first is the type, the others are too many. */
+/** In the real server's order: the first source present is the volume's type, any further source is an error. */
 const sources = [
   'emptyDir',
   'hostPath',
@@ -39,7 +39,7 @@ const sources = [
   'image',
 ]
 
-/** The errors, and the names of the volumes that are good enough to be mounted. */
+/** The errors, and the names of the valid volumes, which containers can mount. */
 export function checkVolumes(path: string, volumes: readonly Volume[]): { errors: FieldError[]; names: Set<string> } {
   const names = new Set<string>()
   const errors: FieldError[] = []
@@ -113,7 +113,7 @@ function checkKeyToPath(path: string, { key, path: file = '', mode }: KeyToPath)
   return [...errors, ...checkMode(`${path}.mode`, mode)]
 }
 
-/** For paths below a directory: neither absolute nor leading out of it. */
+/** Checks a path that must stay below a directory: not absolute, no `..`. */
 export function checkRelativePath(path: string, file: string): FieldError[] {
   const errors = file.startsWith('/') ? [invalid(path, file, 'must be a relative path')] : []
   return [...errors, ...checkBacksteps(path, file)]

@@ -1,4 +1,4 @@
-/** `ip()` and `cidr()`: addresses as Go's `net/netip` reads and writes them. */
+/** `ip()` and `cidr()`: addresses parsed and formatted like Go's `net/netip`. */
 import { fail } from '../failures.ts'
 import { global, type Library, member } from '../functions.ts'
 import { boolType, intType, opaque, stringType } from '../types.ts'
@@ -8,16 +8,16 @@ import { goQuote } from './go-quote.ts'
 const ipType = opaque('net.IP')
 const cidrType = opaque('net.CIDR')
 
-interface Address {
+interface IpAddress {
   readonly bits: 32 | 128
   readonly value: bigint
 }
 
 class Ip extends Opaque {
   readonly typeName = 'net.IP'
-  readonly address: Address
+  readonly address: IpAddress
 
-  constructor(address: Address) {
+  constructor(address: IpAddress) {
     super()
     this.address = address
   }
@@ -34,10 +34,10 @@ class Ip extends Opaque {
 
 class Cidr extends Opaque {
   readonly typeName = 'net.CIDR'
-  readonly address: Address
+  readonly address: IpAddress
   readonly length: number
 
-  constructor(address: Address, length: number) {
+  constructor(address: IpAddress, length: number) {
     super()
     this.address = address
     this.length = length
@@ -56,12 +56,12 @@ class Cidr extends Opaque {
     return new Cidr({ ...this.address, value: maskTo(this.address, this.length) }, this.length)
   }
 
-  contains({ bits, value }: Address): boolean {
+  contains({ bits, value }: IpAddress): boolean {
     return bits === this.address.bits && maskTo({ bits, value }, this.length) === maskTo(this.address, this.length)
   }
 }
 
-function maskTo({ bits, value }: Address, length: number): bigint {
+function maskTo({ bits, value }: IpAddress, length: number): bigint {
   const shift = BigInt(bits - length)
   return (value >> shift) << shift
 }
@@ -108,7 +108,7 @@ function parseIpv6(text: string): bigint | string {
   return [...words[0]!, ...zeros, ...(words[1] ?? [])].reduce((value, word) => (value << 16n) | word, 0n)
 }
 
-function parseAddress(text: string): Address | string {
+function parseAddress(text: string): IpAddress | string {
   const problem = (why: string): string => `ParseAddr(${goQuote(text)}): ${why}`
   const mark = /[.:%]/.exec(text)?.[0]
   if (mark === undefined) return problem('unable to parse IP')
@@ -117,7 +117,7 @@ function parseAddress(text: string): Address | string {
   return typeof value === 'string' ? problem(value) : { bits: mark === '.' ? 32 : 128, value }
 }
 
-const isMapped = ({ bits, value }: Address): boolean => bits === 128 && value >> 32n === 0xffffn
+const isMapped = ({ bits, value }: IpAddress): boolean => bits === 128 && value >> 32n === 0xffffn
 
 function parseIp(text: string): Ip | string {
   const quoted = goQuote(text)
@@ -143,8 +143,8 @@ function parseCidr(text: string): Cidr | string {
     : new Cidr(address, Number(length))
 }
 
-/** The longest run of zeros, of two or more words, becomes `::`. */
-function formatAddress({ bits, value }: Address): string {
+/** The longest run of two or more zero words is abbreviated to `::`. */
+function formatAddress({ bits, value }: IpAddress): string {
   if (bits === 32) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.')
   const words = Array.from({ length: 8 }, (_, index) => ((value >> BigInt(112 - 16 * index)) & 0xffffn).toString(16))
   const runs = [
@@ -170,24 +170,25 @@ const cidrOf = (value: CelValue | undefined): Cidr => {
     ? fail(`network address parse error during conversion from string: ${parsed}`)
     : parsed
 }
-const within = (address: Address, network: string): boolean => (parseCidr(network) as Cidr).contains(address)
+const isInCidr = (address: IpAddress, network: string): boolean => (parseCidr(network) as Cidr).contains(address)
 
-function isGlobalUnicast(address: Address): boolean {
+function isGlobalUnicast(address: IpAddress): boolean {
   const { bits, value } = address
   const isBroadcast = bits === 32 && value === 0xffffffffn
-  const isMulticast = within(address, '224.0.0.0/4') || within(address, 'ff00::/8')
+  const isMulticast = isInCidr(address, '224.0.0.0/4') || isInCidr(address, 'ff00::/8')
   return !(isBroadcast || isMulticast || value === 0n || isLoopback(address) || isLinkLocal(address))
 }
 
-const isLoopback = (address: Address): boolean => within(address, '127.0.0.0/8') || within(address, '::1/128')
-const isLinkLocal = (address: Address): boolean => within(address, '169.254.0.0/16') || within(address, 'fe80::/10')
+const isLoopback = (address: IpAddress): boolean => isInCidr(address, '127.0.0.0/8') || isInCidr(address, '::1/128')
+const isLinkLocal = (address: IpAddress): boolean =>
+  isInCidr(address, '169.254.0.0/16') || isInCidr(address, 'fe80::/10')
 
-/** `ff02::/16`, whatever the flags in the second byte are. */
-const isLinkLocalMulticast = ({ bits, value }: Address): boolean =>
-  within({ bits, value }, '224.0.0.0/24') ||
+/** `ff02::/16` with any flags in the second byte. */
+const isLinkLocalMulticast = ({ bits, value }: IpAddress): boolean =>
+  isInCidr({ bits, value }, '224.0.0.0/24') ||
   (bits === 128 && value >> 120n === 0xffn && ((value >> 112n) & 0xfn) === 2n)
 
-const about = (id: string, test: (address: Address) => boolean) =>
+const about = (id: string, test: (address: IpAddress) => boolean) =>
   member(id, [ipType], boolType, ([ip]) => test((ip as Ip).address))
 
 const isOverlapping = (left: Cidr, right: Cidr): boolean =>

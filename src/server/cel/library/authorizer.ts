@@ -1,14 +1,14 @@
 /**
- * `authorizer` in the conditions of webhooks: may the one who asks do this, too. It is for whoever evaluates to say so; the
- * functions only gather the question.
+ * The `authorizer` variable of match conditions: permission checks for the requesting user. The functions build the query; the
+ * caller of the engine supplies the decision.
  */
 import { fail } from '../failures.ts'
 import { type Library, member } from '../functions.ts'
 import { boolType, type CelType, stringType, struct } from '../types.ts'
 import { type CelValue, Opaque } from '../values.ts'
 
-/** What is asked: a path, or a verb on a resource. */
-export interface AccessQuestion {
+/** The query: a non-resource path, or a verb on a resource. */
+export interface AccessQuery {
   readonly verb: string
   readonly path?: string
   readonly group?: string
@@ -16,7 +16,7 @@ export interface AccessQuestion {
   readonly subresource?: string
   readonly namespace?: string
   readonly name?: string
-  /** In the name of a service account, rather than of the one who asks. */
+  /** Checks this service account instead of the requesting user. */
   readonly serviceAccount?: { readonly namespace: string; readonly name: string }
 }
 
@@ -25,7 +25,7 @@ export interface AccessDecision {
   readonly reason: string
 }
 
-export type Authorize = (question: AccessQuestion) => AccessDecision
+export type Authorize = (query: AccessQuery) => AccessDecision
 
 export const authorizerType: CelType = struct('kubernetes.authorization.Authorizer')
 const pathType = struct('kubernetes.authorization.PathCheck')
@@ -33,29 +33,29 @@ const groupType = struct('kubernetes.authorization.GroupCheck')
 export const resourceType: CelType = struct('kubernetes.authorization.ResourceCheck')
 const decisionType = struct('kubernetes.authorization.Decision')
 
-/** A question that is not complete yet; its type says what may come next. */
-class Check extends Opaque {
+/** An incomplete query. Its type determines which functions can be called next. */
+class AuthorizerCheck extends Opaque {
   readonly typeName: string
   readonly authorize: Authorize
-  readonly question: Partial<AccessQuestion>
+  readonly query: Partial<AccessQuery>
 
-  constructor(typeName: string, authorize: Authorize, question: Partial<AccessQuestion> = {}) {
+  constructor(typeName: string, authorize: Authorize, query: Partial<AccessQuery> = {}) {
     super()
     this.typeName = typeName
     this.authorize = authorize
-    this.question = question
+    this.query = query
   }
 
   equals(other: Opaque): boolean {
-    return JSON.stringify((other as Check).question) === JSON.stringify(this.question)
+    return JSON.stringify((other as AuthorizerCheck).query) === JSON.stringify(this.query)
   }
 
-  with(type: { readonly name: string }, more: Partial<AccessQuestion>): Check {
-    return new Check(type.name, this.authorize, { ...this.question, ...more })
+  with(type: { readonly name: string }, more: Partial<AccessQuery>): AuthorizerCheck {
+    return new AuthorizerCheck(type.name, this.authorize, { ...this.query, ...more })
   }
 }
 
-class Decision extends Opaque {
+class AuthorizerDecision extends Opaque {
   readonly typeName = 'kubernetes.authorization.Decision'
   readonly decision: AccessDecision
 
@@ -65,28 +65,28 @@ class Decision extends Opaque {
   }
 
   equals(other: Opaque): boolean {
-    const { allowed, reason } = (other as Decision).decision
+    const { allowed, reason } = (other as AuthorizerDecision).decision
     return allowed === this.decision.allowed && reason === this.decision.reason
   }
 }
 
-/** The values of the variables `authorizer` and `authorizer.requestResource`. */
+/** Values of the variables `authorizer` and `authorizer.requestResource`. */
 export function authorizerValue(authorize: Authorize): CelValue {
-  return new Check(authorizerType.name, authorize)
+  return new AuthorizerCheck(authorizerType.name, authorize)
 }
 
-export function requestResourceValue(authorize: Authorize, question: Partial<AccessQuestion>): CelValue {
-  return new Check(resourceType.name, authorize, question)
+export function requestResourceValue(authorize: Authorize, query: Partial<AccessQuery>): CelValue {
+  return new AuthorizerCheck(resourceType.name, authorize, query)
 }
 
 const text = (value: CelValue | undefined): string => value as string
-const check = (value: CelValue | undefined): Check => value as Check
-const decide = ([own, verb]: readonly CelValue[]): Decision =>
-  new Decision(check(own).authorize({ ...check(own).question, verb: text(verb) }))
+const check = (value: CelValue | undefined): AuthorizerCheck => value as AuthorizerCheck
+const decide = ([own, verb]: readonly CelValue[]): AuthorizerDecision =>
+  new AuthorizerDecision(check(own).authorize({ ...check(own).query, verb: text(verb) }))
 
 const dnsLabel = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
 
-function asServiceAccount([own, namespace, name]: readonly CelValue[]): Check {
+function asServiceAccount([own, namespace, name]: readonly CelValue[]): AuthorizerCheck {
   if (!dnsLabel.test(text(namespace))) return fail(`invalid service account namespace ${text(namespace)}`)
   if (!/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(text(name))) return fail(`Invalid service account name ${text(name)}`)
   return check(own).with(authorizerType, { serviceAccount: { namespace: text(namespace), name: text(name) } })
@@ -97,7 +97,7 @@ const about = (id: string, field: 'subresource' | 'namespace' | 'name') =>
     check(own).with(resourceType, { [field]: text(value) }),
   )
 
-/** Selectors narrow what is asked; who may do it without them may do it with them. */
+/** Selectors narrow the query and are ignored: a permission without selectors includes the narrower request. */
 const narrowed = (id: string) => member(id, [resourceType, stringType], resourceType, ([own]) => own!)
 
 export const authorizer: Library = {
@@ -128,8 +128,12 @@ export const authorizer: Library = {
     member('pathcheck_check', [pathType, stringType], decisionType, decide),
     member('resourcecheck_check', [resourceType, stringType], decisionType, decide),
   ],
-  allowed: [member('decision_allowed', [decisionType], boolType, ([own]) => (own as Decision).decision.allowed)],
-  reason: [member('decision_reason', [decisionType], stringType, ([own]) => (own as Decision).decision.reason)],
+  allowed: [
+    member('decision_allowed', [decisionType], boolType, ([own]) => (own as AuthorizerDecision).decision.allowed),
+  ],
+  reason: [
+    member('decision_reason', [decisionType], stringType, ([own]) => (own as AuthorizerDecision).decision.reason),
+  ],
   errored: [member('decision_errored', [decisionType], boolType, () => false)],
   error: [member('decision_error', [decisionType], stringType, () => '')],
 }

@@ -1,5 +1,5 @@
-/** From one type to another: `int('5')`, `string(duration)`, and the types themselves as values. */
-import { toBoundedBigInt } from '../../../util/bounded-integers.ts'
+/** Type conversions such as `int('5')` and `string(duration)`, and types as values. */
+import { toBoundedBigInt } from '../../../util/text/bounded-integers.ts'
 import { fail } from '../failures.ts'
 import { global, type Implementation, type Library } from '../functions.ts'
 import {
@@ -20,7 +20,7 @@ import {
   typeOfType,
   uintType,
 } from '../types.ts'
-import { type CelValue, Duration, Timestamp, TypeValue, typeNameOf, Uint } from '../values.ts'
+import { CelDuration, type CelValue, Timestamp, TypeValue, typeNameOf, Uint } from '../values.ts'
 import { formatDouble } from './go-numbers.ts'
 import { formatSeconds, formatTimestamp, parseGoDuration, parseRfc3339 } from './go-times.ts'
 import { maxInt, maxUint, minInt, timestamp } from './operators.ts'
@@ -39,7 +39,7 @@ function toBool(value: CelValue): boolean {
   return falsehoods.has(value as string) ? false : cannot(value, 'bool')
 }
 
-/** Numbers are cut off at the point; what is out of range is an error. */
+/** Truncates to an integer; out-of-range values are errors. */
 function wholeNumber(value: number, low: bigint, high: bigint, problem: string): bigint {
   if (!Number.isFinite(value)) return fail(problem)
   const whole = BigInt(Math.trunc(value))
@@ -48,14 +48,14 @@ function wholeNumber(value: number, low: bigint, high: bigint, problem: string):
 
 function toInt(value: CelValue): bigint {
   if (typeof value === 'number') {
-    // The limits themselves are no doubles: cel-go refuses those next to them.
+    // The limits of int64 are not exact doubles; cel-go rejects the doubles next to them.
     return value <= -(2 ** 63) || value >= 2 ** 63
       ? fail('integer overflow')
       : wholeNumber(value, minInt, maxInt, 'integer overflow')
   }
   if (value instanceof Uint) return value.value > maxInt ? fail('integer overflow') : value.value
   if (value instanceof Timestamp) return floorSeconds(value.nanos)
-  if (value instanceof Duration) return value.nanos
+  if (value instanceof CelDuration) return value.nanos
   const number = /^[+-]?[0-9]+$/.test(value as string) ? toBoundedBigInt(value as string) : undefined
   return number === undefined || number < minInt || number > maxInt ? cannot(value, 'int') : number
 }
@@ -96,7 +96,7 @@ export function toText(value: CelValue): string {
   if (typeof value === 'bigint' || typeof value === 'boolean') return String(value)
   if (typeof value === 'number') return formatDouble(value)
   if (value instanceof Uint) return String(value.value)
-  if (value instanceof Duration) return formatSeconds(value.nanos)
+  if (value instanceof CelDuration) return formatSeconds(value.nanos)
   if (value instanceof Timestamp) return formatTimestamp(value)
   if (value instanceof TypeValue) return value.name
   if (!(value instanceof Uint8Array)) return cannot(value, 'string')
@@ -133,7 +133,7 @@ export const conversions: Library = {
     convert('duration', 'int64', intType, durationType, (value) => cannot(value, 'google.protobuf.Duration')),
     convert('duration', 'string', stringType, durationType, (value) => {
       const nanos = parseGoDuration(value as string)
-      return nanos === undefined ? cannot(value, 'google.protobuf.Duration') : new Duration(nanos)
+      return nanos === undefined ? cannot(value, 'google.protobuf.Duration') : new CelDuration(nanos)
     }),
   ],
   int: [
@@ -187,7 +187,7 @@ const typeTypes: ReadonlyArray<readonly [name: string, type: CelType]> = [
   ['net.CIDR', opaque('net.CIDR')],
 ]
 
-/** Names that stand for types: `type(x) == string`. */
+/** Identifiers that denote types, as in `type(x) == string`. */
 export const typeNames: ReadonlyMap<string, CelType> = new Map(
   typeTypes.map(([name, type]) => [name, typeOfType(type)]),
 )

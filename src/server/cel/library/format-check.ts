@@ -1,4 +1,4 @@
-/** Whether the arguments of `format` fit a format that is a constant. Called by constants.ts. */
+/** Checks the arguments of `format` against a constant format string. Called by constants.ts. */
 import { type Expr, partsOf } from '../ast.ts'
 import type { CelType } from '../types.ts'
 
@@ -18,7 +18,7 @@ const texts = [
   'null',
 ]
 
-/** The types that each clause takes, and what is said of others. */
+/** Types accepted by each clause, and the error for other types. */
 const clauses: Readonly<Record<string, readonly [kinds: readonly string[], problem: string]>> = {
   s: [texts, `string clause can only be used on ${kinds}`],
   d: [['int', 'uint'], 'decimal clause can only be used on integers'],
@@ -29,12 +29,12 @@ const clauses: Readonly<Record<string, readonly [kinds: readonly string[], probl
   x: [['int', 'uint', 'string', 'bytes'], 'only integers, byte buffers, and strings can be formatted as hex'],
 }
 
-interface Problem {
+interface FormatProblem {
   readonly at: number
   readonly message: string
 }
 
-export function formatCheckProblem(format: Expr, list: Expr, at: number): Problem | undefined {
+export function formatCheckProblem(format: Expr, list: Expr, at: number): FormatProblem | undefined {
   if (format.kind !== 'literal' || typeof format.value !== 'string' || list.kind !== 'list') return undefined
   let count = 0
   for (const [piece, clause] of format.value.matchAll(/%%|%(?:\.\d+)?([\s\S]?)/g)) {
@@ -51,7 +51,7 @@ export function formatCheckProblem(format: Expr, list: Expr, at: number): Proble
   return { at, message }
 }
 
-function clauseProblem(clause: string, argument: Expr, at: number): Problem | undefined {
+function clauseProblem(clause: string, argument: Expr, at: number): FormatProblem | undefined {
   const known = clauses[clause === 'X' ? 'x' : clause]
   if (!known) return { at, message: `could not parse formatting clause: unrecognized formatting clause "${clause}"` }
   const [kinds, problem] = known
@@ -62,7 +62,7 @@ function clauseProblem(clause: string, argument: Expr, at: number): Problem | un
 const isOneOf = ({ type }: Expr, kinds: readonly string[]): boolean =>
   type!.kind === 'dyn' || kinds.includes(type!.kind)
 
-/** Lists and maps that are written out are looked into. */
+/** Searches list and map literals recursively. */
 function findOther(expr: Expr, kinds: readonly string[]): Expr | undefined {
   if (!isOneOf(expr, kinds)) return expr
   const parts = expr.kind === 'list' || expr.kind === 'map' ? partsOf(expr) : []

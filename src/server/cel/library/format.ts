@@ -1,6 +1,6 @@
-/** `'%s of %d'.format([…])`, as cel-go's extension of strings (version 2) has it. */
+/** `'%s of %d'.format([…])`, as in version 2 of cel-go's strings extension. */
 import { fail, type Meter } from '../failures.ts'
-import { CelList, CelMap, type CelValue, Duration, Timestamp, typeNameOf, Uint } from '../values.ts'
+import { CelDuration, CelList, CelMap, type CelValue, Timestamp, typeNameOf, Uint } from '../values.ts'
 import { toText } from './conversions.ts'
 
 const maxPrecision = 1000
@@ -76,7 +76,7 @@ function doubleOf(value: CelValue, clause: string): number {
   return unfit(`${clause} clause can only be used on doubles`, value)
 }
 
-/** In American English: thousands have their commas, and exponents are written out. */
+/** Formats for American English: thousands separators, and exponents as `×10⁰⁶`. */
 function formatFloat(value: number, precision: number, isScientific: boolean): string {
   if (Number.isNaN(value)) return 'NaN'
   if (!Number.isFinite(value)) return value > 0 ? '∞' : '-∞'
@@ -127,13 +127,13 @@ function formatMap(map: CelMap, meter: Meter): string {
   return `{${entries.map(([key, value]) => `${key}:${value}`).join(', ')}}`
 }
 
-/** Inside of lists and maps, values are written as the language writes them. */
+/** Values inside lists and maps are formatted as CEL literals. */
 function formatInside(value: CelValue, meter: Meter): string {
   meter.work(typeof value === 'string' ? value.length / 10 + 2 : 2)
   if (typeof value === 'string') return JSON.stringify(value)
   if (value instanceof Uint8Array) return `b${JSON.stringify(toText(value))}`
   if (value instanceof Timestamp) return `timestamp(${JSON.stringify(toText(value))})`
-  if (value instanceof Duration) return `duration(${JSON.stringify(toText(value))})`
+  if (value instanceof CelDuration) return `duration(${JSON.stringify(toText(value))})`
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return value.toFixed(6)
     return Number.isNaN(value) ? '"NaN"' : `"${value > 0 ? '+' : '-'}Inf"`

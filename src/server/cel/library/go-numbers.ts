@@ -1,4 +1,4 @@
-/** Doubles as Go prints them with `%g`. */
+/** Formats doubles like Go's `%g`. */
 
 export function formatDouble(value: number): string {
   if (Number.isNaN(value)) return 'NaN'
@@ -6,7 +6,7 @@ export function formatDouble(value: number): string {
   if (value === 0) return Object.is(value, -0) ? '-0' : '0'
   const [mantissa, exponent] = value.toExponential().split('e') as [string, string]
   const power = Number(exponent)
-  // With the shortest digits, Go changes to an exponent where six digits before the point are not enough.
+  // With the shortest representation, Go switches to an exponent at 10^6.
   if (power >= -4 && power < 6) return String(value)
   return `${mantissa}e${power < 0 ? '-' : '+'}${String(Math.abs(power)).padStart(2, '0')}`
 }

@@ -1,4 +1,4 @@
-/** A text as `%q` of Go writes it, near enough to JSON. */
+/** Quotes a string like Go's `%q`, approximated by JSON. */
 export function goQuote(text: string): string {
   return JSON.stringify(text)
 }

@@ -1,5 +1,5 @@
-/** Timestamps and durations in the texts that Go's `time` package reads and writes. */
-import { toBoundedBigInt } from '../../../util/bounded-integers.ts'
+/** Parses and formats timestamps and durations like Go's `time` package. */
+import { toBoundedBigInt } from '../../../util/text/bounded-integers.ts'
 import { Timestamp } from '../values.ts'
 
 const billion = 1_000_000_000n
@@ -16,7 +16,7 @@ const units: Readonly<Record<string, bigint>> = {
   h: 3600n * billion,
 }
 
-/** `1h30m`, `-1.5s`: nanoseconds, or undefined for what is none. */
+/** Parses `1h30m` or `-1.5s` to nanoseconds; undefined if the text is not a duration. */
 export function parseGoDuration(text: string): bigint | undefined {
   const match = /^([-+]?)(?:0|((?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+))$/.exec(text)
   if (!match) return undefined
@@ -42,7 +42,10 @@ const words: ReadonlyArray<readonly [pattern: RegExp, nanos: bigint]> = [
   [/^(?:w|wk|week.*)$/i, 604_800n * billion],
 ]
 
-/** `2 days`: what the format `duration` allows beside Go's own texts. The sum of all known parts; it may overflow. */
+/**
+ * Parses `2 days`, which the format `duration` allows in addition to Go's syntax. Returns the sum of all known parts; it may
+ * overflow.
+ */
 export function parseWordyDuration(text: string): bigint | undefined {
   let nanos: bigint | undefined
   for (const [, count, unit] of text.matchAll(/(?<!\d)(\d+)[\t\n\f\r ]*([A-Za-zµ]+)/g)) {
@@ -52,10 +55,10 @@ export function parseWordyDuration(text: string): bigint | undefined {
   return nanos === undefined ? undefined : BigInt.asIntN(64, nanos)
 }
 
-/** As `string(duration)` writes it: `5400s`. */
+/** Formats a duration like `string(duration)`: `5400s`. */
 export function formatSeconds(nanos: bigint): string {
   const size = nanos < 0n ? -nanos : nanos
-  // Go goes by way of a double here, and so do we.
+  // Go computes this with a double, so the rounding must be the same.
   const seconds = Number(size / billion) + Number(size % billion) / 1e9
   const text = /e/.test(String(seconds)) ? seconds.toFixed(9).replace(/\.?0+$/, '') : String(seconds)
   return `${nanos < 0n ? '-' : ''}${text}s`
@@ -86,7 +89,7 @@ export function parseRfc3339(text: string): Timestamp | undefined {
   return new Timestamp(whole * billion + fraction, offset)
 }
 
-/** As `string(timestamp)` writes it: in the zone in which it was written, without trailing zeros. */
+/** Formats a timestamp like `string(timestamp)`: in its original zone, without trailing zeros. */
 export function formatTimestamp({ nanos, offset }: Timestamp): string {
   const local = nanos + BigInt(offset) * billion
   const fraction = ((local % billion) + billion) % billion

@@ -1,4 +1,4 @@
-/** Functions of lists: Kubernetes' own (`sum`, `min`, `isSorted`…), cel-go's extensions, sets and optionals. */
+/** List functions: those of Kubernetes (`sum`, `min`, `isSorted`…), cel-go's extensions, sets and optionals. */
 import { compare, isEqual } from '../equality.ts'
 import { fail, type Meter } from '../failures.ts'
 import { global, type Implementation, type Library, member, type Overload } from '../functions.ts'
@@ -20,10 +20,10 @@ import {
 } from '../types.ts'
 import {
   ArrayList,
+  CelDuration,
   CelList,
   CelMap,
   type CelValue,
-  Duration,
   type HashMap,
   Optional,
   typeNameOf,
@@ -49,12 +49,12 @@ const zeros: Readonly<Record<string, CelValue>> = {
   int: 0n,
   uint: new Uint(0n),
   double: 0,
-  duration: new Duration(0n),
+  duration: new CelDuration(0n),
 }
 
 const items = (list: CelValue | undefined): readonly CelValue[] => (list as CelList).toArray()
 
-/** Addition as the language does it, overflow and all. */
+/** The `+` operator of CEL, overflow errors included. */
 function add(left: CelValue, right: CelValue, meter: Meter): CelValue {
   const name = typeNameOf(left)
   const overload = operators['_+_']!.find(
@@ -144,7 +144,7 @@ function sortByKeys([list, keys]: readonly CelValue[], meter: Meter): CelList {
   return new ArrayList(order.map((index) => values[index]!))
 }
 
-/** What comes again is dropped. Quadratic, as its price is; what it costs is taken before it is done. */
+/** Removes duplicates. Quadratic, like its cost, which is charged in advance. */
 function distinct([list]: readonly CelValue[], meter: Meter): ArrayList {
   const found: CelValue[] = []
   for (const item of items(list)) if (!found.some((one) => isEqual(item, one, meter))) found.push(item)
@@ -157,7 +157,7 @@ function range([count]: readonly CelValue[], meter: Meter): ArrayList {
   return new ArrayList(Array.from({ length: size }, (_, index) => BigInt(index)))
 }
 
-/** `sort` and its like have overloads whose names are those of types. */
+/** `sort` and `sortBy` have one overload per element type. */
 const extendedLists: Library = {
   slice: [member('list_slice', [listOfT, intType, intType], listOfT, slice)],
   flatten: [
@@ -205,7 +205,7 @@ function isZero(value: CelValue): boolean {
   if (value instanceof CelList || value instanceof CelMap) return value.size === 0
   if (value instanceof Uint8Array) return value.length === 0
   if (value instanceof Uint) return value.value === 0n
-  if (value instanceof Duration) return value.nanos === 0n
+  if (value instanceof CelDuration) return value.nanos === 0n
   if (value instanceof Optional) return value.value === undefined
   return value === null || value === false || value === 0n || value === 0 || value === ''
 }
@@ -234,7 +234,7 @@ const optionals: Library = {
   hasValue: [
     member('optional_hasValue', [optionalV], boolType, ([optional]) => (optional as Optional).value !== undefined),
   ],
-  // Both are evaluated by plan.ts, which does not look at the second where the first has a value.
+  // Evaluated by plan.ts, which skips the second operand if the first has a value.
   or: [member('optional_or_optional', [optionalV, optionalV], optionalV, ([optional]) => optional!)],
   orValue: [member('optional_orValue_value', [optionalV, v], v, ([optional]) => optional!)],
   first: [member('list_first', [listOf(v)], optionalV, ([list]) => optionalAt(list, 0))],
@@ -247,7 +247,7 @@ function noValue(optional: Optional): CelValue {
   return optional.value === null ? null : fail('optional.none() dereference')
 }
 
-/** What comprehensions that make maps call: no key may come twice. The map is the one that the comprehension fills. */
+/** Called by comprehensions that build maps, on the map under construction. A duplicate key is an error. */
 function insert(map: CelValue | undefined, key: CelValue, value: CelValue): void {
   if (!(map as HashMap).set(key, value)) fail(`insert failed: key ${String(key)} already exists`)
 }

@@ -1,4 +1,4 @@
-/** The operators of the language, and `size`. Logic is not here: it decides which of its operands are evaluated. */
+/** The operators of CEL, and `size`. Logical operators are evaluated in logic.ts, since they do not evaluate all operands. */
 import { compare, isEqual } from '../equality.ts'
 import { CelFailure, fail, type Meter, noSuchOverload } from '../failures.ts'
 import { global, type Implementation, type Library, member, type Overload } from '../functions.ts'
@@ -17,7 +17,7 @@ import {
   timestampType,
   uintType,
 } from '../types.ts'
-import { CelList, CelMap, type CelValue, Duration, Timestamp, Uint } from '../values.ts'
+import { CelDuration, CelList, CelMap, type CelValue, Timestamp, Uint } from '../values.ts'
 
 const a = param('A')
 const b = param('B')
@@ -27,15 +27,15 @@ const mapOfAB = mapOf(a, b)
 export const minInt: bigint = -(2n ** 63n)
 export const maxInt: bigint = 2n ** 63n - 1n
 export const maxUint: bigint = 2n ** 64n - 1n
-/** From year 1 to year 9999. */
+/** Years 1 to 9999. */
 const minTime = -62_135_596_800n * 1_000_000_000n
 const maxTime = 253_402_300_800n * 1_000_000_000n - 1n
 
 const int = (value: bigint): bigint => (value < minInt || value > maxInt ? fail('integer overflow') : value)
 const uint = (value: bigint): Uint =>
   value < 0n || value > maxUint ? fail('unsigned integer overflow') : new Uint(value)
-const duration = (nanos: bigint): Duration =>
-  nanos < minInt || nanos > maxInt ? fail('integer overflow') : new Duration(nanos)
+const duration = (nanos: bigint): CelDuration =>
+  nanos < minInt || nanos > maxInt ? fail('integer overflow') : new CelDuration(nanos)
 export const timestamp = (nanos: bigint): Timestamp =>
   nanos < minTime || nanos > maxTime ? fail('timestamp overflow') : new Timestamp(nanos)
 
@@ -122,13 +122,13 @@ const arithmetic: Library = {
   ],
 }
 
-/** Texts grow by doubling faster than anything else: none is made that could not have been paid for. */
+/** Charged before the concatenation: repeated doubling grows a string faster than any other operation. */
 function addTexts([left, right]: readonly CelValue[], meter: Meter): string {
   meter.work(((left as string).length + (right as string).length) / 50)
   return (left as string) + (right as string)
 }
 
-/** In cel-go's order, on which it depends which overloads are found for `dyn`. */
+/** In cel-go's order, which determines the overloads found for `dyn` operands. */
 const ordered: ReadonlyArray<readonly [suffix: string, left: CelType, right: CelType]> = [
   ['bool', boolType, boolType],
   ['int64', intType, intType],
@@ -151,7 +151,7 @@ const orderings = (id: string, run: (order: number) => boolean): Overload[] =>
     global(`${id}_${suffix}`, [left, right], boolType, ([one, other]) => run(compare(one!, other!))),
   )
 
-/** Whether a list has a value: the first error counts only where no element is equal. */
+/** True if the list contains the value. A comparison error is thrown only if no element is equal. */
 export function listHas(list: CelList, value: CelValue, meter: Meter): boolean {
   let failure: CelFailure | undefined
   for (const item of list.toArray()) {
@@ -166,7 +166,7 @@ export function listHas(list: CelList, value: CelValue, meter: Meter): boolean {
   return false
 }
 
-/** Operators that are evaluated by plan.ts itself: the checker needs their types all the same. */
+/** Operators that plan.ts evaluates itself; declared here for the type checker. */
 const planned: Implementation = noSuchOverload
 
 const structure: Library = {

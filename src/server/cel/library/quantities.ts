@@ -1,4 +1,4 @@
-/** `quantity('1.5Gi')`: amounts as apimachinery reads them. */
+/** `quantity('1.5Gi')`: quantities parsed like apimachinery's resource.Quantity. */
 import { parseQuantity } from '../../../kube/quantities.ts'
 import { fail, noSuchOverload } from '../failures.ts'
 import { global, type Library, member } from '../functions.ts'
@@ -12,9 +12,9 @@ const billion = 1_000_000_000n
 class QuantityValue extends Opaque {
   readonly typeName = 'kubernetes.Quantity'
   readonly nanos: bigint
-  /** Whether it was written without decimals: only then it is taken for an integer, whatever it is worth. */
+  /** True if the text has no decimals. Only then is the quantity an integer, whatever its value. */
   readonly isWhole: boolean
-  /** A sum or a difference: nothing can be compared with it by `==`, though it can with others. */
+  /** True for sums and differences. As the right operand of `==` they are an error, as in the real server. */
   readonly isComputed: boolean
 
   constructor(nanos: bigint, isWhole: boolean, isComputed: boolean) {
@@ -29,7 +29,7 @@ class QuantityValue extends Opaque {
     return isComputed ? noSuchOverload() : nanos === this.nanos
   }
 
-  /** Undefined where it is not whole, or larger than an int. */
+  /** Undefined if the quantity is not an integer or exceeds int64. */
   get whole(): bigint | undefined {
     if (!this.isWhole || this.nanos % billion !== 0n) return undefined
     const value = this.nanos / billion

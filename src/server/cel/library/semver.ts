@@ -1,5 +1,5 @@
-/** `semver('1.2.3-rc.1')`: versions as semver.org orders them. */
-import { toBoundedBigInt } from '../../../util/bounded-integers.ts'
+/** `semver('1.2.3-rc.1')`: versions in the order defined by semver.org. */
+import { toBoundedBigInt } from '../../../util/text/bounded-integers.ts'
 import { fail } from '../failures.ts'
 import { global, type Library, member } from '../functions.ts'
 import { boolType, intType, stringType, struct } from '../types.ts'
@@ -24,7 +24,7 @@ class Semver extends Opaque {
   }
 }
 
-/** Build metadata does not count. */
+/** Build metadata is ignored. */
 function compareVersions(left: Semver, right: Semver): bigint {
   for (const [index, number] of left.numbers.entries()) {
     if (number !== right.numbers[index]!) return number > right.numbers[index]! ? 1n : -1n
@@ -39,12 +39,12 @@ function compareVersions(left: Semver, right: Semver): bigint {
   return 0n
 }
 
-/** Numbers come before words, and what is shorter before what is longer. */
+/** Numeric identifiers precede alphanumeric ones, and a shorter list of identifiers precedes a longer one. */
 function comparePre(left: string | undefined, right: string | undefined): bigint {
   if (left === right) return 0n
   if (left === undefined || right === undefined) return left === undefined ? -1n : 1n
   const [isNumber, isOtherNumber] = [/^\d+$/.test(left), /^\d+$/.test(right)]
-  // Without leading zeros, the longer number is the larger one.
+  // Without leading zeros, the number with more digits is larger.
   if (isNumber && isOtherNumber && left.length !== right.length) return left.length > right.length ? 1n : -1n
   if (isNumber !== isOtherNumber) return isNumber ? -1n : 1n
   return left > right ? 1n : -1n
@@ -90,7 +90,7 @@ function partProblem(pre: readonly string[], builds: readonly string[]): string 
   return undefined
 }
 
-/** `v1.2` is `1.2.0`, `1.02.3` is `1.2.3`. */
+/** `v1.2` → `1.2.0`, `1.02.3` → `1.2.3`. */
 function normalize(text: string): Semver | string {
   const [major, minor, ...others] = text.replace(/^v/, '').split('.')
   const parts = [major, minor, others.length > 0 ? others.join('.') : undefined]

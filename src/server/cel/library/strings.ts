@@ -1,4 +1,4 @@
-/** Functions of texts: the standard ones, those of cel-go's extension (version 2), and Kubernetes' own for patterns. */
+/** String functions: the standard ones, version 2 of cel-go's extension, and Kubernetes' regular expression functions. */
 import { RE2JS } from 're2js'
 import { CelFailure, fail, type Meter } from '../failures.ts'
 import { global, type Implementation, type Library, member, type Overload } from '../functions.ts'
@@ -8,11 +8,11 @@ import { formatText } from './format.ts'
 
 type TextFunction = (args: readonly string[], meter: Meter) => CelValue
 
-/** A method of texts with texts as arguments. */
+/** A method of strings whose arguments are strings. */
 const onTexts = (id: string, count: number, result: CelType, run: TextFunction): Overload =>
   member(id, Array<CelType>(count).fill(stringType), result, (args, meter) => run(args as string[], meter))
 
-/** The characters as Unicode has them; ASCII needs no splitting. */
+/** The code points of a string. A string without surrogates is returned unchanged. */
 function runesOf(text: string, meter: Meter): readonly string[] | string {
   meter.work(text.length / 10)
   return /[\ud800-\udfff]/.test(text) ? [...text] : text
@@ -39,7 +39,7 @@ function substring([text, from, to]: readonly CelValue[], meter: Meter): string 
   return textOf(runes.slice(Number(from), to === undefined ? undefined : Number(to)))
 }
 
-/** Where a text is found, counted in characters. */
+/** Converts a UTF-16 index to a code point index. */
 function positionIn(text: string, unit: number, meter: Meter): bigint {
   if (unit < 0) return -1n
   return BigInt(runesOf(text.slice(0, unit), meter).length)
@@ -71,7 +71,7 @@ function lastIndexOf([text, part, from]: readonly CelValue[], meter: Meter): big
   return positionIn(whole, whole.lastIndexOf(sought, unitAt(whole, Number(offset), meter)), meter)
 }
 
-/** How long it will be is found out first: a text in each gap of another may be longer than any memory. */
+/** Computes the result length first: inserting a string into each gap of another can exceed any memory. */
 function replace([text, old, by, limit = -1n]: readonly CelValue[], meter: Meter): string {
   const [whole, sought, replacement] = [text as string, old as string, by as string]
   if (limit === 0n || sought === replacement) return whole
@@ -120,10 +120,10 @@ function join([list, separator = '']: readonly CelValue[], meter: Meter): string
   return items.join(separator as string)
 }
 
-/** Go's idea of white space, which has fewer members than JavaScript's. */
+/** White space as defined by Go, a subset of JavaScript's. */
 const whiteSpace = /[\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]/
 
-/** From both ends inwards, one character at a time: a pattern for the end would be tried at every run of blanks in the text. */
+/** Trims character by character, since a regular expression for the end would be tried at every run of blanks. */
 function trim(text: string): string {
   let start = 0
   let end = text.length
@@ -132,15 +132,15 @@ function trim(text: string): string {
   return text.slice(start, end)
 }
 
-/** Of patterns of the same rules, which come again with every object. */
+/** Compiled patterns, cached because the same rules run for every object. */
 const patterns = new Map<string, RE2JS>()
 const maxPatterns = 500
 
-/** Compiled in linear time, and matched so: patterns come from one client, texts from another. */
+/** RE2 compiles and matches in linear time, which matters because clients choose both patterns and texts. */
 export function compileCelPattern(pattern: string, meter?: Meter): RE2JS {
   const known = patterns.get(pattern)
   if (known) return known
-  // Compiling takes longer than anything else of a rule; what the language takes for it is far too little.
+  // Compilation is the most expensive part of a rule, and cel-go's cost for it is far too low.
   meter?.work(pattern.length * 100)
   const compiled = compilePatternOrFail(pattern)
   if (patterns.size >= maxPatterns) patterns.clear()
@@ -156,7 +156,7 @@ function compilePatternOrFail(pattern: string): RE2JS {
   }
 }
 
-/** Each step of the automaton looks at every state that the pattern may be in. */
+/** Each step of the automaton visits every active state. */
 const matchWork = (text: string, pattern: string): number => ((text.length + 1) * Math.min(pattern.length, 50)) / 4
 
 const matches: Implementation = ([text, pattern], meter) => {
@@ -252,7 +252,7 @@ export const strings: Library = {
   'strings.quote': [
     global('strings_quote', [stringType], stringType, ([text], meter) => {
       meter.work((text as string).length / 4)
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is escaped here
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression matches the control characters to escape
       return `"${(text as string).replace(/[\x07\b\f\n\r\t\v\\"]/g, (character) => quotes[character]!)}"`
     }),
   ],

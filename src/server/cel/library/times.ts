@@ -1,19 +1,19 @@
-/** Parts of timestamps, in UTC or in a zone of the caller's, and of durations. */
+/** Accessors of timestamps (in UTC or a given zone) and of durations. */
 import { fail } from '../failures.ts'
 import { type Library, member, type Overload } from '../functions.ts'
 import { durationType, intType, stringType, timestampType } from '../types.ts'
-import type { Duration, Timestamp } from '../values.ts'
+import type { CelDuration, Timestamp } from '../values.ts'
 
 const million = 1_000_000n
 
-/** A date whose parts in UTC are those of the place. */
+/** A Date whose UTC fields are the local time of the zone. */
 function localDate({ nanos }: Timestamp, zone: string | undefined): Date {
   const remainder = ((nanos % million) + million) % million
   const time = Number((nanos - remainder) / million)
   return new Date(time + (zone === undefined ? 0 : offsetMilliseconds(zone, time)))
 }
 
-/** `-07:00`, or a name of the zone database. */
+/** Takes an offset such as `-07:00`, or a name of the IANA time zone database. */
 function offsetMilliseconds(zone: string, time: number): number {
   const colon = zone.indexOf(':')
   if (colon < 0) return namedOffset(zone, time)
@@ -27,7 +27,6 @@ function offsetMilliseconds(zone: string, time: number): number {
 
 function namedOffset(zone: string, time: number): number {
   if (zone === '' || zone === 'UTC') return 0
-  // The names of Go are paths of files: what has no slash and no capital is none of them.
   const formatter = formatterOf(zone) ?? fail(`unknown time zone ${zone}`)
   const parts = new Map(formatter.formatToParts(time).map(({ type, value }) => [type, Number(value)]))
   const part = (name: Intl.DateTimeFormatPartTypes): number => parts.get(name) ?? 0
@@ -37,10 +36,10 @@ function namedOffset(zone: string, time: number): number {
   return local.getTime() - Math.floor(time / 1000) * 1000
 }
 
-/** They are dear to make, and rules ask for the same zones again. */
+/** Cached, since formatters are expensive to create and rules use the same zones repeatedly. */
 const formatters = new Map<string, Intl.DateTimeFormat>()
 const maxFormatters = 100
-/** Dividing a time into its parts takes as long as looking at so many elements. */
+/** Work units of splitting a time into its fields, in list elements. */
 const zoneWork = 60
 
 function formatterOf(zone: string): Intl.DateTimeFormat | undefined {
@@ -66,9 +65,9 @@ function createFormatter(zone: string): Intl.DateTimeFormat | undefined {
   }
 }
 
-type Part = (date: Date) => number
+type DatePart = (date: Date) => number
 
-function ofTimestamp(id: string, part: Part): Overload[] {
+function ofTimestamp(id: string, part: DatePart): Overload[] {
   const read = (value: Timestamp, zone?: string): bigint => BigInt(part(localDate(value, zone)))
   return [
     member(`timestamp_to_${id}`, [timestampType], intType, ([value]) => read(value as Timestamp)),
@@ -80,7 +79,7 @@ function ofTimestamp(id: string, part: Part): Overload[] {
 }
 
 const ofDuration = (id: string, nanos: bigint): Overload =>
-  member(`duration_to_${id}`, [durationType], intType, ([value]) => (value as Duration).nanos / nanos)
+  member(`duration_to_${id}`, [durationType], intType, ([value]) => (value as CelDuration).nanos / nanos)
 
 function dayOfYear(date: Date): number {
   const start = new Date(date)

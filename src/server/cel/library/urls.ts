@@ -1,4 +1,4 @@
-/** `url('https://…')` and `format.named('…')`: texts that have to be something. */
+/** `url('https://…')` and `format.named('…')`: validated strings. */
 import {
   label1035NameProblems,
   labelNameProblems,
@@ -16,13 +16,13 @@ import { ArrayList, type CelValue, HashMap, Opaque, Optional } from '../values.t
 const urlType = struct('kubernetes.URL')
 const formatType = struct('kubernetes.NamedFormat')
 
-type GoUrl = Extract<ReturnType<typeof parseGoUrl>, { readonly url: unknown }>['url']
+type ParsedUrl = Extract<ReturnType<typeof parseGoUrl>, { readonly url: unknown }>['url']
 
 class Url extends Opaque {
   readonly typeName = 'kubernetes.URL'
-  readonly url: GoUrl
+  readonly url: ParsedUrl
 
-  constructor(url: GoUrl) {
+  constructor(url: ParsedUrl) {
     super()
     this.url = url
   }
@@ -40,7 +40,7 @@ class Url extends Opaque {
     return /:([0-9]*)$/.exec(this.url.host.replace(/^\[.*\]/, ''))?.[1] ?? ''
   }
 
-  /** As it was written where that is a valid way to write it, else escaped anew. */
+  /** The original path if its encoding is valid, otherwise escaped again. */
   get escapedPath(): string {
     const { path } = this.url
     if (/^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@[\]/]|%[0-9a-fA-F]{2})*$/.test(path)) return path
@@ -83,7 +83,7 @@ class NamedFormat extends Opaque {
   readonly typeName = 'kubernetes.NamedFormat'
   readonly name: string
   readonly problems: (text: string) => readonly string[]
-  /** How long its pattern is taken to be, for costs. */
+  /** Pattern length that the cost calculation assumes. */
   readonly patternSize: number
 
   constructor(name: string, patternSize: number, problems: (text: string) => readonly string[]) {
@@ -98,7 +98,7 @@ class NamedFormat extends Opaque {
   }
 }
 
-/** The size of the pattern of a named format, or undefined for anything else. */
+/** The pattern length of a named format; undefined for other values. */
 export function patternSizeOf(value: CelValue): number | undefined {
   return value instanceof NamedFormat ? value.patternSize : undefined
 }

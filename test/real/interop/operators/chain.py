@@ -1,4 +1,4 @@
-"""The same operator as chain.ts: handlers that read what the handlers before them have changed."""
+"""The same operator as chain.ts: handlers that read the changes of earlier handlers."""
 
 import json
 import os

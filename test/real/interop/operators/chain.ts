@@ -1,4 +1,4 @@
-/** The same operator as chain.py: handlers that read what the handlers before them have changed. */
+/** The same operator as chain.py: handlers that read the changes of earlier handlers. */
 import { Operator, PermanentError, TemporaryError } from 'kopf'
 
 const widgets = [process.env['GROUP'] as string, 'v1', 'widgets'] as const

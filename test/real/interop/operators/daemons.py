@@ -1,4 +1,4 @@
-"""The same operator as daemons.ts: a daemon beside each object, and one that outlives the clean-up of its object."""
+"""The same operator as daemons.ts: a daemon for each object, and one that outlives the delete handler of its object."""
 
 import asyncio
 import os
@@ -8,7 +8,7 @@ import kopf
 WIDGETS = (os.environ['GROUP'], 'v1', 'widgets')
 
 
-# Kopf looks again only after the polling time, even if the daemon ends a moment after it was asked.
+# Kopf checks a stopping daemon only after the polling time, even if the daemon ends earlier.
 @kopf.daemon(*WIDGETS, labels={'case': 'watched'}, id='watch', cancellation_polling=0.3)
 async def watch(name, spec, stopped, logger, **_):
     logger.info(f'watching {name}')

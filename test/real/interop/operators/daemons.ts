@@ -1,4 +1,4 @@
-/** The same operator as daemons.py: a daemon beside each object, and one that outlives the clean-up of its object. */
+/** The same operator as daemons.py: a daemon for each object, and one that outlives the delete handler of its object. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Operator } from 'kopf'
 

@@ -1,4 +1,4 @@
-"""The same operator as handover.ts: every handler is for objects with one label, and PHASE says who comes first."""
+"""The same operator as handover.ts: each handler is for objects with one label. PHASE is first or second."""
 
 import os
 

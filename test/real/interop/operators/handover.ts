@@ -1,4 +1,4 @@
-/** The same operator as handover.py: every handler is for objects with one label, and PHASE says who comes first. */
+/** The same operator as handover.py: each handler is for objects with one label. PHASE is first or second. */
 import { Operator, PermanentError, TemporaryError } from 'kopf'
 
 const group = process.env['GROUP'] as string

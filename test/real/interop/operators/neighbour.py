@@ -1,4 +1,4 @@
-"""The same operator as neighbour.ts: keeps its own things under PREFIX, and handles what everybody handles."""
+"""The same operator as neighbour.ts: stores its state under PREFIX, and handles the same objects as the other operator."""
 
 import os
 

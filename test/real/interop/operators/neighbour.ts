@@ -1,4 +1,4 @@
-/** The same operator as neighbour.py: keeps its own things under PREFIX, and handles what everybody handles. */
+/** The same operator as neighbour.py: stores its state under PREFIX, and handles the same objects as the other operator. */
 import { AnnotationsDiffBaseStorage, AnnotationsProgressStorage, Operator, TemporaryError } from 'kopf'
 
 const widgets = [process.env['GROUP'] as string, 'v1', 'widgets'] as const

@@ -1,4 +1,4 @@
-"""Beside onlooker.ts: whoever takes the records of another operator's steps for a change says so here."""
+"""Runs beside onlooker.ts. Its update handler shows whether step records of the other operator count as a change."""
 
 import os
 
@@ -17,7 +17,7 @@ def update(spec, **_):
     return {'size': spec['size']}
 
 
-# So that both want the finalizer, which has one name.
+# Both operators need the finalizer, which has the same name.
 @kopf.on.delete(*WIDGETS, id='delete')
 def delete(**_):
     pass

@@ -1,4 +1,4 @@
-/** A reconciler with steps, which fails a few times at each size; beside onlooker.py. */
+/** A reconciler with steps, which fails a few times at each size. Runs beside onlooker.py. */
 import { Operator, TemporaryError } from 'kopf'
 
 const widgets = [process.env['GROUP'] as string, 'v1', 'widgets'] as const

@@ -1,4 +1,4 @@
-"""The same operator as peering.ts: it says what it sees, ticks beside each object, and stands back for others."""
+"""The same operator as peering.ts: it logs its calls, has a timer for each object, and takes part in a peering."""
 
 import os
 

@@ -1,4 +1,4 @@
-/** The same operator as peering.py: it says what it sees, ticks beside each object, and stands back for others. */
+/** The same operator as peering.py: it logs its calls, has a timer for each object, and takes part in a peering. */
 import { Operator } from 'kopf'
 
 const widgets = [process.env['GROUP'] as string, 'v1', 'widgets'] as const

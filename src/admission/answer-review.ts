@@ -1,0 +1,137 @@
+/** What reviews are answered with: the handlers, the object at hand, and what is remembered of it. Put together for admission.ts. */
+
+import type { DiscoveryCache } from '../client/discovery/discovery-cache.ts'
+import type { ArgsSource } from '../handlers/args/object-args.ts'
+import type { Registry } from '../handlers/registry.ts'
+import type { Watchdog } from '../handlers/watchdog.ts'
+import { type KubeObject, parseGroupVersion } from '../kube/objects.ts'
+import type { Resource } from '../kube/resources/resources.ts'
+import { formatResource, selectResources } from '../kube/resources/selectors.ts'
+import { type AdmissionRequest, isConversionReview } from '../kube/reviews.ts'
+import { type Context, memoOf, objectLogger } from '../objects/context.ts'
+import type { WatchedObject } from '../objects/state/watched-object.ts'
+import type { WebhookFn } from '../settings/webhook-server.ts'
+import type { Latch } from '../util/async/latch.ts'
+import { toMs } from '../util/text/duration.ts'
+import { type ReviewContext, reviewAdmission } from './admission-review.ts'
+import { type ConversionContext, reviewConversion } from './conversion-review.ts'
+
+export interface AnswerReviewOptions {
+  readonly registry: Registry
+  readonly discovery: DiscoveryCache
+  readonly watchdog: Watchdog
+  /** Opened when it is known what the cluster serves. */
+  readonly discovered: Latch
+  /** Opened when the indices are complete: nobody is called before who could look into them. */
+  readonly indexed: Latch
+}
+
+export function createReview(context: Context, options: AnswerReviewOptions): WebhookFn {
+  const reviewing = toReviewContext(context, options)
+  const converting = toConversionContext(context, options)
+  return async (review, info = {}) => {
+    const { discovered, indexed } = options
+    // Not for the indices: what is indexed may have to be converted first.
+    if (!discovered.isOpen) await discovered.wait(info.signal)
+    if (isConversionReview(review)) return reviewConversion(converting, review, info)
+    if (!indexed.isOpen) await indexed.wait(info.signal)
+    return reviewAdmission(reviewing, review, info)
+  }
+}
+
+function toReviewContext(context: Context, { registry, discovery, watchdog }: AnswerReviewOptions): ReviewContext {
+  const { clock, settings, writesSignal: writing } = context
+  const reviewed = whenChanged((known: readonly Resource[]) => reviewedOf(registry, known))
+  return {
+    clock,
+    // Not that of other handlers: while the operator waits for them to end, the API server may still ask.
+    signal: writing,
+    watch: watchdog.watchOf(),
+    defaultBackoffMs: toMs(settings.execution.defaultBackoff),
+    resources: () => reviewed(discovery.resources),
+    handlersFor: (resource) => registry.handlersFor(resource),
+    subjectOf: (resource, body, request) => {
+      const { uid } = body.metadata ?? {}
+      const watched =
+        request.operation === 'CREATE' || uid === undefined ? undefined : context.served.find(resource, uid)
+      const { name } = request
+      // The API server sends the name of a Namespace as the namespace of the request.
+      const namespace = resource.namespaced ? request.namespace : undefined
+      return { ...toArgsSource(context, resource, body, { name, namespace }), memo: memoFor(context, watched) }
+    },
+  }
+}
+
+/** What is created has nothing to be remembered yet, and may never come to be. */
+function memoFor(context: Context, object: WatchedObject | undefined): object {
+  return object === undefined ? context.createMemo() : memoOf(context, object)
+}
+
+function toConversionContext(
+  context: Context,
+  { registry, discovery, watchdog }: AnswerReviewOptions,
+): ConversionContext {
+  const { clock, settings, writesSignal: writing } = context
+  const versionsOf = (group: string, kind: string) =>
+    discovery.resources.filter((one) => one.group === group && one.kind === kind)
+  return {
+    clock,
+    signal: writing,
+    watch: watchdog.watchOf(),
+    defaultBackoffMs: toMs(settings.execution.defaultBackoff),
+    // They are for all versions, whichever one they were registered for: that one may be stored still, and not served any more.
+    conversionsFor: (group, kind) => {
+      const versions = versionsOf(group, kind)
+      return registry.asked.filter(
+        ({ conversion, selector }) =>
+          conversion !== undefined && versions.some((one) => selector!.matchesAnyVersion(one)),
+      )
+    },
+    subjectOf: (body) => {
+      const { group, version } = parseGroupVersion(body.apiVersion)!
+      const versions = versionsOf(group, body.kind)
+      const resource = versions.find((one) => one.version === version) ?? { ...versions[0]!, version }
+      return { ...toArgsSource(context, resource, body), memo: context.createMemo() }
+    },
+  }
+}
+
+/** What is asked about may have no name yet, or be no object at all: then the request says what it is called. */
+function toArgsSource(
+  context: Context,
+  resource: Resource,
+  body: KubeObject,
+  { name, namespace }: Partial<Pick<AdmissionRequest, 'name' | 'namespace'>> = {},
+): Omit<ArgsSource, 'memo'> {
+  const { metadata } = body
+  const called = name ?? (metadata?.generateName && `${metadata.generateName}*`)
+  const reference = { ...(namespace && { namespace }), ...(called && { name: called }), ...metadata }
+  return {
+    resource,
+    body,
+    logger: objectLogger(context, { ...body, metadata: reference }, { isLocal: true }),
+    client: context.clientFor(reference.namespace),
+    recorder: context.recorderFor(body),
+    indices: context.indices,
+    clock: context.handlerClock,
+    workers: context.workers,
+  }
+}
+
+function reviewedOf(registry: Registry, known: readonly Resource[]): readonly Resource[] {
+  const found = new Map<string, Resource>()
+  for (const { selector, admission } of registry.asked) {
+    if (admission === undefined) continue
+    for (const resource of selectResources(selector!, known).candidates) found.set(formatResource(resource), resource)
+  }
+  return [...found.values()]
+}
+
+/** Worked out anew only for another value than the last time. */
+function whenChanged<K, V>(make: (key: K) => V): (key: K) => V {
+  let last: { readonly key: K; readonly value: V } | undefined
+  return (key) => {
+    if (last?.key !== key) last = { key, value: make(key) }
+    return last!.value
+  }
+}

@@ -1,0 +1,119 @@
+/** The logging options of all commands that log, and the log sink that they configure. */
+import { type Command, Option } from 'commander'
+import {
+  createLogSink,
+  currentLogSink,
+  type FrameworkLevel,
+  frameworkLevels,
+  type LogFormat,
+  type LoggingOptions,
+  type LogLevel,
+  type LogSink,
+  type LogSinkOptions,
+  setCommandLogging,
+} from '../../util/log/log.ts'
+import { createPalette, paintLine } from '../display/colours.ts'
+import type { Variable } from '../environment.ts'
+import { choiceOption } from '../help.ts'
+import { terminalAbilities, writeLog } from '../terminal.ts'
+
+/** Options given on the command line or by environment variables; absent if not given. */
+export interface LoggingArguments {
+  readonly verbose?: boolean
+  readonly debug?: boolean
+  readonly quiet?: boolean
+  readonly logFormat?: LogFormat
+  readonly logRefkey?: string
+  readonly logPrefix?: boolean
+  readonly logFrameworkLevel?: FrameworkLevel
+}
+
+const formats: readonly LogFormat[] = ['full', 'plain', 'json']
+
+export const loggingVariables: readonly Variable[] = [
+  { name: 'VERBOSE', type: 'flag', option: 'verbose' },
+  { name: 'DEBUG', type: 'flag', option: 'debug' },
+  { name: 'QUIET', type: 'flag', option: 'quiet' },
+  { name: 'LOG_FORMAT', type: 'text', option: 'logFormat' },
+  { name: 'LOG_REFKEY', type: 'text', option: 'logRefkey' },
+  { name: 'LOG_PREFIX', type: 'flag', option: 'logPrefix' },
+]
+
+/** The variable of commands that run an operator. */
+export const frameworkLevelVariable: Variable = {
+  name: 'LOG_FRAMEWORK_LEVEL',
+  type: 'text',
+  option: 'logFrameworkLevel',
+}
+
+export function addLoggingOptions(command: Command): Command {
+  return command
+    .optionsGroup('Logs:')
+    .option('-v, --verbose', 'log what the operator does in detail')
+    .option('-d, --debug', "as --verbose, with the framework's inner workings")
+    .option('-q, --quiet', 'log only warnings and errors')
+    .addOption(choiceOption('--log-format <format>', 'how lines look (default: full)', formats))
+    .option('--log-refkey <key>', 'the key of the object in JSON logs (default: object)')
+    .addOption(new Option('--log-prefix', 'begin lines with [namespace/name] (default: on, except for json)'))
+    .addOption(new Option('--no-log-prefix', 'leave that prefix out').default(undefined))
+}
+
+/** Adds the option for commands that run an operator. */
+export function addFrameworkLevelOption(command: Command): Command {
+  const description = 'the least level of the framework\'s own lines, as "Handler … succeeded."'
+  return command.addOption(choiceOption('--log-framework-level <level>', description, frameworkLevels))
+}
+
+/** The log of a command. A call of `configureLogging` in the operator's files changes it, except for options given in `args`. */
+export class CommandLogging {
+  /** Always forwards to the current sink. */
+  readonly sink: LogSink = currentLogSink
+  /** Called after a call of `configureLogging`. */
+  onChange: () => void = () => {}
+  readonly #args: LoggingArguments
+  #options: LogSinkOptions = {}
+
+  constructor(args: LoggingArguments) {
+    this.#args = args
+    setCommandLogging((options) => this.#createSink(options))
+  }
+
+  /** The format of lines that are not written through the sink, such as those of the guard thread. */
+  get lines(): LoggingOptions {
+    const { format = 'full', refkey, prefix } = this.#options
+    return { format, ...(refkey !== undefined && { refkey }), ...(prefix !== undefined && { prefix }) }
+  }
+
+  /** Whether to show the progress display: only on a terminal, and not with JSON logs or `--quiet`. */
+  get wantsDisplay(): boolean {
+    const { format, quiet = false, write } = this.#options
+    return format !== 'json' && !quiet && write === undefined && terminalAbilities().canRedraw
+  }
+
+  #createSink(options: LogSinkOptions): LogSink {
+    this.#options = mergeLoggingOptions(this.#args, options)
+    this.onChange()
+    const { format, write } = this.#options
+    const { hasColours } = terminalAbilities()
+    const palette = createPalette(hasColours)
+    const paint = (line: string, level: LogLevel) => writeLog(paintLine(palette, line, level))
+    const isPainted = hasColours && format !== 'json' && write === undefined
+    return createLogSink({ ...this.#options, ...(isPainted && { write: paint }) })
+  }
+}
+
+/**
+ * Options of the command line and environment variables override those of `configureLogging`, one by one. `verbose`, `debug` and `quiet` count as
+ * one option: `--quiet` also overrides `verbose` of a file.
+ */
+function mergeLoggingOptions(args: LoggingArguments, options: LogSinkOptions): LogSinkOptions {
+  const { verbose, debug, quiet, logFormat: format, logRefkey: refkey, logPrefix: prefix } = args
+  const isVerbosityGiven = [verbose, debug, quiet].some((flag) => flag !== undefined)
+  return {
+    ...options,
+    ...(isVerbosityGiven && { verbose: verbose ?? false, debug: debug ?? false, quiet: quiet ?? false }),
+    ...(format !== undefined && { format }),
+    ...(refkey !== undefined && { refkey }),
+    ...(prefix !== undefined && { prefix }),
+  }
+}

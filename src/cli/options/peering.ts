@@ -1,0 +1,112 @@
+/** The peering options: of `kopf freeze` and `kopf resume`, which write to a peering, and of `kopf run` and `kopf manifests`. */
+import type { Command } from 'commander'
+import { personalIdentity } from '../../client/identity.ts'
+import type { RunOptions } from '../../operator.ts'
+import { createLogger, type Logger } from '../../util/log/log.ts'
+import type { PeeringTarget } from '../commands/freeze-records.ts'
+import { collect } from '../embedded.ts'
+import { readEnvironment, type Variable } from '../environment.ts'
+import { addClusterOptions, type ClusterArguments } from './cluster.ts'
+import { addLoggingOptions, CommandLogging, type LoggingArguments, loggingVariables } from './logging.ts'
+
+export interface PeeringArguments extends ClusterArguments, LoggingArguments {
+  readonly namespace?: readonly string[]
+  readonly allNamespaces?: boolean
+  readonly id?: string
+  readonly peering?: string
+}
+
+/** The priority of `--dev`: higher than that of deployed operators, which pause while a developer runs the operator. */
+export const developerPriority = 666
+
+export const peeringVariables: readonly Variable[] = [
+  { name: 'NAMESPACES', type: 'list', option: 'namespace' },
+  { name: 'CLUSTERWIDE', type: 'flag', option: 'allNamespaces' },
+  { name: 'ID', type: 'text', option: 'id' },
+  { name: 'PEERING', type: 'text', option: 'peering' },
+  ...loggingVariables,
+]
+
+export function addPeeringOptions(command: Command): Command {
+  command
+    .optionsGroup('Peering:')
+    .option('-P, --peering <name>', 'the name of the peering; required')
+    .option(
+      '-n, --namespace <pattern>',
+      'the peerings of this namespace, or of those that match; can be repeated',
+      collect,
+    )
+    .option('-A, --all-namespaces', 'the peering of operators that serve the whole cluster')
+    .option('-i, --id <identity>', 'speak under this name (default: POD_ID, or user@host)')
+  return addLoggingOptions(addClusterOptions(command))
+}
+
+/** Reads the options and environment variables. Fails with a usage error if a required option is missing. */
+export function readPeeringArguments<A extends PeeringArguments>(command: Command, more: readonly Variable[] = []): A {
+  readEnvironment(command, [...peeringVariables, ...more])
+  const args = command.opts<A>()
+  if (args.peering === undefined) command.error("error: required option '-P, --peering <name>' not specified")
+  if (args.allNamespaces && (args.namespace ?? []).length > 0) {
+    command.error("error: options '--namespace' and '--all-namespaces' cannot be used together.")
+  }
+  return args
+}
+
+export function toTarget({ peering, namespace = [], kubeconfig, context }: PeeringArguments): PeeringTarget {
+  return {
+    name: peering!,
+    namespaces: namespace.length === 0 ? undefined : [...new Set(namespace)],
+    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...(context === undefined ? {} : { context }),
+  }
+}
+
+export async function toIdentity({ id }: PeeringArguments): Promise<string> {
+  return id ?? personalIdentity()
+}
+
+/** Creates the logger. Warns if neither `--namespace` nor `--all-namespaces` is given: there are two kinds of peerings. */
+export function startPeeringLog(args: PeeringArguments): Logger {
+  const logger = createLogger(new CommandLogging(args).sink, 'kopf.cli')
+  if (args.namespace === undefined && !args.allNamespaces) {
+    logger.warn('The peering of the whole cluster is meant, as no namespace was named: say so with --all-namespaces')
+  }
+  return logger
+}
+
+/** Parses an integer from the command line or the environment. */
+export function readInteger(command: Command, option: string, text: string, min: number = -Infinity): number {
+  const number = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN
+  if (Number.isSafeInteger(number) && number >= min) return number
+  const expected = min === -Infinity ? 'a whole number' : `a whole number of at least ${min}`
+  return command.error(`error: option '${option}' is ${JSON.stringify(text)}. Expected ${expected}.`)
+}
+
+/** The options of `kopf run` and `kopf manifests`. */
+export interface PrecedenceArguments {
+  readonly peering?: string
+  readonly priority?: string
+  readonly dev?: boolean
+  readonly standalone?: boolean
+}
+
+export function addPrecedenceOptions(command: Command): Command {
+  return command
+    .optionsGroup('Other operators:')
+    .option('-P, --peering <name>', 'work only while no operator of this peering has precedence, and not without it')
+    .option('-p, --priority <number>', 'the precedence among the operators of a peering (default: 0)')
+    .option('--standalone', 'take no notice of any peering and of other operators')
+}
+
+export function readPrecedence(
+  command: Command,
+  { peering, priority, dev, standalone }: PrecedenceArguments,
+): Pick<RunOptions, 'peering' | 'priority' | 'standalone'> {
+  const given = priority === undefined ? undefined : readInteger(command, '-p, --priority <number>', priority)
+  const chosen = dev ? developerPriority : given
+  return {
+    ...(peering === undefined ? {} : { peering }),
+    ...(chosen === undefined ? {} : { priority: chosen }),
+    ...(standalone === undefined ? {} : { standalone }),
+  }
+}

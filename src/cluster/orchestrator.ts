@@ -1,0 +1,246 @@
+/**
+ * What is served where: all resources that handlers are for, in all namespaces, as both come and go. Told by the observers
+ * what there is; opens and ends the streams accordingly, and lets go of the objects of what is gone.
+ */
+
+import type { DiscoveryCache } from '../client/discovery/discovery-cache.ts'
+import { KopfError } from '../errors.ts'
+import type { Registry } from '../handlers/registry.ts'
+import type { NamespacePattern } from '../kube/namespaces.ts'
+import { formatRules } from '../kube/rbac-rules.ts'
+import type { Resource } from '../kube/resources/resources.ts'
+import { formatResource } from '../kube/resources/selectors.ts'
+import type { Context } from '../objects/context.ts'
+import { allHandlers, type ServedResource, type ServedResources } from '../objects/state/served-resource.ts'
+import type { WatchedObject } from '../objects/state/watched-object.ts'
+import { PermissionCheck, type RequiredPermissions } from '../rbac/permission-check.ts'
+import { rulesOfObjects, rulesOfWork } from '../rbac/required-rules.ts'
+import type { ReconcilingContext } from '../reconciling/context.ts'
+import { OwnedAndWatched } from '../reconciling/sources/owned-and-watched.ts'
+import type { TaskGroup } from '../util/async/task-group.ts'
+import { describeError } from '../util/log/describe-error.ts'
+import type { StreamsHealth } from '../watching/stream-pool.ts'
+import { forgetObject } from './deliver.ts'
+import { NamespaceObserver } from './namespace-observer.ts'
+import { ObjectStreams } from './object-streams.ts'
+import { ResourceObserver } from './resource-observer.ts'
+import { type ResolvedResources, whyUnsuitable } from './resource-selection.ts'
+import { createServedResource } from './served-resource.ts'
+import { canTakeOverFrom, hasSameHandlers, isOtherVersion, isSameKind, switchVersion } from './version-switch.ts'
+
+interface ServedScope {
+  /** Undefined for the whole cluster. */
+  readonly namespaces: readonly NamespacePattern[] | undefined
+}
+
+export interface OrchestratorOptions {
+  readonly registry: Registry
+  readonly discovery: DiscoveryCache
+  readonly scope: ServedScope
+  readonly tasks: TaskGroup
+  readonly health: StreamsHealth
+  readonly reconciling: ReconcilingContext
+  /** Called each time it is known anew what the cluster serves. */
+  readonly onDiscovered: () => void
+  /** Called each time the namespaces that are served are others. */
+  readonly onNamespaces: () => void
+  /** Called when all objects that were there at the start and are indexed are in the indices; more than once. */
+  readonly onIndexed: () => void
+}
+
+export class Orchestrator {
+  readonly #context: Context
+  readonly #options: OrchestratorOptions
+  /** By resource, in text. */
+  readonly #served: ServedResources
+  readonly #resources: ResourceObserver
+  readonly #namespaces: NamespaceObserver
+  readonly #streams: ObjectStreams
+  readonly #ownedAndWatched: OwnedAndWatched
+  #onReady: () => void = () => {}
+  #onFailure: (error: Error) => void = () => {}
+
+  constructor(context: Context, options: OrchestratorOptions) {
+    this.#context = context
+    this.#served = context.served
+    this.#options = options
+    const { tasks, health, scope, onIndexed } = options
+    this.#resources = new ResourceObserver(context, { ...options, onResolved: (resolved) => this.#arrange(resolved) })
+    this.#namespaces = new NamespaceObserver(context, {
+      patterns: scope.namespaces,
+      tasks,
+      onAdded: (name) => this.#enterNamespace(name),
+      onGone: (name) => this.#leaveNamespace(name),
+    })
+    this.#streams = new ObjectStreams(context, {
+      tasks,
+      health,
+      onIndexed,
+      onReady: () => this.#onReady(),
+      onAllForbidden: (error, served) => this.#onFailure(forbidden(error, served)),
+      onMissing: ({ group }) => this.#resources.suspect(group),
+    })
+    this.#ownedAndWatched = new OwnedAndWatched(options.reconciling, {
+      ...options,
+      onMissing: ({ group }) => this.#resources.suspect(group),
+    })
+  }
+
+  /** Resolves when everything that is there has been brought once, or the signal is aborted; rejects when we may not see it. */
+  async start(signal: AbortSignal): Promise<void> {
+    const ready = new Promise<void>((resolve, reject) => {
+      this.#onReady = resolve
+      this.#onFailure = reject
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+    const permissions = new PermissionCheck(this.#context, signal)
+    permissions.prefetch(this.#namespaces.scopes)
+    await Promise.all([this.#namespaces.start(signal), this.#resources.start(signal)])
+    this.#streams.started()
+    this.#resources.observe(signal)
+    this.#options.tasks.run(() => permissions.check(this.#needs()))
+    return ready
+  }
+
+  #needs(): RequiredPermissions {
+    const needs = rulesOfWork({
+      handled: this.#served.values(),
+      related: this.#ownedAndWatched.related,
+      watchesCrds: this.#resources.isObserving,
+      watchesNamespaces: this.#namespaces.isObserving,
+      isPosting: this.#context.settings.posting.enabled,
+    })
+    return { ...needs, namespaces: this.#namespaces.names }
+  }
+
+  /** What is served already stays so although its name has become ambiguous: half of the handling would be worse than either. */
+  #arrange({ resources, contested }: ResolvedResources): void {
+    const kept = contested.filter((one) => this.#served.has(formatResource(one)))
+    const wanted = new Map([...resources, ...kept].map((resource) => [formatResource(resource), resource]))
+    for (const served of [...this.#served.values()]) this.#revise(served, wanted)
+    for (const resource of wanted.values()) this.#serve(resource)
+    this.#ownedAndWatched.arrange(this.#options.discovery.resources, this.#namespaces.names)
+    this.#options.onDiscovered()
+  }
+
+  #revise(served: ServedResource, wanted: ReadonlyMap<string, Resource>): void {
+    const { registry, discovery } = this.#options
+    const { resource } = served
+    const now = wanted.get(formatResource(resource))
+    if (now !== undefined && isSameKind(resource, now) && hasSameHandlers(registry, served, now)) {
+      served.resource = now
+      return
+    }
+    const others = [...wanted.values()].filter((one) => !this.#served.has(formatResource(one)))
+    const successor = now ?? others.find((one) => isOtherVersion(resource, one))
+    if (successor !== undefined && canTakeOverFrom(registry, served, successor)) this.#succeed(served, successor)
+    else this.#letGo(served, discovery.resources.some((one) => isSameKind(resource, one)) ? 'unwanted' : 'gone')
+  }
+
+  #serve(resource: Resource): void {
+    const name = formatResource(resource)
+    if (this.#served.has(name)) return
+    const { registry } = this.#options
+    const problem = whyUnsuitable(registry, resource)
+    if (problem !== undefined) {
+      this.#context.warnOnce(resource, 'unsuitable', problem)
+      return
+    }
+    const served = this.#prepare(resource)
+    const namespaces = resource.namespaced ? (this.#namespaces.names ?? [undefined]) : [undefined]
+    for (const namespace of namespaces) this.#streams.open(served, namespace)
+  }
+
+  #prepare(resource: Resource): ServedResource {
+    const { settings, logger, observer } = this.#context
+    const served = createServedResource(this.#options.registry, settings, resource)
+    for (const conflict of served.handlers.conflicts) logger.warn(conflict)
+    observer?.resourceServed?.({ resource, handlerTypes: allHandlers(served.handlers).map(({ type }) => type) })
+    this.#served.set(formatResource(resource), served)
+    return served
+  }
+
+  /** Its objects are the same, and what is remembered of them goes on: nobody is called for one of them twice at once. */
+  #succeed(served: ServedResource, resource: Resource): void {
+    this.#context.logger.debug(
+      `${formatResource(resource)} is served in the place of ${formatResource(served.resource)}.`,
+    )
+    this.#served.delete(formatResource(served.resource))
+    const successor = this.#prepare(resource)
+    switchVersion(this.#context, served, successor)
+    this.#streams.hand(served, successor)
+  }
+
+  #letGo(served: ServedResource, end: NonNullable<ServedResource['end']>): void {
+    const name = formatResource(served.resource)
+    this.#context.logger.info(
+      end === 'gone' ? `${name} is gone, and not served any more.` : `${name} is not served any more.`,
+    )
+    this.#served.delete(name)
+    this.#streams.close((one) => one === served)
+    served.end = end
+    this.#dismiss(served, () => true)
+  }
+
+  #enterNamespace(name: string): void {
+    // First: whether anything may be watched there is for the peering to say.
+    this.#options.onNamespaces()
+    for (const served of this.#served.values()) {
+      if (served.resource.namespaced) this.#streams.open(served, name)
+    }
+    this.#ownedAndWatched.enterNamespace(name)
+  }
+
+  /** The end of the objects is not always told before that of their namespace. */
+  #leaveNamespace(name: string): void {
+    this.#streams.close((_, namespace) => namespace === name)
+    this.#ownedAndWatched.leaveNamespace(name)
+    for (const served of this.#served.values()) {
+      this.#dismiss(served, ({ body }) => body.metadata.namespace === name)
+    }
+    this.#options.onNamespaces()
+    this.#context.pause.forget(name)
+  }
+
+  #dismiss(served: ServedResource, isAmong: (watched: WatchedObject) => boolean): void {
+    for (const watched of served.objects.values()) {
+      if (served.isOnlyIndexed || !isAmong(watched)) continue
+      if (this.#context.leadership.isStandingBy) forgetObject(this.#context, watched)
+      else this.#context.queue.put(watched, { type: 'deleted', object: watched.body, missed: true })
+    }
+    this.#unindex(served, isAmong)
+  }
+
+  /** The operator stands back in this namespace, maybe for long: the others go on without its objects. */
+  excuseNamespace(name: string): void {
+    this.#streams.excuse(name)
+  }
+
+  /** Those served; undefined for the whole cluster. */
+  get namespaces(): Iterable<string> | undefined {
+    return this.#namespaces.names
+  }
+
+  /** Resolves when no indexing function is under way that was when this was asked. */
+  async indexed(): Promise<void> {
+    await Promise.all(Array.from(this.#served.values(), (served) => this.#context.features.allSettled(served)))
+  }
+
+  /** The indices are as empty as before the start, for the next one. */
+  clearIndices(): void {
+    for (const served of this.#served.values()) this.#unindex(served, () => true)
+  }
+
+  #unindex({ objects: memories, isOnlyIndexed }: ServedResource, isAmong: (watched: WatchedObject) => boolean): void {
+    for (const [key, watched] of memories) {
+      if (!isAmong(watched)) continue
+      this.#context.features.forgotten(watched)
+      if (isOnlyIndexed) memories.delete(key)
+    }
+  }
+}
+
+function forbidden(error: Error, served: ServedResource): KopfError {
+  const advice = `Grant the operator a role with the ${formatRules(rulesOfObjects(served))}`
+  return new KopfError('KOPF_FORBIDDEN', `Cannot watch anything: ${describeError(error)}\n${advice}`, { cause: error })
+}

@@ -1,0 +1,236 @@
+/**
+ * The daemons and timers of all objects. A daemon is a call that may run as long as the object exists; a timer that waits is an entry of one timer
+ * queue. Calls the functions, passes on their patches and wakes the worker when one has ended. Does not decide about finalizers.
+ */
+import type { DaemonStoppingReason } from '../handlers/args/args.ts'
+import type { Handler } from '../handlers/handler.ts'
+import { titleOf } from '../handlers/handler-types.ts'
+import type { CallWatch } from '../handlers/invoke.ts'
+import { isAmong } from '../handlers/matching.ts'
+import type { CollectedPatch } from '../handlers/results.ts'
+import type { ObservedObject, Observer } from '../observer.ts'
+import type { BackgroundSettings } from '../settings/groups.ts'
+import { type Clock, monotonicNow } from '../util/async/clock.ts'
+import { TimerQueue } from '../util/async/timer-queue.ts'
+import { describeError } from '../util/log/describe-error.ts'
+import type { Logger } from '../util/log/log.ts'
+import { callDaemon, initialDelayOf } from './daemon-call.ts'
+import { DaemonTask, type DaemonTasks, type NextCall } from './daemon-task.ts'
+import { Stopper, type StopWaits } from './stopped.ts'
+import { exitsInstantly, terminate } from './termination.ts'
+
+export class DaemonPool<O> {
+  readonly #options: DaemonPoolOptions<O>
+  readonly #all = new Set<DaemonTask<O>>()
+  /** A task for its next call, or all tasks of an object for the next evaluation of filters. */
+  readonly #timers: TimerQueue<DaemonTask<O> | DaemonTasks<O>>
+  readonly #waits: StopWaits
+  readonly #exiting = new AbortController()
+
+  constructor(options: DaemonPoolOptions<O>) {
+    this.#options = options
+    this.#timers = new TimerQueue(options.clock, (key) => this.#fire(key), options.stopping)
+    this.#waits = new TimerQueue<() => void>(options.clock, (wake) => wake())
+  }
+
+  /** How many daemons and timers exist. */
+  get size(): number {
+    return this.#all.size
+  }
+
+  /** A task that still runs is not started a second time, even if it is being stopped. */
+  start(tasks: DaemonTasks<O>, handler: Handler): void {
+    if (this.#options.stopping.aborted || this.#options.isPaused(tasks.owner) || isRunning(tasks, handler)) return
+    const task = new DaemonTask(handler, tasks, new Stopper(this.#waits))
+    tasks.running.push(task)
+    this.#all.add(task)
+    this.#options.observer?.daemonStarted?.(this.#observed(task))
+    this.#begin(task)
+  }
+
+  /** A task that waits ends at once; a running one is asked to stop, and cancelled after its timeout. */
+  stop(task: DaemonTask<O>, reason: DaemonStoppingReason): void {
+    if (task.stopped.reason !== reason) task.stopped.set(reason)
+    this.#timers.cancel(task)
+    if (!task.isRunning) this.#end(task)
+    else task.ending ??= this.#terminate(task)
+  }
+
+  /** The operator pauses: the tasks of these objects are stopped. They start again when the watch shows their object again. */
+  pause(isPaused: (owner: O) => boolean): void {
+    for (const task of [...this.#all]) if (isPaused(task.owner)) this.stop(task, 'operator-pausing')
+  }
+
+  /** The operator stops: resolves when all tasks have ended or have exceeded their timeouts. */
+  async stopAll(): Promise<void> {
+    this.#exiting.abort()
+    const all = [...this.#all]
+    for (const task of all) this.stop(task, 'operator-exiting')
+    await Promise.all(all.map(({ ending }) => ending))
+  }
+
+  /** The essence of the object changed: timers that wait only for a change are due after their idle time. */
+  objectChanged({ running }: DaemonTasks<O>): void {
+    for (const task of running) {
+      task.hasNews = true
+      if (!task.waitsForChange) continue
+      task.waitsForChange = false
+      this.#timers.setAfter(task, this.#idleLeftMs(task))
+    }
+  }
+
+  /** Wakes the worker later, to evaluate filters whose functions may answer differently without any event. */
+  wakeAfter(tasks: DaemonTasks<O>, delayMs: number): void {
+    this.#timers.setAfter(tasks, delayMs)
+  }
+
+  /** Stops all tasks of an object that is not handled any more. Daemons may take a while to end. */
+  release(tasks: DaemonTasks<O>, reason: DaemonStoppingReason): void {
+    this.#timers.cancel(tasks)
+    for (const task of [...tasks.running]) this.stop(task, reason)
+  }
+
+  /** Most daemons end within milliseconds of being asked: the worker can then go on at once. */
+  async untilInstantEnd({ running }: DaemonTasks<O>): Promise<void> {
+    await Promise.all(running.map((task) => exitsInstantly(this.#options, task)))
+  }
+
+  async #terminate(task: DaemonTask<O>): Promise<void> {
+    await terminate(this.#options, task, this.#exiting.signal)
+    if (task.isAbandoned) this.#options.wake(task.owner)
+  }
+
+  #nowMs(): number {
+    return monotonicNow(this.#options.clock)
+  }
+
+  #fire(key: DaemonTask<O> | DaemonTasks<O>): void {
+    if (key instanceof DaemonTask) this.#tick(key)
+    else this.#options.wake(key.owner)
+  }
+
+  #begin(task: DaemonTask<O>): void {
+    try {
+      const delayMs = initialDelayOf(this.#options, task)
+      if (delayMs > 0) this.#timers.setAfter(task, delayMs)
+      else this.#tick(task)
+    } catch (error) {
+      const words = `${titleOf(task.handler)} is not started: its initialDelay failed: ${describeError(error)}`
+      this.#options.loggerOf(task.owner).error(words, { error })
+      this.#end(task)
+    }
+  }
+
+  /** How long the object must still stay unchanged for a timer with `idle`. */
+  #idleLeftMs({ handler, owner }: DaemonTask<O>): number {
+    const idleMs = handler.background?.schedule?.idleMs
+    if (idleMs === undefined) return 0
+    return Math.max(0, this.#options.changedMs(owner) + idleMs - this.#nowMs())
+  }
+
+  #tick(task: DaemonTask<O>): void {
+    if (task.hasEnded || task.isRunning || task.stopped.isSet()) return
+    const idleLeftMs = this.#idleLeftMs(task)
+    if (idleLeftMs > 0) {
+      task.anchorMs = undefined
+      this.#timers.setAfter(task, idleLeftMs)
+    } else if (this.#stillMatches(task)) {
+      void this.#run(task)
+    } else if (task.handler.background?.schedule === undefined) {
+      // A daemon whose filters do not match after its delay ends at once; the worker may start it again later.
+      this.stop(task, 'filters-mismatch')
+    } else {
+      // The worker stops it, unless its filters match again by then.
+      this.#timers.setAfter(task, task.pauseMs(this.#nowMs()))
+      this.#options.wake(task.owner)
+    }
+  }
+
+  /** Evaluates the filters again. Not for a daemon that starts without a delay: its filters have just matched. */
+  #stillMatches({ handler, owner, retries }: DaemonTask<O>): boolean {
+    const { schedule, initialDelay } = handler.background!
+    try {
+      return (schedule === undefined && initialDelay === 0 && retries === 0) || this.#options.matches(owner, handler)
+    } catch {
+      // The worker evaluates the same filters, and reports the error.
+      return false
+    }
+  }
+
+  async #run(task: DaemonTask<O>): Promise<void> {
+    task.isRunning = true
+    task.hasNews = false
+    task.anchorMs ??= this.#nowMs()
+    const outcome = await callDaemon(this.#options, task)
+    task.isRunning = false
+    if (task.stopped.isSet()) {
+      this.#endWith(task, 'has exited on request and will not be retried or restarted.')
+    } else {
+      this.#schedule(task, task.follow(outcome, this.#nowMs()))
+    }
+  }
+
+  #schedule(task: DaemonTask<O>, next: NextCall): void {
+    if (next === 'never') {
+      this.#endWith(task, 'has exited on its own and will not be retried or restarted.')
+    } else if (next !== 'when-changed') {
+      this.#timers.setAfter(task, next.afterMs)
+    } else if (task.hasNews) {
+      this.#timers.setAfter(task, this.#idleLeftMs(task))
+    } else {
+      task.waitsForChange = true
+    }
+  }
+
+  #endWith(task: DaemonTask<O>, words: string): void {
+    this.#options.loggerOf(task.owner).debug(`${titleOf(task.handler)} ${words}`)
+    this.#end(task)
+  }
+
+  #end(task: DaemonTask<O>): void {
+    const { group, handler } = task
+    this.#all.delete(task)
+    group.running.splice(group.running.indexOf(task), 1)
+    if (!task.stopped.isSet()) group.finished = [...(group.finished ?? []), handler]
+    task.end()
+    this.#options.observer?.daemonStopped?.(this.#observed(task))
+    this.#options.wake(group.owner)
+  }
+
+  #observed({ owner, handler: { id, type } }: DaemonTask<O>) {
+    return { object: this.#options.observedObject(owner), handler: { id, type } }
+  }
+}
+
+/** Whether the handler runs for the object, or has ended by itself and is not started again. */
+function isRunning<O>({ running, finished = [] }: DaemonTasks<O>, handler: Handler): boolean {
+  return isAmong(finished, handler) || running.some((task) => isAmong([task.handler], handler))
+}
+
+/** What the pool needs of its surroundings; `O` is the watched object. Given by object-daemons.ts. */
+export interface DaemonPoolOptions<O> {
+  readonly clock: Clock
+  readonly settings: BackgroundSettings
+  readonly defaultBackoffMs: () => number
+  /** Aborted when the operator starts to stop: nothing is called then. */
+  readonly stopping: AbortSignal
+  readonly observer: Observer | undefined
+  observedObject(owner: O): ObservedObject
+  /** Whether the operator is paused for the object: nothing is started then. */
+  isPaused(owner: O): boolean
+  /** Reports calls that block the event loop or do not return. */
+  watchOf(handler: Handler): CallWatch
+  loggerOf(owner: O): Logger
+  /** New arguments for each call: a snapshot of the object for timers, a live view for daemons. */
+  argsOf(owner: O, handler: Handler, logger: Logger): object
+  /** For a timer of a large object: resolves when it may be parsed, with the function to call afterwards. */
+  reserve(owner: O, handler: Handler): Promise<() => void> | undefined
+  /** Whether the filters of the handler match the object now. False for an object that is being deleted. */
+  matches(owner: O, handler: Handler): boolean
+  /** When the essence of the object changed last, or was first seen; by the monotonic clock. */
+  changedMs(owner: O): number
+  /** Resolves when the patch is written or left to the worker. Never rejects. */
+  write(owner: O, handler: Handler, patch: CollectedPatch): Promise<void>
+  /** Wakes the worker of the object, which decides what follows. */
+  wake(owner: O): void
+}

@@ -1,0 +1,136 @@
+/**
+ * What is stored on an object, and why each handler is called for it or is not: the answer of `kopf explain`. Asked through
+ * `Operator.explain`. Pure but for the filters of the user; calls no handler and no server.
+ */
+
+import { concealDiff } from '../causation/reveal-secrets.ts'
+import { KopfError } from '../errors.ts'
+import { createHandlerClock } from '../handlers/args/handler-clock.ts'
+import { objectArgs } from '../handlers/args/object-args.ts'
+import type { Registry } from '../handlers/registry.ts'
+import { isDeletionOngoing, hasFinalizer as isFinalizerOn } from '../kube/finalizers.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import type { Resource } from '../kube/resources/resources.ts'
+import { formatResource } from '../kube/resources/selectors.ts'
+import { compareWithHandled } from '../objects/compare-essences.ts'
+import type { Settings } from '../settings/settings.ts'
+import { systemClock } from '../util/async/clock.ts'
+import { lazy } from '../util/lazy.ts'
+import { detectFor } from './change-verdicts.ts'
+import type { Explanation } from './explanation.ts'
+import { checkFilters, type ExplainedObject } from './filter-check.ts'
+import { decideFor, handlerVerdicts } from './handler-verdicts.ts'
+import { describeStorage, findRecords, ownPrefixes } from './stored-records.ts'
+
+export interface ExplainOptions {
+  readonly registry: Registry
+  readonly settings: Settings
+  readonly resource: Resource
+  readonly body: KubeObject
+  readonly nowMs: number
+  /** For filters that ask for it. */
+  readonly memo: () => object
+}
+
+export function explainObject(options: ExplainOptions): Explanation {
+  const { settings, registry, resource, body, nowMs } = options
+  const { progressStorage, diffbaseStorage, finalizer } = settings.persistence
+  const sight = look(options)
+  const { comparison, detected, handlers } = sight
+  const notes: string[] = []
+  const verdicts = handlerVerdicts(sight, notes)
+  const { namespace, name, creationTimestamp, deletionTimestamp, finalizers = [] } = body.metadata
+  return {
+    resource: formatResource(resource),
+    apiVersion: body.apiVersion,
+    kind: body.kind,
+    ...(namespace !== undefined && { namespace }),
+    name: name ?? '',
+    ...(creationTimestamp && { created: creationTimestamp }),
+    ...(deletionTimestamp && { deleting: deletionTimestamp }),
+    finalizers: finalizers.map((one) => ({ name: one, isOurs: one === finalizer })),
+    storage: {
+      progress: describeStorage(progressStorage),
+      lastHandled: describeStorage(diffbaseStorage),
+      finalizer,
+    },
+    handled: comparison.old === undefined ? 'never' : comparison.diff.length === 0 ? 'is' : 'changed',
+    changes:
+      comparison.old === undefined
+        ? []
+        : concealDiff(comparison.diff, body).map(([operation, field, old, current]) => ({
+            operation,
+            field,
+            old,
+            new: current,
+          })),
+    ...findRecords({
+      body,
+      storage: progressStorage,
+      prefixes: ownPrefixes(progressStorage, diffbaseStorage),
+      // Those of reconcilers are of their steps.
+      ids: [...handlers.change, ...handlers.reconcile].map(({ id }) => id),
+      nowMs,
+    }),
+    reason: detected.reason,
+    decision: decideFor(sight),
+    handlers: verdicts,
+    notes: [...handlers.conflicts, ...notes, ...noteStartup(registry)],
+  }
+}
+
+function look({ registry, settings, resource, body, nowMs, memo }: ExplainOptions): ExplainedObject {
+  const handlers = registry.handlersFor(resource)
+  const comparison = compareWithHandled(settings, { body, extraFields: handlers.extraFields })
+  const base = {
+    resource,
+    body,
+    handlers,
+    settings,
+    nowMs,
+    args: lazy(() => filterArgs({ resource, body, registry, memo })),
+    deleting: isDeletionOngoing(body),
+    hasFinalizer: isFinalizerOn(body, settings.persistence.finalizer),
+    comparison,
+  }
+  const sight = { ...base, detected: detectFor(base, false) }
+  return { ...sight, hasHandlers: handlers.change.some((handler) => checkFilters(handler, sight).matches) }
+}
+
+/** As an operator gives them, but for what needs one that runs: that is missed by whoever asks for it. */
+function filterArgs({
+  resource,
+  body,
+  registry,
+  memo,
+}: Pick<ExplainOptions, 'resource' | 'body' | 'registry' | 'memo'>) {
+  const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
+  return objectArgs({
+    resource,
+    body,
+    logger: silent,
+    memo: memo(),
+    client: missing('client'),
+    recorder: missing('recorder'),
+    indices: registry.indices,
+    clock: createHandlerClock(systemClock, { isWaitedFor: false }),
+    workers: missing('workers'),
+  })
+}
+
+function missing<T extends object>(name: string): T {
+  return new Proxy({} as T, {
+    get() {
+      throw new KopfError('KOPF_EXPLAIN', `Cannot use "${name}" in a filter while an object is explained: nothing runs`)
+    },
+  })
+}
+
+function noteStartup(registry: Registry): string[] {
+  const ids = registry.activities('startup').map(({ id }) => `"${id}"`)
+  if (ids.length === 0) return []
+  return [
+    `Startup handlers are not called here (${ids.join(', ')}): settings that they change, such as the finalizer and the ` +
+      'storages, count as they are without them',
+  ]
+}

@@ -1,0 +1,233 @@
+/** Resources of the API, the notations for them, and the types of their objects, from which the types of handler arguments follow. */
+
+import { checkDefinition } from '../crds/resource-checks.ts'
+import type { OutputOf, StandardSchemaV1 } from '../crds/standard-schema.ts'
+import type { KubeObject, ObjectMeta } from '../objects.ts'
+import type { BuiltinNamespace } from './builtin-scopes.ts'
+import type { Everything } from './selector-notations.ts'
+import { toSelector } from './selectors.ts'
+
+/** A resource as described by discovery; the `resource` argument of handlers. Group, version and plural identify it. */
+export interface Resource {
+  readonly group: string
+  readonly version: string
+  readonly plural: string
+  readonly kind: string
+  readonly singular: string
+  readonly shortcuts: readonly string[]
+  readonly categories: readonly string[]
+  readonly subresources: readonly string[]
+  readonly namespaced: boolean
+  /** Whether `version` is the preferred version of the group. */
+  readonly preferred: boolean
+  readonly verbs: readonly string[]
+}
+
+/** A selector by keywords, with exactly one of kind, plural, singular, shortcut and category. */
+export interface SelectorKeywords {
+  readonly group?: string
+  readonly version?: string
+  readonly kind?: string
+  readonly plural?: string
+  readonly singular?: string
+  readonly shortcut?: string
+  readonly category?: string
+}
+
+/** A notation for resources that does not carry the type of their objects. */
+export type SelectorNotation =
+  | string
+  | Everything
+  | readonly (string | Everything)[]
+  | SelectorKeywords
+  | ((resource: Resource) => boolean)
+
+/** A notation for a resource with the type of its objects. Created by `defineResource` and `resource`. */
+export interface ResourceDefinition<T = KubeObject> {
+  readonly selector: SelectorNotation
+  /** The type of the objects; does not exist at run time. */
+  readonly '~object'?: T
+}
+
+/**
+ * Any notation for a resource: a string such as `'pods'` or `'databases.example.com'`, an array such as `['apps/v1', 'deployments']`,
+ * keywords, `EVERYTHING`, a function, or the result of `defineResource` or `resource`.
+ */
+export type ResourceLike = SelectorNotation | ResourceDefinition<never> | ResourceDefinition<object>
+
+/** The type of objects whose resource is named by a string: every field has the type `any`. */
+export interface OpenObject {
+  apiVersion: string
+  kind: string
+  metadata: ObjectMeta
+  // biome-ignore lint/suspicious/noExplicitAny: as in Kopf, resources named by a string have untyped fields.
+  spec: Record<string, any>
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  status: Record<string, any>
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  [field: string]: any
+}
+
+/** Marks a type as that of Secrets; does not exist at run time. */
+declare const secretMark: unique symbol
+export type SecretMark = typeof secretMark
+
+/** A Secret named by a string: untyped, but known to be a Secret, so that its old values have the type of concealed values. */
+interface OpenSecret extends OpenObject {
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  data?: any
+  // biome-ignore lint/suspicious/noExplicitAny: as above.
+  stringData?: any
+  readonly [secretMark]?: true
+}
+
+type SecretName = 'secrets' | 'secret' | 'Secret'
+
+/** Notations of Secrets that the type system can recognise. */
+type SecretNotation =
+  | SecretName
+  | `${SecretName}.v1`
+  | readonly [SecretName]
+  | readonly ['v1' | '', SecretName]
+  | readonly ['', 'v1', SecretName]
+  | { readonly group?: ''; readonly version?: 'v1'; readonly plural: 'secrets' }
+  | { readonly group?: ''; readonly version?: 'v1'; readonly kind: 'Secret' }
+  | { readonly group?: ''; readonly version?: 'v1'; readonly singular: 'secret' }
+
+/** The type of the objects of a resource, for any notation: `OpenObject` if the notation carries no type. */
+export type ObjectOf<R> =
+  R extends ResourceDefinition<infer T>
+    ? unknown extends T
+      ? OpenObject
+      : T
+    : R extends SecretNotation
+      ? OpenSecret
+      : OpenObject
+
+type Scope = 'Namespaced' | 'Cluster'
+
+/**
+ * The type of `namespace` for a resource's objects: `string` for a namespaced resource, `undefined` for a cluster-scoped one, both if
+ * the scope is unknown. The scope is known for resources of `defineResource` and for built-in resources, by types such as those of
+ * `kubernetes-types` or by names such as `pods` and `deployments.apps`.
+ */
+export type NamespaceOf<R> = R extends { readonly scope: infer S } ? NamespaceIn<S> : BuiltinNamespace<R, ObjectOf<R>>
+
+type NamespaceIn<S> = S extends 'Namespaced' ? string : undefined
+
+type AnySchema = StandardSchemaV1<unknown, unknown>
+
+export interface ResourceOptions<
+  S extends AnySchema | undefined = undefined,
+  U extends AnySchema | undefined = undefined,
+  C extends Scope = Scope,
+> {
+  /** The API group, a domain: `example.com`. */
+  readonly group: string
+  /** `v1`, `v1beta1`, … */
+  readonly version: string
+  /** In CamelCase and in the singular: `Database`. */
+  readonly kind: string
+  /** Default: the kind in lower case, in the English plural: `databases`. */
+  readonly plural?: string
+  /** Default: the kind in lower case: `database`. */
+  readonly singular?: string
+  /** Short names for kubectl: `['db']`. Default: none. */
+  readonly shortNames?: readonly string[]
+  /** Categories for kubectl: `['all']`. Default: none. */
+  readonly categories?: readonly string[]
+  /** Default: `Namespaced`. */
+  readonly scope?: C
+  /** The schema of `spec`: any Standard Schema, such as zod's. Default: any fields are allowed. */
+  readonly spec?: S
+  /** The schema of `status`: any Standard Schema. With a schema, the status is a subresource. */
+  readonly status?: U
+}
+
+/** The type of objects with these schemas: the output types, since the API server sets the defaults. */
+export interface DefinedObject<S, U> {
+  apiVersion: string
+  kind: string
+  metadata: ObjectMeta
+  spec: S extends AnySchema ? OutputOf<S> : OpenObject['spec']
+  status?: U extends AnySchema ? OutputOf<U> : OpenObject['status']
+}
+
+/** A custom resource defined with `defineResource`, with everything that its CRD needs. */
+export interface CustomResource<T = KubeObject, C extends Scope = Scope> extends ResourceDefinition<T> {
+  readonly selector: Required<Pick<SelectorKeywords, 'group' | 'version' | 'plural'>>
+  readonly group: string
+  readonly version: string
+  readonly kind: string
+  readonly plural: string
+  readonly singular: string
+  readonly shortNames: readonly string[]
+  readonly categories: readonly string[]
+  readonly scope: C
+  readonly spec: AnySchema | undefined
+  readonly status: AnySchema | undefined
+}
+
+/**
+ * Defines a custom resource: handlers get its objects with the types of its schemas, and `toCrd` or `kopf crd` creates its CRD. Throws a
+ * `KopfError` (`KOPF_RESOURCE`) for names that the API server would reject.
+ *
+ * @example
+ * ```ts
+ * const Database = defineResource({
+ *   group: 'example.com',
+ *   version: 'v1',
+ *   kind: 'Database',
+ *   spec: z.object({ size: z.string(), users: z.array(z.string()) }),
+ * })
+ *
+ * kopf.on.create(Database, ({ spec, logger }) => logger.info(`${spec.size} requested`))
+ * ```
+ */
+export function defineResource<
+  const S extends AnySchema | undefined = undefined,
+  const U extends AnySchema | undefined = undefined,
+  const C extends Scope = 'Namespaced',
+>(options: ResourceOptions<S, U, C>): CustomResource<DefinedObject<S, U>, C> {
+  const { group, version, kind, shortNames = [], categories = [] } = options
+  const scope = options.scope ?? ('Namespaced' as C)
+  const singular = options.singular ?? String(kind).toLowerCase()
+  const plural = options.plural ?? pluralize(String(kind).toLowerCase())
+  const { spec, status } = options
+  const names = { group, version, kind, plural, singular, shortNames, categories, scope }
+  checkDefinition({ ...names, spec, status })
+  return { selector: { group, version, plural }, ...names, spec, status }
+}
+
+/**
+ * Names an existing resource and gives its objects a type. Use `defineResource` for resources of your own.
+ *
+ * @example
+ * ```ts
+ * import type { Pod } from 'kubernetes-types/core/v1'
+ *
+ * kopf.on.event(resource<Pod>('v1', 'pods'), ({ body }) => {})
+ * ```
+ */
+export function resource<T extends object = OpenObject>(notation: SelectorNotation): ResourceDefinition<T>
+export function resource<T extends object = OpenObject>(api: string, name: string | Everything): ResourceDefinition<T>
+export function resource<T extends object = OpenObject>(
+  group: string,
+  version: string,
+  name: string | Everything,
+): ResourceDefinition<T>
+export function resource<T extends object>(
+  notation: SelectorNotation,
+  ...rest: ReadonlyArray<string | Everything>
+): ResourceDefinition<T> {
+  const selector = rest.length === 0 ? notation : [notation as string, ...rest]
+  toSelector(selector)
+  return { selector }
+}
+
+/** The regular English plural of a lower-case word, as for built-in resources: policies, ingresses, gateways. */
+export function pluralize(word: string): string {
+  if (/(?:s|x|z|ch|sh)$/.test(word)) return `${word}es`
+  if (/[^aeiou]y$/.test(word)) return `${word.slice(0, -1)}ies`
+  return `${word}s`
+}

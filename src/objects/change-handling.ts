@@ -1,0 +1,399 @@
+/**
+ * Handles the changes of one object: decides (causation/decide.ts), executes the decision, writes one patch, and goes on from the answer until
+ * nothing is left to do. Called by worker.ts.
+ */
+
+import type { Cause, Essence, HandlerReason } from '../causation/cause.ts'
+import { type Decision, decide } from '../causation/decide.ts'
+import { isDigestEssence } from '../causation/essence.ts'
+import { Cycle } from '../changes/cycle.ts'
+import { isUnprocessable } from '../client/api-error.ts'
+import { KopfError } from '../errors.ts'
+import { isHandlerReason, preMatches } from '../handlers/matching.ts'
+import type { CollectedPatch } from '../handlers/results.ts'
+import { addFinalizer, isDeletionOngoing, removeFinalizer } from '../kube/finalizers.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import type { ObjectOutcome } from '../observer.ts'
+import type { PatchResult } from '../patching/apply-patch.ts'
+import { monotonicNow } from '../util/async/clock.ts'
+import { isDeepEqual } from '../util/json/deep-equal.ts'
+import { toLazy } from '../util/json/lazy-json.ts'
+import { CauseView } from './cause-view.ts'
+import { isStored, toStored } from './compare-essences.ts'
+import { type Context, observedObject } from './context.ts'
+import { logCause } from './describe.ts'
+import type { ProcessingRun } from './processing-run.ts'
+import type { WatchedObject } from './state/watched-object.ts'
+import type { UnwrittenPatch } from './state/write-queue.ts'
+import { readAfterTakeover } from './take-over.ts'
+import { type WritePurpose, writePatch, writePendingPatches } from './writes.ts'
+
+/** What the execution of one decision leaves to do, beside the patch of the run. */
+interface Execution {
+  /** When to handle the object again if nothing happens. */
+  readonly wakeAtMs?: number | undefined
+  /** The essence that counts as handled once the patch is written. */
+  readonly handled?: Essence | undefined
+  /** A handler was called: repeated writes are then caused by the handler, not by a loop of the framework. */
+  readonly hasCalled?: boolean
+  /** Some change handler can match the object. */
+  readonly hasHandlers?: boolean
+  /** Nothing was decided: the patch of an earlier run is written again. */
+  readonly retried?: UnwrittenPatch
+}
+
+/** So many writes in a row without any handler mean that another program reverts them. */
+const maxIdleWrites = 5
+
+/** After so many rejections in a row the patch is dropped when the object changes. With `queueing.errorDelays` that takes seconds. */
+const maxRejections = 5
+
+const outcomes: Readonly<Record<HandlerReason, ObjectOutcome>> = {
+  create: 'created',
+  update: 'updated',
+  resume: 'resumed',
+  delete: 'deleted',
+}
+
+export async function handleChanges(context: Context, object: WatchedObject, run: ProcessingRun): Promise<void> {
+  if (object.state.isNotFound) return
+  for (let idleWrites = 0; idleWrites < maxIdleWrites; ) {
+    const beganMs = monotonicNow(context.clock)
+    if (context.largeObjects.isParsedInTurn(object.body)) await run.held.hold(object.body)
+    await writePendingPatches(context, object)
+    if (object.state.isNotFound) return
+    const retried = takeUnwritten(object, run)
+    // During a pause only what was started is finished.
+    if (retried === undefined && object.isUnwatched && !run.hasNews && !run.hasPatch) return
+    const execution = retried ?? (await decideAndExecute(context, object, run))
+    const { body, requests } = await writeExecution(context, object, run, execution)
+    if (body === undefined) return
+    if (execution.hasCalled) object.updates.recordRun(beganMs, monotonicNow(context.clock))
+    if (requests > 0 && execution.handled !== undefined) keepIfNotStored(context, object, body, execution.handled)
+    if (execution.wakeAtMs !== undefined) context.timers.set(object, execution.wakeAtMs)
+    if (context.stopping.aborted || isPaused(context, object)) return
+    if (requests === 0 && execution.retried === undefined) {
+      if (execution.hasHandlers && execution.wakeAtMs === undefined) {
+        run.logger.debug('Handling cycle is finished, waiting for new changes.')
+      }
+      return
+    }
+    idleWrites = execution.hasCalled ? 0 : idleWrites + 1
+  }
+  throw new KopfError(
+    'KOPF_NOT_CONVERGING',
+    'Cannot settle the object: what is written to it is changed back at once; look for a webhook or a schema that does so',
+  )
+}
+
+function isPaused({ pause }: Context, { body }: WatchedObject): boolean {
+  return pause.isPausedIn(body.metadata.namespace)
+}
+
+/** Decides again whenever the object has changed under the decision. */
+async function decideAndExecute(context: Context, object: WatchedObject, run: ProcessingRun): Promise<Execution> {
+  for (;;) {
+    const cause = new CauseView(context, object, run.logger)
+    if (context.largeObjects.isDigested(object.body)) await cause.prepare()
+    const handlers = object.served.handlers.change.filter((handler) => preMatches(handler, cause))
+    const decisions = context.features.decide(object, cause)
+    await context.features.tend(object, cause, decisions)
+    // A daemon or timer has written its last patch meanwhile: decisions about the state before would be wrong.
+    if (object.body !== cause.body) continue
+    const needsFinalizer =
+      decisions.some((decision) => decision?.needsFinalizer) || handlers.some((handler) => handler.needsFinalizer)
+    const decision = decide({
+      deleting: cause.deleting,
+      hasFinalizer: cause.hasFinalizer,
+      hasHandlers: handlers.length > 0,
+      needsFinalizer,
+      isPaused: isPaused(context, object),
+      isHeld: () => isHeld(context, object, cause),
+      reason: () => cause.reason,
+      rateLimitMs: (reason) => rateLimitMs(context, object, reason),
+    })
+    context.observer?.decisionMade?.({ object: observedObject(object), decision })
+    const execution = await execute(context, object, run, { cause, decision })
+    if (execution !== 'outdated') return { ...execution, hasHandlers: handlers.length > 0 }
+  }
+}
+
+/** Only updates wait: creation and deletion do not, nor a retry. */
+function rateLimitMs({ clock }: Context, object: WatchedObject, reason: string): number {
+  if (reason !== 'update' || object.handled.progress !== undefined) return 0
+  return object.updates.remainingMs(monotonicNow(clock))
+}
+
+function isHeld({ features }: Context, object: WatchedObject, cause: CauseView): boolean {
+  return object.writes.hasBackground || features.holdsFinalizer(object, cause)
+}
+
+async function execute(
+  context: Context,
+  object: WatchedObject,
+  run: ProcessingRun,
+  { cause, decision }: { readonly cause: CauseView; readonly decision: Decision },
+): Promise<Execution | 'outdated'> {
+  switch (decision.type) {
+    case 'add-finalizer':
+      run.logger.debug('Adding the finalizer, thus preventing the actual deletion.')
+      run.fns.push((body) => addMissingFinalizer(context, body))
+      return {}
+    case 'remove-finalizer':
+      removeOwnFinalizer(context, object, run, decision.reason)
+      return {}
+    case 'wait':
+      return { wakeAtMs: context.clock.now() + decision.delayMs }
+    case 'handle':
+      return callHandlers(context, object, run, { cause, reason: decision.reason })
+    case 'ignore':
+      if (decision.reason === 'released') {
+        run.logger.debug('Deletion, but we are done with it, and we do not care.')
+      }
+      return {}
+  }
+}
+
+/** The server accepts no new finalizers on an object that is being deleted meanwhile. */
+function addMissingFinalizer({ settings }: Context, body: KubeObject): void {
+  if (!isDeletionOngoing(body)) addFinalizer(body, settings.persistence.finalizer)
+}
+
+function removeOwnFinalizer(
+  { settings, features }: Context,
+  object: WatchedObject,
+  run: ProcessingRun,
+  reason: 'not-required' | 'finished',
+): void {
+  run.logger.debug(
+    reason === 'finished'
+      ? 'Removing the finalizer, thus allowing the actual deletion.'
+      : 'Removing the finalizer, as there are no handlers requiring it.',
+  )
+  features.purge(object, run.merge)
+  run.fns.push((body) => removeFinalizer(body, settings.persistence.finalizer))
+}
+
+interface HandlerCalls {
+  readonly cause: CauseView
+  readonly reason: HandlerReason | 'noop'
+}
+
+async function callHandlers(
+  context: Context,
+  object: WatchedObject,
+  run: ProcessingRun,
+  { cause, reason }: HandlerCalls,
+): Promise<Execution | 'outdated'> {
+  const found = isHandlerReason(reason) && reason !== 'resume' ? await readAfterTakeover(context, object) : 'same'
+  if (found === 'newer') return 'outdated'
+  if (found === 'not-found') return {}
+  logCause(context, run.logger, cause)
+  const cycle = createCycle(context, object, run, { cause, reason })
+  await cycle.run(reason)
+  run.outcome = outcomeOf(cycle, reason) ?? run.outcome ?? 'unchanged'
+  run.add(cycle)
+  if (cycle.isDone) return finish(context, object, run, { cause, cycle })
+  if (isNotKept(object, cycle)) warnProgressNotKept(context, object)
+  else cycle.store(object.body, run.merge)
+  object.handled.keepProgress(cycle.progress)
+  return { wakeAtMs: cycle.wakeAtMs, hasCalled: cycle.hasCalled }
+}
+
+/** Undefined if no handler was called: the outcome of the earlier cycle in this run counts. */
+function outcomeOf(cycle: Cycle, reason: HandlerReason | 'noop'): ObjectOutcome | undefined {
+  if (!cycle.isDone) return 'retrying'
+  if (!cycle.hasCalled) return undefined
+  return cycle.hasFailed ? 'failed' : outcomes[isHandlerReason(reason) ? reason : 'update']
+}
+
+/** The progress did not stay on the object: no handler was called, and the records to store equal the remembered ones. */
+function isNotKept({ handled: { progress } }: WatchedObject, cycle: Cycle): boolean {
+  if (progress === undefined || cycle.hasCalled) return false
+  return [...cycle.progress].every(([id, current]) => current === progress.get(id))
+}
+
+function warnProgressNotKept({ warnOnce }: Context, { served }: WatchedObject): void {
+  warnOnce(
+    served.resource,
+    'progress',
+    'The progress of handlers does not stay on the object: it is remembered only until the operator restarts; ' +
+      'let the schema preserve unknown fields where it is stored, or use another progress storage',
+  )
+}
+
+/** All handlers have finished: their records are purged, and the state counts as handled. */
+function finish(
+  context: Context,
+  object: WatchedObject,
+  run: ProcessingRun,
+  { cause, cycle }: { readonly cause: CauseView; readonly cycle: Cycle },
+): Execution {
+  const { hasCalled } = cycle
+  if (cause.deleting && isHeld(context, object, cause)) {
+    // Daemons are still stopping, or reconcilers cleaning up: until then it must stay known that the handlers have finished.
+    if (!cycle.isIdle && !isNotKept(object, cycle)) cycle.store(object.body, run.merge)
+    object.handled.keepProgress(cycle.progress)
+    return { hasCalled }
+  }
+  object.handled.keepProgress(undefined)
+  if (!cycle.isIdle) cycle.purge(object.body, run.merge)
+  if (!isHandlerReason(cause.reason)) return { hasCalled }
+  object.handled.finishInitial()
+  if (cause.deleting) {
+    removeOwnFinalizer(context, object, run, 'finished')
+    return { hasCalled }
+  }
+  return { hasCalled, handled: storeEssence(context, object, run, cause) }
+}
+
+/** Undefined if the essence is stored already. */
+function storeEssence(
+  { settings, warnOnce }: Context,
+  object: WatchedObject,
+  run: ProcessingRun,
+  cause: CauseView,
+): Essence | undefined {
+  const { old, new: handled, diff } = cause.compared
+  if (diff.length === 0 && isStoredAs(old, handled)) return undefined
+  const essence = toStored(settings, cause.body, handled)
+  const stored = settings.persistence.diffbaseStorage.store({ body: object.body, patch: run.merge, essence })
+  if (stored?.digested) {
+    warnOnce(
+      cause.resource,
+      'digest',
+      'An object is too large for its state to be kept in an annotation: only a digest of it is, so that its next change ' +
+        'comes without the old values; use ignoredFields or another diff-base storage',
+    )
+  }
+  return handled
+}
+
+/**
+ * Whether the stored essence needs no write. A resumed object may differ from it by nulls, which are no change; they are stored, as by Kopf,
+ * because PRESENT and ABSENT tell null from absent in the old value.
+ */
+function isStoredAs(old: Essence | undefined, current: Essence): boolean {
+  return old !== undefined && (isDigestEssence(old) || isDeepEqual(old, current))
+}
+
+function createCycle(
+  context: Context,
+  object: WatchedObject,
+  run: ProcessingRun,
+  { cause: view, reason }: HandlerCalls,
+): Cycle {
+  const { settings, clock, lifecycle, random, handlersSignal: signal, stopping } = context
+  const { old, new: current, diff } = view.compared
+  const { initial } = view
+  const cause: Cause = { reason: isHandlerReason(reason) ? reason : 'update', initial, old, new: current, diff }
+  return new Cycle({
+    cause,
+    body: view.body,
+    owned: object.served.handlers.change,
+    matchContextOf: (other, changed) =>
+      other === cause && changed === undefined ? view : view.matchContextOf(other, changed),
+    before: { merge: run.merge, fns: [...run.fns] },
+    args: view.objectArgs,
+    seal: context.stepKeys.sealOf(object, { type: 'change', body: view.body, logger: run.logger }),
+    settings,
+    clock,
+    logger: run.logger,
+    lifecycle,
+    random,
+    watch: context.callWatchOf(object),
+    signal,
+    stopping,
+    isPaused: () => isPaused(context, object),
+    remembered: object.handled.progress,
+    isOutdated: () => object.body !== view.body,
+    flush: (cycle) => writeCheckpoint(context, object, run, cycle),
+  })
+}
+
+/** Writes what is finished while a handler is still running. If that fails, the write at the end of the run has it. */
+async function writeCheckpoint(
+  context: Context,
+  object: WatchedObject,
+  run: ProcessingRun,
+  cycle: Cycle,
+): Promise<KubeObject | undefined> {
+  run.add(cycle)
+  cycle.clearWritten()
+  cycle.store(object.body, run.merge)
+  return (await writeRun(context, object, run, 'checkpoint')).body
+}
+
+/** Handlers that were called are not called again if their outcome cannot be written: the patch is kept and written first next time. */
+async function writeExecution(
+  context: Context,
+  object: WatchedObject,
+  run: ProcessingRun,
+  execution: Execution,
+): Promise<PatchResult> {
+  const patch: CollectedPatch = { merge: run.merge, fns: run.fns }
+  try {
+    return await writeRun(context, object, run, 'handling')
+  } catch (error) {
+    const before = execution.retried ?? { rejections: 0, rejectedAt: undefined }
+    const isRejected = isUnprocessable(error)
+    const rejectedAt = before.rejectedAt ?? (isRejected ? object.state.version : undefined)
+    const rejections = isRejected ? before.rejections + 1 : 0
+    const handled = execution.handled && toLazy(execution.handled)
+    if (execution.hasCalled || execution.retried) {
+      object.writes.keepUnwritten({ patch, handled, rejectedAt, rejections })
+    }
+    throw error
+  }
+}
+
+/**
+ * Takes up the patch that could not be written. After several rejections it is dropped once the object has changed: the next decision is made for
+ * the new state. Not after the first one: a part of it may have been written, and without the other part the records would be incomplete.
+ */
+function takeUnwritten(object: WatchedObject, run: ProcessingRun): Execution | undefined {
+  const { unwritten } = object.writes
+  if (unwritten === undefined) return undefined
+  object.writes.keepUnwritten(undefined)
+  const { rejections, rejectedAt } = unwritten
+  if (rejections >= maxRejections && rejectedAt !== object.state.version) return undefined
+  run.prepend(unwritten.patch)
+  return { handled: unwritten.handled, retried: unwritten }
+}
+
+async function writeRun(
+  context: Context,
+  object: WatchedObject,
+  run: ProcessingRun,
+  purpose: WritePurpose,
+): Promise<PatchResult> {
+  if (!run.hasPatch) return { body: object.body, requests: 0 }
+  if (Object.keys(run.merge).length > 0) {
+    // Kopf's own way to wake an operator: removed with the next write.
+    context.settings.persistence.progressStorage.touch({ body: object.body, patch: run.merge, value: null })
+  }
+  const { merge, fns } = run
+  const written = await writePatch(context, object, { logger: run.logger, patch: { merge, fns }, purpose })
+  run.takePatch()
+  // The next handlers find in the indices what was written.
+  await context.features.settled(object)
+  return written
+}
+
+/** An object whose schema drops the stored essence would be handled for ever: the operator remembers it instead. */
+function keepIfNotStored(
+  { settings, warnOnce }: Context,
+  object: WatchedObject,
+  body: KubeObject,
+  handled: Essence,
+): void {
+  const isKept = isStored(settings, body, handled)
+  object.handled.keepEssence(isKept ? undefined : handled)
+  if (isKept) return
+  warnOnce(
+    object.served.resource,
+    'unstored',
+    'The last handled configuration does not stay on the object: it is remembered only until the operator restarts; ' +
+      'let the schema preserve unknown fields where it is stored, or use another diff-base storage',
+  )
+}

@@ -1,0 +1,123 @@
+/** The run-wide collaborators of the code that handles objects. Created once by run/bootstrap.ts, before the features. */
+
+import type { Client } from '../client/client.ts'
+import type { Session } from '../client/session.ts'
+import type { Indices, Recorder } from '../handlers/args/args.ts'
+import type { HandlerClock } from '../handlers/args/handler-clock.ts'
+import type { ArgsSource } from '../handlers/args/object-args.ts'
+import type { Workers } from '../handlers/args/workers.ts'
+import type { CallWatch } from '../handlers/invoke.ts'
+import type { Lifecycle } from '../handlers/lifecycles.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import type { Resource } from '../kube/resources/resources.ts'
+import type { ObservedObject, Observer } from '../observer.ts'
+import type { KeyedQueue } from '../queueing/keyed-queue.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { StepKeys } from '../steps/step-keys.ts'
+import type { Clock } from '../util/async/clock.ts'
+import type { TimerQueue } from '../util/async/timer-queue.ts'
+import { createLogger, type Logger, type LogSink } from '../util/log/log.ts'
+import type { Pause } from '../watching/pause.ts'
+import type { CatchUp } from './catch-up.ts'
+import type { ObjectFeatures } from './features.ts'
+import type { LargeObjects } from './large-objects.ts'
+import type { ServedResources } from './state/served-resource.ts'
+import type { DeletionReport, WatchedObject } from './state/watched-object.ts'
+
+/** What waits for the worker of an object: a new state, the end of the object, or a time that has come. */
+export type ObjectEvent =
+  | {
+      readonly type: 'seen'
+      readonly event: null | 'ADDED' | 'MODIFIED'
+      readonly object: KubeObject
+      /** Event handlers see every state: a later state does not replace this one in the queue. */
+      readonly isKept: boolean
+    }
+  | ({ readonly type: 'deleted' } & DeletionReport)
+  | { readonly type: 'wake' }
+
+/** Leader election, as the watch and the queue need it. */
+export interface LeaderStatus {
+  /** Another replica leads: this one only follows the watch. */
+  readonly isStandingBy: boolean
+  /** The version of the objects when this replica took over from another one; undefined if it did not. */
+  readonly tookOverAt: string | undefined
+}
+
+export interface Context {
+  readonly session: Session
+  readonly settings: Settings
+  readonly clock: Clock
+  readonly random: () => number
+  readonly sink: LogSink
+  readonly logger: Logger
+  readonly lifecycle: Lifecycle
+  readonly callWatchOf: (object: WatchedObject) => CallWatch
+  readonly queue: KeyedQueue<WatchedObject, ObjectEvent>
+  /** Wakes the workers of objects. */
+  readonly timers: TimerQueue<WatchedObject>
+  /** Undefined without a listener. */
+  readonly observer: Observer | undefined
+  readonly catchUp: CatchUp | undefined
+  readonly features: ObjectFeatures
+  readonly served: ServedResources
+  readonly pause: Pause
+  readonly leadership: LeaderStatus
+  /** Aborted when the operator starts to stop: nothing new is started then. */
+  readonly stopping: AbortSignal
+  /** Aborted when the time of running handlers is over. */
+  readonly handlersSignal: AbortSignal
+  /** Aborted when the time for the last writes is over. */
+  readonly writesSignal: AbortSignal
+  readonly clientFor: (namespace: string | undefined) => Client
+  readonly recorderFor: (body: KubeObject) => Recorder
+  readonly createMemo: () => object
+  readonly indices: Indices
+  readonly handlerClock: HandlerClock
+  /** For daemons, whose calls have no end that others wait for. */
+  readonly daemonClock: HandlerClock
+  readonly workers: Workers
+  /** Signs the results of steps. */
+  readonly stepKeys: StepKeys
+  /** Limits the memory of large objects that are parsed at the same time. */
+  readonly largeObjects: LargeObjects
+  /** Logs a message once per resource and topic. */
+  readonly warnOnce: (resource: Resource, topic: string, message: string) => void
+}
+
+/** Lines of a local logger are not posted as Kubernetes events. */
+export function objectLogger(
+  { sink }: Pick<Context, 'sink'>,
+  { apiVersion, kind, metadata }: KubeObject,
+  { isLocal = false }: { readonly isLocal?: boolean } = {},
+): Logger {
+  const { name, namespace = null, uid } = metadata
+  return createLogger(sink, 'kopf.objects', { object: { apiVersion, kind, name, uid, namespace }, isLocal })
+}
+
+/** The object, and everything that its handlers get as arguments. */
+export function argsSourceOf(context: Context, object: WatchedObject, logger: Logger): ArgsSource {
+  const { body, served } = object
+  return {
+    resource: served.resource,
+    body,
+    logger,
+    memo: memoOf(context, object),
+    client: context.clientFor(body.metadata.namespace),
+    recorder: context.recorderFor(body),
+    indices: context.indices,
+    clock: context.handlerClock,
+    workers: context.workers,
+  }
+}
+
+/** The memo that all handlers of the object share. */
+export function memoOf({ createMemo }: Pick<Context, 'createMemo'>, object: WatchedObject): object {
+  object.memo ??= createMemo()
+  return object.memo
+}
+
+/** The object as observers see it. */
+export function observedObject({ served, body: { metadata } }: WatchedObject): ObservedObject {
+  return { resource: served.resource, name: metadata.name ?? '', namespace: metadata.namespace, uid: metadata.uid }
+}

@@ -1,0 +1,83 @@
+/** The writes of one object: one request at a time, in the order of the calls; and the patches that still have to be written. */
+import type { Essence } from '../../causation/cause.ts'
+import type { Handler } from '../../handlers/handler.ts'
+import type { CollectedPatch } from '../../handlers/results.ts'
+import { mergeInto } from '../../patching/patch.ts'
+
+/** The outcome of handlers that could not be written: retried before anything else, so that the handlers are not called again. */
+export interface UnwrittenPatch {
+  readonly patch: CollectedPatch
+  /** The essence that counts as handled once the patch is written. */
+  readonly handled: Essence | undefined
+  /** The version of the object for which the server first rejected the patch (422); undefined if it did not. */
+  readonly rejectedAt: string | undefined
+  /** How often in a row the server rejected it. */
+  readonly rejections: number
+}
+
+export class WriteQueue {
+  /** Settles when the write that is under way has ended. */
+  #last: Promise<void> | undefined
+  #unwritten: UnwrittenPatch | undefined
+  /** Patches of daemons and timers, by handler. */
+  #background: Map<Handler, CollectedPatch> | undefined
+
+  /** Runs the work after all earlier work has ended, whether that failed or not. */
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const before = this.#last
+    const done = (async () => {
+      await before
+      return work()
+    })()
+    const settled = done.then(
+      () => {},
+      () => {},
+    )
+    this.#last = settled
+    void settled.then(() => {
+      if (this.#last === settled) this.#last = undefined
+    })
+    return done
+  }
+
+  get unwritten(): UnwrittenPatch | undefined {
+    return this.#unwritten
+  }
+
+  keepUnwritten(unwritten: UnwrittenPatch | undefined): void {
+    this.#unwritten = unwritten
+  }
+
+  get hasBackground(): boolean {
+    return this.#background !== undefined && this.#background.size > 0
+  }
+
+  backgroundHandlers(): readonly Handler[] {
+    return [...(this.#background?.keys() ?? [])]
+  }
+
+  addBackground(handler: Handler, { merge, fns }: CollectedPatch): void {
+    this.#background ??= new Map()
+    const before = this.#background.get(handler)
+    if (before === undefined) {
+      this.#background.set(handler, { merge, fns })
+      return
+    }
+    mergeInto(before.merge, merge)
+    for (const fn of fns) before.fns.push(fn)
+  }
+
+  /** Everything that the handler wants written by now. */
+  takeBackground(handler: Handler): CollectedPatch | undefined {
+    const patch = this.#background?.get(handler)
+    this.#background?.delete(handler)
+    return patch
+  }
+
+  /** The write failed: the patch goes before what the handler added meanwhile. */
+  returnBackground(handler: Handler, patch: CollectedPatch): void {
+    const newer = this.takeBackground(handler)
+    this.addBackground(handler, patch)
+    if (newer !== undefined) this.addBackground(handler, newer)
+  }
+}

@@ -1,0 +1,248 @@
+/**
+ * Processes one object: everything that has come for it, from the events to the patch. Called by the queue, for one object at a time. Never rejects:
+ * after an unexpected error the object is processed again later.
+ */
+
+import { KopfError } from '../errors.ts'
+import { preMatches } from '../handlers/matching.ts'
+import { hasFinalizer, isDeletionOngoing, removeFinalizer } from '../kube/finalizers.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import { readObject } from '../patching/apply-patch.ts'
+import { monotonicNow } from '../util/async/clock.ts'
+import { describeError } from '../util/log/describe-error.ts'
+import { type Logger, logsFrameworkLines } from '../util/log/log.ts'
+import { CauseView } from './cause-view.ts'
+import { handleChanges } from './change-handling.ts'
+import { type Context, type ObjectEvent, objectLogger, observedObject } from './context.ts'
+import { callEventHandlers } from './event-handling.ts'
+import type { Reservation } from './large-objects.ts'
+import { ProcessingRun } from './processing-run.ts'
+import { allHandlers, objectKey } from './state/served-resource.ts'
+import type { DeletionReport, WatchedObject } from './state/watched-object.ts'
+import { clearTooLarge, rejectTooLarge } from './too-large-objects.ts'
+import { acceptState, writePatch, writePendingPatches } from './writes.ts'
+
+export async function processObject(
+  context: Context,
+  object: WatchedObject,
+  events: readonly ObjectEvent[],
+): Promise<void> {
+  const run = new ProcessingRun(objectLogger(context, object.body))
+  const { clock, observer } = context
+  const startedMs = observer === undefined ? 0 : monotonicNow(clock)
+  let failure: unknown
+  let release: (() => void) | undefined
+  observer?.processingStarted?.({ object: observedObject(object) })
+  try {
+    await context.features.settled(object)
+    const reservation = reserveHandling(context, object, events)
+    if (reservation !== undefined) release = await reservation.begun
+    await process(context, object, run, events)
+  } catch (error) {
+    failure = error
+    startThrottling(context, object, run.logger, error)
+    run.outcome = 'retrying'
+  } finally {
+    run.held.release()
+    release?.()
+    context.catchUp?.processed(object, run.outcome)
+    observer?.processingFinished?.({
+      object: observedObject(object),
+      durationMs: monotonicNow(clock) - startedMs,
+      error: failure,
+    })
+  }
+}
+
+async function process(
+  context: Context,
+  object: WatchedObject,
+  run: ProcessingRun,
+  events: readonly ObjectEvent[],
+): Promise<void> {
+  const failures = await observeAll(context, object, run, events)
+  const throttledMs = object.errors.remainingMs(monotonicNow(context.clock))
+  const isDeletedNow = events.some(({ type }) => type === 'deleted')
+  if (object.deletion !== undefined && (isDeletedNow || throttledMs === 0)) {
+    await handleDeletion(context, object, run, object.deletion)
+  }
+  if (object.isGone) return forget(context, object)
+  if (object.deletion !== undefined && isHeld(context, object)) return
+  if (failures.length > 0) throw failures[0]
+  if (throttledMs > 0) {
+    context.timers.setAfter(object, throttledMs)
+    return
+  }
+  if (object.deletion !== undefined || isOwnEcho(run)) return
+  if (context.largeObjects.isTooLarge(object.body)) return rejectTooLarge(context, object, run)
+  clearTooLarge(context, object, run)
+  await handleChanges(context, object, run)
+  await context.features.afterChanges(object, run.logger)
+  endThrottling(object, run.logger)
+}
+
+/** Large objects take turns, so that few of them are parsed at once. An object that waits does not keep others from being handled. */
+function reserveHandling(
+  { largeObjects, queue }: Context,
+  object: WatchedObject,
+  events: readonly ObjectEvent[],
+): Reservation | undefined {
+  const states = events.map((event) => (event.type === 'wake' ? object.body : event.object))
+  const reservation = largeObjects.reserveHandling([object.body, ...states])
+  if (reservation?.mustWait) queue.excuse(object)
+  return reservation
+}
+
+/** Only the echo of our own write has come: it often comes before the response. */
+function isOwnEcho({ hasNews, isWoken, hasPatch }: ProcessingRun): boolean {
+  return !hasNews && !isWoken && !hasPatch
+}
+
+/** An error with one event does not lose the others: the last one may be the deletion of the object. */
+async function observeAll(
+  context: Context,
+  object: WatchedObject,
+  run: ProcessingRun,
+  events: readonly ObjectEvent[],
+): Promise<unknown[]> {
+  const failures: unknown[] = []
+  for (const event of events) {
+    await observe(context, object, run, event).catch((error: unknown) => failures.push(error))
+  }
+  return failures
+}
+
+async function observe(context: Context, object: WatchedObject, run: ProcessingRun, event: ObjectEvent): Promise<void> {
+  if (event.type === 'wake') {
+    run.isWoken = true
+    object.state.acceptHeld(monotonicNow(context.clock))
+  } else if (event.type === 'seen') {
+    const wasEnding = object.isEnding
+    // An object that left the selector and matches it again is news, even in a state that is known already.
+    if (acceptState(context, object, event.object, 'watch') || wasEnding) run.hasNews = true
+    object.markSeen()
+    await callEventHandlers(context, object, run, { type: event.event, object: event.object })
+  } else {
+    object.reportDeletion(event)
+  }
+}
+
+/** The watch reports a deletion: the object is gone, or it does not match the selectors any more, or it is not served any more. */
+async function handleDeletion(
+  context: Context,
+  object: WatchedObject,
+  run: ProcessingRun,
+  { object: deleted, missed }: DeletionReport,
+): Promise<void> {
+  const { end } = object.served
+  if (end === 'unwanted') {
+    // No handler is for the resource in this version any more: nothing is logged or done for its objects.
+    context.features.released(object, 'filters-mismatch')
+    object.markGone()
+    return
+  }
+  const existing = end === undefined ? await readIfExists(context, object) : undefined
+  if (existing !== undefined) return handleFilteredOut(context, object, run, existing)
+  context.features.released(object, 'resource-deleted')
+  object.markGone()
+  // A list that misses an object shows only its metadata; the last known state has more.
+  const last = missed ? object.body : deleted
+  object.state.acceptFinal(last)
+  await callEventHandlers(context, object, run, { type: 'DELETED', object: last })
+  if (logsFrameworkLines(context.sink, 'debug') && hasChangeHandlers(context, object, run.logger)) {
+    run.logger.debug('Deleted, really deleted, and we are notified.')
+  }
+}
+
+/** The object exists, and no handler is for it any more. */
+async function handleFilteredOut(
+  context: Context,
+  object: WatchedObject,
+  run: ProcessingRun,
+  existing: KubeObject,
+): Promise<void> {
+  acceptState(context, object, existing, 'read')
+  if (matchesSelectors(context, object, run.logger)) {
+    // The report is outdated: the watch is about to show the object again.
+    object.markSeen()
+    run.hasNews = true
+    return
+  }
+  object.markFilteredOut()
+  context.features.released(object, isDeletionOngoing(object.body) ? 'resource-deleted' : 'filters-mismatch')
+  await writePendingPatches(context, object)
+  // The finalizer stays as long as daemons run; the worker is woken when they have ended.
+  if (isHeld(context, object)) return
+  // A failure is retried: a finalizer that is not removed would keep the object for ever.
+  await removeOwnFinalizer(context, object, run.logger)
+  const { version } = object.state
+  if (version !== undefined) object.served.filteredOut.set(objectKey(object.body), version)
+  object.markGone()
+}
+
+/** Running daemons, or their unwritten patches, hold the object. */
+function isHeld({ features }: Context, object: WatchedObject): boolean {
+  return object.writes.hasBackground || features.holdsFinalizer(object)
+}
+
+/** Whether the list and watch requests would show the object. With selectors of `settings.watching`, the server knows better. */
+function matchesSelectors(context: Context, object: WatchedObject, logger: Logger): boolean {
+  const { handlers, isNarrowedBySettings } = object.served
+  if (isNarrowedBySettings) return false
+  const { resource, body, objectArgs } = new CauseView(context, object, logger)
+  return allHandlers(handlers).some((handler) => preMatches(handler, { resource, body, args: objectArgs }))
+}
+
+/** Objects that no change handler can match are not logged. */
+function hasChangeHandlers(context: Context, object: WatchedObject, logger: Logger): boolean {
+  const cause = new CauseView(context, object, logger)
+  return object.served.handlers.change.some((handler) => preMatches(handler, cause))
+}
+
+/**
+ * An object that leaves the watched labels is reported as deleted although it exists. An object that was only waiting for its finalizers is gone;
+ * any other one is read.
+ */
+async function readIfExists(context: Context, { served, body }: WatchedObject): Promise<KubeObject | undefined> {
+  const { resource, selectors } = served
+  if (Object.keys(selectors).length === 0) return undefined
+  if (isDeletionOngoing(body) && (body.metadata.finalizers ?? []).length === 0) return undefined
+  return readObject({ session: context.session, resource, signal: context.writesSignal }, body)
+}
+
+/** No handler is for the object any more: our finalizer must not keep it from being deleted. */
+async function removeOwnFinalizer(context: Context, object: WatchedObject, logger: Logger): Promise<void> {
+  const { finalizer } = context.settings.persistence
+  if (!hasFinalizer(object.body, finalizer)) return
+  logger.debug('Removing the finalizer, as there are no handlers requiring it.')
+  const patch = { merge: {}, fns: [(body: KubeObject) => removeFinalizer(body, finalizer)] }
+  await writePatch(context, object, { logger, patch, purpose: 'handling' })
+}
+
+/** Not before the last daemon has ended, nor if the object has come back: nothing may be started twice for it. */
+function forget(context: Context, object: WatchedObject): void {
+  const { objects } = object.served
+  context.timers.cancel(object)
+  if (context.queue.hasNews(object)) return
+  context.features.forgotten(object)
+  if (context.features.isActive(object)) return
+  const key = objectKey(object.body)
+  if (objects.get(key) === object) objects.delete(key)
+}
+
+function startThrottling(context: Context, object: WatchedObject, logger: Logger, error: unknown): void {
+  // An interruption by the stop of the operator is not a failure.
+  if (context.stopping.aborted) return
+  const { clock, settings, timers } = context
+  const delayMs = object.errors.fail([...settings.queueing.errorDelays], monotonicNow(clock))
+  timers.setAfter(object, delayMs)
+  const message = `Throttling for ${delayMs / 1000} seconds due to an unexpected error: ${describeError(error)}`
+  // The messages of our own errors are complete; any other error is a bug, and needs its stack trace.
+  logger.error(message, error instanceof KopfError ? {} : { error })
+}
+
+function endThrottling(object: WatchedObject, logger: Logger): void {
+  if (!object.errors.hasFailed) return
+  object.errors.reset()
+  logger.info('Throttling is over. Switching back to normal operations.')
+}

@@ -1,0 +1,168 @@
+/**
+ * Sends the patches of a cycle and returns the object as stored by the server. The only place that writes to handled objects. Each request
+ * is planned on the response to the one before, without waiting for the watch event.
+ */
+import { isConflict, isNotFound, isUnprocessable } from '../client/api-error.ts'
+import { objectPath } from '../client/paths.ts'
+import type { Session } from '../client/session.ts'
+import type { JsonObject, KubeObject } from '../kube/objects.ts'
+import type { Resource } from '../kube/resources/resources.ts'
+import { isPlainObject, type Json } from '../util/json/json.ts'
+import type { Logger } from '../util/log/log.ts'
+import { type PendingPatch, type PlannedPatch, planObjectPatch, planStatusPatch } from './plan-patch.ts'
+
+export interface PatchWriter {
+  readonly session: Session
+  readonly resource: Resource
+  readonly logger: Logger
+  readonly signal: AbortSignal
+  /** Called with every response before the next request is sent, since the watch event of the write may arrive at any time. */
+  readonly onResponse: (body: KubeObject) => void
+  /** Called with a status field that the server has dropped because the schema does not have it. */
+  readonly onDropped: (field: string) => void
+  /** Status fields that the server is known to drop; they are not sent. */
+  readonly dropped: ReadonlySet<string>
+}
+
+/** The object after the writes; undefined if it is deleted, or replaced by another object with the same name. */
+export type PatchResult = { readonly body: KubeObject | undefined; readonly requests: number }
+
+/** Large responses are kept as text, since they become the remembered state of the object. */
+const lazyObject = { form: 'object', omit: ['managedFields'] } as const
+
+/** The number of conflicts after which the write fails and the object is retried later. */
+const maxAttempts = 8
+
+/**
+ * Writes the status before the object. If the process dies in between, the handler's success is not recorded yet and the status is written
+ * again. In the other order, the success would be recorded and the status lost.
+ */
+export async function applyPatch(writer: PatchWriter, body: KubeObject, given: PendingPatch): Promise<PatchResult> {
+  const patch = withoutDropped(given, writer.dropped)
+  const hasStatusEndpoint = writer.resource.subresources.includes('status')
+  let current: PatchResult = { body, requests: 0 }
+  if (hasStatusEndpoint) {
+    current = await applyParts(writer, current, 'status', (base) => planStatusPatch(base, patch))
+  }
+  const written = await applyParts(writer, current, undefined, (base) =>
+    planObjectPatch(base, patch, hasStatusEndpoint),
+  )
+  if (written.requests > 0 && written.body !== undefined) reportDropped(writer, patch, written.body)
+  return written
+}
+
+function withoutDropped(patch: PendingPatch, dropped: ReadonlySet<string>): PendingPatch {
+  const { status, ...others } = patch.merge
+  if (dropped.size === 0 || !isPlainObject(status)) return patch
+  const kept = Object.entries(status).filter(([key]) => !dropped.has(`status.${key}`))
+  return {
+    ...patch,
+    merge: kept.length === 0 ? others : { ...others, status: Object.fromEntries(kept) as JsonObject },
+  }
+}
+
+/** The server drops unknown fields without a warning. Reports only the first one: the cause is the same for all. */
+function reportDropped({ onDropped }: PatchWriter, { merge }: PendingPatch, body: KubeObject): void {
+  const field = findMissing(merge['status'], (body as unknown as JsonObject)['status'], 'status')
+  if (field !== undefined) onDropped(field)
+}
+
+function findMissing(written: Json | undefined, stored: Json | undefined, path: string): string | undefined {
+  if (!isPlainObject(written)) return undefined
+  for (const [key, value] of Object.entries(written)) {
+    if (isRemoval(value)) continue
+    const storedValue = isPlainObject(stored) && Object.hasOwn(stored, key) ? stored[key] : undefined
+    const missing = storedValue === undefined ? `${path}.${key}` : findMissing(value, storedValue, `${path}.${key}`)
+    if (missing !== undefined) return missing
+  }
+  return undefined
+}
+
+/** Whether the value only removes fields, so that nothing of it can be found in the response. */
+function isRemoval(value: Json | undefined): boolean {
+  return value === null || value === undefined || (isPlainObject(value) && Object.values(value).every(isRemoval))
+}
+
+/** Plans a patch on the newest body and sends it. After a conflict, it reads the object, plans again, and retries. */
+async function applyParts(
+  writer: PatchWriter,
+  { body, requests }: PatchResult,
+  subresource: 'status' | undefined,
+  plan: (base: KubeObject) => PlannedPatch | undefined,
+): Promise<PatchResult> {
+  let base = body
+  let sent = requests
+  for (let attempt = 1; base !== undefined; attempt += 1) {
+    const planned = plan(base)
+    if (planned === undefined) break
+    sent += 1
+    try {
+      base = dropManagedFields(await send(writer, base, subresource, planned))
+      writer.onResponse(base)
+      break
+    } catch (error) {
+      if (isNotFound(error)) {
+        writer.logger.debug('Patching was skipped: the object does not exist anymore.')
+        return { body: undefined, requests: sent }
+      }
+      if (!(isConflict(error) || isUnprocessable(error)) || attempt === maxAttempts) throw error
+      base = await rereadObject(writer, base, error)
+      // If only the response of the first attempt was lost, the object has the change already: no other request is sent, so report it here.
+      if (base !== undefined) writer.onResponse(base)
+    }
+  }
+  return { body: base, requests: sent }
+}
+
+function send(
+  { session, resource, logger, signal }: PatchWriter,
+  body: KubeObject,
+  subresource: 'status' | undefined,
+  planned: PlannedPatch,
+): Promise<unknown> {
+  logger.debug(`Patching ${subresource === undefined ? 'the object' : 'the status'}.`)
+  const { name = '', namespace } = body.metadata
+  const path = objectPath(resource, { name, namespace }, subresource)
+  const { contentType, body: patch } = planned
+  return session.request({ method: 'PATCH', path, contentType, body: patch, lazy: lazyObject }, signal)
+}
+
+/**
+ * After a rejected patch: reads the current object. The API responds with 422 both to a failed `test` operation and to invalid values. If the
+ * object has not changed, the values are invalid, and a retry is useless: rethrows.
+ */
+async function rereadObject(writer: PatchWriter, base: KubeObject, error: unknown): Promise<KubeObject | undefined> {
+  const current = await readObject(writer, base)
+  if (current === undefined) return undefined
+  if (current.metadata.resourceVersion === base.metadata.resourceVersion && !isConflict(error)) throw error
+  return current
+}
+
+/** Reads the current object; undefined if it is deleted, or replaced by another object with the same name. */
+export async function readObject(
+  writer: Pick<PatchWriter, 'session' | 'resource' | 'signal'>,
+  known: KubeObject,
+): Promise<KubeObject | undefined> {
+  const { name = '', namespace, uid } = known.metadata
+  try {
+    const path = objectPath(writer.resource, { name, namespace })
+    const current = dropManagedFields(
+      await writer.session.request({ method: 'GET', path, lazy: lazyObject }, writer.signal),
+    )
+    return current.metadata.uid === uid ? current : undefined
+  } catch (error) {
+    if (isNotFound(error)) return undefined
+    throw error
+  }
+}
+
+/** Managed fields are not used, and can be the largest part of an object. */
+function dropManagedFields(response: unknown): KubeObject {
+  const object = response as KubeObject
+  // Large objects are read without them already, and copying their metadata would parse it.
+  if (object.metadata.managedFields === undefined) return object
+  // A copy rather than `delete`: deleting a key would make V8 store the object as a slow, large dictionary.
+  const { managedFields: _, ...metadata } = object.metadata
+  object.metadata = metadata
+  return object
+}

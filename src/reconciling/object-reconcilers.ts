@@ -1,0 +1,235 @@
+/**
+ * The reconcilers of objects, as a feature of the worker: after the change handlers, every reconciler that is due is called with the current state, and
+ * its children are brought to the desired state. Only steps are stored on the object.
+ */
+
+import { createConditions } from '../handlers/args/conditions.ts'
+import type { Handler } from '../handlers/handler.ts'
+import { attemptHandler } from '../handlers/invoke.ts'
+import { isAmong, preMatches } from '../handlers/matching.ts'
+import type { Outcome } from '../handlers/outcomes.ts'
+import { type CollectedPatch, checkResult, collectHandlerPatch } from '../handlers/results.ts'
+import type { JsonObject, KubeObject } from '../kube/objects.ts'
+import { CauseView } from '../objects/cause-view.ts'
+import type { FeatureDecision, ObjectFeature } from '../objects/features.ts'
+import type { WatchedObject } from '../objects/state/watched-object.ts'
+import type { ObjectOutcome } from '../observer.ts'
+import { createPatch, type Patch } from '../patching/patch.ts'
+import { assignAll } from '../util/assign-all.ts'
+import { monotonicNow } from '../util/async/clock.ts'
+import type { Logger } from '../util/log/log.ts'
+import { createChildClient, kindsPresent } from './children/child-client.ts'
+import { createChildren } from './children/children-arg.ts'
+import { type DesiredGroup, readReconciled } from './children/desired.ts'
+import { syncChildren } from './children/sync.ts'
+import { SyncReport } from './children/sync-report.ts'
+import { forgetReconciler, type ReconcilingContext, reconcilerStateOf, reconcilerStates } from './context.ts'
+import type { ReconcilerState } from './reconciler-state.ts'
+import { digestState } from './state-digest.ts'
+import { writeAll } from './status-writes.ts'
+import { type CallSteps, createSteps, forgetSteps } from './steps.ts'
+
+/** One reconciler of one object, with the state that it is called for. */
+export interface ReconcilerCall {
+  readonly handler: Handler
+  readonly state: ReconcilerState
+  readonly cause: CauseView
+  readonly logger: Logger
+}
+
+export class ObjectReconcilers implements ObjectFeature {
+  readonly #context: ReconcilingContext
+
+  constructor(context: ReconcilingContext) {
+    this.#context = context
+  }
+
+  /** A reconciler with `cleanup` needs the finalizer: it has to be called before the object is deleted. */
+  decide(object: WatchedObject, cause: CauseView): FeatureDecision {
+    return { needsFinalizer: reconcilersToCleanUp(object, cause).length > 0 }
+  }
+
+  /** A clean-up has not finished yet. */
+  holdsFinalizer(object: WatchedObject, cause?: CauseView): boolean {
+    if (cause === undefined) return false
+    const states = reconcilerStates(object)
+    return reconcilersToCleanUp(object, cause).some((handler) => !states.get(handler)?.isCleaned)
+  }
+
+  async afterChanges(object: WatchedObject, logger: Logger): Promise<void> {
+    const { reconcile } = object.served.handlers
+    if (reconcile.length === 0) return
+    const { body } = object
+    for (const [position, handler] of reconcile.entries()) {
+      if (isAmong(reconcile.slice(0, position), handler)) continue
+      if (this.#isOver(object)) return
+      await this.#reconcileIfDue(object, { handler, logger })
+    }
+    // Our own write is a change for other handlers, and its echo is ignored.
+    if (object.body !== body) this.#context.queue.put(object, { type: 'wake' })
+    if (!this.#isOver(object)) this.#scheduleNext(object)
+  }
+
+  purge(object: WatchedObject, merge: JsonObject): void {
+    forgetSteps(this.#context, object, merge)
+  }
+
+  /** Another operator may have changed the children during the pause. */
+  resumed(object: WatchedObject, isChanged: boolean): void {
+    for (const state of reconcilerStates(object).values()) {
+      state.addTrigger('unwatched')
+      if (isChanged) state.steps = undefined
+    }
+  }
+
+  initialOutcome(object: WatchedObject): ObjectOutcome | 'waiting' | undefined {
+    const states = [...reconcilerStates(object).values()]
+    if (states.some(({ isWaiting }) => isWaiting)) return 'waiting'
+    if (states.some(({ retries }) => retries > 0)) return 'retrying'
+    if (states.some(({ hasFailed }) => hasFailed)) return 'failed'
+    return states.length > 0 ? 'reconciled' : undefined
+  }
+
+  #isOver(object: WatchedObject): boolean {
+    const { stopping, pause } = this.#context
+    if (object.isUnwatched || object.isGone || object.state.isNotFound) return true
+    return stopping.aborted || pause.isPausedIn(object.body.metadata.namespace)
+  }
+
+  async #reconcileIfDue(
+    object: WatchedObject,
+    { handler, logger }: Pick<ReconcilerCall, 'handler' | 'logger'>,
+  ): Promise<void> {
+    const { settings, clock, childrenIndex } = this.#context
+    const cause = new CauseView(this.#context, object, logger)
+    if (!matchesReconciler(handler, cause)) return forgetReconciler(object, handler)
+    const state = reconcilerStateOf(object, handler)
+    const seen = digestState(settings.persistence, cause.body)
+    if (!state.isDue(seen, monotonicNow(clock))) return
+    state.isWaiting = childrenIndex.isPending(handler, cause.body)
+    if (state.isWaiting) return
+    state.begin(seen, monotonicNow(clock))
+    await reconcile(this.#context, object, { handler, state, cause, logger })
+  }
+
+  /** Reconcilers that are due again are called in the next run; others are woken when they are. */
+  #scheduleNext(object: WatchedObject): void {
+    const { clock, settings, queue, timers } = this.#context
+    const nowMs = monotonicNow(clock)
+    const seen = digestState(settings.persistence, object.body)
+    // A reconciler that waits for the list of its children is triggered by the list.
+    const active = [...reconcilerStates(object).values()].filter(({ isWaiting }) => !isWaiting)
+    if (active.some((one) => one.isDue(seen, nowMs))) queue.put(object, { type: 'wake' })
+    const dueMs = Math.min(...active.map((one) => one.dueMs))
+    if (dueMs < Infinity) timers.setAfter(object, Math.max(0, dueMs - nowMs))
+  }
+}
+
+function reconcilersToCleanUp(
+  { served }: WatchedObject,
+  { resource, body, objectArgs }: CauseView,
+): readonly Handler[] {
+  const match = { resource, body, args: objectArgs }
+  return served.handlers.reconcile.filter((handler) => handler.needsFinalizer && preMatches(handler, match))
+}
+
+/** A reconciler with `cleanup` is called only while the finalizer is on the object. */
+function matchesReconciler(handler: Handler, cause: CauseView): boolean {
+  if (handler.needsFinalizer && !cause.hasFinalizer) return false
+  return preMatches(handler, { resource: cause.resource, body: cause.body, args: cause.objectArgs })
+}
+
+async function reconcile(context: ReconcilingContext, object: WatchedObject, call: ReconcilerCall): Promise<void> {
+  const { handler, state, cause } = call
+  const own = createPatch<KubeObject>()
+  const steps = createSteps(context, object, call)
+  const called = await callReconciler(context, object, { ...call, patch: own, steps })
+  const { outcome, report } = called
+  const patch: CollectedPatch = { merge: {}, fns: [] }
+  collectHandlerPatch(patch, { handler, patch: own, outcome: { type: 'done', result: undefined } })
+  const nowMs = monotonicNow(context.clock)
+  state.follow(outcome, nowMs + Math.min(called.nextMs, report.wakeMs), nowMs)
+  state.ranUnsynced ||= report.isUnsynced
+  state.isCleaned = cause.deleting && outcome.type === 'done' && report.waits.length === 0
+  if (state.isCleaned && handler.needsFinalizer) context.queue.put(object, { type: 'wake' })
+  await steps.settle(outcome, patch, () => writeAll(context, object, { ...call, patch, report }))
+}
+
+interface CallResult {
+  readonly outcome: Outcome
+  readonly report: SyncReport
+  /** After how long to call the reconciler again if nothing happens. */
+  readonly nextMs: number
+}
+
+type PatchedCall = ReconcilerCall & { readonly patch: Patch<KubeObject>; readonly steps: CallSteps }
+
+async function callReconciler(
+  context: ReconcilingContext,
+  object: WatchedObject,
+  call: PatchedCall,
+): Promise<CallResult> {
+  const { clock, random } = context
+  const { handler, state, cause, logger, patch, steps } = call
+  let report = new SyncReport()
+  let nextMs = Infinity
+  state.started ??= { atMs: clock.now(), steadyMs: monotonicNow(clock) }
+  const { atMs, steadyMs } = state.started
+  // All attempts are in this process: a change of the time of day must not use up the timeout.
+  const steadyClock = { now: () => atMs + monotonicNow(clock) - steadyMs }
+  const defaultBackoffMs = state.backoffMs(random)
+  const attempted = attemptHandler(
+    { clock: steadyClock, logger, watch: context.callWatchOf(object), defaultBackoffMs },
+    handler,
+    { startedMs: atMs, retries: state.retries },
+    {
+      args: (retryArgs) => argsOf(context, call, { ...retryArgs, param: handler.param }),
+      finish: async (result) => {
+        await steps.finish()
+        checkResult(handler, patch, undefined)
+        const parent = {
+          owner: cause.body,
+          kinds: context.childrenIndex.kindsOf(handler),
+          label: context.childrenIndex.labelOf(handler),
+          existing: handler.reconciling?.existing ?? 'refuse',
+        }
+        const { requeueMs = Infinity, groups } = readReconciled(result, parent)
+        const desired = desiredGroups(call, groups)
+        if (desired !== undefined) {
+          const children = createChildClient(context, object, call)
+          report = await syncChildren(children, { groups: desired, isDeleting: cause.deleting }, state.records)
+        }
+        for (const words of report.waits) logger.debug(`Waiting: ${words}.`)
+        nextMs = Math.min(requeueMs, resyncMsOf(handler, random))
+        if (report.hasFailed) throw report.toError(defaultBackoffMs)
+      },
+      isInterruption: () => context.writesSignal.aborted,
+    },
+  )
+  return { outcome: await steps.during(attempted), report, nextMs }
+}
+
+/**
+ * The children of an object that is being deleted: a reconciler with `cleanup` deletes all children that it does not return; otherwise the garbage
+ * collector deletes them. The finalizer `orphan` says that the children are to be kept.
+ */
+function desiredGroups(
+  { handler, cause }: ReconcilerCall,
+  groups: readonly DesiredGroup[] | undefined,
+): readonly DesiredGroup[] | undefined {
+  if (!cause.deleting) return groups
+  if (cause.body.metadata.finalizers?.includes('orphan')) return undefined
+  return groups ?? (handler.needsFinalizer ? [] : undefined)
+}
+
+/** With jitter, so that the objects that were all reconciled at the start are not all reconciled at the same moment again. */
+function resyncMsOf({ reconciling }: Handler, random: () => number): number {
+  return (reconciling?.resyncMs ?? Infinity) * (1 + random() / 10)
+}
+
+function argsOf(context: ReconcilingContext, { handler, cause, patch, steps }: PatchedCall, rest: object): object {
+  const conditions = createConditions({ patch, body: () => cause.body, clock: context.clock, handler })
+  const children = createChildren(kindsPresent(context, handler, cause.body), cause.body.metadata.namespace)
+  const own = { patch, conditions, signal: context.handlersSignal, deleting: cause.deleting, children }
+  return assignAll(cause.objectArgs(), rest, steps.args, own)
+}

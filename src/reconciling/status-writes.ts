@@ -1,0 +1,79 @@
+/**
+ * Writes the patch of a reconciler and the condition about its children to the object. The reconciler's own writes are no reason to call it again;
+ * writes of others in between are. Called by object-reconcilers.ts.
+ */
+import { isUnprocessable } from '../client/api-error.ts'
+import type { CollectedPatch } from '../handlers/results.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import type { Context } from '../objects/context.ts'
+import { stopConditions } from '../objects/state/served-resource.ts'
+import type { WatchedObject } from '../objects/state/watched-object.ts'
+import { writePatch } from '../objects/writes.ts'
+import { runFunctions } from '../patching/plan-patch.ts'
+import type { Logger } from '../util/log/log.ts'
+import { hasKept, type SyncReport, toCondition } from './children/sync-report.ts'
+import type { ReconcilerState } from './reconciler-state.ts'
+import { digestState, isForeign } from './state-digest.ts'
+
+interface StatusWrite {
+  readonly state: ReconcilerState
+  /** The object as the reconciler has seen it. */
+  readonly cause: { readonly body: KubeObject }
+  readonly logger: Logger
+  readonly patch: CollectedPatch
+  readonly report: Pick<SyncReport, 'problems' | 'leftMessage'>
+}
+
+export async function writeAll(context: Context, object: WatchedObject, writing: StatusWrite): Promise<void> {
+  const { state, cause, patch } = writing
+  const { persistence } = context.settings
+  let expected = cause.body
+  if (Object.keys(patch.merge).length > 0 || patch.fns.length > 0) {
+    await write(context, object, writing, patch)
+    expected = runFunctions(expected, patch) as unknown as KubeObject
+  }
+  const condition = await writeProblems(context, object, writing)
+  if (condition !== undefined) expected = runFunctions(expected, condition) as unknown as KubeObject
+  if (object.body === cause.body) return
+  const states = { before: cause.body, expected, after: object.body }
+  if (!isForeign(persistence, states)) state.markSeen(digestState(persistence, object.body))
+}
+
+async function write(
+  context: Context,
+  object: WatchedObject,
+  { state, logger }: StatusWrite,
+  patch: CollectedPatch,
+): Promise<void> {
+  try {
+    await writePatch(context, object, { logger, patch, purpose: 'reconcile' })
+  } catch (error) {
+    state.addTrigger('unwritten')
+    throw error
+  }
+}
+
+/** In a request of its own: if the schema rejects the condition, the patch of the user is not lost. */
+async function writeProblems(
+  context: Context,
+  object: WatchedObject,
+  writing: StatusWrite,
+): Promise<CollectedPatch | undefined> {
+  const { served } = object
+  const edit = served.dropsConditions ? undefined : toCondition(object.body, writing.report, context.clock.now())
+  if (edit === undefined) return undefined
+  const patch: CollectedPatch = { merge: {}, fns: [edit] }
+  try {
+    await write(context, object, writing, patch)
+  } catch (error) {
+    if (!isUnprocessable(error)) throw error
+  }
+  if (object.state.isNotFound || hasKept(object.body)) return patch
+  stopConditions(served)
+  context.warnOnce(
+    served.resource,
+    'conditions',
+    'What is wrong with children does not stay in status.conditions: it is only in the log; let the schema have conditions',
+  )
+  return undefined
+}

@@ -1,0 +1,74 @@
+/** The listeners of a run, combined into one observer. The combined observer has only the methods that some listener has: other events cost nothing. */
+import type { Observer } from '../observer.ts'
+import { describeError } from '../util/log/describe-error.ts'
+import type { Logger } from '../util/log/log.ts'
+
+type EventName = keyof Observer
+type Listener = (event: never) => void
+
+const eventNames: Readonly<Record<EventName, true>> = {
+  phaseChanged: true,
+  connected: true,
+  leadershipChanged: true,
+  peeringChanged: true,
+  resourceServed: true,
+  streamOpened: true,
+  streamResumed: true,
+  streamFailed: true,
+  listed: true,
+  eventReceived: true,
+  objectQueued: true,
+  processingStarted: true,
+  decisionMade: true,
+  processingFinished: true,
+  objectFound: true,
+  objectHandled: true,
+  objectTooLarge: true,
+  handlerStarted: true,
+  handlerFinished: true,
+  requestFinished: true,
+  patchWritten: true,
+  daemonStarted: true,
+  daemonStopped: true,
+  timerFired: true,
+  childApplied: true,
+  childDeleted: true,
+  contentionFound: true,
+  reviewAnswered: true,
+}
+
+export class Observers {
+  /** Given to all parts of the run. */
+  readonly all: Observer = {}
+  readonly #logger: Logger
+  readonly #failed = new Set<EventName>()
+
+  constructor(logger: Logger) {
+    this.#logger = logger
+  }
+
+  /** Adds a listener. An error of the listener is logged once per event and never reaches the code that emits it. */
+  add(listener: Observer): void {
+    for (const name of Object.keys(eventNames) as EventName[]) {
+      const listen = listener[name] as Listener | undefined
+      if (listen === undefined) continue
+      const before = this.all[name] as Listener | undefined
+      const guarded = this.#guard(name, listen.bind(listener) as Listener)
+      const emit = before === undefined ? guarded : (event: never) => [before(event), guarded(event)]
+      Object.assign(this.all, { [name]: emit })
+    }
+  }
+
+  #guard(name: EventName, listen: Listener): Listener {
+    return (event) => {
+      try {
+        listen(event)
+      } catch (error) {
+        if (!this.#failed.has(name)) {
+          this.#logger.error(`The observer has failed in "${name}": ${describeError(error)}`, { error })
+        }
+        this.#failed.add(name)
+      }
+    }
+  }
+}

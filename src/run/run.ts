@@ -1,0 +1,244 @@
+/** The life of an operator: the order in which it starts. How it stops is in shutdown.ts; its parts are built by bootstrap.ts. */
+
+import { setMaxListeners } from 'node:events'
+import { type AdmissionService, checkAdmission } from '../admission/admission.ts'
+import { KopfError } from '../errors.ts'
+import { isSuspiciousName } from '../handlers/create-handler.ts'
+import { checkMemo } from '../handlers/memos.ts'
+import type { HealthAddress } from '../health/address.ts'
+import type { HealthEndpoint } from '../health/endpoint.ts'
+import { readHealthAddress, serveHealth } from '../health/serve-health.ts'
+import { type Clock, type Occupation, systemClock } from '../util/async/clock.ts'
+import { TaskGroup } from '../util/async/task-group.ts'
+import { describeError } from '../util/log/describe-error.ts'
+import { packageVersion } from '../util/process/package-files.ts'
+import { type Assembly, assemble, type Base, createBase, type Lifetimes } from './bootstrap.ts'
+import type { OperatorDefinition, RunningOperator, RunOptions } from './options.ts'
+import { shutDown } from './shutdown.ts'
+
+export async function startOperator(definition: OperatorDefinition, options: RunOptions): Promise<RunningOperator> {
+  options.signal?.throwIfAborted()
+  checkMemo(definition.memo)
+  const run = new OperatorRun(definition, options)
+  attendClock(run, options.clock)
+  const over = options.clock?.attend?.('start')
+  try {
+    await run.start()
+  } finally {
+    over?.()
+  }
+  return run
+}
+
+/** A clock that skips time has to know that callers wait for the start and the end. */
+function attendClock({ ready, done, stopping }: RunningOperator, clock: Clock | undefined): void {
+  if (clock?.attend === undefined) return
+  const attend = (occupation: Occupation, passage: Promise<void>) => {
+    const over = clock.attend!(occupation)
+    passage.then(over, over)
+  }
+  attend('run', done)
+  attend('passage', ready)
+  stopping.addEventListener('abort', () => attend('passage', done), { once: true })
+}
+
+/** Settles `ready` and `done`. */
+interface RunPromises {
+  readonly ready: () => void
+  readonly unready: (error: unknown) => void
+  readonly done: () => void
+  readonly failed: (error: unknown) => void
+}
+
+class OperatorRun implements RunningOperator {
+  readonly ready: Promise<void>
+  readonly done: Promise<void>
+  readonly #definition: OperatorDefinition
+  readonly #options: RunOptions
+  readonly #lifetimes: Lifetimes
+  readonly #base: Base
+  readonly #healthAddress: HealthAddress | undefined
+  readonly #promises: RunPromises
+  /** Undefined until the operator has a connection. */
+  #assembly: Assembly | undefined
+  /** Ends with the last signal; never rejects. */
+  #posting: Promise<void> | undefined
+  #endpoint: HealthEndpoint | undefined
+  #stopping: Promise<void> | undefined
+  /** Before the first login, lost credentials fail the request that needs them; afterwards they stop the operator. */
+  #hasLoggedIn = false
+
+  constructor(definition: OperatorDefinition, options: RunOptions) {
+    this.#definition = definition
+    this.#options = options
+    const tasks = new TaskGroup((error) => void this.#fail(error))
+    const [handlers, writes, end] = [new AbortController(), new AbortController(), new AbortController()]
+    this.#lifetimes = { tasks, handlers, writes, end }
+    const { livenessEndpoint } = options
+    this.#healthAddress = livenessEndpoint === undefined ? undefined : readHealthAddress(livenessEndpoint)
+    this.#base = createBase({
+      definition,
+      options,
+      lifetimes: this.#lifetimes,
+      starting: this.#until(end.signal),
+      onLeadershipLost: (error) => {
+        if (this.#base.leadership.fallen.aborted) handlers.abort(error)
+        void this.#fail(error)
+      },
+      onLockedOut: (error) => {
+        if (this.#hasLoggedIn) void this.#fail(error)
+      },
+    })
+    // Every running handler listens to these signals: many listeners are no leak.
+    setMaxListeners(0, tasks.signal, handlers.signal, writes.signal, end.signal, this.#base.leadership.fallen)
+    const promises: Partial<RunPromises> = {}
+    this.ready = new Promise((resolve, reject) => Object.assign(promises, { ready: resolve, unready: reject }))
+    this.done = new Promise((resolve, reject) => Object.assign(promises, { done: resolve, failed: reject }))
+    this.#promises = promises as RunPromises
+    // A caller that awaits only one of them must not get an unhandled rejection of the other.
+    this.ready.catch(() => {})
+    this.done.catch(() => {})
+  }
+
+  async start(): Promise<void> {
+    const { signal } = this.#options
+    const { logger, activities, leadership, transport, health, observer } = this.#base
+    observer.phaseChanged?.({ phase: 'starting' })
+    this.#warnOfMinifiedNames()
+    logger.debug(`Starting kopf ${packageVersion()}.`)
+    try {
+      await activities.run('startup', this.#until(this.#lifetimes.tasks.signal))
+      checkAdmission(this.#definition.registry, this.#definition.settings)
+      await this.#serveHealth()
+      await transport.ready(undefined)
+      health.loggedIn()
+      this.#hasLoggedIn = true
+      observer.connected?.({ server: transport.info?.server })
+      await leadership.start(transport.defaultNamespace)
+      this.#startAssembly()
+    } catch (error) {
+      // The caller awaits this error.
+      await this.#endWith(error)
+      throw error
+    }
+    signal?.addEventListener('abort', () => void this.stop().catch(() => {}), {
+      once: true,
+      signal: this.#lifetimes.writes.signal,
+    })
+    if (signal?.aborted) await this.stop()
+  }
+
+  #startAssembly(): void {
+    const { tasks, end } = this.#lifetimes
+    const { clock, watchdog } = this.#base
+    const assembly = assemble(this.#base, {
+      definition: this.#definition,
+      options: this.#options,
+      lifetimes: this.#lifetimes,
+      onFailure: (error) => void this.#fail(error),
+    })
+    this.#assembly = assembly
+    this.#posting = assembly.poster.run(end.signal)
+    if (clock === systemClock) tasks.run((ending) => watchdog.checkLoop(ending))
+    tasks.run(async (ending) => {
+      await Promise.all([this.#startWatching(assembly, ending), this.#startAdmission(assembly.admission, ending)])
+      if (!ending.aborted) this.#promises.ready()
+    })
+  }
+
+  /** A paused operator is ready, too; it may still fail when it resumes. */
+  async #startWatching({ orchestrator, peerings }: Assembly, ending: AbortSignal): Promise<void> {
+    await this.#base.leadership.looked(ending)
+    const started = orchestrator.start(ending)
+    this.#lifetimes.tasks.run(() => started)
+    await Promise.race([started, peerings.paused])
+    if (ending.aborted) return
+    this.#base.health.phase = 'running'
+    this.#base.observer.phaseChanged?.({ phase: 'running' })
+  }
+
+  async #startAdmission(admission: AdmissionService, ending: AbortSignal): Promise<void> {
+    if (!admission.isNeeded) return
+    this.#base.health.webhooks = 'starting'
+    await admission.start(ending)
+    if (!ending.aborted) this.#base.health.webhooks = 'serving'
+  }
+
+  get stopping(): AbortSignal {
+    return this.#lifetimes.tasks.signal
+  }
+
+  stop(): Promise<void> {
+    // Has no effect if the operator is ready already.
+    this.#promises.unready(new KopfError('KOPF_STOPPED', 'Cannot become ready: the operator was stopped before it was'))
+    this.#stopping ??= this.#shutDown().then(
+      () => this.#promises.done(),
+      (error: unknown) => {
+        this.#promises.failed(error)
+        throw error
+      },
+    )
+    return this.#stopping
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop()
+  }
+
+  async #shutDown(): Promise<void> {
+    this.#base.observer.phaseChanged?.({ phase: 'stopping' })
+    try {
+      await shutDown({
+        base: this.#base,
+        assembly: this.#assembly,
+        lifetimes: this.#lifetimes,
+        settings: this.#definition.settings,
+        posting: this.#posting,
+        endpoint: this.#endpoint,
+      })
+    } finally {
+      this.#base.observer.phaseChanged?.({ phase: 'stopped' })
+    }
+  }
+
+  /** The run ends with this error, even if the stop fails as well. */
+  async #fail(error: unknown): Promise<void> {
+    if (this.#stopping !== undefined) return
+    this.#base.logger.error(`The operator has failed: ${describeError(error)}`)
+    await this.#endWith(error)
+  }
+
+  async #endWith(error: unknown): Promise<void> {
+    this.#promises.unready(error)
+    this.#stopping ??= this.#shutDown().then(
+      () => this.#promises.failed(error),
+      () => this.#promises.failed(error),
+    )
+    await this.#stopping
+  }
+
+  async #serveHealth(): Promise<void> {
+    if (this.#healthAddress === undefined) return
+    const { activities, health, logger } = this.#base
+    const probes = activities.probes(this.#lifetimes.end.signal)
+    this.#endpoint = await serveHealth(this.#healthAddress, { probes, health, logger })
+  }
+
+  /** The user may abort the operator before it has started. */
+  #until(signal: AbortSignal): AbortSignal {
+    const { signal: aborted } = this.#options
+    const any = AbortSignal.any([signal, ...(aborted ? [aborted] : [])])
+    // Sleeps and requests of startup handlers listen to it.
+    setMaxListeners(0, any)
+    return any
+  }
+
+  #warnOfMinifiedNames(): void {
+    for (const handler of this.#definition.registry.handlers.filter(isSuspiciousName)) {
+      this.#base.logger.warn(
+        `The id "${handler.id}" of a ${handler.type} handler looks like a name made by a minifier: it is stored on objects ` +
+          'and must not change from build to build; set it with the option "id"',
+      )
+    }
+  }
+}

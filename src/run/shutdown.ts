@@ -1,0 +1,93 @@
+/**
+ * Stops an operator: streams stop, daemons end, handlers finish, their outcomes and the last Kubernetes events are written; then the cleanup handlers
+ * run. Each step has its own time limit (util/stopping-times.ts).
+ */
+import type { HealthEndpoint } from '../health/endpoint.ts'
+import type { Settings } from '../settings/settings.ts'
+import { createSharedController } from '../util/async/shared-signal.ts'
+import { withTimeout } from '../util/async/with-timeout.ts'
+import { stoppingMs } from '../util/stopping-times.ts'
+import { toMs } from '../util/text/duration.ts'
+import type { Assembly, Base, Lifetimes } from './bootstrap.ts'
+
+export interface ShutdownOptions {
+  readonly base: Base
+  /** Undefined if the operator never had a connection. */
+  readonly assembly: Assembly | undefined
+  readonly lifetimes: Lifetimes
+  readonly settings: Settings
+  readonly posting: Promise<void> | undefined
+  readonly endpoint: HealthEndpoint | undefined
+}
+
+export async function shutDown(options: ShutdownOptions): Promise<void> {
+  const { base, assembly, lifetimes } = options
+  const { clock, leadership } = base
+  // A replica that lost the Lease has no time: another one starts soon.
+  const hasTime = !leadership.fallen.aborted
+  base.health.phase = 'stopping'
+  assembly?.context.queue.close()
+  const streams = lifetimes.tasks.stop()
+  const daemons = assembly?.daemons.stopAll()
+  await stopHandlers(options, hasTime)
+  await stopDaemons(options, daemons, hasTime)
+  await withTimeout(clock, hasTime ? stoppingMs.leavePeering : 0, assembly?.peerings.leave())
+  await withTimeout(clock, hasTime ? stoppingMs.lastEvents : 0, assembly?.poster.drain())
+  await streams
+  await closeAdmission(options)
+  lifetimes.writes.abort()
+  const isIdle = (assembly?.context.queue.size ?? 0) + (assembly?.daemons.size ?? 0) === 0
+  await leadership.end({ isIdle })
+  await cleanUp(options)
+}
+
+async function stopHandlers({ base, assembly, lifetimes, settings }: ShutdownOptions, hasTime: boolean): Promise<void> {
+  const { clock, watchdog, logger } = base
+  const handlersMs = hasTime ? toMs(settings.queueing.exitTimeout) : 0
+  watchdog.reportWaiting(logger, handlersMs)
+  await withTimeout(clock, handlersMs, untilIdle(assembly))
+  watchdog.reportCut(hasTime ? undefined : 'this replica is not the leader any more')
+  lifetimes.handlers.abort(new Error('The operator is stopping'))
+  await withTimeout(clock, stoppingMs.lastWrites, untilIdle(assembly))
+}
+
+/** No function of the user runs for any object. */
+async function untilIdle(assembly: Assembly | undefined): Promise<void> {
+  await Promise.all([assembly?.context.queue.idle(), assembly?.orchestrator.indexed()])
+}
+
+async function stopDaemons(
+  { base: { clock, logger }, assembly }: ShutdownOptions,
+  daemons: Promise<void> | undefined,
+  hasTime: boolean,
+): Promise<void> {
+  const left = assembly?.daemons.size ?? 0
+  if (left > 0) logger.info(`Waiting for ${left} ${left === 1 ? 'daemon or timer' : 'daemons and timers'} to end.`)
+  await (hasTime ? daemons : withTimeout(clock, stoppingMs.lastWrites, daemons))
+}
+
+async function closeAdmission({ base, assembly, lifetimes }: ShutdownOptions): Promise<void> {
+  const { clock, leadership, logger } = base
+  const admission = assembly?.admission
+  const last = leadership.isLeading ? admission?.withdraw(lifetimes.end.signal) : admission?.leave()
+  await withTimeout(clock, stoppingMs.withdrawWebhooks, last)
+  await withTimeout(clock, stoppingMs.lastReviews, admission?.close())
+  if (admission?.isServing) {
+    logger.warn('The webhook server has not ended, although its signal is aborted: it is left alone.')
+  }
+}
+
+async function cleanUp({ base, assembly, lifetimes, posting, endpoint }: ShutdownOptions): Promise<void> {
+  base.workers.abandonCalls()
+  try {
+    await base.activities.run('cleanup', createSharedController().signal)
+  } finally {
+    const busy = await base.workers.close()
+    if (busy > 0) base.logger.warn(`Worker threads that had not come to an end were terminated: ${busy}.`)
+    assembly?.orchestrator.clearIndices()
+    lifetimes.end.abort()
+    await posting
+    await base.transport.close()
+    await endpoint?.close()
+  }
+}

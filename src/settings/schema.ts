@@ -1,0 +1,215 @@
+/** The table of all settings: each with its default and its check. groups.ts documents their meaning. */
+import { defaultMaxLifetime } from '../kube/peerings.ts'
+import { AnnotationsDiffBaseStorage, type DiffBaseStorage } from '../persistence/diffbase-storage.ts'
+import { type ProgressStorage, SmartProgressStorage } from '../persistence/progress-storage.ts'
+import { handlersSeconds } from '../util/stopping-times.ts'
+import {
+  anyObject,
+  backoffs,
+  configurationName,
+  duration,
+  durations,
+  fieldManagerName,
+  finalizerName,
+  flag,
+  integer,
+  objectName,
+  objectWith,
+  oneOf,
+  orNull,
+  type SettingCheck,
+  selectorMap,
+  signingKeys,
+  text,
+  webhookServer,
+} from './checks.ts'
+import type {
+  AdmissionSettings,
+  BackgroundSettings,
+  ElectionSettings,
+  ExecutionSettings,
+  LoggingSettings,
+  NetworkingSettings,
+  PeeringSettings,
+  PersistenceSettings,
+  PostingSettings,
+  ProcessSettings,
+  QueueingSettings,
+  ReconcilingSettings,
+  ScanningSettings,
+  StepsSettings,
+  WatchingSettings,
+} from './groups.ts'
+import { SelectorMap } from './selector-map.ts'
+
+/**
+ * All settings of an operator, by group. Pass them to the constructor, assign them before the start, or assign them in a startup
+ * handler. A wrong name or value throws a `KopfError` with the code `KOPF_SETTINGS`. Settings are read when they are used.
+ *
+ * @example
+ * ```ts
+ * const kopf = new Operator({ settings: { queueing: { workerLimit: 10 } } })
+ * kopf.on.startup(({ settings }) => {
+ *   settings.persistence.finalizer = 'example.com/finalizer'
+ * })
+ * ```
+ */
+export interface Settings {
+  /** The process that runs the operator. */
+  readonly process: ProcessSettings
+  /** Kubernetes events about the handled objects. */
+  readonly posting: PostingSettings
+  /** The operator's log. */
+  readonly logging: LoggingSettings
+  /** Peering: operators that handle the same objects pause for each other. */
+  readonly peering: PeeringSettings
+  /** Leader election among several replicas of one operator. */
+  readonly election: ElectionSettings
+  /** Lists and watches. */
+  readonly watching: WatchingSettings
+  /** How objects are queued and processed. */
+  readonly queueing: QueueingSettings
+  /** Discovery of resources and namespaces. */
+  readonly scanning: ScanningSettings
+  /** Admission and conversion webhooks. */
+  readonly admission: AdmissionSettings
+  /** How handlers are called. */
+  readonly execution: ExecutionSettings
+  /** How daemons and timers are stopped. */
+  readonly background: BackgroundSettings
+  /** Children of reconciled objects. */
+  readonly reconciling: ReconcilingSettings
+  /** Requests to the API server. */
+  readonly networking: NetworkingSettings
+  /** How the operator recognises step results that it has written itself. */
+  readonly steps: StepsSettings
+  /** What the operator stores on the objects. */
+  readonly persistence: PersistenceSettings
+}
+
+export interface SettingSpec<V> {
+  readonly check: SettingCheck<V>
+  /** Returns a new value at each call: two operators never share a storage or a map. */
+  readonly byDefault: () => V
+}
+
+export type SettingSpecs = {
+  readonly [G in keyof Settings]: { readonly [K in keyof Settings[G]]: SettingSpec<Settings[G][K]> }
+}
+
+function setting<V>(check: SettingCheck<V>, byDefault: NoInfer<V> | (() => NoInfer<V>)): SettingSpec<V> {
+  return { check, byDefault: typeof byDefault === 'function' ? (byDefault as () => V) : () => byDefault }
+}
+
+const anyInteger = integer(Number.MIN_SAFE_INTEGER)
+const fibonacci = [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610]
+const emptyMap = () => new SelectorMap()
+
+export const settingSpecs: SettingSpecs = {
+  process: {
+    guard: setting(flag, true),
+    blockedExitTimeout: setting(orNull(duration), 5),
+    ultimateExitingTimeout: setting(orNull(duration), 600),
+  },
+  posting: {
+    enabled: setting(flag, true),
+    loggers: setting(flag, false),
+    level: setting(oneOf('debug', 'info', 'warn', 'error'), 'info'),
+    defaultBackoffs: setting(backoffs, () => fibonacci.slice(0, 8)),
+    loggingBackoffs: setting(backoffs, () => fibonacci.slice(0, 5)),
+    workerLimit: setting(orNull(integer(1)), null),
+    idleTimeout: setting(duration, 1),
+    reportingComponent: setting(text, 'kopf'),
+    reportingInstance: setting(text, 'dev'),
+    eventNamePrefix: setting(text, 'kopf-event-'),
+  },
+  logging: {
+    frameworkLevel: setting(orNull(oneOf('debug', 'info', 'warn', 'error')), null),
+  },
+  peering: {
+    name: setting(text, 'default'),
+    stealth: setting(flag, false),
+    priority: setting(anyInteger, 0),
+    lifetime: setting(duration, 60),
+    maxLifetime: setting(duration, defaultMaxLifetime),
+    mandatory: setting(flag, false),
+    standalone: setting(flag, false),
+    clusterwide: setting(flag, false),
+    namespaced: setting(flag, true),
+  },
+  election: {
+    enabled: setting(flag, false),
+    name: setting(orNull(objectName), null),
+    namespace: setting(orNull(objectName), null),
+    leaseDuration: setting(duration, '15s'),
+    renewDeadline: setting(duration, '10s'),
+    retryPeriod: setting(duration, '2s'),
+  },
+  watching: {
+    serverTimeout: setting(orNull(duration), null),
+    clientTimeout: setting(orNull(duration), null),
+    connectTimeout: setting(orNull(duration), null),
+    reconnectBackoff: setting(duration, 0.1),
+    inactivityTimeout: setting(duration, 70),
+    chunkSize: setting(orNull(integer(0)), 500),
+    initialStreaming: setting(flag, true),
+    maxObjectBytes: setting(orNull(integer(16_384)), 3 * 1024 * 1024),
+    labelSelectors: setting(selectorMap, emptyMap),
+    fieldSelectors: setting(selectorMap, emptyMap),
+    shardSelectors: setting(selectorMap, emptyMap),
+  },
+  queueing: {
+    workerLimit: setting(orNull(integer(1)), 64),
+    slowAfter: setting(orNull(duration), '5s'),
+    slowWorkerLimit: setting(orNull(integer(1)), 512),
+    idleTimeout: setting(duration, 5),
+    exitTimeout: setting(duration, handlersSeconds),
+    errorDelays: setting(durations, () => [...fibonacci]),
+    batchWindow: setting(duration, 0.1),
+  },
+  scanning: {
+    disabled: setting(flag, false),
+  },
+  admission: {
+    server: setting(orNull(webhookServer), null),
+    managed: setting(orNull(configurationName), null),
+  },
+  execution: {
+    defaultBackoff: setting(duration, 60),
+    executor: setting(orNull(anyObject), null),
+    maxWorkers: setting(orNull(integer(1)), null),
+  },
+  background: {
+    cancellationPolling: setting(duration, 60),
+    instantExitTimeout: setting(orNull(duration), null),
+    instantExitZeroTimeCycles: setting(orNull(integer(0)), 10),
+  },
+  reconciling: {
+    fieldManager: setting(orNull(fieldManagerName), null),
+  },
+  networking: {
+    requestTimeout: setting(orNull(duration), 300),
+    connectTimeout: setting(orNull(duration), null),
+    errorBackoffs: setting(backoffs, () => fibonacci.slice(0, 8)),
+    enforceRetryAfter: setting(flag, false),
+    trustEnv: setting(flag, false),
+  },
+  steps: {
+    signing: setting(oneOf('required', 'preferred', 'off'), 'preferred'),
+    keys: setting(signingKeys, () => []),
+    secret: setting(orNull(objectName), null),
+  },
+  persistence: {
+    finalizer: setting(finalizerName, 'kopf.zalando.org/KopfFinalizerMarker'),
+    progressStorage: setting(
+      objectWith<ProgressStorage>('a progress storage', 'fetch', 'store', 'purge', 'touch', 'clear'),
+      () => new SmartProgressStorage(),
+    ),
+    diffbaseStorage: setting(
+      objectWith<DiffBaseStorage>('a diff-base storage', 'build', 'fetch', 'store'),
+      () => new AnnotationsDiffBaseStorage(),
+    ),
+    secretValues: setting(oneOf('digest', 'plain'), 'digest'),
+    consistencyTimeout: setting(duration, 5),
+  },
+}

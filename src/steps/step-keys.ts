@@ -1,0 +1,157 @@
+/**
+ * The keys that sign the results of steps, as `settings.steps` has it: given, kept in a Secret, or in memory where neither is
+ * possible. Nothing is read before the first step runs, so that operators without steps need no permission. Made by run.ts.
+ */
+import { digestSpec } from '../causation/essence.ts'
+import { TemporaryError } from '../errors.ts'
+import type { Progress } from '../handlers/progress.ts'
+import type { KubeObject } from '../kube/objects.ts'
+import type { Resource } from '../kube/resources/resources.ts'
+import type { StepsSettings } from '../settings/groups.ts'
+import { type Clock, monotonicNow } from '../util/async/clock.ts'
+import { lazy } from '../util/lazy.ts'
+import type { Logger } from '../util/log/log.ts'
+import { createKey } from '../util/text/macs.ts'
+import type { StepSeal } from './step-records.ts'
+import type { StepSecret } from './step-secret.ts'
+import { type StepClaim, StepKeyring, type StepVerdict } from './step-signatures.ts'
+
+export interface StepKeysOptions {
+  readonly settings: StepsSettings
+  readonly secret: StepSecret
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+export interface SealOptions extends Pick<StepClaim, 'type'> {
+  /** The object as the handler sees it. */
+  readonly body: KubeObject
+  readonly logger: Logger
+}
+
+/** A Secret without a usable key is looked at again after this time, and so is one that lacks the key of a signature. */
+const pauseMs = 60_000
+
+const reasons: Readonly<Record<Exclude<StepVerdict, 'valid'>, string>> = {
+  unsigned: 'it is not signed',
+  'unknown-key': 'the key of its signature is not known',
+  mismatch: 'its signature is not for this result, object, handler, run and spec',
+}
+
+/** The object whose steps are signed. */
+interface SealedObject {
+  readonly served: { readonly resource: Resource }
+}
+
+export class StepKeys {
+  readonly #options: StepKeysOptions
+  #keyring: StepKeyring | undefined
+  /** Whether other replicas, and the next process, have the same keys. */
+  #isShared = false
+  #loading: Promise<void> | undefined
+  #lookedMs = -Infinity
+  #hasWarned = false
+  /** Made when there is no other; it verifies for as long as the process lives. */
+  #ownKey: Uint8Array | undefined
+  /** Objects for which a warning was logged: one is enough. */
+  readonly #warned = new WeakSet<object>()
+
+  constructor(options: StepKeysOptions) {
+    this.#options = options
+  }
+
+  sealOf(object: SealedObject, { type, body, logger }: SealOptions): StepSeal {
+    const { group, plural } = object.served.resource
+    const { namespace = '', name = '', uid = '' } = body.metadata
+    const spec = lazy(() => digestSpec(body))
+    const toClaim = (key: string, { startedMs, purpose, result = '' }: Progress): StepClaim => ({
+      ...{ type, group, plural, namespace, name, uid, key, startedMs, result },
+      isDeletion: purpose === 'delete',
+      spec: spec(),
+    })
+    return {
+      open: () => this.#open(),
+      sign: (id, result) => (this.#isOff ? undefined : this.#keyring!.sign(toClaim(id, result))),
+      verify: async (id, result) => {
+        const verdict = this.#isOff ? 'valid' : await this.#verify(toClaim(id, result), result.signature)
+        if (verdict !== 'valid') this.#warn(object, logger, rejectionMessage(id, verdict))
+        return verdict === 'valid'
+      },
+    }
+  }
+
+  get #isOff(): boolean {
+    return this.#options.settings.signing === 'off'
+  }
+
+  /** One read for the whole process, unless there was nothing to be had. */
+  async #open(): Promise<void> {
+    if (this.#isOff || (this.#keyring !== undefined && (this.#isShared || !this.#mayLook))) return
+    await this.#load()
+  }
+
+  /** Authors can make up signatures of unknown keys: they must not cause a request each. */
+  get #mayLook(): boolean {
+    return monotonicNow(this.#options.clock) >= this.#lookedMs + pauseMs
+  }
+
+  async #verify(claim: StepClaim, signature: string | undefined): Promise<StepVerdict> {
+    const verdict = this.#keyring!.verify(claim, signature)
+    if (verdict !== 'unknown-key' || this.#options.settings.keys.length > 0 || !this.#mayLook) return verdict
+    await this.#load()
+    return this.#keyring!.verify(claim, signature)
+  }
+
+  #load(): Promise<void> {
+    this.#loading ??= this.#read().finally(() => {
+      this.#loading = undefined
+    })
+    return this.#loading
+  }
+
+  async #read(): Promise<void> {
+    const { settings, secret, clock, logger } = this.#options
+    const [first, ...others] = settings.keys.map((text) => Buffer.from(text))
+    if (first !== undefined) {
+      this.#keyring = new StepKeyring([first, ...others])
+      this.#isShared = true
+      return
+    }
+    const found = await secret.open()
+    this.#lookedMs = monotonicNow(clock)
+    if (found.type === 'unusable') return this.#goOnWithout(found.why)
+    for (const name of found.ignored) {
+      logger.warn(
+        `The entry "${name}" of the Secret ${secret} is ignored: a key for the results of steps has 32 bytes at least`,
+      )
+    }
+    const own = this.#ownKey === undefined ? [] : [this.#ownKey]
+    this.#keyring = new StepKeyring([...found.keys, ...own] as [Uint8Array, ...Uint8Array[]])
+    this.#isShared = true
+  }
+
+  #goOnWithout(why: string): void {
+    const { settings, secret, logger } = this.#options
+    // Keys that were read before stay in use: the results that are on objects were signed with them.
+    if (this.#isShared) return
+    const problem = `Cannot keep the keys for the results of steps in the Secret ${secret}: ${why}`
+    const remedy = 'apply what `kopf manifests` prints, or set "settings.steps.keys"'
+    if (settings.signing === 'required') throw new TemporaryError(`${problem}; ${remedy}`, { delay: 30 })
+    if (!this.#hasWarned)
+      logger.warn(`${problem}. A key in memory is used, and after a restart steps run again; ${remedy}`)
+    this.#hasWarned = true
+    this.#ownKey ??= createKey()
+    this.#keyring ??= new StepKeyring([this.#ownKey])
+  }
+
+  #warn(object: object, logger: Logger, message: string): void {
+    if (this.#warned.has(object)) logger.debug(message)
+    else logger.warn(message)
+    this.#warned.add(object)
+  }
+}
+
+function rejectionMessage(id: string, verdict: Exclude<StepVerdict, 'valid'>): string {
+  const [handler, step] = [id.slice(0, id.lastIndexOf('/')), id.slice(id.lastIndexOf('/') + 1)]
+  return `The stored result of step "${step}" of handler "${handler}" does not count, and the step runs again: ${reasons[verdict]}`
+}

@@ -1,0 +1,198 @@
+/** The embedded API server in this process, without a socket, on a clock that skips time. */
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ApiServer, type ApiServerOptions } from '../../server/api-server.ts'
+import type { ServiceAccountName } from '../../server/identity/long-tokens.ts'
+import { accountUsername } from '../../server/identity/service-accounts.ts'
+import { type RunningServer, startServer } from '../../server/start.ts'
+import { systemClock } from '../../util/async/clock.ts'
+import type { Transport } from '../../util/transport.ts'
+import {
+  type ClusterBackend,
+  type ClusterFaults,
+  type ClusterRequests,
+  createTestAccess,
+  createTestSession,
+} from './backend.ts'
+import { EmbeddedClock, RealClock } from './cluster-clock.ts'
+import { trackTraffic } from './tracked-traffic.ts'
+
+/** Whom the server takes operators for. */
+const operator = { username: 'operator', groups: ['system:masters', 'system:authenticated'] }
+
+const faultyPatienceMs = 25
+
+const hourMs = 3_600_000
+/** Less than any test runner gives a test: what was waited for in vain is to be told. */
+const waitAtMostMs = 4000
+const pollMs = 5
+
+export interface EmbeddedBackendOptions extends Pick<ApiServerOptions, 'authorization' | 'controllers'> {
+  readonly isSkipping: boolean
+  /** Namespaces to which operators are limited; undefined for all. */
+  readonly namespaces: readonly string[] | undefined
+}
+
+export async function openEmbedded({
+  isSkipping,
+  namespaces,
+  ...options
+}: EmbeddedBackendOptions): Promise<ClusterBackend> {
+  let isFaulty = false
+  const timing = isSkipping
+    ? skipTime({ isOccupied: () => server.webhookCalls > 0, isFaulty: () => isFaulty })
+    : takeTime()
+  const server = new ApiServer({ ...options, clock: timing.clock })
+  const token = randomBytes(16).toString('hex')
+  server.addToken(token, operator)
+  const operators = [operator.username]
+  const faults: ClusterFaults = {
+    add(options) {
+      isFaulty = true
+      return server.faults.add({ ...options, on: { user: operators, ...options.on } })
+    },
+    clear() {
+      isFaulty = false
+      server.faults.clear()
+    },
+  }
+  const door = new TransportFactory(server)
+  const transport = timing.through(server)
+  const names = namespaces ?? ['default']
+  const namespace = names[0] ?? 'default'
+  const access = createTestAccess(createTestSession(transport, timing.clock), namespace)
+  const scope = namespaces === undefined ? {} : { namespaces }
+  for (const name of names) if (name !== 'default') await access.client.create('namespaces', { metadata: { name } })
+  return {
+    ...timing,
+    access: { transport: withToken(transport, token), ...scope },
+    namespace,
+    namespaces: new Map(names.map((name) => [name, name])),
+    ...access,
+    currentVersion: async () => server.version,
+    faults,
+    requests: new Requests(server, operators),
+    get version() {
+      return server.version
+    },
+    async accessFor(account) {
+      const { serviceAccount: name, namespace = 'default' } = account
+      operators.push(accountUsername({ namespace, name }))
+      return { transport: withToken(transport, server.issueToken(account)), ...scope }
+    },
+    kubeconfig: (account) => door.open(account),
+    async close() {
+      await door.close()
+      await server.close()
+    },
+  }
+}
+
+interface Timing extends Pick<ClusterBackend, 'clock' | 'timeoutMs' | 'patienceMs' | 'waited' | 'pass'> {
+  /** The way to the server, by which the clock sees what goes on. */
+  through(transport: Transport): Transport
+}
+
+interface SkipOptions {
+  readonly isOccupied: () => boolean
+  readonly isFaulty: () => boolean
+}
+
+function skipTime({ isOccupied, isFaulty }: SkipOptions): Timing {
+  const clock = new EmbeddedClock({ isOccupied, maxPatienceMs: () => (isFaulty() ? faultyPatienceMs : Infinity) })
+  return {
+    clock,
+    timeoutMs: hourMs,
+    patienceMs: waitAtMostMs,
+    waited: (work) => clock.waited(work),
+    async pass(limitMs) {
+      if (await clock.pass(limitMs)) return
+      clock.set(limitMs)
+      await systemClock.sleep(1)
+    },
+    through: (transport) => trackTraffic(transport, clock),
+  }
+}
+
+function takeTime(): Timing {
+  return {
+    clock: new RealClock(),
+    timeoutMs: waitAtMostMs,
+    patienceMs: Infinity,
+    waited: (work) => work(),
+    pass: () => systemClock.sleep(pollMs),
+    through: (transport) => transport,
+  }
+}
+
+/** In the name of operators, so that faults and records can tell them from the test. */
+function withToken(transport: Transport, token: string): Transport {
+  return {
+    send: (request, signal) =>
+      transport.send({ ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } }, signal),
+  }
+}
+
+class Requests implements ClusterRequests {
+  readonly #server: ApiServer
+
+  /** Names of users; more may come. */
+  readonly #operators: readonly string[]
+
+  constructor(server: ApiServer, operators: readonly string[]) {
+    this.#server = server
+    this.#operators = operators
+  }
+
+  last: ClusterRequests['last'] = (filter = {}) =>
+    this.#server.requests.last(filter).filter(({ user }) => filter.user !== undefined || this.#operators.includes(user))
+
+  counts(): Readonly<Record<string, number>> {
+    const counts: Record<string, number> = {}
+    for (const { verb, resource, subresource, path } of this.last()) {
+      const subject = subresource === '' ? resource : `${resource}/${subresource}`
+      const key = `${verb} ${subject || path.split('?')[0]}`
+      counts[key] = (counts[key] ?? 0) + 1
+    }
+    return counts
+  }
+
+  clear(): void {
+    this.#server.requests.clear()
+  }
+}
+
+/** A port of this machine, for whoever is not in this process: opened when it is first asked for. */
+class TransportFactory {
+  readonly #server: ApiServer
+  #opened: Promise<{ readonly running: RunningServer; readonly folder: string }> | undefined
+
+  constructor(server: ApiServer) {
+    this.#server = server
+  }
+
+  async open(account?: ServiceAccountName): Promise<string> {
+    this.#opened ??= this.#open()
+    const { running, folder } = await this.#opened
+    if (account === undefined) return join(folder, 'kubeconfig')
+    const path = join(folder, `${account.namespace}.${account.serviceAccount}.kubeconfig`)
+    await writeFile(path, await running.kubeconfigFor(account), { mode: 0o600 })
+    return path
+  }
+
+  async close(): Promise<void> {
+    const opened = await this.#opened
+    if (opened === undefined) return
+    await rm(opened.folder, { recursive: true, force: true })
+    await opened.running.stop()
+  }
+
+  async #open() {
+    const running = await startServer({ api: this.#server })
+    const folder = await mkdtemp(join(tmpdir(), 'kopf-testing-'))
+    await writeFile(join(folder, 'kubeconfig'), running.kubeconfig, { mode: 0o600 })
+    return { running, folder }
+  }
+}

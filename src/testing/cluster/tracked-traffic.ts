@@ -1,0 +1,31 @@
+/** Traffic that keeps a clock from skipping: as long as something is asked or answered, not all has happened yet. */
+import type { Transport } from '../../util/transport.ts'
+import type { SkippingClock } from '../skipping-clock.ts'
+
+export function trackTraffic(transport: Transport, clock: SkippingClock): Transport {
+  return {
+    async send(request, signal) {
+      clock.stir()
+      try {
+        const response = await transport.send(request, signal)
+        return { ...response, body: trackBody(response.body, clock) }
+      } finally {
+        clock.stir()
+      }
+    },
+  }
+}
+
+function trackBody(body: AsyncIterable<Uint8Array>, clock: SkippingClock): AsyncIterable<Uint8Array> {
+  const chunks = body[Symbol.asyncIterator]()
+  return {
+    [Symbol.asyncIterator]: () => ({
+      async next() {
+        const result = await chunks.next()
+        clock.stir()
+        return result
+      },
+      return: async () => (await chunks.return?.()) ?? { done: true, value: undefined },
+    }),
+  }
+}

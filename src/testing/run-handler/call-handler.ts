@@ -1,0 +1,180 @@
+/**
+ * One call of one handler, and of the sub-handlers it declares. The filters, the arguments, the call and what follows from it
+ * are those of an operator that runs; what would be written, logged and posted is kept instead.
+ */
+
+import { causeArgs } from '../../changes/cycle.ts'
+import { Subhandlers } from '../../changes/subhandlers.ts'
+import { VisibleState } from '../../changes/visible-state.ts'
+import type { SubhandlerOutcome } from '../../handlers/args/call-parts.ts'
+import { createConditions } from '../../handlers/args/conditions.ts'
+import { bodyArgs } from '../../handlers/args/object-args.ts'
+import type { Handler } from '../../handlers/handler.ts'
+import { type HandlerCategory, handlerTypeOf } from '../../handlers/handler-types.ts'
+import { attemptHandler, type InvokeOptions } from '../../handlers/invoke.ts'
+import { type MatchContext, selectHandlers, whyNot } from '../../handlers/matching.ts'
+import { ChildrenRetry, type Outcome } from '../../handlers/outcomes.ts'
+import { type CollectedPatch, checkResult, collectHandlerPatch, collectPatch } from '../../handlers/results.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import { createPatch } from '../../patching/patch.ts'
+import { refusedSteps } from '../../reconciling/test-run.ts'
+import { type StepJournal, Steps } from '../../steps/steps.ts'
+import { assignAll } from '../../util/assign-all.ts'
+import type { Clock } from '../../util/async/clock.ts'
+import { describeError } from '../../util/log/describe-error.ts'
+import type { Logger } from '../../util/log/log.ts'
+import type { AnyOptions, TestObject } from './make-object.ts'
+
+export interface CallHandlerOptions {
+  readonly options: AnyOptions
+  /** What all handlers get of what is at hand. */
+  readonly args: () => object
+  /** Undefined for the operator's own handlers: there is nothing to filter. */
+  readonly situation: MatchContext | undefined
+  readonly cause: TestObject['cause'] | undefined
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly defaultBackoffMs: number
+  /** What would follow from what a reconciler has returned; throws for what would be refused. */
+  readonly readReconciled: (result: unknown) => unknown
+}
+
+/** Nobody watches over the calls: the test has a time limit of its own. */
+const watch: InvokeOptions['watch'] = { begin: () => ({ returned: () => {}, settled: () => {} }) }
+
+/** It is the first attempt, and the only one: nothing was done before, and nobody asks afterwards. */
+const journal: StepJournal = { recall: () => undefined, note: () => {}, commit: async () => {} }
+
+const retryArgs = ['retry', 'started', 'runtime']
+
+/** What belongs to one call, by room. */
+const ownArgs: Readonly<Record<HandlerCategory, readonly string[]>> = {
+  change: [...retryArgs, 'patch', 'conditions', 'subhandler', 'execute', 'step'],
+  background: [...retryArgs, 'patch', 'conditions'],
+  reconcile: [...retryArgs, 'patch', 'conditions', 'step'],
+  admission: [...retryArgs, 'patch'],
+  event: ['patch', 'conditions'],
+  index: retryArgs,
+  activity: retryArgs,
+  conversion: [],
+}
+
+export class HandlerCaller {
+  readonly collected: CollectedPatch = { merge: {}, fns: [] }
+  /** By id. */
+  readonly outcomes: Map<string, Outcome> = new Map()
+  readonly #given: CallHandlerOptions
+  readonly #visible: VisibleState
+
+  constructor(given: CallHandlerOptions) {
+    this.#given = given
+    this.#visible = new VisibleState({
+      initial: () => (given.args() as { body: KubeObject }).body,
+      storeRecord: () => {},
+    })
+  }
+
+  /** A sentence on why it is not called; undefined where it is. */
+  whyNot(handler: Handler): string | undefined {
+    const { situation: context, options } = this.#given
+    return whyNotReviewed(handler, options) ?? (context && whyNot(handler, context))
+  }
+
+  async call(handler: Handler, retries: number = 0): Promise<Outcome> {
+    const { clock, logger, defaultBackoffMs, options, situation: context } = this.#given
+    const patch = createPatch<KubeObject>()
+    const children = new Subhandlers(handler, (declared) => {
+      this.#visible.addPatch(collectPatch(this.collected, handler, patch), { isCounted: false })
+      return this.#callAll(declared)
+    })
+    // Those of the operator itself are about no object, and get none of this.
+    const body = this.#visible.changed ?? context?.body ?? ({ metadata: {} } as KubeObject)
+    const steps = new Steps({ id: handler.id, body, journal, names: children.names })
+    const stepArgs = refusedSteps(handler) ?? steps.args
+    const conditions = createConditions({ patch, body: () => body, clock, handler })
+    const startedMs = options.started?.getTime() ?? clock.now()
+    const outcome = await attemptHandler(
+      { clock, logger, watch, defaultBackoffMs },
+      handler,
+      { startedMs, retries },
+      {
+        args: (retryArgs) => this.#argsOf(handler, { ...retryArgs, ...children.args, ...stepArgs, patch, conditions }),
+        finish: async (result) => {
+          await children.finish()
+          await steps.finish()
+          if (handler.reconciling === undefined) return checkOf(handler)(handler, patch, result)
+          checkResult(handler, patch, undefined)
+          return this.#given.readReconciled(result)
+        },
+      },
+    )
+    await steps.settle()
+    this.outcomes.set(handler.id, outcome)
+    // What a reconciler returns is not for the status.
+    const written: Outcome = handler.reconciling === undefined ? outcome : { type: 'done', result: undefined }
+    if (keepsPatch(handler, outcome)) {
+      this.#visible.addPatch(collectHandlerPatch(this.collected, { handler, patch, outcome: written }), {
+        isCounted: false,
+      })
+    }
+    return outcome
+  }
+
+  /** No more than handlers of its room are called with. */
+  #argsOf(handler: Handler, own: Readonly<Record<string, unknown>>): object {
+    const { args, cause } = this.#given
+    const room = handlerTypeOf(handler)?.category ?? 'change'
+    const given = Object.fromEntries(ownArgs[room].map((name) => [name, own[name]]))
+    const told = room === 'change' && cause !== undefined ? causeArgs(cause, handler) : {}
+    const { changed } = this.#visible
+    return assignAll(args(), changed === undefined ? {} : bodyArgs(changed), told, given, handler.conversion ?? {}, {
+      param: handler.param,
+    })
+  }
+
+  /** As in an operator: the parent is called again for as long as any of them is not finished. */
+  async #callAll(children: readonly Handler[]): Promise<SubhandlerOutcome[]> {
+    const outcomes: SubhandlerOutcome[] = []
+    const delays: number[] = []
+    for (const child of selectHandlers(children, this.#given.situation!)) {
+      const outcome = await this.call(child)
+      if (outcome.type === 'retry') delays.push(outcome.delayMs)
+      else outcomes.push(toSubhandlerOutcome(child, outcome))
+    }
+    if (delays.length > 0) throw new ChildrenRetry(Math.min(...delays), { hasAsked: false })
+    return outcomes
+  }
+}
+
+/** What the API server does not ask of it, by the configuration that is made of its options. */
+function whyNotReviewed({ admission }: Handler, { operation, subresource, old }: AnyOptions): string | undefined {
+  if (admission === undefined) return undefined
+  const asked = operation ?? (old === undefined ? 'CREATE' : 'UPDATE')
+  if (admission.operations !== undefined && !admission.operations.includes(asked)) {
+    return `It is for ${admission.operations.join(' and ')}, and this is ${asked}`
+  }
+  if (admission.subresource === '*' || admission.subresource === subresource) return undefined
+  return `It is for ${admission.subresource ?? 'the object itself'}, and this is for ${subresource ?? 'the object itself'}`
+}
+
+function toSubhandlerOutcome({ id }: Handler, outcome: Outcome): SubhandlerOutcome {
+  const succeeded = outcome.type === 'done'
+  const message = outcome.type === 'failed' ? describeError(outcome.error) : undefined
+  return { id, succeeded, result: succeeded ? outcome.result : undefined, message, attempts: 1 }
+}
+
+type ArgumentCheck = typeof checkResult
+
+/** What goes to the status must be JSON; what is indexed, or is the operator's own, may be anything. */
+function checkOf(handler: Handler): ArgumentCheck {
+  const room = handlerTypeOf(handler)?.category
+  if (room === 'admission') return (one, patch) => checkResult(one, patch, undefined)
+  return room === 'index' || room === 'activity' || room === 'conversion' ? (_, __, result) => result : checkResult
+}
+
+function keepsPatch(handler: Handler, outcome: Outcome): boolean {
+  const room = handlerTypeOf(handler)?.category
+  if (room === 'index' || room === 'activity' || room === 'conversion') return false
+  if (handler.admission !== undefined) return handler.type === 'mutate'
+  return !(room === 'event' && outcome.type === 'done' && outcome.ignoredError !== undefined)
+}

@@ -1,0 +1,91 @@
+/** What a handler says while it runs: its log, its events, and what it asks of its flag to stop. */
+
+import type { Client } from '../../client/client.ts'
+import type { DaemonStoppingReason, Recorder, Stopped } from '../../handlers/args/args.ts'
+import type { HandlerClock } from '../../handlers/args/handler-clock.ts'
+import { toCrds } from '../../kube/crds/crd.ts'
+import { toObjectReference } from '../../kube/objects.ts'
+import type { CustomResource } from '../../kube/resources/resources.ts'
+import { ApiServer } from '../../server/api-server.ts'
+import { loadObjects } from '../../server/load.ts'
+import { nextTurn, systemClock } from '../../util/async/clock.ts'
+import { lazy } from '../../util/lazy.ts'
+import { nameError } from '../../util/log/describe-error.ts'
+import type { LogSink } from '../../util/log/log.ts'
+import { type Duration, toMs } from '../../util/text/duration.ts'
+import { createTestAccess, createTestSession } from '../cluster/backend.ts'
+import type { SkippingClock } from '../skipping-clock.ts'
+import type { LoggedLine, RecordedEvent } from './types.ts'
+
+export function captureLogs(logs: LoggedLine[]): LogSink {
+  return { minimumLevel: 'debug', log: ({ level, message }) => void logs.push({ level, message }) }
+}
+
+export function captureEvents(events: RecordedEvent[], objects: readonly object[]): Recorder {
+  const post = (type: string, reason: string, message: string) => {
+    for (const object of objects) events.push({ type, reason, message, name: toObjectReference(object).name })
+  }
+  return {
+    event: ({ type, reason, message = '' }) => post(type, reason, message),
+    info: (reason, message = '') => post('Normal', reason, message),
+    warn: (reason, message = '') => post('Warning', reason, message),
+    exception: (error, { reason, message } = {}) => {
+      const said = [message, error instanceof Error ? error.message : String(error)].filter((one) => one !== undefined)
+      post('Error', reason ?? nameError(error), said.join(' '))
+    },
+    for: (others) => captureEvents(events, Array.isArray(others) ? others : [others as object]),
+  }
+}
+
+/** Sleeping takes no time, but time has passed afterwards. */
+export function createCountedClock(clock: SkippingClock): HandlerClock {
+  return {
+    now: () => clock.now(),
+    async sleep(duration, { signal } = {}) {
+      signal?.throwIfAborted()
+      await clock.advance(duration)
+    },
+  }
+}
+
+/** Told to stop when it has waited for so long, or by the signal; what it waits for takes no time. */
+export class CountedStop implements Stopped {
+  /** Follows the other without listening to it: that may be of a whole program. */
+  readonly signal: AbortSignal
+  readonly #limitMs: number
+  readonly #controller = new AbortController()
+  #waitedMs = 0
+
+  constructor(limit: Duration, signal: AbortSignal) {
+    this.#limitMs = toMs(limit, '`stopAfter`')
+    this.signal = AbortSignal.any([signal, this.#controller.signal])
+  }
+
+  get reason(): DaemonStoppingReason | undefined {
+    return this.isSet() ? 'operator-exiting' : undefined
+  }
+
+  isSet(): boolean {
+    return this.signal.aborted
+  }
+
+  async wait(duration?: Duration): Promise<boolean> {
+    this.#waitedMs += duration === undefined ? Infinity : toMs(duration, 'the duration to wait')
+    await nextTurn()
+    if (this.#waitedMs >= this.#limitMs) this.#controller.abort()
+    return this.isSet()
+  }
+}
+
+/** A client of an empty cluster, which is made when something is first asked of it. */
+
+/** With the definitions of these resources in it. */
+export function createLazyClient(definitions: readonly CustomResource<object>[], namespace: string): Client {
+  const start = lazy(async () => {
+    const server = new ApiServer()
+    await loadObjects(server, toCrds(definitions))
+    return server
+  })
+  const transport = { send: async (...args: Parameters<ApiServer['send']>) => (await start()).send(...args) }
+  return createTestAccess(createTestSession(transport, systemClock), namespace).client
+}

@@ -1,0 +1,55 @@
+/** Resources as a cluster would describe them, without asking one: those of the operator, the built-in ones, and by name alone. */
+import type { CustomResource, Resource } from '../../kube/resources/resources.ts'
+import { type ResourceSelector, selectResources } from '../../kube/resources/selectors.ts'
+import { builtinResources } from '../../server/builtins/resources.ts'
+import { lazy } from '../../util/lazy.ts'
+
+export class KnownResources {
+  readonly #defined: readonly Resource[]
+
+  constructor(definitions: readonly CustomResource<object>[]) {
+    this.#defined = definitions.map(fromDefinition)
+  }
+
+  describe(selector: ResourceSelector): Resource {
+    const [found] = selectResources(selector, this.#defined).candidates
+    return found ?? selectResources(selector, builtins()).candidates[0] ?? fromName(selector)
+  }
+}
+
+function fromDefinition(definition: CustomResource<object>): Resource {
+  const { group, version, plural, kind, singular, shortNames, categories, scope, status } = definition
+  return {
+    ...{ group, version, plural, kind, singular, categories, shortcuts: shortNames, verbs: [], preferred: true },
+    subresources: status === undefined ? [] : ['status'],
+    namespaced: scope === 'Namespaced',
+  }
+}
+
+const builtins = lazy((): readonly Resource[] =>
+  builtinResources(() => new Date(0)).map(({ shortNames, subresources, ...resource }) => ({
+    ...resource,
+    shortcuts: shortNames,
+    subresources: subresources.map(({ name }) => name),
+    preferred: true,
+  })),
+)
+
+/** Whatever was asked for is what it is called. */
+function fromName(selector: ResourceSelector): Resource {
+  const { name, kind, plural, singular, shortcut, category } = selector
+  const called = typeof name === 'string' ? name : (kind ?? plural ?? singular ?? shortcut ?? category ?? 'objects')
+  return {
+    group: selector.group ?? 'example.com',
+    version: selector.version ?? 'v1',
+    plural: plural ?? called.toLowerCase(),
+    kind: kind ?? called,
+    singular: singular ?? called.toLowerCase(),
+    shortcuts: [shortcut ?? called],
+    categories: category === undefined ? [] : [category],
+    subresources: [],
+    namespaced: true,
+    preferred: true,
+    verbs: [],
+  }
+}

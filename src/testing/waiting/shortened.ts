@@ -1,0 +1,65 @@
+/** Values and objects as failures show them: short, without managed fields, and without the values of Secrets. */
+import { diffValues } from '../../causation/diff.ts'
+import type { KubeObject } from '../../kube/objects.ts'
+import { isPlainObject } from '../../util/json/json.ts'
+
+const maxStringLength = 120
+const maxItems = 10
+const maxValueLength = 160
+const maxObjectLength = 4000
+
+/** The value on one line, cut where it is long. */
+export function describeValue(value: unknown): string {
+  if (value === undefined || value === null) return 'absent'
+  return cut(toText(value), maxValueLength)
+}
+
+/** What is shown of an object, over several lines, with long texts and lists cut. */
+export function describeShown(shown: object): string {
+  return cut(toText(shown, 2), maxObjectLength)
+}
+
+/** One line for each field that changed from one state to the next. */
+export function describeChanges(before: object | undefined, after: object): string[] {
+  if (before === undefined) return ['created']
+  const diff = diffValues(before, after)
+  return diff.map(([operation, path, old, now]) => {
+    const field = path.join('.')
+    if (operation === 'add') return `+ ${field}: ${describeValue(now)}`
+    if (operation === 'remove') return `- ${field}: ${describeValue(old)}`
+    return `~ ${field}: ${describeValue(old)} → ${describeValue(now)}`
+  })
+}
+
+/** Without the fields that say nothing to a reader of a failed test. */
+export function toShown(object: KubeObject): object {
+  const { managedFields: _, resourceVersion: __, ...metadata } = object.metadata ?? {}
+  const shown = { ...object, metadata }
+  if (object.kind !== 'Secret') return shown
+  return { ...shown, ...conceal(object, 'data'), ...conceal(object, 'stringData') }
+}
+
+function conceal(secret: KubeObject, field: string): object {
+  const values = secret[field]
+  if (!isPlainObject(values)) return {}
+  return {
+    [field]: Object.fromEntries(
+      Object.entries(values).map(([key, value]) => [key, `(${String(value).length} characters)`]),
+    ),
+  }
+}
+
+function toText(value: unknown, indent?: number): string {
+  return JSON.stringify(value, (_, one) => shorten(one), indent)
+}
+
+function shorten(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'string') return cut(value, maxStringLength)
+  if (!Array.isArray(value) || value.length <= maxItems) return value
+  return [...value.slice(0, maxItems), `… ${value.length - maxItems} more`]
+}
+
+function cut(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}… (${text.length} characters)`
+}

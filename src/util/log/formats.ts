@@ -1,0 +1,130 @@
+/**
+ * Formats log records exactly as Kopf's three formats, so that parsers of Kopf's logs work. Pure; log.ts filters and writes the
+ * lines.
+ */
+import { getOwn } from '../json/json.ts'
+import { cutText, isError, isExpected, toErrorText, toJsonLine, toSafeLine, toText } from './error-text.ts'
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal'
+
+/** The format of log lines: `full` with time, logger and level, `plain` with the message only, or `json`. */
+export type LogFormat = 'full' | 'plain' | 'json'
+
+/** The origin of a line: the operator's handlers or the framework. Not shown in the three formats. */
+export type LogSource = 'framework' | 'handler'
+
+export type LogFields = Readonly<Record<string, unknown>>
+
+/** The object that a line is about. The JSON format shows all its keys. */
+export interface LoggedObject {
+  readonly apiVersion?: string | null | undefined
+  readonly kind?: string | null | undefined
+  readonly uid?: string | null | undefined
+  readonly name?: string | null | undefined
+  readonly namespace?: string | null | undefined
+}
+
+export interface LogRecord {
+  readonly level: LogLevel
+  /** The name of the logger: `kopf.objects` for everything about objects. */
+  readonly name: string
+  readonly message: string
+  readonly fields?: LogFields | undefined
+  readonly object?: LoggedObject | undefined
+  /** `handler`: logged through the `logger` of a handler. `framework`: logged by Kopf itself, as "Handler … succeeded." */
+  readonly source: LogSource
+  /** Never posted as a Kubernetes event of the object, regardless of the settings. */
+  readonly isLocal?: boolean | undefined
+}
+
+export interface FormatOptions {
+  readonly format: LogFormat
+  readonly prefix: boolean
+  readonly refkey: string
+}
+
+const pythonLevels: Readonly<Record<LogLevel, string>> = {
+  debug: 'DEBUG',
+  info: 'INFO',
+  warn: 'WARNING',
+  error: 'ERROR',
+  fatal: 'CRITICAL',
+}
+
+/** The line with its line break. */
+export function formatRecord(record: LogRecord, timeMs: number, options: FormatOptions): string {
+  const prefix = options.prefix && record.object ? toPrefix(record.object) : ''
+  if (options.format === 'json') return `${formatJson(record, timeMs, prefix, options.refkey)}\n`
+  const text = `${toSafeLine(prefix)}${formatMessage(record)}`
+  if (options.format === 'plain') return `${text}\n`
+  const name = toSafeLine(record.name).slice(0, 20).padEnd(20)
+  return `[${toLocalTime(timeMs)}] ${name} [${pythonLevels[record.level].padEnd(8)}] ${text}\n`
+}
+
+/** The message with its fields, and the stack of an unexpected error on further lines. */
+export function formatMessage({ message, fields = {} }: LogRecord): string {
+  const error = getOwn(fields, 'error')
+  const hasStack = isUnexpected(error)
+  const parts = [toSafeLine(cutText(message))]
+  for (const [key, value] of toEntries(fields)) {
+    if (key === 'error' && (hasStack || isInMessage(message, error))) continue
+    parts.push(`${toSafeLine(cutText(key, 100))}=${toJsonLine(toShown(key, value), maxFieldLength)}`)
+  }
+  const text = parts.join(' ')
+  return hasStack ? `${text}\n${toErrorText(error)}` : text
+}
+
+/** Whether the message contains the text of the error, as the messages about failed handlers do. */
+function isInMessage(message: string, error: unknown): boolean {
+  return isError(error) && error.message !== '' && message.includes(toText(error.message))
+}
+
+/** Limits of fields, so that lines stay within the limits of log collectors. */
+const maxFieldLength = 16 * 1024
+const maxFields = 100
+
+function toEntries(fields: LogFields): Array<readonly [string, unknown]> {
+  const entries = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return entries.slice(0, maxFields)
+}
+
+function isUnexpected(error: unknown): error is Error {
+  return isError(error) && !isExpected(error)
+}
+
+/** An expected error is shown by its message. */
+function toShown(key: string, value: unknown): unknown {
+  return key === 'error' && isError(value) ? toText(value.message) : value
+}
+
+function toPrefix({ namespace, name }: LoggedObject): string {
+  return namespace ? `[${namespace}/${name ?? ''}] ` : `[${name ?? ''}] `
+}
+
+/** As python-json-logger writes for Kopf: without the name of the logger, and with the stack as `exc_info`. */
+function formatJson(record: LogRecord, timeMs: number, prefix: string, refkey: string): string {
+  const { fields = {}, object, level } = record
+  const error = getOwn(fields, 'error')
+  const reserved = new Set(['message', 'timestamp', ...(object ? [refkey] : [])])
+  const entries: Array<readonly [string, unknown]> = [['message', cutText(`${prefix}${record.message}`)]]
+  if (isUnexpected(error)) {
+    reserved.add('error').add('exc_info')
+    entries.push(['exc_info', toErrorText(error)])
+  }
+  for (const [key, value] of toEntries(fields)) {
+    if (!reserved.has(key)) entries.push([key, toShown(key, value)])
+  }
+  entries.push(['timestamp', `${new Date(timeMs).toISOString().slice(0, -1)}000+00:00`])
+  if (object) entries.push([refkey, object])
+  if (getOwn(fields, 'severity') === undefined) entries.push(['severity', level])
+  return `{${entries.map(([key, value]) => `${toJsonLine(key)}: ${toJsonLine(value, key === 'message' || key === 'exc_info' ? undefined : maxFieldLength)}`).join(', ')}}`
+}
+
+/** Python's `asctime`: local time, with a comma before the milliseconds. */
+function toLocalTime(timeMs: number): string {
+  const time = new Date(timeMs)
+  const two = (part: number): string => String(part).padStart(2, '0')
+  const date = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`
+  const clock = `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`
+  return `${date} ${clock},${String(time.getMilliseconds()).padStart(3, '0')}`
+}

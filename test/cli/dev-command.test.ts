@@ -1,0 +1,212 @@
+/** `kopf dev`, run as a command: files are saved, the operator is reloaded, the objects stay. */
+import { readFileSync, renameSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { Api } from '../support/api.ts'
+import {
+  countOf,
+  dev,
+  devFolder,
+  operatorOf,
+  stop,
+  telling,
+  useDevFolder,
+  widget,
+  wordOf,
+  write,
+} from './dev-support.ts'
+import { KopfCommand } from './run-support.ts'
+
+useDevFolder()
+
+describe('reloads in kopf dev', { timeout: 60_000 }, () => {
+  test('kopf dev reloads when an imported file is saved, and keeps the server and its objects', async () => {
+    write()
+    const one = await dev().until(/create: first one/)
+    await one.until(/started in \d+ ms: 3 handlers/)
+    devFolder().write({ 'word.ts': wordOf('two') })
+    await one.until(/word\.ts changed, reloaded in \d+ ms: 3 handlers/)
+    await one.until(/resume: first two/)
+    // Most editors save by renaming a new file over the old one.
+    devFolder().write({ 'word.ts.tmp': wordOf('three') })
+    renameSync(join(devFolder().path, 'word.ts.tmp'), join(devFolder().path, 'word.ts'))
+    await one.until(/resume: first three/)
+    devFolder().write({ 'objects.yaml': widget(2) })
+    await one.until(/update: first three/)
+    await one.until(/objects\.yaml changed, applied in \d+ ms/)
+    expect(countOf(one, /create: first/g)).toBe(1)
+    await stop(one)
+  })
+
+  test('kopf dev registers the handlers of the default operator only once after a reload', async () => {
+    const script = (word: string) =>
+      `import * as kopf from 'kopf'\nkopf.on.resume('configmaps', { id: '${word}' }, ({ logger }) => logger.info('resume: ${word}'))\n`
+    const objects = '{apiVersion: v1, kind: ConfigMap, metadata: {name: first}}'
+    write({ 'operator.ts': script('one'), 'objects.yaml': objects })
+    const one = await dev('-n', 'default').until(/started in \d+ ms: 1 handler$/m)
+    devFolder().write({ 'operator.ts': script('two') })
+    await one.until(/reloaded in \d+ ms: 1 handler$/m)
+    devFolder().write({ 'operator.ts': script('three') })
+    await one.until(/resume: three/)
+    expect(one.stdout).not.toMatch(/[23] handlers/)
+    await stop(one)
+  })
+
+  test('kopf dev removes labels and objects that are removed from a file of objects', async () => {
+    const operator = operatorOf(
+      `kopf.on.field(Widget, 'metadata.labels', ({ new: labels, logger }) => logger.info('labels: ' + JSON.stringify(labels)))
+kopf.on.delete(Widget, ({ name, logger }) => logger.info('delete: ' + name + ' ' + word))`,
+    )
+    const labelled = (labels: string) =>
+      `{apiVersion: example.com/v1, kind: Widget, metadata: {name: first, labels: ${labels}}}`
+    const other = '{apiVersion: example.com/v1, kind: Widget, metadata: {name: other}}'
+    write({ 'operator.ts': operator, 'objects.yaml': `${labelled('{a: b, c: d}')}\n---\n${other}` })
+    const one = await dev().until(/labels: \{"a":"b","c":"d"\}/)
+    devFolder().write({ 'objects.yaml': `${labelled('{a: b}')}\n---\n${other}` })
+    await one.until(/labels: \{"a":"b"\}/)
+    // Some editors truncate a file before they write it.
+    devFolder().write({ 'objects.yaml': '' })
+    devFolder().write({ 'word.ts': wordOf('two') })
+    await one.until(/word\.ts changed, reloaded in/)
+    expect(one.stdout).not.toMatch(/deleted/)
+    devFolder().write({ 'objects.yaml': `# ${other}\n---\n${labelled('{}')}` })
+    await one.until(/deleted widgets\.example\.com\/other$/m)
+    await one.until(/delete: other two/)
+    await one.until(/labels: (undefined|\{\})/)
+    expect(one.stdout).not.toMatch(/deleted widgets\.example\.com\/first/)
+    await stop(one)
+  })
+
+  test('kopf dev updates the CRDs of the operator', async () => {
+    write()
+    const one = await dev().until(/started in/)
+    devFolder().write({ 'operator.ts': operatorOf(telling, ", shortNames: ['wdg']") })
+    await one.until(/changed customresourcedefinitions\.apiextensions\.k8s\.io\/widgets\.example\.com/)
+    const path = /export KUBECONFIG=(\S+)/.exec(one.stdout)![1]!
+    const { clusters, users } = JSON.parse(readFileSync(path, 'utf8'))
+    const caPem = Buffer.from(clusters[0].cluster['certificate-authority-data'], 'base64').toString()
+    const api = new Api({ url: clusters[0].cluster.server, credentials: users[0].user, caPem })
+    const { body } = await api.get('/apis/example.com/v1')
+    api.close()
+    expect(body).toMatchObject({ resources: [{ name: 'widgets', shortNames: ['wdg'] }] })
+    await stop(one)
+  })
+
+  test('kopf dev reloads a module of a worker thread', async () => {
+    const heavy = (word: string) => `export default ({ logger }) => { logger.info('heavy: ${word}') }\n`
+    const register = "kopf.on.resume(Widget, { id: 'heavy' }, inWorker(new URL('./heavy.ts', import.meta.url)))"
+    const made = "kopf.on.create(Widget, { id: 'made' }, ({ logger }) => logger.info(word))"
+    const operator = operatorOf(`${made}\n${register}`).replace('Operator,', 'Operator, inWorker,')
+    write({ 'operator.ts': operator, 'heavy.ts': heavy('one') })
+    const one = await dev().until(/Creation is processed/)
+    devFolder().write({ 'word.ts': wordOf('two') })
+    await one.until(/heavy: one/)
+    devFolder().write({ 'heavy.ts': heavy('two') })
+    await one.until(/heavy\.ts changed, reloaded in/)
+    await one.until(/heavy: two/)
+    await stop(one)
+  })
+
+  test('kopf dev reloads once for many saves, and not at all for a save without a change', async () => {
+    write()
+    const one = await dev().until(/started in/)
+    for (const word of ['a', 'b', 'c', 'd'])
+      devFolder().write({ 'word.ts': wordOf(word), 'operator.ts': operatorOf(telling) })
+    await one.until(/resume: first d/)
+    devFolder().write({ 'operator.ts': operatorOf(telling) })
+    devFolder().write({ 'objects.yaml': widget(3) })
+    await one.until(/update: first d/)
+    expect(countOf(one, /reloaded in/g)).toBeLessThan(4)
+    await stop(one)
+  })
+})
+
+describe('failures in kopf dev', { timeout: 60_000 }, () => {
+  test('kopf dev keeps the old operator while a file does not compile, and reloads it once it does', async () => {
+    write()
+    const one = await dev().until(/started in/)
+    devFolder().write({ 'word.ts': "export const word = 'broken\n" })
+    await one.until(/Cannot compile word\.ts:1:28: Unterminated string literal/)
+    await one.until(/The operator goes on as it was before\./)
+    devFolder().write({ 'objects.yaml': widget(2) })
+    await one.until(/update: first one/)
+    devFolder().write({ 'operator.ts': operatorOf(telling).replace('./word.ts', './other.ts') })
+    await one.until(/Could not resolve "\.\/other\.ts"/)
+    // The file did not exist before, so that kopf dev could not watch it.
+    devFolder().write({ 'other.ts': wordOf('other') })
+    await one.until(/resume: first other/)
+    await stop(one)
+  })
+
+  test('kopf dev shows a file that throws, rejected objects and a failed startup handler, and recovers on the next save', async () => {
+    write({ 'word.ts': "export const word = 'x'\nthrow new Error('no luck')\n", 'objects.yaml': widget(1) })
+    const one = await dev().until(/Cannot load "operator\.ts": Error: no luck\n {2}at .*word\.ts:2:7/)
+    await one.until(/Nothing runs until it is put right\./)
+    devFolder().write({ 'word.ts': wordOf('better') })
+    await one.until(/create: first better/)
+    devFolder().write({ 'objects.yaml': '{apiVersion: example.com/v1, kind: Gadget, metadata: {name: first}}' })
+    await one.until(/objects\.yaml: Cannot apply Gadget "first": Cannot find the resource Gadget/)
+    const failing = "kopf.on.startup(() => { throw new PermanentError('cannot start') })"
+    const failed = operatorOf(`${failing}\n${telling}`).replace('Operator,', 'Operator, PermanentError,')
+    devFolder().write({ 'operator.ts': failed })
+    await one.until(/startup.* has failed.*cannot start.*\n(.*\n)*Nothing runs until it is put right\./)
+    devFolder().write({ 'operator.ts': operatorOf(telling), 'word.ts': wordOf('good') })
+    await one.until(/resume: first good/)
+    await stop(one)
+  })
+
+  test('kopf dev refuses an unknown field in a file of objects, on creation and on change', async () => {
+    const map = (size: number, typo = '') =>
+      `{apiVersion: v1, kind: ConfigMap, metadata: {name: first}, ${typo}data: {size: "${size}"}}`
+    const problem = /objects\.yaml: Cannot apply ConfigMap "first": .*unknown field "dtaa"/g
+    write({ 'objects.yaml': map(1, 'dtaa: {}, ') })
+    const one = await dev().until(new RegExp(problem.source))
+    devFolder().write({ 'objects.yaml': map(2) })
+    await one.until(/created configmaps\/first/)
+    devFolder().write({ 'objects.yaml': map(3, 'dtaa: {}, ') })
+    await one.until(new RegExp(`created configmaps/first[\\s\\S]*${problem.source}`))
+    expect(countOf(one, problem)).toBe(2)
+    expect(countOf(one, /changed configmaps\/first/g)).toBe(0)
+    await stop(one)
+  })
+
+  test('kopf dev abandons a file that never finishes loading and a waiting startup handler on the next save', async () => {
+    write({ 'word.ts': "export const word = 'x'\nconsole.log('loading')\nawait new Promise(() => {})\n" })
+    const one = await dev().until(/^loading$/m)
+    const waiting = "kopf.on.startup(({ logger }) => { logger.info('waiting'); throw new Error('not yet') })"
+    devFolder().write({ 'word.ts': wordOf('better'), 'operator.ts': operatorOf(`${waiting}\n${telling}`) })
+    await one.until(/waiting/)
+    devFolder().write({ 'operator.ts': operatorOf(telling) })
+    await one.until(/create: first better/)
+    // The content was loaded before, but this operator does not run now: it must be started again.
+    devFolder().write({ 'operator.ts': operatorOf(`${waiting.replace('waiting', 'still waiting')}\n${telling}`) })
+    await one.until(/still waiting/)
+    devFolder().write({ 'operator.ts': operatorOf(telling) })
+    await one.until(/resume: first better/)
+    await stop(one)
+  })
+
+  test('kopf dev reloads although handlers and daemons do not end', async () => {
+    const stubborn = [
+      "kopf.on.create(Widget, { id: 'stubborn' }, async ({ logger }) => { logger.info('begun'); await new Promise(() => {}) })",
+      "kopf.daemon(Widget, { finalizer: false }, async ({ logger }) => { logger.info('daemon'); await new Promise(() => {}) })",
+    ].join('\n')
+    write({ 'operator.ts': operatorOf(stubborn) })
+    const one = await dev().until(/begun/)
+    await one.until(/daemon/)
+    devFolder().write({ 'operator.ts': operatorOf(telling) })
+    await one.until(/create: first one/)
+    await one.until(/Not all of the operator from before has ended/)
+    await stop(one)
+  })
+
+  test.each<[string, string[], string]>([
+    ['the file of the operator does not exist', ['dev', 'operater.ts'], 'did you mean "operator.ts"?'],
+    ['the file of objects does not exist', ['dev', 'operator.ts', '--apply', 'none.yaml'], 'Cannot read'],
+  ])('kopf dev fails at once if %s', async (_, args, message) => {
+    write()
+    const one = new KopfCommand(devFolder(), args)
+    expect(await one.exit).toBe(1)
+    expect(one.stderr).toContain(message)
+  })
+})

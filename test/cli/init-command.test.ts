@@ -1,0 +1,154 @@
+/** `kopf init`: the folder of a new operator: its test, its run, its image. */
+import { execFile } from 'node:child_process'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { describe, expect, inject, test } from 'vitest'
+import { parseYaml } from '../../src/util/yaml.ts'
+import { KopfCommand, useFolder } from './run-support.ts'
+
+const folder = useFolder()
+
+async function init(...args: string[]): Promise<{ exit: number | string; stdout: string; stderr: string }> {
+  const one = new KopfCommand(folder, ['init', ...args])
+  return { exit: await one.exit, stdout: one.stdout, stderr: one.stderr }
+}
+
+/** Links the packages that `npm install` would install. */
+function install(project: string): void {
+  const installed = (name: string) => join(folder.path, project, 'node_modules', name)
+  mkdirSync(installed('@types'), { recursive: true })
+  symlinkSync(inject('package'), installed('kopf'))
+  for (const name of ['zod', 'tsx', 'typescript', '@types/node'])
+    symlinkSync(resolve('node_modules', name), installed(name))
+}
+
+interface PodSpec {
+  readonly containers: ReadonlyArray<{ readonly args: readonly string[] }>
+  readonly securityContext: { readonly runAsUser: number; readonly runAsGroup: number }
+}
+
+/** The instructions of one stage of a Dockerfile, as pairs of name and value. */
+function toInstructions(stage: string): Array<readonly [string, string]> {
+  const lines = stage.split('\n').filter((line) => /^[A-Z]/.test(line))
+  return lines.map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)] as const)
+}
+
+describe('kopf init', { timeout: 120_000 }, () => {
+  test('the operator from kopf init type-checks and passes its own test', async () => {
+    const { exit, stdout, stderr } = await init('databases', '--kind', 'Database', '--group', 'acme.dev')
+    expect([exit, stderr]).toEqual([0, ''])
+    expect(stdout).toContain('npm install')
+    install('databases')
+    const cwd = join(folder.path, 'databases')
+    const { NODE_OPTIONS: _, NODE_TEST_CONTEXT: __, ...env } = process.env
+    await promisify(execFile)(process.execPath, ['node_modules/typescript/lib/tsc.js'], { cwd, env })
+    const tests = ['--import', 'tsx', '--test', 'operator.test.ts']
+    const { stdout: told } = await promisify(execFile)(process.execPath, tests, { cwd, env })
+    expect(told).toMatch(/a database has its message[\s\S]*pass 1\n/)
+  })
+
+  test('the operator from kopf init runs, with the given kind and group', async () => {
+    await init('databases', '--kind', 'Database', '--group', 'acme.dev')
+    install('databases')
+    const args = ['run', 'databases/operator.ts', '--embedded', '--apply', 'databases/object.yaml', '-n', 'default']
+    const running = new KopfCommand(folder, args)
+    await running.until(/\[default\/first\] Hello, Ada!/)
+    expect(running.stdout).toContain('customresourcedefinitions.apiextensions.k8s.io/databases.acme.dev')
+  })
+
+  test('the Dockerfile from kopf init builds an image that the Deployment of kopf manifests can run', async () => {
+    await init('databases')
+    install('databases')
+    const project = join(folder.path, 'databases')
+    // `npm install` would create it.
+    folder.write({ 'databases/package-lock.json': '{}' })
+    const stages = readFileSync(join(project, 'Dockerfile'), 'utf8')
+      .split(/^(?=FROM )/m)
+      .slice(1)
+    const [packages = [], last = []] = stages.map(toInstructions)
+    const of = (name: string) => last.filter(([one]) => one === name).map(([, value]) => value!)
+    expect([of('FROM'), of('USER'), of('RUN')]).toEqual([[expect.stringContaining('nonroot')], ['65532:65532'], []])
+    const copied = [...packages, ...last]
+      .filter(([name, value]) => name === 'COPY' && !value!.startsWith('--from'))
+      .flatMap(([, value]) => value!.split(' ').slice(0, -1))
+    const present = readdirSync(project)
+    for (const name of copied) {
+      const isMeant = (one: string) => (name === '*.ts' ? one.endsWith('.ts') : one === name)
+      expect(present.filter(isMeant), name).not.toEqual([])
+    }
+    const [entry, command] = [of('ENTRYPOINT'), of('CMD')].map(([value]) => JSON.parse(value!) as string[])
+    expect(existsSync(join(project, entry![1]!))).toBe(true)
+    const scripts = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')).scripts
+    const cwd = { cwd: project }
+    const [, ...args] = scripts.manifests.split(' ')
+    const { stdout } = await promisify(execFile)(process.execPath, [entry![1]!, ...args], cwd)
+    const printed = parseYaml(stdout) as Array<{ kind: string; spec: { template: { spec: PodSpec } } }>
+    const { containers, securityContext } = printed.find(({ kind }) => kind === 'Deployment')!.spec.template.spec
+    expect(containers[0]!.args).toEqual(command)
+    expect(`${securityContext.runAsUser}:${securityContext.runAsGroup}`).toBe(of('USER')[0])
+  })
+
+  test('the operator from kopf init has a valid name for any folder, and kopf init does not prompt without a terminal', async () => {
+    expect(await init('My Ópera tor')).toMatchObject({ exit: 0, stderr: '' })
+    const text = readFileSync(join(folder.path, 'My Ópera tor', 'package.json'), 'utf8')
+    expect(JSON.parse(text)).toMatchObject({
+      name: 'my-pera-tor',
+      dependencies: { kopf: expect.stringMatching(/^\d/) },
+    })
+    expect(readdirSync(join(folder.path, 'My Ópera tor'))).toContain('.gitignore')
+  })
+})
+
+test('npm create kopf creates the same files as kopf init, with no other package installed', {
+  timeout: 60_000,
+}, async () => {
+  const installed = join(folder.path, 'node_modules')
+  mkdirSync(join(installed, 'create-kopf'), { recursive: true })
+  // A copy, since Node would resolve a symlink to a place without the package beside it.
+  cpSync('packages/create-kopf', join(installed, 'create-kopf'), { recursive: true })
+  symlinkSync(inject('package'), join(installed, 'kopf'))
+  const command = join(installed, 'create-kopf/create.js')
+  const create = (...args: string[]) => promisify(execFile)(process.execPath, [command, ...args], { cwd: folder.path })
+  expect((await create('mine')).stdout).toContain('mine is ready')
+  expect(readdirSync(join(folder.path, 'mine'))).toContain('operator.ts')
+  await expect(create('mine')).rejects.toMatchObject({ code: 1 })
+})
+
+describe('kopf init failures', { timeout: 60_000 }, () => {
+  test('kopf init refuses a folder that is not empty and does not change it', async () => {
+    folder.write({ 'mine/operator.ts': 'mine' })
+    const { exit, stdout, stderr } = await init('mine')
+    expect([exit, stdout]).toEqual([1, ''])
+    expect(stderr).toBe(
+      'kopf: Cannot write an operator into "mine": it is not empty (operator.ts), and nothing is overwritten; name a new folder\n',
+    )
+    expect(readdirSync(join(folder.path, 'mine'))).toEqual(['operator.ts'])
+    expect(readFileSync(join(folder.path, 'mine/operator.ts'), 'utf8')).toBe('mine')
+  })
+
+  // Node's own recursive mkdir never returns for /proc.
+  test.each([
+    ['/proc/databases', 'no folder can be created there'],
+    ['/proc/databases/first', 'no folder can be created there'],
+    ['/sys/databases', 'this user may not do that'],
+    ['file', 'a file is in the way'],
+    ['file/databases/first', 'a file is in the way'],
+    ['dangling/databases', 'no folder can be created there'],
+  ])('kopf init refuses the folder %s with the message %j', async (name, why) => {
+    folder.write({ file: 'mine' })
+    symlinkSync('nothing', join(folder.path, 'dangling'))
+    expect(await init(name)).toEqual({
+      exit: 1,
+      stdout: '',
+      stderr: `kopf: Cannot write an operator into "${name}": ${why}; name another folder\n`,
+    })
+  })
+
+  test('kopf init refuses an invalid kind before it writes anything', async () => {
+    const { exit, stderr } = await init('databases', '--kind', 'data base')
+    expect(exit).toBe(1)
+    expect(stderr).toContain('Cannot define the resource "data base": its kind must be in CamelCase')
+    expect(existsSync(join(folder.path, 'databases'))).toBe(false)
+  })
+})
