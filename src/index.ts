@@ -138,17 +138,7 @@ export {
   SmartProgressStorage,
   StatusProgressStorage,
 } from './persistence/progress-storage.ts'
-export type {
-  HandlerFn,
-  On,
-  Register,
-  RegisterActivity,
-  RegisterConvert,
-  RegisterField,
-  RegisterIndex,
-  RegisterReconcile,
-  RegisterWithOptions,
-} from './registration.ts'
+export type { On } from './registration.ts'
 export type { Settings } from './settings/settings.ts'
 export type {
   SslPeer,

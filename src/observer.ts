@@ -118,7 +118,7 @@ export interface Observer {
   /** `delayMs`: when the next attempt is due, if the outcome is `retrying`. */
   handlerFinished?(
     event: ObservedCall & {
-      readonly outcome: 'succeeded' | 'retrying' | 'failed'
+      readonly outcome: 'succeeded' | 'retrying' | 'failed' | 'cancelled'
       readonly durationMs: number
       readonly delayMs: number | undefined
       readonly error: unknown

@@ -1,25 +1,17 @@
 /** The class `Operator`: handlers are registered on it, and it can be started. registration.ts has the types of the registering methods. */
 
 import { KopfError } from './errors.ts'
-import { explainObject } from './explain/explain.ts'
+import { explainObject, toResource } from './explain/explain.ts'
 import type { Explanation } from './explain/explanation.ts'
+import { createHandler } from './handler-definitions.ts'
 import type { ArgsKindName, Body } from './handlers/args/args.ts'
-import { createHandler } from './handlers/create-handler.ts'
+import type { ActivityType, HandlerType } from './handlers/definition.ts'
 import type { FieldPath, Handler } from './handlers/handler.ts'
-import type { ActivityType, HandlerType } from './handlers/handler-types.ts'
 import { defaultLifecycle, type Lifecycle } from './handlers/lifecycles.ts'
 import { copyMemo } from './handlers/memos.ts'
 import { Registry } from './handlers/registry.ts'
 import type { KubeObject } from './kube/objects.ts'
 import type { Resource, ResourceDefinition, ResourceLike } from './kube/resources/resources.ts'
-import type { ObjectOutcome, Observer } from './observer.ts'
-import {
-  type PlannedRole,
-  type PlanRolesOptions,
-  planRoles,
-  type RoleGrant,
-  type RolesPlan,
-} from './plan/plan-roles.ts'
 import type {
   On,
   Register,
@@ -38,15 +30,7 @@ import { defaultLogSink, toLogSink } from './util/log/log.ts'
 import { type LoopGuard, startLoopGuard } from './util/process/loop-guard.ts'
 import { untilSignal } from './util/process/signals.ts'
 
-export type {
-  ObjectOutcome,
-  Observer,
-  PlannedRole,
-  RoleGrant as Grant,
-  RolesPlan as NeedsPlan,
-  RunningOperator,
-  RunOptions,
-}
+export type { RunningOperator, RunOptions }
 
 /** The options of `new Operator()`. All are optional. */
 export interface OperatorOptions<M extends object> {
@@ -78,7 +62,21 @@ export interface OperatorOptions<M extends object> {
  */
 export type Plugin<M extends object> = (operator: Operator<M>) => void
 
-const brand: unique symbol = Symbol.for('kopf.Operator') as never
+/** Marks operators. A registered symbol: the command and the user's project may each have loaded a copy of this package. */
+const internals: unique symbol = Symbol.for('kopf.Operator') as never
+
+/** The parts of an operator that the command line and the testing kit need. The package does not export them. */
+export interface OperatorInternals {
+  readonly name: string | undefined
+  readonly registry: Registry
+  readonly settings: Settings
+  /** Creates a new memo with the option `memo`. Each run has its own, and objects get copies of it. */
+  createMemo(): object
+}
+
+export function internalsOf(operator: Operator): OperatorInternals {
+  return (operator as unknown as { readonly [internals]: OperatorInternals })[internals]
+}
 
 /**
  * An operator: register handlers on it, then call `run()` or `start()`.
@@ -152,7 +150,9 @@ export class Operator<M extends object = Record<string, unknown>> {
     this.settings = createSettings(options.settings)
     this.#memo = options.memo ?? (() => ({}) as M)
     this.#lifecycle = options.lifecycle ?? defaultLifecycle
-    Object.defineProperty(this, brand, { value: brand })
+    const createMemo = () => this.#memo()
+    const parts: OperatorInternals = { name: this.name, registry: this.#registry, settings: this.settings, createMemo }
+    Object.defineProperty(this, internals, { value: parts })
     this.on = {
       startup: this.#registerActivity('startup'),
       cleanup: this.#registerActivity('cleanup'),
@@ -174,28 +174,9 @@ export class Operator<M extends object = Record<string, unknown>> {
     this.index = this.#registerIndex()
   }
 
-  /** Whether the operator has no handlers. */
-  get isEmpty(): boolean {
-    return this.#registry.handlers.length === 0
-  }
-
   /** The resource definitions (made with `defineResource`) that handlers are registered for. */
   get resources(): readonly ResourceDefinition<object>[] {
     return [...this.#definitions]
-  }
-
-  /**
-   * All handlers, in the order of registration.
-   *
-   * @internal
-   */
-  get registry(): Registry {
-    return this.#registry
-  }
-
-  /** Creates a new memo with the option `memo`. Each run has its own, and objects get copies of it. */
-  createMemo(): M {
-    return this.#memo()
   }
 
   /**
@@ -207,7 +188,7 @@ export class Operator<M extends object = Record<string, unknown>> {
     if (isOperator(other)) {
       if ((other as object) === this || this.#merged.has(other)) return this
       this.#merged.add(other)
-      this.#registry.merge(other.registry)
+      this.#registry.merge(internalsOf(other).registry)
       for (const definition of other.resources) this.#definitions.add(definition)
     } else if (typeof other === 'function') {
       other(this)
@@ -232,7 +213,7 @@ export class Operator<M extends object = Record<string, unknown>> {
       registry: this.#registry,
       settings: this.settings,
       lifecycle: this.#lifecycle,
-      memo: this.createMemo(),
+      memo: this.#memo(),
     }
     return startOperator(definition, options)
   }
@@ -240,24 +221,24 @@ export class Operator<M extends object = Record<string, unknown>> {
   /**
    * Explains what the operator has stored on an object, and why each handler would be called for it or not. Calls filters, but no handlers, and
    * sends no requests. The command `kopf explain` prints the result.
+   *
+   * @example
+   * ```ts
+   * const { decision, handlers } = kopf.explain('databases.example.com', body)
+   * ```
    */
-  explain(resource: Resource, body: Body<Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>>): Explanation {
+  explain(
+    resource: ResourceLike | Resource,
+    body: Body<Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>>,
+  ): Explanation {
     return explainObject({
       registry: this.#registry,
       settings: this.settings,
-      resource,
+      resource: toResource(resource, body as KubeObject),
       body: body as KubeObject,
       memo: () => copyMemo(this.#memo()),
       nowMs: systemClock.now(),
     })
-  }
-
-  /**
-   * Returns the RBAC rules that the operator needs, derived from its current handlers and settings. Sends no requests. The command
-   * `kopf manifests` uses it.
-   */
-  planNeeds(options: PlanRolesOptions): RolesPlan {
-    return planRoles({ name: this.name, registry: this.#registry, settings: this.settings }, options)
   }
 
   /**
@@ -311,7 +292,8 @@ export class Operator<M extends object = Record<string, unknown>> {
   #registerIndex(): RegisterIndex<M> {
     return ((resource: ResourceLike, ...args: readonly unknown[]) => {
       const [options, fn] = args.length > 1 ? args : [undefined, args[0]]
-      return this.#add('index', resource, [options, fn]).index
+      const handler = this.#add('index', resource, [options, fn])
+      return handler.category === 'index' ? handler.index : undefined
     }) as RegisterIndex<M>
   }
 
@@ -340,5 +322,5 @@ function isDefinition(resource: unknown): resource is ResourceDefinition<object>
 
 /** Checks a brand rather than the class: the command and the user's project may each have loaded a copy of this package. */
 export function isOperator(value: unknown): value is Operator {
-  return typeof value === 'object' && value !== null && brand in value
+  return typeof value === 'object' && value !== null && internals in value
 }

@@ -25,7 +25,7 @@ import type { NamespaceOf, ObjectOf, ResourceDefinition, ResourceLike } from './
  * A handler function. It gets one object with all arguments, to destructure. It may be asynchronous. The result of a change handler is stored
  * in `status.<id>` of the object.
  */
-export type HandlerFn<A> = (args: A) => unknown
+type HandlerFn<A> = (args: A) => unknown
 
 /** Registers a handler of one type for a resource. The options, between the resource and the function, can be omitted. */
 export interface Register<K extends ArgsKindName, M> {

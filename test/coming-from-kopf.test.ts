@@ -9,6 +9,7 @@ import * as testing from 'kopf/testing'
 import * as webhooks from 'kopf/webhooks'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createProgram } from '../src/cli/program.ts'
+import { internalsOf } from '../src/operator.ts'
 
 interface Command {
   readonly options: readonly string[]
@@ -138,8 +139,8 @@ beforeAll(async () => {
   operator.daemon('configmaps', { id: 'daemon' }, note)
   operator.timer('configmaps', { id: 'timer', interval: 1 }, note)
   operator.reconcile('configmaps', { id: 'reconcile' }, note)
-  for (const { id } of operator.registry.handlers) await testing.runHandler(operator, { id })
-  expect(seen).toHaveLength(operator.registry.handlers.length)
+  for (const { id } of internalsOf(operator).registry.handlers) await testing.runHandler(operator, { id })
+  expect(seen).toHaveLength(internalsOf(operator).registry.handlers.length)
   Object.assign(things, ...seen, kopf, webhooks, testing, { operator })
 })
 
@@ -239,16 +240,20 @@ function refusal(decorator: string, option: string): string {
   }
 }
 
-test('the counterparts of the settings can be set', () => {
+test('the counterparts of the settings can be set, and settings without one are refused', () => {
   const { settings } = new kopf.Operator()
-  const given = rowsOf('Settings').flatMap(({ ours }) => ours)
-  expect(given).toHaveLength(recorded.settings.length)
-  const isKnob = (path: string) => {
-    const [group = '', knob = ''] = path.split('.')
-    return knob in ((settings as unknown as Record<string, object>)[group] ?? {})
+  const rows = rowsOf('Settings')
+  expect(rows).toHaveLength(recorded.settings.length)
+  const groupOf = (path: string) => (settings as unknown as Record<string, object>)[path.split('.')[0]!] ?? {}
+  const exists = (path: string) => (path.split('.')[1] ?? '') in groupOf(path)
+  expect(rows.flatMap(({ ours }) => ours).filter((path) => !exists(path))).toEqual([])
+  expect(exists('posting.levels')).toBe(false)
+  const refused = rows.filter(({ ours }) => ours.length === 0).flatMap(({ theirs }) => theirs)
+  expect(refused).toHaveLength(4)
+  for (const path of refused) {
+    const name = path.split('.')[1]!.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase())
+    expect(() => Reflect.set(groupOf(path), name, 1)).toThrow('it does not exist here')
   }
-  expect(given.filter((path) => !isKnob(path))).toEqual([])
-  expect(isKnob('posting.levels')).toBe(false)
 })
 
 describe('command line', () => {

@@ -4,7 +4,7 @@ import type { Client } from '../client/client.ts'
 import type { Indices } from '../handlers/args/args.ts'
 import { createHandlerClock, type HandlerClock } from '../handlers/args/handler-clock.ts'
 import { type Workers, workersKey } from '../handlers/args/workers.ts'
-import type { ActivityType } from '../handlers/handler-types.ts'
+import type { ActivityType } from '../handlers/definition.ts'
 import type { Registry } from '../handlers/registry.ts'
 import type { Watchdog } from '../handlers/watchdog.ts'
 import type { Observer } from '../observer.ts'
@@ -73,13 +73,14 @@ export class Activities {
   }
 
   #optionsOf(type: ActivityType, signal: AbortSignal, client: Client = this.#options.client()): RunActivityOptions {
-    const { definition, clock, sink, watchdog, indices, workers } = this.#options
+    const { definition, clock, sink, watchdog, indices, workers, observer } = this.#options
     const { settings, memo } = definition
     const logger = createLogger(sink, `kopf.activities.${titles[type]}`)
     return {
       clock,
       logger,
       watch: watchdog.watchOf(),
+      observer,
       defaultBackoffMs: toMs(settings.execution.defaultBackoff),
       signal,
       args: {

@@ -2,8 +2,9 @@
 
 import { KopfError } from '../errors.ts'
 import type { Handler } from '../handlers/handler.ts'
-import { attemptHandler, type CallWatch } from '../handlers/invoke.ts'
+import { type CallWatch, callHandler } from '../handlers/invoke.ts'
 import type { Outcome } from '../handlers/outcomes.ts'
+import type { Observer } from '../observer.ts'
 import type { Clock } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import type { Logger } from '../util/log/log.ts'
@@ -12,6 +13,7 @@ export interface RunActivityOptions {
   readonly clock: Clock
   readonly logger: Logger
   readonly watch: CallWatch
+  readonly observer: Observer | undefined
   readonly defaultBackoffMs: number
   readonly signal: AbortSignal
   /** The arguments of all handlers. */
@@ -56,15 +58,14 @@ export async function requireActivities(handlers: readonly Handler[], options: R
 }
 
 export async function runActivity(handler: Handler, options: RunActivityOptions): Promise<SettledActivity> {
-  const { signal, args, finish = (result) => result, ...invoking } = options
+  const { signal, args, finish, ...invoking } = options
   const startedMs = options.clock.now()
   for (let retries = 0; ; retries += 1) {
-    const outcome = await attemptHandler(
-      invoking,
-      handler,
-      { startedMs, retries },
-      { args: (retryArgs) => ({ ...args, ...retryArgs, param: handler.param, signal }), finish },
-    )
+    const { outcome } = await callHandler({ ...invoking, object: undefined }, handler, {
+      start: { startedMs, retries },
+      args: (own) => ({ ...args, ...own, signal }),
+      ...(finish === undefined ? {} : { finish }),
+    })
     if (outcome.type !== 'retry') return outcome
     await options.clock.sleep(outcome.delayMs, signal)
   }

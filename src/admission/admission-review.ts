@@ -5,12 +5,12 @@
 import { diffValues } from '../causation/diff.ts'
 import { AdmissionError, PermanentError, TemporaryError, WebhookError } from '../errors.ts'
 import { type ArgsSource, objectArgs } from '../handlers/args/object-args.ts'
-import type { Handler } from '../handlers/handler.ts'
-import { attemptHandler, type InvokeOptions } from '../handlers/invoke.ts'
+import type { AdmissionHandler } from '../handlers/handler.ts'
+import { type CallContext, callHandler } from '../handlers/invoke.ts'
 import { type MatchContext, selectHandlers } from '../handlers/matching.ts'
 import { isOf, type Outcome } from '../handlers/outcomes.ts'
 import type { ResourceHandlers } from '../handlers/registry.ts'
-import { type CollectedPatch, checkResult, collectHandlerPatch } from '../handlers/results.ts'
+import { type CollectedPatch, collectHandlerPatch } from '../handlers/results.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { formatResource } from '../kube/resources/selectors.ts'
@@ -20,7 +20,8 @@ import {
   readAdmissionReview,
   toAdmissionReview,
 } from '../kube/reviews.ts'
-import { createPatch, type Patch } from '../patching/patch.ts'
+import { toObserved } from '../objects/context.ts'
+import type { Patch } from '../patching/patch.ts'
 import { planEdits } from '../patching/plan-patch.ts'
 import type { WebhookRequestInfo } from '../settings/webhook-server.ts'
 import { withAnySignal } from '../util/async/any-signal.ts'
@@ -32,7 +33,7 @@ import { describeError } from '../util/log/describe-error.ts'
 import type { Logger } from '../util/log/log.ts'
 import { servicePath } from './build-webhooks.ts'
 
-export interface ReviewContext extends Omit<InvokeOptions, 'logger'> {
+export interface ReviewContext extends Omit<CallContext, 'logger' | 'object'> {
   /** Those that somebody reviews, as far as the cluster has them. */
   readonly resources: () => readonly Resource[]
   readonly handlersFor: (resource: Resource) => Pick<ResourceHandlers, 'admission'>
@@ -58,7 +59,7 @@ export async function reviewAdmission(
   const warnings: unknown[] = []
   const args = admissionArgs(source, request, info)
   const concerned = selectConcerned(reviewing.handlersFor(resource).admission, { subject: source, request, info, args })
-  const options = { ...reviewing, logger: source.logger }
+  const options = { ...reviewing, logger: source.logger, object: () => toObserved(resource, source.body) }
   const called = await withAnySignal(
     [reviewing.signal],
     (signal) => Promise.all(concerned.map((handler) => call(options, handler, { args, warnings, signal }))),
@@ -85,7 +86,7 @@ interface ReviewRequest {
 }
 
 /** The handlers that the path names (all of them where the server does not pass a path) whose filters match. */
-function selectConcerned(handlers: readonly Handler[], asked: ReviewRequest): Handler[] {
+function selectConcerned(handlers: readonly AdmissionHandler[], asked: ReviewRequest): AdmissionHandler[] {
   const { request, info } = asked
   const { webhook } = info
   const named = webhook === undefined ? handlers : findNamed(handlers, webhook)
@@ -121,22 +122,22 @@ function notFound({ subject: source, info: { webhook } }: ReviewRequest): Webhoo
 const maxShown = 100
 
 /** By the id, mostly; the path of a service has another form of it, which takes long to work out. */
-function findNamed(handlers: readonly Handler[], webhook: string): readonly Handler[] {
+function findNamed(handlers: readonly AdmissionHandler[], webhook: string): readonly AdmissionHandler[] {
   const found = handlers.filter(({ id }) => id === webhook)
   return found.length > 0 ? found : handlers.filter(({ id }) => servicePath(id) === webhook)
 }
 
-function isForSubresource({ admission }: Handler, { subresource }: AdmissionRequest): boolean {
+function isForSubresource({ admission }: AdmissionHandler, { subresource }: AdmissionRequest): boolean {
   return admission?.subresource === '*' || admission?.subresource === subresource
 }
 
 /** Mutating handlers have nothing to mutate in a deleted object, so they are called for deletions only if they are for nothing else. */
-function isForOperation({ type: kind, admission }: Handler, { operation }: AdmissionRequest): boolean {
+function isForOperation({ type: kind, admission }: AdmissionHandler, { operation }: AdmissionRequest): boolean {
   if (kind !== 'mutate' || operation !== 'DELETE') return true
   return admission?.operations?.length === 1 && admission.operations[0] === 'DELETE'
 }
 
-function isMutating({ type: kind }: Handler): boolean {
+function isMutating({ type: kind }: AdmissionHandler): boolean {
   return kind === 'mutate'
 }
 
@@ -198,22 +199,19 @@ interface CallArgs {
 }
 
 interface ReviewCall {
-  readonly handler: Handler
+  readonly handler: AdmissionHandler
   readonly patch: Patch<KubeObject>
   readonly outcome: Outcome
 }
 
 async function call(
-  options: InvokeOptions,
-  handler: Handler,
+  options: CallContext,
+  handler: AdmissionHandler,
   { args, warnings, signal }: CallArgs,
 ): Promise<ReviewCall> {
-  const patch = createPatch<KubeObject>()
-  const progress = { startedMs: options.clock.now(), retries: 0 }
-  const outcome = await attemptHandler(options, handler, progress, {
-    args: (retryArgs) => args({ ...retryArgs, param: handler.param, patch, warnings }, signal),
-    // What is returned is stored nowhere: there is no object yet whose status could have it.
-    finish: () => void checkResult(handler, patch, undefined),
+  const { outcome, patch } = await callHandler(options, handler, {
+    start: { startedMs: options.clock.now(), retries: 0 },
+    args: (own) => args({ ...own, warnings }, signal),
   })
   if (outcome.type === 'done' && !isMutating(handler) && !patch.isEmpty) {
     options.logger.warn(

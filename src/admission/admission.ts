@@ -28,7 +28,7 @@ export interface AdmissionServiceOptions {
 
 /** After the start-up handlers: they may have set the server. */
 export function checkAdmission(registry: Registry, { admission }: Settings): void {
-  if (registry.asked.length === 0 || admission.server !== null) return
+  if (registry.webhookHandlers.length === 0 || admission.server !== null) return
   throw new KopfError(
     'KOPF_WEBHOOK_SERVER',
     'Admission handlers exist, but no admission server/tunnel is configured in `settings.admission.server`: ' +
@@ -62,7 +62,7 @@ export class AdmissionService {
 
   /** Whether anybody is to be told of us: where nobody is, there is nothing to wait for. */
   get isNeeded(): boolean {
-    return this.#options.registry.asked.length > 0 || this.#context.settings.admission.managed !== null
+    return this.#options.registry.webhookHandlers.length > 0 || this.#context.settings.admission.managed !== null
   }
 
   /** Whether the server has begun and has not come to its end. */
@@ -74,7 +74,7 @@ export class AdmissionService {
   async start(signal: AbortSignal): Promise<void> {
     if (!this.isNeeded) return
     const { server } = this.#context.settings.admission
-    if (this.#options.registry.asked.length === 0) this.#forgetOthers()
+    if (this.#options.registry.webhookHandlers.length === 0) this.#forgetOthers()
     else this.#serving.run((ending) => this.#serve(server!, ending))
     const ready = this.#reached.opened.then(() => this.#configurations.ready())
     await Promise.race([ready, aborted(signal)])

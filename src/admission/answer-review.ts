@@ -11,6 +11,7 @@ import { type AdmissionRequest, isConversionReview } from '../kube/reviews.ts'
 import { type Context, memoOf, objectLogger } from '../objects/context.ts'
 import type { WatchedObject } from '../objects/state/watched-object.ts'
 import type { WebhookFn } from '../settings/webhook-server.ts'
+import { monotonicNow } from '../util/async/clock.ts'
 import type { Latch } from '../util/async/latch.ts'
 import { toMs } from '../util/text/duration.ts'
 import { type ReviewContext, reviewAdmission } from './admission-review.ts'
@@ -33,10 +34,29 @@ export function createReview(context: Context, options: AnswerReviewOptions): We
     const { discovered, indexed } = options
     // Not for the indices: what is indexed may have to be converted first.
     if (!discovered.isOpen) await discovered.wait(info.signal)
-    if (isConversionReview(review)) return reviewConversion(converting, review, info)
+    const beganMs = monotonicNow(context.clock)
+    if (isConversionReview(review)) {
+      const response = await reviewConversion(converting, review, info)
+      reportReview(context, { type: 'conversion', response, beganMs })
+      return response
+    }
     if (!indexed.isOpen) await indexed.wait(info.signal)
-    return reviewAdmission(reviewing, review, info)
+    const response = await reviewAdmission(reviewing, review, info)
+    reportReview(context, { type: 'admission', response, beganMs })
+    return response
   }
+}
+
+interface AnsweredReview {
+  readonly type: 'admission' | 'conversion'
+  readonly response: object
+  readonly beganMs: number
+}
+
+function reportReview({ observer, clock }: Context, { type, response, beganMs }: AnsweredReview): void {
+  if (observer?.reviewAnswered === undefined) return
+  const { allowed } = (response as { readonly response?: { readonly allowed?: boolean } }).response ?? {}
+  observer.reviewAnswered({ type, allowed, durationMs: monotonicNow(clock) - beganMs })
 }
 
 function toReviewContext(context: Context, { registry, discovery, watchdog }: AnswerReviewOptions): ReviewContext {
@@ -47,6 +67,7 @@ function toReviewContext(context: Context, { registry, discovery, watchdog }: An
     // Not that of other handlers: while the operator waits for them to end, the API server may still ask.
     signal: writing,
     watch: watchdog.watchOf(),
+    observer: context.observer,
     defaultBackoffMs: toMs(settings.execution.defaultBackoff),
     resources: () => reviewed(discovery.resources),
     handlersFor: (resource) => registry.handlersFor(resource),
@@ -78,14 +99,14 @@ function toConversionContext(
     clock,
     signal: writing,
     watch: watchdog.watchOf(),
+    observer: context.observer,
     defaultBackoffMs: toMs(settings.execution.defaultBackoff),
     // They are for all versions, whichever one they were registered for: that one may be stored still, and not served any more.
     conversionsFor: (group, kind) => {
       const versions = versionsOf(group, kind)
-      return registry.asked.filter(
-        ({ conversion, selector }) =>
-          conversion !== undefined && versions.some((one) => selector!.matchesAnyVersion(one)),
-      )
+      return registry
+        .ofCategory('conversion')
+        .filter(({ selector }) => versions.some((one) => selector!.matchesAnyVersion(one)))
     },
     subjectOf: (body) => {
       const { group, version } = parseGroupVersion(body.apiVersion)!
@@ -120,8 +141,7 @@ function toArgsSource(
 
 function reviewedOf(registry: Registry, known: readonly Resource[]): readonly Resource[] {
   const found = new Map<string, Resource>()
-  for (const { selector, admission } of registry.asked) {
-    if (admission === undefined) continue
+  for (const { selector } of registry.ofCategory('admission')) {
     for (const resource of selectResources(selector!, known).candidates) found.set(formatResource(resource), resource)
   }
   return [...found.values()]

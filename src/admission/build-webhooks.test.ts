@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { createHandler } from '../handlers/create-handler.ts'
+import { createHandler } from '../handler-definitions.ts'
 import { ABSENT, PRESENT } from '../handlers/filters.ts'
-import type { Handler } from '../handlers/handler.ts'
+import type { AdmissionHandler } from '../handlers/handler.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { atPath, buildWebhooks, servicePath } from './build-webhooks.ts'
 
@@ -24,11 +24,15 @@ function resource(plural: string, fields: Partial<Resource> = {}): Resource {
   }
 }
 
-function handlerOf(options: object, like: string = 'widgets', kind: 'validate' | 'mutate' = 'validate'): Handler {
+function handlerOf(
+  options: object,
+  like: string = 'widgets',
+  kind: 'validate' | 'mutate' = 'validate',
+): AdmissionHandler {
   return createHandler(kind, like, { id: 'check', ...options }, () => {})
 }
 
-function build(handlers: readonly Handler[], resources: readonly Resource[] = [resource('widgets')]) {
+function build(handlers: readonly AdmissionHandler[], resources: readonly Resource[] = [resource('widgets')]) {
   return buildWebhooks({ handlers, resources, suffix: 'auto.kopf.dev', clientConfig })
 }
 

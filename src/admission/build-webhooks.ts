@@ -1,6 +1,6 @@
 /** The entries of webhook configurations: one for each admission handler, as the API server would show them. Pure. */
 import { ABSENT, PRESENT } from '../handlers/filters.ts'
-import type { Handler } from '../handlers/handler.ts'
+import type { AdmissionHandler } from '../handlers/handler.ts'
 import type { JsonObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { selectResources } from '../kube/resources/selectors.ts'
@@ -11,7 +11,7 @@ export type ConfigurationKind = 'validate' | 'mutate'
 
 export interface WebhooksOptions {
   /** The admission handlers of the kind, in the order of registration. */
-  readonly handlers: readonly Handler[]
+  readonly handlers: readonly AdmissionHandler[]
   /** What the cluster serves. */
   readonly resources: readonly Resource[]
   /** The name of the configuration. */
@@ -46,7 +46,7 @@ export function buildWebhooks({ handlers, resources, suffix, clientConfig }: Web
 }
 
 /** Where several resources have the name, all of them are meant. */
-function buildRules({ selector, admission }: Handler, resources: readonly Resource[]): JsonObject[] {
+function buildRules({ selector, admission }: AdmissionHandler, resources: readonly Resource[]): JsonObject[] {
   const { subresource, operations } = admission!
   return selectResources(selector!, resources).candidates.map(({ group, version, plural }) => ({
     apiGroups: [group],
@@ -58,7 +58,7 @@ function buildRules({ selector, admission }: Handler, resources: readonly Resour
 }
 
 /** So that what would be filtered out is not even asked about; what a function decides is asked here. */
-function buildSelector({ labels = {} }: Handler): JsonObject {
+function buildSelector({ labels = {} }: AdmissionHandler): JsonObject {
   const expressions = Object.entries(labels).flatMap(([key, pattern]): JsonObject[] => {
     if (pattern === PRESENT) return [{ key, operator: 'Exists' }]
     if (pattern === ABSENT) return [{ key, operator: 'DoesNotExist' }]

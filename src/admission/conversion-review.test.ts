@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createHandler } from '../handlers/create-handler.ts'
+import { createHandler } from '../handler-definitions.ts'
 import { findConversionPath } from './conversion-review.ts'
 
 function handlersOf(...versions: readonly string[]) {

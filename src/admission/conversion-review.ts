@@ -4,10 +4,11 @@
  */
 
 import { type ArgsSource, objectArgs } from '../handlers/args/object-args.ts'
-import type { Handler } from '../handlers/handler.ts'
-import { attemptHandler, type InvokeOptions } from '../handlers/invoke.ts'
+import type { ConversionHandler } from '../handlers/handler.ts'
+import { type CallContext, callHandler } from '../handlers/invoke.ts'
 import { formatGroupVersion, type JsonObject, type KubeObject, parseGroupVersion } from '../kube/objects.ts'
 import { readConversionReview, toConversionReview } from '../kube/reviews.ts'
+import { toObserved } from '../objects/context.ts'
 import { toPlainJson } from '../patching/patch.ts'
 import type { WebhookRequestInfo } from '../settings/webhook-server.ts'
 import { assignAll } from '../util/assign-all.ts'
@@ -16,9 +17,9 @@ import { nextTurn } from '../util/async/clock.ts'
 import { isPlainObject, setOwn } from '../util/json/json.ts'
 import { describeError } from '../util/log/describe-error.ts'
 
-export interface ConversionContext extends Omit<InvokeOptions, 'logger'> {
+export interface ConversionContext extends Omit<CallContext, 'logger' | 'object'> {
   /** Of a kind of a group. */
-  readonly conversionsFor: (group: string, kind: string) => readonly Handler[]
+  readonly conversionsFor: (group: string, kind: string) => readonly ConversionHandler[]
   readonly subjectOf: (body: KubeObject) => ArgsSource
   /** Aborted when the operator has no more time for answers. */
   readonly signal: AbortSignal
@@ -86,14 +87,16 @@ interface ConversionStep {
 
 async function convertStep(
   converting: ConversionContext,
-  handler: Handler,
+  handler: ConversionHandler,
   { object, what }: ConversionStep,
 ): Promise<KubeObject> {
   const source = converting.subjectOf(object)
-  const progress = { startedMs: converting.clock.now(), retries: 0 }
-  const outcome = await attemptHandler({ ...converting, logger: source.logger }, handler, progress, {
-    args: () => assignAll(objectArgs(source), handler.conversion!, { param: handler.param }),
-    finish: (result) => overlay(object, result, handler.conversion!.to),
+  const { conversion } = handler
+  const context = { ...converting, logger: source.logger, object: () => toObserved(source.resource, object) }
+  const { outcome } = await callHandler(context, handler, {
+    start: { startedMs: converting.clock.now(), retries: 0 },
+    args: (own) => assignAll(objectArgs(source), conversion, own),
+    finish: (result) => overlay(object, result, conversion.to),
   })
   if (outcome.type === 'done') return outcome.result as KubeObject
   throw new Error(`${what}: ${describeError(outcome.error)}`)
@@ -129,11 +132,11 @@ function relabelled(metadata: KubeObject['metadata'], fields: JsonObject): KubeO
 
 /** Empty where there is nothing to convert; undefined where there is no way. */
 export function findConversionPath(
-  handlers: readonly Handler[],
+  handlers: readonly ConversionHandler[],
   from: string,
   to: string,
-): readonly Handler[] | undefined {
-  const routes = new Map<string, readonly Handler[]>([[from, []]])
+): readonly ConversionHandler[] | undefined {
+  const routes = new Map<string, readonly ConversionHandler[]>([[from, []]])
   // What is found on the way is looked at in its turn: maps are walked to their end, wherever that is by then.
   for (const [version, route] of routes) {
     if (version === to) return route

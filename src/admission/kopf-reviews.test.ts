@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { applyJsonPatch } from '../../test/support/json-patch.ts'
 import { AdmissionError, PermanentError, TemporaryError, WebhookError } from '../errors.ts'
-import { createHandler } from '../handlers/create-handler.ts'
+import { createHandler } from '../handler-definitions.ts'
 import { ABSENT, PRESENT } from '../handlers/filters.ts'
 import { Registry } from '../handlers/registry.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
@@ -129,7 +129,8 @@ function reviewingOf(handlers: readonly HandlerData[], seen: Given[]): ReviewCon
   const ended = { returned() {}, settled() {} }
   const nothing = { memo: {}, client: {}, recorder: {}, indices: {}, workers: {} } as never
   return {
-    clock: { now: () => 0 },
+    clock: { now: () => 0, sleep: () => Promise.resolve() },
+    observer: undefined,
     watch: { begin: () => ended },
     defaultBackoffMs: 0,
     signal: new AbortController().signal,
@@ -241,7 +242,12 @@ describe('webhook configurations compared with Kopf', () => {
   const registry = register(vectors.webhooks.handlers, [])
 
   test.each(vectors.webhooks.built)('webhooks are configured as by Kopf with $config', ({ config, webhooks }) => {
-    const ours = buildWebhooks({ handlers: registry.asked, resources, suffix: 'auto.kopf.dev', clientConfig: config })
+    const ours = buildWebhooks({
+      handlers: registry.ofCategory('admission'),
+      resources,
+      suffix: 'auto.kopf.dev',
+      clientConfig: config,
+    })
     expect(ours.map(withoutDefaults)).toEqual(webhooks.map(withValidNames))
   })
 

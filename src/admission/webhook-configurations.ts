@@ -4,7 +4,7 @@
  */
 
 import type { DiscoveryCache } from '../client/discovery/discovery-cache.ts'
-import type { Handler } from '../handlers/handler.ts'
+import type { AdmissionHandler, ConversionHandler } from '../handlers/handler.ts'
 import type { Registry } from '../handlers/registry.ts'
 import type { JsonObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
@@ -94,7 +94,7 @@ export class WebhookConfigurations {
     if (this.#managed === null) return
     this.#warnOfTraps()
     for (const kind of ['validate', 'mutate'] as const) this.#keepWebhooks(kind, this.#managed)
-    for (const [name, handlers] of this.#convertedDefinitions()) this.#keepConversion(name, handlers)
+    for (const [name, handlers] of this.#convertedCrds()) this.#keepConversion(name, handlers)
     this.#isFirst = false
   }
 
@@ -115,7 +115,7 @@ export class WebhookConfigurations {
   }
 
   async #finish(kind: ConfigurationKind, managed: ManagedObject, signal: AbortSignal): Promise<boolean> {
-    const left = this.#handlers(kind).filter(({ admission }) => admission!.persistent)
+    const left = this.#handlers(kind).filter(({ admission }) => admission.persistent)
     const { title, plural } = configurations[kind]
     try {
       return await managed.finish(this.#build(left, this.#managed!), signal)
@@ -128,11 +128,11 @@ export class WebhookConfigurations {
     }
   }
 
-  #handlers(kind: ConfigurationKind): readonly Handler[] {
-    return this.#options.registry.asked.filter((handler) => handler.type === kind)
+  #handlers(kind: ConfigurationKind): readonly AdmissionHandler[] {
+    return this.#options.registry.ofCategory('admission').filter((handler) => handler.type === kind)
   }
 
-  #build(handlers: readonly Handler[], suffix: string): Json {
+  #build(handlers: readonly AdmissionHandler[], suffix: string): Json {
     const { resources } = this.#options.discovery
     return buildWebhooks({ handlers, resources, suffix, clientConfig: this.#clientConfig })
   }
@@ -153,7 +153,7 @@ export class WebhookConfigurations {
     controller.want(this.#build(this.#handlers(kind), managed))
   }
 
-  #keepConversion(name: string, handlers: readonly Handler[]): void {
+  #keepConversion(name: string, handlers: readonly ConversionHandler[]): void {
     const managed =
       this.#conversions.get(name) ??
       this.#keep({
@@ -181,9 +181,9 @@ export class WebhookConfigurations {
     return managed
   }
 
-  #convertedDefinitions(): ReadonlyMap<string, readonly Handler[]> {
-    const found = new Map<string, Handler[]>()
-    for (const handler of this.#options.registry.asked.filter(({ conversion }) => conversion !== undefined)) {
+  #convertedCrds(): ReadonlyMap<string, readonly ConversionHandler[]> {
+    const found = new Map<string, ConversionHandler[]>()
+    for (const handler of this.#options.registry.ofCategory('conversion')) {
       const versions = this.#options.discovery.resources.filter((one) => handler.selector!.matchesAnyVersion(one))
       for (const name of new Set(versions.map(({ group, plural }) => `${plural}.${group}`))) {
         found.set(name, [...(found.get(name) ?? []), handler])
@@ -195,8 +195,8 @@ export class WebhookConfigurations {
   /** What an operator itself is made of must not wait for it: nobody could start it again. */
   #warnOfTraps(): void {
     const { discovery, registry } = this.#options
-    for (const { id, admission, labels, selector } of registry.asked) {
-      if (!admission?.persistent || admission.ignoreFailures || labels !== undefined) continue
+    for (const { id, admission, labels, selector } of registry.ofCategory('admission')) {
+      if (!admission.persistent || admission.ignoreFailures || labels !== undefined) continue
       for (const resource of selectResources(selector!, discovery.resources).candidates) {
         if (resource.group !== '' || !ownParts.has(resource.plural)) continue
         this.#context.warnOnce(
@@ -210,7 +210,7 @@ export class WebhookConfigurations {
   }
 
   /** What cannot be converted cannot be read in that version: better known now than when somebody asks for it. */
-  #warnOfGaps(name: string, handlers: readonly Handler[]): void {
+  #warnOfGaps(name: string, handlers: readonly ConversionHandler[]): void {
     const versions = this.#options.discovery.resources
       .filter(({ group, plural }) => `${plural}.${group}` === name)
       .map(({ version }) => version)
@@ -228,8 +228,8 @@ export class WebhookConfigurations {
   #tellRoutes(clientConfig: WebhookClientConfig): void {
     const { logger } = this.#context
     const level = this.#managed === null ? 'info' : 'debug'
-    for (const { type: kind, id, conversion, selector } of this.#options.registry.asked) {
-      const { url, service } = atPath(clientConfig, conversion === undefined ? id : conversionPath)
+    for (const { type: kind, id, category, selector } of this.#options.registry.webhookHandlers) {
+      const { url, service } = atPath(clientConfig, category === 'admission' ? id : conversionPath)
       const { namespace, name, port, path } = (service ?? {}) as Record<string, unknown>
       const where = url ?? `service ${namespace}/${name}:${port}${path}`
       const message = `Webhook of the ${kind} handler '${id}' for ${selector}: ${where}`

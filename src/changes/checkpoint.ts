@@ -41,7 +41,7 @@ export class Checkpoints {
   }
 
   /** Something is finished: it is written with what comes next, but soon. */
-  note({ isStep }: { readonly isStep: boolean }): void {
+  add({ isStep }: { readonly isStep: boolean }): void {
     this.#hasSteps ||= isStep
     this.#unwrittenSinceMs ??= monotonicNow(this.#options.clock)
     if (this.#calls > 0) this.#setAlarm()

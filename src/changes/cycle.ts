@@ -1,252 +1,376 @@
 /**
- * One handling of one object: all handlers that are due, one after the other, and what is to be written then.
- * Each handler sees the object as the handlers before it have changed it (visible-state.ts). When one takes so long that something is
- * written meanwhile, those after it are left to the next cycle. Called by objects/change-handling.ts, which writes the outcome.
- * Who is called, and what for, is the matter of plan.ts.
+ * Runs one handling cycle of one object: calls the handlers that are due, one after the other, and collects their patches. plan.ts decides which
+ * handlers are called; handling-state.ts is the state. Each handler sees the object as the handlers before it have changed it (visible-state.ts). If a
+ * checkpoint was written while a handler ran, the remaining handlers are left to the next cycle. Called by objects/change-handling.ts, which writes the
+ * result.
  */
 
 import { type Cause, type HandlerReason, titles } from '../causation/cause.ts'
 import { reduceDiff } from '../causation/diff.ts'
-import { createConditions } from '../handlers/args/conditions.ts'
 import { type BodyArguments, bodyArgs, type ObjectArguments, withSeen } from '../handlers/args/object-args.ts'
-import type { Handler } from '../handlers/handler.ts'
-import { attemptHandler, type CallWatch, type InvokeOptions } from '../handlers/invoke.ts'
+import type { ChangeHandler, Handler } from '../handlers/handler.ts'
+import { type CallContext, callHandler } from '../handlers/invoke.ts'
 import type { Lifecycle } from '../handlers/lifecycles.ts'
 import type { MatchContext } from '../handlers/matching.ts'
 import { asksForRetry, isAbort, type Outcome } from '../handlers/outcomes.ts'
-import { type Progress, withOutcome } from '../handlers/progress.ts'
-import { type CollectedPatch, checkResult, collectHandlerPatch, collectPatch } from '../handlers/results.ts'
+import { isFinished, type Progress } from '../handlers/progress.ts'
+import { type CollectedPatch, collectHandlerPatch, collectPatch } from '../handlers/results.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
-import { createPatch, type PatchFunction } from '../patching/patch.ts'
-import type { StepSeal } from '../steps/step-records.ts'
+import { createPatch, type Patch, type PatchFunction } from '../patching/patch.ts'
+import type { Settings } from '../settings/settings.ts'
+import { StepRecords, type StepSeal } from '../steps/step-records.ts'
 import { type StepJournal, Steps } from '../steps/steps.ts'
 import { assignAll } from '../util/assign-all.ts'
 import { deepFreeze } from '../util/json/deep-freeze.ts'
 import { resolvePath } from '../util/json/paths.ts'
 import { lazy } from '../util/lazy.ts'
-import { toMs } from '../util/text/duration.ts'
 import { Checkpoints } from './checkpoint.ts'
-import { HandlingPlan, type HandlingPlanOptions } from './plan.ts'
-import { SubhandlerCalls, type SubhandlerCallsOptions } from './subhandler-calls.ts'
+import { CycleCalls } from './cycle-calls.ts'
+import {
+  countOutcomes,
+  emptyState,
+  type HandlingState,
+  hasFailed,
+  isDone,
+  progressOf,
+  wakeAtMs,
+  withOutcome,
+  withoutHandler,
+  withProgress,
+} from './handling-state.ts'
+import {
+  admitSubhandler,
+  type CycleReason,
+  causeOf,
+  dueHandlers,
+  type ParentCall,
+  type PlanInput,
+  plan,
+  readState,
+  reopen,
+  selectMore,
+} from './plan.ts'
+import { SeenStates } from './seen-states.ts'
+import { purgeState, type RecordSource, readProgress, storeProgress, storeState } from './stored-state.ts'
+import { SubhandlerCalls } from './subhandler-calls.ts'
 import { Subhandlers } from './subhandlers.ts'
 import { VisibleFilters } from './visible-filters.ts'
 import { VisibleState } from './visible-state.ts'
 
-export interface CycleOptions extends HandlingPlanOptions {
-  /** What there is to judge a handler by, for any cause; of the object as the handlers before have changed it, if that is given. */
+export interface CycleOptions {
+  readonly cause: Cause
+  readonly body: KubeObject
+  /** All change handlers of the resource. */
+  readonly owned: readonly ChangeHandler[]
+  /** The object and a cause that filters are compared with; `changed` is the object as earlier handlers of the cycle have changed it. */
   readonly matchContextOf: (cause: Cause, changed?: KubeObject) => MatchContext
-  /** Signs the results of steps, and verifies those that are on the object. */
+  /** The progress of the last cycle, for objects whose schema drops the records. */
+  readonly remembered: ReadonlyMap<string, Progress> | undefined
+  readonly settings: Settings
+  readonly call: CallContext
+  /** Signs the results of steps, and verifies results that are on the object. */
   readonly seal: StepSeal
-  /** What all handlers of this object are given. */
+  /** The arguments that describe the object. */
   readonly args: () => ObjectArguments
-  /** What was wanted of the object before this cycle, and is written with its outcome. */
+  /** A patch from before the cycle, which is written with its result. */
   readonly before: CollectedPatch
   readonly lifecycle: Lifecycle
   readonly random: () => number
-  readonly watch: CallWatch
   readonly signal: AbortSignal
-  /** Aborted when no further handler is to be called: what is not done then is for the next process. */
+  /** Aborted when no further handler may be called: the next process calls the others. */
   readonly stopping: AbortSignal
-  /** Whether that is so for a while: another operator may go on with it. */
   readonly isPaused: () => boolean
-  /** Something was written since the cycle began, by whomever of ours. */
+  /** Whether a daemon, a timer or a reconciler has written to the object since the cycle began. */
   readonly isOutdated: () => boolean
-  /** Writes what there is so far, while a handler is running. Resolves with the server's answer; undefined where the object is gone. */
-  readonly flush: (cycle: Cycle) => Promise<KubeObject | undefined>
+  /** Writes everything so far, while a handler is running. Resolves with the response; undefined if the object does not exist any more. */
+  readonly writeCheckpoint: (cycle: Cycle) => Promise<KubeObject | undefined>
 }
 
 export class Cycle implements CollectedPatch {
-  /** What the handlers want to be different, in the order they finished. */
+  /** The changes that handlers have asked for, in the order in which the handlers finished. */
   readonly merge: JsonObject = {}
   readonly fns: PatchFunction<KubeObject>[] = []
 
   readonly #options: CycleOptions
-  readonly #plan: HandlingPlan
-  readonly #invoke: InvokeOptions
-  readonly #meanwhile: Checkpoints
+  readonly #startedMs: number
+  readonly #records: RecordSource
+  readonly #steps: StepRecords
+  readonly #seenStates: SeenStates
+  readonly #checkpoints: Checkpoints
   readonly #visible: VisibleState
   readonly #filters: VisibleFilters
+  readonly #calls: CycleCalls
+  #state: HandlingState = emptyState
 
   constructor(options: CycleOptions) {
-    const { settings, clock, logger, watch } = options
+    const { settings, body, remembered, call, cause } = options
+    const { progressStorage: storage, diffbaseStorage } = settings.persistence
     this.#options = options
-    this.#plan = new HandlingPlan(options)
-    const defaultBackoffMs = toMs(settings.execution.defaultBackoff)
-    this.#invoke = { clock, logger, watch, defaultBackoffMs }
-    this.#meanwhile = new Checkpoints({ clock, logger, write: () => this.#flush() })
+    this.#startedMs = call.clock.now()
+    this.#records = { storage, body, remembered, nowMs: this.#startedMs }
+    this.#steps = new StepRecords(storage, this.#startedMs)
+    this.#seenStates = new SeenStates(cause, body, diffbaseStorage)
+    this.#checkpoints = new Checkpoints({
+      clock: call.clock,
+      logger: call.logger,
+      write: () => this.#writeCheckpoint(),
+    })
     this.#visible = new VisibleState({
       initial: () => options.args().body,
-      storeRecord: (id, patch) => this.#plan.state.storeOne(id, options.body, patch),
+      storeRecord: (id, patch) => storeProgress(id, progressOf(this.#state, id)!, { storage, body, patch }),
     })
     this.#visible.addPatch(options.before, { isCounted: false })
     this.#filters = new VisibleFilters({ visible: this.#visible, matchContextOf: options.matchContextOf })
+    this.#calls = new CycleCalls(() => this.#visible.version)
   }
 
+  /** Whether all handlers have finished. */
   get isDone(): boolean {
-    return this.#plan.state.isDone
+    return isDone(this.#state)
   }
 
+  /** When the next handler is due; undefined if all have finished. */
   get wakeAtMs(): number | undefined {
-    return this.#plan.state.wakeAtMs()
+    return wakeAtMs(this.#state, this.#startedMs)
   }
 
-  /** Whether any handler was called for the state at hand. */
+  /** Whether any handler was called in this cycle. */
   get hasCalled(): boolean {
-    return this.#plan.hasCalled
+    return this.#calls.hasAny
   }
 
-  /** Whether any handler has failed for good. */
+  /** Whether any handler has failed permanently. */
   get hasFailed(): boolean {
-    return [...this.#plan.state.entries()].some(([, { failure }]) => failure)
+    return hasFailed(this.#state)
   }
 
-  /** For objects that do not keep what is stored on them. */
+  /** The records as they should be on the object, for objects whose schema drops them. */
   get progress(): ReadonlyMap<string, Progress> {
-    return new Map([...this.#plan.state.entries(), ...this.#plan.steps.entries()])
+    const handlers = Array.from(this.#state.entries.entries(), ([id, { progress }]) => [id, progress] as const)
+    return new Map([...handlers, ...this.#steps.entries()])
   }
 
-  /** Without any records and without any handler there is nothing to do, and nothing to be undone. */
+  /** Whether there are neither handlers nor records: nothing is stored or purged. */
   get isIdle(): boolean {
-    return this.#plan.state.isEmpty
+    return this.#state.entries.size === 0
   }
 
-  /** `noop` is for objects that are as they were handled: only what is left of earlier handlings is finished. */
-  async run(reason: HandlerReason | 'noop'): Promise<void> {
-    const plan = this.#plan
-    plan.prepare(reason)
+  async run(reason: CycleReason): Promise<void> {
+    this.#prepare(reason)
     if (this.isIdle) return
     for (;;) {
-      const planned = this.#isCutShort ? [] : this.#order(plan.due(this.#version))
-      for (const handler of planned) {
+      const due = this.#isCutShort ? [] : this.#order(this.#due())
+      for (const handler of due) {
         if (this.#isCutShort) break
-        if (this.#filters.matches(handler, plan.causeOf(handler))) await this.#run(handler, [])
-        else if (!this.#filters.hasFailed) plan.drop(handler)
+        await this.#runIfMatching(handler)
         if (reason !== 'noop') this.#selectMore(reason)
       }
-      if (planned.length > 0) continue
-      if (!this.isDone || !plan.reopen(reason)) break
+      if (due.length > 0) continue
+      if (!this.isDone || !this.#reopen(reason)) break
     }
-    if (this.#isCutShort) plan.hastenAsked(this.#version)
-    // Not again for what was done before: of an object that is only waiting for its daemons to end.
-    if (this.isDone && reason !== 'noop' && plan.hasHandlers && this.hasCalled) {
-      const ids = new Set(this.#options.owned.map(({ id }) => id))
-      const { success, failure } = plan.state.counts(reason, ids)
-      this.#options.logger.info(`${titles[reason]} is processed: ${success} succeeded; ${failure} failed.`)
+    if (this.#isCutShort) this.#hastenRepeats()
+    this.#logResult(reason)
+  }
+
+  #prepare(reason: CycleReason): void {
+    const { owned, body, remembered, call } = this.#options
+    this.#state = readState(this.#input)
+    for (const { id } of owned) this.#steps.read(progressOf(this.#state, id)?.subrefs ?? [], body, remembered)
+    const { state, superseded } = plan(this.#state, this.#input, reason)
+    this.#state = state
+    for (const text of describeSuperseded(superseded, reason)) call.logger.info(text)
+  }
+
+  get #input(): PlanInput {
+    const { cause, owned, matchContextOf, remembered } = this.#options
+    return {
+      cause,
+      owned,
+      matchContextOf,
+      seenStates: this.#seenStates,
+      read: (id) => readProgress(this.#records, id),
+      isStep: (id) => this.#steps.isStep(id),
+      isRemembered: remembered !== undefined,
+      nowMs: this.#nowMs,
     }
   }
 
-  /** What is not done then is for the next process; or for the next cycle, which sees what this one has written already. */
+  get #nowMs(): number {
+    return this.#options.call.clock.now()
+  }
+
+  /** Handlers that are not called any more in this cycle are left to the next cycle, or to the next process. */
   get #isCutShort(): boolean {
     const { stopping, isPaused, isOutdated } = this.#options
-    return stopping.aborted || isPaused() || this.#filters.hasFailed || this.#meanwhile.hasWritten || isOutdated()
+    return stopping.aborted || isPaused() || this.#filters.hasFailed || this.#checkpoints.hasWritten || isOutdated()
   }
 
-  readonly #version = (): number => this.#visible.version
+  #due(among?: Iterable<ChangeHandler>): ChangeHandler[] {
+    const options = { calls: this.#calls, nowMs: this.#nowMs }
+    return dueHandlers(this.#state, among === undefined ? options : { ...options, among })
+  }
 
-  async #flush(): Promise<'written' | 'gone'> {
-    this.#visible.noteWrite()
-    const answer = await this.#options.flush(this)
-    if (answer === undefined) return 'gone'
-    this.#visible.noteAnswer(answer)
-    return 'written'
+  #order(due: readonly ChangeHandler[]): readonly ChangeHandler[] {
+    if (due.length === 0) return due
+    const { lifecycle, random } = this.#options
+    const retriesOf = ({ id }: Pick<Handler, 'id'>) => progressOf(this.#state, id)?.retries ?? 0
+    return lifecycle(due, { retriesOf, random }) as readonly ChangeHandler[]
+  }
+
+  /** An earlier handler may have changed the object so that the filters do not match any more. */
+  async #runIfMatching(handler: ChangeHandler): Promise<void> {
+    if (this.#filters.matches(handler, causeOf(this.#state, this.#input, handler.id))) await this.#run(handler, [])
+    else if (!this.#filters.hasFailed) this.#state = withoutHandler(this.#state, handler.id)
   }
 
   #selectMore(reason: HandlerReason): void {
     if (this.isDone || this.#isCutShort) return
     const { owned, cause } = this.#options
-    this.#filters.selectAgain(owned, cause, (context) => this.#plan.selectMore(reason, context))
+    this.#filters.selectAgain(owned, cause, (context) => {
+      this.#state = selectMore(this.#state, this.#input, { reason, context, calls: this.#calls })
+    })
   }
 
+  #reopen(reason: CycleReason): boolean {
+    const { state, ids } = reopen(this.#state, this.#input, { reason, calls: this.#calls })
+    this.#state = state
+    for (const id of ids) {
+      this.#options.call.logger.debug(`Handler '${id}' has not seen the latest changes yet and is told the rest.`)
+    }
+    return ids.length > 0
+  }
+
+  /** The cycle ends early: handlers that would have been called again in it are called at the start of the next one. */
+  #hastenRepeats(): void {
+    for (const id of this.#calls.dueRepeats()) {
+      this.#state = withProgress(this.#state, id, { ...progressOf(this.#state, id)!, delayedMs: this.#nowMs })
+    }
+  }
+
+  /** Not logged if no handler was called, for example while an object that is being deleted waits for its daemons. */
+  #logResult(reason: CycleReason): void {
+    if (reason === 'noop' || !this.isDone || !this.hasCalled || this.#state.selected.size === 0) return
+    const ids = new Set(this.#options.owned.map(({ id }) => id))
+    const { success, failure } = countOutcomes(this.#state, reason, ids)
+    this.#options.call.logger.info(`${titles[reason]} is processed: ${success} succeeded; ${failure} failed.`)
+  }
+
+  async #writeCheckpoint(): Promise<'written' | 'gone'> {
+    this.#visible.beginWrite()
+    const response = await this.#options.writeCheckpoint(this)
+    if (response === undefined) return 'gone'
+    this.#visible.endWrite(response)
+    return 'written'
+  }
+
+  /** Puts the records of unfinished handlers into the patch, for the next cycle, the next process, or Kopf. */
   store(body: KubeObject, patch: JsonObject): void {
-    this.#plan.store(body, patch)
+    this.#addSubrefs()
+    this.#steps.store(body, patch)
+    for (const id of this.#calls.finished) {
+      this.#state = withProgress(this.#state, id, { ...progressOf(this.#state, id)!, seen: this.#seenStates.current })
+    }
+    storeState(this.#state, { storage: this.#records.storage, body, patch })
+    const seen = new Set(Array.from(this.#state.entries.entries()).flatMap(([, { progress }]) => progress.seen ?? []))
+    this.#seenStates.store(seen, body, patch)
   }
 
+  /**
+   * Lists the ids of sub-handlers and steps in the records of running handlers, so that another process that finishes the handling can purge
+   * them.
+   */
+  #addSubrefs(): void {
+    for (const [id, subrefs] of this.#calls.running) {
+      if (subrefs.size === 0) continue
+      const progress = progressOf(this.#state, id)!
+      const all = [...new Set([...progress.subrefs, ...subrefs])].sort()
+      this.#state = withProgress(this.#state, id, { ...progress, subrefs: all })
+    }
+  }
+
+  /** Removes all records of the handling from the object. */
   purge(body: KubeObject, patch: JsonObject): void {
-    this.#plan.purge(body, patch)
+    this.#steps.purge(body, patch)
+    const ids = this.#options.owned.map(({ id }) => id)
+    purgeState(this.#state, ids, { storage: this.#records.storage, body, patch })
+    this.#seenStates.purge(body, patch)
   }
 
-  /** What was gathered has been written. */
+  /** The collected changes are written. */
   clearWritten(): void {
     for (const key of Object.keys(this.merge)) delete this.merge[key]
     this.fns.length = 0
   }
 
-  #order(due: readonly Handler[]): readonly Handler[] {
-    if (due.length === 0) return due
-    const { lifecycle, random } = this.#options
-    return lifecycle(due, { retriesOf: ({ id }) => this.#plan.state.get(id)?.retries ?? 0, random })
-  }
-
-  /** `lineage`: the records gathered for each handler this one is called from. */
-  async #run(handler: Handler, lineage: readonly Set<string>[]): Promise<void> {
+  /** `lineage`: the ids of the records of each handler above this one, which grow while it runs. */
+  async #run(handler: ChangeHandler, lineage: readonly Set<string>[]): Promise<void> {
+    const { call, signal, body } = this.#options
     const subrefs = new Set<string>()
     const family = [...lineage, subrefs]
-    const cause = this.#plan.causeOf(handler)
-    const { progress, isRepeated } = this.#plan.begin(handler, subrefs)
+    const cause = causeOf(this.#state, this.#input, handler.id)
+    const isRepeated = this.#calls.begin(handler.id, subrefs)
+    const progress = progressOf(this.#state, handler.id)!
     if (isRepeated)
-      this.#options.logger.debug(`Handler '${handler.id}' is called again: other handlers have changed the object.`)
+      call.logger.debug(`Handler '${handler.id}' is called again: other handlers have changed the object.`)
     const patch = createPatch<KubeObject>()
     const children = new Subhandlers(handler, (declared) => {
       this.#visible.addPatch(collectPatch(this, handler, patch), { isCounted: !isRepeated })
-      return this.#roundOf({ cause, seen: progress.seen }, family).play(declared)
+      return this.#subhandlerCalls({ cause, seen: progress.seen }, family).run(declared)
     })
-    const { body, clock, signal } = this.#options
     const seen = this.#seen()
-    let isInterrupted = false
     const steps = new Steps({ id: handler.id, body, journal: this.#journalOf(progress, family), names: children.names })
-    const call = attemptHandler(
-      this.#invoke,
-      handler,
-      { ...progress, isRepeated },
-      {
-        args: (retryArgs) =>
-          withSeen(
-            assignAll(
-              this.#options.args(),
-              causeArgs(this.#options.matchContextOf(cause), handler),
-              retryArgs,
-              children.args,
-              steps.args,
-              {
-                param: handler.param,
-                signal,
-                patch,
-                conditions: createConditions({ patch, body: () => seen().body, clock, handler }),
-              },
-            ),
-            this.#visible.isInitial ? undefined : seen,
+    const called = callHandler(call, handler, {
+      start: { ...progress, isRepeated },
+      body: () => seen().body,
+      patch,
+      args: (own) =>
+        withSeen(
+          assignAll(
+            this.#options.args(),
+            causeArgs(this.#options.matchContextOf(cause), handler),
+            children.args,
+            steps.args,
+            own,
+            { signal },
           ),
-        finish: async (result) => {
-          await children.finish()
-          await steps.finish()
-          return checkResult(handler, patch, result)
-        },
-        isInterruption: (error) => {
-          isInterrupted = signal.aborted && (error === signal.reason || isAbort(error))
-          return isInterrupted
-        },
+          this.#visible.isInitial ? undefined : seen,
+        ),
+      finish: async (result) => {
+        await children.finish()
+        await steps.finish()
+        return result
       },
-    )
-    const outcome = await this.#meanwhile.during(call.finally(() => steps.settle()))
+      isInterruption: (error) => signal.aborted && (error === signal.reason || isAbort(error)),
+    })
+    const { outcome, isInterrupted } = await this.#checkpoints.during(called.finally(() => steps.settle()))
+    this.#end(handler, { outcome, isInterrupted, isRepeated, patch, subrefs })
+  }
+
+  #end(handler: ChangeHandler, { outcome, isInterrupted, isRepeated, patch, subrefs }: EndedCall): void {
     const collected = collectHandlerPatch(this, { handler, patch, outcome })
-    // It was us who had no more time: no attempt is used up, and the next process makes it anew.
+    // The operator stopped the handler: the attempt does not count, and the next process repeats it.
     if (isInterrupted) return
-    this.#plan.end(
-      handler,
-      withOutcome(progress, outcome, { nowMs: clock.now(), isRepeated, seen: undefined, subrefs }),
-    )
+    const { id } = handler
+    this.#state = withOutcome(this.#state, id, outcome, { nowMs: this.#nowMs, isRepeated, subrefs })
+    this.#forgetSteps(id)
     // Changes by repeated calls that ask for a retry again do not count: two such handlers would call each other forever.
     this.#visible.addPatch(collected, { isCounted: !(isRepeated && outcome.type === 'retry') })
-    this.#visible.noteEnd(handler.id)
-    this.#noteOutcome(handler, outcome)
+    this.#visible.recordAttempt(id)
+    if (asksForRetry(outcome)) this.#calls.requestRetry(id)
+    if (outcome.type !== 'retry') this.#checkpoints.add({ isStep: false })
   }
 
-  #noteOutcome(handler: Handler, outcome: Outcome): void {
-    if (asksForRetry(outcome)) this.#plan.noteAsked(handler, this.#visible.version)
-    if (outcome.type !== 'retry') this.#meanwhile.note({ isStep: false })
+  /** The results of steps are not needed after their handler has finished: their records are purged. */
+  #forgetSteps(id: string): void {
+    const progress = progressOf(this.#state, id)!
+    const isFinal = isFinished(progress)
+    this.#calls.end(id, { isFinal })
+    if (isFinal) this.#steps.forget(progress.subrefs)
+    const subrefs = progress.subrefs.filter((one) => !this.#steps.isForgotten(one))
+    this.#state = withProgress(this.#state, id, { ...progress, subrefs })
   }
 
-  /** The object as one call sees it: as it is when the call looks at it first. */
+  /** The object as one call sees it: computed when the call reads it first. */
   #seen(): () => BodyArguments {
     return lazy(() => {
       const { changed } = this.#visible
@@ -254,34 +378,59 @@ export class Cycle implements CollectedPatch {
     })
   }
 
-  #roundOf(parent: SubhandlerCallsOptions['parent'], lineage: readonly Set<string>[]): SubhandlerCalls {
+  #subhandlerCalls(parent: ParentCall, lineage: readonly Set<string>[]): SubhandlerCalls {
     return new SubhandlerCalls({
-      plan: this.#plan,
       filters: this.#filters,
-      parent,
+      cause: parent.cause,
       lineage,
-      now: () => this.#options.clock.now(),
-      order: (selected) => this.#order(this.#plan.due(this.#version, selected)),
+      now: () => this.#nowMs,
+      progressOf: (id) => progressOf(this.#state, id)!,
+      hasRequestedRetry: (id) => this.#calls.hasRequestedRetry(id),
+      admit: (child) => {
+        this.#state = admitSubhandler(this.#state, this.#input, { child, parent, calls: this.#calls })
+      },
+      drop: (child) => {
+        this.#state = withoutHandler(this.#state, child.id)
+      },
+      next: (selected) => this.#order(this.#due(selected)),
       run: (child) => this.#run(child, lineage),
       status: () => this.#seen()().status,
     })
   }
 
-  /** Of the steps of one call; `family` are the records of its handler, and of those above it. */
+  /** The results of the steps of one call. `family`: the ids of the records of its handler, and of those above it. */
   #journalOf(run: Progress, family: readonly Set<string>[]): StepJournal {
-    const { steps } = this.#plan
     const { seal } = this.#options
     return {
       open: () => seal.open(),
-      recall: (key) => steps.recall(key, run, seal),
+      recall: (key) => this.#steps.recall(key, run, seal),
       note: (key, result) => {
         for (const subrefs of family) subrefs.add(key)
-        steps.note(key, run, { result, nowMs: this.#options.clock.now(), seal })
-        this.#meanwhile.note({ isStep: true })
+        this.#steps.note(key, run, { result, nowMs: this.#nowMs, seal })
+        this.#checkpoints.add({ isStep: true })
       },
-      commit: () => this.#meanwhile.commit(),
+      commit: () => this.#checkpoints.commit(),
     }
   }
+}
+
+interface EndedCall {
+  readonly outcome: Outcome
+  readonly isInterrupted: boolean
+  readonly isRepeated: boolean
+  readonly patch: Patch<KubeObject>
+  readonly subrefs: ReadonlySet<string>
+}
+
+/** The log lines about handlers that were started for another reason. */
+export function describeSuperseded(superseded: ReturnType<typeof plan>['superseded'], reason: CycleReason): string[] {
+  if (reason === 'noop') return []
+  return Array.from(
+    superseded,
+    ([other, { success, failure, running }]) =>
+      `${titles[other]} is superseded by ${titles[reason].toLowerCase()}: ` +
+      `${success} succeeded; ${failure} failed; ${running} left to the moment.`,
+  )
 }
 
 /**
@@ -290,7 +439,7 @@ export class Cycle implements CollectedPatch {
  */
 export function causeArgs(
   { reason, old, new: current, diff = [] }: Pick<MatchContext, 'reason' | 'old' | 'new' | 'diff'>,
-  { field }: Pick<Handler, 'field'>,
+  { field }: Pick<ChangeHandler, 'field'>,
 ): object {
   for (const value of [old, current, diff]) deepFreeze(value)
   if (field === undefined) return { reason, old, new: current, diff }

@@ -4,50 +4,68 @@ import { test } from 'vitest'
 import { expectLinearGrowth, widen } from '../../test/support/growth.ts'
 import type { Cause, Essence } from '../causation/cause.ts'
 import { diffEssences } from '../causation/diff.ts'
+import { createHandler } from '../handler-definitions.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { StatusDiffBaseStorage } from '../persistence/diffbase-storage.ts'
 import { StatusProgressStorage } from '../persistence/progress-storage.ts'
-import { systemClock } from '../util/async/clock.ts'
-import { createLogger } from '../util/log/log.ts'
-import { HandlingPlan, type HandlingPlanOptions } from './plan.ts'
+import { noCalls } from './cycle-calls.ts'
+import { type PlanInput, plan, readState, reopen } from './plan.ts'
+import { SeenStates } from './seen-states.ts'
+import { purgeState, readProgress, storeState } from './stored-state.ts'
 
 const kopf = new Operator({
   settings: {
     persistence: { progressStorage: new StatusProgressStorage(), diffbaseStorage: new StatusDiffBaseStorage() },
   },
 })
-kopf.on.update('widgets', { id: 'fn' }, () => {})
-kopf.on.delete('widgets', { id: 'bye' }, () => {})
+const handlers = [
+  createHandler('update', 'widgets', { id: 'fn' }, () => {}),
+  createHandler('delete', 'widgets', { id: 'bye' }, () => {}),
+]
 
 const resource = { group: '', version: 'v1', plural: 'widgets', kind: 'Widget' } as Resource
-const silent = createLogger({ write: () => {}, minimumLevel: 'error' } as never, 'test')
 
-/** The options of a handling cycle for an object with the given records and a spec of n fields. */
-function optionsOf(n: number, progress: JsonObject, seen: JsonObject = {}): HandlingPlanOptions {
-  const essence: Essence = { spec: widen(n) } as Essence
-  const kept = { progress, 'seen-configurations': JSON.stringify(seen) }
-  const body = { apiVersion: 'v1', kind: 'Widget', metadata: { name: 'w' }, ...essence, status: { kopf: kept } }
-  const old: Essence = { spec: widen(n, { value: 'y' }) } as Essence
-  const cause: Cause = { reason: 'update', initial: false, old, new: essence, diff: diffEssences(old, essence) }
-  return {
-    cause,
-    body: body as unknown as KubeObject,
-    owned: kopf.registry.handlers,
-    matchContextOf: (rest) => ({ ...rest, resource, body: body as unknown as KubeObject, args: () => ({}) }),
-    settings: kopf.settings,
-    clock: systemClock,
-    logger: silent,
-    remembered: undefined,
-  }
+interface PlannedObject {
+  readonly body: KubeObject
+  readonly input: PlanInput
 }
 
-function handle(options: HandlingPlanOptions): void {
-  const plan = new HandlingPlan(options)
-  plan.prepare('update')
-  plan.reopen('update')
-  plan.store(options.body, {})
-  plan.purge(options.body, {})
+/** An object with the given records and a spec of n fields, and the facts for its plan. */
+function objectOf(n: number, progress: JsonObject, seen: JsonObject = {}): PlannedObject {
+  const essence: Essence = { spec: widen(n) } as Essence
+  const kept = { progress, 'seen-configurations': JSON.stringify(seen) }
+  const body = {
+    ...{ apiVersion: 'v1', kind: 'Widget', metadata: { name: 'w' } },
+    ...essence,
+    status: { kopf: kept },
+  } as unknown as KubeObject
+  const old: Essence = { spec: widen(n, { value: 'y' }) } as Essence
+  const cause: Cause = { reason: 'update', initial: false, old, new: essence, diff: diffEssences(old, essence) }
+  const { progressStorage: storage, diffbaseStorage } = kopf.settings.persistence
+  const input: PlanInput = {
+    cause,
+    owned: handlers,
+    matchContextOf: (rest) => ({ ...rest, resource, body, args: () => ({}) }),
+    seenStates: new SeenStates(cause, body, diffbaseStorage),
+    read: (id) => readProgress({ storage, body, remembered: undefined, nowMs: 0 }, id),
+    isStep: () => false,
+    isRemembered: false,
+    nowMs: 0,
+  }
+  return { body, input }
+}
+
+function handle({ body, input }: PlannedObject): void {
+  const { state: planned } = plan(readState(input), input, 'update')
+  const { state } = reopen(planned, input, { reason: 'update', calls: noCalls })
+  const target = { storage: kopf.settings.persistence.progressStorage, body, patch: {} }
+  storeState(state, target)
+  purgeState(
+    state,
+    handlers.map(({ id }) => id),
+    target,
+  )
 }
 
 const idsOf = (n: number) => Array.from({ length: n }, (_, index) => `bye/${index}`)
@@ -55,13 +73,13 @@ const idsOf = (n: number) => Array.from({ length: n }, (_, index) => `bye/${inde
 test('the work of planning grows linearly with the number of sub-handlers that a record names', async () => {
   await expectLinearGrowth({
     n: 1000,
-    prepare: (n) => optionsOf(n, { bye: { purpose: 'create', subrefs: idsOf(n) }, fn: { subrefs: idsOf(n) } }),
+    prepare: (n) => objectOf(n, { bye: { purpose: 'create', subrefs: idsOf(n) }, fn: { subrefs: idsOf(n) } }),
     run: handle,
   })
 })
 
 test('a record may name more sub-handlers than a function takes arguments', () => {
-  handle(optionsOf(1, { bye: { purpose: 'create', subrefs: idsOf(150_000) } }))
+  handle(objectOf(1, { bye: { purpose: 'create', subrefs: idsOf(150_000) } }))
 })
 
 test('the work of planning grows linearly with the number of records of sub-handlers', async () => {
@@ -69,7 +87,7 @@ test('the work of planning grows linearly with the number of records of sub-hand
     n: 500,
     prepare: (n) => {
       const records = idsOf(n).map((id) => [id, { purpose: 'create', success: true }])
-      return optionsOf(n, { bye: { subrefs: idsOf(n) }, ...Object.fromEntries(records) })
+      return objectOf(n, { bye: { subrefs: idsOf(n) }, ...Object.fromEntries(records) })
     },
     run: handle,
   })
@@ -86,7 +104,7 @@ test.each(['unknown', 'known'])(
           { success: true, seen: `d${index}`, stopped: `20${10 + (index % 80)}-01-01T00:00:00Z` },
         ])
         const seen = what === 'known' ? Object.fromEntries(idsOf(n).map((_, index) => [`d${index}`, { spec: {} }])) : {}
-        return optionsOf(n, { bye: { subrefs: idsOf(n) }, ...Object.fromEntries(records) }, seen)
+        return objectOf(n, { bye: { subrefs: idsOf(n) }, ...Object.fromEntries(records) }, seen)
       },
       run: handle,
     })

@@ -1,309 +1,295 @@
 /**
- * Who is to be called in one handling of one object, and what for: as the records on the object say, and the cause. Filled
- * by `prepare`, worked off by cycle.ts. Calls nobody.
+ * Decides which handlers are called in one handling of one object, and for which cause: from the records on the object, the cause and the filters.
+ * All functions are pure: they return a new state. cycle.ts executes the plan; `kopf explain` prints the same plan.
  *
- * A handler that finished on an older essence, while others were still to be retried, is told the rest as an update of
- * its own, from what it has seen to what is there now; only then is the object handled. Kopf marks it handled at once.
+ * A handler that finished on an older essence, while other handlers had to be retried, is called once more for the changes since then, as an update;
+ * only then does the object count as handled. Kopf marks the object as handled at once, and such a handler misses the changes.
  */
 
-import { type Cause, type HandlerReason, titles } from '../causation/cause.ts'
-import type { Handler } from '../handlers/handler.ts'
+import type { Cause, HandlerReason } from '../causation/cause.ts'
+import type { ChangeHandler } from '../handlers/handler.ts'
 import { type MatchContext, selectHandlers } from '../handlers/matching.ts'
 import { isDue, isFinished, type Progress, startProgress } from '../handlers/progress.ts'
-import type { JsonObject, KubeObject } from '../kube/objects.ts'
-import type { Settings } from '../settings/settings.ts'
-import { StepRecords } from '../steps/step-records.ts'
-import type { Clock } from '../util/async/clock.ts'
-import type { Logger } from '../util/log/log.ts'
-import { HandlingState } from './progress-state.ts'
-import { RequestedRetries } from './requested-retries.ts'
-import { SeenStates } from './seen-states.ts'
+import type { CallHistory } from './cycle-calls.ts'
+import {
+  emptyState,
+  findSuperseded,
+  type HandlingState,
+  type OutcomeCounts,
+  progressOf,
+  withoutSuperseded,
+  withProgress,
+  withRecord,
+  withSelected,
+} from './handling-state.ts'
+import type { SeenStates } from './seen-states.ts'
 
-export interface HandlingPlanOptions {
+/** The facts that a plan depends on. */
+export interface PlanInput {
   readonly cause: Cause
-  readonly body: KubeObject
-  /** All change handlers of the resource: their records are ours to read and to purge. */
-  readonly owned: readonly Handler[]
-  /** What there is to judge a handler by, for any cause. */
+  /** All change handlers of the resource. Their records belong to this operator. */
+  readonly owned: readonly ChangeHandler[]
+  /** The object and the cause that filters are compared with. */
   readonly matchContextOf: (cause: Cause) => MatchContext
-  readonly settings: Settings
-  readonly clock: Clock
-  readonly logger: Logger
-  /** What was to be stored on the object the last time, for objects that do not keep it. */
-  readonly remembered: ReadonlyMap<string, Progress> | undefined
+  readonly seenStates: SeenStates
+  /** Reads the record of a handler from the object. */
+  readonly read: (id: string) => Progress | undefined
+  /** Whether the id is that of a step, which has no handler. */
+  readonly isStep: (id: string) => boolean
+  /** The records are known from the last cycle of this process: the object was resumed before. */
+  readonly isRemembered: boolean
+  readonly nowMs: number
 }
 
-export class HandlingPlan {
+export interface Plan {
   readonly state: HandlingState
-  readonly steps: StepRecords
-  readonly #options: HandlingPlanOptions
-  readonly #seenStates: SeenStates
-  /** By id, as selected for its cause: a function may be registered for several reasons under one id. */
-  readonly #handlers = new Map<string, Handler>()
-  /** Each handler is called once in a cycle; those that ask for a retry are called again when the object has changed for them. */
-  readonly #called = new Set<string>()
-  readonly #asked = new RequestedRetries()
-  /** Those that are being called, with the records that were made under their names so far. */
-  readonly #running = new Map<string, ReadonlySet<string>>()
-  readonly #finishedNow = new Set<string>()
+  /** Handlers that were started for another reason, which this one supersedes. */
+  readonly superseded: ReadonlyMap<HandlerReason, OutcomeCounts>
+}
 
-  constructor(options: HandlingPlanOptions) {
-    const { progressStorage, diffbaseStorage } = options.settings.persistence
-    this.#options = options
-    this.state = new HandlingState(progressStorage, options.clock.now())
-    this.steps = new StepRecords(progressStorage, options.clock.now())
-    this.#seenStates = new SeenStates(options.cause, options.body, diffbaseStorage)
+/** The reason of a cycle. `noop`: the object has not changed since it was handled, and only unfinished handlers of earlier cycles are called. */
+export type CycleReason = HandlerReason | 'noop'
+
+/** The records of all owned handlers, before any of them is selected. */
+export function readState({ owned, read }: Pick<PlanInput, 'owned' | 'read'>): HandlingState {
+  return owned.reduce((state, { id }) => loadRecord(state, id, read), emptyState)
+}
+
+function loadRecord(state: HandlingState, id: string, read: PlanInput['read']): HandlingState {
+  if (state.entries.has(id)) return state
+  const progress = read(id)
+  return progress === undefined ? state : withRecord(state, id, progress)
+}
+
+export function plan(initial: HandlingState, input: PlanInput, reason: CycleReason): Plan {
+  let state = initial
+  const superseded = reason === 'noop' ? new Map() : findSuperseded(state, reason)
+  if (reason !== 'noop') {
+    const matching = selectHandlers(input.owned, input.matchContextOf(input.cause))
+    state = matching.reduce((next, handler) => selectHandler(next, input, handler, reason), state)
   }
+  if (reason !== 'delete') state = loadOrphans(state, input)
+  if (reason !== 'noop') state = withoutSuperseded(state, reason)
+  if (reason !== 'delete') state = resumeRests(state, input)
+  return { state, superseded }
+}
 
-  get hasHandlers(): boolean {
-    return this.#handlers.size > 0
+/** Adds handlers that match the object only as earlier handlers of the cycle have changed it. */
+export function selectMore(
+  initial: HandlingState,
+  input: PlanInput,
+  {
+    reason,
+    context,
+    calls,
+  }: { readonly reason: HandlerReason; readonly context: MatchContext; readonly calls: CallHistory },
+): HandlingState {
+  return selectHandlers(input.owned, context).reduce((state, handler) => {
+    if (state.selected.has(handler.id) || calls.wasCalled(handler.id)) return state
+    return selectHandler(state, input, handler, reason)
+  }, initial)
+}
+
+/** The handlers to call now: not called in this cycle and not delayed, or due for a repetition. */
+export function dueHandlers(
+  state: HandlingState,
+  { calls, nowMs, among = state.selected.values() }: DueOptions,
+): ChangeHandler[] {
+  return [...among].filter(({ id }) => {
+    const progress = progressOf(state, id)
+    if (progress === undefined || isFinished(progress)) return false
+    return calls.wasCalled(id) ? calls.isRepeatDue(id) : isDue(progress, nowMs)
+  })
+}
+
+export interface DueOptions {
+  readonly calls: CallHistory
+  readonly nowMs: number
+  /** Default: all selected handlers. */
+  readonly among?: Iterable<ChangeHandler>
+}
+
+/** The cause for which the handler is called: that of the cycle, or the changes since the state that the handler has seen. */
+export function causeOf(state: HandlingState, { cause, seenStates }: PlanInput, id: string): Cause {
+  const seen = progressOf(state, id)?.seen
+  return seen === undefined ? cause : seenStates.restSince(seen)
+}
+
+function selectHandler(
+  state: HandlingState,
+  input: PlanInput,
+  handler: ChangeHandler,
+  reason: HandlerReason,
+): HandlingState {
+  const resumed = resume(progressOf(state, handler.id), reason, input.nowMs)
+  return withSelected(state, handler, restartForResume(handler.id, resumed, input))
+}
+
+/** Continues from the record, unless the handler finished for another reason. */
+function resume(progress: Progress | undefined, reason: HandlerReason, nowMs: number): Progress {
+  if (progress === undefined) return startProgress(reason, nowMs)
+  if (reason === 'delete' && progress.purpose !== 'delete') {
+    // A handler that finished for the creation must still be called for the deletion.
+    const isRestarted = isFinished(progress) || progress.seen !== undefined
+    return isRestarted ? restart(progress, { reason, nowMs }) : { ...progress, purpose: reason }
   }
+  if (progress.seen !== undefined || progress.purpose === reason) return progress
+  return { ...progress, purpose: reason }
+}
 
-  get hasCalled(): boolean {
-    return this.#called.size > 0
-  }
+/** A resume handler that finished in another process is called again in this one. */
+function restartForResume(id: string, progress: Progress, input: PlanInput): Progress {
+  const { owned, cause, matchContextOf, isRemembered, nowMs } = input
+  if (!cause.initial || isRemembered || !isFinished(progress)) return progress
+  const resuming = owned.filter((handler) => handler.initial && handler.id === id)
+  const isMatching = resuming.length > 0 && selectHandlers(resuming, matchContextOf(cause)).length > 0
+  return isMatching ? restart(progress, { reason: cause.reason, nowMs }) : progress
+}
 
-  /**
-   * Handlers whose time has come and that were not called yet, and those that asked for a retry before the object changed to the given
-   * version of the visible state; of those given, or of all.
-   */
-  due(version: () => number = () => 0, among: Iterable<Handler> = this.#handlers.values()): Handler[] {
-    return [...among].filter(({ id }) => {
-      const progress = this.state.get(id)
-      if (progress === undefined || isFinished(progress)) return false
-      if (this.#called.has(id)) return this.#asked.isDue(id, version)
-      return isDue(progress, this.#options.clock.now())
-    })
-  }
+/** Keeps the ids of sub-handlers: their records are purged with the record of the handler. */
+function restart(
+  progress: Progress | undefined,
+  { reason, nowMs, seen }: { readonly reason: HandlerReason; readonly nowMs: number; readonly seen?: string },
+): Progress {
+  return { ...startProgress(reason, nowMs, seen), subrefs: progress?.subrefs ?? [] }
+}
 
-  causeOf({ id }: Handler): Cause {
-    const seen = this.state.get(id)?.seen
-    return seen === undefined ? this.#options.cause : this.#seenStates.restSince(seen)
-  }
-
-  /** It is being called now: how far it has come, and whether it was called in this cycle before. `subrefs` grows meanwhile. */
-  begin({ id }: Handler, subrefs: ReadonlySet<string>): { readonly progress: Progress; readonly isRepeated: boolean } {
-    const isRepeated = this.#called.has(id)
-    if (isRepeated) this.#asked.noteRepeat(id)
-    this.#called.add(id)
-    this.#running.set(id, subrefs)
-    return { progress: this.state.get(id)!, isRepeated }
-  }
-
-  /** The handler asked for a retry: it is called again when the object has changed from this version of the visible state. */
-  noteAsked({ id }: Handler, version: number): void {
-    this.#asked.note(id, version)
-  }
-
-  hasAsked({ id }: Handler): boolean {
-    return this.#asked.has(id)
-  }
-
-  /** The cycle ends early: handlers that would have been called again in it are called at the beginning of the next one. */
-  hastenAsked(version: () => number): void {
-    for (const id of this.#asked.ids()) {
-      if (!this.#asked.isDue(id, version)) continue
-      this.state.set(id, { ...this.state.get(id)!, delayedMs: this.#options.clock.now() })
+/** Selects handlers again that were being called for the rest of a change when the last cycle ended. */
+function resumeRests(initial: HandlingState, input: PlanInput): HandlingState {
+  const { owned, cause, matchContextOf, seenStates, nowMs } = input
+  let state = initial
+  for (const { id } of owned) {
+    const progress = progressOf(state, id)
+    if (progress?.seen === undefined || isFinished(progress)) continue
+    const rest = seenStates.restSince(progress.seen)
+    const handler = selectHandlers(owned, matchContextOf(rest)).find((one) => one.id === id)
+    if (handler !== undefined) {
+      state = withSelected(state, handler, progress)
+    } else if (progress.stoppedMs === undefined && state.selected.has(id)) {
+      // The handler never finished on the state that its record names: the whole change is new for it.
+      state = withProgress(state, id, restart(progress, { reason: cause.reason, nowMs }))
+    } else {
+      state = withProgress(state, id, { ...progress, success: true, seen: seenStates.current })
     }
   }
+  return state
+}
 
-  /** The handler does not match the object any more, as the handlers before it have changed it. */
-  drop({ id }: Handler): void {
-    this.#handlers.delete(id)
-    this.state.leave(id)
+/** Loads the records of sub-handlers whose parents are not called: the states that they have seen are in their own records. */
+function loadOrphans(initial: HandlingState, { read, isStep }: PlanInput): HandlingState {
+  let state = initial
+  for (const [id, { progress }] of initial.entries.entries()) {
+    if (initial.selected.has(id) || progress.seen !== undefined) continue
+    for (const child of progress.subrefs) if (!isStep(child)) state = loadRecord(state, child, read)
   }
+  return state
+}
 
-  /** Adds handlers that match the object only as the handlers before have changed it. */
-  selectMore(reason: HandlerReason, context: MatchContext): void {
-    for (const handler of selectHandlers(this.#options.owned, context)) {
-      if (this.#handlers.has(handler.id) || this.#called.has(handler.id)) continue
-      this.#select(handler, reason)
+export interface Reopened {
+  readonly state: HandlingState
+  /** Ids of handlers that are called for the rest of a change. */
+  readonly ids: readonly string[]
+}
+
+/** Selects finished handlers that have not seen the newest essence and match the changes since the essence that they have seen. */
+export function reopen(
+  initial: HandlingState,
+  input: PlanInput,
+  { reason, calls }: { readonly reason: CycleReason; readonly calls: CallHistory },
+): Reopened {
+  if (reason === 'delete') return { state: initial, ids: [] }
+  const { owned, matchContextOf, seenStates } = input
+  let state = initial
+  const ids: string[] = []
+  const matching = new Map<Cause, readonly ChangeHandler[]>()
+  for (const [index, digest] of digestsBehind(state, input, calls).entries()) {
+    const rest = seenStates.restSince(digest)
+    const handlers = matching.get(rest) ?? selectHandlers(owned, matchContextOf(rest))
+    matching.set(rest, handlers)
+    for (const handler of handlers) {
+      const reopened = reopenHandler(state, input, { handler, digest, isOldest: index === 0 })
+      if (reopened === undefined || calls.wasCalled(handler.id)) continue
+      state = withSelected(state, handler, reopened)
+      ids.push(handler.id)
     }
+    state = markSeen(state, input, digest)
   }
+  return { state, ids }
+}
 
-  end({ id }: Handler, progress: Progress): void {
-    this.#running.delete(id)
-    if (isFinished(progress)) {
-      this.#finishedNow.add(id)
-      this.steps.forget(progress.subrefs)
-    }
-    this.state.set(id, { ...progress, subrefs: progress.subrefs.filter((one) => !this.steps.isForgotten(one)) })
+/** Undefined if the handler is not called for the changes since the digest. */
+function reopenHandler(
+  state: HandlingState,
+  { nowMs }: PlanInput,
+  {
+    handler,
+    digest,
+    isOldest,
+  }: { readonly handler: ChangeHandler; readonly digest: string; readonly isOldest: boolean },
+): Progress | undefined {
+  const progress = progressOf(state, handler.id)
+  // A handler without a finished call is called for everything since the oldest seen state: it matched only now, or its own change was reverted.
+  const isAbandoned = progress !== undefined && !isFinished(progress) && !state.selected.has(handler.id)
+  if (progress === undefined || (isAbandoned && progress.retries > 0)) {
+    if (!isOldest) return undefined
+    return { ...restart(progress, { reason: 'update', nowMs, seen: digest }), stoppedMs: undefined }
   }
+  if (!isFinished(progress) || progress.seen !== digest) return undefined
+  return { ...restart(progress, { reason: 'update', nowMs, seen: digest }), stoppedMs: progress.stoppedMs }
+}
 
-  /** A sub-handler of one that is being called; `told` is what that one was told, with `seen` only the rest of a change. */
-  admit(child: Handler, told: { readonly cause: Cause; readonly seen: string | undefined }): void {
-    const { body, remembered } = this.#options
-    const known = this.state.read(child.id, body, remembered)
-    const progress = this.#resumeChild(child, known, told.cause)
-    const isToldTheRest = told.seen !== undefined && progress.seen === undefined && !isFinished(progress)
-    this.state.set(child.id, isToldTheRest ? { ...progress, seen: told.seen } : progress)
+/** Registered handlers that have seen the digest and need no further call count as up to date. Their sub-handlers follow them. */
+function markSeen(initial: HandlingState, { owned, seenStates }: PlanInput, digest: string): HandlingState {
+  let state = initial
+  for (const { id } of owned) {
+    const progress = progressOf(state, id)
+    if (progress === undefined || !isFinished(progress) || progress.seen !== digest) continue
+    state = withProgress(state, id, { ...progress, seen: seenStates.current })
   }
+  return state
+}
 
-  /** The records of what is not finished, for the next cycle, the next process, or Kopf. */
-  store(body: KubeObject, patch: JsonObject): void {
-    for (const [id, subrefs] of this.#running) this.#refer(id, subrefs)
-    this.steps.store(body, patch)
-    for (const id of this.#finishedNow) this.state.set(id, { ...this.state.get(id)!, seen: this.#seenStates.current })
-    this.state.store(body, patch)
-    this.#seenStates.store(new Set([...this.state.entries()].flatMap(([, { seen }]) => seen ?? [])), body, patch)
+/** The digests of essences that finished handlers have seen, other than the current one; the oldest first. */
+function digestsBehind({ entries }: HandlingState, { seenStates }: PlanInput, calls: CallHistory): string[] {
+  const behind = new Map<string, number>()
+  for (const [id, { progress }] of entries.entries()) {
+    const { seen, stoppedMs = 0 } = progress
+    if (seen === undefined || !isFinished(progress) || calls.hasFinished(id) || seen === seenStates.current) continue
+    behind.set(seen, Math.min(behind.get(seen) ?? Infinity, stoppedMs))
   }
+  return [...behind].sort(([, a], [, b]) => a - b).map(([digest]) => digest)
+}
 
-  /** Whatever is stored is known to whom it belongs: also to the one that ends it, should we not. */
-  #refer(id: string, subrefs: ReadonlySet<string>): void {
-    const progress = this.state.get(id)!
-    if (subrefs.size === 0) return
-    this.state.set(id, { ...progress, subrefs: [...new Set([...progress.subrefs, ...subrefs])].sort() })
-  }
+/** The cause for which the parent of sub-handlers is called. With `seen`, the cause is only the rest of a change. */
+export interface ParentCall {
+  readonly cause: Cause
+  readonly seen: string | undefined
+}
 
-  purge(body: KubeObject, patch: JsonObject): void {
-    this.steps.purge(body, patch)
-    const ids = this.#options.owned.map(({ id }) => id)
-    this.state.purge(ids, body, patch)
-    this.#seenStates.purge(body, patch)
-  }
+/** Adds a sub-handler that its running parent has declared. */
+export function admitSubhandler(
+  initial: HandlingState,
+  input: PlanInput,
+  { child, parent, calls }: { readonly child: ChangeHandler; readonly parent: ParentCall; readonly calls: CallHistory },
+): HandlingState {
+  const state = loadRecord(initial, child.id, input.read)
+  const resumed = resume(progressOf(state, child.id), parent.cause.reason, input.nowMs)
+  const progress = catchUpSubhandler(child, resumed, { input, cause: parent.cause, calls })
+  const isForRest = parent.seen !== undefined && progress.seen === undefined && !isFinished(progress)
+  return withProgress(state, child.id, isForRest ? { ...progress, seen: parent.seen } : progress)
+}
 
-  prepare(reason: HandlerReason | 'noop'): void {
-    const { owned, body, cause, matchContextOf, remembered } = this.#options
-    for (const { id } of owned) {
-      const progress = this.state.read(id, body, remembered)
-      if (progress !== undefined) this.steps.read(progress.subrefs, body, remembered)
-    }
-    if (reason !== 'noop') {
-      this.#reportSuperseded(reason)
-      for (const handler of selectHandlers(owned, matchContextOf(cause))) this.#select(handler, reason)
-    }
-    if (reason !== 'delete') this.#readOrphans()
-    if (reason !== 'noop') this.state.dropExtras(reason)
-    if (reason !== 'delete') this.#resumeRest()
-  }
-
-  #select(handler: Handler, reason: HandlerReason): void {
-    const { id } = handler
-    this.state.set(id, this.#resumeInitial(id, this.#resume(this.state.get(id), reason)))
-    this.#handlers.set(id, handler)
-  }
-
-  /** Goes on where the record says, but for what was finished for another reason. */
-  #resume(progress: Progress | undefined, reason: HandlerReason): Progress {
-    if (progress === undefined) return this.#start(reason)
-    if (reason === 'delete' && progress.purpose !== 'delete') {
-      // A clean-up must not be skipped because the creation was done: nothing finished counts for the deletion.
-      const isFresh = isFinished(progress) || progress.seen !== undefined
-      return isFresh ? this.#startAgain(progress, reason) : { ...progress, purpose: reason }
-    }
-    if (progress.seen !== undefined || progress.purpose === reason) return progress
-    return { ...progress, purpose: reason }
-  }
-
-  /** What a process before us has resumed says nothing of us: we, too, have the object to take over. */
-  #resumeInitial(id: string, progress: Progress): Progress {
-    const { owned, cause, matchContextOf, remembered } = this.#options
-    if (!cause.initial || remembered !== undefined || !isFinished(progress)) return progress
-    const resuming = owned.filter((handler) => handler.initial && handler.id === id)
-    const isMeant = resuming.length > 0 && selectHandlers(resuming, matchContextOf(cause)).length > 0
-    return isMeant ? this.#startAgain(progress, cause.reason) : progress
-  }
-
-  #start(reason: HandlerReason, seen?: string): Progress {
-    return startProgress(reason, this.#options.clock.now(), seen)
-  }
-
-  /** The sub-handlers it had are remembered: their records are to be purged with its own. */
-  #startAgain(progress: Progress | undefined, reason: HandlerReason, seen?: string): Progress {
-    return { ...this.#start(reason, seen), subrefs: progress?.subrefs ?? [] }
-  }
-
-  #reportSuperseded(reason: HandlerReason): void {
-    for (const [other, { success, failure, running }] of this.state.extras(reason)) {
-      this.#options.logger.info(
-        `${titles[other]} is superseded by ${titles[reason].toLowerCase()}: ` +
-          `${success} succeeded; ${failure} failed; ${running} left to the moment.`,
-      )
-    }
-  }
-
-  /** Those that were being told the rest when the last cycle ended. */
-  #resumeRest(): void {
-    const { owned, matchContextOf } = this.#options
-    for (const { id } of owned) {
-      const progress = this.state.get(id)
-      if (progress?.seen === undefined || isFinished(progress)) continue
-      const cause = this.#seenStates.restSince(progress.seen)
-      const handler = selectHandlers(owned, matchContextOf(cause)).find((one) => one.id === id)
-      if (handler === undefined && progress.stoppedMs === undefined && this.#handlers.has(id)) {
-        // It has not really seen what it was to be told the rest of: all that changed is news for it.
-        this.state.set(id, this.#startAgain(progress, this.#options.cause.reason))
-      } else if (handler === undefined) {
-        this.state.set(id, { ...progress, success: true, seen: this.#seenStates.current })
-      } else {
-        this.#handlers.set(id, handler)
-        this.state.set(id, progress)
-      }
-    }
-  }
-
-  /** The sub-handlers of those whose change has vanished: what they have finished on is known only from their own records. */
-  #readOrphans(): void {
-    const { body, remembered } = this.#options
-    for (const [id, { subrefs, seen }] of [...this.state.entries()]) {
-      if (this.#handlers.has(id) || seen !== undefined) continue
-      for (const child of subrefs) if (!this.steps.isStep(child)) this.state.read(child, body, remembered)
-    }
-  }
-
-  /** Whether somebody has finished on an older essence and wants to know what changed since. */
-  reopen(reason: HandlerReason | 'noop'): boolean {
-    if (reason === 'delete') return false
-    let isOpen = false
-    const selected = new Map<Cause, readonly Handler[]>()
-    for (const [index, digest] of this.#digestsBehind().entries()) {
-      const rest = this.#seenStates.restSince(digest)
-      const chosen = selected.get(rest) ?? selectHandlers(this.#options.owned, this.#options.matchContextOf(rest))
-      selected.set(rest, chosen)
-      for (const handler of chosen) {
-        const progress = this.state.get(handler.id)
-        // One that was not concerned until now is told all that changed since the first of the others was done; so is one
-        // that had begun, and whose own change has vanished since.
-        const isLeftOver = progress !== undefined && !isFinished(progress) && !this.#handlers.has(handler.id)
-        const isNew = progress === undefined || (isLeftOver && progress.retries > 0)
-        const isMeant = isNew ? index === 0 : isFinished(progress!) && progress!.seen === digest
-        if (!isMeant || this.#called.has(handler.id)) continue
-        this.#handlers.set(handler.id, handler)
-        const stoppedMs = isNew ? undefined : progress!.stoppedMs
-        this.state.set(handler.id, { ...this.#startAgain(progress, 'update', digest), stoppedMs })
-        this.#options.logger.debug(`Handler '${handler.id}' has not seen the latest changes yet and is told the rest.`)
-        isOpen = true
-      }
-      // Not of sub-handlers: they are told by their parents.
-      for (const { id } of this.#options.owned) {
-        const progress = this.state.get(id)
-        if (progress !== undefined && isFinished(progress) && progress.seen === digest) {
-          this.state.set(id, { ...progress, seen: this.#seenStates.current })
-        }
-      }
-    }
-    return isOpen
-  }
-
-  /** The essences that finished handlers have seen and that are not the current one; the oldest first. */
-  #digestsBehind(): string[] {
-    const behind = new Map<string, number>()
-    for (const [id, { seen, stoppedMs = 0, success, failure }] of this.state.entries()) {
-      if (seen === undefined || !(success || failure) || this.#finishedNow.has(id) || seen === this.#seenStates.current)
-        continue
-      behind.set(seen, Math.min(behind.get(seen) ?? Infinity, stoppedMs))
-    }
-    return [...behind].sort(([, a], [, b]) => a - b).map(([digest]) => digest)
-  }
-
-  #resumeChild(child: Handler, known: Progress | undefined, cause: Cause): Progress {
-    const progress = this.#resume(known, cause.reason)
-    const { seen } = progress
-    const isBehind =
-      seen !== undefined && isFinished(progress) && cause.reason !== 'delete' && seen !== this.#seenStates.current
-    if (!isBehind || this.#called.has(child.id)) return progress
-    const rest = this.#seenStates.restSince(seen)
-    const isConcerned = rest.diff.length > 0 && selectHandlers([child], this.#options.matchContextOf(rest)).length > 0
-    return isConcerned ? this.#startAgain(progress, 'update', seen) : { ...progress, seen: this.#seenStates.current }
-  }
+function catchUpSubhandler(
+  child: ChangeHandler,
+  progress: Progress,
+  { input, cause, calls }: { readonly input: PlanInput; readonly cause: Cause; readonly calls: CallHistory },
+): Progress {
+  const { seenStates, matchContextOf, nowMs } = input
+  const { seen } = progress
+  if (seen === undefined || !isFinished(progress) || cause.reason === 'delete' || seen === seenStates.current)
+    return progress
+  if (calls.wasCalled(child.id)) return progress
+  const rest = seenStates.restSince(seen)
+  const isConcerned = rest.diff.length > 0 && selectHandlers([child], matchContextOf(rest)).length > 0
+  return isConcerned ? restart(progress, { reason: 'update', nowMs, seen }) : { ...progress, seen: seenStates.current }
 }

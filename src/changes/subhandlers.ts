@@ -1,8 +1,8 @@
-/** Sub-handlers of one call: declared by the handler, run when it says so, or when it returns. */
+/** The sub-handlers of one call: declared by the handler, and called by `execute()` or when the handler returns. */
 import { KopfError, PermanentError } from '../errors.ts'
 import type { ExecuteOptions, SubhandlerOutcome } from '../handlers/args/call-parts.ts'
 import { createSubhandler } from '../handlers/create-handler.ts'
-import type { Handler } from '../handlers/handler.ts'
+import type { ChangeHandler, Handler } from '../handlers/handler.ts'
 
 type SubhandlerFunctions = Readonly<Record<string, DeclaredSubhandler[2]>> | readonly DeclaredSubhandler[2][]
 
@@ -10,18 +10,18 @@ type DeclaredSubhandler = readonly [id: string | undefined, options: object, fn:
 
 export class Subhandlers {
   readonly #parent: Handler
-  readonly #run: (handlers: readonly Handler[]) => Promise<readonly SubhandlerOutcome[]>
-  #declared: Handler[] = []
-  /** What has a record of its own in this call, by id: all that was declared, and steps. */
+  readonly #run: (handlers: readonly ChangeHandler[]) => Promise<readonly SubhandlerOutcome[]>
+  #declared: ChangeHandler[] = []
+  /** The ids that are taken in this call, by sub-handlers and by steps. */
   readonly names: Map<string, unknown> = new Map()
 
-  /** `run` resolves when all are finished, with the outcomes of those that were called; it throws where the parent must be called again. */
-  constructor(parent: Handler, run: (handlers: readonly Handler[]) => Promise<readonly SubhandlerOutcome[]>) {
+  /** `run` resolves with the outcomes when all sub-handlers have finished; it throws if the parent must be called again. */
+  constructor(parent: Handler, run: (handlers: readonly ChangeHandler[]) => Promise<readonly SubhandlerOutcome[]>) {
     this.#parent = parent
     this.#run = run
   }
 
-  /** The arguments that belong to it. */
+  /** The arguments `subhandler` and `execute`. */
   readonly args: object = {
     subhandler: (id: string, ...rest: [object, DeclaredSubhandler[2]] | [DeclaredSubhandler[2]]) => {
       const [options, fn] = rest.length === 2 ? rest : [{}, rest[0]]
@@ -36,7 +36,7 @@ export class Subhandlers {
     },
   }
 
-  /** What was declared and not run yet is run now. */
+  /** Calls the sub-handlers that were declared and not called yet. */
   async finish(): Promise<void> {
     if (this.#declared.length > 0) await this.#execute()
   }
@@ -45,7 +45,7 @@ export class Subhandlers {
     const handler = createSubhandler(this.#parent, id, options, fn)
     const known = this.names.get(handler.id)
     if (known !== undefined && known !== fn) {
-      // They would share one progress: the success of one would be taken for that of the other.
+      // Both would share one progress record: the success of one would count for the other.
       throw new KopfError(
         'KOPF_HANDLER_ID',
         `Cannot declare a second sub-handler "${handler.id}": give one of them another id`,

@@ -1,7 +1,7 @@
 /** Filters of handlers, judged by the object as the handlers before have changed it in the same cycle. Used by cycle.ts. */
 
 import type { Cause } from '../causation/cause.ts'
-import type { Handler } from '../handlers/handler.ts'
+import type { ChangeHandler } from '../handlers/handler.ts'
 import { looksAtObject, type MatchContext, selectHandlers } from '../handlers/matching.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { VisibleState } from './visible-state.ts'
@@ -36,13 +36,13 @@ export class VisibleFilters {
   }
 
   /** Whether a handler that matched the object at the beginning of the cycle still does. */
-  matches(handler: Handler, cause: Cause): boolean {
+  matches(handler: ChangeHandler, cause: Cause): boolean {
     if (!this.#options.visible.mayHaveChanged || !looksAtObject(handler)) return true
     return this.#judge(() => selectHandlers([handler], this.matchContextOf(cause)).length > 0) ?? false
   }
 
   /** Calls `select` if the object has changed since the last call. Kopf selects its handlers again after each of them. */
-  selectAgain(handlers: readonly Handler[], cause: Cause, select: (context: MatchContext) => void): void {
+  selectAgain(handlers: readonly ChangeHandler[], cause: Cause, select: (context: MatchContext) => void): void {
     if (!handlers.some(looksAtObject)) return
     const { version } = this.#options.visible
     if (version === this.#selectedAt) return

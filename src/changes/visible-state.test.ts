@@ -31,7 +31,7 @@ describe('version of the visible state', () => {
   test('the version of the visible state counts effective changes, but neither repeated values nor records', () => {
     const visible = visibleOf(bodyWith({ phase: 'Ready' }))
     visible.addPatch(merge({ phase: 'Ready', gone: null }), counted)
-    visible.noteEnd('a')
+    visible.recordAttempt('a')
     expect(visible.version).toBe(0)
     expect(visible.changed?.metadata.annotations).toEqual({ a: 'ended' })
     visible.addPatch(merge({ phase: 'Failed' }), counted)
@@ -62,10 +62,10 @@ test('a visible state that was read never changes', () => {
 test('the visible state follows the response of the server, with the changes made during the request', () => {
   const visible = visibleOf(bodyWith({}))
   visible.addPatch(merge({ phase: 'Wanted' }), counted)
-  visible.noteWrite()
+  visible.beginWrite()
   visible.addPatch(merge({ later: 1 }), counted)
-  visible.noteEnd('b')
-  visible.noteAnswer(bodyWith({ phase: 'Corrected' }))
+  visible.recordAttempt('b')
+  visible.endWrite(bodyWith({ phase: 'Corrected' }))
   expect(visible.changed?.['status']).toEqual({ phase: 'Corrected', later: 1 })
   expect(visible.changed?.metadata.annotations).toEqual({ b: 'ended' })
   expect(visible.version).toBe(1)
@@ -80,7 +80,7 @@ test('the visible state read after each of n handlers costs linear time beyond a
       let last: KubeObject | undefined
       for (let index = 0; index < n; index += 1) {
         visible.addPatch(merge({ [`h${index}`]: index }), counted)
-        visible.noteEnd(`h${index}`)
+        visible.recordAttempt(`h${index}`)
         // Each visible state has a copied status, so the number of its entries is the cost of the copy.
         if (visible.changed !== last) copied += Object.keys(visible.changed!['status'] as object).length
         last = visible.changed

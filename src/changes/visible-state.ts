@@ -128,7 +128,7 @@ export class VisibleState {
   }
 
   /** An attempt of the handler has ended: its progress record is another one from now on. */
-  noteEnd(id: string): void {
+  recordAttempt(id: string): void {
     this.#isStale = true
     this.#attempts += 1
     this.#ended.add(id)
@@ -136,15 +136,15 @@ export class VisibleState {
   }
 
   /** All that was noted so far is being written, while a handler is running. */
-  noteWrite(): void {
+  beginWrite(): void {
     this.#sinceWrite = { patches: new VisiblePatch(), ended: new Set() }
   }
 
   /** From now on the server's answer counts, with what was noted since that write began. */
-  noteAnswer(answer: KubeObject): void {
+  endWrite(response: KubeObject): void {
     this.#compute()
     const { patches, ended } = this.#sinceWrite!
-    this.#body = this.#withRecords(patches.applyTo(deepFreeze(toWhole(answer))), ended)
+    this.#body = this.#withRecords(patches.applyTo(deepFreeze(toWhole(response))), ended)
     this.#sinceWrite = undefined
   }
 

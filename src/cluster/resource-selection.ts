@@ -44,7 +44,7 @@ export function resolveResources(registry: Registry, known: readonly Resource[])
     }
   }
   // Who is asked about resources does not mind which of several is meant, but cannot be asked about what is not there.
-  for (const selector of registry.askedSelectors) {
+  for (const selector of registry.webhookSelectors) {
     if (selectResources(selector, known).candidates.length === 0) unresolved.push(selector)
   }
   return { resources: [...resources.values()], contested, unresolved, warnings }

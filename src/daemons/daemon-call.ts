@@ -1,14 +1,12 @@
 /** One call of a daemon or a timer, and the writing of what came of it. */
 
 import { KopfError } from '../errors.ts'
-import { createConditions } from '../handlers/args/conditions.ts'
-import { attemptHandler } from '../handlers/invoke.ts'
+import { callHandler, type OwnArgs } from '../handlers/invoke.ts'
 import { isAbort, type Outcome } from '../handlers/outcomes.ts'
-import { type CollectedPatch, checkResult, collectHandlerPatch } from '../handlers/results.ts'
+import { type CollectedPatch, collectHandlerPatch } from '../handlers/results.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import { createPatch, type Patch } from '../patching/patch.ts'
 import { monotonicNow } from '../util/async/clock.ts'
-import type { Logger } from '../util/log/log.ts'
+import { lazy } from '../util/lazy.ts'
 import { type Duration, toMs } from '../util/text/duration.ts'
 import type { DaemonPoolOptions } from './daemon-pool.ts'
 import type { DaemonTask } from './daemon-task.ts'
@@ -29,18 +27,23 @@ async function callDaemonNow<O>(host: DaemonPoolOptions<O>, task: DaemonTask<O>)
   const { clock } = host
   const { handler, owner } = task
   const logger = host.loggerOf(owner)
-  const patch = createPatch<KubeObject>()
-  task.started ??= { atMs: clock.now(), steadyMs: monotonicNow(clock) }
-  const { atMs, steadyMs } = task.started
-  // All of it happens in this process: when the time of day is set, nothing has been used up.
-  const steadyClock = { now: () => atMs + monotonicNow(clock) - steadyMs }
-  const outcome = await attemptHandler(
-    { clock: steadyClock, logger, watch: host.watchOf(handler), defaultBackoffMs: host.defaultBackoffMs() },
-    handler,
-    { startedMs: atMs, retries: task.retries },
+  task.started ??= { atMs: clock.now(), monotonicMs: monotonicNow(clock) }
+  const { atMs, monotonicMs } = task.started
+  const given = lazy(() => host.argsOf(owner, handler, logger) as { readonly body: KubeObject })
+  const { outcome, patch } = await callHandler(
     {
-      args: (retryArgs) => argsOf(host, task, { logger, patch, rest: { ...retryArgs, param: handler.param } }),
-      finish: (result) => checkResult(handler, patch, result),
+      clock,
+      logger,
+      watch: host.watchOf(handler),
+      defaultBackoffMs: host.defaultBackoffMs(),
+      observer: host.observer,
+      object: () => host.observedObject(owner),
+    },
+    handler,
+    {
+      start: { startedMs: atMs, startedMonotonicMs: monotonicMs, retries: task.retries },
+      body: () => given().body,
+      args: (own) => withStopper(given(), own, task.stopped),
       isInterruption: (error) => task.stopped.isSet() && isAbort(error),
     },
   )
@@ -61,22 +64,15 @@ const signal: PropertyDescriptor = {
   },
 }
 
-function argsOf<O>(
-  host: DaemonPoolOptions<O>,
-  task: DaemonTask<O>,
-  { logger, patch, rest }: { readonly logger: Logger; readonly patch: Patch<KubeObject>; readonly rest: object },
-): object {
-  const { handler, owner, stopped } = task
-  const given = host.argsOf(owner, handler, logger) as { readonly body: KubeObject }
-  const conditions = createConditions({ patch, body: () => given.body, clock: host.clock, handler })
-  return Object.defineProperty(Object.assign(given, rest, { patch, conditions, stopped }), 'signal', signal)
+function withStopper(args: object, own: OwnArgs, stopped: Stopper): object {
+  return Object.defineProperty(Object.assign(args, own, { stopped }), 'signal', signal)
 }
 
 /** How long to wait before the first call of a daemon or a timer; a function of the user is asked for each object. */
 
 /** In milliseconds. Throws what the function throws, and where its answer will not do. */
 export function initialDelayOf<O>(host: DaemonPoolOptions<O>, { handler, owner }: DaemonTask<O>): number {
-  const { initialDelay } = handler.background!
+  const { initialDelay } = handler.background
   if (typeof initialDelay === 'number') return initialDelay
   const args = host.argsOf(owner, handler, host.loggerOf(owner))
   const answer = (initialDelay as (args: object) => unknown)(args)

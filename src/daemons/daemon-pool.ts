@@ -3,8 +3,8 @@
  * queue. Calls the functions, passes on their patches and wakes the worker when one has ended. Does not decide about finalizers.
  */
 import type { DaemonStoppingReason } from '../handlers/args/args.ts'
-import type { Handler } from '../handlers/handler.ts'
-import { titleOf } from '../handlers/handler-types.ts'
+import type { BackgroundHandler } from '../handlers/handler.ts'
+import { titleOf } from '../handlers/handler.ts'
 import type { CallWatch } from '../handlers/invoke.ts'
 import { isAmong } from '../handlers/matching.ts'
 import type { CollectedPatch } from '../handlers/results.ts'
@@ -39,7 +39,7 @@ export class DaemonPool<O> {
   }
 
   /** A task that still runs is not started a second time, even if it is being stopped. */
-  start(tasks: DaemonTasks<O>, handler: Handler): void {
+  start(tasks: DaemonTasks<O>, handler: BackgroundHandler): void {
     if (this.#options.stopping.aborted || this.#options.isPaused(tasks.owner) || isRunning(tasks, handler)) return
     const task = new DaemonTask(handler, tasks, new Stopper(this.#waits))
     tasks.running.push(task)
@@ -75,7 +75,7 @@ export class DaemonPool<O> {
       task.hasNews = true
       if (!task.waitsForChange) continue
       task.waitsForChange = false
-      this.#timers.setAfter(task, this.#idleLeftMs(task))
+      this.#callAfter(task, this.#idleLeftMs(task))
     }
   }
 
@@ -112,7 +112,7 @@ export class DaemonPool<O> {
   #begin(task: DaemonTask<O>): void {
     try {
       const delayMs = initialDelayOf(this.#options, task)
-      if (delayMs > 0) this.#timers.setAfter(task, delayMs)
+      if (delayMs > 0) this.#callAfter(task, delayMs)
       else this.#tick(task)
     } catch (error) {
       const words = `${titleOf(task.handler)} is not started: its initialDelay failed: ${describeError(error)}`
@@ -123,9 +123,14 @@ export class DaemonPool<O> {
 
   /** How long the object must still stay unchanged for a timer with `idle`. */
   #idleLeftMs({ handler, owner }: DaemonTask<O>): number {
-    const idleMs = handler.background?.schedule?.idleMs
+    const idleMs = handler.background.schedule?.idleMs
     if (idleMs === undefined) return 0
     return Math.max(0, this.#options.changedMs(owner) + idleMs - this.#nowMs())
+  }
+
+  #callAfter(task: DaemonTask<O>, delayMs: number): void {
+    task.dueMs = this.#nowMs() + delayMs
+    this.#timers.setAfter(task, delayMs)
   }
 
   #tick(task: DaemonTask<O>): void {
@@ -133,22 +138,22 @@ export class DaemonPool<O> {
     const idleLeftMs = this.#idleLeftMs(task)
     if (idleLeftMs > 0) {
       task.anchorMs = undefined
-      this.#timers.setAfter(task, idleLeftMs)
+      this.#callAfter(task, idleLeftMs)
     } else if (this.#stillMatches(task)) {
       void this.#run(task)
-    } else if (task.handler.background?.schedule === undefined) {
+    } else if (task.handler.background.schedule === undefined) {
       // A daemon whose filters do not match after its delay ends at once; the worker may start it again later.
       this.stop(task, 'filters-mismatch')
     } else {
       // The worker stops it, unless its filters match again by then.
-      this.#timers.setAfter(task, task.pauseMs(this.#nowMs()))
+      this.#callAfter(task, task.pauseMs(this.#nowMs()))
       this.#options.wake(task.owner)
     }
   }
 
   /** Evaluates the filters again. Not for a daemon that starts without a delay: its filters have just matched. */
   #stillMatches({ handler, owner, retries }: DaemonTask<O>): boolean {
-    const { schedule, initialDelay } = handler.background!
+    const { schedule, initialDelay } = handler.background
     try {
       return (schedule === undefined && initialDelay === 0 && retries === 0) || this.#options.matches(owner, handler)
     } catch {
@@ -161,6 +166,7 @@ export class DaemonPool<O> {
     task.isRunning = true
     task.hasNews = false
     task.anchorMs ??= this.#nowMs()
+    this.#reportTimer(task)
     const outcome = await callDaemon(this.#options, task)
     task.isRunning = false
     if (task.stopped.isSet()) {
@@ -170,13 +176,20 @@ export class DaemonPool<O> {
     }
   }
 
+  #reportTimer(task: DaemonTask<O>): void {
+    const { observer } = this.#options
+    if (observer?.timerFired === undefined || task.handler.background.schedule === undefined) return
+    const latenessMs = task.dueMs === undefined ? 0 : Math.max(0, this.#nowMs() - task.dueMs)
+    observer.timerFired({ ...this.#observed(task), latenessMs })
+  }
+
   #schedule(task: DaemonTask<O>, next: NextCall): void {
     if (next === 'never') {
       this.#endWith(task, 'has exited on its own and will not be retried or restarted.')
     } else if (next !== 'when-changed') {
-      this.#timers.setAfter(task, next.afterMs)
+      this.#callAfter(task, next.afterMs)
     } else if (task.hasNews) {
-      this.#timers.setAfter(task, this.#idleLeftMs(task))
+      this.#callAfter(task, this.#idleLeftMs(task))
     } else {
       task.waitsForChange = true
     }
@@ -203,7 +216,7 @@ export class DaemonPool<O> {
 }
 
 /** Whether the handler runs for the object, or has ended by itself and is not started again. */
-function isRunning<O>({ running, finished = [] }: DaemonTasks<O>, handler: Handler): boolean {
+function isRunning<O>({ running, finished = [] }: DaemonTasks<O>, handler: BackgroundHandler): boolean {
   return isAmong(finished, handler) || running.some((task) => isAmong([task.handler], handler))
 }
 
@@ -219,18 +232,18 @@ export interface DaemonPoolOptions<O> {
   /** Whether the operator is paused for the object: nothing is started then. */
   isPaused(owner: O): boolean
   /** Reports calls that block the event loop or do not return. */
-  watchOf(handler: Handler): CallWatch
+  watchOf(handler: BackgroundHandler): CallWatch
   loggerOf(owner: O): Logger
   /** New arguments for each call: a snapshot of the object for timers, a live view for daemons. */
-  argsOf(owner: O, handler: Handler, logger: Logger): object
+  argsOf(owner: O, handler: BackgroundHandler, logger: Logger): object
   /** For a timer of a large object: resolves when it may be parsed, with the function to call afterwards. */
-  reserve(owner: O, handler: Handler): Promise<() => void> | undefined
+  reserve(owner: O, handler: BackgroundHandler): Promise<() => void> | undefined
   /** Whether the filters of the handler match the object now. False for an object that is being deleted. */
-  matches(owner: O, handler: Handler): boolean
+  matches(owner: O, handler: BackgroundHandler): boolean
   /** When the essence of the object changed last, or was first seen; by the monotonic clock. */
   changedMs(owner: O): number
   /** Resolves when the patch is written or left to the worker. Never rejects. */
-  write(owner: O, handler: Handler, patch: CollectedPatch): Promise<void>
+  write(owner: O, handler: BackgroundHandler, patch: CollectedPatch): Promise<void>
   /** Wakes the worker of the object, which decides what follows. */
   wake(owner: O): void
 }

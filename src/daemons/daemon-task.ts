@@ -2,7 +2,7 @@
  * One daemon or one timer of one object: what it is waiting for, how often it was tried, and what follows from a call.
  * Started, called and stopped by background.ts.
  */
-import type { Handler } from '../handlers/handler.ts'
+import type { BackgroundHandler } from '../handlers/handler.ts'
 import type { Outcome } from '../handlers/outcomes.ts'
 import type { Stopper } from './stopped.ts'
 
@@ -12,14 +12,14 @@ export interface DaemonTasks<O> {
   /** Those that are there, also while they end. */
   readonly running: DaemonTask<O>[]
   /** Those that have ended by themselves: they are not started again for this object. */
-  finished: Handler[] | undefined
+  finished: BackgroundHandler[] | undefined
 }
 
 /** What follows a call: another one after so long, or when the object has changed, or none ever. */
 export type NextCall = { readonly afterMs: number } | 'when-changed' | 'never'
 
 export class DaemonTask<O> {
-  readonly handler: Handler
+  readonly handler: BackgroundHandler
   readonly group: DaemonTasks<O>
   readonly stopped: Stopper
   /** Its function is being called. */
@@ -37,13 +37,15 @@ export class DaemonTask<O> {
   /** The object has changed since it was last called. */
   hasNews = false
   /** When the first attempt of a series began: the time of day, and by the clock that nobody sets. Undefined before it. */
-  started: { readonly atMs: number; readonly steadyMs: number } | undefined
+  started: { readonly atMs: number; readonly monotonicMs: number } | undefined
   retries = 0
+  /** When the next call is due, by the monotonic clock. Undefined before the first one. */
+  dueMs: number | undefined
   /** Where the grid of a sharp timer begins; by the clock that nobody sets. */
   anchorMs: number | undefined
   #onEnd: Array<() => void> | undefined
 
-  constructor(handler: Handler, group: DaemonTasks<O>, stopped: Stopper) {
+  constructor(handler: BackgroundHandler, group: DaemonTasks<O>, stopped: Stopper) {
     this.handler = handler
     this.group = group
     this.stopped = stopped
@@ -73,14 +75,14 @@ export class DaemonTask<O> {
     }
     this.started = undefined
     this.retries = 0
-    const schedule = this.handler.background?.schedule
+    const schedule = this.handler.background.schedule
     if (schedule === undefined || outcome.type === 'failed') return 'never'
     return schedule.intervalMs === undefined ? 'when-changed' : { afterMs: this.pauseMs(nowMs) }
   }
 
   /** How long a timer waits for its next tick, whatever came of the last one. */
   pauseMs(nowMs: number): number {
-    const { intervalMs, sharp, idleMs } = this.handler.background!.schedule!
+    const { intervalMs, sharp, idleMs } = this.handler.background.schedule!
     if (intervalMs === undefined) return idleMs!
     if (!sharp || this.anchorMs === undefined) return intervalMs
     // On the grid, however long the call took or how late it was; what was missed meanwhile is not made up for.

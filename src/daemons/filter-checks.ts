@@ -2,26 +2,26 @@
  * Timers whose filters are functions: their answers may change without any event. The worker evaluates the filters of timers that do not match again
  * after the interval of the timer.
  */
-import type { Handler } from '../handlers/handler.ts'
+import type { BackgroundHandler } from '../handlers/handler.ts'
 import { preMatches } from '../handlers/matching.ts'
 import type { CauseView } from '../objects/cause-view.ts'
 
-type LabelPatterns = Handler['labels']
+type LabelPatterns = BackgroundHandler['labels']
 
 /** After how long to evaluate the filters again; infinite if no function decides. */
-export function filterCheckDelayMs(handler: Handler, { resource, body, objectArgs }: CauseView): number {
-  const schedule = handler.background?.schedule
+export function filterCheckDelayMs(handler: BackgroundHandler, { resource, body, objectArgs }: CauseView): number {
+  const schedule = handler.background.schedule
   if (schedule === undefined || !hasCallbackPatterns(handler)) return Infinity
   if (!preMatches(withoutCallbacks(handler), { resource, body, args: objectArgs })) return Infinity
   return schedule.intervalMs ?? schedule.idleMs ?? Infinity
 }
 
-function hasCallbackPatterns({ when, value, labels, annotations }: Handler): boolean {
+function hasCallbackPatterns({ when, value, labels, annotations }: BackgroundHandler): boolean {
   return [when, value, ...Object.values(labels ?? {}), ...Object.values(annotations ?? {})].some(isFunction)
 }
 
 /** The handler as if all functions had returned true. */
-function withoutCallbacks(handler: Handler): Handler {
+function withoutCallbacks(handler: BackgroundHandler): BackgroundHandler {
   return {
     ...handler,
     when: undefined,

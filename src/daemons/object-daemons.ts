@@ -3,7 +3,7 @@
  * and stops them in the pool (daemon-pool.ts), and gives them their arguments.
  */
 import { liveObjectArgs, objectArgs } from '../handlers/args/object-args.ts'
-import type { Handler } from '../handlers/handler.ts'
+import type { BackgroundHandler } from '../handlers/handler.ts'
 import { isAmong, preMatches } from '../handlers/matching.ts'
 import type { Watchdog } from '../handlers/watchdog.ts'
 import { isDeletionOngoing } from '../kube/finalizers.ts'
@@ -25,7 +25,7 @@ import { IdleTime } from './idle-time.ts'
 /** What the daemons and timers of an object need in its current state. */
 interface DaemonDecision extends FeatureDecision {
   /** Handlers that match the object and have not ended by themselves. */
-  readonly matching: readonly Handler[]
+  readonly matching: readonly BackgroundHandler[]
 }
 
 const tasksOf = new FeatureState<DaemonTasks<WatchedObject>>()
@@ -42,8 +42,7 @@ export class ObjectDaemons implements ObjectFeature<DaemonDecision> {
       clock: context.clock,
       settings: context.settings.background,
       defaultBackoffMs: () => toMs(context.settings.execution.defaultBackoff),
-      watchOf: ({ background }) =>
-        background?.schedule === undefined ? watchdog.watchOfDaemons() : watchdog.watchOf(),
+      watchOf: ({ background }) => (background.schedule === undefined ? watchdog.watchOfDaemons() : watchdog.watchOf()),
       stopping: context.stopping,
       observer: context.observer,
       observedObject,
@@ -51,12 +50,12 @@ export class ObjectDaemons implements ObjectFeature<DaemonDecision> {
       loggerOf: ({ body }) => objectLogger(context, body),
       argsOf: (object, { background }, logger) => {
         const source = () => argsSourceOf(context, object, logger)
-        if (background?.schedule !== undefined) return objectArgs(source())
+        if (background.schedule !== undefined) return objectArgs(source())
         return liveObjectArgs({ ...source(), clock: context.daemonClock }, () => object.body)
       },
       reserve: ({ body }, { background }) =>
         // A daemon parses a large object each time it reads it; a timer parses it once per call.
-        background?.schedule === undefined ? undefined : context.largeObjects.reserveCall(body),
+        background.schedule === undefined ? undefined : context.largeObjects.reserveCall(body),
       matches: (object, handler) => this.#matches(object, handler),
       changedMs: (object) => this.#idleTime.changedMs(object),
       write: (object, handler, patch) => writeBackgroundPatch(context, object, { handler, patch }),
@@ -133,7 +132,7 @@ export class ObjectDaemons implements ObjectFeature<DaemonDecision> {
     return this.isActive(object) ? 'watched' : undefined
   }
 
-  #matches(object: WatchedObject, handler: Handler): boolean {
+  #matches(object: WatchedObject, handler: BackgroundHandler): boolean {
     if (isDeletionOngoing(object.body)) return false
     const { resource, handlers } = object.served
     const args = lazy(() => objectArgs(argsSourceOf(this.#context, object, objectLogger(this.#context, object.body))))

@@ -2,7 +2,7 @@
  * How one that is asked to stop is made to, step by step: it is asked, given time, cancelled, given time again, and left to
  * itself. Without a limit it is waited for, for as long as the operator runs.
  */
-import { titleOf } from '../handlers/handler-types.ts'
+import { titleOf } from '../handlers/handler.ts'
 import { nextTurn, noLongerNeeded } from '../util/async/clock.ts'
 import { toMs } from '../util/text/duration.ts'
 import type { DaemonPoolOptions } from './daemon-pool.ts'
@@ -25,7 +25,7 @@ export async function terminate<O>(
     backoffMs,
     timeoutMs,
     pollingMs: wantedMs = toMs(host.settings.cancellationPolling),
-  } = task.handler.background!.cancellation
+  } = task.handler.background.cancellation
   const pollingMs = Math.max(wantedMs, minPollingMs)
   const logger = host.loggerOf(task.owner)
   const title = titleOf(task.handler)

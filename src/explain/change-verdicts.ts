@@ -1,18 +1,22 @@
 /**
- * Which of the handlers of changes are called for an object as it is, by the very plan that an operator would follow; and
- * of the others, why not. Called by explain.ts. Calls filters, and nothing else of the user.
+ * Tells which change handlers are called for an object in its current state, and why the others are not: by the plan of changes/plan.ts, which
+ * a running operator executes. Called by handler-verdicts.ts. Calls filters, but no handlers.
  */
 
 import type { Cause } from '../causation/cause.ts'
 import { type DetectedReason, detectReason } from '../causation/detect.ts'
-import { HandlingPlan } from '../changes/plan.ts'
-import type { Handler } from '../handlers/handler.ts'
+import { describeSuperseded } from '../changes/cycle.ts'
+import { noCalls } from '../changes/cycle-calls.ts'
+import { type HandlingState, isActive, isDone, progressOf } from '../changes/handling-state.ts'
+import { dueHandlers, type PlanInput, plan, readState, reopen } from '../changes/plan.ts'
+import { SeenStates } from '../changes/seen-states.ts'
+import { readProgress } from '../changes/stored-state.ts'
+import type { ChangeHandler, Handler } from '../handlers/handler.ts'
 import { isHandlerReason, type MatchContext, whyNot } from '../handlers/matching.ts'
 import { checkLimits } from '../handlers/outcomes.ts'
 import { isDue, isFinished, type Progress } from '../handlers/progress.ts'
-import type { Clock } from '../util/async/clock.ts'
+import { StepRecords } from '../steps/step-records.ts'
 import { describeError } from '../util/log/describe-error.ts'
-import type { Logger } from '../util/log/log.ts'
 import { formatTimestamp } from '../util/text/timestamps.ts'
 import type { HandlerVerdict } from './explanation.ts'
 import { checkFilters, type ExplainedObject, matchContextOf } from './filter-check.ts'
@@ -28,50 +32,63 @@ export function changeVerdicts(sight: ExplainedObject, notes: string[]): Readonl
   }
   // One filter that fails keeps an operator from all handlers of the object; here the others can be told of.
   const owned = handlers.change.filter((handler) => checkFilters(handler, sight).error === undefined)
-  const plan = sight.hasHandlers ? prepare(sight, { cause, owned }, notes) : undefined
-  return new Map(handlers.change.map((handler) => [handler, changeVerdict(sight, handler, plan)]))
+  const state = sight.hasHandlers ? planCycle(sight, { cause, owned }, notes) : undefined
+  return new Map(handlers.change.map((handler) => [handler, changeVerdict(sight, handler, state)]))
 }
 
-/** In the order of an operator: what the cause and the records say, and then who is behind the others. */
-function prepare(
+/** The plan of the first cycle, before any call: the same functions that a running operator calls. */
+function planCycle(
   sight: ExplainedObject,
-  { cause, owned }: { readonly cause: Cause; readonly owned: readonly Handler[] },
+  { cause, owned }: { readonly cause: Cause; readonly owned: readonly ChangeHandler[] },
   notes: string[],
-): HandlingPlan | undefined {
-  const { reason } = sight.detected
-  if (reason === 'free' || reason === 'gone') return undefined
-  const plan = new HandlingPlan({
+): HandlingState | undefined {
+  const { reason: detected } = sight.detected
+  if (detected === 'free' || detected === 'gone') return undefined
+  const { body, nowMs } = sight
+  const { progressStorage: storage, diffbaseStorage } = sight.settings.persistence
+  const steps = new StepRecords(storage, nowMs)
+  const input: PlanInput = {
     cause,
-    body: sight.body,
     owned,
     matchContextOf: (other) => matchContextOf(sight, other),
-    settings: sight.settings,
-    clock: stillClock(sight.nowMs),
-    logger: noting(notes),
-    remembered: undefined,
-  })
-  const occasion = isHandlerReason(reason) ? reason : 'noop'
-  plan.prepare(occasion)
-  if (plan.due().length === 0 && plan.state.isDone && !plan.state.isEmpty) plan.reopen(occasion)
-  return plan
+    seenStates: new SeenStates(cause, body, diffbaseStorage),
+    read: (id) => readProgress({ storage, body, remembered: undefined, nowMs }, id),
+    isStep: (id) => steps.isStep(id),
+    isRemembered: false,
+    nowMs,
+  }
+  const initial = readState(input)
+  for (const { id } of owned) steps.read(progressOf(initial, id)?.subrefs ?? [], body, undefined)
+  const reason = isHandlerReason(detected) ? detected : 'noop'
+  const { state, superseded } = plan(initial, input, reason)
+  notes.push(...describeSuperseded(superseded, reason))
+  const isWaiting =
+    dueHandlers(state, { calls: noCalls, nowMs }).length > 0 || !isDone(state) || state.entries.size === 0
+  return isWaiting ? state : reopen(state, input, { reason, calls: noCalls }).state
 }
 
-function changeVerdict(sight: ExplainedObject, handler: Handler, plan: HandlingPlan | undefined): ChangeVerdict {
+function changeVerdict(
+  sight: ExplainedObject,
+  handler: ChangeHandler,
+  state: HandlingState | undefined,
+): ChangeVerdict {
   const { error } = checkFilters(handler, sight)
   if (error !== undefined) return { verdict: 'unclear', why: error }
   const why = whyNot(handler, matchContextOf(sight, { ...sight.detected, ...sight.comparison }))
-  const progress = plan?.state.isActive(handler.id) ? plan.state.get(handler.id) : undefined
-  if (plan !== undefined && progress !== undefined) {
+  const progress = state !== undefined && isActive(state, handler.id) ? progressOf(state, handler.id) : undefined
+  if (state !== undefined && progress !== undefined) {
     const isRest = progress.seen !== undefined && !isFinished(progress)
-    if (isRest ? isChosen(plan, handler) : why === undefined) return fromProgress(sight, handler, progress)
+    if (isRest ? isChosen(sight, state, handler) : why === undefined) return fromProgress(sight, handler, progress)
     if (why === undefined) return { verdict: 'done', why: 'It has finished; only what has changed since is still told' }
   }
   return handler.initial ? resumeVerdict(sight, handler) : { verdict: 'no', why: refusal(sight, handler, why) }
 }
 
-/** Of several registrations under one id, one is told the rest. */
-function isChosen(plan: HandlingPlan, handler: Handler): boolean {
-  return plan.due(undefined, [handler]).length === 0 || plan.due().includes(handler)
+/** Of several registrations with one id, one is called for the rest of a change. */
+function isChosen({ nowMs }: ExplainedObject, state: HandlingState, handler: ChangeHandler): boolean {
+  const options = { calls: noCalls, nowMs }
+  const isDueNow = dueHandlers(state, { ...options, among: [handler] }).length > 0
+  return !isDueNow || dueHandlers(state, options).includes(handler)
 }
 
 function fromProgress({ nowMs }: ExplainedObject, handler: Handler, progress: Progress): ChangeVerdict {
@@ -126,13 +143,3 @@ export function detectFor({ deleting, hasFinalizer, comparison }: DetectionBase,
 }
 
 type DetectionBase = Pick<ExplainedObject, 'deleting' | 'hasFinalizer' | 'comparison'>
-
-function stillClock(nowMs: number): Clock {
-  return { now: () => nowMs, sleep: () => Promise.resolve() }
-}
-
-/** What an operator would say on the way. */
-function noting(notes: string[]): Logger {
-  const note = (message: string): void => void notes.push(message)
-  return { debug: () => {}, info: note, warn: note, error: note }
-}

@@ -9,9 +9,9 @@ import { createHandlerClock } from '../handlers/args/handler-clock.ts'
 import { objectArgs } from '../handlers/args/object-args.ts'
 import type { Registry } from '../handlers/registry.ts'
 import { isDeletionOngoing, hasFinalizer as isFinalizerOn } from '../kube/finalizers.ts'
-import type { KubeObject } from '../kube/objects.ts'
-import type { Resource } from '../kube/resources/resources.ts'
-import { formatResource } from '../kube/resources/selectors.ts'
+import { type KubeObject, parseGroupVersion } from '../kube/objects.ts'
+import { pluralize, type Resource, type ResourceLike } from '../kube/resources/resources.ts'
+import { formatResource, toSelector } from '../kube/resources/selectors.ts'
 import { compareWithHandled } from '../objects/compare-essences.ts'
 import type { Settings } from '../settings/settings.ts'
 import { systemClock } from '../util/async/clock.ts'
@@ -21,6 +21,36 @@ import type { Explanation } from './explanation.ts'
 import { checkFilters, type ExplainedObject } from './filter-check.ts'
 import { decideFor, handlerVerdicts } from './handler-verdicts.ts'
 import { describeStorage, findRecords, ownPrefixes } from './stored-records.ts'
+
+/**
+ * The resource of an object, from any notation. Discovery is not asked: the version, the kind and the scope are those of the object. A resource of
+ * discovery is returned as it is.
+ */
+export function toResource(like: ResourceLike | Resource, { apiVersion, kind, metadata }: KubeObject): Resource {
+  if (typeof like === 'object' && 'verbs' in like) return like
+  const selector = toSelector(like as ResourceLike)
+  const { group, version } = parseGroupVersion(apiVersion) ?? { group: '', version: 'v1' }
+  const named = typeof selector.name === 'string' ? selector.name : undefined
+  const resource: Resource = {
+    group,
+    version,
+    kind,
+    plural: selector.plural ?? pluralize(kind.toLowerCase()),
+    singular: selector.singular ?? kind.toLowerCase(),
+    // A name that is neither the kind nor derived from it is a short name or an irregular plural: handlers may be registered with it.
+    shortcuts: [selector.shortcut, named].filter((name) => name !== undefined),
+    categories: selector.category === undefined ? [] : [selector.category],
+    subresources: [],
+    namespaced: metadata.namespace !== undefined,
+    preferred: true,
+    verbs: [],
+  }
+  if (selector.matches(resource)) return resource
+  throw new KopfError(
+    'KOPF_EXPLAIN',
+    `Cannot explain "${metadata.name}" as one of ${selector}: it is a ${kind} of ${apiVersion}`,
+  )
+}
 
 export interface ExplainOptions {
   readonly registry: Registry

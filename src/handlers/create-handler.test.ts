@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { createHandler, createSubhandler, isSuspiciousName } from './create-handler.ts'
+import { createHandler } from '../handler-definitions.ts'
+import { createSubhandler, isSuspiciousName } from './create-handler.ts'
+import type { HandlerType } from './definition.ts'
 import { ABSENT, PRESENT } from './filters.ts'
-import type { HandlerType } from './handler-types.ts'
 
 function create_fn() {}
 const anonymous = [() => undefined][0]!
@@ -47,12 +48,10 @@ describe('handler ids', () => {
 })
 
 describe('handler records', () => {
+  const change = { category: 'change', initial: false, deleted: false, needsChange: false }
   const plain = {
     param: undefined,
-    initial: false,
-    deleted: false,
     needsFinalizer: false,
-    needsChange: false,
     field: undefined,
     labels: undefined,
     annotations: undefined,
@@ -67,19 +66,20 @@ describe('handler records', () => {
   }
 
   test.each<[HandlerType, object, object]>([
-    ['create', {}, { reasons: new Set(['create']) }],
-    ['update', {}, { reasons: new Set(['update']), needsChange: true }],
-    ['delete', {}, { reasons: new Set(['delete']), needsFinalizer: true }],
-    ['delete', { optional: true }, { reasons: new Set(['delete']) }],
-    ['resume', {}, { reasons: undefined, initial: true }],
-    ['resume', { deleted: true }, { reasons: undefined, initial: true, deleted: true }],
-    ['event', {}, { reasons: undefined, errors: 'ignored' }],
-    ['startup', {}, { reasons: undefined }],
-    ['create', { labels: {}, annotations: {} }, { reasons: new Set(['create']) }],
+    ['create', {}, { ...change, reasons: new Set(['create']) }],
+    ['update', {}, { ...change, reasons: new Set(['update']), needsChange: true }],
+    ['delete', {}, { ...change, reasons: new Set(['delete']), needsFinalizer: true }],
+    ['delete', { optional: true }, { ...change, reasons: new Set(['delete']) }],
+    ['resume', {}, { ...change, reasons: undefined, initial: true }],
+    ['resume', { deleted: true }, { ...change, reasons: undefined, initial: true, deleted: true }],
+    ['event', {}, { category: 'event', errors: 'ignored' }],
+    ['startup', {}, { category: 'activity' }],
+    ['create', { labels: {}, annotations: {} }, { ...change, reasons: new Set(['create']) }],
     [
       'create',
       { errors: 'permanent', timeout: '1h', retries: 0, backoff: 1.5, param: 5 },
       {
+        ...change,
         reasons: new Set(['create']),
         errors: 'permanent',
         timeoutMs: 3_600_000,
@@ -89,7 +89,8 @@ describe('handler records', () => {
       },
     ],
   ])('the record of a "%s" handler with %j has the expected values', (kind, options, expected) => {
-    const { fn, selector, observesGeneration: _, ...record } = createHandler(kind, 'kopfexamples', options, create_fn)
+    const handler = createHandler(kind, 'kopfexamples', options, create_fn)
+    const { fn, selector, observesGeneration: _, definition: __, info: ___, ...record } = handler
     expect(record).toEqual({ ...plain, ...expected, type: kind, id: 'create_fn' })
     expect(fn).toBe(create_fn)
     expect(selector === undefined).toBe(kind === 'startup')
@@ -126,9 +127,12 @@ describe('handler records', () => {
 
   test('the record of a sub-handler inherits only the requirement of a change', () => {
     const parent = createHandler('update', 'kopfexamples', { id: 'p', retries: 3, labels: { a: 'b' } }, anonymous)
-    const { fn: _, observesGeneration: __, ...child } = createSubhandler(parent, 'c', { old: 1, field: 'f' }, anonymous)
+    const subhandler = createSubhandler(parent, 'c', { old: 1, field: 'f' }, anonymous)
+    const { fn: _, observesGeneration: __, definition, info, ...child } = subhandler
+    expect([definition, info]).toEqual([parent.definition, parent.definition.types['subhandler']])
     expect(child).toEqual({
       ...plain,
+      ...change,
       type: 'subhandler',
       id: 'p/c',
       selector: undefined,

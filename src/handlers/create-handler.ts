@@ -1,225 +1,130 @@
 /**
- * The one registrar: makes the record of a handler from what the user wrote, and refuses what cannot work while the
- * stack still shows where it was written. Called by the front door and, for sub-handlers, while their parent runs.
+ * Creates the record of a handler from a registration, and rejects registrations that cannot work, while the stack still shows the line of the
+ * user. Called by handler-definitions.ts and, for sub-handlers, while their parent runs.
  */
 import { hasStatusField } from '../kube/crds/crd.ts'
 import type { ResourceLike } from '../kube/resources/resources.ts'
 import { toSelector } from '../kube/resources/selectors.ts'
 import { lazy } from '../util/lazy.ts'
-import type {
-  AdmissionSpec,
-  BackgroundOptionsOf,
-  ConversionSpec,
-  FieldPath,
-  Handler,
-  HandlerFunction,
-  ReconcileSpec,
-} from './handler.ts'
-import { type HandlerType, type HandlerTypeInfo, handlerTypeOf, handlerTypes } from './handler-types.ts'
-import { IndexTable } from './index-table.ts'
+import type { HandlerDefinition, HandlerTypeInfo } from './definition.ts'
+import type { ChangeHandler, FieldPath, Handler, HandlerBase, HandlerFunction } from './handler.ts'
 import {
   checkOptions,
   checkValuePatterns,
   type Options,
   readDuration,
   readErrors,
-  readExisting,
   readFieldPath,
-  readFlag,
-  readInitialDelay,
   readMetaPatterns,
-  readOperations,
-  readOwned,
   readRetries,
-  readSubresource,
-  readVersion,
-  readWatches,
   readWhen,
   throwOptionError,
 } from './options.ts'
 
-/** `resource` is undefined for activities; `fieldPath` is for `on.field`, the others have it in their options. */
-export function createHandler(
-  type: HandlerType,
-  resource: ResourceLike | undefined,
-  options: object | undefined,
-  fn: unknown,
-  fieldPath?: FieldPath,
-): Handler {
-  const row = handlerTypes[type]
-  const subject = `${/^[aeiou]/.test(type) ? 'an' : 'a'} "${type}" handler`
-  const selector = row.category === 'activity' ? undefined : toSelector(resource as ResourceLike)
-  const what = selector === undefined ? subject : `${subject} for ${selector}`
+/** A registration of a handler, as the user wrote it. */
+export interface HandlerInput {
+  readonly type: string
+  /** Undefined for activities. */
+  readonly resource: ResourceLike | undefined
+  readonly options: unknown
+  readonly fn: unknown
+  /** For `on.field`; the other handler types have it in their options. */
+  readonly fieldPath?: FieldPath | undefined
+}
+
+export function buildHandler(definition: HandlerDefinition, input: HandlerInput): Handler {
+  const { type, resource, fieldPath } = input
+  const info = definition.types[type]!
+  const name = `${/^[aeiou]/.test(type) ? 'an' : 'a'} "${type}" handler`
+  const selector = definition.category === 'activity' ? undefined : toSelector(resource as ResourceLike)
+  const subject = selector === undefined ? name : `${name} for ${selector}`
   if (type === 'field' && fieldPath === undefined)
-    throwOptionError(what, 'the field is missing: on.field(resource, "spec.size", fn)')
-  const checked = checkOptions(options, row.options, what)
-  const own = checkFunction(fn, what)
-  const id = readId(checked['id'], what) ?? (nameOf(own) || type)
-  const field = readFieldPath(fieldPath ?? checked['field'], what)
-  const conversion = row.category === 'conversion' ? readConversion(checked, what) : undefined
+    throwOptionError(subject, 'the field is missing: on.field(resource, "spec.size", fn)')
+  const options = checkOptions(input.options, info.options, subject)
+  const fn = checkFunction(input.fn, subject)
+  const id = readId(options['id'], subject) ?? (nameOf(fn) || type)
+  const field = readFieldPath(fieldPath ?? options['field'], subject)
+  const shared = { ...readRetrying(info, options, subject), ...readFilters(options, field, subject) }
+  const registration = { type, options, subject }
+  const parts = definition.parse(registration)
+  const suffixed = field === undefined ? id : `${id}/${field.join('.')}`
   return {
-    ...readBehaviour(row, checked, what),
-    ...readFilters(checked, field, what),
+    ...shared,
+    ...parts,
+    category: definition.category,
+    definition,
+    info,
     type,
-    id: completeId(id, { row, field, conversion }),
-    fn: own,
+    id: definition.completeId?.(id, parts) ?? suffixed,
+    fn,
+    param: options['param'],
     selector,
-    // A schema is put into other words for it: that is for those who ask.
+    // Lazy: it converts the schema of the resource definition.
     observesGeneration: lazy(() => hasStatusField(resource, 'observedGeneration')),
-    deleted: readFlag(checked, 'deleted', what),
-    needsFinalizer: readFinalizer(row, checked, what),
-    needsChange: row.needsChange,
-    background: row.category === 'background' ? readBackground(type, checked, what) : undefined,
-    reconciling: row.category === 'reconcile' ? readReconciling(checked, what) : undefined,
-    index: row.category === 'index' ? new IndexTable() : undefined,
-    admission: row.category === 'admission' ? readAdmission(checked, what) : undefined,
-    conversion,
-  }
+    needsFinalizer: definition.needsFinalizer?.(registration) ?? false,
+  } as Handler
 }
 
-interface IdParts {
-  readonly row: HandlerTypeInfo
-  readonly field: readonly string[] | undefined
-  readonly conversion: ConversionSpec | undefined
-}
-
-/** With what tells apart several uses of one function; but the id of an index is its name, by which others ask for it. */
-function completeId(id: string, { row, field, conversion }: IdParts): string {
-  if (conversion !== undefined) return `${id}/${conversion.from}-${conversion.to}`
-  return field === undefined || row.category === 'index' ? id : `${id}/${field.join('.')}`
-}
-
-/** The id is the parent's and its own; without one of its own, the name of the function. The field is not part of it. */
+/** The id is `parent/child`; the child's part is the given id or the name of the function, without the field. */
 export function createSubhandler(
   parent: Handler,
   id: string | undefined,
-  options: object | undefined,
-  fn: unknown,
-): Handler {
-  const row = handlerTypes.subhandler
-  const what = `a sub-handler of "${parent.id}"`
-  if (handlerTypeOf(parent)?.category !== 'change')
-    throwOptionError(what, 'only handlers of changes can have sub-handlers')
-  const checked = checkOptions(options, row.options, what)
-  const own = checkFunction(fn, what)
-  const ownId = readId(id, what) ?? nameOf(own)
-  if (ownId === '') throwOptionError(what, 'the function has no name: give it an id, subhandler("id", fn)')
-  checkComparedOptions(parent, checked, what)
+  given: object | undefined,
+  input: unknown,
+): ChangeHandler {
+  const subject = `a sub-handler of "${parent.id}"`
+  if (parent.category !== 'change') throwOptionError(subject, 'only handlers of changes can have sub-handlers')
+  const info = parent.definition.types['subhandler']!
+  const options = checkOptions(given, info.options, subject)
+  const fn = checkFunction(input, subject)
+  const ownId = readId(id, subject) ?? nameOf(fn)
+  if (ownId === '') throwOptionError(subject, 'the function has no name: give it an id, subhandler("id", fn)')
+  checkComparedOptions(parent, options, subject)
   return {
-    ...readBehaviour(row, checked, what),
-    ...readFilters(checked, readFieldPath(checked['field'], what), what),
+    ...readRetrying(info, options, subject),
+    ...readFilters(options, readFieldPath(options['field'], subject), subject),
+    category: 'change',
+    definition: parent.definition,
+    info,
     type: 'subhandler',
     id: `${parent.id}/${ownId}`,
-    fn: own,
+    fn,
+    param: options['param'],
     selector: undefined,
     observesGeneration: parent.observesGeneration,
+    reasons: undefined,
+    initial: false,
     deleted: false,
     needsFinalizer: false,
     needsChange: parent.needsChange,
-    background: undefined,
-    reconciling: undefined,
-    index: undefined,
-    admission: undefined,
-    conversion: undefined,
   }
 }
 
-/**
- * Whether the id came from a name that a minifier may have made: it is stored on objects, and the next build
- * would have another one.
- */
+/** Whether the id may come from a minified function name. Ids are stored on objects, and the next build would have another id. */
 export function isSuspiciousName({ id, fn }: Handler): boolean {
   const name = nameOf(fn)
   return (name.length === 1 || name.length === 2) && (id === name || id.startsWith(`${name}/`))
 }
 
-type HandlerBehaviour = Pick<
-  Handler,
-  'param' | 'reasons' | 'initial' | 'errors' | 'timeoutMs' | 'retries' | 'backoffMs'
->
+type Retrying = Pick<HandlerBase, 'errors' | 'timeoutMs' | 'retries' | 'backoffMs'>
 
-function readBehaviour(row: HandlerTypeInfo, options: Options, what: string): HandlerBehaviour {
+function readRetrying(info: HandlerTypeInfo, options: Options, subject: string): Retrying {
   return {
-    param: options['param'],
-    reasons: row.reasons && new Set(row.reasons),
-    initial: row.initial,
-    errors: readErrors(options['errors'], row.errors, what),
-    timeoutMs: readDuration(options, 'timeout', what),
-    retries: readRetries(options['retries'], what),
-    backoffMs: readDuration(options, 'backoff', what),
+    errors: readErrors(options['errors'], info.errors, subject),
+    timeoutMs: readDuration(options, 'timeout', subject),
+    retries: readRetries(options['retries'], subject),
+    backoffMs: readDuration(options, 'backoff', subject),
   }
 }
 
-function readBackground(type: HandlerType, options: Options, what: string): BackgroundOptionsOf {
+type Filters = Pick<HandlerBase, 'labels' | 'annotations' | 'when' | 'field' | 'value' | 'old' | 'new'>
+
+function readFilters(options: Options, field: readonly string[] | undefined, subject: string): Filters {
+  checkValuePatterns(options, field, subject)
   return {
-    initialDelay: readInitialDelay(options['initialDelay'], what) ?? 0,
-    schedule: type === 'timer' ? readTimerSchedule(options, what) : undefined,
-    cancellation: {
-      backoffMs: readDuration(options, 'cancellationBackoff', what),
-      timeoutMs: readDuration(options, 'cancellationTimeout', what),
-      pollingMs: readDuration(options, 'cancellationPolling', what),
-    },
-  }
-}
-
-function readTimerSchedule(options: Options, what: string): BackgroundOptionsOf['schedule'] {
-  const intervalMs = readDuration(options, 'interval', what)
-  const idleMs = readDuration(options, 'idle', what)
-  const sharp = readFlag(options, 'sharp', what)
-  if (intervalMs === undefined && idleMs === undefined) {
-    throwOptionError(what, 'it needs an "interval", or "idle" to be called after each change: { interval: 30 }')
-  }
-  if (intervalMs === 0) throwOptionError(what, 'the "interval" is longer than 0: without a pause, use a daemon')
-  if (intervalMs === undefined && idleMs === 0) {
-    throwOptionError(
-      what,
-      'without an "interval", "idle" is longer than 0: to be called with each change, use on.event',
-    )
-  }
-  if (sharp && intervalMs === undefined) throwOptionError(what, '"sharp" needs an "interval" to be sharp about')
-  return { intervalMs, sharp, idleMs }
-}
-
-function readFinalizer({ needsFinalizer }: HandlerTypeInfo, options: Options, what: string): boolean {
-  if (needsFinalizer === 'cleanup') return readFlag(options, 'cleanup', what)
-  return needsFinalizer && !readFlag(options, 'optional', what) && readFlag(options, 'finalizer', what, true)
-}
-
-function readReconciling(options: Options, what: string): ReconcileSpec {
-  const resyncMs = readDuration(options, 'resync', what)
-  if (resyncMs === 0) throwOptionError(what, '"resync" is longer than 0; leave it out for never')
-  return {
-    owns: readOwned(options['owns'], what),
-    watches: readWatches(options['watches'], what),
-    resyncMs,
-    existing: readExisting(options, what),
-  }
-}
-
-function readAdmission(options: Options, what: string): AdmissionSpec {
-  return {
-    operations: readOperations(options['operations'], what),
-    subresource: readSubresource(options['subresource'], what),
-    persistent: readFlag(options, 'persistent', what),
-    sideEffects: readFlag(options, 'sideEffects', what),
-    ignoreFailures: readFlag(options, 'ignoreFailures', what),
-  }
-}
-
-function readConversion(options: Options, what: string): ConversionSpec {
-  const [from, to] = [readVersion(options, 'from', what), readVersion(options, 'to', what)]
-  if (from === to) throwOptionError(what, `"from" and "to" are the same version "${to}"`)
-  return { from, to }
-}
-
-type Filters = Pick<Handler, 'labels' | 'annotations' | 'when' | 'field' | 'value' | 'old' | 'new'>
-
-function readFilters(options: Options, field: readonly string[] | undefined, what: string): Filters {
-  checkValuePatterns(options, field, what)
-  return {
-    labels: readMetaPatterns(options, 'labels', what),
-    annotations: readMetaPatterns(options, 'annotations', what),
-    when: readWhen(options['when'], what),
+    labels: readMetaPatterns(options, 'labels', subject),
+    annotations: readMetaPatterns(options, 'annotations', subject),
+    when: readWhen(options['when'], subject),
     field,
     value: options['value'],
     old: options['old'],
@@ -227,27 +132,27 @@ function readFilters(options: Options, field: readonly string[] | undefined, wha
   }
 }
 
-function checkFunction(fn: unknown, what: string): HandlerFunction {
+function checkFunction(fn: unknown, subject: string): HandlerFunction {
   if (typeof fn === 'function') return fn as HandlerFunction
   return throwOptionError(
-    what,
+    subject,
     `the handler is a function, and the last argument; got ${fn === null ? 'null' : typeof fn}`,
   )
 }
 
-/** Old and new values are those of an update; when an object comes or goes there is only one of them. */
-function checkComparedOptions(parent: Handler, options: Options, what: string): void {
+/** Only updates have an old and a new value. */
+function checkComparedOptions(parent: ChangeHandler, options: Options, subject: string): void {
   if (options['old'] === undefined && options['new'] === undefined) return
   const isUpdating = parent.reasons === undefined ? !parent.initial : parent.reasons.has('update')
-  if (!isUpdating) throwOptionError(what, '"old" and "new" are for sub-handlers of update and field handlers')
+  if (!isUpdating) throwOptionError(subject, '"old" and "new" are for sub-handlers of update and field handlers')
 }
 
-function readId(id: unknown, what: string): string | undefined {
+function readId(id: unknown, subject: string): string | undefined {
   if (id === undefined || (typeof id === 'string' && id !== '')) return id
-  return throwOptionError(what, '"id" is a string that is not empty')
+  return throwOptionError(subject, '"id" is a string that is not empty')
 }
 
-/** A bound function is named after the one it was made of. */
+/** The name of a bound function is the name of its original. */
 export function nameOf(fn: { readonly name: string }): string {
   return typeof fn.name === 'string' ? fn.name.replace(/^(bound )+/, '') : ''
 }

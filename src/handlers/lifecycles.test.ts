@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createHandler } from './create-handler.ts'
+import { createHandler } from '../handler-definitions.ts'
 import type { Handler } from './handler.ts'
 import { defaultLifecycle, type Lifecycle, lifecycles } from './lifecycles.ts'
 

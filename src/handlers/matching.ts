@@ -1,6 +1,6 @@
 /**
- * Which handlers a situation concerns, and why not the others. Asked for every event and every handler, so that
- * a handler without filters costs a few comparisons and nothing is made that is not asked for. Pure, but for callbacks.
+ * Decides which handlers match an object and a cause, and explains why the others do not. Runs for every event and every handler: a handler
+ * without filters costs a few comparisons. Pure, except that callbacks of filters are called.
  */
 
 import type { Diff, Essence, HandlerReason, Reason } from '../causation/cause.ts'
@@ -13,23 +13,23 @@ import { describeError } from '../util/log/describe-error.ts'
 import { findPatternMismatch, matchesPattern, PRESENT, toVerdict } from './filters.ts'
 import type { Handler, ValuePattern } from './handler.ts'
 
-/** What there is to judge by; made per event. */
+/** The object and the cause that filters are compared with. */
 export interface MatchContext {
   readonly resource: Resource
   readonly body: KubeObject
-  /** What has happened, for change handlers; undefined for those that see every event. */
+  /** The cause, for change handlers; undefined for handlers that are called without one. */
   readonly reason?: Reason
-  /** Whether the object was there when the operator started and has not been handled since. */
+  /** Whether the object existed when the operator started and was not handled since. */
   readonly initial?: boolean
   readonly deleting?: boolean
   readonly old?: Essence | undefined
   readonly new?: Essence | undefined
   readonly diff?: Diff
-  /** The arguments that callbacks get: made lazily, once. */
+  /** Creates the arguments of callbacks, once and only if a callback is called. */
   readonly args: () => object
 }
 
-/** Why a handler is not concerned, in parts: a sentence is only made of it when somebody reads it. */
+/** Why a handler does not match. `explain` makes a sentence of it when one is needed. */
 type Mismatch =
   | { readonly type: 'reason' | 'initial' | 'deleting' | 'selector' | 'value' | 'unchanged' | 'old' | 'new' | 'when' }
   | { readonly type: 'label' | 'annotation'; readonly key: string }
@@ -46,23 +46,27 @@ const mismatches = {
   when: { type: 'when' },
 } as const satisfies Record<string, Mismatch>
 
-/** A sentence on why the handler is not called; undefined where it is. */
+/** Why the handler is not called, as a sentence. Undefined if the handler matches. */
 export function whyNot(handler: Handler, context: MatchContext): string | undefined {
   const miss = findMismatch(handler, context)
   return miss && explain(miss, handler, context)
 }
 
 /**
- * Those to be called, in the order of registration; a function registered twice under one id is called once. A handler that does
- * not match the situation is selected where it matches the other one, if there is any: reviews of updates have two states.
+ * The matching handlers, in the order of registration; a function that is registered twice with one id is selected once. With `other`, a handler
+ * needs to match only one of the two contexts: reviews of updates have an old and a new object.
  */
-export function selectHandlers(handlers: readonly Handler[], context: MatchContext, other?: MatchContext): Handler[] {
-  const selected: Handler[] = []
+export function selectHandlers<H extends Handler>(
+  handlers: readonly H[],
+  context: MatchContext,
+  other?: MatchContext,
+): H[] {
+  const selected: H[] = []
   let ids: Set<string> | undefined
   for (const handler of handlers) {
     const isMissed = findMismatch(handler, context) !== undefined
     if (isMissed && (other === undefined || findMismatch(handler, other) !== undefined)) continue
-    // Sub-handlers may be many: the ids are kept only where looking through all would take longer.
+    // With many sub-handlers, a set of ids is faster than a search in the list.
     if (selected.length === fewEnough) ids ??= new Set(selected.map(({ id }) => id))
     if ((ids === undefined || ids.has(handler.id)) && isAmong(selected, handler)) continue
     ids?.add(handler.id)
@@ -78,20 +82,20 @@ export function isAmong(handlers: readonly Handler[], { id, fn }: Handler): bool
   return handlers.some((other) => other.fn === fn && other.id === id)
 }
 
-/** Those that a change concerns; none where nothing has happened that handlers are called for. */
-export function selectChangeHandlers(handlers: readonly Handler[], context: MatchContext): Handler[] {
+/** The handlers that match a change; none if the cause is not one for handlers. */
+export function selectChangeHandlers<H extends Handler>(handlers: readonly H[], context: MatchContext): H[] {
   return isHandlerReason(context.reason) ? selectHandlers(handlers, context) : []
 }
 
 /**
- * Whether the handler might be called at some time in the life of this object, whatever has happened now.
- * An object that no handler pre-matches is left alone (no annotations, no log); so is its finalizer decided.
+ * Whether the handler could be called for this object at some time, whatever the cause. An object that no handler pre-matches gets no
+ * annotations and no log lines, and needs no finalizer.
  */
 export function preMatches(handler: Handler, context: MatchContext): boolean {
   return (findObjectMismatch(handler, context) ?? findWhenMismatch(handler, context)) === undefined
 }
 
-/** Whether a filter of the handler looks at the object itself, and not only at what has changed. */
+/** Whether a filter of the handler depends on the object itself, and not only on the change. */
 export function looksAtObject({ labels, annotations, when, value, old, new: current }: Handler): boolean {
   if (labels !== undefined || annotations !== undefined || when !== undefined) return true
   return [value, old, current].some((pattern) => typeof pattern === 'function')
@@ -101,7 +105,7 @@ export function isHandlerReason(reason: Reason | undefined): reason is HandlerRe
   return reason === 'create' || reason === 'update' || reason === 'delete' || reason === 'resume'
 }
 
-/** The order is Kopf's: callbacks can tell, and `when`, which may be dear, comes last. */
+/** The order is that of Kopf: callbacks can observe it, and `when`, which may be expensive, comes last. */
 function findMismatch(handler: Handler, context: MatchContext): Mismatch | undefined {
   return (
     findReasonMismatch(handler, context) ??
@@ -111,10 +115,13 @@ function findMismatch(handler: Handler, context: MatchContext): Mismatch | undef
   )
 }
 
-function findReasonMismatch({ reasons, initial, deleted }: Handler, context: MatchContext): Mismatch | undefined {
+function findReasonMismatch(handler: Handler, context: MatchContext): Mismatch | undefined {
   const { reason } = context
   if (reason === undefined) return undefined
-  if (!isHandlerReason(reason) || (reasons !== undefined && !reasons.has(reason))) return mismatches.reason
+  if (!isHandlerReason(reason)) return mismatches.reason
+  if (handler.category !== 'change') return undefined
+  const { reasons, initial, deleted } = handler
+  if (reasons !== undefined && !reasons.has(reason)) return mismatches.reason
   if (!initial) return undefined
   if (!context.initial) return mismatches.initial
   return context.deleting && !deleted ? mismatches.deleting : undefined
@@ -139,8 +146,8 @@ function findObjectMismatch(handler: Handler, context: MatchContext): Mismatch |
 }
 
 /**
- * For changes it is enough that one of the new and the old value matches, so that leaving a state is seen like
- * entering it. So ABSENT matches every creation: before it, there was nothing (as in Kopf).
+ * For a change, the new or the old value must match: a handler is called when the field gets the value and when it loses it. ABSENT therefore
+ * matches every creation, as in Kopf, because there is no old value.
  */
 function matchesValue(handler: Handler, context: MatchContext, field: readonly string[]): boolean {
   const pattern = handler.value === undefined ? PRESENT : handler.value
@@ -156,15 +163,15 @@ function matchesValue(handler: Handler, context: MatchContext, field: readonly s
 }
 
 /**
- * A field has changed where the diff has an item for it. Kopf compares with `!=` here, which tells null from absent, and its diff does
- * not: its handlers get an empty diff then.
+ * A field has changed if the diff has an item for it. Kopf compares with `!=` instead, which distinguishes null from absent, while its diff
+ * does not: its handlers are then called with an empty diff.
  */
 function findChangeMismatch(handler: Handler, context: MatchContext): Mismatch | undefined {
   const { field } = handler
   if (field === undefined || context.reason === undefined) return undefined
   const old = resolvePath(context.old, field)
   const now = resolvePath(context.new, field)
-  if (handler.needsChange && isSame(old, now)) return mismatches.unchanged
+  if (handler.category === 'change' && handler.needsChange && isSame(old, now)) return mismatches.unchanged
   if (!matchesSide(handler, context, 'old', old)) return mismatches.old
   return matchesSide(handler, context, 'new', now) ? undefined : mismatches.new
 }
@@ -181,7 +188,7 @@ function findWhenMismatch(handler: Handler, context: MatchContext): Mismatch | u
   return calling(handler, 'when', context, () => toVerdict(when(context.args()))) ? undefined : mismatches.when
 }
 
-/** A filter that fails says neither yes nor no: to go on would be a guess, and the handler must be found by its author. */
+/** A filter that throws neither matches nor mismatches: the error names the handler and the filter for its author. */
 function calling<R>(handler: Handler, filter: string, context: MatchContext, judge: () => R): R {
   try {
     return judge()
@@ -196,12 +203,16 @@ function calling<R>(handler: Handler, filter: string, context: MatchContext, jud
   }
 }
 
+function reasonsOf(handler: Handler): readonly string[] {
+  return handler.category === 'change' ? [...(handler.reasons ?? [])] : []
+}
+
 function explain(miss: Mismatch, handler: Handler, { reason, resource }: MatchContext): string {
   const field = `"${handler.field?.join('.')}"`
   switch (miss.type) {
     case 'reason':
       return isHandlerReason(reason)
-        ? `It is for ${[...(handler.reasons ?? [])].join(' and ')}, and this is ${reason}`
+        ? `It is for ${reasonsOf(handler).join(' and ')}, and this is ${reason}`
         : `Nothing has happened that handlers are called for: the reason is ${reason}`
     case 'initial':
       return 'It is for objects that were there when the operator started and were not handled since'

@@ -1,12 +1,10 @@
 /** The options that users give with a handler, and whether they are right. Types for the front door, checks for create-handler.ts. */
 import { KopfError } from '../errors.ts'
-import type { ResourceLike } from '../kube/resources/resources.ts'
-import { type ResourceSelector, toSelector } from '../kube/resources/selectors.ts'
 import { suggestName } from '../util/text/did-you-mean.ts'
 import { type Duration, toMs } from '../util/text/duration.ts'
 import type { CheckedPath, ValueAt, ValuePatternOf } from './args/field-types.ts'
 import { ABSENT, type Absent, PRESENT, type Present } from './filters.ts'
-import type { AdmissionOperation, ErrorsMode, ExistingPolicy, FieldPath, ValuePattern, Watch } from './handler.ts'
+import type { AdmissionOperation, ErrorsMode, FieldPath, ValuePattern } from './handler.ts'
 
 /** A label or an annotation: the exact value, PRESENT, ABSENT, or a callback that gets undefined where there is none. */
 type MetaPattern<A> = string | Present | Absent | ((value: string | undefined, args: A) => unknown)
@@ -128,88 +126,6 @@ export function readFlag(options: Options, name: string, what: string, byDefault
   const value = options[name]
   if (value === undefined || typeof value === 'boolean') return value ?? byDefault
   return throwOptionError(what, `"${name}" is true or false`)
-}
-
-/** A function is asked when the object is there: its answer is checked then. */
-export function readInitialDelay(value: unknown, what: string): number | ((args: never) => unknown) | undefined {
-  if (value === undefined || typeof value === 'function') return value as ((args: never) => unknown) | undefined
-  return toMs(value as Duration, `the initialDelay of ${what}`)
-}
-
-const operations: readonly AdmissionOperation[] = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT']
-
-/** Undefined for all of them. */
-export function readOperations(value: unknown, what: string): readonly AdmissionOperation[] | undefined {
-  if (value === undefined) return undefined
-  if (!Array.isArray(value) || value.length === 0) {
-    return throwOptionError(what, `"operations" is a list such as ["CREATE", "UPDATE"]; leave it out for all of them`)
-  }
-  for (const one of value) {
-    if (!operations.includes(one))
-      throwOptionError(what, `"operations" has ${JSON.stringify(one)}: there are ${operations.join(', ')}`)
-  }
-  return Object.freeze([...new Set(value as AdmissionOperation[])])
-}
-
-export function readSubresource(value: unknown, what: string): string | undefined {
-  if (value === undefined) return undefined
-  if (typeof value === 'string' && /^(\*|[a-z]([-a-z0-9]*[a-z0-9])?)$/.test(value)) return value
-  return throwOptionError(
-    what,
-    `"subresource" is a name such as "status", or "*" for the object and all its subresources`,
-  )
-}
-
-/** A version such as `v1beta1`, or a definition that has one. */
-export function readVersion(options: Options, name: 'from' | 'to', what: string): string {
-  const value = options[name]
-  const version = typeof value === 'object' && value !== null ? (value as { version?: unknown }).version : value
-  if (typeof version === 'string' && /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(version)) return version
-  return throwOptionError(what, `"${name}" is a version of it: { from: "v1", to: "v2" }`)
-}
-
-/** `adopt: true` is the older form of `existing: 'adopt'`. */
-export function readExisting(options: Options, what: string): ExistingPolicy {
-  const { existing } = options
-  const adopts = readFlag(options, 'adopt', what)
-  if (existing === undefined) return adopts ? 'adopt' : 'refuse'
-  if (!isExistingPolicy(existing)) throwOptionError(what, `"existing" is one of ${existingPolicies.join(', ')}`)
-  if (adopts && existing !== 'adopt')
-    throwOptionError(what, `"adopt: true" and "existing: '${existing}'" contradict each other`)
-  return existing
-}
-
-const existingPolicies: readonly ExistingPolicy[] = ['refuse', 'leave', 'adopt']
-
-export function isExistingPolicy(value: unknown): value is ExistingPolicy {
-  return existingPolicies.includes(value as ExistingPolicy)
-}
-
-/** The kinds of children. Each must be one resource: the objects that are returned are of one kind each. */
-export function readOwned(value: unknown, what: string): readonly ResourceSelector[] {
-  if (value === undefined) return []
-  if (!Array.isArray(value)) throwOptionError(what, '"owns" is a list of resources, such as [Deployment, "services"]')
-  return (value as ResourceLike[]).map((like) => readOne(like, 'owns', what))
-}
-
-export function readWatches(value: unknown, what: string): readonly Watch[] {
-  if (value === undefined) return []
-  const isPairs = Array.isArray(value) && value.every((pair) => Array.isArray(pair) && typeof pair[1] === 'function')
-  if (!isPairs) {
-    throwOptionError(
-      what,
-      '"watches" is a list of pairs, such as [[ConfigMap, (object) => [{ name: "the object to look at" }]]]',
-    )
-  }
-  return (value as Array<readonly [ResourceLike, Watch['ownersOf']]>).map(([like, ownersOf]) => {
-    return { selector: readOne(like, 'watches', what), ownersOf }
-  })
-}
-
-function readOne(like: ResourceLike, name: string, what: string): ResourceSelector {
-  const selector = toSelector(like)
-  if (selector.isSpecific) return selector
-  return throwOptionError(what, `"${name}" has ${selector}: name each resource by itself, such as "deployments.apps"`)
 }
 
 export function readWhen(value: unknown, what: string): ((args: never) => unknown) | undefined {

@@ -1,4 +1,4 @@
-/** How far one handler has come with one object: what is stored of it, and what follows from an outcome. Pure. */
+/** The progress of one handler with one object: as a value, after an outcome, and as a stored record. Pure. */
 
 import type { HandlerReason } from '../causation/cause.ts'
 import type { ProgressRecord } from '../persistence/progress-storage.ts'
@@ -8,25 +8,25 @@ import type { Outcome } from './outcomes.ts'
 
 export interface Progress {
   readonly startedMs: number
-  /** Unfinished: when it finished for the state in `seen`, of which it is to be told the rest. */
+  /** When the handler finished; for an unfinished handler with `seen`, when it finished on that state. */
   readonly stoppedMs?: number | undefined
-  /** Not to be called before. */
+  /** The earliest time of the next attempt. */
   readonly delayedMs?: number | undefined
-  /** What it is done for; undefined in records of old versions, which stand for anything. */
+  /** The reason of the handling. Undefined in records of old versions of Kopf, where it can be any. */
   readonly purpose: HandlerReason | undefined
   readonly retries: number
-  /** Attempts among them that repeated another one before its delay had passed, and asked for a retry again: `retries` is not a limit for them. */
+  /** Attempts that were repeated before their delay had passed and asked for a retry again: the option `retries` does not count them. */
   readonly repeats?: number | undefined
   readonly success: boolean
   readonly failure: boolean
   readonly message?: string | undefined
-  /** The ids of all its sub-handlers, of any depth. */
+  /** The ids of all sub-handlers, of any depth, and of steps. */
   readonly subrefs: readonly string[]
-  /** The digest of the essence on which it finished last. Set and unfinished: what changed since is still to be told. */
+  /** The digest of the essence on which the handler finished last. If the handler is unfinished, it is called for the changes since then. */
   readonly seen?: string | undefined
-  /** Of a step: the text of its result. */
+  /** For a step: its result, as JSON. */
   readonly result?: string | undefined
-  /** Of a step: by which the operator knows that the result is its own. See step-signatures.ts. */
+  /** For a step: proves that this operator has stored the result (steps/step-signatures.ts). */
   readonly signature?: string | undefined
 }
 
@@ -42,21 +42,22 @@ export function isDue(progress: Progress, nowMs: number): boolean {
   return !isFinished(progress) && (progress.delayedMs === undefined || progress.delayedMs <= nowMs)
 }
 
-export function withOutcome(
+/** The facts about one attempt that the next progress depends on. */
+export interface AttemptFacts {
+  readonly nowMs: number
+  /** The attempt repeated the last one before its delay had passed. */
+  readonly isRepeated?: boolean
+  /** The digest of the essence that the handler has seen, if it is known yet. */
+  readonly seen?: string | undefined
+  /** Ids of sub-handlers and steps that the attempt has added. */
+  readonly subrefs: Iterable<string>
+}
+
+/** The progress after one attempt. */
+export function nextProgress(
   progress: Progress,
   outcome: Outcome,
-  {
-    nowMs,
-    isRepeated = false,
-    seen,
-    subrefs,
-  }: {
-    readonly nowMs: number
-    /** The attempt repeated the last one before its delay had passed. */
-    readonly isRepeated?: boolean
-    readonly seen: string | undefined
-    readonly subrefs: Iterable<string>
-  },
+  { nowMs, isRepeated = false, seen, subrefs }: AttemptFacts,
 ): Progress {
   const isFinal = outcome.type !== 'retry'
   return {
@@ -94,7 +95,7 @@ export function toRecord(progress: Progress): ProgressRecord {
   }
 }
 
-/** Whatever is missing or odd in a record counts as not there: a stranger may have written it. */
+/** Missing and malformed fields count as absent: the author of the object may have written the record. */
 export function fromRecord(record: ProgressRecord, nowMs: number): Progress {
   return {
     startedMs: toTime(record.started) ?? nowMs,

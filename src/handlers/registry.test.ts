@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import { createHandler } from '../handler-definitions.ts'
 import type { Resource, ResourceLike } from '../kube/resources/resources.ts'
-import { createHandler } from './create-handler.ts'
-import type { HandlerType } from './handler-types.ts'
+import type { HandlerType } from './definition.ts'
 import { Registry } from './registry.ts'
 
 function resourceOf(plural: string, kind: string): Resource {
@@ -158,7 +158,7 @@ describe('indices', () => {
 
   test('index handlers of several resources with one id fill one index', () => {
     const registry = registryOf(['index', 'kopfexamples', { id: 'a' }], ['index', 'others', { id: 'a' }, another])
-    expect(new Set(registry.handlers.map(({ index }) => index))).toEqual(new Set([registry.indices['a']]))
+    expect(new Set(registry.ofCategory('index').map(({ index }) => index))).toEqual(new Set([registry.indices['a']]))
     expect(registry.indexTables.get('a')).toHaveLength(1)
   })
 

@@ -1,57 +1,61 @@
 /**
- * Who is registered, and for what. Filled before the operator starts, asked for every event. Sorts handlers by the room
- * that their type names; whom an event concerns is for matching.ts to say.
+ * The registered handlers of an operator, grouped by resource and category. Filled before the operator starts, read for every event.
+ * matching.ts decides which of them an event concerns.
  */
 import { KopfError } from '../errors.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { formatResource, type ResourceSelector } from '../kube/resources/selectors.ts'
 import { setOwn } from '../util/json/json.ts'
-import { nameOf } from './create-handler.ts'
-import type { Handler } from './handler.ts'
-import { type ActivityType, type HandlerCategory, handlerTypeOf } from './handler-types.ts'
+import type { ActivityType } from './definition.ts'
+import type { Handler, HandlerCategory, HandlerOf } from './handler.ts'
 import type { Index, IndexTable } from './index-table.ts'
 
-type ObjectCategory = Exclude<HandlerCategory, 'activity'>
+type HandlersByCategory = { readonly [C in Exclude<HandlerCategory, 'activity'>]: readonly HandlerOf<C>[] }
 
-/** The handlers of one resource, by room, in the order of registration. */
-export type ResourceHandlers = { readonly [R in ObjectCategory]: readonly Handler[] } & {
-  /** The fields that handlers look at: they count as part of the object's essence wherever they are, in `status` too. */
+/** The handlers of one resource, by category, in the order of registration. */
+export type ResourceHandlers = HandlersByCategory & {
+  /** The fields of handlers: they count as a part of the object's essence wherever they are, even in `status`. */
   readonly extraFields: readonly (readonly string[])[]
-  /** Sentences on different functions that came to one id by different selectors; they would share their progress. */
+  /** Warnings about different functions that have the same id by different selectors: they would share their progress. */
   readonly conflicts: readonly string[]
 }
 
 export class Registry {
   readonly #handlers: Handler[] = []
 
-  /** By the description itself: when discovery makes a new one, more may have changed than its identity. */
+  /** By the resource of discovery, not by its name: a new description of the same resource may match other selectors. */
   #byResource = new WeakMap<Resource, ResourceHandlers>()
 
-  /** All of them, in the order of registration. */
+  /** All handlers, in the order of registration. */
   get handlers(): readonly Handler[] {
     return this.#handlers
   }
 
-  /** Refuses a second function under the id of another one on the same resource. */
+  /** Throws if another function has the same id for the same resource. */
   add(handler: Handler): Handler {
     return this.#append(handler, true)
   }
 
-  /** Adds what another registry has; what both have is there once. Its indices are in use already: they stay what they are. */
+  /** Adds the handlers of another registry; shared handlers are added once. Indices keep their tables, which are in use already. */
   merge(other: Registry): void {
     for (const handler of other.#handlers) this.#append(handler, false)
   }
 
   #append(handler: Handler, isNew: boolean): Handler {
     if (this.#handlers.some((other) => isSameHandler(other, handler))) return handler
-    const numbered = isNumbered(handler) ? this.#withFreeId(handler) : handler
+    const numbered = handler.definition.numbersIds?.(handler) ? this.#withFreeId(handler) : handler
     if (numbered === undefined) return handler
-    const index = isNew ? this.indexTables.get(numbered.id)?.[0] : undefined
-    const added = numbered.index === undefined || index === undefined ? numbered : { ...numbered, index }
-    this.#refuseTaken(added)
+    const added = isNew ? this.#withSharedIndex(numbered) : numbered
+    this.#checkDuplicates(added)
     this.#handlers.push(added)
     this.#byResource = new WeakMap()
     return added
+  }
+
+  /** Functions with the same id fill one index. */
+  #withSharedIndex(handler: Handler): Handler {
+    const index = this.indexTables.get(handler.id)?.[0]
+    return handler.category !== 'index' || index === undefined ? handler : { ...handler, index }
   }
 
   handlersFor(resource: Resource): ResourceHandlers {
@@ -64,69 +68,71 @@ export class Registry {
     return found
   }
 
-  /** Those without a resource. */
+  /** The handlers of the operator itself. */
   activities(type: ActivityType): readonly Handler[] {
-    return this.#handlers.filter((handler) => handler.type === type && handlerTypeOf(handler)?.category === 'activity')
+    return this.#handlers.filter((handler) => handler.type === type && handler.category === 'activity')
   }
 
-  /** By id: several functions may fill one index, from different resources. */
+  /** The indices by id: several functions may fill one index, from different resources. */
   get indices(): Readonly<Record<string, Index<unknown, unknown>>> {
     const indices: Record<string, IndexTable> = Object.create(null)
     for (const [id, [table]] of this.indexTables) setOwn(indices, id, table!)
     return Object.freeze(indices)
   }
 
-  /** What all functions of an id fill: one table, or one of each operator that brought the id along. */
+  /** The tables by index id: one, or one per merged operator that has an index with this id. */
   get indexTables(): ReadonlyMap<string, readonly IndexTable[]> {
     const tables = new Map<string, readonly IndexTable[]>()
-    for (const { id, index } of this.#handlers) {
-      if (index !== undefined) tables.set(id, [...new Set(tables.get(id)).add(index)])
+    for (const handler of this.#handlers) {
+      if (handler.category !== 'index') continue
+      tables.set(handler.id, [...new Set(tables.get(handler.id)).add(handler.index)])
     }
     return tables
   }
 
-  /** One for each way of naming resources: what has to be looked for in the cluster. */
+  /** All distinct selectors: the resources that discovery has to find. */
   selectors(): ResourceSelector[] {
     return distinct([...this.#handlers.map(({ selector }) => selector), ...this.relatedSelectors])
   }
 
-  /** Of what is watched for those who reconcile others: their children, and what else concerns them. */
+  /** Selectors of resources that are watched besides the handlers' own: children and watched resources of reconcilers. */
   get relatedSelectors(): ResourceSelector[] {
-    return distinct(
-      this.#handlers.flatMap(({ reconciling }) => [
-        ...(reconciling?.owns ?? []),
-        ...(reconciling?.watches ?? []).map(({ selector }) => selector),
-      ]),
-    )
+    return distinct(this.#handlers.flatMap((handler) => handler.definition.relatedSelectors?.(handler) ?? []))
   }
 
-  /** Of those whose objects are to be watched: with handlers of their own. */
+  /** Selectors of resources whose objects are watched for their own handlers. */
   get watchedSelectors(): ResourceSelector[] {
-    return distinct(this.#handlers.filter((handler) => !isWebhookHandler(handler)).map(({ selector }) => selector))
+    const watching = this.#handlers.filter(({ definition }) => !definition.isWebhook)
+    return distinct(watching.map(({ selector }) => selector))
   }
 
-  /** Those that the API server calls, on its own account. */
-  get asked(): readonly Handler[] {
-    return this.#handlers.filter(isWebhookHandler)
+  /** Handlers that the API server calls: admission and conversion. */
+  get webhookHandlers(): readonly Handler[] {
+    return this.#handlers.filter(({ definition }) => definition.isWebhook)
   }
 
-  /** Of those. */
-  get askedSelectors(): ResourceSelector[] {
-    return distinct(this.asked.map(({ selector }) => selector))
+  /** Selectors of all webhook handlers. */
+  get webhookSelectors(): ResourceSelector[] {
+    return distinct(this.webhookHandlers.map(({ selector }) => selector))
   }
 
-  /** Undefined where the same activity is there already. */
+  /** The handlers of one category, for all resources. */
+  ofCategory<C extends HandlerCategory>(category: C): readonly HandlerOf<C>[] {
+    return this.#handlers.filter((handler): handler is HandlerOf<C> => handler.category === category)
+  }
+
+  /** Appends a number to the id if it is taken. Undefined if the same activity is registered already. */
   #withFreeId(handler: Handler): Handler | undefined {
     const peers = this.#handlers.filter(({ type }) => type === handler.type)
     const isSameId = (id: string) => id === handler.id || id.startsWith(`${handler.id}/`)
     const isThere = peers.some(({ id, fn }) => fn === handler.fn && isSameId(id))
-    if (isThere && handler.index === undefined) return undefined
+    if (isThere && handler.category !== 'index') return undefined
     let id = handler.id
     for (let number = 2; peers.some((other) => other.id === id); number += 1) id = `${handler.id}/${number}`
     return id === handler.id ? handler : { ...handler, id }
   }
 
-  #refuseTaken(handler: Handler): void {
+  #checkDuplicates(handler: Handler): void {
     const { type, id, selector } = handler
     if (selector === undefined) return
     const taken = this.#handlers.find(
@@ -136,53 +142,22 @@ export class Registry {
     throw new KopfError(
       'KOPF_HANDLER_ID',
       `Cannot register a second "${type}" handler with the id "${id}" for ${selector}: ` +
-        `${whatIdsAreFor(handler)}; give one of them an id of its own, such as { id: "${id}-2" }`,
+        `${handler.definition.idPurpose}; give one of them an id of its own, such as { id: "${id}-2" }`,
     )
   }
 }
 
-/**
- * The ids of activities are stored nowhere, and every file of an operator may have its own `configure`; so are those of
- * indices, and functions without a name must not share one by chance. Those that come later are numbered.
- */
-function isNumbered({ selector, index, id, type, fn }: Handler): boolean {
-  return selector === undefined || (index !== undefined && id === type && nameOf(fn) === '')
-}
-
-/** An index that was numbered is another record, yet the same: it came here by two ways. */
+/** A numbered index is another record of the same handler. */
 function isSameHandler(a: Handler, b: Handler): boolean {
-  return a === b || (a.index !== undefined && a.index === b.index && a.fn === b.fn && a.selector === b.selector)
+  if (a === b) return true
+  if (a.category !== 'index' || b.category !== 'index') return false
+  return a.index === b.index && a.fn === b.fn && a.selector === b.selector
 }
 
-/** Different functions under one id, or of one purpose. What has ids for other purposes has them apart. */
+/** Whether two handlers cannot have the ids they have. Ids that serve different purposes are independent. */
 function isDuplicate(a: Handler, b: Handler): boolean {
-  if (idsOf(a) !== idsOf(b)) return false
-  // By the path alone nobody could tell whether the one that validates is meant, or the one that mutates.
-  if (a.admission !== undefined && a.type !== b.type) return a.id === b.id
-  if (a.fn === b.fn) return false
-  if (a.conversion === undefined || b.conversion === undefined) return a.id === b.id
-  return a.conversion.from === b.conversion.from && a.conversion.to === b.conversion.to
-}
-
-const purposes = {
-  progress: 'progress is stored under the id',
-  index: 'one would overwrite what the other has indexed',
-  admission: 'the API server calls them by the id',
-  conversion: 'there is one way from a version to another',
-} as const
-
-function idsOf({ index, admission, conversion }: Handler): keyof typeof purposes {
-  if (index !== undefined) return 'index'
-  if (admission !== undefined) return 'admission'
-  return conversion === undefined ? 'progress' : 'conversion'
-}
-
-function whatIdsAreFor(handler: Handler): string {
-  return purposes[idsOf(handler)]
-}
-
-function isWebhookHandler({ admission, conversion }: Handler): boolean {
-  return admission !== undefined || conversion !== undefined
+  if (a.definition.idPurpose !== b.definition.idPurpose) return false
+  return a.definition.isDuplicate?.(a, b) ?? (a.fn !== b.fn && a.id === b.id)
 }
 
 function distinct(selectors: ReadonlyArray<ResourceSelector | undefined>): ResourceSelector[] {
@@ -193,13 +168,13 @@ function distinct(selectors: ReadonlyArray<ResourceSelector | undefined>): Resou
   return found
 }
 
-/** By their text, in which all notations of one name are the same; functions have none that would tell them apart. */
+/** Compares the texts of selectors: all notations of one resource have the same text. Functions have no text and are compared themselves. */
 function isSame(a: ResourceSelector, b: ResourceSelector): boolean {
   return a.fn === b.fn && String(a) === String(b)
 }
 
-function byCategory(handlers: readonly Handler[]): { readonly [R in ObjectCategory]: readonly Handler[] } {
-  const rooms: Record<ObjectCategory, Handler[]> = {
+function byCategory(handlers: readonly Handler[]): HandlersByCategory {
+  const groups: Record<Exclude<HandlerCategory, 'activity'>, Handler[]> = {
     index: [],
     event: [],
     change: [],
@@ -208,20 +183,15 @@ function byCategory(handlers: readonly Handler[]): { readonly [R in ObjectCatego
     admission: [],
     conversion: [],
   }
-  for (const handler of handlers) {
-    const room = handlerTypeOf(handler)?.category
-    if (room !== undefined && room !== 'activity') rooms[room].push(handler)
-  }
-  return rooms
+  for (const handler of handlers) if (handler.category !== 'activity') groups[handler.category].push(handler)
+  return groups as HandlersByCategory
 }
 
-/** What is only indexed, reconciled or reviewed is no change for others. */
+/** The fields that count as a part of the essence. Indices, reconcilers and reviews do not change what counts as a change. */
 function fieldsOf(handlers: readonly Handler[]): readonly (readonly string[])[] {
   const fields = new Map<string, readonly string[]>()
-  for (const handler of handlers) {
-    const { field } = handler
-    if (field !== undefined && handler.reconciling === undefined && idsOf(handler) === 'progress')
-      fields.set(JSON.stringify(field), field)
+  for (const { field, definition } of handlers) {
+    if (field !== undefined && definition.hasEssentialField) fields.set(JSON.stringify(field), field)
   }
   return [...fields.values()]
 }
@@ -232,7 +202,7 @@ function conflictsOf(handlers: readonly Handler[], resource: Resource): readonly
     if (first === undefined) return []
     return [
       `Two handlers of ${formatResource(resource)} have the id "${handler.id}", one for ${first.selector} and one for ` +
-        `${handler.selector}: ${whatIdsAreFor(handler)}; give one of them an id of its own`,
+        `${handler.selector}: ${handler.definition.idPurpose}; give one of them an id of its own`,
     ]
   })
   return [...new Set(conflicts)]

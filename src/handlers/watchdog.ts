@@ -4,7 +4,7 @@ import { type Clock, monotonicMs, monotonicNow } from '../util/async/clock.ts'
 import { TimerQueue } from '../util/async/timer-queue.ts'
 import type { Logger } from '../util/log/log.ts'
 import { SlidingMaximum } from '../util/sliding-max.ts'
-import { titleOf } from './handler-types.ts'
+import { titleOf } from './handler.ts'
 import type { CallEnd, CallWatch } from './invoke.ts'
 
 interface RunningCall {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { ManualClock, settle } from '../../test/support/manual-clock.ts'
-import { createHandler } from '../handlers/create-handler.ts'
-import type { Handler } from '../handlers/handler.ts'
+import { createHandler } from '../handler-definitions.ts'
+import type { IndexHandler } from '../handlers/handler.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { createIndexedObject, Indexer, isNewTo } from './indexer.ts'
@@ -29,11 +29,11 @@ function bodyOf(resourceVersion: string | undefined): KubeObject {
 
 /** Index handlers that get the version of the object, each with its own index. */
 function setUp(...fns: ((version: string) => unknown)[]) {
-  const handlers = fns.map((fn, position): Handler => {
+  const handlers = fns.map((fn, position): IndexHandler => {
     const index = ({ body }: { body: KubeObject }) => fn(body.metadata.resourceVersion!)
     return createHandler('index', 'pods', { id: String(position) }, index)
   })
-  const tables = handlers.map(({ index }) => index!)
+  const tables = handlers.map(({ index }) => index)
   const indexer = new Indexer({
     tables: new Map(tables.map((table, position) => [String(position), [table]])),
     clock: new ManualClock(),
@@ -43,7 +43,16 @@ function setUp(...fns: ((version: string) => unknown)[]) {
   const object = createIndexedObject()
   const bring = (version: string) => {
     const body = bodyOf(version)
-    indexer.bring(object, { resource: pods, body, handlers, args: () => ({ body }), logger: silent, watch })
+    indexer.bring(object, {
+      resource: pods,
+      body,
+      handlers,
+      args: () => ({ body }),
+      logger: silent,
+      watch,
+      observer: undefined,
+      observed: undefined,
+    })
   }
   return { object, bring, discard: () => indexer.discard(object, handlers), tables }
 }

@@ -2,9 +2,9 @@
  * Keeps the indices up to date: applies the indexing functions of a resource to the states of its objects, one state of an
  * object after the other. Fed at the door by running/, before anybody else is told of the state. Writes nothing anywhere.
  */
-import type { Handler } from '../handlers/handler.ts'
+import type { IndexHandler } from '../handlers/handler.ts'
 import type { IndexTable } from '../handlers/index-table.ts'
-import { attemptHandler, type CallWatch } from '../handlers/invoke.ts'
+import { type CallContext, callHandler } from '../handlers/invoke.ts'
 import { type MatchContext, preMatches } from '../handlers/matching.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { assignAll } from '../util/assign-all.ts'
@@ -45,7 +45,7 @@ export class Indexer {
   }
 
   /** Nothing of the object stays in the indices of these handlers; should it come back, in whatever state, that is news. */
-  discard(object: IndexedObject, handlers: readonly Handler[]): void {
+  discard(object: IndexedObject, handlers: readonly IndexHandler[]): void {
     object.isGone = true
     object.version = undefined
     object.next = undefined
@@ -64,7 +64,7 @@ export class Indexer {
   }
 
   async #take(object: IndexedObject, sight: IndexedState): Promise<void> {
-    const concerned = new Map<string, Handler>()
+    const concerned = new Map<string, IndexHandler>()
     for (const handler of sight.handlers) {
       if (object.isGone) return
       // The same function may be registered twice, with other filters: one that matches is enough.
@@ -76,16 +76,21 @@ export class Indexer {
     for (const handler of sight.handlers) if (!concerned.has(handler.id)) this.#drop(object, handler)
   }
 
-  async #index(object: IndexedObject, handler: Handler, sight: IndexedState): Promise<void> {
+  async #index(object: IndexedObject, handler: IndexHandler, sight: IndexedState): Promise<void> {
     const { clock, execution, signal } = this.#options
     const before = object.failures?.get(handler.id) ?? { startedMs: clock.now(), retries: 0, untilMs: 0 }
     if (clock.now() < before.untilMs) return
-    const { logger, watch } = sight
-    const options = { clock, logger, watch, defaultBackoffMs: toMs(execution.defaultBackoff) }
-    const outcome = await attemptHandler(options, handler, before, {
-      args: (retryArgs) => assignAll(sight.args(), retryArgs, { param: handler.param, signal }),
-      finish: (result) => this.#put(object, handler, result),
-    })
+    const { logger, watch, observer, observed } = sight
+    const defaultBackoffMs = toMs(execution.defaultBackoff)
+    const { outcome } = await callHandler(
+      { clock, logger, watch, defaultBackoffMs, observer, object: observed },
+      handler,
+      {
+        start: before,
+        args: (own) => assignAll(sight.args(), own, { signal }),
+        finish: (result) => this.#put(object, handler, result),
+      },
+    )
     if (object.isGone) return
     if (outcome.type === 'done') {
       forgetFailure(object, handler)
@@ -97,23 +102,23 @@ export class Indexer {
   }
 
   /** While the call lasts, so that a key which cannot be one is an error of the function. */
-  #put(object: IndexedObject, handler: Handler, result: unknown): void {
+  #put(object: IndexedObject, handler: IndexHandler, result: unknown): void {
     const pairs = toPairs(result)
     if (pairs === undefined || object.isGone) return
     for (const table of this.#tablesOf(handler)) table.put(object, pairs)
   }
 
-  #drop(object: IndexedObject, handler: Handler): void {
+  #drop(object: IndexedObject, handler: IndexHandler): void {
     for (const table of this.#tablesOf(handler)) table.discard(object)
   }
 
-  #tablesOf({ id }: Handler): readonly IndexTable[] {
+  #tablesOf({ id }: IndexHandler): readonly IndexTable[] {
     return this.#options.tables.get(id) ?? []
   }
 }
 
 /** Undefined where a filter has failed: then the values stay as they are. */
-function matches(handler: Handler, sight: IndexedState): boolean | undefined {
+function matches(handler: IndexHandler, sight: IndexedState): boolean | undefined {
   try {
     return preMatches(handler, sight)
   } catch (error) {
@@ -126,9 +131,12 @@ function matches(handler: Handler, sight: IndexedState): boolean | undefined {
 
 /** A state of an object, for those who index it. */
 export interface IndexedState extends Pick<MatchContext, 'resource' | 'body' | 'args'> {
-  readonly handlers: readonly Handler[]
+  readonly handlers: readonly IndexHandler[]
   readonly logger: Logger
-  readonly watch: CallWatch
+  readonly watch: CallContext['watch']
+  readonly observer: CallContext['observer']
+  /** The object, for the observer. */
+  readonly observed: CallContext['object']
   /** For a large object: resolves when it may be parsed, with the function to be called afterwards. */
   readonly reserve?: () => Promise<() => void> | undefined
 }
@@ -165,13 +173,13 @@ export function isNewTo({ version, failures }: IndexedObject, { metadata }: Kube
   return !isOlder(resourceVersion, version)
 }
 
-function recordFailure(object: IndexedObject, { id }: Handler, failure: IndexFailure): void {
+function recordFailure(object: IndexedObject, { id }: IndexHandler, failure: IndexFailure): void {
   object.failures ??= new Map()
   object.failures.set(id, failure)
 }
 
 /** Success leaves no trace but the values. */
-function forgetFailure(object: IndexedObject, { id }: Handler): void {
+function forgetFailure(object: IndexedObject, { id }: IndexHandler): void {
   object.failures?.delete(id)
   if (object.failures?.size === 0) object.failures = undefined
 }

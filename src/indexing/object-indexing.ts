@@ -4,7 +4,7 @@
  */
 import { objectArgs } from '../handlers/args/object-args.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import { argsSourceOf, type Context, objectLogger } from '../objects/context.ts'
+import { argsSourceOf, type Context, objectLogger, observedObject } from '../objects/context.ts'
 import type { ObjectFeature } from '../objects/features.ts'
 import { FeatureState } from '../objects/state/feature-state.ts'
 import type { StateSource } from '../objects/state/observed-state.ts'
@@ -71,6 +71,8 @@ export class ObjectIndexing implements ObjectFeature {
       args: lazy(() => objectArgs(Object.assign(argsSourceOf(context, object, logger), { body }))),
       logger,
       watch: context.callWatchOf(object),
+      observer: context.observer,
+      observed: () => observedObject(object),
       reserve: () => context.largeObjects.reserveIndexing(body),
     })
   }

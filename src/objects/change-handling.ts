@@ -20,7 +20,7 @@ import { isDeepEqual } from '../util/json/deep-equal.ts'
 import { toLazy } from '../util/json/lazy-json.ts'
 import { CauseView } from './cause-view.ts'
 import { isStored, toStored } from './compare-essences.ts'
-import { type Context, observedObject } from './context.ts'
+import { type Context, callContextOf, observedObject } from './context.ts'
 import { logCause } from './describe.ts'
 import type { ProcessingRun } from './processing-run.ts'
 import type { WatchedObject } from './state/watched-object.ts'
@@ -283,7 +283,7 @@ function createCycle(
   run: ProcessingRun,
   { cause: view, reason }: HandlerCalls,
 ): Cycle {
-  const { settings, clock, lifecycle, random, handlersSignal: signal, stopping } = context
+  const { settings, lifecycle, random, handlersSignal: signal, stopping } = context
   const { old, new: current, diff } = view.compared
   const { initial } = view
   const cause: Cause = { reason: isHandlerReason(reason) ? reason : 'update', initial, old, new: current, diff }
@@ -297,17 +297,15 @@ function createCycle(
     args: view.objectArgs,
     seal: context.stepKeys.sealOf(object, { type: 'change', body: view.body, logger: run.logger }),
     settings,
-    clock,
-    logger: run.logger,
+    call: callContextOf(context, object, run.logger),
     lifecycle,
     random,
-    watch: context.callWatchOf(object),
     signal,
     stopping,
     isPaused: () => isPaused(context, object),
     remembered: object.handled.progress,
     isOutdated: () => object.body !== view.body,
-    flush: (cycle) => writeCheckpoint(context, object, run, cycle),
+    writeCheckpoint: (cycle) => writeCheckpoint(context, object, run, cycle),
   })
 }
 

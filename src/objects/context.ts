@@ -6,7 +6,7 @@ import type { Indices, Recorder } from '../handlers/args/args.ts'
 import type { HandlerClock } from '../handlers/args/handler-clock.ts'
 import type { ArgsSource } from '../handlers/args/object-args.ts'
 import type { Workers } from '../handlers/args/workers.ts'
-import type { CallWatch } from '../handlers/invoke.ts'
+import type { CallContext, CallWatch } from '../handlers/invoke.ts'
 import type { Lifecycle } from '../handlers/lifecycles.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
@@ -17,6 +17,7 @@ import type { StepKeys } from '../steps/step-keys.ts'
 import type { Clock } from '../util/async/clock.ts'
 import type { TimerQueue } from '../util/async/timer-queue.ts'
 import { createLogger, type Logger, type LogSink } from '../util/log/log.ts'
+import { toMs } from '../util/text/duration.ts'
 import type { Pause } from '../watching/pause.ts'
 import type { CatchUp } from './catch-up.ts'
 import type { ObjectFeatures } from './features.ts'
@@ -111,6 +112,18 @@ export function argsSourceOf(context: Context, object: WatchedObject, logger: Lo
   }
 }
 
+/** The parts of the run for a call of a handler of this object. */
+export function callContextOf(context: Context, object: WatchedObject, logger: Logger): CallContext {
+  return {
+    clock: context.clock,
+    logger,
+    watch: context.callWatchOf(object),
+    defaultBackoffMs: toMs(context.settings.execution.defaultBackoff),
+    observer: context.observer,
+    object: () => observedObject(object),
+  }
+}
+
 /** The memo that all handlers of the object share. */
 export function memoOf({ createMemo }: Pick<Context, 'createMemo'>, object: WatchedObject): object {
   object.memo ??= createMemo()
@@ -118,6 +131,11 @@ export function memoOf({ createMemo }: Pick<Context, 'createMemo'>, object: Watc
 }
 
 /** The object as observers see it. */
-export function observedObject({ served, body: { metadata } }: WatchedObject): ObservedObject {
-  return { resource: served.resource, name: metadata.name ?? '', namespace: metadata.namespace, uid: metadata.uid }
+export function observedObject({ served, body }: WatchedObject): ObservedObject {
+  return toObserved(served.resource, body)
+}
+
+/** An object that may not be watched, as observers see it. */
+export function toObserved(resource: Resource, { metadata }: KubeObject): ObservedObject {
+  return { resource, name: metadata.name ?? '', namespace: metadata.namespace, uid: metadata.uid }
 }

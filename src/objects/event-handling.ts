@@ -1,16 +1,15 @@
 /** Calls the handlers of `on.event`: they see every event, keep no progress on the object, and are not retried. Called by worker.ts. */
 
-import { createConditions } from '../handlers/args/conditions.ts'
 import { objectArgs } from '../handlers/args/object-args.ts'
-import type { Handler } from '../handlers/handler.ts'
-import { attemptHandler } from '../handlers/invoke.ts'
+import type { EventHandler } from '../handlers/handler.ts'
+import { callHandler } from '../handlers/invoke.ts'
 import { selectHandlers } from '../handlers/matching.ts'
-import { checkResult, collectHandlerPatch } from '../handlers/results.ts'
+import { collectHandlerPatch } from '../handlers/results.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import { createPatch } from '../patching/patch.ts'
 import { assignAll } from '../util/assign-all.ts'
 import { lazy } from '../util/lazy.ts'
-import { argsSourceOf, type Context } from './context.ts'
+import { argsSourceOf, type Context, callContextOf } from './context.ts'
+import { eventDefinition } from './event-definition.ts'
 import type { ProcessingRun } from './processing-run.ts'
 import type { WatchedObject } from './state/watched-object.ts'
 
@@ -39,7 +38,7 @@ export async function callEventHandlers(
 }
 
 interface EventCall {
-  readonly handler: Handler
+  readonly handler: EventHandler
   readonly body: KubeObject
   readonly args: () => object
 }
@@ -51,19 +50,14 @@ async function callEventHandler(
   { handler, body, args }: EventCall,
 ): Promise<void> {
   const { clock, handlersSignal: signal } = context
-  const patch = createPatch<KubeObject>()
-  const conditions = createConditions({ patch, body: () => body, clock, handler })
-  const progress = { startedMs: clock.now(), retries: 0 }
-  const options = {
-    clock,
-    watch: context.callWatchOf(object),
-    logger: run.logger,
-    defaultBackoffMs: 0,
-  }
-  const outcome = await attemptHandler(options, handler, progress, {
-    args: () => assignAll(args(), { param: handler.param, signal, patch, conditions }),
-    finish: (result) => checkResult(handler, patch, result),
-  })
-  if (outcome.type === 'done' && outcome.ignoredError === undefined)
-    collectHandlerPatch(run, { handler, patch, outcome })
+  const { outcome, patch } = await callHandler(
+    { ...callContextOf(context, object, run.logger), defaultBackoffMs: 0 },
+    handler,
+    {
+      start: { startedMs: clock.now(), retries: 0 },
+      body: () => body,
+      args: (own) => assignAll(args(), own, { signal }),
+    },
+  )
+  if (eventDefinition.keepsPatch!(handler, outcome)) collectHandlerPatch(run, { handler, patch, outcome })
 }

@@ -6,7 +6,7 @@
 import { ApiError } from '../client/api-error.ts'
 import { ConnectionError } from '../client/connection-error.ts'
 import type { Handler } from '../handlers/handler.ts'
-import { titleOf } from '../handlers/handler-types.ts'
+import { titleOf } from '../handlers/handler.ts'
 import type { CollectedPatch } from '../handlers/results.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { canHaveCustomResources } from '../kube/resources/well-known.ts'

@@ -5,7 +5,6 @@
 
 import { resolveResources, watchesCrds, whyUnsuitable } from '../cluster/resource-selection.ts'
 import { toElectionOptions } from '../election/election-settings.ts'
-import { handlerTypeOf } from '../handlers/handler-types.ts'
 import type { Registry } from '../handlers/registry.ts'
 import { isExactNamespace, type NamespacePattern } from '../kube/namespaces.ts'
 import type { RequiredRule } from '../kube/rbac-rules.ts'
@@ -28,7 +27,7 @@ import type { Settings } from '../settings/settings.ts'
 import type { WebhookService } from '../settings/webhook-server.ts'
 import { stepSecretName } from '../steps/step-secret.ts'
 
-/** The options of `operator.planNeeds()`. */
+/** The options of `planRoles()`. */
 export interface PlanRolesOptions extends PeeringRunOptions {
   /** The resources that the cluster serves. */
   readonly resources: readonly Resource[]
@@ -51,7 +50,7 @@ export interface PlannedRole {
   readonly needs: readonly RequiredRule[]
 }
 
-/** The result of `operator.planNeeds()`. */
+/** The roles that an operator needs, and what is not known about them. */
 export interface RolesPlan {
   /** The roles; the ClusterRole first. */
   readonly roles: readonly PlannedRole[]
@@ -78,7 +77,7 @@ export function planRoles(operator: PlannedOperator, options: PlanRolesOptions):
   const selectors = [
     ...registry.watchedSelectors,
     ...registry.relatedSelectors,
-    ...registry.asked.filter(({ conversion }) => conversion !== undefined).map(({ selector }) => selector!),
+    ...registry.ofCategory('conversion').map(({ selector }) => selector!),
   ]
   const selections = selectors.map((selector) => ({
     selector: String(selector),
@@ -98,10 +97,7 @@ export function planRoles(operator: PlannedOperator, options: PlanRolesOptions):
 /** Whether a handler calls `step` is known only at run time, so one handler that could call it is enough. */
 function stepSecretOf({ name, registry, settings }: PlannedOperator): string | undefined {
   const { signing, keys, secret } = settings.steps
-  const canHaveSteps = registry.handlers.some((handler) => {
-    const category = handlerTypeOf(handler)?.category
-    return category === 'change' || (category === 'reconcile' && handler.needsFinalizer)
-  })
+  const canHaveSteps = registry.handlers.some((handler) => handler.definition.hasSteps?.(handler) === true)
   if (!canHaveSteps || signing === 'off' || keys.length > 0) return undefined
   return secret ?? stepSecretName(name)
 }
@@ -159,15 +155,14 @@ class RolesPlanner {
     // Events about cluster-scoped objects are posted in the namespace of the operator.
     if (handled.some(({ resource }) => !resource.namespaced))
       this.#add(this.#isClusterwide ? [undefined] : [namespace], [eventRule])
-    if (registry.asked.some(({ admission }) => admission !== undefined)) this.#add(this.#scopes, [eventRule])
+    if (registry.ofCategory('admission').length > 0) this.#add(this.#scopes, [eventRule])
   }
 
   *#related(): Iterable<RelatedResource> {
     const find = (selector: ResourceSelector) => selectResources(selector, this.#options.resources).selected
-    for (const { reconciling } of this.#operator.registry.handlers) {
-      for (const selector of reconciling?.owns ?? [])
-        for (const resource of find(selector)) yield { resource, isOwned: true }
-      for (const { selector } of reconciling?.watches ?? []) {
+    for (const { reconciling } of this.#operator.registry.ofCategory('reconcile')) {
+      for (const selector of reconciling.owns) for (const resource of find(selector)) yield { resource, isOwned: true }
+      for (const { selector } of reconciling.watches) {
         for (const resource of find(selector)) yield { resource, isOwned: false }
       }
     }
@@ -181,20 +176,20 @@ class RolesPlanner {
   #planWebhooks(): void {
     const { registry, settings } = this.#operator
     const { managed, server } = settings.admission
-    const has = (type: string) => registry.asked.some((handler) => handler.type === type)
+    const has = (type: string) => registry.webhookHandlers.some((handler) => handler.type === type)
     if (managed !== null) {
       this.#add([undefined], webhookConfigurationRules(managed, { validate: has('validate'), mutate: has('mutate') }))
       const converted = this.#convertedCrds()
       if (converted.length > 0) this.#add([undefined], [conversionRule(converted)])
     }
     const { service } = (server ?? {}) as { readonly service?: WebhookService }
-    if (registry.asked.length === 0 || service?.secret === undefined) return
+    if (registry.webhookHandlers.length === 0 || service?.secret === undefined) return
     this.#add([service.namespace ?? this.#options.namespace], certificateRules(service.secret))
   }
 
   #convertedCrds(): string[] {
-    const names = this.#operator.registry.asked
-      .filter(({ conversion }) => conversion !== undefined)
+    const names = this.#operator.registry
+      .ofCategory('conversion')
       .flatMap(({ selector }) => this.#options.resources.filter((one) => selector!.matchesAnyVersion(one)))
       .map(({ plural, group }) => `${plural}.${group}`)
     return [...new Set(names)]

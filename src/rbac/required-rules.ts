@@ -2,11 +2,13 @@
  * The RBAC rules that each handler type and each feature needs, with a reason for each rule. Called by orchestrator.ts for the watched
  * resources, and by plan-roles.ts before the operator runs. Pure.
  */
+import type { Handler } from '../handlers/handler.ts'
 import type { ResourceHandlers } from '../handlers/registry.ts'
 import { peeringGroups, pluralOfPeerings } from '../kube/peerings.ts'
 import type { RequiredRule } from '../kube/rbac-rules.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { crdsResource, namespacesResource } from '../kube/resources/well-known.ts'
+import { allHandlers } from '../objects/state/served-resource.ts'
 import type { RelatedResource } from '../reconciling/sources/owned-and-watched.ts'
 
 /** A resource with handlers. */
@@ -45,10 +47,10 @@ export function rulesOfWork(work: OperatorWork): WorkRules {
 /** Every object with change, background or reconcile handlers is patched: progress and finalizers are stored on the object. */
 export function rulesOfObjects({ resource, handlers }: HandledResource): RequiredRule[] {
   const { group, plural, subresources } = resource
-  const isPatched = handlers.change.length + handlers.background.length + handlers.reconcile.length > 0
+  const all = allHandlers(handlers)
+  const isPatched = all.some(({ definition }) => definition.patchesObjects)
   if (!isPatched)
     return [{ group, resource: plural, verbs: ['list', 'watch'], why: 'seen by handlers, and not changed' }]
-  const isOwner = handlers.reconcile.some(({ reconciling }) => reconciling!.owns.length > 0)
   return [
     {
       group,
@@ -59,7 +61,7 @@ export function rulesOfObjects({ resource, handlers }: HandledResource): Require
       why: 'handled: seen, and patched',
     },
     ...(subresources.includes('status') ? [statusRule(resource)] : []),
-    ...(isOwner ? [ownerRule(resource)] : []),
+    ...rulesOfDefinitions(all, resource),
   ]
 }
 
@@ -73,18 +75,13 @@ function statusRule({ group, plural }: Resource): RequiredRule {
   }
 }
 
-/**
- * The "finalizers" subresource has no endpoint; it exists only as a permission:
- * https://kubernetes.io/docs/reference/access-authn-authz/admission-controllers/#ownerreferencespermissionenforcement
- */
-function ownerRule({ group, plural }: Resource): RequiredRule {
-  return {
-    group,
-    resource: `${plural}/finalizers`,
-    verbs: [],
-    optionalVerbs: ['update'],
-    why: 'to be the owner of children, where clusters check that (OwnerReferencesPermissionEnforcement, OpenShift)',
-  }
+/** The rules that the definitions of the handlers add, each definition once. */
+function rulesOfDefinitions(handlers: readonly Handler[], resource: Resource): readonly RequiredRule[] {
+  const definitions = new Set(handlers.map(({ definition }) => definition))
+  return [...definitions].flatMap((definition) => {
+    const own = handlers.filter((handler) => handler.definition === definition)
+    return definition.rules?.(own, resource) ?? []
+  })
 }
 
 const secretChildren =

@@ -1,5 +1,5 @@
 /** What the reconciling feature needs in addition to the context of the run. */
-import type { Handler } from '../handlers/handler.ts'
+import type { ReconcileHandler } from '../handlers/handler.ts'
 import type { Context } from '../objects/context.ts'
 import { FeatureState } from '../objects/state/feature-state.ts'
 import type { WatchedObject } from '../objects/state/watched-object.ts'
@@ -14,14 +14,14 @@ export interface ReconcilingContext extends Context {
 }
 
 /** The reconcilers of an object that matched it so far. */
-const statesOf = new FeatureState<Map<Handler, ReconcilerState>>()
+const statesOf = new FeatureState<Map<ReconcileHandler, ReconcilerState>>()
 
-export function reconcilerStates(object: WatchedObject): ReadonlyMap<Handler, ReconcilerState> {
+export function reconcilerStates(object: WatchedObject): ReadonlyMap<ReconcileHandler, ReconcilerState> {
   return statesOf.get(object) ?? new Map()
 }
 
 /** The state of one reconciler of an object, created on first use. */
-export function reconcilerStateOf(object: WatchedObject, handler: Handler): ReconcilerState {
+export function reconcilerStateOf(object: WatchedObject, handler: ReconcileHandler): ReconcilerState {
   const states = statesOf.get(object) ?? statesOf.set(object, new Map())
   const state = states.get(handler) ?? new ReconcilerState()
   states.set(handler, state)
@@ -29,6 +29,6 @@ export function reconcilerStateOf(object: WatchedObject, handler: Handler): Reco
 }
 
 /** The reconciler does not match the object any more. */
-export function forgetReconciler(object: WatchedObject, handler: Handler): void {
+export function forgetReconciler(object: WatchedObject, handler: ReconcileHandler): void {
   statesOf.get(object)?.delete(handler)
 }

@@ -3,18 +3,16 @@
  * its children are brought to the desired state. Only steps are stored on the object.
  */
 
-import { createConditions } from '../handlers/args/conditions.ts'
-import type { Handler } from '../handlers/handler.ts'
-import { attemptHandler } from '../handlers/invoke.ts'
+import type { ReconcileHandler } from '../handlers/handler.ts'
+import { type CallResult, callHandler, type OwnArgs } from '../handlers/invoke.ts'
 import { isAmong, preMatches } from '../handlers/matching.ts'
-import type { Outcome } from '../handlers/outcomes.ts'
 import { type CollectedPatch, checkResult, collectHandlerPatch } from '../handlers/results.ts'
-import type { JsonObject, KubeObject } from '../kube/objects.ts'
+import type { JsonObject } from '../kube/objects.ts'
 import { CauseView } from '../objects/cause-view.ts'
+import { callContextOf } from '../objects/context.ts'
 import type { FeatureDecision, ObjectFeature } from '../objects/features.ts'
 import type { WatchedObject } from '../objects/state/watched-object.ts'
 import type { ObjectOutcome } from '../observer.ts'
-import { createPatch, type Patch } from '../patching/patch.ts'
 import { assignAll } from '../util/assign-all.ts'
 import { monotonicNow } from '../util/async/clock.ts'
 import type { Logger } from '../util/log/log.ts'
@@ -31,7 +29,7 @@ import { type CallSteps, createSteps, forgetSteps } from './steps.ts'
 
 /** One reconciler of one object, with the state that it is called for. */
 export interface ReconcilerCall {
-  readonly handler: Handler
+  readonly handler: ReconcileHandler
   readonly state: ReconcilerState
   readonly cause: CauseView
   readonly logger: Logger
@@ -128,23 +126,22 @@ export class ObjectReconcilers implements ObjectFeature {
 function reconcilersToCleanUp(
   { served }: WatchedObject,
   { resource, body, objectArgs }: CauseView,
-): readonly Handler[] {
+): readonly ReconcileHandler[] {
   const match = { resource, body, args: objectArgs }
   return served.handlers.reconcile.filter((handler) => handler.needsFinalizer && preMatches(handler, match))
 }
 
 /** A reconciler with `cleanup` is called only while the finalizer is on the object. */
-function matchesReconciler(handler: Handler, cause: CauseView): boolean {
+function matchesReconciler(handler: ReconcileHandler, cause: CauseView): boolean {
   if (handler.needsFinalizer && !cause.hasFinalizer) return false
   return preMatches(handler, { resource: cause.resource, body: cause.body, args: cause.objectArgs })
 }
 
 async function reconcile(context: ReconcilingContext, object: WatchedObject, call: ReconcilerCall): Promise<void> {
   const { handler, state, cause } = call
-  const own = createPatch<KubeObject>()
   const steps = createSteps(context, object, call)
-  const called = await callReconciler(context, object, { ...call, patch: own, steps })
-  const { outcome, report } = called
+  const called = await callReconciler(context, object, { ...call, steps })
+  const { outcome, patch: own, report } = called
   const patch: CollectedPatch = { merge: {}, fns: [] }
   collectHandlerPatch(patch, { handler, patch: own, outcome: { type: 'done', result: undefined } })
   const nowMs = monotonicNow(context.clock)
@@ -155,58 +152,52 @@ async function reconcile(context: ReconcilingContext, object: WatchedObject, cal
   await steps.settle(outcome, patch, () => writeAll(context, object, { ...call, patch, report }))
 }
 
-interface CallResult {
-  readonly outcome: Outcome
+interface ReconcilerResult extends CallResult {
   readonly report: SyncReport
   /** After how long to call the reconciler again if nothing happens. */
   readonly nextMs: number
 }
 
-type PatchedCall = ReconcilerCall & { readonly patch: Patch<KubeObject>; readonly steps: CallSteps }
+type CallWithSteps = ReconcilerCall & { readonly steps: CallSteps }
 
 async function callReconciler(
   context: ReconcilingContext,
   object: WatchedObject,
-  call: PatchedCall,
-): Promise<CallResult> {
+  call: CallWithSteps,
+): Promise<ReconcilerResult> {
   const { clock, random } = context
-  const { handler, state, cause, logger, patch, steps } = call
+  const { handler, state, cause, logger, steps } = call
   let report = new SyncReport()
   let nextMs = Infinity
-  state.started ??= { atMs: clock.now(), steadyMs: monotonicNow(clock) }
-  const { atMs, steadyMs } = state.started
-  // All attempts are in this process: a change of the time of day must not use up the timeout.
-  const steadyClock = { now: () => atMs + monotonicNow(clock) - steadyMs }
+  state.started ??= { atMs: clock.now(), monotonicMs: monotonicNow(clock) }
+  const { atMs, monotonicMs } = state.started
   const defaultBackoffMs = state.backoffMs(random)
-  const attempted = attemptHandler(
-    { clock: steadyClock, logger, watch: context.callWatchOf(object), defaultBackoffMs },
-    handler,
-    { startedMs: atMs, retries: state.retries },
-    {
-      args: (retryArgs) => argsOf(context, call, { ...retryArgs, param: handler.param }),
-      finish: async (result) => {
-        await steps.finish()
-        checkResult(handler, patch, undefined)
-        const parent = {
-          owner: cause.body,
-          kinds: context.childrenIndex.kindsOf(handler),
-          label: context.childrenIndex.labelOf(handler),
-          existing: handler.reconciling?.existing ?? 'refuse',
-        }
-        const { requeueMs = Infinity, groups } = readReconciled(result, parent)
-        const desired = desiredGroups(call, groups)
-        if (desired !== undefined) {
-          const children = createChildClient(context, object, call)
-          report = await syncChildren(children, { groups: desired, isDeleting: cause.deleting }, state.records)
-        }
-        for (const words of report.waits) logger.debug(`Waiting: ${words}.`)
-        nextMs = Math.min(requeueMs, resyncMsOf(handler, random))
-        if (report.hasFailed) throw report.toError(defaultBackoffMs)
-      },
-      isInterruption: () => context.writesSignal.aborted,
+  const attempted = callHandler({ ...callContextOf(context, object, logger), defaultBackoffMs }, handler, {
+    start: { startedMs: atMs, startedMonotonicMs: monotonicMs, retries: state.retries },
+    body: () => cause.body,
+    args: (own) => argsOf(context, call, own),
+    finish: async (result, patch) => {
+      await steps.finish()
+      checkResult(handler, patch, undefined)
+      const parent = {
+        owner: cause.body,
+        kinds: context.childrenIndex.kindsOf(handler),
+        label: context.childrenIndex.labelOf(handler),
+        existing: handler.reconciling.existing,
+      }
+      const { requeueMs = Infinity, groups } = readReconciled(result, parent)
+      const desired = desiredGroups(call, groups)
+      if (desired !== undefined) {
+        const children = createChildClient(context, object, call)
+        report = await syncChildren(children, { groups: desired, isDeleting: cause.deleting }, state.records)
+      }
+      for (const words of report.waits) logger.debug(`Waiting: ${words}.`)
+      nextMs = Math.min(requeueMs, resyncMsOf(handler, random))
+      if (report.hasFailed) throw report.toError(defaultBackoffMs)
     },
-  )
-  return { outcome: await steps.during(attempted), report, nextMs }
+    isInterruption: () => context.writesSignal.aborted,
+  })
+  return { ...(await steps.during(attempted)), report, nextMs }
 }
 
 /**
@@ -223,13 +214,12 @@ function desiredGroups(
 }
 
 /** With jitter, so that the objects that were all reconciled at the start are not all reconciled at the same moment again. */
-function resyncMsOf({ reconciling }: Handler, random: () => number): number {
-  return (reconciling?.resyncMs ?? Infinity) * (1 + random() / 10)
+function resyncMsOf({ reconciling }: ReconcileHandler, random: () => number): number {
+  return (reconciling.resyncMs ?? Infinity) * (1 + random() / 10)
 }
 
-function argsOf(context: ReconcilingContext, { handler, cause, patch, steps }: PatchedCall, rest: object): object {
-  const conditions = createConditions({ patch, body: () => cause.body, clock: context.clock, handler })
+function argsOf(context: ReconcilingContext, { handler, cause, steps }: CallWithSteps, own: OwnArgs): object {
   const children = createChildren(kindsPresent(context, handler, cause.body), cause.body.metadata.namespace)
-  const own = { patch, conditions, signal: context.handlersSignal, deleting: cause.deleting, children }
-  return assignAll(cause.objectArgs(), rest, steps.args, own)
+  const { deleting } = cause
+  return assignAll(cause.objectArgs(), own, steps.args, { signal: context.handlersSignal, deleting, children })
 }

@@ -30,7 +30,7 @@ export class ReconcilerState {
   #isFollowUp = false
   readonly records: ChildRecords = { contentions: new Map(), uids: new Map(), unmanaged: new Map() }
   /** When the first attempt of a series began: the time of day, and the monotonic clock. Undefined before it. */
-  started: { readonly atMs: number; readonly steadyMs: number } | undefined
+  started: { readonly atMs: number; readonly monotonicMs: number } | undefined
   /** The steps, until a call returns without an error; undefined if they have to be read from the object. */
   steps: ReconcileSteps | undefined
   /** Attempts that have failed in a row. */

@@ -20,7 +20,7 @@ export interface CallSteps {
   /** The arguments of the handler that run steps. */
   readonly args: object
   /** Runs the call, with checkpoints meanwhile. */
-  during(call: Promise<Outcome>): Promise<Outcome>
+  during<T>(call: Promise<T>): Promise<T>
   /** Waits for steps that the reconciler did not await. */
   finish(): Promise<void>
   /** Adds the records of the steps to the patch, and writes it. */
@@ -64,7 +64,7 @@ class StoredSteps implements CallSteps {
     this.#call = call
     this.#checkpoints = new Checkpoints({ clock, logger, write: () => this.#write() })
     if (state.steps?.deleting !== cause.deleting) this.#read()
-    if (this.#run.isUnwritten) this.#checkpoints.note({ isStep: true })
+    if (this.#run.isUnwritten) this.#checkpoints.add({ isStep: true })
     const seal = context.stepKeys.sealOf(object, { type: 'reconcile', body: cause.body, logger })
     const journal = {
       open: lazy(async () => {
@@ -74,7 +74,7 @@ class StoredSteps implements CallSteps {
       recall: (key: string) => this.#run.recall(key, seal),
       note: (key: string, result: string) => {
         this.#run.note(key, { result, nowMs: clock.now(), seal })
-        this.#checkpoints.note({ isStep: true })
+        this.#checkpoints.add({ isStep: true })
       },
       commit: () => this.#checkpoints.commit(),
     }
@@ -82,7 +82,7 @@ class StoredSteps implements CallSteps {
     this.args = this.#steps.args
   }
 
-  during(call: Promise<Outcome>): Promise<Outcome> {
+  during<T>(call: Promise<T>): Promise<T> {
     return this.#checkpoints.during(call.finally(() => this.#steps.settle()))
   }
 

@@ -1,6 +1,6 @@
 /** A reconciler that is tried out by itself: the children it is given, and what it has returned, as in an operator. For kopf/testing. */
 import type { Children } from '../handlers/args/args.ts'
-import type { Handler } from '../handlers/handler.ts'
+import type { Handler, ReconcileHandler } from '../handlers/handler.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import type { ResourceSelector } from '../kube/resources/selectors.ts'
@@ -11,7 +11,7 @@ import { toReconcilerLabel } from './children/labels.ts'
 import { findKind } from './children/owned-kinds.ts'
 
 export interface ReconcileTestRun {
-  readonly handler: Handler
+  readonly handler: ReconcileHandler
   readonly owner: KubeObject
   /** The name of the operator. */
   readonly operator: string | undefined
@@ -34,7 +34,7 @@ export function readTestRun(result: unknown, { handler, owner, operator, describ
     owner,
     kinds,
     label,
-    existing: handler.reconciling?.existing ?? 'refuse',
+    existing: handler.reconciling.existing,
   })
   return {
     children: groups?.flatMap(({ children }) => children.map(({ object }) => object as unknown as KubeObject)),
@@ -54,10 +54,10 @@ export function testChildren(objects: readonly object[], { handler, owner, descr
 
 /** What it is given in the place of steps, where it has none. */
 export function refusedSteps(handler: Handler): object | undefined {
-  const why = handler.reconciling === undefined ? undefined : whyNoSteps(handler, [])
+  const why = handler.category === 'reconcile' ? whyNoSteps(handler, []) : undefined
   return why === undefined ? undefined : refuseSteps(handler, why)
 }
 
-function kindsOf({ reconciling }: Handler, describe: ReconcileTestRun['describe']) {
-  return (reconciling?.owns ?? []).map((selector) => ({ selector, resource: describe(selector) }))
+function kindsOf({ reconciling }: ReconcileHandler, describe: ReconcileTestRun['describe']) {
+  return reconciling.owns.map((selector) => ({ selector, resource: describe(selector) }))
 }

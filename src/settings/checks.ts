@@ -49,11 +49,6 @@ export function orNull<V>({ expected, accept }: SettingCheck<V>): SettingCheck<V
   return { expected: `${expected}, or null`, accept: (value) => (value === null ? null : accept(value)) }
 }
 
-export const anyObject: SettingCheck<object> = check(
-  'an object or a function',
-  (value): value is object => (typeof value === 'object' && value !== null) || typeof value === 'function',
-)
-
 export function objectWith<V extends object>(what: string, ...methods: (keyof V & string)[]): SettingCheck<V> {
   const expected = `${what}: an object with ${methods.map((name) => `"${name}"`).join(', ')}`
   return check(

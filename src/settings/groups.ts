@@ -45,8 +45,6 @@ export interface PostingSettings {
   loggingBackoffs: BackoffDelays
   /** For how many objects events are posted at the same time. `null`: 100. Default: null. */
   workerLimit: number | null
-  /** Accepted for compatibility with Kopf, without effect. Default: 1. */
-  idleTimeout: Duration
   /** `reportingComponent` of the events. Default: "kopf". */
   reportingComponent: string
   /** `reportingInstance` of the events. Default: "dev". */
@@ -89,8 +87,6 @@ export interface PeeringSettings {
    * operator. Default: false.
    */
   clusterwide: boolean
-  /** The opposite of `clusterwide`: setting one sets the other. */
-  namespaced: boolean
 }
 
 /** Leader election among several replicas of one operator, with a Lease. The names and values are those of client-go. */
@@ -130,8 +126,6 @@ export interface QueueingSettings {
    * them. `null`: no limit. Default: 512.
    */
   slowWorkerLimit: number | null
-  /** Accepted for compatibility with Kopf, without effect. Default: 5. */
-  idleTimeout: Duration
   /**
    * How long running handlers may continue when the operator stops. Default: 15, which fits into the 30 seconds that Kubernetes
    * grants a pod. (Kopf: 2.)
@@ -142,8 +136,6 @@ export interface QueueingSettings {
    * row, and so on; the last delay repeats. An empty list: no delays. Default: 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144, 233, 377, 610.
    */
   errorDelays: Iterable<Duration>
-  /** @deprecated Accepted for compatibility with Kopf, without effect: events are not collected over time. Default: 0.1. */
-  batchWindow: Duration
 }
 
 /** Discovery of resources and namespaces. */
@@ -173,8 +165,6 @@ export interface AdmissionSettings {
 export interface ExecutionSettings {
   /** The delay before a handler without a `backoff` of its own is retried after an arbitrary error. Default: 60. */
   defaultBackoff: Duration
-  /** Accepted for compatibility with Kopf, without effect: only handlers made with `inWorker` run in threads. Default: null. */
-  executor: object | null
   /** How many threads there can be for handlers made with `inWorker`. `null`: the number of CPU cores. Default: null. */
   maxWorkers: number | null
 }

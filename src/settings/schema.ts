@@ -4,7 +4,6 @@ import { AnnotationsDiffBaseStorage, type DiffBaseStorage } from '../persistence
 import { type ProgressStorage, SmartProgressStorage } from '../persistence/progress-storage.ts'
 import { handlersSeconds } from '../util/stopping-times.ts'
 import {
-  anyObject,
   backoffs,
   configurationName,
   duration,
@@ -118,7 +117,6 @@ export const settingSpecs: SettingSpecs = {
     defaultBackoffs: setting(backoffs, () => fibonacci.slice(0, 8)),
     loggingBackoffs: setting(backoffs, () => fibonacci.slice(0, 5)),
     workerLimit: setting(orNull(integer(1)), null),
-    idleTimeout: setting(duration, 1),
     reportingComponent: setting(text, 'kopf'),
     reportingInstance: setting(text, 'dev'),
     eventNamePrefix: setting(text, 'kopf-event-'),
@@ -135,7 +133,6 @@ export const settingSpecs: SettingSpecs = {
     mandatory: setting(flag, false),
     standalone: setting(flag, false),
     clusterwide: setting(flag, false),
-    namespaced: setting(flag, true),
   },
   election: {
     enabled: setting(flag, false),
@@ -162,10 +159,8 @@ export const settingSpecs: SettingSpecs = {
     workerLimit: setting(orNull(integer(1)), 64),
     slowAfter: setting(orNull(duration), '5s'),
     slowWorkerLimit: setting(orNull(integer(1)), 512),
-    idleTimeout: setting(duration, 5),
     exitTimeout: setting(duration, handlersSeconds),
     errorDelays: setting(durations, () => [...fibonacci]),
-    batchWindow: setting(duration, 0.1),
   },
   scanning: {
     disabled: setting(flag, false),
@@ -176,7 +171,6 @@ export const settingSpecs: SettingSpecs = {
   },
   execution: {
     defaultBackoff: setting(duration, 60),
-    executor: setting(orNull(anyObject), null),
     maxWorkers: setting(orNull(integer(1)), null),
   },
   background: {
@@ -212,4 +206,14 @@ export const settingSpecs: SettingSpecs = {
     secretValues: setting(oneOf('digest', 'plain'), 'digest'),
     consistencyTimeout: setting(duration, 5),
   },
+}
+
+/** Settings of Kopf that do not exist here, with the reason and the alternative. Setting one is an error. */
+export const refusedSettings: { readonly [path: string]: string } = {
+  'posting.idleTimeout': 'there is no worker per object that could be idle; remove it',
+  'queueing.idleTimeout': 'workers end as soon as nothing is left to do for their object; remove it',
+  'queueing.batchWindow': 'events are not collected over time: the newest state is handled at once; remove it',
+  'execution.executor':
+    'handlers run on the event loop; to run one in a thread, wrap it with inWorker() and set execution.maxWorkers',
+  'peering.namespaced': 'it is the opposite of peering.clusterwide; set that instead',
 }

@@ -26,7 +26,6 @@ test('every setting has a default', () => {
       defaultBackoffs: fibonacci,
       loggingBackoffs: [1, 1, 2, 3, 5],
       workerLimit: null,
-      idleTimeout: 1,
       reportingComponent: 'kopf',
       reportingInstance: 'dev',
       eventNamePrefix: 'kopf-event-',
@@ -67,14 +66,12 @@ test('every setting has a default', () => {
       workerLimit: 64,
       slowAfter: '5s',
       slowWorkerLimit: 512,
-      idleTimeout: 5,
       exitTimeout: 15,
       errorDelays: [...fibonacci, 34, 55, 89, 144, 233, 377, 610],
-      batchWindow: 0.1,
     },
     scanning: { disabled: false },
     admission: { server: null, managed: null },
-    execution: { defaultBackoff: 60, executor: null, maxWorkers: null },
+    execution: { defaultBackoff: 60, maxWorkers: null },
     background: { cancellationPolling: 60, instantExitTimeout: null, instantExitZeroTimeCycles: 10 },
     reconciling: { fieldManager: null },
     networking: {
@@ -107,7 +104,7 @@ test('settings of two operators share no state', () => {
 describe('given settings', () => {
   test('given settings replace the defaults one by one', () => {
     const settings = createSettings({ queueing: { workerLimit: 10 }, execution: { defaultBackoff: '15s' } })
-    expect(settings.queueing).toMatchObject({ workerLimit: 10, idleTimeout: 5 })
+    expect(settings.queueing).toMatchObject({ workerLimit: 10, exitTimeout: 15 })
     expect(settings.execution.defaultBackoff).toBe('15s')
   })
 
@@ -117,7 +114,7 @@ describe('given settings', () => {
   })
 
   test('settings can be created from the settings of another operator', () => {
-    const other = createSettings({ queueing: { workerLimit: 1 }, peering: { namespaced: false } })
+    const other = createSettings({ queueing: { workerLimit: 1 }, peering: { clusterwide: true } })
     const settings = createSettings(other)
     expect(settings.queueing.workerLimit).toBe(1)
     expect(settings.peering.clusterwide).toBe(true)
@@ -146,7 +143,6 @@ const valid: [string, string, unknown][] = [
   ['watching', 'chunkSize', null],
   ['watching', 'serverTimeout', '10m'],
   ['queueing', 'workerLimit', null],
-  ['queueing', 'batchWindow', 1],
   ['admission', 'server', () => undefined],
   ['networking', 'errorBackoffs', new Set([1, '2s'])],
   ['steps', 'signing', 'required'],
@@ -243,13 +239,18 @@ describe('groups of settings', () => {
   })
 })
 
-test('the setting `peering.namespaced` is the opposite of `peering.clusterwide`', () => {
-  const { peering } = createSettings()
-  expect(peering.namespaced).toBe(true)
-  peering.clusterwide = true
-  expect(peering.namespaced).toBe(false)
-  peering.namespaced = true
-  expect(peering.clusterwide).toBe(false)
+test.each([
+  ['posting', 'idleTimeout', 'remove it'],
+  ['queueing', 'idleTimeout', 'remove it'],
+  ['queueing', 'batchWindow', 'the newest state is handled at once'],
+  ['execution', 'executor', 'inWorker()'],
+  ['peering', 'namespaced', 'peering.clusterwide'],
+])('Kopf’s setting %s.%s, which does not exist here, is refused with advice', (group, name, advice) => {
+  const message = new RegExp(
+    `Cannot set "settings.${group}.${name}": it does not exist here: .*${advice.replace(/[()]/g, '.')}`,
+  )
+  expect(() => createSettings({ [group]: { [name]: 1 } } as PartialSettings)).toThrow(message)
+  expect(() => Reflect.set(asLoose(createSettings())[group]!, name, 1)).toThrow(message)
 })
 
 test('the compiler knows the names of the settings', () => {

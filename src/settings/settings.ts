@@ -4,7 +4,7 @@
  */
 import { KopfError } from '../errors.ts'
 import { suggestName } from '../util/text/did-you-mean.ts'
-import { type SettingSpec, type SettingSpecs, type Settings, settingSpecs } from './schema.ts'
+import { refusedSettings, type SettingSpec, type SettingSpecs, type Settings, settingSpecs } from './schema.ts'
 import type { SelectorMap, SelectorMapSource } from './selector-map.ts'
 
 export type { Settings } from './schema.ts'
@@ -48,7 +48,6 @@ function fillGroup(group: SettingsGroup, values: object): void {
 function createGroup(groupName: GroupName, groupSpecs: GroupSpecs): SettingsGroup {
   const values: SettingsGroup = {}
   for (const [name, { byDefault }] of Object.entries(groupSpecs)) values[name] = byDefault()
-  if (groupName === 'peering') addOpposite(values, 'namespaced', 'clusterwide')
   return new Proxy(values, {
     set(target, name, value) {
       target[name as string] = acceptValue(`${groupName}.${String(name)}`, groupSpecs, String(name), value)
@@ -59,18 +58,8 @@ function createGroup(groupName: GroupName, groupSpecs: GroupSpecs): SettingsGrou
   })
 }
 
-/** The property is not enumerable: otherwise a copy of the settings would set both, and the last one would win. */
-function addOpposite(values: SettingsGroup, name: string, of: string): void {
-  Object.defineProperty(values, name, {
-    get: () => !values[of],
-    set: (value: boolean) => {
-      values[of] = !value
-    },
-    enumerable: false,
-  })
-}
-
 function acceptValue(path: string, groupSpecs: GroupSpecs, name: string, value: unknown): unknown {
+  if (Object.hasOwn(refusedSettings, path)) throwSettingError(path, `it does not exist here: ${refusedSettings[path]}`)
   if (!Object.hasOwn(groupSpecs, name))
     throwSettingError(path, `there is no such setting${hint(name, Object.keys(groupSpecs))}`)
   const { check } = groupSpecs[name]!

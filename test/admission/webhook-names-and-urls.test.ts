@@ -2,6 +2,7 @@ import { ABSENT, Operator, PRESENT } from 'kopf'
 import { afterAll, expect, test } from 'vitest'
 import { buildWebhooks, type ConfigurationKind } from '../../src/admission/build-webhooks.ts'
 import type { Resource } from '../../src/kube/resources/resources.ts'
+import { internalsOf } from '../../src/operator.ts'
 import type { Tree } from '../support/answers.ts'
 import { useLab } from '../support/lab.ts'
 
@@ -43,7 +44,7 @@ function entriesOf(kind: ConfigurationKind, clientConfig: object): readonly Tree
   const resource = { group, version, plural, kind: 'Widget', singular: 'widget', preferred: true, namespaced: true }
   const resources = [{ ...resource, shortcuts: [], categories: [], subresources: [], verbs: [] }] as readonly Resource[]
   return buildWebhooks({
-    handlers: kopf.registry.asked,
+    handlers: internalsOf(kopf).registry.ofCategory('admission'),
     resources,
     suffix: `${lab.namespace}.example.com`,
     clientConfig,

@@ -13,6 +13,7 @@ import { runHandler, startCluster } from 'kopf/testing'
 import { WebhookServer } from 'kopf/webhooks'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { internalsOf } from '../../src/operator.ts'
 
 const Database = defineResource({
   group: 'example.com',
@@ -298,7 +299,7 @@ test('runHandler passes exactly the arguments that handlers get in an operator',
   kopf.on.validate(Database, look)
   kopf.timer(Database, { interval: 1 }, look)
   kopf.on.probe(look)
-  for (const { id, type: kind } of kopf.registry.handlers) {
+  for (const { id, type: kind } of internalsOf(kopf).registry.handlers) {
     await runHandler(kopf, { resource: Database, id, kind: kind as 'event', spec })
   }
   const rehearsed = names.splice(0)

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources/resources.ts'
-import type { Operator } from '../../operator.ts'
+import { internalsOf, type Operator } from '../../operator.ts'
 import { systemClock } from '../../util/async/clock.ts'
 import { toJsonText } from '../../util/json/json-text.ts'
 import type { CommandCluster } from '../cluster.ts'
@@ -55,7 +55,8 @@ async function explain(resourceName: string, name: string, args: ExplainArgument
 }
 
 /** Prefers a version with handlers over the preferred version of the cluster. */
-async function chooseVersion({ registry }: Operator, found: Resource, cluster: CommandCluster): Promise<Resource> {
+async function chooseVersion(operator: Operator, found: Resource, cluster: CommandCluster): Promise<Resource> {
+  const { registry } = internalsOf(operator)
   const all = await cluster.resources()
   const versions = all.filter(({ group, plural }) => group === found.group && plural === found.plural)
   const isHandled = (one: Resource) => registry.handlers.some(({ selector }) => selector?.matches(one))

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { KopfError } from '../../errors.ts'
 import type { Resource } from '../../kube/resources/resources.ts'
 import { formatResource, selectResources, toSelector } from '../../kube/resources/selectors.ts'
-import type { Grant } from '../../operator.ts'
+import type { RoleGrant } from '../../plan/plan-roles.ts'
 
 /** A parsed `--grant` option: verbs, a resource, and optionally names of objects. */
 interface AllowedRule {
@@ -38,7 +38,10 @@ export function readAllowedRules(command: Command, texts: readonly string[] = []
   })
 }
 
-export function toGrant({ text, verbs, resource, subresource, names }: AllowedRule, known: readonly Resource[]): Grant {
+export function toGrant(
+  { text, verbs, resource, subresource, names }: AllowedRule,
+  known: readonly Resource[],
+): RoleGrant {
   const { selected, candidates } = selectResources(toSelector(resource), known)
   const [found] = selected
   if (found === undefined) {

@@ -4,7 +4,8 @@ import { KopfError } from '../../errors.ts'
 import type { RequiredRule } from '../../kube/rbac-rules.ts'
 import type { Resource } from '../../kube/resources/resources.ts'
 import { formatResource } from '../../kube/resources/selectors.ts'
-import type { NeedsPlan, Operator, RunOptions } from '../../operator.ts'
+import { internalsOf, type Operator, type OperatorInternals, type RunOptions } from '../../operator.ts'
+import { planRoles, type RolesPlan } from '../../plan/plan-roles.ts'
 import { lastReviewsSeconds, lastStepsSeconds, podGraceSeconds } from '../../util/stopping-times.ts'
 import { toMs } from '../../util/text/duration.ts'
 import { toName } from '../commands/scaffold.ts'
@@ -51,7 +52,7 @@ export function draft(operator: Operator, options: DraftOptions): Draft {
     options.name === undefined ? 'the name of the operator; choose another with --name' : 'given by --name',
   )
   checkName(namespace, 'given by --install-namespace')
-  const rolesPlan = operator.planNeeds({
+  const rolesPlan = planRoles(internalsOf(operator), {
     ...options.scope,
     ...options.peering,
     resources,
@@ -59,7 +60,7 @@ export function draft(operator: Operator, options: DraftOptions): Draft {
     grants: grants.map((grant) => toGrant(grant, resources)),
   })
   checkKnown(rolesPlan)
-  const webhooks = webhooksOf(operator, namespace)
+  const webhooks = webhooksOf(internalsOf(operator), namespace)
   const plan: DeploymentPlan = {
     name,
     namespace,
@@ -69,9 +70,9 @@ export function draft(operator: Operator, options: DraftOptions): Draft {
     args: argsOf(options),
     roles: rolesPlan.roles,
     stepSecret: rolesPlan.stepSecret,
-    graceSeconds: graceSecondsOf(operator),
+    graceSeconds: graceSecondsOf(internalsOf(operator)),
     webhooks,
-    ports: portsOf(operator, webhooks),
+    ports: portsOf(internalsOf(operator), webhooks),
   }
   return { plan, remarks: remarksOn(operator, options, rolesPlan, plan) }
 }
@@ -89,7 +90,7 @@ function checkName(name: string, origin: string): void {
 }
 
 /** Throws for unknown or ambiguous resources: guessed rules would grant too little or too much. */
-function checkKnown({ unresolved, ambiguous }: NeedsPlan): void {
+function checkKnown({ unresolved, ambiguous }: RolesPlan): void {
   if (unresolved.length > 0) {
     throwDraftError(
       `of ${unresolved.join(', ')} nothing but the name is known; give the definition with --crd <file>, or a cluster that ` +
@@ -139,18 +140,18 @@ function pathInImage(file: string, folder: string): string {
 }
 
 /** The termination grace period: long enough for all steps of a stop, and at least Kubernetes' default. */
-function graceSecondsOf({ settings, registry }: Operator): number {
-  const exitTimesMs = registry.handlers.map(({ background }) => {
-    const { backoffMs = 0, timeoutMs = 0 } = background?.cancellation ?? {}
+function graceSecondsOf({ settings, registry }: OperatorInternals): number {
+  const exitTimesMs = registry.ofCategory('background').map(({ background }) => {
+    const { backoffMs = 0, timeoutMs = 0 } = background.cancellation
     return backoffMs + timeoutMs
   })
   const workSeconds = Math.ceil((toMs(settings.queueing.exitTimeout) + Math.max(0, ...exitTimesMs)) / 1000)
-  const reviewsSeconds = registry.asked.length > 0 ? lastReviewsSeconds : 0
+  const reviewsSeconds = registry.webhookHandlers.length > 0 ? lastReviewsSeconds : 0
   return Math.max(podGraceSeconds, workSeconds + lastStepsSeconds + reviewsSeconds)
 }
 
-function webhooksOf({ registry, settings }: Operator, namespace: string): DeploymentPlan['webhooks'] {
-  if (registry.asked.length === 0) return undefined
+function webhooksOf({ registry, settings }: OperatorInternals, namespace: string): DeploymentPlan['webhooks'] {
+  if (registry.webhookHandlers.length === 0) return undefined
   const { server } = settings.admission
   if (server === null) {
     throwDraftError(
@@ -170,7 +171,7 @@ function webhooksOf({ registry, settings }: Operator, namespace: string): Deploy
 }
 
 /** Whether Secrets are an owned kind: the role then grants access to all Secrets. */
-function ownsSecrets({ roles }: NeedsPlan): boolean {
+function ownsSecrets({ roles }: RolesPlan): boolean {
   const allowsAll = ({ group, resource, names, verbs }: RequiredRule) =>
     group === '' &&
     resource === 'secrets' &&
@@ -179,13 +180,14 @@ function ownsSecrets({ roles }: NeedsPlan): boolean {
   return roles.some(({ needs: rolesPlan }) => rolesPlan.some(allowsAll))
 }
 
-function portsOf({ registry }: Operator, webhooks: DeploymentPlan['webhooks']): DeploymentPlan['ports'] {
-  if (registry.asked.length === 0) return []
+function portsOf({ registry }: OperatorInternals, webhooks: DeploymentPlan['webhooks']): DeploymentPlan['ports'] {
+  if (registry.webhookHandlers.length === 0) return []
   return webhooks && [webhooks.targetPort]
 }
 
-function remarksOn(operator: Operator, options: DraftOptions, rolesPlan: NeedsPlan, plan: DeploymentPlan): string[] {
-  const { registry, resources, settings } = operator
+function remarksOn(operator: Operator, options: DraftOptions, rolesPlan: RolesPlan, plan: DeploymentPlan): string[] {
+  const { resources, settings } = operator
+  const { registry } = internalsOf(operator)
   const { peering, mandatory } = { peering: options.peering.peering, mandatory: settings.peering.mandatory }
   const remarks = [
     options.image === undefined && `The image is "${plan.image}": name yours with --image.`,
@@ -198,7 +200,7 @@ function remarksOn(operator: Operator, options: DraftOptions, rolesPlan: NeedsPl
         'peering and scanning where the operator is made.',
     rolesPlan.isOpen &&
       'Handlers are for resources that are not named one by one: what is defined later is not allowed until it is printed anew.',
-    registry.asked.length > 0 &&
+    registry.webhookHandlers.length > 0 &&
       plan.webhooks === undefined &&
       'The webhook server is no WebhookServiceServer: the Service in front of it, and its certificates, are for you to provide. Its ' +
         'port is not known, so no NetworkPolicy is printed.',

@@ -1,6 +1,6 @@
 /** The deployment plan: created by draft.ts, read by the files that write the objects. */
 import type { KubeObject } from '../../kube/objects.ts'
-import type { PlannedRole } from '../../operator.ts'
+import type { PlannedRole } from '../../plan/plan-roles.ts'
 import type { YamlComment } from '../../util/yaml.ts'
 
 export interface DeploymentPlan {

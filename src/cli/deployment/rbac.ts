@@ -1,6 +1,6 @@
 /** Writes the ServiceAccount, the roles with their bindings, and the Secret for the signing keys of steps. */
 import { toRules } from '../../kube/rbac-rules.ts'
-import type { PlannedRole } from '../../operator.ts'
+import type { PlannedRole } from '../../plan/plan-roles.ts'
 import { type CommentedObject, type DeploymentPlan, labelsOf } from './plan.ts'
 
 const group = 'rbac.authorization.k8s.io'

@@ -5,7 +5,7 @@
 import { ConnectionInfo, type ConnectionInfoOptions } from '../../client/auth/connection-info.ts'
 import { toCrds } from '../../kube/crds/crd.ts'
 import type { CustomResource } from '../../kube/resources/resources.ts'
-import { Operator, type RunningOperator, type RunOptions } from '../../operator.ts'
+import { internalsOf, Operator, type RunningOperator, type RunOptions } from '../../operator.ts'
 import type { LogSink } from '../../util/log/log.ts'
 import { toMs } from '../../util/text/duration.ts'
 import type { Display } from '../display/display.ts'
@@ -60,9 +60,10 @@ class OperatorProcess {
     this.#warmingUp.abort()
     const { imports } = (await import(entry)) as CompiledFiles
     this.#operator = await importOperator(targets, imports)
-    const { resources, registry } = this.#operator
+    const { resources } = this.#operator
+    const { handlers } = internalsOf(this.#operator).registry
     const crds = this.#setup.appliesCrds ? toCrds(resources as readonly CustomResource<object>[]) : []
-    send({ type: 'loaded', operator: { crds, handlers: registry.handlers.length } })
+    send({ type: 'loaded', operator: { crds, handlers: handlers.length } })
   }
 
   async #start(): Promise<void> {

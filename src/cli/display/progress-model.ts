@@ -4,7 +4,7 @@
  */
 import type { Resource } from '../../kube/resources/resources.ts'
 import { formatResource } from '../../kube/resources/selectors.ts'
-import type { ObjectOutcome, Observer } from '../../operator.ts'
+import type { ObjectOutcome, Observer } from '../../observer.ts'
 
 export interface WatchedProgress {
   readonly name: string

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { ObjectOutcome } from '../../operator.ts'
+import type { ObjectOutcome } from '../../observer.ts'
 import { createPalette } from './colours.ts'
 import type { ChangeBurst } from './progress-model.ts'
 import { describeTypes, drawBar, drawInterruption, drawListing, drawSummary, drawTable, drawTitle } from './render.ts'

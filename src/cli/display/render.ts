@@ -2,7 +2,7 @@
  * Renders the progress of a run as text for a terminal. The status line is never wider than the terminal; permanent lines are complete, and the
  * terminal may wrap them. Pure.
  */
-import type { ObjectOutcome } from '../../operator.ts'
+import type { ObjectOutcome } from '../../observer.ts'
 import type { Palette } from './colours.ts'
 import type { ChangeBurst, WatchedProgress } from './progress-model.ts'
 

@@ -7,7 +7,7 @@ import { basename, dirname, extname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { getDefaultOperator } from '../../default-operator.ts'
 import { KopfError } from '../../errors.ts'
-import { isOperator, type Operator } from '../../operator.ts'
+import { internalsOf, isOperator, type Operator } from '../../operator.ts'
 import { suggestName } from '../../util/text/did-you-mean.ts'
 import { explainFileProblem } from '../read-manifests.ts'
 import { type CompiledFiles, compile } from './compile.ts'
@@ -139,8 +139,8 @@ async function compileAll(targets: readonly LoadTarget[], folder: string): Promi
 function mergeOperators(targets: readonly LoadTarget[], loaded: readonly Module[]): Operator {
   const exported = loaded.flatMap((module) => findOperator(module) ?? [])
   const fallback = getDefaultOperator()
-  const all = [...new Set(fallback.isEmpty ? exported : [...exported, fallback])]
-  const [first, ...rest] = all.filter(({ isEmpty }) => !isEmpty)
+  const all = [...new Set(hasHandlers(fallback) ? [...exported, fallback] : exported)]
+  const [first, ...rest] = all.filter(hasHandlers)
   if (first === undefined) {
     const names = targets.map(({ name }) => name)
     throw nothingRegistered(names, {
@@ -150,6 +150,10 @@ function mergeOperators(targets: readonly LoadTarget[], loaded: readonly Module[
   }
   for (const other of rest) first.use(other)
   return first
+}
+
+function hasHandlers(operator: Operator): boolean {
+  return internalsOf(operator).registry.handlers.length > 0
 }
 
 /** A CommonJS file has its exports under `default`, and its default export under the `default` there. */

@@ -1,7 +1,8 @@
 /** The children of one object for one reconciler: finds them in the index, and says how they are written. */
-import type { Handler } from '../../handlers/handler.ts'
+import type { ReconcileHandler } from '../../handlers/handler.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import { formatResource } from '../../kube/resources/selectors.ts'
+import { observedObject, toObserved } from '../../objects/context.ts'
 import type { WatchedObject } from '../../objects/state/watched-object.ts'
 import { monotonicNow } from '../../util/async/clock.ts'
 import type { Logger } from '../../util/log/log.ts'
@@ -13,7 +14,7 @@ import type { PresentKind } from './children-arg.ts'
 import type { ChildClient } from './sync.ts'
 
 export interface ChildClientOptions {
-  readonly handler: Handler
+  readonly handler: ReconcileHandler
   readonly state: ReconcilerState
   readonly logger: Logger
 }
@@ -48,12 +49,18 @@ export function createChildClient(
     onMoved: (concerned) => {
       for (const ownerKey of concerned) if (ownerKey.owner !== own.owner) triggerParent(context, ownerKey, {})
     },
+    report: (event, resource, child) =>
+      context.observer?.[event]?.({ owner: observedObject(object), child: toObserved(resource, child) }),
     warnOnce: (resource, message) => context.warnOnce(resource, 'dropped by child', message),
   }
 }
 
 /** The children of the object and the reconciler, by kind; a kind that is named twice occurs once. */
-export function kindsPresent(context: ReconcilingContext, handler: Handler, owner: KubeObject): readonly PresentKind[] {
+export function kindsPresent(
+  context: ReconcilingContext,
+  handler: ReconcileHandler,
+  owner: KubeObject,
+): readonly PresentKind[] {
   const { childrenIndex } = context
   const own = ownerKeyOf(context, handler, owner)
   const kinds = new Map<string, PresentKind>()
@@ -68,7 +75,7 @@ export function kindsPresent(context: ReconcilingContext, handler: Handler, owne
 /** The key of the children of the object and the reconciler in the index. */
 function ownerKeyOf(
   { childrenIndex }: ReconcilingContext,
-  handler: Handler,
+  handler: ReconcileHandler,
   { metadata }: KubeObject,
 ): OwnerKeyOfChild {
   return { owner: metadata.uid ?? '', label: childrenIndex.labelOf(handler), namespace: metadata.namespace }

@@ -45,7 +45,9 @@ export interface ChildClient {
   onWritten(child: KubeObject, end: 'new' | 'changed' | 'gone'): void
   /** Told of those whose child it was, or is. */
   onMoved(concerned: readonly OwnerKeyOfChild[]): void
-  /** Says it once for the kind. */
+  /** Reports an event about a child to the observer. */
+  report(event: 'childApplied' | 'childDeleted' | 'contentionFound', resource: Resource, child: KubeObject): void
+  /** Logs the message once per resource. */
   warnOnce(resource: Resource, message: string): void
 }
 
@@ -174,6 +176,7 @@ class ChildrenSync {
       const { child, dropped, concerned } = applied
       if (child.metadata.resourceVersion !== live?.metadata.resourceVersion) {
         this.#children.onWritten(child, live === undefined ? 'new' : 'changed')
+        this.#children.report('childApplied', wanted.kind.resource!, child)
       }
       this.#children.onMoved(concerned)
       this.#records.uids.set(wanted.key, child.metadata.uid ?? '')
@@ -255,8 +258,9 @@ class ChildrenSync {
     try {
       this.#records.uids.delete(childKey(child))
       const left = await deleteChild(writer, child, found)
-      if (left === 'changed') this.#report.lookAgainAfter(staleMs)
-      else this.#children.onWritten(left ?? child, left === undefined ? 'gone' : 'changed')
+      if (left === 'changed') return this.#report.lookAgainAfter(staleMs)
+      this.#children.onWritten(left ?? child, left === undefined ? 'gone' : 'changed')
+      this.#children.report('childDeleted', found.resource, child)
     } catch (error) {
       writer.signal.throwIfAborted()
       this.#report.fail(`Cannot delete ${what}: ${describeError(error)}`)
@@ -275,7 +279,10 @@ class ChildrenSync {
         : describeAdoption(writer.fieldManager, judgement, describeChild(object))
     const { fight, waitMs, isNew } = reactToContention(contentions.get(key), words, nowMs())
     contentions.set(key, fight)
-    if (isNew) logger.warn(`${words}, by turns: it is put back ever more seldom; let one of them leave it to the other`)
+    if (isNew) {
+      logger.warn(`${words}, by turns: it is put back ever more seldom; let one of them leave it to the other`)
+      this.#children.report('contentionFound', wanted.kind.resource!, object as KubeObject)
+    }
     return waitMs === 0
   }
 

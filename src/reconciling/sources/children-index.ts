@@ -2,7 +2,7 @@
  * The index of the children of all reconciled objects: the resources of their kinds, the children by owner, and whether they are listed
  * completely. Filled by child-source.ts, read by the reconcilers. Sends no requests.
  */
-import type { Handler } from '../../handlers/handler.ts'
+import type { ReconcileHandler } from '../../handlers/handler.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources/resources.ts'
 import { formatResource, type ResourceSelector } from '../../kube/resources/selectors.ts'
@@ -34,7 +34,7 @@ export class ChildrenIndex {
     this.#served = served
   }
 
-  labelOf({ id }: Handler): string {
+  labelOf({ id }: ReconcileHandler): string {
     const label = toReconcilerLabel(this.#operator, id)
     this.#labels.add(label)
     return label
@@ -61,8 +61,8 @@ export class ChildrenIndex {
     return [...this.#served.values()].some(({ objects }) => objects.has(uid))
   }
 
-  kindsOf({ reconciling }: Handler): readonly OwnedKind[] {
-    return (reconciling?.owns ?? []).map((selector) => ({ selector, resource: this.#resources.get(String(selector)) }))
+  kindsOf({ reconciling }: ReconcileHandler): readonly OwnedKind[] {
+    return reconciling.owns.map((selector) => ({ selector, resource: this.#resources.get(String(selector)) }))
   }
 
   /** Sets the resource that a selector means in this cluster; undefined if the cluster has none. */
@@ -95,7 +95,7 @@ export class ChildrenIndex {
   }
 
   /** Children are not listed completely yet: to reconcile now would create existing children a second time. */
-  isPending(handler: Handler, { metadata: { namespace } }: KubeObject): boolean {
+  isPending(handler: ReconcileHandler, { metadata: { namespace } }: KubeObject): boolean {
     return this.kindsOf(handler).some(({ resource }) => {
       if (resource === undefined) return false
       const { sights } = this.#knownOf(resource)

@@ -3,7 +3,7 @@
  * cluster/orchestrator.ts says what the cluster serves.
  */
 
-import type { Handler, Watch } from '../../handlers/handler.ts'
+import type { ReconcileHandler, Watch } from '../../handlers/handler.ts'
 import type { Registry } from '../../handlers/registry.ts'
 import type { Resource } from '../../kube/resources/resources.ts'
 import { formatResource, type ResourceSelector, selectResources } from '../../kube/resources/selectors.ts'
@@ -35,7 +35,7 @@ interface OpenSource extends RelatedResource {
 
 /** One reconciler that watches a resource, with its map function. */
 interface WatchingReconciler {
-  readonly handler: Handler
+  readonly handler: ReconcileHandler
   readonly mapping: WatchMapping
 }
 
@@ -85,9 +85,9 @@ export class OwnedAndWatched {
   /** One stream per kind of children, for all reconcilers that own it. */
   *#wantedOwned(known: readonly Resource[]): Iterable<[string, () => OpenSource]> {
     const { childrenIndex, settings } = this.#context
-    const owners = new Map<string, { readonly resource: Resource; readonly handlers: Handler[] }>()
+    const owners = new Map<string, { readonly resource: Resource; readonly handlers: ReconcileHandler[] }>()
     for (const handler of this.#handlers) {
-      for (const selector of handler.reconciling!.owns) {
+      for (const selector of handler.reconciling.owns) {
         const resource = find(selector, known)
         childrenIndex.resolve(selector, resource)
         if (resource === undefined) continue
@@ -113,9 +113,9 @@ export class OwnedAndWatched {
   }
 
   *#wantedWatched(known: readonly Resource[]): Iterable<[string, () => OpenSource]> {
-    const watches = new Map<string, { readonly resource: Resource; readonly all: Array<[Handler, Watch]> }>()
+    const watches = new Map<string, { readonly resource: Resource; readonly all: Array<[ReconcileHandler, Watch]> }>()
     for (const handler of this.#handlers) {
-      for (const watch of handler.reconciling!.watches) {
+      for (const watch of handler.reconciling.watches) {
         const resource = find(watch.selector, known)
         if (resource === undefined) continue
         const found = watches.get(formatResource(resource)) ?? { resource, all: [] }
@@ -128,7 +128,7 @@ export class OwnedAndWatched {
     }
   }
 
-  #createWatchSource(resource: Resource, all: ReadonlyArray<readonly [Handler, Watch]>): StreamSource {
+  #createWatchSource(resource: Resource, all: ReadonlyArray<readonly [ReconcileHandler, Watch]>): StreamSource {
     const watchers = all.map(([handler, { ownersOf }]) => ({ handler, mapping: new WatchMapping(ownersOf) }))
     return {
       resource,
@@ -155,8 +155,8 @@ export class OwnedAndWatched {
     }
   }
 
-  get #handlers(): readonly Handler[] {
-    return this.#options.registry.handlers.filter(({ reconciling }) => reconciling !== undefined)
+  get #handlers(): readonly ReconcileHandler[] {
+    return this.#options.registry.ofCategory('reconcile')
   }
 }
 

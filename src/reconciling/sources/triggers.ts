@@ -1,5 +1,5 @@
 /** Wakes the reconcilers of objects when their children or watched objects have changed. Used by owned-and-watched.ts and child-client.ts. */
-import type { Handler } from '../../handlers/handler.ts'
+import type { ReconcileHandler } from '../../handlers/handler.ts'
 import type { ServedResource } from '../../objects/state/served-resource.ts'
 import type { WatchedObject } from '../../objects/state/watched-object.ts'
 import { type ReconcilingContext, reconcilerStateOf } from '../context.ts'
@@ -31,7 +31,11 @@ export function triggerParent(
 }
 
 /** The map function of a watched object has returned these owners. */
-export function triggerOwners(context: ReconcilingContext, handler: Handler, owners: readonly MappedOwner[]): void {
+export function triggerOwners(
+  context: ReconcilingContext,
+  handler: ReconcileHandler,
+  owners: readonly MappedOwner[],
+): void {
   for (const { namespace, name } of owners) {
     for (const served of servedBy(context, handler)) {
       const object = served.objects.named(served.resource.namespaced ? namespace : undefined, name)
@@ -43,7 +47,7 @@ export function triggerOwners(context: ReconcilingContext, handler: Handler, own
 /** The children in a scope are listed: the first time all their parents are woken, later those that waited for the list or ran without it. */
 export function triggerListed(
   context: ReconcilingContext,
-  handlers: readonly Handler[],
+  handlers: readonly ReconcileHandler[],
   { namespace, isFirst }: { readonly namespace: string | undefined; readonly isFirst: boolean },
 ): void {
   for (const handler of handlers) {
@@ -61,7 +65,7 @@ export function triggerListed(
 }
 
 interface Trigger {
-  readonly handler: Handler
+  readonly handler: ReconcileHandler
   readonly trigger: string
   readonly priority?: 'now' | 'backlog'
 }
@@ -75,6 +79,6 @@ function triggerReconciler(
   queue.put(object, { type: 'wake' }, priority)
 }
 
-function* servedBy({ served }: ReconcilingContext, handler: Handler): Iterable<ServedResource> {
+function* servedBy({ served }: ReconcilingContext, handler: ReconcileHandler): Iterable<ServedResource> {
   for (const one of served.values()) if (one.handlers.reconcile.includes(handler)) yield one
 }

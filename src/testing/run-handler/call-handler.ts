@@ -7,11 +7,10 @@ import { causeArgs } from '../../changes/cycle.ts'
 import { Subhandlers } from '../../changes/subhandlers.ts'
 import { VisibleState } from '../../changes/visible-state.ts'
 import type { SubhandlerOutcome } from '../../handlers/args/call-parts.ts'
-import { createConditions } from '../../handlers/args/conditions.ts'
 import { bodyArgs } from '../../handlers/args/object-args.ts'
-import type { Handler } from '../../handlers/handler.ts'
-import { type HandlerCategory, handlerTypeOf } from '../../handlers/handler-types.ts'
-import { attemptHandler, type InvokeOptions } from '../../handlers/invoke.ts'
+import type { CallArgument } from '../../handlers/definition.ts'
+import type { ChangeHandler, Handler } from '../../handlers/handler.ts'
+import { type CallContext, callHandler, type OwnArgs } from '../../handlers/invoke.ts'
 import { type MatchContext, selectHandlers, whyNot } from '../../handlers/matching.ts'
 import { ChildrenRetry, type Outcome } from '../../handlers/outcomes.ts'
 import { type CollectedPatch, checkResult, collectHandlerPatch, collectPatch } from '../../handlers/results.ts'
@@ -40,24 +39,10 @@ export interface CallHandlerOptions {
 }
 
 /** Nobody watches over the calls: the test has a time limit of its own. */
-const watch: InvokeOptions['watch'] = { begin: () => ({ returned: () => {}, settled: () => {} }) }
+const watch: CallContext['watch'] = { begin: () => ({ returned: () => {}, settled: () => {} }) }
 
 /** It is the first attempt, and the only one: nothing was done before, and nobody asks afterwards. */
 const journal: StepJournal = { recall: () => undefined, note: () => {}, commit: async () => {} }
-
-const retryArgs = ['retry', 'started', 'runtime']
-
-/** What belongs to one call, by room. */
-const ownArgs: Readonly<Record<HandlerCategory, readonly string[]>> = {
-  change: [...retryArgs, 'patch', 'conditions', 'subhandler', 'execute', 'step'],
-  background: [...retryArgs, 'patch', 'conditions'],
-  reconcile: [...retryArgs, 'patch', 'conditions', 'step'],
-  admission: [...retryArgs, 'patch'],
-  event: ['patch', 'conditions'],
-  index: retryArgs,
-  activity: retryArgs,
-  conversion: [],
-}
 
 export class HandlerCaller {
   readonly collected: CollectedPatch = { merge: {}, fns: [] }
@@ -81,37 +66,35 @@ export class HandlerCaller {
   }
 
   async call(handler: Handler, retries: number = 0): Promise<Outcome> {
-    const { clock, logger, defaultBackoffMs, options, situation: context } = this.#given
+    const { clock, logger, defaultBackoffMs, options, situation } = this.#given
     const patch = createPatch<KubeObject>()
     const children = new Subhandlers(handler, (declared) => {
       this.#visible.addPatch(collectPatch(this.collected, handler, patch), { isCounted: false })
       return this.#callAll(declared)
     })
     // Those of the operator itself are about no object, and get none of this.
-    const body = this.#visible.changed ?? context?.body ?? ({ metadata: {} } as KubeObject)
+    const body = this.#visible.changed ?? situation?.body ?? ({ metadata: {} } as KubeObject)
     const steps = new Steps({ id: handler.id, body, journal, names: children.names })
     const stepArgs = refusedSteps(handler) ?? steps.args
-    const conditions = createConditions({ patch, body: () => body, clock, handler })
     const startedMs = options.started?.getTime() ?? clock.now()
-    const outcome = await attemptHandler(
-      { clock, logger, watch, defaultBackoffMs },
-      handler,
-      { startedMs, retries },
-      {
-        args: (retryArgs) => this.#argsOf(handler, { ...retryArgs, ...children.args, ...stepArgs, patch, conditions }),
-        finish: async (result) => {
-          await children.finish()
-          await steps.finish()
-          if (handler.reconciling === undefined) return checkOf(handler)(handler, patch, result)
-          checkResult(handler, patch, undefined)
-          return this.#given.readReconciled(result)
-        },
+    const context = { clock, logger, watch, defaultBackoffMs, observer: undefined, object: undefined }
+    const { outcome } = await callHandler(context, handler, {
+      start: { startedMs, retries },
+      body: () => body,
+      patch,
+      args: (own) => this.#argsOf(handler, own, { ...children.args, ...stepArgs }),
+      finish: async (result) => {
+        await children.finish()
+        await steps.finish()
+        if (handler.category !== 'reconcile') return result
+        checkResult(handler, patch, undefined)
+        return this.#given.readReconciled(result)
       },
-    )
+    })
     await steps.settle()
     this.outcomes.set(handler.id, outcome)
     // What a reconciler returns is not for the status.
-    const written: Outcome = handler.reconciling === undefined ? outcome : { type: 'done', result: undefined }
+    const written: Outcome = handler.definition.result === 'status' ? outcome : { type: 'done', result: undefined }
     if (keepsPatch(handler, outcome)) {
       this.#visible.addPatch(collectHandlerPatch(this.collected, { handler, patch, outcome: written }), {
         isCounted: false,
@@ -120,20 +103,19 @@ export class HandlerCaller {
     return outcome
   }
 
-  /** No more than handlers of its room are called with. */
-  #argsOf(handler: Handler, own: Readonly<Record<string, unknown>>): object {
+  /** The arguments that a running operator passes to handlers of this category. */
+  #argsOf(handler: Handler, own: OwnArgs, parts: Readonly<Record<string, unknown>>): object {
     const { args, cause } = this.#given
-    const room = handlerTypeOf(handler)?.category ?? 'change'
-    const given = Object.fromEntries(ownArgs[room].map((name) => [name, own[name]]))
-    const told = room === 'change' && cause !== undefined ? causeArgs(cause, handler) : {}
+    const passed = Object.entries(parts).filter(([name]) => handler.definition.args.includes(name as CallArgument))
+    const ofCause = handler.category === 'change' && cause !== undefined ? causeArgs(cause, handler) : {}
+    const ofVersions = handler.category === 'conversion' ? handler.conversion : {}
     const { changed } = this.#visible
-    return assignAll(args(), changed === undefined ? {} : bodyArgs(changed), told, given, handler.conversion ?? {}, {
-      param: handler.param,
-    })
+    const ofBody = changed === undefined ? {} : bodyArgs(changed)
+    return assignAll(args(), ofBody, ofCause, own, Object.fromEntries(passed), ofVersions)
   }
 
   /** As in an operator: the parent is called again for as long as any of them is not finished. */
-  async #callAll(children: readonly Handler[]): Promise<SubhandlerOutcome[]> {
+  async #callAll(children: readonly ChangeHandler[]): Promise<SubhandlerOutcome[]> {
     const outcomes: SubhandlerOutcome[] = []
     const delays: number[] = []
     for (const child of selectHandlers(children, this.#given.situation!)) {
@@ -147,8 +129,9 @@ export class HandlerCaller {
 }
 
 /** What the API server does not ask of it, by the configuration that is made of its options. */
-function whyNotReviewed({ admission }: Handler, { operation, subresource, old }: AnyOptions): string | undefined {
-  if (admission === undefined) return undefined
+function whyNotReviewed(handler: Handler, { operation, subresource, old }: AnyOptions): string | undefined {
+  if (handler.category !== 'admission') return undefined
+  const { admission } = handler
   const asked = operation ?? (old === undefined ? 'CREATE' : 'UPDATE')
   if (admission.operations !== undefined && !admission.operations.includes(asked)) {
     return `It is for ${admission.operations.join(' and ')}, and this is ${asked}`
@@ -163,18 +146,7 @@ function toSubhandlerOutcome({ id }: Handler, outcome: Outcome): SubhandlerOutco
   return { id, succeeded, result: succeeded ? outcome.result : undefined, message, attempts: 1 }
 }
 
-type ArgumentCheck = typeof checkResult
-
-/** What goes to the status must be JSON; what is indexed, or is the operator's own, may be anything. */
-function checkOf(handler: Handler): ArgumentCheck {
-  const room = handlerTypeOf(handler)?.category
-  if (room === 'admission') return (one, patch) => checkResult(one, patch, undefined)
-  return room === 'index' || room === 'activity' || room === 'conversion' ? (_, __, result) => result : checkResult
-}
-
 function keepsPatch(handler: Handler, outcome: Outcome): boolean {
-  const room = handlerTypeOf(handler)?.category
-  if (room === 'index' || room === 'activity' || room === 'conversion') return false
-  if (handler.admission !== undefined) return handler.type === 'mutate'
-  return !(room === 'event' && outcome.type === 'done' && outcome.ignoredError !== undefined)
+  const { definition } = handler
+  return definition.args.includes('patch') && (definition.keepsPatch?.(handler, outcome) ?? true)
 }

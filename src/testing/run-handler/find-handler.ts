@@ -2,7 +2,6 @@
 
 import { KopfError } from '../../errors.ts'
 import type { Handler } from '../../handlers/handler.ts'
-import { handlerTypeOf } from '../../handlers/handler-types.ts'
 import type { ResourceLike } from '../../kube/resources/resources.ts'
 import { toSelector } from '../../kube/resources/selectors.ts'
 import type { KnownResources } from './known-resources.ts'
@@ -38,7 +37,7 @@ function isCandidate({ selector, type: kind }: Handler, wanted: WantedHandler, k
 
 /** The closest of those that can have sub-handlers. */
 function parentsOf(candidates: readonly Handler[], { id }: WantedHandler): Handler[] {
-  const parents = candidates.filter((one) => id.startsWith(`${one.id}/`) && handlerTypeOf(one)?.category === 'change')
+  const parents = candidates.filter((one) => id.startsWith(`${one.id}/`) && one.category === 'change')
   const longest = Math.max(...parents.map((one) => one.id.length))
   return parents.filter((one) => one.id.length === longest)
 }

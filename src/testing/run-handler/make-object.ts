@@ -60,13 +60,15 @@ function withUid(state: KubeObject, uid: string | undefined): KubeObject {
   return { ...state, metadata: { ...state.metadata, ...(uid !== undefined && { uid }) } }
 }
 
-function reasonOf({ type: kind, id, reasons, initial }: Handler, { old }: AnyOptions): HandlerReason {
+function reasonOf(handler: Handler, { old }: AnyOptions): HandlerReason {
+  const { type, id } = handler
+  const { reasons = undefined, initial = false } = handler.category === 'change' ? handler : {}
   if (initial) return 'resume'
   const [only] = reasons ?? []
   if (only === 'update' && old === undefined) {
     throw new KopfError(
       'KOPF_TEST_HANDLER',
-      `Cannot run the ${kind} handler "${id}": nothing has changed; say what was different before, such as old: { spec: { … } }`,
+      `Cannot run the ${type} handler "${id}": nothing has changed; say what was different before, such as old: { spec: { … } }`,
     )
   }
   return only ?? (old === undefined ? 'create' : 'update')

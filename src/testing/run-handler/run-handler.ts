@@ -4,12 +4,11 @@ import { diffValues } from '../../causation/diff.ts'
 import type { Client } from '../../client/client.ts'
 import { KopfError } from '../../errors.ts'
 import { objectArgs } from '../../handlers/args/object-args.ts'
-import type { Handler } from '../../handlers/handler.ts'
-import { handlerTypeOf } from '../../handlers/handler-types.ts'
+import type { Handler, ReconcileHandler } from '../../handlers/handler.ts'
 import type { Outcome } from '../../handlers/outcomes.ts'
 import type { CustomResource, ObjectOf, ResourceLike } from '../../kube/resources/resources.ts'
 import { toSelector } from '../../kube/resources/selectors.ts'
-import type { Operator } from '../../operator.ts'
+import { internalsOf, type Operator } from '../../operator.ts'
 import { runFunctions } from '../../patching/plan-patch.ts'
 import { type ReconcileTestRun, readTestRun, type TestReconciler, testChildren } from '../../reconciling/test-run.ts'
 import { lazy } from '../../util/lazy.ts'
@@ -58,15 +57,15 @@ class HandlerTestRun {
     this.#operator = operator
     this.#options = options
     this.#known = new KnownResources(definitions)
-    this.#handler = findHandler(operator.registry.handlers, options, this.#known)
-    this.#memo = options.memo ?? operator.createMemo()
+    this.#handler = findHandler(internalsOf(operator).registry.handlers, options, this.#known)
+    this.#memo = options.memo ?? internalsOf(operator).createMemo()
     this.#client = options.cluster?.client ?? createLazyClient(definitions, options.namespace ?? 'default')
     this.#signal = options.signal ?? new AbortController().signal
   }
 
   async play(): Promise<HandlerRun<object, object>> {
     const handler = this.#handler
-    const object = handlerTypeOf(handler)?.category === 'activity' ? undefined : this.#setScene()
+    const object = handler.category === 'activity' ? undefined : this.#setScene()
     const caller = this.#rehearse(object)
     const reason = caller.whyNot(handler)
     if (reason === undefined) await caller.call(handler, this.#options.retry)
@@ -75,7 +74,7 @@ class HandlerTestRun {
 
   #setScene(): TestObject {
     const resource = this.#resource()
-    const { extraFields } = this.#operator.registry.handlersFor(resource)
+    const { extraFields } = internalsOf(this.#operator).registry.handlersFor(resource)
     const { settings } = this.#operator
     return makeTestObject(this.#options, { handler: this.#handler, resource, settings, extraFields })
   }
@@ -104,7 +103,7 @@ class HandlerTestRun {
   /** Only handlers of changes are told of a reason. */
   #situation({ body, cause, deleting }: TestObject, args: () => object) {
     const common = { resource: this.#resource(), body, deleting }
-    if (handlerTypeOf(this.#handler)?.category !== 'change') return { ...common, args }
+    if (this.#handler.category !== 'change') return { ...common, args }
     const { reason, old, new: now, diff } = cause
     return { ...common, ...cause, args: lazy(() => ({ ...args(), reason, old, new: now, diff })) }
   }
@@ -122,7 +121,7 @@ class HandlerTestRun {
   }
 
   #args(object: TestObject | undefined): object {
-    const { registry, settings } = this.#operator
+    const { registry, settings } = internalsOf(this.#operator)
     const { indices } = registry
     const common = {
       logger: this.#logger(object),
@@ -137,16 +136,19 @@ class HandlerTestRun {
     const recorder = captureEvents(this.#events, [body])
     // Without threads of a run: what is `inWorker` gets one for itself.
     const subject = { ...common, resource: this.#resource(), body, recorder, workers: undefined as never }
-    return { ...objectArgs(subject), signal: this.#signal, ...this.#argsOfRoom(object) }
+    return { ...objectArgs(subject), signal: this.#signal, ...this.#argsOfCategory(object) }
   }
 
-  #argsOfRoom(scene: TestObject): object {
-    const { event = 'ADDED', stopAfter = this.#handler.background?.schedule ? Infinity : 0 } = this.#options
-    switch (handlerTypeOf(this.#handler)?.category) {
+  #argsOfCategory(scene: TestObject): object {
+    const handler = this.#handler
+    const { event = 'ADDED', stopAfter } = this.#options
+    switch (handler.category) {
       case 'event':
         return { event: { type: event, object: scene.body } }
-      case 'background':
-        return { stopped: new CountedStop(stopAfter, this.#signal) }
+      case 'background': {
+        const count = stopAfter ?? (handler.background.schedule === undefined ? 0 : Infinity)
+        return { stopped: new CountedStop(count, this.#signal) }
+      }
       case 'reconcile':
         return {
           deleting: scene.deleting,
@@ -161,7 +163,12 @@ class HandlerTestRun {
 
   #trial({ body }: TestObject): ReconcileTestRun {
     const operator = this.#operator.name
-    return { handler: this.#handler, owner: body, operator, describe: (selector) => this.#known.describe(selector) }
+    return {
+      handler: this.#handler as ReconcileHandler,
+      owner: body,
+      operator,
+      describe: (selector) => this.#known.describe(selector),
+    }
   }
 
   #admissionArgs({ body, oldBody }: TestObject): object {
@@ -193,7 +200,7 @@ class HandlerTestRun {
   }
 
   #show(outcome: Outcome): HandlerOutcome {
-    if (this.#handler.reconciling === undefined || outcome.type !== 'done') return toShown(outcome)
+    if (this.#handler.category !== 'reconcile' || outcome.type !== 'done') return toShown(outcome)
     return { ...outcome, ...(outcome.result as TestReconciler | undefined) }
   }
 

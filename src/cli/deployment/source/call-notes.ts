@@ -1,5 +1,5 @@
 /** The remark of `kopf manifests` about client calls in the source that the planned rules do not allow. Pure. */
-import type { PlannedRole } from '../../../operator.ts'
+import type { PlannedRole } from '../../../plan/plan-roles.ts'
 import type { SeenCall, SeenCalls } from './seen-calls.ts'
 
 /** The number of source positions that are listed per rule. */
