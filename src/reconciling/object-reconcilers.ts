@@ -18,7 +18,7 @@ import { createPatch, type Patch } from '../patching/patch.ts'
 import { assignAll } from '../util/assign-all.ts'
 import { monotonicNow } from '../util/async/clock.ts'
 import type { Logger } from '../util/log/log.ts'
-import { createChildClient, kindsPresent } from './children/child-client.ts'
+import { childrenByKind, createChildClient } from './children/child-client.ts'
 import { createChildren } from './children/children-arg.ts'
 import { type DesiredGroup, readReconciled } from './children/desired.ts'
 import { syncChildren } from './children/sync.ts'
@@ -229,7 +229,7 @@ function resyncMsOf({ reconciling }: Handler, random: () => number): number {
 
 function argsOf(context: ReconcilingContext, { handler, cause, patch, steps }: PatchedCall, rest: object): object {
   const conditions = createConditions({ patch, body: () => cause.body, clock: context.clock, handler })
-  const children = createChildren(kindsPresent(context, handler, cause.body), cause.body.metadata.namespace)
+  const children = createChildren(childrenByKind(context, handler, cause.body), cause.body.metadata.namespace)
   const own = { patch, conditions, signal: context.handlersSignal, deleting: cause.deleting, children }
   return assignAll(cause.objectArgs(), rest, steps.args, own)
 }

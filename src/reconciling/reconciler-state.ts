@@ -4,8 +4,8 @@
  */
 import type { Outcome } from '../handlers/outcomes.ts'
 import type { ReconcileSteps } from '../steps/step-run.ts'
+import { recheckNow } from './children/existing-objects.ts'
 import type { ChildRecords } from './children/sync.ts'
-import { recheckNow } from './children/unmanaged-children.ts'
 
 const firstDelayMs = 1000
 const maxDelayMs = 600_000

@@ -13,7 +13,7 @@ export function digestState(persistence: PersistenceSettings, body: KubeObject):
 }
 
 /** Whether the object has become other than it should have by our own write: others have written, too. */
-export function isForeign(
+export function isChangedByOthers(
   persistence: PersistenceSettings,
   {
     before,
@@ -21,11 +21,11 @@ export function isForeign(
     after,
   }: { readonly before: KubeObject; readonly expected: KubeObject; readonly after: KubeObject },
 ): boolean {
-  const [old, wanted, now] = [before, expected, after].map((body) => stateOf(persistence, body))
-  const differences = diffValues(wanted, now)
+  const [old, desired, now] = [before, expected, after].map((body) => stateOf(persistence, body))
+  const differences = diffValues(desired, now)
   if (differences.length === 0) return false
   // What we wrote may have become something else on the way: a schema drops it, a webhook has an opinion.
-  const written = toPathTree(diffValues(old, wanted))
+  const written = toPathTree(diffValues(old, desired))
   return differences.some(([, path]) => !touches(written, path))
 }
 

@@ -11,9 +11,9 @@ import type { WatchedObject } from '../objects/state/watched-object.ts'
 import { writePatch } from '../objects/writes.ts'
 import { runFunctions } from '../patching/plan-patch.ts'
 import type { Logger } from '../util/log/log.ts'
-import { hasKept, type SyncReport, toCondition } from './children/sync-report.ts'
+import { hasChildrenCondition, type SyncReport, toCondition } from './children/sync-report.ts'
 import type { ReconcilerState } from './reconciler-state.ts'
-import { digestState, isForeign } from './state-digest.ts'
+import { digestState, isChangedByOthers } from './state-digest.ts'
 
 interface StatusWrite {
   readonly state: ReconcilerState
@@ -21,7 +21,7 @@ interface StatusWrite {
   readonly cause: { readonly body: KubeObject }
   readonly logger: Logger
   readonly patch: CollectedPatch
-  readonly report: Pick<SyncReport, 'problems' | 'leftMessage'>
+  readonly report: Pick<SyncReport, 'problems' | 'unmanagedMessage'>
 }
 
 export async function writeAll(context: Context, object: WatchedObject, writing: StatusWrite): Promise<void> {
@@ -36,7 +36,7 @@ export async function writeAll(context: Context, object: WatchedObject, writing:
   if (condition !== undefined) expected = runFunctions(expected, condition) as unknown as KubeObject
   if (object.body === cause.body) return
   const states = { before: cause.body, expected, after: object.body }
-  if (!isForeign(persistence, states)) state.markSeen(digestState(persistence, object.body))
+  if (!isChangedByOthers(persistence, states)) state.markSeen(digestState(persistence, object.body))
 }
 
 async function write(
@@ -68,7 +68,7 @@ async function writeProblems(
   } catch (error) {
     if (!isUnprocessable(error)) throw error
   }
-  if (object.state.isNotFound || hasKept(object.body)) return patch
+  if (object.state.isNotFound || hasChildrenCondition(object.body)) return patch
   stopConditions(served)
   context.warnOnce(
     served.resource,

@@ -111,10 +111,10 @@ test.each([
   [
     'a cluster-scoped child',
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } },
-    'is of the whole cluster: it cannot be owned',
+    'is cluster-scoped: it cannot be owned',
   ],
   ['a child of another version', { apiVersion: 'v2', kind: 'ConfigMap', metadata: { name: 'x' } }, 'is of v2'],
-  ['a child that is not an object', 42, 'something that is no object'],
+  ['a child that is not an object', 42, 'an entry that is not an object'],
 ])('the result of a reconciler with %s is an error that is logged and not retried', async (what, child, words) => {
   const kopf = new Operator()
   let calls = 0

@@ -40,7 +40,7 @@ export class ChildCache {
   readonly #byOwner = new Map<string, Set<string>>()
   /** The uid of the one that has a name, by namespace and name. */
   readonly #byName = new Map<string, string>()
-  /** Those that are gone, or out of sight since that version. */
+  /** Those that are gone, or out of listing since that version. */
   readonly #gone = new LruMap<string, string>(maxTombstones)
   /** How the server keeps what was applied, by the uid of the child. */
   readonly #normalised = new Map<string, Normalised>()
@@ -62,7 +62,7 @@ export class ChildCache {
     return this.#normalised.get(uid)
   }
 
-  noteNormalised({ metadata: { uid = '' } }: KubeObject, normalised: Normalised): void {
+  setNormalised({ metadata: { uid = '' } }: KubeObject, normalised: Normalised): void {
     const { dropped, values } = normalised
     if (dropped.size === 0 && values === undefined) this.#normalised.delete(uid)
     else this.#normalised.set(uid, normalised)
@@ -87,18 +87,18 @@ export class ChildCache {
       const siblings = this.#byOwner.get(key.owner) ?? new Set()
       this.#byOwner.set(key.owner, siblings.add(uid))
     }
-    return concerned(before, object)
+    return affected(before, object)
   }
 
-  /** It is gone for ever, or out of sight; what was seen of it later than that stays. */
-  remove(object: KubeObject, { isForGood = false }: { readonly isForGood?: boolean } = {}): readonly OwnerKeyOfChild[] {
+  /** It is gone for ever, or out of listing; what was seen of it later than that stays. */
+  remove(object: KubeObject, { isDeleted = false }: { readonly isDeleted?: boolean } = {}): readonly OwnerKeyOfChild[] {
     const { uid = '', resourceVersion } = object.metadata
     const before = this.#children.get(uid)
-    if (!isForGood && isOlder(resourceVersion, before?.metadata.resourceVersion)) return []
-    if (isForGood) this.#gone.set(uid, never)
+    if (!isDeleted && isOlder(resourceVersion, before?.metadata.resourceVersion)) return []
+    if (isDeleted) this.#gone.set(uid, never)
     else if (resourceVersion !== undefined) this.#gone.set(uid, resourceVersion)
     if (before !== undefined) this.#drop(before)
-    return concerned(before, undefined)
+    return affected(before, undefined)
   }
 
   /** What was seen there is not known any more. */
@@ -137,7 +137,7 @@ function ownerOfChild(object: KubeObject): OwnerKeyOfChild | undefined {
   return { owner: controller.uid, label, namespace: object.metadata.namespace }
 }
 
-function concerned(before: KubeObject | undefined, after: KubeObject | undefined): readonly OwnerKeyOfChild[] {
+function affected(before: KubeObject | undefined, after: KubeObject | undefined): readonly OwnerKeyOfChild[] {
   return [before, after].flatMap((object) => (object && ownerOfChild(object)) ?? [])
 }
 

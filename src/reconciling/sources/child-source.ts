@@ -17,15 +17,15 @@ export interface ChildSourceOptions {
   /** Called for each parent of a child that was added, changed or deleted; a deleted child has no version. */
   readonly onChanged: (key: OwnerKeyOfChild, state: ChildState) => void
   /** All existing children are listed, or cannot be listed for now. `isFirst`: they were never listed before. */
-  readonly onSeen: (namespace: string | undefined, isFirst: boolean) => void
+  readonly onListed: (namespace: string | undefined, isFirst: boolean) => void
 }
 
 export function createChildSource(childrenIndex: ChildrenIndex, options: ChildSourceOptions): StreamSource {
-  const { resource, selectors, onChanged, onSeen } = options
+  const { resource, selectors, onChanged, onListed } = options
   const cache = childrenIndex.cacheOf(resource)
   const begun = new Set<string | undefined>()
   const seen = (namespace: string | undefined) => {
-    onSeen(namespace, !begun.has(namespace))
+    onListed(namespace, !begun.has(namespace))
     begun.add(namespace)
   }
   /** Listed states that are older than the known ones: after a restored backup, they are the current states. */
@@ -58,7 +58,7 @@ export function createChildSource(childrenIndex: ChildrenIndex, options: ChildSo
     onBegin: (namespace) => childrenIndex.note(resource, namespace, 'pending'),
     onBroken: (namespace, error) => {
       // The children that were listed before stay usable.
-      if (childrenIndex.sightOf(resource, namespace) === 'seen') return
+      if (childrenIndex.listingOf(resource, namespace) === 'seen') return
       childrenIndex.note(resource, namespace, { why: describeError(error) })
       seen(namespace)
     },

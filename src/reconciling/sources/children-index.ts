@@ -12,13 +12,13 @@ import type { OwnedKind } from '../children/owned-kinds.ts'
 import { ChildCache, type OwnerKeyOfChild } from './child-cache.ts'
 
 /** Whether the children in a scope are listed: not yet, completely, or not at all because of an error. */
-export type ChildrenView = 'pending' | 'seen' | { readonly why: string }
+export type ListingState = 'pending' | 'seen' | { readonly why: string }
 
 interface IndexedKind {
   readonly resource: Resource
   readonly cache: ChildCache
   /** By namespace; undefined for the whole cluster. */
-  readonly sights: Map<string | undefined, ChildrenView>
+  readonly listings: Map<string | undefined, ListingState>
 }
 
 export class ChildrenIndex {
@@ -44,8 +44,8 @@ export class ChildrenIndex {
    * Which other parent or reconciler of this operator has made a child of that name, as the end of a sentence. Server-side apply would not report a
    * conflict, since they share one field manager: the last one would take the child from the others.
    */
-  competitorOf(resource: Resource, wanted: ObjectMeta, { owner, label }: OwnerKeyOfChild): string | undefined {
-    const metadata = this.cacheOf(resource).named(wanted.namespace, wanted.name ?? '')?.metadata
+  competitorOf(resource: Resource, desired: ObjectMeta, { owner, label }: OwnerKeyOfChild): string | undefined {
+    const metadata = this.cacheOf(resource).named(desired.namespace, desired.name ?? '')?.metadata
     const controller = metadata?.ownerReferences?.find((one) => one.controller === true)
     if (controller === undefined) return undefined
     if (controller.uid !== owner) {
@@ -75,12 +75,12 @@ export class ChildrenIndex {
     return this.#knownOf(resource).cache
   }
 
-  sightOf(resource: Resource, namespace: string | undefined): ChildrenView | undefined {
-    return this.#knownOf(resource).sights.get(namespace)
+  listingOf(resource: Resource, namespace: string | undefined): ListingState | undefined {
+    return this.#knownOf(resource).listings.get(namespace)
   }
 
-  note(resource: Resource, namespace: string | undefined, sight: ChildrenView): void {
-    this.#knownOf(resource).sights.set(namespace, sight)
+  note(resource: Resource, namespace: string | undefined, listing: ListingState): void {
+    this.#knownOf(resource).listings.set(namespace, listing)
   }
 
   /** The children are not watched any more: in one namespace, or at all. */
@@ -89,8 +89,8 @@ export class ChildrenIndex {
       this.#known.delete(formatResource(resource))
       return
     }
-    const { sights, cache } = this.#knownOf(resource)
-    sights.delete(namespace)
+    const { listings, cache } = this.#knownOf(resource)
+    listings.delete(namespace)
     cache.forget(({ metadata }) => metadata.namespace === namespace)
   }
 
@@ -98,24 +98,25 @@ export class ChildrenIndex {
   isPending(handler: Handler, { metadata: { namespace } }: KubeObject): boolean {
     return this.kindsOf(handler).some(({ resource }) => {
       if (resource === undefined) return false
-      const { sights } = this.#knownOf(resource)
-      const inReach = namespace === undefined ? [...sights.values()] : [sights.get(undefined) ?? sights.get(namespace)]
+      const { listings } = this.#knownOf(resource)
+      const inReach =
+        namespace === undefined ? [...listings.values()] : [listings.get(undefined) ?? listings.get(namespace)]
       return inReach.includes('pending')
     })
   }
 
   /** Why a child cannot be watched, as the end of a sentence; undefined if it can. */
-  whyUnseen({ selector, resource }: OwnedKind, namespace: string | undefined): string | undefined {
+  whyUnlisted({ selector, resource }: OwnedKind, namespace: string | undefined): string | undefined {
     if (resource === undefined) return `waits for its kind: the cluster does not serve "${selector}"`
-    const { sights } = this.#knownOf(resource)
-    const sight = sights.get(undefined) ?? sights.get(namespace)
-    if (sight === undefined) return `is in the namespace "${namespace}", which this operator does not serve`
-    return typeof sight === 'object' ? `waits until those of its kind can be listed: ${sight.why}` : undefined
+    const { listings } = this.#knownOf(resource)
+    const listing = listings.get(undefined) ?? listings.get(namespace)
+    if (listing === undefined) return `is in the namespace "${namespace}", which this operator does not serve`
+    return typeof listing === 'object' ? `waits until those of its kind can be listed: ${listing.why}` : undefined
   }
 
   #knownOf(resource: Resource): IndexedKind {
     const name = formatResource(resource)
-    const known = this.#known.get(name) ?? { resource, cache: new ChildCache(), sights: new Map() }
+    const known = this.#known.get(name) ?? { resource, cache: new ChildCache(), listings: new Map() }
     this.#known.set(name, known)
     return known
   }

@@ -54,13 +54,13 @@ export class OwnedAndWatched {
 
   /** Opens and closes streams for the resources of the cluster; `namespaces` are the served ones, undefined for the whole cluster. */
   arrange(known: readonly Resource[], namespaces: readonly string[] | undefined): void {
-    const wanted = new Map([...this.#wantedOwned(known), ...this.#wantedWatched(known)])
+    const desired = new Map([...this.#ownedSources(known), ...this.#watchedSources(known)])
     for (const [key, { source }] of [...this.#open]) {
-      if (wanted.has(key)) continue
+      if (desired.has(key)) continue
       this.#sources.close(source)
       this.#open.delete(key)
     }
-    for (const [key, create] of wanted) {
+    for (const [key, create] of desired) {
       if (this.#open.has(key)) continue
       const open = create()
       this.#open.set(key, open)
@@ -83,7 +83,7 @@ export class OwnedAndWatched {
   }
 
   /** One stream per kind of children, for all reconcilers that own it. */
-  *#wantedOwned(known: readonly Resource[]): Iterable<[string, () => OpenSource]> {
+  *#ownedSources(known: readonly Resource[]): Iterable<[string, () => OpenSource]> {
     const { childrenIndex, settings } = this.#context
     const owners = new Map<string, { readonly resource: Resource; readonly handlers: Handler[] }>()
     for (const handler of this.#handlers) {
@@ -106,13 +106,13 @@ export class OwnedAndWatched {
           resource,
           selectors,
           onChanged: (ownerKey, state) => triggerParent(this.#context, ownerKey, state),
-          onSeen: (namespace, isFirst) => triggerListed(this.#context, handlers, { namespace, isFirst }),
+          onListed: (namespace, isFirst) => triggerListed(this.#context, handlers, { namespace, isFirst }),
         })
       yield [`children ${name}`, () => ({ source: create(), resource, isOwned: true })]
     }
   }
 
-  *#wantedWatched(known: readonly Resource[]): Iterable<[string, () => OpenSource]> {
+  *#watchedSources(known: readonly Resource[]): Iterable<[string, () => OpenSource]> {
     const watches = new Map<string, { readonly resource: Resource; readonly all: Array<[Handler, Watch]> }>()
     for (const handler of this.#handlers) {
       for (const watch of handler.reconciling!.watches) {
