@@ -1,6 +1,6 @@
 /**
- * Writes the patch of a reconciler and the condition about its children to the object. The reconciler's own writes are no reason to call it again;
- * writes of others in between are. Called by object-reconcilers.ts.
+ * Writes the patch of a reconciler and the condition about its children to the object. These writes do not trigger the reconciler again; writes of other
+ * clients in between do. Called by object-reconcilers.ts.
  */
 import { isUnprocessable } from '../client/api-error.ts'
 import type { CollectedPatch } from '../handlers/results.ts'
@@ -17,7 +17,7 @@ import { digestState, isChangedByOthers } from './state-digest.ts'
 
 interface StatusWrite {
   readonly state: ReconcilerState
-  /** The object as the reconciler has seen it. */
+  /** The object as the reconciler was called with it. */
   readonly cause: { readonly body: KubeObject }
   readonly logger: Logger
   readonly patch: CollectedPatch
@@ -53,7 +53,7 @@ async function write(
   }
 }
 
-/** In a request of its own: if the schema rejects the condition, the patch of the user is not lost. */
+/** Writes the condition in a separate request: if the schema rejects the condition, the patch of the user is not lost. */
 async function writeProblems(
   context: Context,
   object: WatchedObject,
@@ -73,7 +73,7 @@ async function writeProblems(
   context.warnOnce(
     served.resource,
     'conditions',
-    'What is wrong with children does not stay in status.conditions: it is only in the log; let the schema have conditions',
+    'The API server does not store the condition about children, so their problems are only in the log: add status.conditions to the schema',
   )
   return undefined
 }

@@ -47,7 +47,7 @@ export interface ChildClient {
   warnOnce(resource: Resource, message: string): void
 }
 
-/** Records about the children of one object, kept in memory between the calls of its reconciler. A restart loses them, which only delays decisions. */
+/** Records about the children of one object, kept in memory between the calls of its reconciler. A restart loses them: contention is then counted from zero. */
 export interface ChildRecords {
   /** Children that other clients change repeatedly, by key. */
   readonly contentions: Map<string, Contention>

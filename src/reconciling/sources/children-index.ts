@@ -12,7 +12,7 @@ import type { OwnedKind } from '../children/owned-kinds.ts'
 import { ChildCache, type OwnerKeyOfChild } from './child-cache.ts'
 
 /** Whether the children in a scope are listed: not yet, completely, or not at all because of an error. */
-export type ListingState = 'pending' | 'seen' | { readonly why: string }
+export type ListingState = 'pending' | 'listed' | { readonly why: string }
 
 interface IndexedKind {
   readonly resource: Resource
@@ -25,8 +25,9 @@ export class ChildrenIndex {
   readonly #operator: string | undefined
   readonly #served: ServedResources
   readonly #known = new Map<string, IndexedKind>()
+  /** By the text of the selector in `owns`. */
   readonly #resources = new Map<string, Resource>()
-
+  /** The labels of all reconcilers of this operator that were asked for so far. */
   readonly #labels = new Set<string>()
 
   constructor(operator: string | undefined, served: ServedResources) {
@@ -41,8 +42,8 @@ export class ChildrenIndex {
   }
 
   /**
-   * Which other parent or reconciler of this operator has made a child of that name, as the end of a sentence. Server-side apply would not report a
-   * conflict, since they share one field manager: the last one would take the child from the others.
+   * Names the other parent or reconciler of this operator that has a child of that name, as the end of a sentence. Server-side apply reports no conflict
+   * between them, since they share one field manager: without this check, each would take the child from the other.
    */
   competitorOf(resource: Resource, desired: ObjectMeta, { owner, label }: OwnerKeyOfChild): string | undefined {
     const metadata = this.cacheOf(resource).named(desired.namespace, desired.name ?? '')?.metadata
@@ -65,7 +66,7 @@ export class ChildrenIndex {
     return (reconciling?.owns ?? []).map((selector) => ({ selector, resource: this.#resources.get(String(selector)) }))
   }
 
-  /** Sets the resource that a selector means in this cluster; undefined if the cluster has none. */
+  /** Sets the resource that a selector in `owns` selects in this cluster; undefined if the cluster has none. */
   resolve(selector: ResourceSelector, resource: Resource | undefined): void {
     if (resource === undefined) this.#resources.delete(String(selector))
     else this.#resources.set(String(selector), resource)
@@ -79,11 +80,11 @@ export class ChildrenIndex {
     return this.#knownOf(resource).listings.get(namespace)
   }
 
-  note(resource: Resource, namespace: string | undefined, listing: ListingState): void {
+  setListing(resource: Resource, namespace: string | undefined, listing: ListingState): void {
     this.#knownOf(resource).listings.set(namespace, listing)
   }
 
-  /** The children are not watched any more: in one namespace, or at all. */
+  /** Called when the children are not watched any more: in one namespace, or at all. */
   forget(resource: Resource, namespace?: string): void {
     if (namespace === undefined) {
       this.#known.delete(formatResource(resource))
@@ -94,24 +95,24 @@ export class ChildrenIndex {
     cache.forget(({ metadata }) => metadata.namespace === namespace)
   }
 
-  /** Children are not listed completely yet: to reconcile now would create existing children a second time. */
+  /** Whether the list of existing children is incomplete: a reconciler that ran now would try to create existing children. */
   isPending(handler: Handler, { metadata: { namespace } }: KubeObject): boolean {
     return this.kindsOf(handler).some(({ resource }) => {
       if (resource === undefined) return false
       const { listings } = this.#knownOf(resource)
-      const inReach =
+      const relevant =
         namespace === undefined ? [...listings.values()] : [listings.get(undefined) ?? listings.get(namespace)]
-      return inReach.includes('pending')
+      return relevant.includes('pending')
     })
   }
 
-  /** Why a child cannot be watched, as the end of a sentence; undefined if it can. */
+  /** Why existing children of the kind are not listed, as the end of a sentence; undefined if they are. */
   whyUnlisted({ selector, resource }: OwnedKind, namespace: string | undefined): string | undefined {
     if (resource === undefined) return `waits for its kind: the cluster does not serve "${selector}"`
     const { listings } = this.#knownOf(resource)
     const listing = listings.get(undefined) ?? listings.get(namespace)
     if (listing === undefined) return `is in the namespace "${namespace}", which this operator does not serve`
-    return typeof listing === 'object' ? `waits until those of its kind can be listed: ${listing.why}` : undefined
+    return typeof listing === 'object' ? `waits until objects of its kind can be listed: ${listing.why}` : undefined
   }
 
   #knownOf(resource: Resource): IndexedKind {
