@@ -1,5 +1,5 @@
 /**
- * Error answers of the API server. session.ts creates an `ApiError` for every answer that is not 2xx, client-events.ts for ERROR events of
+ * Error answers of the API server. session.ts creates an `ApiError` for every answer that is not 2xx, watch-lines.ts for ERROR events of
  * a watch. The predicates below tell the usual causes apart.
  */
 import { brand, KopfError } from '../errors.ts'

@@ -5,7 +5,6 @@ import type { Resource } from '../kube/resources/resources.ts'
 import { getObject, getObjects, getString, isPlainObject } from '../util/json/json.ts'
 import { isGone } from './api-error.ts'
 import type { Client, ClientResource, CreateClientOptions } from './client.ts'
-import { readEvents } from './client-events.ts'
 import type {
   ApplyOptions,
   CallOptions,
@@ -21,6 +20,7 @@ import type {
 import { toSmallerPage } from './connection-error.ts'
 import { collectionPath, objectPath } from './paths.ts'
 import type { ApiCall } from './session.ts'
+import { readWatchEvents } from './watch-lines.ts'
 
 const pageSize = 500
 
@@ -132,7 +132,7 @@ export class ApiClient implements UntypedClient {
       path,
       query: { ...query, watch: true, resourceVersion, timeoutSeconds, allowWatchBookmarks },
     }
-    yield* readEvents(this.#options.session, call, options.signal ?? this.#options.signal)
+    yield* readWatchEvents(this.#options.session, call, options.signal ?? this.#options.signal)
   }
 
   async #listPages(
