@@ -116,8 +116,8 @@ export class ApiClient implements UntypedClient {
     const resource = await this.#resolve(like)
     const path = objectPath(resource, { name, namespace: this.#namespace(resource, name, options) })
     const body = toDeleteBody(options)
-    const answer = await this.#request({ method: 'DELETE', path, ...(body === undefined ? {} : { body }) }, options)
-    return answer['kind'] === 'Status' && answer['apiVersion'] === 'v1' ? undefined : answer
+    const response = await this.#request({ method: 'DELETE', path, ...(body === undefined ? {} : { body }) }, options)
+    return response['kind'] === 'Status' && response['apiVersion'] === 'v1' ? undefined : response
   }
 
   async *watch(
@@ -151,7 +151,7 @@ export class ApiClient implements UntypedClient {
         token = continueToken(page)
         if (token === undefined) return objects
       } catch (error) {
-        // A page of many large objects may exceed the maximum size of an answer.
+        // A page of many large objects may exceed the maximum size of a response.
         const smaller = toSmallerPage(error, limit)
         if (smaller === undefined) throw error
         limit = smaller
