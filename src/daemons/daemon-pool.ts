@@ -53,7 +53,7 @@ export class DaemonPool<O> {
     if (task.stopped.reason !== reason) task.stopped.set(reason)
     this.#timers.cancel(task)
     if (!task.isRunning) this.#end(task)
-    else task.ending ??= this.#terminate(task)
+    else task.termination ??= this.#terminate(task)
   }
 
   /** Called when the operator pauses: stops the tasks of the paused objects. They start again when the watch delivers their object after the pause. */
@@ -66,7 +66,7 @@ export class DaemonPool<O> {
     this.#exiting.abort()
     const all = [...this.#all]
     for (const task of all) this.stop(task, 'operator-exiting')
-    await Promise.all(all.map(({ ending }) => ending))
+    await Promise.all(all.map(({ termination }) => termination))
   }
 
   /** Called when the essence of the object has changed: timers that wait only for a change become due after their idle time. */

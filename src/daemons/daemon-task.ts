@@ -31,7 +31,7 @@ export class DaemonTask<O> {
   /** Resolves with whether the task ended right after the stop signal. Undefined before the task is stopped. */
   instantExit: Promise<boolean> | undefined
   /** Resolves when the task has ended or is abandoned. Undefined before a running task is stopped. */
-  ending: Promise<void> | undefined
+  termination: Promise<void> | undefined
   /** The timer has no interval and waits only for a change of the object. */
   waitsForChange = false
   /** The object has changed since the last call. */

@@ -66,7 +66,7 @@ async function process(
     await handleDeletion(context, object, run, object.deletion)
   }
   if (object.isGone) return forget(context, object)
-  if (object.deletion !== undefined && isHeld(context, object)) return
+  if (object.deletion !== undefined && hasBackgroundWork(context, object)) return
   if (failures.length > 0) throw failures[0]
   if (throttledMs > 0) {
     context.timers.setAfter(object, throttledMs)
@@ -171,7 +171,7 @@ async function handleFilteredOut(
   context.features.released(object, isDeletionOngoing(object.body) ? 'resource-deleted' : 'filters-mismatch')
   await writePendingPatches(context, object)
   // The finalizer stays as long as daemons run; the worker is woken when they have ended.
-  if (isHeld(context, object)) return
+  if (hasBackgroundWork(context, object)) return
   // A failure is retried with backoff: a finalizer that is left behind would block the deletion of the object forever.
   await removeOwnFinalizer(context, object, run.logger)
   const { version } = object.state
@@ -180,7 +180,7 @@ async function handleFilteredOut(
 }
 
 /** Whether running daemons or their pending patches still need the finalizer. */
-function isHeld({ features }: Context, object: WatchedObject): boolean {
+function hasBackgroundWork({ features }: Context, object: WatchedObject): boolean {
   return object.writes.hasBackground || features.holdsFinalizer(object)
 }
 

@@ -138,29 +138,29 @@ class OperatorRun implements RunningOperator {
     })
     this.#assembly = assembly
     this.#posting = assembly.poster.run(end.signal)
-    if (clock === systemClock) tasks.run((ending) => watchdog.checkLoop(ending))
-    tasks.run(async (ending) => {
-      await Promise.all([this.#startWatching(assembly, ending), this.#startAdmission(assembly.admission, ending)])
-      if (!ending.aborted) this.#promises.ready()
+    if (clock === systemClock) tasks.run((stopping) => watchdog.checkLoop(stopping))
+    tasks.run(async (stopping) => {
+      await Promise.all([this.#startWatching(assembly, stopping), this.#startAdmission(assembly.admission, stopping)])
+      if (!stopping.aborted) this.#promises.ready()
     })
   }
 
   /** Resolves when all objects are listed, or when the operator is paused: a paused operator counts as ready. */
-  async #startWatching({ orchestrator, peerings }: Assembly, ending: AbortSignal): Promise<void> {
-    await this.#base.leadership.looked(ending)
-    const started = orchestrator.start(ending)
+  async #startWatching({ orchestrator, peerings }: Assembly, stopping: AbortSignal): Promise<void> {
+    await this.#base.leadership.looked(stopping)
+    const started = orchestrator.start(stopping)
     this.#lifetimes.tasks.run(() => started)
     await Promise.race([started, peerings.paused])
-    if (ending.aborted) return
+    if (stopping.aborted) return
     this.#base.health.phase = 'running'
     this.#base.observer.phaseChanged?.({ phase: 'running' })
   }
 
-  async #startAdmission(admission: AdmissionService, ending: AbortSignal): Promise<void> {
+  async #startAdmission(admission: AdmissionService, stopping: AbortSignal): Promise<void> {
     if (!admission.isNeeded) return
     this.#base.health.webhooks = 'starting'
-    await admission.start(ending)
-    if (!ending.aborted) this.#base.health.webhooks = 'serving'
+    await admission.start(stopping)
+    if (!stopping.aborted) this.#base.health.webhooks = 'serving'
   }
 
   get stopping(): AbortSignal {
