@@ -73,7 +73,7 @@ class StoredSteps implements CallSteps {
       }),
       recall: (key: string) => this.#run.recall(key, seal),
       note: (key: string, result: string) => {
-        this.#run.note(key, { result, nowMs: clock.now(), seal })
+        this.#run.record(key, { result, nowMs: clock.now(), seal })
         this.#checkpoints.note({ isStep: true })
       },
       commit: () => this.#checkpoints.commit(),

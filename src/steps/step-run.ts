@@ -45,8 +45,8 @@ export class ReconcileSteps {
     return this.#records.recall(key, this.#progress, seal)
   }
 
-  note(key: string, noted: { readonly result: string; readonly nowMs: number; readonly seal: StepSeal }): void {
-    this.#records.note(key, this.#progress, noted)
+  record(key: string, entry: { readonly result: string; readonly nowMs: number; readonly seal: StepSeal }): void {
+    this.#records.note(key, this.#progress, entry)
     this.isUnwritten = true
   }
 
