@@ -44,7 +44,7 @@ test.each<[keyof SignedStep, SignedStep[keyof SignedStep]]>([
   expect(keyring.verify({ ...step, [field]: value }, keyring.sign(step))).toBe('mismatch')
 })
 
-test('two different claims never have the same encoding, even if text moves between adjacent fields', () => {
+test('two different signed steps never have the same encoding, even if text moves between adjacent fields', () => {
   const keyring = new StepKeyring([oldKey])
   const texts = ['group', 'plural', 'namespace', 'name', 'uid', 'key', 'spec', 'result'] as const
   const odd = fc.string({ unit: fc.constantFrom('a', '"', ',', '[', ']', '\\', '\u0000', '\ud800', 'é'), maxLength: 6 })
