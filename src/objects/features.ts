@@ -39,7 +39,10 @@ export interface ObjectFeature<D extends FeatureDecision = FeatureDecision> {
   purge?(object: WatchedObject, merge: JsonObject): void
   /** Called when the object is not handled any more. */
   released?(object: WatchedObject, reason: ReleaseReason): void
-  /** Called when the object is dropped from memory, or switches to another version of its resource: the feature drops everything about its former states. */
+  /**
+   * Called when the object is dropped from memory, becomes too large, or switches to another version of its resource: the feature drops everything about its
+   * former states.
+   */
   forgotten?(object: WatchedObject): void
   /** Whether a call of the feature still runs for the object, so that the object cannot be dropped from memory yet. */
   isActive?(object: WatchedObject): boolean

@@ -29,7 +29,7 @@ export async function startOperator(definition: OperatorDefinition, options: Run
   return run
 }
 
-/** Registers the start, the run and the stop with a clock that skips time (`SkippingClock`): it does not skip while callers wait for them. */
+/** Reports the run, and the start and stop that callers wait for, to a test clock, which decides by them when to skip time. */
 function attendClock({ ready, done, stopping }: RunningOperator, clock: Clock | undefined): void {
   if (clock?.attend === undefined) return
   const attend = (occupation: Occupation, passage: Promise<void>) => {

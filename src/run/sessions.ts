@@ -1,6 +1,6 @@
 /**
  * The API sessions of an operator. Each request waits until there are credentials, and is repeated with new credentials after a 401. A replica that has lost the
- * leadership does not send requests that only the leader may send. Created by bootstrap.ts.
+ * leadership sends no more writes. Created by bootstrap.ts.
  */
 import { ApiError, isUnauthorized } from '../client/api-error.ts'
 import type { AuthenticatedTransport } from '../client/auth/authenticated-transport.ts'
@@ -17,18 +17,18 @@ interface OperatorSessionOptions
   extends Pick<SessionOptions, 'networking' | 'clock' | 'signal' | 'guardOf' | 'observer'> {
   readonly connection: AuthenticatedTransport
   readonly logger: Logger
-  /** Aborted when this replica has lost the leadership: requests of the leader that are under way are cancelled. */
+  /** Aborted when this replica has lost the leadership: its writes that are under way are cancelled. */
   readonly fallen: AbortSignal
 }
 
 export interface OperatorSessions {
   /** For requests that only the leader may send: those of handlers, and writes of their outcomes. */
   readonly leading: Session
-  /** For requests that every replica may send. */
+  /** For requests that a candidate may send too. */
   readonly common: Session
 }
 
-/** Without leader election, both sessions allow all requests: see `guardOf` in election/leadership.ts. */
+/** Without leader election, both sessions allow all requests: see `guardOf` and `commonGuardOf` in election/leadership.ts. */
 export function createOperatorSessions(
   leadership: Pick<Leadership, 'guardOf' | 'commonGuardOf' | 'fallen'>,
   options: Omit<OperatorSessionOptions, 'guardOf' | 'fallen'>,
