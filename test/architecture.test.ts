@@ -36,8 +36,30 @@ const layers: readonly (readonly string[])[] = [
   ['cli', 'testing'],
 ]
 
-/** Features: none of them imports another one. */
-const features = layers[10]!
+/** Folders that each implement one feature. None of them imports another one: removing a feature is deleting its folder and its row in run/bootstrap.ts. */
+const features: readonly string[] = layers.find((layer) => layer.includes('daemons'))!
+
+/**
+ * Files under `smallLines` lines that one file imports and that stay separate all the same, with the reason. Any other such file belongs into its importer.
+ */
+const seams: Readonly<Record<string, string>> = {
+  'admission/pace.ts': 'the pure rate of repeated writes, without the requests of managed-object.ts',
+  'changes/requested-retries.ts': 'a pure part of the plan with a state of its own',
+  'cli/deployment/render.ts': 'imported late, so that help and usage errors do not load it',
+  'cli/deployment/source/source-files.ts': 'imported late, so that help and usage errors do not load esbuild',
+  'cli/loading/compile-process.ts': 'the program of another process',
+  'indexing/pairs.ts': 'the pure parsing of results of indexing functions',
+  'objects/state/error-backoff.ts': 'a part of WatchedObject: each part has its own file',
+  'objects/state/update-rate-limit.ts': 'a part of WatchedObject: each part has its own file',
+  'peering/pause-objects.ts': 'called by run/bootstrap.ts, which only assembles and has no logic of peering',
+  'posting/token-buckets.ts': 'the pure rate limit of events, without the requests of poster.ts',
+  'testing/cluster/tracked-traffic.ts': 'a transport of its own, for tests only',
+  'util/process/loop-guard-decision.ts': 'pure and tested; its importer is a program that runs on import',
+  'util/process/process-identity.ts': 'a utility of the layer below its importer in server/, with a test of its own',
+  'util/sliding-max.ts': 'a utility of the layer below its importer, with a test of its own',
+}
+
+const smallLines = 40
 
 /** Packages of their own, with the folders that each may import. */
 const packages: Readonly<Record<string, readonly string[]>> = {
@@ -85,8 +107,8 @@ test('imports point down', () => {
         .filter((target) => {
           const other = folderOf(target)
           if (other in packages) return folder !== 'cli' && folder !== 'testing'
-          // Two folders of one layer may share types in one direction; the test of circles sees to the rest.
-          return layerOf(other) > layerOf(folder) || (features.includes(folder) && features.includes(other))
+          // Two folders of one layer may share types in one direction; another test finds circles.
+          return layerOf(other) > layerOf(folder)
         })
         .map((target) => `${path} -> ${target}`),
     )
@@ -121,12 +143,45 @@ test('webhook servers know no more of the framework than a webhook server that a
   expect(new Set(known)).toEqual(new Set(['settings/webhook-server.ts']))
 })
 
-test('no folder has more than 15 files', () => {
+test('features do not import each other', () => {
+  const mixed = sources
+    .filter(({ folder }) => features.includes(folder))
+    .flatMap(({ path, folder, imports }) =>
+      imports
+        .filter((target) => folderOf(target) !== folder && features.includes(folderOf(target)))
+        .map((target) => `${path} -> ${target}`),
+    )
+  expect(mixed).toEqual([])
+  expect(features).toEqual([
+    'activities',
+    'admission',
+    'daemons',
+    'election',
+    'health',
+    'indexing',
+    'peering',
+    'posting',
+    'reconciling',
+    'workers',
+  ])
+})
+
+test('no folder outside of server has more than 15 source files', () => {
   const counts = new Map<string, number>()
   for (const { path, folder } of sources) {
     if (folder !== 'server') counts.set(dirname(path), (counts.get(dirname(path)) ?? 0) + 1)
   }
   expect([...counts].filter(([, count]) => count > 15)).toEqual([])
+})
+
+test('a small file outside of server that only one file imports is a part of that file, unless it is a known seam', () => {
+  const importers = new Map<string, number>()
+  for (const { imports } of sources) {
+    for (const target of new Set(imports)) importers.set(target, (importers.get(target) ?? 0) + 1)
+  }
+  const small = sources.filter(({ folder, text }) => folder !== 'server' && text.split('\n').length - 1 < smallLines)
+  const single = small.map(({ path }) => path).filter((path) => importers.get(path) === 1)
+  expect(single.filter((path) => !Object.hasOwn(seams, path))).toEqual([])
 })
 
 test('the optional controllers of the server are imported dynamically only', () => {
@@ -168,7 +223,7 @@ test('no imports form a circle', () => {
   expect(circles).toEqual([])
 })
 
-/** Types are gone at run time: only what is imported as a value can make a circle. */
+/** The imports of a file without type-only ones, which do not exist at run time and cannot form a circle. */
 function valueImports(text: string, imports: readonly string[]): string[] {
   const typeOnly = new Set(
     [...text.matchAll(/^import type [^;]*? from\s+'([^']+)'/gms)].map((match) => match[1]!.split('/').at(-1)!),
@@ -199,7 +254,7 @@ test.each([
   [
     'ending the process',
     /\bprocess\.(exit|abort|kill|reallyExit)\b/,
-    // util/process/process-identity.ts only asks whether somebody is there.
+    // util/process/process-identity.ts sends signal 0, which only checks whether a process exists.
     [
       'cli/main.ts',
       'cli/exit.ts',
@@ -243,7 +298,7 @@ test.each([
     ],
   ],
   ['calling functions of the user', /\bhandler\.fn\b.*\)\(/, ['handlers/invoke.ts']],
-  // Comments and messages that tell users of it are not meant: there, another file is named.
+  // The pattern does not match the name of another file in comments and messages.
   [
     'addresses of our own files',
     /(new URL\((?!'\.\/heavy)[^)]*|createRequire\(|fileURLToPath\()import\.meta\.url/,

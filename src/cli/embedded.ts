@@ -1,6 +1,6 @@
 /**
- * The embedded API server for `kopf server`, `run` and `dev`: options, start, loading of objects, the kubeconfig file, and the text that tells the
- * user how to reach it.
+ * The embedded API server for `kopf server`, `run` and `dev`: options, start, loading of objects, the kubeconfig file, and the instructions
+ * for the user how to reach it.
  */
 
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'

@@ -1,7 +1,6 @@
-/** The tree of all commands, with their groups in the help. */
+/** The tree of all commands, with their groups in the help; and the two commands about the tree itself, `help` and `completion`. Called by main.ts. */
 import { Command } from 'commander'
 import { packageVersion } from '../util/process/package-files.ts'
-import { addCompletionCommand } from './commands/completion.ts'
 import { addCrdCommand } from './commands/crd.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addExplainCommand } from './commands/explain.ts'
@@ -11,7 +10,14 @@ import { addManifestsCommand } from './commands/manifests.ts'
 import { addReleaseCommand } from './commands/release.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addServerCommand } from './commands/server.ts'
-import { addExamples } from './help.ts'
+import { toBash } from './completion/bash.ts'
+import { toFish } from './completion/fish.ts'
+import { readTree } from './completion/model.ts'
+import { toZsh } from './completion/zsh.ts'
+import { addExamples, choiceArgument } from './help.ts'
+import { print } from './terminal.ts'
+
+const completionWriters = { bash: toBash, zsh: toZsh, fish: toFish } as const
 
 const advice = '(see --help)\n'
 
@@ -53,4 +59,26 @@ function helpCommand(): Command {
     .argument('[command]', 'the command')
     .description('print the help of a command')
     .helpGroup('Tools:')
+}
+
+/** `kopf completion` prints a completion script for a shell. */
+function addCompletionCommand(program: Command): void {
+  program
+    .command('completion')
+    .summary('print a script for the completion of a shell')
+    .description('Prints a script that makes a shell complete the commands, options and files of kopf.')
+    .addArgument(choiceArgument('<shell>', 'the shell', Object.keys(completionWriters)))
+    .addHelpText(
+      'after',
+      [
+        '\nInstall it for good:',
+        '  bash  $ kopf completion bash > ~/.local/share/bash-completion/completions/kopf',
+        '  zsh   $ mkdir -p ~/.zfunc && kopf completion zsh > ~/.zfunc/_kopf',
+        '        and in ~/.zshrc: fpath+=~/.zfunc; autoload -Uz compinit; compinit',
+        '  fish  $ kopf completion fish > ~/.config/fish/completions/kopf.fish',
+        '\nOr for this shell only:',
+        '  $ source <(kopf completion bash)',
+      ].join('\n'),
+    )
+    .action((shell: keyof typeof completionWriters) => print(completionWriters[shell](readTree(program)).trimEnd()))
 }

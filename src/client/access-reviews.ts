@@ -46,8 +46,8 @@ export async function reviewAccess(session: Session, access: ReviewedAccess, sig
 async function review(session: Session, kind: string, spec: object, signal: AbortSignal): Promise<JsonObject> {
   const body = { apiVersion: 'authorization.k8s.io/v1', kind, spec }
   const path = `${apiPath}/${kind.toLowerCase()}s`
-  const answer = await session.request({ method: 'POST', path, body, backoffsMs: [] }, signal)
-  return getObject(answer, 'status') ?? {}
+  const response = await session.request({ method: 'POST', path, body, backoffsMs: [] }, signal)
+  return getObject(response, 'status') ?? {}
 }
 
 function toRule(rule: JsonObject): AccessRule {

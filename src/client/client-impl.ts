@@ -5,7 +5,6 @@ import type { Resource } from '../kube/resources/resources.ts'
 import { getObject, getObjects, getString, isPlainObject } from '../util/json/json.ts'
 import { isGone } from './api-error.ts'
 import type { Client, ClientResource, CreateClientOptions } from './client.ts'
-import { readEvents } from './client-events.ts'
 import type {
   ApplyOptions,
   CallOptions,
@@ -21,6 +20,7 @@ import type {
 import { toSmallerPage } from './connection-error.ts'
 import { collectionPath, objectPath } from './paths.ts'
 import type { ApiCall } from './session.ts'
+import { readWatchEvents } from './watch-lines.ts'
 
 const pageSize = 500
 
@@ -116,8 +116,8 @@ export class ApiClient implements UntypedClient {
     const resource = await this.#resolve(like)
     const path = objectPath(resource, { name, namespace: this.#namespace(resource, name, options) })
     const body = toDeleteBody(options)
-    const answer = await this.#request({ method: 'DELETE', path, ...(body === undefined ? {} : { body }) }, options)
-    return answer['kind'] === 'Status' && answer['apiVersion'] === 'v1' ? undefined : answer
+    const response = await this.#request({ method: 'DELETE', path, ...(body === undefined ? {} : { body }) }, options)
+    return response['kind'] === 'Status' && response['apiVersion'] === 'v1' ? undefined : response
   }
 
   async *watch(
@@ -132,7 +132,7 @@ export class ApiClient implements UntypedClient {
       path,
       query: { ...query, watch: true, resourceVersion, timeoutSeconds, allowWatchBookmarks },
     }
-    yield* readEvents(this.#options.session, call, options.signal ?? this.#options.signal)
+    yield* readWatchEvents(this.#options.session, call, options.signal ?? this.#options.signal)
   }
 
   async #listPages(
@@ -151,7 +151,7 @@ export class ApiClient implements UntypedClient {
         token = continueToken(page)
         if (token === undefined) return objects
       } catch (error) {
-        // A page of many large objects may exceed the maximum size of an answer.
+        // A page of many large objects may exceed the maximum size of a response.
         const smaller = toSmallerPage(error, limit)
         if (smaller === undefined) throw error
         limit = smaller

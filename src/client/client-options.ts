@@ -16,7 +16,7 @@ export interface GetOptions extends CallOptions {
 }
 
 export interface WriteOptions extends GetOptions {
-  /** The server validates and answers but stores nothing. Default: false. */
+  /** The server validates and responds but stores nothing. Default: false. */
   readonly dryRun?: boolean | undefined
   /** The manager recorded for the written fields (`metadata.managedFields`). */
   readonly fieldManager?: string | undefined
@@ -35,7 +35,7 @@ export interface ApplyOptions extends WriteOptions {
 }
 
 export interface DeleteOptions extends CallOptions {
-  /** The server validates and answers but deletes nothing. Default: false. */
+  /** The server validates and responds but deletes nothing. Default: false. */
   readonly dryRun?: boolean | undefined
   /** When dependents are deleted. Default: that of the resource, usually `'Background'`. */
   readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan' | undefined

@@ -29,7 +29,7 @@ export type ClientResource = ResourceLike | Resource
  * A client of the cluster's API, as handlers get it (`client`).
  *
  * The namespace of a request is `options.namespace`, otherwise the namespace of the given object, otherwise that of the handled
- * object. Requests use the credentials of the operator. Connection failures and answers such as 429 and 503 are retried by
+ * object. Requests use the credentials of the operator. Connection failures and responses such as 429 and 503 are retried by
  * `settings.networking.errorBackoffs`; after that, an error of the API server is thrown as an `ApiError`, a broken connection as a
  * `ConnectionError`. Requests are aborted when the operator ends, or by `options.signal`.
  */

@@ -1,5 +1,5 @@
 /**
- * Requests without an answer: errors of sockets, DNS, certificates and timeouts, with advice in the message.
+ * Requests without a response: errors of sockets, DNS, certificates and timeouts, with advice in the message.
  * session.ts creates a `ConnectionError` from the error of a transport.
  */
 import { brand, KopfError } from '../errors.ts'
@@ -17,7 +17,7 @@ export type ConnectionProblem =
   | 'too-large'
 
 /**
- * The API server could not be reached, or the connection broke before the answer was complete. Thrown by `client` after its retries.
+ * The API server could not be reached, or the connection broke before the response was complete. Thrown by `client` after its retries.
  * Its code is `KOPF_CONNECTION`; the original error is its `cause`.
  */
 export class ConnectionError extends KopfError {
@@ -125,7 +125,7 @@ export function toAnswerTooLarge({ method, path }: ErrorSubject, maxBytes: numbe
   return new ConnectionError(`Cannot ${method} ${path}: ${why}; ${advice}`, 'too-large')
 }
 
-/** A smaller page size to retry with after an answer that was too large; undefined for other errors. */
+/** A smaller page size to retry with after a response that was too large; undefined for other errors. */
 export function toSmallerPage(error: unknown, size: number | null | undefined): number | undefined {
   const isTooLarge = error instanceof ConnectionError && error.problem === 'too-large'
   return isTooLarge && typeof size === 'number' && size > 1 ? Math.ceil(size / 5) : undefined

@@ -8,7 +8,7 @@ import type { ApiCall } from './session.ts'
 type FailedAttempt = ApiError | ConnectionError
 
 /**
- * Whether a failed request may be sent again. If the answer to a POST is lost, the object may exist: a second POST creates another one
+ * Whether a failed request may be sent again. If the response to a POST is lost, the object may exist: a second POST creates another one
  * (`generateName`) or fails with AlreadyExists. So a POST is retried only if the server did not execute it: no connection, 429, 503.
  * Other verbs can be repeated safely: reads, deletions, patches, and updates with a `resourceVersion`.
  */
@@ -19,7 +19,7 @@ export function isWorthRetrying({ method }: Pick<ApiCall, 'method'>, failure: Fa
   }
   // A retry does not change the server's certificate or protocol.
   if (failure.problem === 'certificate' || failure.problem === 'protocol') return false
-  // A retry gets the same answer, again too large.
+  // A retry gets the same response, again too large.
   if (failure.problem === 'too-large') return false
   return method !== 'POST' || !failure.mayHaveArrived
 }

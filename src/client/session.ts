@@ -1,5 +1,5 @@
 /**
- * Sends API calls over a transport and parses the answers: timeouts, retries, errors. Every request of the operator goes through a
+ * Sends API calls over a transport and parses the responses: timeouts, retries, errors. Every request of the operator goes through a
  * session. Does not build the calls.
  */
 import { KopfError } from '../errors.ts'
@@ -50,15 +50,15 @@ export interface SessionOptions {
    * again before its first byte is sent; if it throws, nothing is sent.
    */
   readonly guardOf?: ((call: ApiCall) => (() => void) | undefined) | undefined
-  /** The maximum size of one answer. Default: 256 MiB. */
+  /** The maximum size of one response. Default: 256 MiB. */
   readonly maxAnswerBytes?: number
   /** A number from 0 to 1 for the jitter of retries. Default: `Math.random`. */
   readonly random?: () => number
 }
 
 /**
- * The maximum size of an answer, so that a server cannot exhaust the memory. It allows a page of 500 objects with 512 KiB each; V8's limit
- * for one string is 512 MiB. Objects may have 1.5 MiB (etcd's default), so lists retry with smaller pages. Answers are
+ * The maximum size of a response, so that a server cannot exhaust the memory. It allows a page of 500 objects with 512 KiB each; V8's limit
+ * for one string is 512 MiB. Objects may have 1.5 MiB (etcd's default), so lists retry with smaller pages. Responses are
  * not compressed (`accept-encoding: identity`), so received bytes are the real size.
  */
 const maxAnswerBytes = 256 * 1024 * 1024
@@ -137,7 +137,7 @@ class RetryingSession implements Session {
     }
   }
 
-  /** The answer or the error of one attempt. Rejects only with the signal's reason, or if the call itself is invalid. */
+  /** The response or the error of one attempt. Rejects only with the signal's reason, or if the call itself is invalid. */
   async #attempt(call: ApiCall, signal: AbortSignal | undefined): Promise<JsonObject | ApiError | ConnectionError> {
     const { guardOf, networking } = this.#options
     const check = guardOf?.(call)
@@ -184,7 +184,7 @@ class RetryingSession implements Session {
     return this.#deadlines.start(limitMs, signal, () => toTimeout(call, what, limitMs ?? 0))
   }
 
-  /** Reads the body to its end, so that the connection can be reused. An answer that is too large closes the connection. */
+  /** Reads the body to its end, so that the connection can be reused. A response that is too large closes the connection. */
   async #readText(call: ApiCall, { body, headers }: TransportResponse, { signal }: SessionDeadline): Promise<string> {
     const maxBytes = Math.min(call.maxAnswerBytes ?? Infinity, this.#options.maxAnswerBytes ?? maxAnswerBytes)
     const chunks: Uint8Array[] = []
@@ -196,10 +196,10 @@ class RetryingSession implements Session {
       if (isTooLarge) break
       chunks.push(chunk)
     }
-    // After an abort, a transport may end the body instead of failing; a partial answer must not be parsed.
+    // After an abort, a transport may end the body instead of failing; a partial response must not be parsed.
     signal.throwIfAborted()
     if (isTooLarge) throw toAnswerTooLarge(call, maxBytes)
-    // Most answers arrive in one chunk: no copy.
+    // Most responses arrive in one chunk: no copy.
     const bytes = chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
   }
@@ -219,8 +219,8 @@ function isSuccess({ status }: TransportResponse): boolean {
 function parseAnswer(call: ApiCall, { status, headers }: TransportResponse, text: string): JsonObject | ApiError {
   const type = String(headers['content-type'] ?? 'nothing in particular')
   try {
-    const answer = parseText(call, text)
-    if (isPlainObject(answer)) return dropNullFields(answer)
+    const parsed = parseText(call, text)
+    if (isPlainObject(parsed)) return dropNullFields(parsed)
   } catch {
     // Text that is not JSON gets the same error as JSON that is not an object.
   }
@@ -290,30 +290,30 @@ export interface ApiCall {
   readonly contentType?: string
   /** Default: `application/json`. */
   readonly accept?: string
-  /** Timeout for the head of a streamed answer. Default: `networking.connectTimeout`, otherwise `networking.requestTimeout`. */
+  /** Timeout for the head of a streamed response. Default: `networking.connectTimeout`, otherwise `networking.requestTimeout`. */
   readonly headTimeoutMs?: number
-  /** Timeout for the whole answer. Default: `networking.requestTimeout`. */
+  /** Timeout for the whole response. Default: `networking.requestTimeout`. */
   readonly timeoutMs?: number
   /** The request does not wait for a free connection: it gets an additional one if all are busy. */
   readonly isUrgent?: boolean
   /** Delays between attempts; an empty list for a single attempt. Default: `networking.errorBackoffs`. */
   readonly backoffsMs?: readonly number[]
-  /** Large objects of the answer are kept as text and frozen, see util/json/lazy-json.ts. `form`: one object, or a list of objects. */
+  /** Large objects of the response are kept as text and frozen, see util/json/lazy-json.ts. `form`: one object, or a list of objects. */
   readonly lazy?: LazyOptions & { readonly form: 'object' | 'list' }
-  /** A larger answer is not read further and fails with a `ConnectionError` whose problem is `too-large`. Default: that of the session. */
+  /** A larger response is not read further and fails with a `ConnectionError` whose problem is `too-large`. Default: that of the session. */
   readonly maxAnswerBytes?: number
 }
 
 export interface Session {
   /**
-   * Sends a request and returns the parsed answer, read to its end. Retries temporary failures (`networking.errorBackoffs`), then rejects
+   * Sends a request and returns the parsed response, read to its end. Retries temporary failures (`networking.errorBackoffs`), then rejects
    * with an `ApiError` or a `ConnectionError`.
    */
   request(call: ApiCall, signal?: AbortSignal): Promise<JsonObject>
 
   /**
-   * Sends a request and returns the body of a 2xx answer as it arrives; leaving the loop closes the connection. One attempt: watches have
-   * a backoff of their own. Other answers reject with an `ApiError`.
+   * Sends a request and returns the body of a 2xx response as it arrives; leaving the loop closes the connection. One attempt: watches have
+   * a backoff of their own. Other responses reject with an `ApiError`.
    */
   stream(call: ApiCall, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
 }

@@ -1,9 +1,14 @@
 /**
- * Splits the body of a watch into lines, for watching/ and client-events.ts. Does not parse them. Yields all lines that one
- * chunk completes together, since a turn of the event loop per line would cost more than the splitting. A last line without
- * a line break is dropped: the connection may have broken in the middle of it.
+ * Reads the body of a watch. `readWatchLines` splits it into lines for watching/; `readWatchEvents` also parses the lines, for `client.watch`. Neither
+ * reconnects. A last line without a line break is dropped: the connection may have broken in the middle of it.
  */
 import { KopfError } from '../errors.ts'
+import { dropNullFields, type JsonObject } from '../kube/objects.ts'
+import { getOwn, isPlainObject } from '../util/json/json.ts'
+import { tryParseJsonText } from '../util/json/json-text.ts'
+import { ApiError, fromStatus } from './api-error.ts'
+import type { ClientEvent } from './client-options.ts'
+import type { ApiCall, Session } from './session.ts'
 
 const newline = 10
 const carriageReturn = 13
@@ -17,7 +22,10 @@ const maxRetainedBytes = 64 * 1024
  */
 const maxLineBytes = 64 * 1024 * 1024
 
-/** Yields only non-empty arrays: a chunk that completes no line yields nothing. */
+/**
+ * Yields all lines that one chunk completes as one array, since a turn of the event loop per line would cost more than the splitting. A chunk that
+ * completes no line yields nothing.
+ */
 export async function* readWatchLines(
   body: AsyncIterable<Uint8Array>,
   maxBytes: number = maxLineBytes,
@@ -92,4 +100,29 @@ class PartialLine {
 function lineTooLongError(maxBytes: number): KopfError {
   const why = `a line is longer than ${maxBytes} bytes; check that this is the address of a Kubernetes API server`
   return new KopfError('KOPF_WATCH_LINE', `Cannot go on reading a watch: ${why}`)
+}
+
+const eventTypes: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'])
+
+/** The parsed events of one watch. Throws an ApiError for an ERROR event. */
+export async function* readWatchEvents(
+  session: Session,
+  call: ApiCall,
+  outer: AbortSignal | undefined,
+): AsyncGenerator<ClientEvent<JsonObject>, void, undefined> {
+  const body = await session.stream(call, outer ?? new AbortController().signal)
+  for await (const lines of readWatchLines(body)) {
+    for (const line of lines) yield toClientEvent(call, line)
+  }
+}
+
+function toClientEvent(call: ApiCall, line: string): ClientEvent<JsonObject> {
+  const event = tryParseJsonText(line)
+  const object = isPlainObject(event) ? getOwn(event, 'object') : undefined
+  const type = isPlainObject(event) ? getOwn(event, 'type') : undefined
+  if (type === 'ERROR') throw fromStatus(call, 500, object)
+  if (eventTypes.has(type) && isPlainObject(object))
+    return { type, object: dropNullFields(object) } as unknown as ClientEvent<JsonObject>
+  const message = `a line of ${line.length} characters in the watch is no event; expected an object with "type" and "object"`
+  throw new ApiError({ method: call.method, path: call.path, status: 200, reason: 'NotAnEvent', message })
 }

@@ -1,5 +1,4 @@
-/** One call of a daemon or a timer, and the writing of what came of it. */
-
+/** Calls the function of a daemon or a timer once, and writes its patch to the object. Also computes the initial delay. Called by daemon-pool.ts. */
 import { KopfError } from '../errors.ts'
 import { callHandler, type OwnArgs } from '../handlers/invoke.ts'
 import { isAbort, type Outcome } from '../handlers/outcomes.ts'
@@ -12,12 +11,12 @@ import type { DaemonPoolOptions } from './daemon-pool.ts'
 import type { DaemonTask } from './daemon-task.ts'
 import type { Stopper } from './stopped.ts'
 
-/** It is over only when what it wants is written: the object must not go before. */
+/** Resolves when the patch of the call is written: until then the daemon counts as running, and its finalizer keeps the object. */
 export async function callDaemon<O>(host: DaemonPoolOptions<O>, task: DaemonTask<O>): Promise<Outcome> {
   const reserved = host.reserve(task.owner, task.handler)
   if (reserved === undefined) return callDaemonNow(host, task)
   const release = await reserved
-  // It may have been stopped while it waited.
+  // The task may have been stopped while it waited for the reservation.
   if (!task.stopped.isSet()) return callDaemonNow(host, task).finally(release)
   release()
   return { type: 'done', result: undefined }
@@ -54,8 +53,8 @@ async function callDaemonNow<O>(host: DaemonPoolOptions<O>, task: DaemonTask<O>)
 }
 
 /**
- * The signal is made when it is asked for: with tens of thousands of daemons, what nobody uses is too dear. One getter for all
- * of them: with one of its own, each object of arguments would be a dictionary, and two kilobytes larger.
+ * The argument `signal` is created on first access: with tens of thousands of daemons, unused signals take too much memory. All argument objects
+ * share one getter: with a getter of its own, each would become a dictionary in V8 and two kilobytes larger.
  */
 const signal: PropertyDescriptor = {
   enumerable: true,
@@ -68,21 +67,19 @@ function withStopper(args: object, own: OwnArgs, stopped: Stopper): object {
   return Object.defineProperty(Object.assign(args, own, { stopped }), 'signal', signal)
 }
 
-/** How long to wait before the first call of a daemon or a timer; a function of the user is asked for each object. */
-
-/** In milliseconds. Throws what the function throws, and where its answer will not do. */
+/** The time before the first call, in milliseconds. If `initialDelay` is a function, it is called for each object. Throws if it throws or returns no duration. */
 export function initialDelayOf<O>(host: DaemonPoolOptions<O>, { handler, owner }: DaemonTask<O>): number {
   const { initialDelay } = handler.background
   if (typeof initialDelay === 'number') return initialDelay
   const args = host.argsOf(owner, handler, host.loggerOf(owner))
-  const answer = (initialDelay as (args: object) => unknown)(args)
-  if (answer instanceof Promise) {
-    // Nobody waits for it; its failure must not end the process.
-    answer.catch(() => undefined)
+  const delay = (initialDelay as (args: object) => unknown)(args)
+  if (delay instanceof Promise) {
+    // The promise is not awaited: an unhandled rejection must not end the process.
+    delay.catch(() => undefined)
     throw new KopfError(
       'KOPF_DURATION',
-      'Cannot use a promise as a delay: it is async, and nobody waits for its answer',
+      'Cannot use a promise as a delay: "initialDelay" must be a synchronous function',
     )
   }
-  return toMs(answer as Duration, `the initialDelay of "${handler.id}"`)
+  return toMs(delay as Duration, `the initialDelay of "${handler.id}"`)
 }

@@ -1,6 +1,6 @@
 /**
- * The daemons and timers of all objects. A daemon is a call that may run as long as the object exists; a timer that waits is an entry of one timer
- * queue. Calls the functions, passes on their patches and wakes the worker when one has ended. Does not decide about finalizers.
+ * Runs the daemons and timers of all objects. A daemon is one call that may run as long as the object exists; a waiting timer is an entry in a shared
+ * timer queue. The pool wakes the worker of an object when a task ends. It does not decide which tasks run (object-daemons.ts) or add finalizers.
  */
 import type { DaemonStoppingReason } from '../handlers/args/args.ts'
 import type { BackgroundHandler } from '../handlers/handler.ts'
@@ -22,7 +22,7 @@ import { exitsInstantly, terminate } from './termination.ts'
 export class DaemonPool<O> {
   readonly #options: DaemonPoolOptions<O>
   readonly #all = new Set<DaemonTask<O>>()
-  /** A task for its next call, or all tasks of an object for the next evaluation of filters. */
+  /** Keyed by a task for its next call, or by all tasks of an object for the next evaluation of their filters. */
   readonly #timers: TimerQueue<DaemonTask<O> | DaemonTasks<O>>
   readonly #waits: StopWaits
   readonly #exiting = new AbortController()
@@ -33,12 +33,12 @@ export class DaemonPool<O> {
     this.#waits = new TimerQueue<() => void>(options.clock, (wake) => wake())
   }
 
-  /** How many daemons and timers exist. */
+  /** The number of daemons and timers that exist. */
   get size(): number {
     return this.#all.size
   }
 
-  /** A task that still runs is not started a second time, even if it is being stopped. */
+  /** Starts a daemon or a timer. A task that still runs is not started a second time, even if it is being stopped. */
   start(tasks: DaemonTasks<O>, handler: BackgroundHandler): void {
     if (this.#options.stopping.aborted || this.#options.isPaused(tasks.owner) || isRunning(tasks, handler)) return
     const task = new DaemonTask(handler, tasks, new Stopper(this.#waits))
@@ -48,38 +48,38 @@ export class DaemonPool<O> {
     this.#begin(task)
   }
 
-  /** A task that waits ends at once; a running one is asked to stop, and cancelled after its timeout. */
+  /** Stops a task. A waiting task ends at once; a running one gets the stop signal, and is cancelled after its timeout. */
   stop(task: DaemonTask<O>, reason: DaemonStoppingReason): void {
     if (task.stopped.reason !== reason) task.stopped.set(reason)
     this.#timers.cancel(task)
     if (!task.isRunning) this.#end(task)
-    else task.ending ??= this.#terminate(task)
+    else task.termination ??= this.#terminate(task)
   }
 
-  /** The operator pauses: the tasks of these objects are stopped. They start again when the watch shows their object again. */
+  /** Called when the operator pauses: stops the tasks of the paused objects. They start again when the watch delivers their object after the pause. */
   pause(isPaused: (owner: O) => boolean): void {
     for (const task of [...this.#all]) if (isPaused(task.owner)) this.stop(task, 'operator-pausing')
   }
 
-  /** The operator stops: resolves when all tasks have ended or have exceeded their timeouts. */
+  /** Called when the operator stops. Resolves when all tasks have ended or have exceeded their timeouts. */
   async stopAll(): Promise<void> {
     this.#exiting.abort()
     const all = [...this.#all]
     for (const task of all) this.stop(task, 'operator-exiting')
-    await Promise.all(all.map(({ ending }) => ending))
+    await Promise.all(all.map(({ termination }) => termination))
   }
 
-  /** The essence of the object changed: timers that wait only for a change are due after their idle time. */
+  /** Called when the essence of the object has changed: timers that wait only for a change become due after their idle time. */
   objectChanged({ running }: DaemonTasks<O>): void {
     for (const task of running) {
-      task.hasNews = true
+      task.isObjectChanged = true
       if (!task.waitsForChange) continue
       task.waitsForChange = false
       this.#callAfter(task, this.#idleLeftMs(task))
     }
   }
 
-  /** Wakes the worker later, to evaluate filters whose functions may answer differently without any event. */
+  /** Wakes the worker later to evaluate filters again: the result of a filter function may change without an event. */
   wakeAfter(tasks: DaemonTasks<O>, delayMs: number): void {
     this.#timers.setAfter(tasks, delayMs)
   }
@@ -90,7 +90,7 @@ export class DaemonPool<O> {
     for (const task of [...tasks.running]) this.stop(task, reason)
   }
 
-  /** Most daemons end within milliseconds of being asked: the worker can then go on at once. */
+  /** Waits briefly for tasks that are being stopped. Most daemons end within milliseconds, so the worker can continue at once. */
   async untilInstantEnd({ running }: DaemonTasks<O>): Promise<void> {
     await Promise.all(running.map((task) => exitsInstantly(this.#options, task)))
   }
@@ -115,13 +115,13 @@ export class DaemonPool<O> {
       if (delayMs > 0) this.#callAfter(task, delayMs)
       else this.#tick(task)
     } catch (error) {
-      const words = `${titleOf(task.handler)} is not started: its initialDelay failed: ${describeError(error)}`
-      this.#options.loggerOf(task.owner).error(words, { error })
+      const message = `${titleOf(task.handler)} is not started: its initialDelay failed: ${describeError(error)}`
+      this.#options.loggerOf(task.owner).error(message, { error })
       this.#end(task)
     }
   }
 
-  /** How long the object must still stay unchanged for a timer with `idle`. */
+  /** The time for which the object must still stay unchanged before a timer with `idle` is called. */
   #idleLeftMs({ handler, owner }: DaemonTask<O>): number {
     const idleMs = handler.background.schedule?.idleMs
     if (idleMs === undefined) return 0
@@ -142,16 +142,16 @@ export class DaemonPool<O> {
     } else if (this.#stillMatches(task)) {
       void this.#run(task)
     } else if (task.handler.background.schedule === undefined) {
-      // A daemon whose filters do not match after its delay ends at once; the worker may start it again later.
+      // A daemon whose filters do not match any more after its initial delay ends at once; the worker may start it again later.
       this.stop(task, 'filters-mismatch')
     } else {
-      // The worker stops it, unless its filters match again by then.
+      // The worker stops the timer, unless its filters match again by then.
       this.#callAfter(task, task.pauseMs(this.#nowMs()))
       this.#options.wake(task.owner)
     }
   }
 
-  /** Evaluates the filters again. Not for a daemon that starts without a delay: its filters have just matched. */
+  /** Evaluates the filters again, except for a daemon that starts without a delay: its filters have just matched. */
   #stillMatches({ handler, owner, retries }: DaemonTask<O>): boolean {
     const { schedule, initialDelay } = handler.background
     try {
@@ -164,7 +164,7 @@ export class DaemonPool<O> {
 
   async #run(task: DaemonTask<O>): Promise<void> {
     task.isRunning = true
-    task.hasNews = false
+    task.isObjectChanged = false
     task.anchorMs ??= this.#nowMs()
     this.#reportTimer(task)
     const outcome = await callDaemon(this.#options, task)
@@ -188,15 +188,15 @@ export class DaemonPool<O> {
       this.#endWith(task, 'has exited on its own and will not be retried or restarted.')
     } else if (next !== 'when-changed') {
       this.#callAfter(task, next.afterMs)
-    } else if (task.hasNews) {
+    } else if (task.isObjectChanged) {
       this.#callAfter(task, this.#idleLeftMs(task))
     } else {
       task.waitsForChange = true
     }
   }
 
-  #endWith(task: DaemonTask<O>, words: string): void {
-    this.#options.loggerOf(task.owner).debug(`${titleOf(task.handler)} ${words}`)
+  #endWith(task: DaemonTask<O>, message: string): void {
+    this.#options.loggerOf(task.owner).debug(`${titleOf(task.handler)} ${message}`)
     this.#end(task)
   }
 
@@ -215,28 +215,28 @@ export class DaemonPool<O> {
   }
 }
 
-/** Whether the handler runs for the object, or has ended by itself and is not started again. */
+/** Whether the handler runs for the object, or has ended by itself and must not be started again. */
 function isRunning<O>({ running, finished = [] }: DaemonTasks<O>, handler: BackgroundHandler): boolean {
   return isAmong(finished, handler) || running.some((task) => isAmong([task.handler], handler))
 }
 
-/** What the pool needs of its surroundings; `O` is the watched object. Given by object-daemons.ts. */
+/** The dependencies of the pool, provided by object-daemons.ts. `O` is the type of the watched object. */
 export interface DaemonPoolOptions<O> {
   readonly clock: Clock
   readonly settings: BackgroundSettings
   readonly defaultBackoffMs: () => number
-  /** Aborted when the operator starts to stop: nothing is called then. */
+  /** Aborted when the operator starts to stop: no function is called after that. */
   readonly stopping: AbortSignal
   readonly observer: Observer | undefined
   observedObject(owner: O): ObservedObject
-  /** Whether the operator is paused for the object: nothing is started then. */
+  /** Whether the operator is paused for the object: no task is started then. */
   isPaused(owner: O): boolean
   /** Reports calls that block the event loop or do not return. */
   watchOf(handler: BackgroundHandler): CallWatch
   loggerOf(owner: O): Logger
   /** New arguments for each call: a snapshot of the object for timers, a live view for daemons. */
   argsOf(owner: O, handler: BackgroundHandler, logger: Logger): object
-  /** For a timer of a large object: resolves when it may be parsed, with the function to call afterwards. */
+  /** For a timer of a large object: resolves when memory is reserved to parse it, with the function that releases the memory. */
   reserve(owner: O, handler: BackgroundHandler): Promise<() => void> | undefined
   /** Whether the filters of the handler match the object now. False for an object that is being deleted. */
   matches(owner: O, handler: BackgroundHandler): boolean
@@ -244,6 +244,6 @@ export interface DaemonPoolOptions<O> {
   changedMs(owner: O): number
   /** Resolves when the patch is written or left to the worker. Never rejects. */
   write(owner: O, handler: BackgroundHandler, patch: CollectedPatch): Promise<void>
-  /** Wakes the worker of the object, which decides what follows. */
+  /** Wakes the worker of the object, which decides which tasks to start or stop. */
   wake(owner: O): void
 }

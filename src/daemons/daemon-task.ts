@@ -1,47 +1,47 @@
 /**
- * One daemon or one timer of one object: what it is waiting for, how often it was tried, and what follows from a call.
- * Started, called and stopped by background.ts.
+ * The state of one daemon or timer of one object: its retries, its schedule, and whether it runs or has ended. Started, called and stopped by
+ * daemon-pool.ts.
  */
 import type { BackgroundHandler } from '../handlers/handler.ts'
 import type { Outcome } from '../handlers/outcomes.ts'
 import type { Stopper } from './stopped.ts'
 
-/** What runs for one object. */
+/** The daemons and timers of one object. */
 export interface DaemonTasks<O> {
   readonly owner: O
-  /** Those that are there, also while they end. */
+  /** Tasks that were started and have not ended yet, including waiting timers and tasks that are being stopped. */
   readonly running: DaemonTask<O>[]
-  /** Those that have ended by themselves: they are not started again for this object. */
+  /** Handlers whose tasks ended by themselves: they are not started again for this object. */
   finished: BackgroundHandler[] | undefined
 }
 
-/** What follows a call: another one after so long, or when the object has changed, or none ever. */
+/** When the next call happens: after a time, when the object changes, or never. */
 export type NextCall = { readonly afterMs: number } | 'when-changed' | 'never'
 
 export class DaemonTask<O> {
   readonly handler: BackgroundHandler
   readonly group: DaemonTasks<O>
   readonly stopped: Stopper
-  /** Its function is being called. */
+  /** The function of the handler is being called. */
   isRunning = false
-  /** Nothing of it is left. */
+  /** The task is removed from the pool. */
   hasEnded = false
-  /** It did not end in time: nobody waits for it any more, but it may still be there. */
+  /** The task did not end within its timeouts: the finalizer does not wait for it any more, but its function may still run. */
   isAbandoned = false
-  /** Whether it has ended within a moment of being asked; there once it is. */
-  moment: Promise<boolean> | undefined
-  /** Resolves when it has ended or is abandoned; there once somebody sees to it. */
-  ending: Promise<void> | undefined
-  /** Waits for a change of the object, and for nothing else. */
+  /** Resolves with whether the task ended right after the stop signal. Undefined before the task is stopped. */
+  instantExit: Promise<boolean> | undefined
+  /** Resolves when the task has ended or is abandoned. Undefined before a running task is stopped. */
+  termination: Promise<void> | undefined
+  /** The timer has no interval and waits only for a change of the object. */
   waitsForChange = false
-  /** The object has changed since it was last called. */
-  hasNews = false
-  /** When the first attempt of a series began: the time of day, and by the clock that nobody sets. Undefined before it. */
+  /** The object has changed since the last call. */
+  isObjectChanged = false
+  /** When the first attempt of the current series of retries began, by the wall clock and by the monotonic clock. */
   started: { readonly atMs: number; readonly monotonicMs: number } | undefined
   retries = 0
   /** When the next call is due, by the monotonic clock. Undefined before the first one. */
   dueMs: number | undefined
-  /** Where the grid of a sharp timer begins; by the clock that nobody sets. */
+  /** The start of the first call of a `sharp` timer, by the monotonic clock: its later calls start whole intervals after it. */
   anchorMs: number | undefined
   #onEnd: Array<() => void> | undefined
 
@@ -67,7 +67,7 @@ export class DaemonTask<O> {
     return new Promise((resolve) => waiting.push(resolve))
   }
 
-  /** Keeps the count of attempts, and says when the next one is due. */
+  /** Updates the retries by the outcome of a call, and returns when the next call is due. */
   follow(outcome: Outcome, nowMs: number): NextCall {
     if (outcome.type === 'retry') {
       this.retries += 1
@@ -80,12 +80,12 @@ export class DaemonTask<O> {
     return schedule.intervalMs === undefined ? 'when-changed' : { afterMs: this.pauseMs(nowMs) }
   }
 
-  /** How long a timer waits for its next tick, whatever came of the last one. */
+  /** The time until the next regular call of a timer. */
   pauseMs(nowMs: number): number {
     const { intervalMs, sharp, idleMs } = this.handler.background.schedule!
     if (intervalMs === undefined) return idleMs!
     if (!sharp || this.anchorMs === undefined) return intervalMs
-    // On the grid, however long the call took or how late it was; what was missed meanwhile is not made up for.
+    // A sharp timer stays on its grid, however long or late the last call was. Missed calls are skipped.
     return intervalMs - ((nowMs - this.anchorMs) % intervalMs)
   }
 }

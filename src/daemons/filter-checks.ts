@@ -1,6 +1,6 @@
 /**
- * Timers whose filters are functions: their answers may change without any event. The worker evaluates the filters of timers that do not match again
- * after the interval of the timer.
+ * Timers whose filters are functions: the result of a function may change without an event. So the worker evaluates the filters of a timer that does not
+ * match again after the interval of the timer. Called by object-daemons.ts.
  */
 import type { BackgroundHandler } from '../handlers/handler.ts'
 import { preMatches } from '../handlers/matching.ts'
@@ -8,7 +8,7 @@ import type { CauseView } from '../objects/cause-view.ts'
 
 type LabelPatterns = BackgroundHandler['labels']
 
-/** After how long to evaluate the filters again; infinite if no function decides. */
+/** The time after which to evaluate the filters again; infinite if the result does not depend on a function. */
 export function filterCheckDelayMs(handler: BackgroundHandler, { resource, body, objectArgs }: CauseView): number {
   const schedule = handler.background.schedule
   if (schedule === undefined || !hasCallbackPatterns(handler)) return Infinity

@@ -1,4 +1,4 @@
-/** How long the essence of an object has not changed: for timers with `idle`. Sees every state before it is queued. */
+/** Records since when the essence of an object has not changed, for timers with `idle`. Called by object-daemons.ts for every state before it is queued. */
 import { digestEssence } from '../causation/essence.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { essenceOf } from '../objects/compare-essences.ts'
@@ -24,18 +24,18 @@ export class IdleTime {
     this.#context = context
   }
 
-  /** When the essence changed last, or was first seen. */
+  /** When the essence changed last, or was first seen; by the monotonic clock. */
   changedMs(object: WatchedObject): number {
     return lastChangeOf.get(object)?.changedMs ?? monotonicNow(this.#context.clock)
   }
 
-  /** Whether the essence has changed. Neither the status nor stored progress counts; in Kopf every event does as long as nothing is stored. */
+  /** Returns whether the essence has changed. The status and stored progress do not count. (In Kopf, every event counts while no diffbase is stored.) */
   recordState(object: WatchedObject, body: KubeObject): boolean {
     const { clock, largeObjects, settings } = this.#context
     if (largeObjects.isTooLarge(body)) return false
     const before = lastChangeOf.get(object)
     const version = body.metadata.resourceVersion
-    // The response to a write may come after the watch event of a later change.
+    // The response to a write may arrive after the watch event of a later change.
     if (before !== undefined && isOlder(version, before.version)) return false
     const digest = digestEssence(essenceOf(settings, { body, extraFields: object.served.handlers.extraFields }))
     const isChanged = before !== undefined && before.digest !== digest

@@ -1,6 +1,6 @@
 /**
- * The daemons and timers of objects, as a feature of the worker: decides which of them run for a state, and whether they need the finalizer; starts
- * and stops them in the pool (daemon-pool.ts), and gives them their arguments.
+ * The feature `daemons` of the worker: decides which daemons and timers run for a state of an object and whether they need the finalizer, and starts and
+ * stops them in the pool (daemon-pool.ts).
  */
 import { liveObjectArgs, objectArgs } from '../handlers/args/object-args.ts'
 import type { BackgroundHandler } from '../handlers/handler.ts'
@@ -22,7 +22,7 @@ import type { DaemonTasks } from './daemon-task.ts'
 import { filterCheckDelayMs } from './filter-checks.ts'
 import { IdleTime } from './idle-time.ts'
 
-/** What the daemons and timers of an object need in its current state. */
+/** The decision about the daemons and timers of an object in its current state. */
 interface DaemonDecision extends FeatureDecision {
   /** Handlers that match the object and have not ended by themselves. */
   readonly matching: readonly BackgroundHandler[]
@@ -54,7 +54,7 @@ export class ObjectDaemons implements ObjectFeature<DaemonDecision> {
         return liveObjectArgs({ ...source(), clock: context.daemonClock }, () => object.body)
       },
       reserve: ({ body }, { background }) =>
-        // A daemon parses a large object each time it reads it; a timer parses it once per call.
+        // A daemon parses a large object on each access and reserves no memory; a timer parses it once per call.
         background.schedule === undefined ? undefined : context.largeObjects.reserveCall(body),
       matches: (object, handler) => this.#matches(object, handler),
       changedMs: (object) => this.#idleTime.changedMs(object),
@@ -84,7 +84,7 @@ export class ObjectDaemons implements ObjectFeature<DaemonDecision> {
     return { matching, needsFinalizer }
   }
 
-  /** Stops what does not match any more, and starts what does; a daemon that needs the finalizer is started when the finalizer is there. */
+  /** Stops tasks that do not match any more, and starts tasks that match. A daemon that needs the finalizer starts after the finalizer is added. */
   async tend(object: WatchedObject, cause: CauseView, { matching }: DaemonDecision): Promise<void> {
     const { pool } = this
     const tasks = tasksOf.get(object)
@@ -108,7 +108,7 @@ export class ObjectDaemons implements ObjectFeature<DaemonDecision> {
     if (checkMs < Infinity) pool.wakeAfter(own, checkMs)
   }
 
-  /** A daemon that needs the finalizer has not ended yet. */
+  /** True while a daemon that needs the finalizer runs. An abandoned daemon does not count. */
   holdsFinalizer(object: WatchedObject): boolean {
     const running = tasksOf.get(object)?.running
     return running?.some(({ handler, isAbandoned }) => handler.needsFinalizer && !isAbandoned) ?? false
@@ -119,7 +119,7 @@ export class ObjectDaemons implements ObjectFeature<DaemonDecision> {
     if (tasks !== undefined) this.pool.release(tasks, reason)
   }
 
-  /** Also while an abandoned daemon is still running. */
+  /** True while any task exists, including an abandoned daemon. */
   isActive(object: WatchedObject): boolean {
     return (tasksOf.get(object)?.running.length ?? 0) > 0
   }

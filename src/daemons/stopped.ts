@@ -1,16 +1,19 @@
-/** The flag that asks a daemon or a timer to stop, and what follows when it does not: the side its author sees, and ours. */
+/**
+ * The stop flag of one daemon or timer. The user reads it as the argument `stopped`; daemon-pool.ts sets it, and termination.ts cancels a task that does
+ * not stop in time.
+ */
 import type { DaemonStoppingReason, Stopped } from '../handlers/args/args.ts'
 import { nextTurn } from '../util/async/clock.ts'
 import { createSharedController } from '../util/async/shared-signal.ts'
 import type { TimerQueue } from '../util/async/timer-queue.ts'
 import { type Duration, toMs } from '../util/text/duration.ts'
 
-/** Those who wait for a flag, or for their time to be over: one heap for all of them. */
+/** The waits of all daemons in `stopped.wait(duration)`, in one shared timer queue. */
 export type StopWaits = TimerQueue<() => void>
 
 export class Stopper implements Stopped {
   readonly #waits: StopWaits
-  /** Made when somebody waits or asks for the signal: most flags are only looked at. */
+  /** Created on the first `wait`, and the controllers on the first access to their signals: most daemons only call `isSet`. */
   #waiters: Set<() => void> | undefined
   #controller: AbortController | undefined
   #cancellation: AbortController | undefined
@@ -33,7 +36,7 @@ export class Stopper implements Stopped {
     return this.#controller.signal
   }
 
-  /** Aborted when there is no more time. */
+  /** The argument `signal` of the handler: aborted when the time for a graceful exit is over. */
   get cancellation(): AbortSignal {
     if (this.#cancellation === undefined) {
       this.#cancellation = createSharedController()
@@ -46,11 +49,11 @@ export class Stopper implements Stopped {
     return this.#reason !== undefined
   }
 
-  /** One promise, and nothing async around it: what daemons wait for is most of what thousands of them weigh. */
+  /** Creates a single promise and no async function: waiting promises are most of the memory that thousands of daemons use. */
   wait(duration?: Duration): Promise<boolean> {
     return new Promise((resolve) => {
       const delayMs = duration === undefined ? undefined : toMs(duration, 'the duration to wait')
-      // Never at once: a loop that takes no notice of the answer must not keep everybody else from their turn.
+      // Resolves in a later turn of the event loop: a loop that ignores the result must not block the process.
       if (this.isSet()) void nextTurn().then(() => resolve(true))
       else this.#sleep(delayMs, resolve)
     })

@@ -1,6 +1,6 @@
 /**
- * How one that is asked to stop is made to, step by step: it is asked, given time, cancelled, given time again, and left to
- * itself. Without a limit it is waited for, for as long as the operator runs.
+ * Terminates a running daemon or timer in stages: the stop flag is set, then `cancellationBackoff` passes, then the task is cancelled, and after
+ * `cancellationTimeout` it is abandoned. Without a timeout, the task is waited for as long as the operator runs. Called by daemon-pool.ts.
  */
 import { titleOf } from '../handlers/handler.ts'
 import { nextTurn, noLongerNeeded } from '../util/async/clock.ts'
@@ -8,14 +8,15 @@ import { toMs } from '../util/text/duration.ts'
 import type { DaemonPoolOptions } from './daemon-pool.ts'
 import type { DaemonTask } from './daemon-task.ts'
 
-/** When the operator stops: those without limits of their own get so long, and then so long after being cancelled. */
-const hungMs = 5000
-const lastMs = 1000
+/** When the operator stops, a task without a timeout of its own is cancelled after this time. */
+const exitGraceMs = 5000
+/** A task that was cancelled by `exitGraceMs` is abandoned after this time. */
+const exitCancelMs = 1000
 
-/** Nobody reads faster than that; and none at all must not become a busy loop. */
+/** The lower limit of `cancellationPolling`: a polling interval of 0 must not become a busy loop. */
 const minPollingMs = 100
 
-/** Resolves when it has ended, or is abandoned. `exiting` is aborted when the operator stops. */
+/** Resolves when the task has ended or is abandoned. `exiting` is aborted when the operator stops. */
 export async function terminate<O>(
   host: DaemonPoolOptions<O>,
   task: DaemonTask<O>,
@@ -24,9 +25,9 @@ export async function terminate<O>(
   const {
     backoffMs,
     timeoutMs,
-    pollingMs: wantedMs = toMs(host.settings.cancellationPolling),
+    pollingMs: requestedMs = toMs(host.settings.cancellationPolling),
   } = task.handler.background.cancellation
-  const pollingMs = Math.max(wantedMs, minPollingMs)
+  const pollingMs = Math.max(requestedMs, minPollingMs)
   const logger = host.loggerOf(task.owner)
   const title = titleOf(task.handler)
   if (await exitsInstantly(host, task)) return
@@ -39,7 +40,7 @@ export async function terminate<O>(
     logger.debug(`${title} is still exiting. The next check is in ${pollingMs / 1000} seconds.`)
     if (await endsWithin(host, task, pollingMs, exiting)) return
   }
-  if (!(await endsWithin(host, task, hungMs))) await cancel(host, task, lastMs)
+  if (!(await endsWithin(host, task, exitGraceMs))) await cancel(host, task, exitCancelMs)
 }
 
 async function cancel<O>(host: DaemonPoolOptions<O>, task: DaemonTask<O>, timeoutMs: number): Promise<void> {
@@ -52,10 +53,10 @@ async function cancel<O>(host: DaemonPoolOptions<O>, task: DaemonTask<O>, timeou
   task.isAbandoned = true
 }
 
-/** Most need a moment only: that does not count as waiting. There is one such moment, right after it was asked. */
+/** Whether the task ends right after the stop signal, as most do. Waited for once per task; the result is shared. */
 export function exitsInstantly<O>(host: DaemonPoolOptions<O>, task: DaemonTask<O>): Promise<boolean> {
-  task.moment ??= allowInstantExit(host, task)
-  return task.moment
+  task.instantExit ??= allowInstantExit(host, task)
+  return task.instantExit
 }
 
 async function allowInstantExit<O>({ clock, settings }: DaemonPoolOptions<O>, task: DaemonTask<O>): Promise<boolean> {

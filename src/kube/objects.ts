@@ -90,18 +90,18 @@ export function parseGroupVersion(apiVersion: string): { group: string; version:
 }
 
 /**
- * Removes nulls from an answer, in place: an object or a list of objects. Go writes an empty list or map without `omitempty` as null:
- * `items: null`, `metadata.finalizers: null`. Null means absent there, but breaks code that iterates. Applied to every answer and
+ * Removes nulls from a response, in place: an object or a list of objects. Go writes an empty list or map without `omitempty` as null:
+ * `items: null`, `metadata.finalizers: null`. Null means absent there, but breaks code that iterates. Applied to every response and
  * every watch event, so that no other code has to expect null in `items` and `metadata`.
  */
-export function dropNullFields(answer: JsonObject): JsonObject {
-  dropNullMetadata(answer)
-  if (typeof answer['kind'] !== 'string' || !answer['kind'].endsWith('List')) return answer
-  const { items } = answer
-  if (items === null) answer['items'] = []
-  if (!Array.isArray(items)) return answer
+export function dropNullFields(response: JsonObject): JsonObject {
+  dropNullMetadata(response)
+  if (typeof response['kind'] !== 'string' || !response['kind'].endsWith('List')) return response
+  const { items } = response
+  if (items === null) response['items'] = []
+  if (!Array.isArray(items)) return response
   for (const item of items) if (isPlainObject(item)) dropNullMetadata(item)
-  return answer
+  return response
 }
 
 /** Copies the metadata only if it has a null, which is rare. Large objects are frozen, and lazy-json.ts creates them without nulls. */

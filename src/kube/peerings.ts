@@ -12,7 +12,7 @@ export const peeringGroups: readonly string[] = ['kopf.dev', 'zalando.org']
 
 const version = 'v1'
 
-/** The default of `settings.peering.maxLifetime`: records count for at most this long, whatever lifetime they have. */
+/** The default of `settings.peering.maxLifetime`: records with a longer lifetime count for this long only. */
 export const defaultMaxLifetime = '24h'
 
 /** The plural of cluster-wide or namespaced peering objects. */

@@ -1,5 +1,5 @@
 /**
- * Parses AdmissionReview and ConversionReview requests of the API server, and builds the answers. Called by admission/. Pure. A malformed
+ * Parses AdmissionReview and ConversionReview requests of the API server, and builds the responses. Called by admission/. Pure. A malformed
  * review throws a `WebhookError` with status 400.
  */
 import { WebhookError } from '../errors.ts'
@@ -62,7 +62,7 @@ export function readAdmissionReview(review: unknown): AdmissionRequest {
   }
 }
 
-/** The answer has the `apiVersion` of the request. */
+/** The response has the `apiVersion` of the request. */
 export function toAdmissionReview(
   review: unknown,
   { uid }: AdmissionRequest,
@@ -106,7 +106,7 @@ export function readConversionReview(review: unknown): ConversionRequest {
   return { uid: nonEmpty(uid) ?? '', desiredApiVersion: desiredAPIVersion, objects: read }
 }
 
-/** The answer with all converted objects, or with a failure: the API server accepts no partial result. */
+/** The response with all converted objects, or with a failure: the API server accepts no partial result. */
 export function toConversionReview(
   review: unknown,
   { uid }: ConversionRequest,

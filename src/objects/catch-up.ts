@@ -1,6 +1,6 @@
 /**
- * The objects that existed when the operator started, until each was handled once: tells the observer how far the operator has caught up. Created
- * only if there is an observer.
+ * Reports to the observer how many of the objects that existed at the start have been handled once (`objectFound`, `objectHandled`). Created by
+ * run/bootstrap.ts only if there is an observer.
  */
 import type { ObjectOutcome, Observer } from '../observer.ts'
 import type { ObjectFeatures } from './features.ts'
@@ -22,7 +22,7 @@ export class CatchUp {
     this.#observer.objectFound?.({ resource: object.served.resource })
   }
 
-  /** `outcome` is that of the change handlers; undefined if none matches the object. */
+  /** Called after each run. `outcome` is the outcome of the change handlers; undefined if none matches the object. */
   processed(object: WatchedObject, outcome: ObjectOutcome | undefined): void {
     if (!this.#awaited.has(object)) return
     if (object.isGone) {
@@ -30,13 +30,13 @@ export class CatchUp {
       return
     }
     const others = this.#features.initialOutcomes(object)
-    // A reconciler is not called before all children are listed; the object is processed again then.
+    // A reconciler waits until all children are listed; then the object is processed again.
     if (others.includes('waiting')) return
     const all = [outcome, ...others].filter((one) => one !== undefined && one !== 'waiting')
     this.#finish(object, summarize(all as ObjectOutcome[], object))
   }
 
-  /** The operator pauses for these objects. */
+  /** Called when the operator pauses for some objects: they are not waited for any more. */
   leave(isPaused: (object: WatchedObject) => boolean): void {
     for (const object of this.#awaited) if (isPaused(object)) this.#finish(object, 'left')
   }
@@ -47,7 +47,7 @@ export class CatchUp {
   }
 }
 
-/** The first of these that applies. Outcomes of the change handlers that say more than `unchanged` are before `reconciled`. */
+/** Outcomes by precedence: the first one that occurs is reported. */
 const order: readonly ObjectOutcome[] = [
   'retrying',
   'failed',

@@ -1,4 +1,7 @@
-/** The cause of one run for one object: its essence now and as last handled, their difference and the reason. Computed on first use. */
+/**
+ * The cause of one processing run for one object: the current essence, the last handled essence, their diff and the reason. Each part is computed on first use.
+ * Used by change-handling.ts and the features.
+ */
 import type { Cause, Diff, Essence, Reason } from '../causation/cause.ts'
 import { type DetectedReason, detectReason } from '../causation/detect.ts'
 import { prepareDigest } from '../causation/essence.ts'
@@ -19,14 +22,14 @@ export class CauseView implements MatchContext {
   readonly resource: Resource
   readonly body: KubeObject
   readonly deleting: boolean
-  /** Our finalizer is on the object. */
+  /** Whether the object has the operator's finalizer. */
   readonly hasFinalizer: boolean
   /** The arguments of all handlers of this object. */
   readonly objectArgs: () => ObjectArguments
   /** The arguments of filters. */
   readonly args: () => object
   readonly #essences: () => EssenceComparison
-  /** The comparison as handlers and filters see it. */
+  /** The comparison that handlers and filters get: with the plain values of a Secret where they are allowed. */
   readonly #revealed: () => EssenceComparison
   readonly #detected: () => DetectedReason
   readonly #buildEssence: () => Essence
@@ -46,12 +49,12 @@ export class CauseView implements MatchContext {
     this.args = this.#argsOf(() => this)
   }
 
-  /** For a large object: computes the digest of its essence in slices, so that other work goes on in between. */
+  /** Computes the digest of the essence of a large object in slices, so that the event loop is not blocked. */
   async prepare(): Promise<void> {
     await prepareDigest(this.#buildEssence())
   }
 
-  /** The states as they are compared and stored: with digests instead of the values of a Secret. */
+  /** The states as they are compared and stored: a Secret has digests instead of values. */
   get compared(): EssenceComparison {
     return this.#essences()
   }
@@ -76,7 +79,7 @@ export class CauseView implements MatchContext {
     return this.#detected().initial
   }
 
-  /** The same object with another cause, or as handlers of the running cycle have changed it. */
+  /** The context to match handlers against another cause of the same object, or against a body that handlers of the running cycle have changed. */
   matchContextOf(cause: Cause, changed?: KubeObject): MatchContext {
     const { resource, deleting } = this
     const revealed = this.#reveal(cause)
@@ -99,7 +102,7 @@ export class CauseView implements MatchContext {
 
   #detect(isInitial: boolean): DetectedReason {
     const { deleting, hasFinalizer } = this
-    // The deletion does not depend on the essence; parsing the stored one is most of the work.
+    // A deletion does not depend on the essence, so the stored essence is not parsed, which would be most of the work.
     const { old, diff } = deleting ? { old: undefined, diff: [] } : this.#essences()
     return detectReason({ deleting, blocked: hasFinalizer, old, diff, initial: isInitial })
   }

@@ -1,6 +1,6 @@
 /**
- * Handles the changes of one object: decides (causation/decide.ts), executes the decision, writes one patch, and goes on from the answer until
- * nothing is left to do. Called by worker.ts.
+ * Handles the changes of one object in a loop: decides (causation/decide.ts), executes the decision, writes one patch, and continues with the response of the
+ * server until a decision needs no write. Called by worker.ts.
  */
 
 import type { Cause, Essence, HandlerReason } from '../causation/cause.ts'
@@ -28,24 +28,24 @@ import type { UnwrittenPatch } from './state/write-queue.ts'
 import { readAfterTakeover } from './take-over.ts'
 import { type WritePurpose, writePatch, writePendingPatches } from './writes.ts'
 
-/** What the execution of one decision leaves to do, beside the patch of the run. */
+/** The result of executing one decision, in addition to the patch of the run. */
 interface Execution {
-  /** When to handle the object again if nothing happens. */
+  /** When to process the object again even without an event. */
   readonly wakeAtMs?: number | undefined
   /** The essence that counts as handled once the patch is written. */
   readonly handled?: Essence | undefined
   /** A handler was called: repeated writes are then caused by the handler, not by a loop of the framework. */
   readonly hasCalled?: boolean
-  /** Some change handler can match the object. */
+  /** Whether a change handler can match the object. */
   readonly hasHandlers?: boolean
-  /** Nothing was decided: the patch of an earlier run is written again. */
+  /** The patch of an earlier run that is written again; no decision was made in this round. */
   readonly retried?: UnwrittenPatch
 }
 
-/** So many writes in a row without any handler mean that another program reverts them. */
+/** The maximum number of consecutive writes without a handler call: more mean that another program reverts the writes. */
 const maxIdleWrites = 5
 
-/** After so many rejections in a row the patch is dropped when the object changes. With `queueing.errorDelays` that takes seconds. */
+/** After this many consecutive rejections, the patch is dropped when the object changes. With the default `queueing.errorDelays` that takes seconds. */
 const maxRejections = 5
 
 const outcomes: Readonly<Record<HandlerReason, ObjectOutcome>> = {
@@ -63,7 +63,7 @@ export async function handleChanges(context: Context, object: WatchedObject, run
     await writePendingPatches(context, object)
     if (object.state.isNotFound) return
     const retried = takeUnwritten(object, run)
-    // During a pause only what was started is finished.
+    // During a pause, only handling that has already started is finished.
     if (retried === undefined && object.isUnwatched && !run.hasNews && !run.hasPatch) return
     const execution = retried ?? (await decideAndExecute(context, object, run))
     const { body, requests } = await writeExecution(context, object, run, execution)
@@ -90,7 +90,7 @@ function isPaused({ pause }: Context, { body }: WatchedObject): boolean {
   return pause.isPausedIn(body.metadata.namespace)
 }
 
-/** Decides again whenever the object has changed under the decision. */
+/** Decides and executes; decides again if the object changes in the meantime. */
 async function decideAndExecute(context: Context, object: WatchedObject, run: ProcessingRun): Promise<Execution> {
   for (;;) {
     const cause = new CauseView(context, object, run.logger)
@@ -98,7 +98,7 @@ async function decideAndExecute(context: Context, object: WatchedObject, run: Pr
     const handlers = object.served.handlers.change.filter((handler) => preMatches(handler, cause))
     const decisions = context.features.decide(object, cause)
     await context.features.tend(object, cause, decisions)
-    // A daemon or timer has written its last patch meanwhile: decisions about the state before would be wrong.
+    // A daemon or timer has written a patch in the meantime: the decisions are for an outdated state.
     if (object.body !== cause.body) continue
     const needsFinalizer =
       decisions.some((decision) => decision?.needsFinalizer) || handlers.some((handler) => handler.needsFinalizer)
@@ -118,7 +118,7 @@ async function decideAndExecute(context: Context, object: WatchedObject, run: Pr
   }
 }
 
-/** Only updates wait: creation and deletion do not, nor a retry. */
+/** Only updates are rate-limited; creations, deletions and retries are not. */
 function rateLimitMs({ clock }: Context, object: WatchedObject, reason: string): number {
   if (reason !== 'update' || object.handled.progress !== undefined) return 0
   return object.updates.remainingMs(monotonicNow(clock))
@@ -154,7 +154,7 @@ async function execute(
   }
 }
 
-/** The server accepts no new finalizers on an object that is being deleted meanwhile. */
+/** Checks the deletion again: the API server rejects new finalizers on an object that is being deleted. */
 function addMissingFinalizer({ settings }: Context, body: KubeObject): void {
   if (!isDeletionOngoing(body)) addFinalizer(body, settings.persistence.finalizer)
 }
@@ -200,14 +200,14 @@ async function callHandlers(
   return { wakeAtMs: cycle.wakeAtMs, hasCalled: cycle.hasCalled }
 }
 
-/** Undefined if no handler was called: the outcome of the earlier cycle in this run counts. */
+/** Returns undefined if no handler was called: then the outcome of an earlier cycle in this run counts. */
 function outcomeOf(cycle: Cycle, reason: HandlerReason | 'noop'): ObjectOutcome | undefined {
   if (!cycle.isDone) return 'retrying'
   if (!cycle.hasCalled) return undefined
   return cycle.hasFailed ? 'failed' : outcomes[isHandlerReason(reason) ? reason : 'update']
 }
 
-/** The progress did not stay on the object: no handler was called, and the records to store equal the remembered ones. */
+/** Whether the object did not store the progress: no handler was called, and the records to store equal those remembered from the last cycle. */
 function isNotKept({ handled: { progress } }: WatchedObject, cycle: Cycle): boolean {
   if (progress === undefined || cycle.hasCalled) return false
   return [...cycle.progress].every(([id, current]) => current === progress.get(id))
@@ -222,7 +222,7 @@ function warnProgressNotKept({ warnOnce }: Context, { served }: WatchedObject): 
   )
 }
 
-/** All handlers have finished: their records are purged, and the state counts as handled. */
+/** Called when all handlers have finished: purges their records, and stores the essence as handled or removes the finalizer. */
 function finish(
   context: Context,
   object: WatchedObject,
@@ -231,7 +231,7 @@ function finish(
 ): Execution {
   const { hasCalled } = cycle
   if (cause.deleting && isHeld(context, object, cause)) {
-    // Daemons are still stopping, or reconcilers cleaning up: until then it must stay known that the handlers have finished.
+    // Daemons are still stopping, or reconcilers are cleaning up. The records stay until then, so that the finished handlers are not called again.
     if (!cycle.isIdle && !isNotKept(object, cycle)) cycle.store(object.body, run.merge)
     object.handled.keepProgress(cycle.progress)
     return { hasCalled }
@@ -247,7 +247,7 @@ function finish(
   return { hasCalled, handled: storeEssence(context, object, run, cause) }
 }
 
-/** Undefined if the essence is stored already. */
+/** Adds the essence to the patch, and returns it; returns undefined if it is stored already. */
 function storeEssence(
   { settings, warnOnce }: Context,
   object: WatchedObject,
@@ -270,8 +270,8 @@ function storeEssence(
 }
 
 /**
- * Whether the stored essence needs no write. A resumed object may differ from it by nulls, which are no change; they are stored, as by Kopf,
- * because PRESENT and ABSENT tell null from absent in the old value.
+ * Whether the stored essence needs no write. A resumed object may differ from it only by nulls, which are not a change. Such an essence is stored, as in Kopf,
+ * because PRESENT and ABSENT distinguish null from a missing field in the old value.
  */
 function isStoredAs(old: Essence | undefined, current: Essence): boolean {
   return old !== undefined && (isDigestEssence(old) || isDeepEqual(old, current))
@@ -309,7 +309,7 @@ function createCycle(
   })
 }
 
-/** Writes what is finished while a handler is still running. If that fails, the write at the end of the run has it. */
+/** Writes the outcomes of finished handlers while another handler still runs. If the write fails, the final write of the run contains the patch. */
 async function writeCheckpoint(
   context: Context,
   object: WatchedObject,
@@ -322,7 +322,7 @@ async function writeCheckpoint(
   return (await writeRun(context, object, run, 'checkpoint')).body
 }
 
-/** Handlers that were called are not called again if their outcome cannot be written: the patch is kept and written first next time. */
+/** Writes the patch of the run. If that fails after a handler was called, keeps the patch for the next run, so that the handler is not called again. */
 async function writeExecution(
   context: Context,
   object: WatchedObject,
@@ -346,8 +346,8 @@ async function writeExecution(
 }
 
 /**
- * Takes up the patch that could not be written. After several rejections it is dropped once the object has changed: the next decision is made for
- * the new state. Not after the first one: a part of it may have been written, and without the other part the records would be incomplete.
+ * Puts the patch that could not be written into this run. After `maxRejections` the patch is dropped once the object has changed, and the next decision is made
+ * for the new state. It is not dropped earlier: a part of it may have been written, and the records would be incomplete without the rest.
  */
 function takeUnwritten(object: WatchedObject, run: ProcessingRun): Execution | undefined {
   const { unwritten } = object.writes
@@ -367,18 +367,18 @@ async function writeRun(
 ): Promise<PatchResult> {
   if (!run.hasPatch) return { body: object.body, requests: 0 }
   if (Object.keys(run.merge).length > 0) {
-    // Kopf's own way to wake an operator: removed with the next write.
+    // Removes the touch annotation, by which Kopf triggers a watch event on an otherwise unchanged object.
     context.settings.persistence.progressStorage.touch({ body: object.body, patch: run.merge, value: null })
   }
   const { merge, fns } = run
   const written = await writePatch(context, object, { logger: run.logger, patch: { merge, fns }, purpose })
   run.takePatch()
-  // The next handlers find in the indices what was written.
+  // Waits until the written state is indexed, since the next handlers may read the indices.
   await context.features.settled(object)
   return written
 }
 
-/** An object whose schema drops the stored essence would be handled for ever: the operator remembers it instead. */
+/** Keeps the essence in memory if the schema of the object drops it: otherwise the object would be handled again and again. */
 function keepIfNotStored(
   { settings, warnOnce }: Context,
   object: WatchedObject,

@@ -1,5 +1,4 @@
-/** What an object is about, now and as it was handled last, and the difference: what handlers are told of. Pure. */
-
+/** Compares the current essence of an object with the last handled one; the diff is passed to handlers. Used by cause-view.ts and change-handling.ts. Pure. */
 import type { Diff, Essence } from '../causation/cause.ts'
 import { concealSecret } from '../causation/conceal-secrets.ts'
 import { diffEssences } from '../causation/diff.ts'
@@ -7,20 +6,20 @@ import { revealSecret } from '../causation/reveal-secrets.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Settings } from '../settings/settings.ts'
 
-/** Of a Secret, both states have digests for values; handlers and filters get what `revealSecret` makes of them. */
+/** The last handled and the current essence. A Secret has digests instead of values in both; `revealSecret` restores values for handlers and filters. */
 export interface EssenceComparison {
   readonly old: Essence | undefined
   readonly new: Essence
   readonly diff: Diff
-  /** The old state of a Secret as it is stored, where handlers may see its plain values. */
+  /** The old state as it is stored, if the settings allow plain values of Secrets; otherwise undefined. */
   readonly stored?: Essence | undefined
 }
 
 export interface CompareEssencesOptions {
   readonly body: KubeObject
-  /** Fields that count wherever they are. */
+  /** Fields that are part of the essence even in the status or in system metadata, since handlers have them as `field`. */
   readonly extraFields: readonly (readonly string[])[]
-  /** What was handled last, for objects that do not keep it. */
+  /** The last handled essence, if the object does not store it. */
   readonly unstored?: Essence | undefined
 }
 
@@ -36,23 +35,23 @@ export function compareWithHandled(
   return { old, new: current, diff: diffEssences(old, current), stored: shown }
 }
 
-/** What the storage has; undefined where it has nothing. Storages written by users may well say null. */
+/** The stored essence, or undefined. A storage that a user has written may return null. */
 function fetchHandled({ persistence }: Pick<Settings, 'persistence'>, body: KubeObject): Essence | undefined {
   return persistence.diffbaseStorage.fetch({ body }) ?? undefined
 }
 
-/** Whether the storage has this essence of the object. */
+/** Whether this essence is stored on the object. */
 export function isStored(settings: Pick<Settings, 'persistence'>, body: KubeObject, essence: Essence): boolean {
   const stored = fetchHandled(settings, body)
   return stored !== undefined && diffEssences(concealSecret(stored, body), essence).length === 0
 }
 
-/** The essence as it is to be stored: with the digests of a Secret's values, or with the values where the settings say so. */
+/** The essence in the form for the storage: digests of a Secret's values, or the values if `persistence.secretValues` is 'plain'. */
 export function toStored({ persistence }: Pick<Settings, 'persistence'>, body: KubeObject, essence: Essence): Essence {
   return persistence.secretValues === 'plain' ? revealSecret({ new: essence }, { body }).new : essence
 }
 
-/** What counts as a change if it differs: neither the status nor what is stored on the object. */
+/** The part of the body whose differences are changes: without the status and without the operator's own records. */
 export function essenceOf(
   { persistence: { diffbaseStorage, progressStorage } }: Pick<Settings, 'persistence'>,
   { body, extraFields }: Pick<CompareEssencesOptions, 'body' | 'extraFields'>,

@@ -1,5 +1,7 @@
-/** The run-wide collaborators of the code that handles objects. Created once by run/bootstrap.ts, before the features. */
-
+/**
+ * The `Context`: everything that one run shares among all objects (client, settings, queue, features), and helpers that derive loggers and handler arguments
+ * from it. Created once by run/bootstrap.ts, before the features.
+ */
 import type { Client } from '../client/client.ts'
 import type { Session } from '../client/session.ts'
 import type { Indices, Recorder } from '../handlers/args/args.ts'
@@ -25,7 +27,7 @@ import type { LargeObjects } from './large-objects.ts'
 import type { ServedResources } from './state/served-resource.ts'
 import type { DeletionReport, WatchedObject } from './state/watched-object.ts'
 
-/** What waits for the worker of an object: a new state, the end of the object, or a time that has come. */
+/** An entry in the queue of an object: a new state from the watch, a deletion, or a wake-up by a timer or a feature. */
 export type ObjectEvent =
   | {
       readonly type: 'seen'
@@ -37,11 +39,11 @@ export type ObjectEvent =
   | ({ readonly type: 'deleted' } & DeletionReport)
   | { readonly type: 'wake' }
 
-/** Leader election, as the watch and the queue need it. */
+/** The state of leader election that the watch and the queue need. Implemented by election/. */
 export interface LeaderStatus {
-  /** Another replica leads: this one only follows the watch. */
+  /** This replica is not the leader: it follows the watch and calls no handlers. */
   readonly isStandingBy: boolean
-  /** The version of the objects when this replica took over from another one; undefined if it did not. */
+  /** The resourceVersion at which this replica took the leadership over from another one; undefined if it did not. */
   readonly tookOverAt: string | undefined
 }
 
@@ -55,18 +57,18 @@ export interface Context {
   readonly lifecycle: Lifecycle
   readonly callWatchOf: (object: WatchedObject) => CallWatch
   readonly queue: KeyedQueue<WatchedObject, ObjectEvent>
-  /** Wakes the workers of objects. */
+  /** Puts a wake-up into the queue of an object after a delay. */
   readonly timers: TimerQueue<WatchedObject>
-  /** Undefined without a listener. */
+  /** Undefined if nothing listens to events. */
   readonly observer: Observer | undefined
   readonly catchUp: CatchUp | undefined
   readonly features: ObjectFeatures
   readonly served: ServedResources
   readonly pause: Pause
   readonly leadership: LeaderStatus
-  /** Aborted when the operator starts to stop: nothing new is started then. */
+  /** Aborted when the operator starts to stop: no handler is started after that. */
   readonly stopping: AbortSignal
-  /** Aborted when the time of running handlers is over. */
+  /** Aborted when the time for running handlers is over. */
   readonly handlersSignal: AbortSignal
   /** Aborted when the time for the last writes is over. */
   readonly writesSignal: AbortSignal
@@ -75,7 +77,7 @@ export interface Context {
   readonly createMemo: () => object
   readonly indices: Indices
   readonly handlerClock: HandlerClock
-  /** For daemons, whose calls have no end that others wait for. */
+  /** The clock in the arguments of daemons, whose calls may last as long as the object. */
   readonly daemonClock: HandlerClock
   readonly workers: Workers
   /** Signs the results of steps. */
@@ -86,7 +88,7 @@ export interface Context {
   readonly warnOnce: (resource: Resource, topic: string, message: string) => void
 }
 
-/** Lines of a local logger are not posted as Kubernetes events. */
+/** Creates the logger of an object. With `isLocal`, its lines are not posted as Kubernetes events. */
 export function objectLogger(
   { sink }: Pick<Context, 'sink'>,
   { apiVersion, kind, metadata }: KubeObject,
@@ -96,7 +98,7 @@ export function objectLogger(
   return createLogger(sink, 'kopf.objects', { object: { apiVersion, kind, name, uid, namespace }, isLocal })
 }
 
-/** The object, and everything that its handlers get as arguments. */
+/** The object, and everything from which the arguments of its handlers are built. */
 export function argsSourceOf(context: Context, object: WatchedObject, logger: Logger): ArgsSource {
   const { body, served } = object
   return {
@@ -130,12 +132,12 @@ export function memoOf({ createMemo }: Pick<Context, 'createMemo'>, object: Watc
   return object.memo
 }
 
-/** The object as observers see it. */
+/** The object as the events of the observer have it. */
 export function observedObject({ served, body }: WatchedObject): ObservedObject {
   return toObserved(served.resource, body)
 }
 
-/** An object that may not be watched, as observers see it. */
+/** An object that may not be watched, as the events of the observer have it. */
 export function toObserved(resource: Resource, { metadata }: KubeObject): ObservedObject {
   return { resource, name: metadata.name ?? '', namespace: metadata.namespace, uid: metadata.uid }
 }

@@ -1,6 +1,6 @@
 /**
- * Describes objects and diffs for debug logs. Lists the changed fields and never their values: custom resources and ConfigMaps may hold passwords,
- * and more people read logs than may read the objects.
+ * Describes objects and diffs for debug logs. Lists the changed fields and never their values: custom resources and ConfigMaps may contain passwords,
+ * and more users can read logs than the objects. Called by change-handling.ts.
  */
 import { type Diff, type DiffItem, titles } from '../causation/cause.ts'
 import { isHandlerReason } from '../handlers/matching.ts'
@@ -14,14 +14,14 @@ const maxItems = 20
 const maxDepth = 20
 const maxLength = 200
 
-/** Which state of the object it is: `generation 2, resourceVersion 1043`. */
+/** Identifies the state of an object: `generation 2, resourceVersion 1043`. */
 export function describeState({ metadata }: KubeObject): string {
   const { generation, resourceVersion } = metadata
   const counted = generation === undefined ? [] : [`generation ${generation}`]
   return [...counted, `resourceVersion ${resourceVersion ?? 'unknown'}`].join(', ')
 }
 
-/** What was done to which fields: `change spec.replicas, add spec.paused`. */
+/** Lists the operations and fields of a diff: `change spec.replicas, add spec.paused`. */
 export function describeDiff(diff: Diff): string {
   const items = diff.slice(0, maxItems).map(describeItem)
   const more = diff.length - items.length
@@ -33,7 +33,7 @@ function describeItem([operation, field]: DiffItem): string {
   return `${operation} ${cutText(path, maxLength)}${field.length > maxDepth ? '.…' : ''}`
 }
 
-/** Logs what is handled now. Diffs are described only if the log shows debug lines. */
+/** Logs the cause that is handled now. Diffs are described only if debug lines are logged. */
 export function logCause({ sink }: Context, logger: Logger, cause: CauseView): void {
   if (!logsFrameworkLines(sink, 'debug')) return
   if (!isHandlerReason(cause.reason)) {

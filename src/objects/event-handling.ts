@@ -1,5 +1,4 @@
-/** Calls the handlers of `on.event`: they see every event, keep no progress on the object, and are not retried. Called by worker.ts. */
-
+/** Calls the handlers of `on.event`: they see every event, store no progress on the object, and are not retried. Called by worker.ts. */
 import { objectArgs } from '../handlers/args/object-args.ts'
 import type { EventHandler } from '../handlers/handler.ts'
 import { callHandler } from '../handlers/invoke.ts'
@@ -13,7 +12,7 @@ import { eventDefinition } from './event-definition.ts'
 import type { ProcessingRun } from './processing-run.ts'
 import type { WatchedObject } from './state/watched-object.ts'
 
-/** An event of the watch; the type is null for listed objects. */
+/** A watch event; the type is null for listed objects. */
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | null
   readonly object: KubeObject

@@ -1,6 +1,6 @@
 /**
- * What features (daemons, indexing, reconciling) do in the life of one object. The worker knows features only by this interface; run/bootstrap.ts
- * registers them. Features do not know each other.
+ * The hooks of features (daemons, indexing, reconciling) in the life of one object. The worker uses features only through this interface; run/bootstrap.ts
+ * registers them. Features do not import each other.
  */
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { ObjectOutcome } from '../observer.ts'
@@ -10,24 +10,24 @@ import type { StateSource } from './state/observed-state.ts'
 import type { ServedResource } from './state/served-resource.ts'
 import type { WatchedObject } from './state/watched-object.ts'
 
-/** Why an object is not handled any more: it is deleted, or no handler is for it. */
+/** Why an object is not handled any more: it is deleted, or it does not match any handler. */
 export type ReleaseReason = 'resource-deleted' | 'filters-mismatch'
 
-/** What a feature decided about an object. Features add their own fields for `tend`. */
+/** The decision of a feature about one state of an object. Features add their own fields, which `tend` executes. */
 export interface FeatureDecision {
-  /** The finalizer belongs on the object. */
+  /** Whether the feature needs the operator's finalizer on the object. */
   readonly needsFinalizer: boolean
 }
 
-/** All members are optional. */
+/** One feature. All members are optional. */
 export interface ObjectFeature<D extends FeatureDecision = FeatureDecision> {
-  /** A state came: from the watch before it is queued, or from a response. Synchronous. */
+  /** Called with every new state: from the watch before it is queued, or from a response. Synchronous. */
   observed?(object: WatchedObject, body: KubeObject, from: StateSource): void
-  /** The watch reports the deletion of the object, before the worker handles it. Synchronous. */
+  /** Called when the watch reports the deletion of the object, before the worker handles it. Synchronous. */
   deletionReported?(object: WatchedObject): void
-  /** Work that the worker waits for before it decides, e.g. the indexing of the states so far. */
+  /** The worker waits for this promise before it decides, e.g. for the indexing of the states so far. */
   settled?(object: WatchedObject): Promise<void> | undefined
-  /** Decides without effects what the feature needs for this state. */
+  /** Decides what the feature does for this state. Without side effects. */
   decide?(object: WatchedObject, cause: CauseView): D
   /** Executes the decision, e.g. starts and stops daemons. */
   tend?(object: WatchedObject, cause: CauseView, decision: D): Promise<void>
@@ -35,23 +35,26 @@ export interface ObjectFeature<D extends FeatureDecision = FeatureDecision> {
   holdsFinalizer?(object: WatchedObject, cause?: CauseView): boolean
   /** Called after the change handlers, in the worker of the object. */
   afterChanges?(object: WatchedObject, logger: Logger): Promise<void>
-  /** Adds to the patch that removes the finalizer: the records that the feature keeps on the object. */
+  /** Adds the removal of the feature's records on the object to the patch that removes the finalizer. */
   purge?(object: WatchedObject, merge: JsonObject): void
-  /** The object is not handled any more. */
+  /** Called when the object is not handled any more. */
   released?(object: WatchedObject, reason: ReleaseReason): void
-  /** The object is forgotten, or only its older states in another version of the resource are. */
+  /**
+   * Called when the object is dropped from memory, becomes too large, or switches to another version of its resource: the feature drops everything about its
+   * former states.
+   */
   forgotten?(object: WatchedObject): void
-  /** Whether something of the feature still runs for the object, so that it cannot be forgotten yet. */
+  /** Whether a call of the feature still runs for the object, so that the object cannot be dropped from memory yet. */
   isActive?(object: WatchedObject): boolean
-  /** The operator pauses for these objects. */
+  /** Called when the operator pauses for some objects. */
   paused?(isPaused: (object: WatchedObject) => boolean): void
-  /** The watch shows the object again after a pause; `isChanged`: another operator may have changed it. */
+  /** Called when the watch delivers the object after a pause. `isChanged`: another operator may have changed it. */
   resumed?(object: WatchedObject, isChanged: boolean): void
-  /** Versions of the object's states are not comparable with new ones any more. */
+  /** Called when new resourceVersions are not comparable with those of known states, e.g. after etcd was restored from a backup. */
   versionsForgotten?(object: WatchedObject): void
-  /** The version of the last state that the feature has seen, where the object's own state has none. */
+  /** The resourceVersion of the last state that the feature has seen. Used if the object's own state has none. */
   versionOf?(object: WatchedObject): string | undefined
-  /** How far the feature is with an object that existed at the start; undefined if it has no part in it. */
+  /** The outcome of the feature for an object that existed when the operator started; undefined if the feature does not handle it. */
   initialOutcome?(object: WatchedObject): ObjectOutcome | 'waiting' | undefined
 }
 
@@ -78,12 +81,12 @@ export class ObjectFeatures {
     }
   }
 
-  /** The same for all objects of a resource. */
+  /** Waits for `settled` of all objects of a resource. */
   async allSettled({ objects }: ServedResource): Promise<void> {
     await Promise.all(Array.from(objects.values(), (object) => this.settled(object)))
   }
 
-  /** One decision per feature that decides, in the order of `tend`. */
+  /** One decision per feature, in the order of registration; undefined for a feature without `decide`. */
   decide(object: WatchedObject, cause: CauseView): readonly (FeatureDecision | undefined)[] {
     return this.#all.map((feature) => feature.decide?.(object, cause))
   }

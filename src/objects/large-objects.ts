@@ -1,6 +1,6 @@
 /**
- * Objects that are kept as text because they are large: how many of them are parsed at the same time, and which ones are too large
- * to be handled. Asked by worker.ts, event-handling.ts, object-indexing.ts and background.ts; how the text is kept is in util/json/lazy-json.ts.
+ * Limits the memory for large objects, which are kept as JSON text (util/json/lazy-json.ts): how many are parsed at the same time, and which objects are too
+ * large to be handled. Used by the worker and by the features.
  */
 import { getHeapStatistics } from 'node:v8'
 import { hasFinalizer, isDeletionOngoing } from '../kube/finalizers.ts'
@@ -9,19 +9,19 @@ import type { Settings } from '../settings/settings.ts'
 import { Budget } from '../util/async/budget.ts'
 import { lazyMembersOf, weightOf } from '../util/json/lazy-json.ts'
 
-/** Of V8's heap, for each of the budgets. While an object is handled there are copies of it: its essence, and the answers to writes. */
+/** The share of V8's heap for each budget. It is small because handling an object creates copies: its essence, and responses to writes. */
 const heapShare = 1 / 12
 
-/** So much text of one object may wait for its worker in several states, for event handlers; of larger objects only the last state. */
-const maxWaitingBytes = 64 * 1024
+/** Event handlers see every state of an object up to this size; of larger objects, only the last state waits in the queue. */
+const maxQueuedBytes = 64 * 1024
 
-/** Far less than the annotations of an object can hold. The digest of such an object takes a few milliseconds. */
+/** The essence of larger objects is stored as a digest. Half of the 256 KiB that Kubernetes allows for annotations; a digest takes a few milliseconds. */
 const maxStoredBytes = 128 * 1024
 
 export class LargeObjects {
   readonly #settings: Settings
   readonly #handling = new Budget(limitOf)
-  /** Workers wait for the indices while they are at work: with one budget for both, each could wait for the other. */
+  /** A separate budget: workers wait for the indices while they hold the other budget, so that a shared one could deadlock. */
   readonly #indexing = new Budget(limitOf)
 
   constructor(settings: Settings) {
@@ -29,8 +29,8 @@ export class LargeObjects {
   }
 
   /**
-   * Whether no handler is called for the object. One that is being deleted and has our finalizer is handled at any size, so
-   * that its deletion does not hang; unless there are members of it that were never kept.
+   * Whether the object is too large to be handled. An object that is being deleted and has the operator's finalizer is handled at any size, so that its deletion
+   * does not hang, unless it has so many top-level fields that some were not kept.
    */
   isTooLarge(body: KubeObject): boolean {
     const { bytes, isCut } = weightOf(body)
@@ -40,45 +40,45 @@ export class LargeObjects {
     return !isDeletionOngoing(body) || !hasFinalizer(body, this.#settings.persistence.finalizer)
   }
 
-  /** Whether states of the object wait one by one where event handlers want to see each of them. */
+  /** Whether all states of the object may wait in the queue for event handlers, rather than only the last one. */
   canWaitInStates(body: KubeObject): boolean {
-    return weightOf(body).bytes <= maxWaitingBytes
+    return weightOf(body).bytes <= maxQueuedBytes
   }
 
-  /** Whether the object is kept as text, and a handler may be called for it. */
+  /** Whether the object is kept as text and small enough to be handled: then it is parsed under a budget. */
   isParsedInTurn(body: KubeObject): boolean {
     return weightOf(body).bytes > 0 && !this.isTooLarge(body)
   }
 
-  /** Whether the annotations of the object may have no room for its essence, and a digest is stored instead. */
+  /** Whether the essence may be too large for the annotations of the object, so that a digest is stored instead. */
   isDigested(body: KubeObject): boolean {
     return weightOf(body).bytes > maxStoredBytes
   }
 
-  /** Undefined where the object is not large: then nothing is to be waited for. */
+  /** Reserves memory to process these states. Returns undefined for small objects, which need no reservation. */
   reserveHandling(bodies: Iterable<KubeObject>): Reservation | undefined {
     return reserve(this.#handling, bodies)
   }
 
-  /** For one call of a timer: the object is parsed when it resolves. Undefined where the object is not large. */
+  /** Reserves memory for one call of a timer, and parses the object. Returns undefined for small objects. */
   reserveCall(body: KubeObject): Promise<() => void> | undefined {
     return reserveParsed(this.#handling, body)
   }
 
-  /** The same for indexing functions. */
+  /** Reserves memory for one call of an indexing function, and parses the object. Returns undefined for small objects. */
   reserveIndexing(body: KubeObject): Promise<() => void> | undefined {
     return reserveParsed(this.#indexing, body)
   }
 }
 
 /**
- * Keeps the newest state of a large object parsed while the object is handled: otherwise it would be parsed again for each handler and
- * each write. Nothing is done for small objects.
+ * Keeps the newest state of a large object parsed while the object is handled: otherwise it would be parsed again for each handler and each write. Does nothing
+ * for small objects.
  */
 export class HeldParse {
   #releases: Array<() => void> = []
 
-  /** Replaces the state that was held before. Resolves when all of the new one is parsed; other work is done in between. */
+  /** Holds another state and releases the former one. Resolves when the state is parsed; the event loop runs in between. */
   async hold(body: KubeObject): Promise<void> {
     const members = [...lazyMembersOf(body).values()]
     const releases = members.map((member) => member.hold())
@@ -95,11 +95,11 @@ export class HeldParse {
 
 export interface Reservation {
   readonly mustWait: boolean
-  /** Resolves with the function that ends it. */
+  /** Resolves when the memory is reserved, with the function that releases it. */
   readonly begun: Promise<() => void>
 }
 
-/** The largest of the states counts: they are parsed one after the other. */
+/** Reserves the memory of the largest state, since the states are parsed one after the other. */
 function reserve(budget: Budget, bodies: Iterable<KubeObject>): Reservation | undefined {
   let cost = 0
   for (const body of bodies) cost = Math.max(cost, weightOf(body).cost)

@@ -1,4 +1,4 @@
-/** One run of the worker for one object: what the run collects until the patch is written. */
+/** The state of one processing run for one object: the collected patch, the logger and the outcome. Created by worker.ts. */
 import type { CollectedPatch } from '../handlers/results.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { ObjectOutcome } from '../observer.ts'
@@ -10,7 +10,7 @@ export class ProcessingRun implements CollectedPatch {
   readonly logger: Logger
   /** Keeps the parsed members of a large object until the run ends. */
   readonly held: HeldParse = new HeldParse()
-  /** A state came that was not known before. */
+  /** The run has a state that was not known before. */
   hasNews = false
   /** A timer or a feature woke the worker. */
   isWoken = false
@@ -35,20 +35,20 @@ export class ProcessingRun implements CollectedPatch {
     return this.#fns.length > 0 || Object.keys(this.#merge).length > 0
   }
 
-  /** Adds a patch after the own one. */
+  /** Adds a patch that is applied after the collected one. */
   add({ merge, fns }: CollectedPatch): void {
     mergeInto(this.#merge, merge)
     for (const fn of fns) this.#fns.push(fn)
   }
 
-  /** Puts an older patch before the own one. */
+  /** Adds an older patch that is applied before the collected one. */
   prepend({ merge, fns }: CollectedPatch): void {
     mergeInto(merge, this.#merge)
     this.#merge = merge
     this.#fns = [...fns, ...this.#fns]
   }
 
-  /** Starts a new patch, and returns the one so far. */
+  /** Returns the collected patch, and starts an empty one. */
   takePatch(): CollectedPatch {
     const patch = { merge: this.#merge, fns: this.#fns }
     this.#merge = {}

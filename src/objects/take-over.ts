@@ -1,6 +1,6 @@
 /**
- * After a change of the leader: the last writes of the former leader may not have come by our watch yet. Its handlers were called for them and must
- * not be called again, so an object whose state is older than our leadership is read once before its handlers are called.
+ * Prevents repeated handler calls after a change of the leader. The watch may not have delivered the last writes of the former leader yet, whose handlers
+ * have been called already. So an object whose known state is older than this leadership is read once before its handlers are called.
  */
 import { readObject } from '../patching/apply-patch.ts'
 import { isOlder } from '../watching/resource-version.ts'
@@ -8,7 +8,7 @@ import type { Context } from './context.ts'
 import type { WatchedObject } from './state/watched-object.ts'
 import { acceptState } from './writes.ts'
 
-/** At most one request per object, and none without a change of the leader. */
+/** Sends at most one request per object, and none without a change of the leader. */
 export async function readAfterTakeover(
   context: Context,
   object: WatchedObject,

@@ -1,6 +1,6 @@
 /**
- * An object that is larger than `watching.maxObjectBytes`: no handler is called for it, and that is reported once by the log, an
- * Event, a condition and the observer. It is handled as soon as it is smaller. Called by worker.ts.
+ * Reports objects that are larger than `watching.maxObjectBytes`: no handler is called for them, which is reported once in the log, as an Event, as a condition
+ * and to the observer. They are handled as soon as they are smaller. Called by worker.ts.
  */
 import { isConflict, isForbidden, isNotFound, isUnprocessable } from '../client/api-error.ts'
 import { objectPath } from '../client/paths.ts'
@@ -26,7 +26,7 @@ const conditionType = 'Handled'
 /** Whether the size of an object was reported. */
 const reported = new FeatureState<boolean>()
 
-/** Nothing is left of earlier handling: daemons and timers are stopped, and the indices have nothing of the object. */
+/** Reports the object, stops its daemons and timers, and removes it from the indices. */
 export async function rejectTooLarge(context: Context, object: WatchedObject, run: ProcessingRun): Promise<void> {
   run.outcome = 'failed'
   context.features.released(object, 'filters-mismatch')
@@ -37,7 +37,7 @@ export async function rejectTooLarge(context: Context, object: WatchedObject, ru
   await writeCondition(context, object, run, message)
 }
 
-/** The object is handled from now on: what was said of its size is taken back with the next write to it. */
+/** Called when the object can be handled: the next write to the object updates the condition. */
 export function clearTooLarge(context: Context, object: WatchedObject, run: ProcessingRun): void {
   if (reported.get(object)) {
     run.logger.info('The object is not too large any more: it is handled again.')
@@ -45,10 +45,10 @@ export function clearTooLarge(context: Context, object: WatchedObject, run: Proc
   }
   const { body } = object
   if (findCondition(conditionsOf(body['status']), conditionType)?.reason !== 'ObjectTooLarge') return
-  const wanted = desiredCondition(context, body, checkCondition(conditionType, true, 'ObjectFits'))
+  const desired = desiredCondition(context, body, checkCondition(conditionType, true, 'ObjectFits'))
   run.fns.push((fresh) => {
     const status = isPlainObject(fresh['status']) ? fresh['status'] : {}
-    fresh['status'] = { ...status, conditions: withCondition(conditionsOf(status), wanted) }
+    fresh['status'] = { ...status, conditions: withCondition(conditionsOf(status), desired) }
   })
 }
 
@@ -72,12 +72,12 @@ function logTooLarge(context: Context, object: WatchedObject, { logger }: Proces
 function desiredCondition(
   { clock }: Context,
   { metadata }: KubeObject,
-  said: ReturnType<typeof checkCondition>,
+  condition: ReturnType<typeof checkCondition>,
 ): DesiredCondition {
-  return { ...said, nowMs: clock.now(), generation: metadata.generation }
+  return { ...condition, nowMs: clock.now(), generation: metadata.generation }
 }
 
-/** By one request that names the version: should others write meanwhile, the next state of the object brings us here again. */
+/** Sends one request with the known resourceVersion. On a conflict the condition is written when the watch delivers the next state. */
 async function writeCondition(
   context: Context,
   object: WatchedObject,
@@ -94,9 +94,9 @@ async function writeCondition(
     )
     if (patch === undefined) return
     try {
-      const answer = await send(context, object, patch)
-      acceptState(context, object, answer, 'write')
-      if (findCondition(conditionsOf(answer['status']), conditionType) === undefined) stopConditions(served)
+      const response = await send(context, object, patch)
+      acceptState(context, object, response, 'write')
+      if (findCondition(conditionsOf(response['status']), conditionType) === undefined) stopConditions(served)
     } catch (error) {
       if (!isTolerable(error)) throw error
       logger.debug('The condition of a too large object could not be written.')
@@ -104,17 +104,17 @@ async function writeCondition(
   })
 }
 
-/** Others were faster, the object is gone, or its schema or our permissions do not let us write to its status: the log has said it. */
+/** Errors after which the log line is report enough: a conflict, a deleted object, a schema without conditions, or missing permissions. */
 function isTolerable(error: unknown): boolean {
   return isConflict(error) || isNotFound(error) || isUnprocessable(error) || isForbidden(error)
 }
 
-/** Undefined where the object says so already. Only the status of the object is parsed for it. */
-function toPatch({ metadata, status }: KubeObject, wanted: DesiredCondition): object[] | undefined {
+/** Returns undefined if the object has the condition already. Parses only the status of the object. */
+function toPatch({ metadata, status }: KubeObject, desired: DesiredCondition): object[] | undefined {
   const before = conditionsOf(status)
-  // The size changes with each write, this one included: the same reason is enough.
-  if (findCondition(before, wanted.type)?.reason === wanted.reason) return undefined
-  const conditions = withCondition(before, wanted)
+  // Only the reason is compared: the size in the message changes with each write, including this one.
+  if (findCondition(before, desired.type)?.reason === desired.reason) return undefined
+  const conditions = withCondition(before, desired)
   return [
     { op: 'test', path: '/metadata/uid', value: metadata.uid ?? null },
     { op: 'test', path: '/metadata/resourceVersion', value: metadata.resourceVersion ?? null },

@@ -1,8 +1,7 @@
 /**
- * Processes one object: everything that has come for it, from the events to the patch. Called by the queue, for one object at a time. Never rejects:
- * after an unexpected error the object is processed again later.
+ * Processes the queued events of one object, from the event handlers to the patch. The queue calls it for each object, never twice at the same time for the
+ * same object. Never rejects: after an unexpected error the object is processed again later.
  */
-
 import { KopfError } from '../errors.ts'
 import { preMatches } from '../handlers/matching.ts'
 import { hasFinalizer, isDeletionOngoing, removeFinalizer } from '../kube/finalizers.ts'
@@ -67,7 +66,7 @@ async function process(
     await handleDeletion(context, object, run, object.deletion)
   }
   if (object.isGone) return forget(context, object)
-  if (object.deletion !== undefined && isHeld(context, object)) return
+  if (object.deletion !== undefined && hasBackgroundWork(context, object)) return
   if (failures.length > 0) throw failures[0]
   if (throttledMs > 0) {
     context.timers.setAfter(object, throttledMs)
@@ -81,7 +80,7 @@ async function process(
   endThrottling(object, run.logger)
 }
 
-/** Large objects take turns, so that few of them are parsed at once. An object that waits does not keep others from being handled. */
+/** Limits how many large objects are parsed at the same time. An object that waits does not block the worker slots of other objects. */
 function reserveHandling(
   { largeObjects, queue }: Context,
   object: WatchedObject,
@@ -93,12 +92,12 @@ function reserveHandling(
   return reservation
 }
 
-/** Only the echo of our own write has come: it often comes before the response. */
+/** Whether the run has only watch events of the operator's own writes, which contain nothing new. */
 function isOwnEcho({ hasNews, isWoken, hasPatch }: ProcessingRun): boolean {
   return !hasNews && !isWoken && !hasPatch
 }
 
-/** An error with one event does not lose the others: the last one may be the deletion of the object. */
+/** Observes all events and collects the errors: an error with one event must not lose the others, since the last one may be the deletion. */
 async function observeAll(
   context: Context,
   object: WatchedObject,
@@ -118,7 +117,7 @@ async function observe(context: Context, object: WatchedObject, run: ProcessingR
     object.state.acceptHeld(monotonicNow(context.clock))
   } else if (event.type === 'seen') {
     const wasEnding = object.isEnding
-    // An object that left the selector and matches it again is news, even in a state that is known already.
+    // An object that left the selector and matches it again must be handled, even if its state is known already.
     if (acceptState(context, object, event.object, 'watch') || wasEnding) run.hasNews = true
     object.markSeen()
     await callEventHandlers(context, object, run, { type: event.event, object: event.object })
@@ -127,7 +126,7 @@ async function observe(context: Context, object: WatchedObject, run: ProcessingR
   }
 }
 
-/** The watch reports a deletion: the object is gone, or it does not match the selectors any more, or it is not served any more. */
+/** Handles a deletion that the watch reported: the object is deleted, or left the selectors, or its resource is not served any more. */
 async function handleDeletion(
   context: Context,
   object: WatchedObject,
@@ -136,7 +135,7 @@ async function handleDeletion(
 ): Promise<void> {
   const { end } = object.served
   if (end === 'unwanted') {
-    // No handler is for the resource in this version any more: nothing is logged or done for its objects.
+    // The resource has no handlers any more in this version: its objects are dropped without a log line.
     context.features.released(object, 'filters-mismatch')
     object.markGone()
     return
@@ -145,7 +144,7 @@ async function handleDeletion(
   if (existing !== undefined) return handleFilteredOut(context, object, run, existing)
   context.features.released(object, 'resource-deleted')
   object.markGone()
-  // A list that misses an object shows only its metadata; the last known state has more.
+  // If the deletion was found by a list, the event has only the metadata: the last known state is more complete.
   const last = missed ? object.body : deleted
   object.state.acceptFinal(last)
   await callEventHandlers(context, object, run, { type: 'DELETED', object: last })
@@ -154,7 +153,7 @@ async function handleDeletion(
   }
 }
 
-/** The object exists, and no handler is for it any more. */
+/** The object exists but does not match the selectors any more: stops its daemons and removes the finalizer. */
 async function handleFilteredOut(
   context: Context,
   object: WatchedObject,
@@ -163,7 +162,7 @@ async function handleFilteredOut(
 ): Promise<void> {
   acceptState(context, object, existing, 'read')
   if (matchesSelectors(context, object, run.logger)) {
-    // The report is outdated: the watch is about to show the object again.
+    // The object matches again: the watch will deliver it.
     object.markSeen()
     run.hasNews = true
     return
@@ -172,20 +171,20 @@ async function handleFilteredOut(
   context.features.released(object, isDeletionOngoing(object.body) ? 'resource-deleted' : 'filters-mismatch')
   await writePendingPatches(context, object)
   // The finalizer stays as long as daemons run; the worker is woken when they have ended.
-  if (isHeld(context, object)) return
-  // A failure is retried: a finalizer that is not removed would keep the object for ever.
+  if (hasBackgroundWork(context, object)) return
+  // A failure is retried with backoff: a finalizer that is left behind would block the deletion of the object forever.
   await removeOwnFinalizer(context, object, run.logger)
   const { version } = object.state
   if (version !== undefined) object.served.filteredOut.set(objectKey(object.body), version)
   object.markGone()
 }
 
-/** Running daemons, or their unwritten patches, hold the object. */
-function isHeld({ features }: Context, object: WatchedObject): boolean {
+/** Whether running daemons or their pending patches still need the finalizer. */
+function hasBackgroundWork({ features }: Context, object: WatchedObject): boolean {
   return object.writes.hasBackground || features.holdsFinalizer(object)
 }
 
-/** Whether the list and watch requests would show the object. With selectors of `settings.watching`, the server knows better. */
+/** Whether list and watch requests return the object. False with selectors of `settings.watching`, which only the server can evaluate. */
 function matchesSelectors(context: Context, object: WatchedObject, logger: Logger): boolean {
   const { handlers, isNarrowedBySettings } = object.served
   if (isNarrowedBySettings) return false
@@ -193,15 +192,15 @@ function matchesSelectors(context: Context, object: WatchedObject, logger: Logge
   return allHandlers(handlers).some((handler) => preMatches(handler, { resource, body, args: objectArgs }))
 }
 
-/** Objects that no change handler can match are not logged. */
+/** Whether a change handler can match the object: the deletion of other objects is not logged. */
 function hasChangeHandlers(context: Context, object: WatchedObject, logger: Logger): boolean {
   const cause = new CauseView(context, object, logger)
   return object.served.handlers.change.some((handler) => preMatches(handler, cause))
 }
 
 /**
- * An object that leaves the watched labels is reported as deleted although it exists. An object that was only waiting for its finalizers is gone;
- * any other one is read.
+ * Reads the object if it may still exist: the watch reports an object that left the label selector as deleted. Without selectors the object is deleted, and so
+ * is an object that was being deleted and had no finalizers left: both cost no request.
  */
 async function readIfExists(context: Context, { served, body }: WatchedObject): Promise<KubeObject | undefined> {
   const { resource, selectors } = served
@@ -210,7 +209,7 @@ async function readIfExists(context: Context, { served, body }: WatchedObject): 
   return readObject({ session: context.session, resource, signal: context.writesSignal }, body)
 }
 
-/** No handler is for the object any more: our finalizer must not keep it from being deleted. */
+/** Removes the operator's finalizer from an object that has no handlers any more, so that it can be deleted. */
 async function removeOwnFinalizer(context: Context, object: WatchedObject, logger: Logger): Promise<void> {
   const { finalizer } = context.settings.persistence
   if (!hasFinalizer(object.body, finalizer)) return
@@ -219,7 +218,7 @@ async function removeOwnFinalizer(context: Context, object: WatchedObject, logge
   await writePatch(context, object, { logger, patch, purpose: 'handling' })
 }
 
-/** Not before the last daemon has ended, nor if the object has come back: nothing may be started twice for it. */
+/** Drops the object from memory, unless a daemon still runs or new events wait: otherwise a daemon could be started twice for one object. */
 function forget(context: Context, object: WatchedObject): void {
   const { objects } = object.served
   context.timers.cancel(object)
@@ -231,13 +230,13 @@ function forget(context: Context, object: WatchedObject): void {
 }
 
 function startThrottling(context: Context, object: WatchedObject, logger: Logger, error: unknown): void {
-  // An interruption by the stop of the operator is not a failure.
+  // Errors while the operator stops are interruptions, not failures.
   if (context.stopping.aborted) return
   const { clock, settings, timers } = context
   const delayMs = object.errors.fail([...settings.queueing.errorDelays], monotonicNow(clock))
   timers.setAfter(object, delayMs)
   const message = `Throttling for ${delayMs / 1000} seconds due to an unexpected error: ${describeError(error)}`
-  // The messages of our own errors are complete; any other error is a bug, and needs its stack trace.
+  // The message of a KopfError is complete; any other error is a bug, and is logged with its stack trace.
   logger.error(message, error instanceof KopfError ? {} : { error })
 }
 

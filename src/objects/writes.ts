@@ -1,7 +1,6 @@
 /**
- * Writes patches to an object, and takes over what the server answers. Daemons and timers write at once; if that fails for a while, the worker of
- * the object writes their patches before anything else. The patches of different handlers are written apart: a patch that the server rejects
- * takes nothing of the others along.
+ * Writes patches to an object, and accepts the responses as new states. Daemons and timers write at once; after a temporary failure, the worker of the object
+ * writes their patches first. Patches of different handlers are written separately, so that a rejected patch does not affect the others.
  */
 import { ApiError } from '../client/api-error.ts'
 import { ConnectionError } from '../client/connection-error.ts'
@@ -22,10 +21,10 @@ import type { WatchedObject } from './state/watched-object.ts'
 
 export type WritePurpose = Parameters<NonNullable<Observer['patchWritten']>>[0]['purpose']
 
-/** At most so many dropped fields of a built-in kind are remembered: handlers may make up field names. */
+/** Limits the remembered dropped fields of a built-in kind: handlers may generate field names. */
 const maxDropped = 100
 
-/** Whether the state is news. States that come from responses are shown to the features here; those of the watch are when they are delivered. */
+/** Accepts a state; returns whether it is new. Reports states from responses to the features; states of the watch were reported on arrival. */
 export function acceptState(context: Context, object: WatchedObject, body: KubeObject, from: StateSource): boolean {
   const { state } = object
   const nowMs = monotonicNow(context.clock)
@@ -42,7 +41,7 @@ export interface WritePatchOptions {
   readonly purpose: WritePurpose
 }
 
-/** Applies the patch to the state that is the newest when its turn comes. An answer without a body says that the object does not exist. */
+/** Writes the patch after all earlier writes of the object, based on the newest state. A result without a body means that the object does not exist. */
 export function writePatch(context: Context, object: WatchedObject, options: WritePatchOptions): Promise<PatchResult> {
   return object.writes.run(() => writeNow(context, object, options))
 }
@@ -72,16 +71,16 @@ function writerOf(context: Context, object: WatchedObject, logger: Logger): Patc
   }
 }
 
-/** The usual cause is the result of a handler that the schema has no field for: without the warning its author does not learn why it is missing. */
+/** Warns that the server drops a written status field. The usual cause is a handler's result for which the schema has no field. */
 function recordDropped({ warnOnce }: Context, { served }: WatchedObject, field: string): void {
   const isCustom = canHaveCustomResources(served.resource.group)
-  // A CRD may get the field at any time; a built-in kind does not.
+  // The schema of a CRD may get the field at any time; the schema of a built-in kind does not.
   if (!isCustom && served.droppedFields.size < maxDropped) served.droppedFields.add(field)
   const advice = isCustom ? 'let the schema preserve unknown fields in the status, name the field in it, or' : ''
   warnOnce(
     served.resource,
     'dropped',
-    `What handlers write to the status does not all stay there: "${field}" is dropped, as the schema does not have it; ` +
+    `The API server drops the field "${field}", which a handler has written, as the schema does not have it; ` +
       `${advice} return nothing from the handler`.trimStart(),
   )
 }
@@ -96,13 +95,13 @@ export async function writeBackgroundPatch(
   try {
     await writeBackground(context, object, handler)
   } catch (error) {
-    logFailure(context, object, { handler, words: 'could not be written yet', error })
+    logFailure(context, object, { handler, failure: 'could not be written yet', error })
   }
-  // The answer may hold changes of others.
+  // The response may contain changes by other clients, which the worker has to handle.
   context.queue.put(object, { type: 'wake' })
 }
 
-/** Writes what daemons and timers could not write themselves. Rejects as long as that fails for a while. */
+/** Writes the patches that daemons and timers could not write themselves. Rejects on a temporary failure. */
 export async function writePendingPatches(context: Context, object: WatchedObject): Promise<void> {
   for (const handler of object.writes.backgroundHandlers()) await writeBackground(context, object, handler)
 }
@@ -115,14 +114,14 @@ function writeBackground(context: Context, object: WatchedObject, handler: Handl
     try {
       await writeNow(context, object, { logger: objectLogger(context, object.body), patch, purpose: 'background' })
     } catch (error) {
-      if (!isTransient(error)) return logFailure(context, object, { handler, words: 'could not be written', error })
+      if (!isTransient(error)) return logFailure(context, object, { handler, failure: 'could not be written', error })
       writes.returnBackground(handler, patch)
       throw error
     }
   })
 }
 
-/** The server is not reached, is overloaded, or the object has changed. All other errors are final. */
+/** Whether a retry may succeed: the server is not reachable or overloaded, or the object has changed. All other errors are final. */
 function isTransient(error: unknown): boolean {
   if (error instanceof ConnectionError) return true
   return error instanceof ApiError && (error.status >= 500 || [401, 408, 409, 429].includes(error.status))
@@ -131,8 +130,8 @@ function isTransient(error: unknown): boolean {
 function logFailure(
   context: Context,
   { body }: WatchedObject,
-  { handler, words, error }: { readonly handler: Handler; readonly words: string; readonly error: unknown },
+  { handler, failure, error }: { readonly handler: Handler; readonly failure: string; readonly error: unknown },
 ): void {
-  const message = `${titleOf(handler)}: what it wanted to change ${words}: ${describeError(error)}`
+  const message = `${titleOf(handler)}: its patch ${failure}: ${describeError(error)}`
   objectLogger(context, body).error(message)
 }

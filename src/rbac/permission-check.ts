@@ -86,7 +86,7 @@ export class PermissionCheck {
     const pending =
       this.#reviews.get(scope) ??
       reviewRules(session, scope, this.#signal).catch((error: unknown) => {
-        logger.debug(`It is not known what the operator may do: ${describeError(error)}`)
+        logger.debug(`Cannot review the permissions of the operator: ${describeError(error)}`)
         return undefined
       })
     this.#reviews.set(scope, pending)

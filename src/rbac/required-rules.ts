@@ -1,5 +1,5 @@
 /**
- * The RBAC rules that each handler type and each feature needs, with a reason for each rule. Called by orchestrator.ts for the watched
+ * The RBAC rules that each handler type and each feature needs, with a reason for each rule. Called by cluster/orchestrator.ts for the watched
  * resources, and by plan-roles.ts before the operator runs. Pure.
  */
 import type { Handler } from '../handlers/handler.ts'
@@ -50,7 +50,7 @@ export function rulesOfObjects({ resource, handlers }: HandledResource): Require
   const all = allHandlers(handlers)
   const isPatched = all.some(({ definition }) => definition.patchesObjects)
   if (!isPatched)
-    return [{ group, resource: plural, verbs: ['list', 'watch'], why: 'seen by handlers, and not changed' }]
+    return [{ group, resource: plural, verbs: ['list', 'watch'], why: 'watched for handlers that do not change it' }]
   return [
     {
       group,
@@ -58,7 +58,7 @@ export function rulesOfObjects({ resource, handlers }: HandledResource): Require
       verbs: ['list', 'watch', 'patch'],
       // The object is read after a conflict, and after another replica or operator has handled it.
       optionalVerbs: ['get'],
-      why: 'handled: seen, and patched',
+      why: 'handled: watched and patched',
     },
     ...(subresources.includes('status') ? [statusRule(resource)] : []),
     ...rulesOfDefinitions(all, resource),
@@ -71,7 +71,7 @@ function statusRule({ group, plural }: Resource): RequiredRule {
     resource: `${plural}/status`,
     verbs: [],
     optionalVerbs: ['patch'],
-    why: 'what handlers write into the status',
+    why: 'the status, which handlers write',
   }
 }
 
@@ -88,7 +88,8 @@ const secretChildren =
   'children; RBAC cannot tell them from other Secrets, so this is for all Secrets in the scope of the role'
 
 function rulesOfRelated({ resource: { group, plural }, isOwned }: RelatedResource): RequiredRule {
-  if (!isOwned) return { group, resource: plural, verbs: ['list', 'watch'], why: 'watched for the sake of others' }
+  if (!isOwned)
+    return { group, resource: plural, verbs: ['list', 'watch'], why: 'watched by reconcilers of other resources' }
   const why = group === '' && plural === 'secrets' ? secretChildren : 'children'
   return { group, resource: plural, verbs: ['list', 'watch', 'create', 'patch', 'delete'], why }
 }
@@ -99,7 +100,7 @@ const crdRule: RequiredRule = {
   group: crdsResource.group,
   resource: crdsResource.plural,
   ...readVerbs,
-  why: 'to notice definitions that come, change and go; not needed with settings.scanning.disabled',
+  why: 'to notice CRDs that are added, changed and deleted; not needed with settings.scanning.disabled',
 }
 
 const namespaceRule: RequiredRule = {
@@ -125,7 +126,7 @@ export function peeringRules(name: string, isClusterwide: boolean): RequiredRule
     resource: pluralOfPeerings(isClusterwide),
     verbs: ['list', 'watch', 'patch'],
     names: [name],
-    why: 'to agree with other operators on who works, where there is a peering; not needed with --standalone',
+    why: 'to pause while another operator of the peering has priority; not needed with --standalone',
   }))
 }
 
@@ -168,7 +169,7 @@ export function webhookConfigurationRules(
     const rule = {
       group: 'admissionregistration.k8s.io',
       resource: plurals[type],
-      why: 'what the cluster is told of the webhooks',
+      why: 'the configurations of the webhooks',
     }
     return [
       { ...rule, names: [managed], verbs: ['list', 'watch', 'patch'] },
@@ -179,6 +180,6 @@ export function webhookConfigurationRules(
 
 export function conversionRule(crdNames: readonly string[]): RequiredRule {
   const { group, plural } = crdsResource
-  const why = 'what the definitions say of the webhook that converts'
+  const why = 'the conversion webhooks in the CRDs'
   return { group, resource: plural, names: crdNames, verbs: ['list', 'watch', 'patch'], why }
 }

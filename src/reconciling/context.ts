@@ -1,4 +1,4 @@
-/** What the reconciling feature needs in addition to the context of the run. */
+/** The context of the reconciling feature, and the state of each reconciler of an object. Created in run/bootstrap.ts. */
 import type { ReconcileHandler } from '../handlers/handler.ts'
 import type { Context } from '../objects/context.ts'
 import { FeatureState } from '../objects/state/feature-state.ts'
@@ -13,7 +13,7 @@ export interface ReconcilingContext extends Context {
   readonly fieldManager: string
 }
 
-/** The reconcilers of an object that matched it so far. */
+/** Per object, the states of the reconcilers that match it. */
 const statesOf = new FeatureState<Map<ReconcileHandler, ReconcilerState>>()
 
 export function reconcilerStates(object: WatchedObject): ReadonlyMap<ReconcileHandler, ReconcilerState> {
@@ -28,7 +28,7 @@ export function reconcilerStateOf(object: WatchedObject, handler: ReconcileHandl
   return state
 }
 
-/** The reconciler does not match the object any more. */
+/** Called when the reconciler does not match the object any more. */
 export function forgetReconciler(object: WatchedObject, handler: ReconcileHandler): void {
   statesOf.get(object)?.delete(handler)
 }

@@ -1,6 +1,6 @@
 /**
- * The reconcilers of objects, as a feature of the worker: after the change handlers, every reconciler that is due is called with the current state, and
- * its children are brought to the desired state. Only steps are stored on the object.
+ * The feature `reconciling` of the worker: after the change handlers, it calls every reconciler that is due with the current state of the object and brings
+ * its children to the desired state. Only the results of steps are stored on the object.
  */
 
 import type { ReconcileHandler } from '../handlers/handler.ts'
@@ -16,7 +16,7 @@ import type { ObjectOutcome } from '../observer.ts'
 import { assignAll } from '../util/assign-all.ts'
 import { monotonicNow } from '../util/async/clock.ts'
 import type { Logger } from '../util/log/log.ts'
-import { createChildClient, kindsPresent } from './children/child-client.ts'
+import { childrenByKind, createChildClient } from './children/child-client.ts'
 import { createChildren } from './children/children-arg.ts'
 import { type DesiredGroup, readReconciled } from './children/desired.ts'
 import { syncChildren } from './children/sync.ts'
@@ -27,7 +27,7 @@ import { digestState } from './state-digest.ts'
 import { writeAll } from './status-writes.ts'
 import { type CallSteps, createSteps, forgetSteps } from './steps.ts'
 
-/** One reconciler of one object, with the state that it is called for. */
+/** One call of a reconciler for one object. */
 export interface ReconcilerCall {
   readonly handler: ReconcileHandler
   readonly state: ReconcilerState
@@ -47,7 +47,7 @@ export class ObjectReconcilers implements ObjectFeature {
     return { needsFinalizer: reconcilersToCleanUp(object, cause).length > 0 }
   }
 
-  /** A clean-up has not finished yet. */
+  /** True until every reconciler with `cleanup` has finished its clean-up. */
   holdsFinalizer(object: WatchedObject, cause?: CauseView): boolean {
     if (cause === undefined) return false
     const states = reconcilerStates(object)
@@ -63,7 +63,7 @@ export class ObjectReconcilers implements ObjectFeature {
       if (this.#isOver(object)) return
       await this.#reconcileIfDue(object, { handler, logger })
     }
-    // Our own write is a change for other handlers, and its echo is ignored.
+    // A reconciler has written the object: other handlers must see the change, and the watch event of this write is ignored.
     if (object.body !== body) this.#context.queue.put(object, { type: 'wake' })
     if (!this.#isOver(object)) this.#scheduleNext(object)
   }
@@ -72,7 +72,7 @@ export class ObjectReconcilers implements ObjectFeature {
     forgetSteps(this.#context, object, merge)
   }
 
-  /** Another operator may have changed the children during the pause. */
+  /** Called after a pause, in which another operator may have changed the children. */
   resumed(object: WatchedObject, isChanged: boolean): void {
     for (const state of reconcilerStates(object).values()) {
       state.addTrigger('unwatched')
@@ -110,7 +110,7 @@ export class ObjectReconcilers implements ObjectFeature {
     await reconcile(this.#context, object, { handler, state, cause, logger })
   }
 
-  /** Reconcilers that are due again are called in the next run; others are woken when they are. */
+  /** Queues the object if a reconciler is due again, and sets a timer for the next one that becomes due. */
   #scheduleNext(object: WatchedObject): void {
     const { clock, settings, queue, timers } = this.#context
     const nowMs = monotonicNow(clock)
@@ -154,7 +154,7 @@ async function reconcile(context: ReconcilingContext, object: WatchedObject, cal
 
 interface ReconcilerResult extends CallResult {
   readonly report: SyncReport
-  /** After how long to call the reconciler again if nothing happens. */
+  /** The delay of the next call if nothing triggers the reconciler before. */
   readonly nextMs: number
 }
 
@@ -191,7 +191,7 @@ async function callReconciler(
         const children = createChildClient(context, object, call)
         report = await syncChildren(children, { groups: desired, isDeleting: cause.deleting }, state.records)
       }
-      for (const words of report.waits) logger.debug(`Waiting: ${words}.`)
+      for (const reason of report.waits) logger.debug(`Waiting: ${reason}.`)
       nextMs = Math.min(requeueMs, resyncMsOf(handler, random))
       if (report.hasFailed) throw report.toError(defaultBackoffMs)
     },
@@ -201,8 +201,8 @@ async function callReconciler(
 }
 
 /**
- * The children of an object that is being deleted: a reconciler with `cleanup` deletes all children that it does not return; otherwise the garbage
- * collector deletes them. The finalizer `orphan` says that the children are to be kept.
+ * The desired children, also of an object that is being deleted: a reconciler with `cleanup` then deletes all children that it does not return; without
+ * `cleanup`, the garbage collector deletes them. With the finalizer `orphan` of Kubernetes, the children stay.
  */
 function desiredGroups(
   { handler, cause }: ReconcilerCall,
@@ -213,13 +213,13 @@ function desiredGroups(
   return groups ?? (handler.needsFinalizer ? [] : undefined)
 }
 
-/** With jitter, so that the objects that were all reconciled at the start are not all reconciled at the same moment again. */
+/** Adds jitter: objects that were all reconciled at the start of the operator are then not all resynced at the same moment. */
 function resyncMsOf({ reconciling }: ReconcileHandler, random: () => number): number {
   return (reconciling.resyncMs ?? Infinity) * (1 + random() / 10)
 }
 
 function argsOf(context: ReconcilingContext, { handler, cause, steps }: CallWithSteps, own: OwnArgs): object {
-  const children = createChildren(kindsPresent(context, handler, cause.body), cause.body.metadata.namespace)
+  const children = createChildren(childrenByKind(context, handler, cause.body), cause.body.metadata.namespace)
   const { deleting } = cause
   return assignAll(cause.objectArgs(), own, steps.args, { signal: context.handlersSignal, deleting, children })
 }

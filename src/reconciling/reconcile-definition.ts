@@ -116,7 +116,7 @@ function ownerRule({ group, plural }: Resource): RequiredRule {
     resource: `${plural}/finalizers`,
     verbs: [],
     optionalVerbs: ['update'],
-    why: 'to be the owner of children, where clusters check that (OwnerReferencesPermissionEnforcement, OpenShift)',
+    why: 'to be the owner of children, in clusters that check it (OwnerReferencesPermissionEnforcement, OpenShift)',
   }
 }
 

@@ -1,43 +1,43 @@
 /**
- * One reconciler of one object: what triggered its next call, when that is due at the latest, and how often it has failed. In memory only: after a
- * restart every reconciler is called once.
+ * The state of one reconciler of one object: the triggers and the due time of its next call, and its failed attempts. Kept in memory only: after a restart
+ * every reconciler is called once. Owned by object-reconcilers.ts; triggers.ts adds triggers.
  */
 import type { Outcome } from '../handlers/outcomes.ts'
 import type { ReconcileSteps } from '../steps/step-run.ts'
+import { recheckNow } from './children/existing-objects.ts'
 import type { ChildRecords } from './children/sync.ts'
-import { recheckNow } from './children/unmanaged-children.ts'
 
 const firstDelayMs = 1000
 const maxDelayMs = 600_000
 
-/** The trigger of a child that this reconciler has written itself. */
+/** The trigger for children that this reconciler has written itself. */
 const ownWrite = 'own'
 
-/** The trigger of a changed object in `watches`. */
+/** The trigger for a changed object of a kind in `watches`. */
 export const watchedTrigger = 'watched'
 
-/** Further triggers are counted as one. */
+/** Limits memory: further triggers are recorded as one. */
 const maxTriggers = 100
 
 export class ReconcilerState {
-  /** What has happened since the last call: tells our own writes from those of others. */
+  /** The triggers since the last call. They distinguish the reconciler's own writes from those of other clients. */
   readonly #triggers = new Set<string>()
-  /** When the reconciler is called although nothing happens; by the monotonic clock. */
+  /** When the reconciler is called even without a trigger; by the monotonic clock. */
   #dueMs = Infinity
-  /** The digest of the state of the last call, or of what the reconciler has made of it. */
+  /** The digest of the object's state at the last call, or after the writes of that call. */
   #seen: string | undefined
   /** The last call was triggered only by the writes of the call before it. */
   #isFollowUp = false
   readonly records: ChildRecords = { contentions: new Map(), uids: new Map(), unmanaged: new Map() }
-  /** When the first attempt of a series began: the time of day, and the monotonic clock. Undefined before it. */
+  /** When the first attempt of the current series of retries began, by the wall clock and by the monotonic clock. */
   started: { readonly atMs: number; readonly monotonicMs: number } | undefined
-  /** The steps, until a call returns without an error; undefined if they have to be read from the object. */
+  /** The results of steps until a call succeeds; undefined if they must be read from the object. */
   steps: ReconcileSteps | undefined
   /** Attempts that have failed in a row. */
   retries = 0
   /** The last attempt has failed permanently. */
   hasFailed = false
-  /** The reconciler is not called before all existing children are listed. */
+  /** True while the reconciler waits for the list of existing children. */
   isWaiting = false
   /** The reconciler was called although children of some kind cannot be listed; it is called again when they can. */
   ranUnsynced = false
@@ -58,8 +58,8 @@ export class ReconcilerState {
   }
 
   /**
-   * The reconciler has written a child: the watch echo of the write is no trigger, but the reconciler is called once more to see the child as it is
-   * stored. Not if the last call was such a follow-up itself: a reconciler that returns something new each time would loop.
+   * Called when the reconciler has written a child. The watch event of the write (`echo`) is no trigger, but the reconciler is called once more to see the
+   * child as stored. There is no further call if the last call was such a follow-up: a reconciler that returns new values each time would loop.
    */
   addOwnWrite(echo: string, isNew: boolean): void {
     this.#triggers.delete(echo)
@@ -76,12 +76,12 @@ export class ReconcilerState {
     this.ranUnsynced = false
   }
 
-  /** The reconciler has made this state itself: it is no reason to call it again. */
+  /** Records a state that the reconciler itself has written, so that it triggers no further call. */
   markSeen(seen: string): void {
     this.#seen = seen
   }
 
-  /** Follows the outcome of a call. After a permanent failure, only a change leads to another call. */
+  /** Schedules the next call by the outcome of this one. After a permanent failure, only a trigger leads to another call. */
   follow(outcome: Outcome, nextMs: number, nowMs: number): void {
     if (outcome.type === 'retry') this.retries += 1
     else this.retries = 0
@@ -90,14 +90,14 @@ export class ReconcilerState {
     this.#dueMs = outcome.type === 'retry' ? nowMs + outcome.delayMs : outcome.type === 'done' ? nextMs : Infinity
   }
 
-  /** Twice as long each time, with jitter: between half of it and all of it. */
+  /** The delay before the next attempt: doubles with each retry, with jitter between 50% and 100%. */
   backoffMs(random: () => number): number {
     const full = Math.min(firstDelayMs * 2 ** Math.min(this.retries, 30), maxDelayMs)
     return Math.round(full * (0.5 + random() / 2))
   }
 }
 
-/** The trigger of a state of a child, or of its end. */
+/** The trigger for one state of a child, or for its deletion (without a version). */
 export function childTrigger(uid: string | undefined, version: string | undefined): string {
   return `${uid}@${version ?? 'gone'}`
 }

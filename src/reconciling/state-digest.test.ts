@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { expectLinearGrowth, widen } from '../../test/support/growth.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { createSettings } from '../settings/settings.ts'
-import { isForeign } from './state-digest.ts'
+import { isChangedByOthers } from './state-digest.ts'
 
 const { persistence } = createSettings()
 const withStatus = (status: object, labels: object = {}) => ({ metadata: { labels }, status }) as unknown as KubeObject
@@ -23,7 +23,7 @@ test.each<[string, object, object, object, boolean]>([
   ],
 ])('a write is attributed by its fields: %s', (_, before, expected, after, isForeignWrite) => {
   const states = { before: withStatus(before), expected: withStatus(expected), after: withStatus(after) }
-  expect(isForeign(persistence, states)).toBe(isForeignWrite)
+  expect(isChangedByOthers(persistence, states)).toBe(isForeignWrite)
 })
 
 test('the attribution of writes takes linear time with the number of fields', async () => {
@@ -34,6 +34,6 @@ test('the attribution of writes takes linear time with the number of fields', as
       expected: withStatus(widen(n, { value: 2 })),
       after: withStatus(widen(n, { value: 3 })),
     }),
-    run: (states) => void isForeign(persistence, states),
+    run: (states) => void isChangedByOthers(persistence, states),
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Which state of an object a reconciler has seen: all of it, but for what the framework itself and the API server keep there. A
- * reconciler is not called for what it has written itself; but it is for what others have written at the same time. Pure.
+ * Digests the state of an object for its reconcilers: everything except records of the framework and fields that the API server maintains. Distinguishes
+ * the reconciler's own writes, which do not trigger it, from writes of other clients at the same time, which do. Pure.
  */
 import type { Diff, Essence } from '../causation/cause.ts'
 import { diffValues } from '../causation/diff.ts'
@@ -12,8 +12,8 @@ export function digestState(persistence: PersistenceSettings, body: KubeObject):
   return digestEssence(stateOf(persistence, body))
 }
 
-/** Whether the object has become other than it should have by our own write: others have written, too. */
-export function isForeign(
+/** Whether `after` differs from `expected`, the result of the operator's own write, in a field that this write did not touch: another client has written. */
+export function isChangedByOthers(
   persistence: PersistenceSettings,
   {
     before,
@@ -21,18 +21,18 @@ export function isForeign(
     after,
   }: { readonly before: KubeObject; readonly expected: KubeObject; readonly after: KubeObject },
 ): boolean {
-  const [old, wanted, now] = [before, expected, after].map((body) => stateOf(persistence, body))
-  const differences = diffValues(wanted, now)
+  const [old, desired, now] = [before, expected, after].map((body) => stateOf(persistence, body))
+  const differences = diffValues(desired, now)
   if (differences.length === 0) return false
-  // What we wrote may have become something else on the way: a schema drops it, a webhook has an opinion.
-  const written = toPathTree(diffValues(old, wanted))
+  // A schema may drop a written field, and a webhook may change it: differences in written fields are not changes by other clients.
+  const written = toPathTree(diffValues(old, desired))
   return differences.some(([, path]) => !touches(written, path))
 }
 
-/** Paths by their keys. A node without keys is the end of a path: all below it belongs to it. */
+/** A tree of paths by their keys. A node without keys is the end of a path and stands for everything below it. */
 interface PathTree extends Map<string, PathTree> {}
 
-/** A diff has no two paths of which one begins with the other, so the end of a path never gets keys. */
+/** No path in a diff is a prefix of another one, so a node at the end of a path never gets keys. */
 function toPathTree(diff: Diff): PathTree {
   const root: PathTree = new Map()
   for (const [, path] of diff) {
@@ -46,7 +46,7 @@ function toPathTree(diff: Diff): PathTree {
   return root
 }
 
-/** Whether the path lies within one of the tree, or one of the tree lies within the path. */
+/** Whether the path is a prefix of a path in the tree, or a path in the tree is a prefix of it. */
 function touches(tree: PathTree, path: readonly string[]): boolean {
   let node = tree
   for (const key of path) {

@@ -1,6 +1,6 @@
 /**
- * Writes the patch of a reconciler and the condition about its children to the object. The reconciler's own writes are no reason to call it again;
- * writes of others in between are. Called by object-reconcilers.ts.
+ * Writes the patch of a reconciler and the condition about its children to the object. These writes do not trigger the reconciler again; writes of other
+ * clients in between do. Called by object-reconcilers.ts.
  */
 import { isUnprocessable } from '../client/api-error.ts'
 import type { CollectedPatch } from '../handlers/results.ts'
@@ -11,17 +11,17 @@ import type { WatchedObject } from '../objects/state/watched-object.ts'
 import { writePatch } from '../objects/writes.ts'
 import { runFunctions } from '../patching/plan-patch.ts'
 import type { Logger } from '../util/log/log.ts'
-import { hasKept, type SyncReport, toCondition } from './children/sync-report.ts'
+import { hasChildrenCondition, type SyncReport, toCondition } from './children/sync-report.ts'
 import type { ReconcilerState } from './reconciler-state.ts'
-import { digestState, isForeign } from './state-digest.ts'
+import { digestState, isChangedByOthers } from './state-digest.ts'
 
 interface StatusWrite {
   readonly state: ReconcilerState
-  /** The object as the reconciler has seen it. */
+  /** The object as the reconciler was called with it. */
   readonly cause: { readonly body: KubeObject }
   readonly logger: Logger
   readonly patch: CollectedPatch
-  readonly report: Pick<SyncReport, 'problems' | 'leftMessage'>
+  readonly report: Pick<SyncReport, 'problems' | 'unmanagedMessage'>
 }
 
 export async function writeAll(context: Context, object: WatchedObject, writing: StatusWrite): Promise<void> {
@@ -36,7 +36,7 @@ export async function writeAll(context: Context, object: WatchedObject, writing:
   if (condition !== undefined) expected = runFunctions(expected, condition) as unknown as KubeObject
   if (object.body === cause.body) return
   const states = { before: cause.body, expected, after: object.body }
-  if (!isForeign(persistence, states)) state.markSeen(digestState(persistence, object.body))
+  if (!isChangedByOthers(persistence, states)) state.markSeen(digestState(persistence, object.body))
 }
 
 async function write(
@@ -53,7 +53,7 @@ async function write(
   }
 }
 
-/** In a request of its own: if the schema rejects the condition, the patch of the user is not lost. */
+/** Writes the condition in a separate request: if the schema rejects the condition, the patch of the user is not lost. */
 async function writeProblems(
   context: Context,
   object: WatchedObject,
@@ -68,12 +68,12 @@ async function writeProblems(
   } catch (error) {
     if (!isUnprocessable(error)) throw error
   }
-  if (object.state.isNotFound || hasKept(object.body)) return patch
+  if (object.state.isNotFound || hasChildrenCondition(object.body)) return patch
   stopConditions(served)
   context.warnOnce(
     served.resource,
     'conditions',
-    'What is wrong with children does not stay in status.conditions: it is only in the log; let the schema have conditions',
+    'The API server does not store the condition about children, so their problems are only in the log: add status.conditions to the schema',
   )
   return undefined
 }

@@ -1,6 +1,6 @@
 /**
- * The steps of one reconciler call: each result is written before the next step begins, and purged with the patch of a successful call or with the
- * finalizer. These writes trigger no reconciler, since records are no part of the compared state. Called by object-reconcilers.ts.
+ * The steps of one reconciler call. Each result is written to the object before the next step begins, and purged by a successful call or with the
+ * finalizer. These writes trigger no reconciler, since the state digest ignores the records. Called by object-reconcilers.ts.
  */
 import { Checkpoints } from '../changes/checkpoint.ts'
 import { TemporaryError } from '../errors.ts'
@@ -17,13 +17,13 @@ import { lazy } from '../util/lazy.ts'
 import type { ReconcilerCall } from './object-reconcilers.ts'
 
 export interface CallSteps {
-  /** The arguments of the handler that run steps. */
+  /** The step functions among the arguments of the handler. */
   readonly args: object
-  /** Runs the call, with checkpoints meanwhile. */
+  /** Waits for the call, and writes results of steps while it runs. */
   during<T>(call: Promise<T>): Promise<T>
   /** Waits for steps that the reconciler did not await. */
   finish(): Promise<void>
-  /** Adds the records of the steps to the patch, and writes it. */
+  /** Adds the records of the steps, or their removal, to the patch and calls `write`. */
   settle(outcome: Outcome, patch: CollectedPatch, write: () => Promise<void>): Promise<void>
 }
 
@@ -38,7 +38,7 @@ export function createSteps(context: Context, object: WatchedObject, call: Recon
   }
 }
 
-/** The finalizer is removed: the results of steps are not needed any more. */
+/** Called when the finalizer is removed: purges the results of steps of all reconcilers. */
 export function forgetSteps({ settings }: Context, { served, body }: WatchedObject, patch: JsonObject): void {
   const { change, reconcile } = served.handlers
   for (const handler of reconcile) {
@@ -73,7 +73,7 @@ class StoredSteps implements CallSteps {
       }),
       recall: (key: string) => this.#run.recall(key, seal),
       note: (key: string, result: string) => {
-        this.#run.note(key, { result, nowMs: clock.now(), seal })
+        this.#run.record(key, { result, nowMs: clock.now(), seal })
         this.#checkpoints.add({ isStep: true })
       },
       commit: () => this.#checkpoints.commit(),
@@ -90,11 +90,11 @@ class StoredSteps implements CallSteps {
     return this.#steps.finish()
   }
 
-  /** During a deletion the records stay until the finalizer is removed: the reconciler may be called again. */
+  /** During a deletion the records stay until the finalizer is removed, since the reconciler may be called again. */
   async settle(outcome: Outcome, { merge }: CollectedPatch, write: () => Promise<void>): Promise<void> {
     const { handler, state, cause } = this.#call
     const { settings, writesSignal: writing } = this.#context
-    // The operator has no more time to write: the call counts as interrupted.
+    // The operator is stopping and cannot write any more: the call counts as interrupted, and its records stay.
     if (writing.aborted) return write()
     const isOver = outcome.type === 'done' && !cause.deleting
     if (isOver) purgeSteps(settings.persistence.progressStorage, handler.id, this.#object.body, merge)
@@ -117,10 +117,10 @@ class StoredSteps implements CallSteps {
     state.steps = new ReconcileSteps({ id: handler.id, storage, body, deleting: cause.deleting, nowMs: clock.now() })
   }
 
-  /** After a change of the leader, the records of the former leader may not have come by the watch yet. */
+  /** Reads the object first after a change of the leader: the watch may not have delivered the records of the former leader yet. */
   async #open(): Promise<void> {
     const found = await readAfterTakeover(this.#context, this.#object)
-    if (found === 'not-found') throw new TemporaryError('The results of steps cannot be known: the object is gone')
+    if (found === 'not-found') throw new TemporaryError('Cannot read the results of steps: the object does not exist')
     if (found === 'newer') this.#read()
   }
 

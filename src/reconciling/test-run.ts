@@ -1,4 +1,4 @@
-/** A reconciler that is tried out by itself: the children it is given, and what it has returned, as in an operator. For kopf/testing. */
+/** Support for `runHandler` of kopf/testing with a reconciler: builds its `children` argument and parses its result as an operator does. */
 import type { Children } from '../handlers/args/args.ts'
 import type { Handler, ReconcileHandler } from '../handlers/handler.ts'
 import type { KubeObject } from '../kube/objects.ts'
@@ -13,20 +13,20 @@ import { findKind } from './children/owned-kinds.ts'
 export interface ReconcileTestRun {
   readonly handler: ReconcileHandler
   readonly owner: KubeObject
-  /** The name of the operator. */
+  /** The name of the operator, which is part of the children's label. */
   readonly operator: string | undefined
   readonly describe: (selector: ResourceSelector) => Resource
 }
 
-/** What would follow from what a reconciler has returned. */
+/** The parsed result of a reconciler. */
 export interface TestReconciler {
-  /** As they would be applied, in the order of their groups; undefined where it said nothing of children. */
+  /** The children as an operator would apply them, in the order of their groups; undefined if the reconciler returned no `children`. */
   readonly children: readonly KubeObject[] | undefined
   /** In seconds. */
   readonly requeueAfter: number | undefined
 }
 
-/** Throws for what an operator would refuse. */
+/** Throws the PermanentError of an operator if the result is invalid. */
 export function readTestRun(result: unknown, { handler, owner, operator, describe }: ReconcileTestRun): TestReconciler {
   const kinds = kindsOf(handler, describe)
   const label = toReconcilerLabel(operator, handler.id)
@@ -42,7 +42,7 @@ export function readTestRun(result: unknown, { handler, owner, operator, describ
   }
 }
 
-/** Those that the object is said to have. */
+/** Builds the argument `children` from the existing children that the test gives. */
 export function testChildren(objects: readonly object[], { handler, owner, describe }: ReconcileTestRun): Children {
   const kinds = kindsOf(handler, describe)
   const present = kinds.map((kind) => ({
@@ -52,7 +52,7 @@ export function testChildren(objects: readonly object[], { handler, owner, descr
   return createChildren(present, owner.metadata.namespace)
 }
 
-/** What it is given in the place of steps, where it has none. */
+/** The step functions that throw, for a reconciler that cannot have steps; undefined if it can. */
 export function refusedSteps(handler: Handler): object | undefined {
   const why = handler.category === 'reconcile' ? whyNoSteps(handler, []) : undefined
   return why === undefined ? undefined : refuseSteps(handler, why)

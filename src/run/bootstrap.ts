@@ -1,7 +1,7 @@
 /**
- * Builds an operator run, in dependency order. `createBase` makes what exists before the startup handlers: log, clock, credentials, sessions, leader
- * election. `assemble` makes what needs a connection and the final settings: the queue, the features, the streams, the webhooks, the peerings.
- * Nothing starts here: run.ts starts the parts, and shutdown.ts stops them.
+ * Builds the parts of an operator run in dependency order. `createBase` builds the parts that startup handlers need: log, clock, credentials, sessions, leader
+ * election. `assemble` builds the parts that need a connection and the final settings: queue, features, streams, webhooks, peerings. This file starts
+ * nothing: run.ts starts the parts, and shutdown.ts stops them.
  */
 import { availableParallelism } from 'node:os'
 import { Activities } from '../activities/activities.ts'
@@ -73,11 +73,11 @@ import { createOperatorSessions, type OperatorSessions } from './sessions.ts'
 export interface Lifetimes {
   /** Streams and other background work. Its signal is aborted when the operator starts to stop. */
   readonly tasks: TaskGroup
-  /** Aborted when the time of running handlers is over. */
+  /** Aborted when the time for running handlers is over. */
   readonly handlers: AbortController
   /** Aborted when the time for the last writes is over. */
   readonly writes: AbortController
-  /** Aborted last: cleanup handlers may still send requests. */
+  /** Aborted last, after the cleanup handlers, which may still send requests. */
   readonly end: AbortController
 }
 
@@ -87,13 +87,13 @@ export interface BaseOptions {
   readonly lifetimes: Lifetimes
   /** The signal for work that also ends when the user aborts the start. */
   readonly starting: AbortSignal
-  /** The replica does not lead, and will not; or it did, and lost the Lease. */
+  /** Called when this replica cannot become the leader, or has lost the Lease. */
   readonly onLeadershipLost: (error: unknown) => void
-  /** The credentials are rejected, and there are no others. */
+  /** Called when the credentials are rejected and there are no others. */
   readonly onLockedOut: (error: unknown) => void
 }
 
-/** What exists before the startup handlers. */
+/** The parts of a run that exist before the startup handlers are called. */
 export interface Base {
   readonly clock: Clock
   readonly sink: LogSink
@@ -106,7 +106,7 @@ export interface Base {
   readonly workers: WorkerPool
   readonly activities: Activities
   readonly transport: AuthenticatedTransport
-  /** The identity of the operator in peerings and leases; made on first use. */
+  /** The identity of the operator in peerings and leases; determined on first use. */
   readonly identity: () => Promise<string>
   readonly leadership: Leadership
   readonly sessions: OperatorSessions
@@ -247,7 +247,7 @@ export function assemble(base: Base, { definition, options, lifetimes, onFailure
     logger: base.logger,
     defaultNamespace: () => base.transport.defaultNamespace,
   })
-  // No handler is called before the indices are complete.
+  // Opens when the indices are complete: no handler is called before.
   const indicesComplete = new Latch()
   if (registry.indexTables.size === 0) indicesComplete.open()
   const mayWork = () => indicesComplete.isOpen && leadership.isLeading
@@ -260,7 +260,7 @@ export function assemble(base: Base, { definition, options, lifetimes, onFailure
     execution: settings.execution,
     signal: lifetimes.handlers.signal,
   })
-  // The order is that of the calls: the indices first, so that daemons and reconcilers find the object there.
+  // Features are called in this order: indexing comes first, so that daemons and reconcilers find the object in the indices.
   for (const feature of [new ObjectIndexing(context, indexer), daemons, new ObjectReconcilers(reconciling)]) {
     context.features.add(feature)
   }
@@ -310,23 +310,23 @@ export function assemble(base: Base, { definition, options, lifetimes, onFailure
   observers.add({
     leadershipChanged: ({ state }) => {
       if (state !== 'leading') return
-      // Peering first: it may pause the operator.
+      // The peering is refreshed first, since it may pause the operator.
       peerings.refresh()
       if (context.catchUp !== undefined) findAll(context, context.catchUp)
       context.queue.recheckLimit()
     },
   })
-  // A paused operator may not complete its indices for long: reviews are answered with the indices as they are.
+  // A paused operator may not complete its indices for a long time: admission reviews then use the incomplete indices.
   void peerings.paused.then(() => indexed.open())
   return { context, poster, daemons: daemons.pool, orchestrator, admission, peerings }
 }
 
-/** A candidate that becomes the leader handles the objects that it has seen so far. */
+/** A candidate that becomes the leader reports all objects that it has listed so far as found. */
 function findAll({ served }: Context, catchUp: CatchUp): void {
   for (const object of served.objects()) if (!object.served.isOnlyIndexed) catchUp.found(object)
 }
 
-/** Events that may wait for one object, if event handlers want to see each of them. */
+/** The maximum number of events of one object that wait in the queue for event handlers. */
 const maxWaitingEvents = 1024
 
 interface ContextOptions {
@@ -334,7 +334,7 @@ interface ContextOptions {
   readonly options: RunOptions
   readonly lifetimes: Lifetimes
   readonly poster: Poster
-  /** Whether handlers of objects may be called. */
+  /** Whether handlers may be called: the indices are complete, and this replica is the leader. */
   readonly mayWork: () => boolean
 }
 
@@ -351,7 +351,7 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
     {
       limit: () => (mayWork() ? (settings.queueing.workerLimit ?? Infinity) : 0),
       slowLimit: () => settings.queueing.slowWorkerLimit ?? Infinity,
-      // Cluster-scoped objects are a group of their own.
+      // Workers are shared fairly among namespaces; cluster-scoped objects form one group.
       ...(isOneNamespace(options) ? {} : { groupOf: ({ body }) => body.metadata.namespace ?? '' }),
       capacity: maxWaitingEvents,
       isDispensable: ({ type }) => type === 'seen',
@@ -412,7 +412,7 @@ function createStepKeys(base: Base, { name, settings }: OperatorDefinition, sign
   return new StepKeys({ settings: settings.steps, secret, clock: base.clock, logger: base.logger })
 }
 
-/** A later state replaces a waiting one, unless event handlers see every state; several wake-ups are one. */
+/** Whether a new event replaces a waiting one: a later state replaces an earlier one unless event handlers see every state; wake-ups are merged. */
 function supersedes(next: ObjectEvent, waiting: ObjectEvent): boolean {
   if (next.type === 'wake') return waiting.type === 'wake'
   return next.type === 'seen' && waiting.type === 'seen' && !next.isKept
@@ -422,12 +422,12 @@ function slowAfterMs({ queueing }: Settings): number {
   return queueing.slowAfter === null ? Infinity : toMs(queueing.slowAfter, 'queueing.slowAfter')
 }
 
-/** Objects of one namespace only: it can have all workers. */
+/** Whether the operator serves a single namespace: then sharing workers among namespaces is not needed. */
 function isOneNamespace({ clusterwide, namespaces }: RunOptions): boolean {
   return !clusterwide && namespaces?.length === 1 && isExactNamespace(namespaces[0]!)
 }
 
-/** The daemons of thousands of objects keep their client: one per namespace is enough. */
+/** Creates one value per key. Used for clients: the daemons of thousands of objects share one client per namespace. */
 function memoizeByKey<K, V>(make: (key: K) => V): (key: K) => V {
   const made = new Map<K, V>()
   return (key) => {

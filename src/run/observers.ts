@@ -1,4 +1,4 @@
-/** The listeners of a run, combined into one observer. The combined observer has only the methods that some listener has: other events cost nothing. */
+/** Combines the listeners of a run into one observer. It has only the methods that at least one listener has: other events cost nothing. */
 import type { Observer } from '../observer.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import type { Logger } from '../util/log/log.ts'
@@ -38,7 +38,7 @@ const eventNames: Readonly<Record<EventName, true>> = {
 }
 
 export class Observers {
-  /** Given to all parts of the run. */
+  /** The combined observer, to which all parts of the run emit their events. */
   readonly all: Observer = {}
   readonly #logger: Logger
   readonly #failed = new Set<EventName>()

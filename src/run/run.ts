@@ -1,5 +1,4 @@
-/** The life of an operator: the order in which it starts. How it stops is in shutdown.ts; its parts are built by bootstrap.ts. */
-
+/** Starts an operator, and is the `RunningOperator` that `start()` returns. The parts are built by bootstrap.ts and stopped by shutdown.ts. */
 import { setMaxListeners } from 'node:events'
 import { type AdmissionService, checkAdmission } from '../admission/admission.ts'
 import { KopfError } from '../errors.ts'
@@ -30,7 +29,7 @@ export async function startOperator(definition: OperatorDefinition, options: Run
   return run
 }
 
-/** A clock that skips time has to know that callers wait for the start and the end. */
+/** Reports the run, and the start and stop that callers wait for, to a test clock, which decides by them when to skip time. */
 function attendClock({ ready, done, stopping }: RunningOperator, clock: Clock | undefined): void {
   if (clock?.attend === undefined) return
   const attend = (occupation: Occupation, passage: Promise<void>) => {
@@ -42,7 +41,7 @@ function attendClock({ ready, done, stopping }: RunningOperator, clock: Clock | 
   stopping.addEventListener('abort', () => attend('passage', done), { once: true })
 }
 
-/** Settles `ready` and `done`. */
+/** The functions that settle the promises `ready` and `done`. */
 interface RunPromises {
   readonly ready: () => void
   readonly unready: (error: unknown) => void
@@ -61,11 +60,11 @@ class OperatorRun implements RunningOperator {
   readonly #promises: RunPromises
   /** Undefined until the operator has a connection. */
   #assembly: Assembly | undefined
-  /** Ends with the last signal; never rejects. */
+  /** The posting of Kubernetes events, which ends when `lifetimes.end` is aborted. Never rejects. */
   #posting: Promise<void> | undefined
   #endpoint: HealthEndpoint | undefined
   #stopping: Promise<void> | undefined
-  /** Before the first login, lost credentials fail the request that needs them; afterwards they stop the operator. */
+  /** Whether the first login has succeeded. Before that, rejected credentials fail the request that needs them; afterwards they stop the operator. */
   #hasLoggedIn = false
 
   constructor(definition: OperatorDefinition, options: RunOptions) {
@@ -89,13 +88,13 @@ class OperatorRun implements RunningOperator {
         if (this.#hasLoggedIn) void this.#fail(error)
       },
     })
-    // Every running handler listens to these signals: many listeners are no leak.
+    // Every running handler adds listeners to these signals: Node's warning about leaks would be wrong.
     setMaxListeners(0, tasks.signal, handlers.signal, writes.signal, end.signal, this.#base.leadership.fallen)
     const promises: Partial<RunPromises> = {}
     this.ready = new Promise((resolve, reject) => Object.assign(promises, { ready: resolve, unready: reject }))
     this.done = new Promise((resolve, reject) => Object.assign(promises, { done: resolve, failed: reject }))
     this.#promises = promises as RunPromises
-    // A caller that awaits only one of them must not get an unhandled rejection of the other.
+    // A caller that awaits only `ready` or only `done` must not get an unhandled rejection of the other promise.
     this.ready.catch(() => {})
     this.done.catch(() => {})
   }
@@ -117,7 +116,7 @@ class OperatorRun implements RunningOperator {
       await leadership.start(transport.defaultNamespace)
       this.#startAssembly()
     } catch (error) {
-      // The caller awaits this error.
+      // The caller of `start` gets this error, so it is not logged.
       await this.#endWith(error)
       throw error
     }
@@ -139,29 +138,29 @@ class OperatorRun implements RunningOperator {
     })
     this.#assembly = assembly
     this.#posting = assembly.poster.run(end.signal)
-    if (clock === systemClock) tasks.run((ending) => watchdog.checkLoop(ending))
-    tasks.run(async (ending) => {
-      await Promise.all([this.#startWatching(assembly, ending), this.#startAdmission(assembly.admission, ending)])
-      if (!ending.aborted) this.#promises.ready()
+    if (clock === systemClock) tasks.run((stopping) => watchdog.checkLoop(stopping))
+    tasks.run(async (stopping) => {
+      await Promise.all([this.#startWatching(assembly, stopping), this.#startAdmission(assembly.admission, stopping)])
+      if (!stopping.aborted) this.#promises.ready()
     })
   }
 
-  /** A paused operator is ready, too; it may still fail when it resumes. */
-  async #startWatching({ orchestrator, peerings }: Assembly, ending: AbortSignal): Promise<void> {
-    await this.#base.leadership.looked(ending)
-    const started = orchestrator.start(ending)
+  /** Resolves when all objects are listed, or when the operator is paused: a paused operator counts as ready. */
+  async #startWatching({ orchestrator, peerings }: Assembly, stopping: AbortSignal): Promise<void> {
+    await this.#base.leadership.looked(stopping)
+    const started = orchestrator.start(stopping)
     this.#lifetimes.tasks.run(() => started)
     await Promise.race([started, peerings.paused])
-    if (ending.aborted) return
+    if (stopping.aborted) return
     this.#base.health.phase = 'running'
     this.#base.observer.phaseChanged?.({ phase: 'running' })
   }
 
-  async #startAdmission(admission: AdmissionService, ending: AbortSignal): Promise<void> {
+  async #startAdmission(admission: AdmissionService, stopping: AbortSignal): Promise<void> {
     if (!admission.isNeeded) return
     this.#base.health.webhooks = 'starting'
-    await admission.start(ending)
-    if (!ending.aborted) this.#base.health.webhooks = 'serving'
+    await admission.start(stopping)
+    if (!stopping.aborted) this.#base.health.webhooks = 'serving'
   }
 
   get stopping(): AbortSignal {
@@ -170,7 +169,7 @@ class OperatorRun implements RunningOperator {
 
   stop(): Promise<void> {
     // Has no effect if the operator is ready already.
-    this.#promises.unready(new KopfError('KOPF_STOPPED', 'Cannot become ready: the operator was stopped before it was'))
+    this.#promises.unready(new KopfError('KOPF_STOPPED', 'Cannot become ready: the operator was stopped before'))
     this.#stopping ??= this.#shutDown().then(
       () => this.#promises.done(),
       (error: unknown) => {
@@ -201,7 +200,7 @@ class OperatorRun implements RunningOperator {
     }
   }
 
-  /** The run ends with this error, even if the stop fails as well. */
+  /** Stops the operator after an error. `done` rejects with this error, even if the stop fails too. */
   async #fail(error: unknown): Promise<void> {
     if (this.#stopping !== undefined) return
     this.#base.logger.error(`The operator has failed: ${describeError(error)}`)
@@ -224,11 +223,11 @@ class OperatorRun implements RunningOperator {
     this.#endpoint = await serveHealth(this.#healthAddress, { probes, health, logger })
   }
 
-  /** The user may abort the operator before it has started. */
+  /** A signal that is also aborted when the user aborts the operator before it has started. */
   #until(signal: AbortSignal): AbortSignal {
     const { signal: aborted } = this.#options
     const any = AbortSignal.any([signal, ...(aborted ? [aborted] : [])])
-    // Sleeps and requests of startup handlers listen to it.
+    // Sleeps and requests of startup handlers add listeners: Node's warning about leaks would be wrong.
     setMaxListeners(0, any)
     return any
   }

@@ -1,6 +1,6 @@
 /**
- * The sessions of an operator: each call first waits until there are credentials, and is made again where they are refused.
- * What a replica may not do any more is not sent.
+ * The API sessions of an operator. Each request waits until there are credentials, and is repeated with new credentials after a 401. A replica that has lost the
+ * leadership sends no more writes. Created by bootstrap.ts.
  */
 import { ApiError, isUnauthorized } from '../client/api-error.ts'
 import type { AuthenticatedTransport } from '../client/auth/authenticated-transport.ts'
@@ -17,18 +17,18 @@ interface OperatorSessionOptions
   extends Pick<SessionOptions, 'networking' | 'clock' | 'signal' | 'guardOf' | 'observer'> {
   readonly connection: AuthenticatedTransport
   readonly logger: Logger
-  /** Aborted when nothing more may be written: what is under way then is broken off. */
+  /** Aborted when this replica has lost the leadership: its writes that are under way are cancelled. */
   readonly fallen: AbortSignal
 }
 
 export interface OperatorSessions {
-  /** For what only the leader does: handlers, and what is written for them. */
+  /** For requests that only the leader may send: those of handlers, and writes of their outcomes. */
   readonly leading: Session
-  /** For what every replica does. */
+  /** For requests that a candidate may send too. */
   readonly common: Session
 }
 
-/** Without an election they are the same but for their names: see leadership.ts. */
+/** Without leader election, both sessions allow all requests: see `guardOf` and `commonGuardOf` in election/leadership.ts. */
 export function createOperatorSessions(
   leadership: Pick<Leadership, 'guardOf' | 'commonGuardOf' | 'fallen'>,
   options: Omit<OperatorSessionOptions, 'guardOf' | 'fallen'>,
@@ -40,17 +40,17 @@ export function createOperatorSessions(
   }
 }
 
-/** A call that was refused with so many credentials has that as its answer. */
-const maxRefusals = 10
+/** The maximum number of credentials to try for one request; the last 401 is then returned to the caller. */
+const maxCredentials = 10
 
-/** Without the words of the server where they repeat a secret of what was sent. */
-function describeAnswer({ body }: Pick<ApiCall, 'body'>, error: Error): string {
+/** Describes the response to a failed request, without the message of the server if it repeats a secret value of the request. */
+function describeResponse({ body }: Pick<ApiCall, 'body'>, error: Error): string {
   const sent = (isPlainObject(body) ? body : { body: body ?? null }) as JsonObject
   if (!(error instanceof ApiError) || !repeatsSecret(error.message, secretValuesOf(sent))) return error.message
   return error.reason === '' ? String(error.status) : `${error.status} ${error.reason}`
 }
 
-/** Whoever calls before there is a connection logs in, as startup handlers may. */
+/** A request logs in if there is no connection yet: startup handlers may send requests. */
 function createOperatorSession(options: OperatorSessionOptions): Session {
   const { connection, logger, fallen, ...others } = options
   const session = createSession({
@@ -59,33 +59,33 @@ function createOperatorSession(options: OperatorSessionOptions): Session {
     userAgent: `kopf/${packageVersion()}`,
     onRetry: ({ call, attempt, error, delayMs }) =>
       logger.warn(
-        `Request attempt ${attempt} failed; will retry in ${(delayMs / 1000).toFixed(1)} seconds: ${call.method} ${call.path} -> ${describeAnswer(call, error)}`,
+        `Request attempt ${attempt} failed; will retry in ${(delayMs / 1000).toFixed(1)} seconds: ${call.method} ${call.path} -> ${describeResponse(call, error)}`,
       ),
   })
-  const authorized = async <T>(ask: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
-    for (let refusals = 1; ; refusals += 1) {
-      // Here, and not only where it is sent: no time limit of a request counts while people wait for credentials.
+  const authenticated = async <T>(send: () => Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
+    for (let attempts = 1; ; attempts += 1) {
+      // Waits for credentials before the request starts, so that the timeouts of the request do not include a login.
       const waiting = connection.ready(signal)
       if (waiting !== undefined) await waiting
       try {
-        return await ask()
+        return await send()
       } catch (error) {
-        // Nothing was done: it is safe to ask again.
-        if (!isUnauthorized(error) || !connection.canLogIn || refusals >= maxRefusals) throw error
+        // A request that is rejected with 401 has had no effect: repeating it is safe.
+        if (!isUnauthorized(error) || !connection.canLogIn || attempts >= maxCredentials) throw error
       }
     }
   }
-  /** Where nobody has a say there is nothing to break off. */
+  /** Requests that are restricted by leader election are also cancelled when the leadership is lost. */
   const request: Session['request'] = (call, signal) => {
-    if (options.guardOf?.(call) === undefined) return authorized(() => session.request(call, signal), signal)
+    if (options.guardOf?.(call) === undefined) return authenticated(() => session.request(call, signal), signal)
     const signals = signal === undefined ? [fallen] : [signal, fallen]
     return withAnySignal(signals, (make) => {
       const any = make()
-      return authorized(() => session.request(call, any), any)
+      return authenticated(() => session.request(call, any), any)
     })
   }
   return {
     request,
-    stream: (call, signal) => authorized(() => session.stream(call, signal), signal),
+    stream: (call, signal) => authenticated(() => session.stream(call, signal), signal),
   }
 }

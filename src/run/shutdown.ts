@@ -1,6 +1,6 @@
 /**
- * Stops an operator: streams stop, daemons end, handlers finish, their outcomes and the last Kubernetes events are written; then the cleanup handlers
- * run. Each step has its own time limit (util/stopping-times.ts).
+ * Stops an operator: closes the streams, lets daemons and handlers finish, writes their outcomes and the last Kubernetes events, and calls the cleanup handlers.
+ * Each step has its own time limit (util/stopping-times.ts). Called by run.ts.
  */
 import type { HealthEndpoint } from '../health/endpoint.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -23,7 +23,7 @@ export interface ShutdownOptions {
 export async function shutDown(options: ShutdownOptions): Promise<void> {
   const { base, assembly, lifetimes } = options
   const { clock, leadership } = base
-  // A replica that lost the Lease has no time: another one starts soon.
+  // A replica that has lost the Lease must stop at once: another replica may already be the leader.
   const hasTime = !leadership.fallen.aborted
   base.health.phase = 'stopping'
   assembly?.context.queue.close()
@@ -51,7 +51,7 @@ async function stopHandlers({ base, assembly, lifetimes, settings }: ShutdownOpt
   await withTimeout(clock, stoppingMs.lastWrites, untilIdle(assembly))
 }
 
-/** No function of the user runs for any object. */
+/** Resolves when no handler or indexing function runs for any object. */
 async function untilIdle(assembly: Assembly | undefined): Promise<void> {
   await Promise.all([assembly?.context.queue.idle(), assembly?.orchestrator.indexed()])
 }
@@ -73,7 +73,9 @@ async function closeAdmission({ base, assembly, lifetimes }: ShutdownOptions): P
   await withTimeout(clock, stoppingMs.withdrawWebhooks, last)
   await withTimeout(clock, stoppingMs.lastReviews, admission?.close())
   if (admission?.isServing) {
-    logger.warn('The webhook server has not ended, although its signal is aborted: it is left alone.')
+    logger.warn(
+      'The webhook server has not ended, although its signal is aborted: the operator does not wait for it any more.',
+    )
   }
 }
 
@@ -83,7 +85,7 @@ async function cleanUp({ base, assembly, lifetimes, posting, endpoint }: Shutdow
     await base.activities.run('cleanup', createSharedController().signal)
   } finally {
     const busy = await base.workers.close()
-    if (busy > 0) base.logger.warn(`Worker threads that had not come to an end were terminated: ${busy}.`)
+    if (busy > 0) base.logger.warn(`Worker threads that were still busy were terminated: ${busy}.`)
     assembly?.orchestrator.clearIndices()
     lifetimes.end.abort()
     await posting

@@ -82,7 +82,7 @@ export interface Settings {
   readonly networking: NetworkingSettings
   /** How the operator recognises step results that it has written itself. */
   readonly steps: StepsSettings
-  /** What the operator stores on the objects. */
+  /** The state that the operator stores on objects. */
   readonly persistence: PersistenceSettings
 }
 

@@ -71,8 +71,8 @@ export class SelectorMap implements Iterable<readonly [ResourceLike, string]> {
   }
 
   #indexOf(key: ResourceLike): number {
-    const wanted = toSelector(key)
-    return this.#entries.findIndex(({ selector }) => isSame(selector, wanted))
+    const requested = toSelector(key)
+    return this.#entries.findIndex(({ selector }) => isSame(selector, requested))
   }
 }
 

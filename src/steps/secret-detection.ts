@@ -1,11 +1,11 @@
 /**
- * Signs of secrets in what is about to be written where many can read it. By the names of fields, by the looks of values,
- * and by what the object at hand is known to hold. No proof: a password in a field called `text` is not found. Pure.
+ * Finds values that look like secrets, before they are stored on an object that many users can read: by field names, by the form of values, and by
+ * the content of the Secret that is handled. A heuristic: a password in a field called `text` is not found. Called by step-results.ts. Pure.
  */
 import type { KubeObject } from '../kube/objects.ts'
 import { isContainer, isPlainObject, type Json, type JsonContainer } from '../util/json/json.ts'
 
-/** The end of the name counts: `secretName` and `tokenUrl` only point at one. */
+/** Matches the end of a field name: `secretName` and `tokenUrl` only refer to a secret. */
 const secretName = /(password|passwd|passphrase|secret|token|credentials?|apikey|accesskey|privatekey|secretkey)$/
 
 const secretValues: ReadonlyArray<readonly [RegExp, string]> = [
@@ -15,21 +15,21 @@ const secretValues: ReadonlyArray<readonly [RegExp, string]> = [
   [/^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i, 'a password in a URL'],
 ]
 
-/** Shorter values are found in too many texts by chance. */
+/** Shorter values occur in too many texts by chance. */
 const minContentLength = 6
 
-/** A value, and where it is. Only the place of what is found is put into words: paths of deep objects are long. */
-interface DetectedSecret {
+/** A value to check, linked to its parent. Its path is formatted only if it looks like a secret, since paths of deep objects are long. */
+interface CheckedValue {
   readonly value: Json
-  readonly parent: DetectedSecret | undefined
+  readonly parent: CheckedValue | undefined
   /** The key, or the index in a list. */
   readonly key: string | number
 }
 
-/** What it looks like, for a message, and where; never the value itself. Undefined where there is no sign. */
+/** Describes the first value that looks like a secret, with its path and never the value itself; undefined if there is none. */
 export function findSecret(json: Json, body: KubeObject): string | undefined {
   const contents = contentsOf(body)
-  const pending: DetectedSecret[] = [{ value: json, parent: undefined, key: '' }]
+  const pending: CheckedValue[] = [{ value: json, parent: undefined, key: '' }]
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const { value } = next
     if (typeof value === 'string') {
@@ -51,7 +51,7 @@ export function looksSecret(value: string): boolean {
   return hasJwt(value) || secretValues.some(([pattern]) => pattern.test(value))
 }
 
-function pushInner(parent: DetectedSecret, value: JsonContainer, pending: DetectedSecret[]): void {
+function pushInner(parent: CheckedValue, value: JsonContainer, pending: CheckedValue[]): void {
   if (Array.isArray(value)) {
     for (const [key, item] of value.entries()) pending.push({ value: item, parent, key })
   } else {
@@ -59,7 +59,7 @@ function pushInner(parent: DetectedSecret, value: JsonContainer, pending: Detect
   }
 }
 
-function formatPlace(found: DetectedSecret): string {
+function formatPlace(found: CheckedValue): string {
   const parts: string[] = []
   for (let at = found; at.parent !== undefined; at = at.parent) {
     parts.push(typeof at.key === 'number' ? `[${at.key}]` : at.parent.parent === undefined ? at.key : `.${at.key}`)
@@ -67,8 +67,8 @@ function formatPlace(found: DetectedSecret): string {
   return parts.length === 0 ? 'it' : `"${parts.reverse().join('')}"`
 }
 
-/** Items of lists have the name of the list. */
-function nameOf(found: DetectedSecret): string {
+/** The field name of a value; an item of a list has the name of the list. */
+function nameOf(found: CheckedValue): string {
   let at = found
   while (typeof at.key === 'number') at = at.parent!
   return at.key.slice(at.key.lastIndexOf('.') + 1)
@@ -83,8 +83,8 @@ function signOf(name: string, value: string, contents: readonly string[]): strin
 }
 
 /**
- * Whether there is a JWT: three parts between dots, of which the first begins with `eyJ`. A pattern for all of it would look
- * from every `eyJ` to the end of the text, which takes long where there are many.
+ * Whether the text contains a JWT: three parts separated by dots, of which the first begins with `eyJ`. A single regular expression would scan from
+ * every `eyJ` to the end of the text, which takes quadratic time.
  */
 function hasJwt(text: string): boolean {
   const parts = text.split('.')
@@ -106,7 +106,7 @@ function isFilledSecret(value: JsonContainer): boolean {
   return value['kind'] === 'Secret' && (isPlainObject(value['data']) || isPlainObject(value['stringData']))
 }
 
-/** As it stands there, and decoded. */
+/** The values of a Secret, both encoded in base64 and decoded; empty for other kinds. */
 function contentsOf({ apiVersion, kind, ...fields }: KubeObject): string[] {
   if (apiVersion !== 'v1' || kind !== 'Secret' || !isPlainObject(fields['data'])) return []
   const encoded = Object.values(fields['data']).filter((value) => typeof value === 'string')

@@ -1,6 +1,6 @@
 /**
- * Keeps secret values out of messages that quote an object: a server that refuses an object repeats values of it. Which values are
- * secret depends on the object: all values of a Secret; in other kinds, strings that look like secrets by their name or form. Pure.
+ * Keeps secret values out of messages that quote an object: a server that rejects an object repeats some of its values. All values of a Secret are
+ * secret; in other kinds, strings that look like secrets by their name or form. Called by reconciling/children/requests.ts. Pure.
  */
 import { isPlainObject, type Json } from '../util/json/json.ts'
 import { isSecretName, looksSecret } from './secret-detection.ts'
@@ -18,7 +18,7 @@ export function secretValuesOf(object: { readonly [key: string]: Json }): Readon
     if (Array.isArray(value)) {
       for (const item of value) pending.push({ value: item, isHidden })
     } else if (isPlainObject(value)) {
-      // An entry of `env` has its name in a field of its own.
+      // An entry of a container's `env` has its name in the field `name`, and the secret in the field `value`.
       const isNamedSecret = typeof value['name'] === 'string' && isSecretName(value['name'])
       for (const [key, item] of Object.entries(value)) {
         const isPair = isNamedSecret && key === 'value'
@@ -31,7 +31,7 @@ export function secretValuesOf(object: { readonly [key: string]: Json }): Readon
   return found
 }
 
-/** As it is, as a server quotes it, and decoded where it is base64. */
+/** Adds the value in the forms in which a message may have it: plain, JSON-escaped, and decoded if it is base64. */
 function addForms(found: Set<string>, value: string): void {
   const decoded = Buffer.from(value, 'base64')
   const forms = [value, JSON.stringify(value).slice(1, -1)]
@@ -39,10 +39,10 @@ function addForms(found: Set<string>, value: string): void {
   for (const form of forms) if (form !== '') found.add(form)
 }
 
-/** Characters that are compared at most; more would block the event loop for longer than a tenth of a second. */
+/** The maximum number of character comparisons; more would block the event loop for longer than a tenth of a second. */
 const maxCompared = 50_000_000
 
-/** Whether a text repeats one of the values. A text and values too large to be compared count as a repetition, so nothing is shown. */
+/** Whether a text contains one of the values. Returns true if they are too large to compare, so that the text is not shown. */
 export function repeatsSecret(text: string, values: ReadonlySet<string>): boolean {
   if (text.length * values.size > maxCompared) return true
   for (const value of values) if (text.includes(value)) return true

@@ -1,6 +1,6 @@
 /**
- * The keys that sign the results of steps, as `settings.steps` has it: given, kept in a Secret, or in memory where neither is
- * possible. Nothing is read before the first step runs, so that operators without steps need no permission. Made by run.ts.
+ * Loads the keys that sign the results of steps: from `settings.steps.keys`, from a Secret, or from memory if neither is possible. Reads nothing
+ * before the first step runs, so that operators without steps need no permission on Secrets. Created by run/bootstrap.ts.
  */
 import { digestSpec } from '../causation/essence.ts'
 import { TemporaryError } from '../errors.ts'
@@ -14,7 +14,7 @@ import type { Logger } from '../util/log/log.ts'
 import { createKey } from '../util/text/macs.ts'
 import type { StepSeal } from './step-records.ts'
 import type { StepSecret } from './step-secret.ts'
-import { type StepClaim, StepKeyring, type StepVerdict } from './step-signatures.ts'
+import { type SignedStep, StepKeyring, type StepVerdict } from './step-signatures.ts'
 
 export interface StepKeysOptions {
   readonly settings: StepsSettings
@@ -23,14 +23,14 @@ export interface StepKeysOptions {
   readonly logger: Logger
 }
 
-export interface SealOptions extends Pick<StepClaim, 'type'> {
-  /** The object as the handler sees it. */
+export interface SealOptions extends Pick<SignedStep, 'type'> {
+  /** The object as the handler was called with it. */
   readonly body: KubeObject
   readonly logger: Logger
 }
 
-/** A Secret without a usable key is looked at again after this time, and so is one that lacks the key of a signature. */
-const pauseMs = 60_000
+/** The minimum time between two reads of a Secret that has no usable key, or lacks the key of a signature. */
+const minReadIntervalMs = 60_000
 
 const reasons: Readonly<Record<Exclude<StepVerdict, 'valid'>, string>> = {
   unsigned: 'it is not signed',
@@ -46,14 +46,15 @@ interface SealedObject {
 export class StepKeys {
   readonly #options: StepKeysOptions
   #keyring: StepKeyring | undefined
-  /** Whether other replicas, and the next process, have the same keys. */
+  /** Whether the keys survive this process: other replicas and the next process have them too. */
   #isShared = false
   #loading: Promise<void> | undefined
-  #lookedMs = -Infinity
+  /** When the Secret was last read; by the monotonic clock. */
+  #lastReadMs = -Infinity
   #hasWarned = false
-  /** Made when there is no other; it verifies for as long as the process lives. */
+  /** A random key, created if no other key is available. It keeps verifying results after other keys are found. */
   #ownKey: Uint8Array | undefined
-  /** Objects for which a warning was logged: one is enough. */
+  /** Objects for which a warning was logged; further rejections of results are logged at debug level. */
   readonly #warned = new WeakSet<object>()
 
   constructor(options: StepKeysOptions) {
@@ -64,16 +65,16 @@ export class StepKeys {
     const { group, plural } = object.served.resource
     const { namespace = '', name = '', uid = '' } = body.metadata
     const spec = lazy(() => digestSpec(body))
-    const toClaim = (key: string, { startedMs, purpose, result = '' }: Progress): StepClaim => ({
+    const toSigned = (key: string, { startedMs, purpose, result = '' }: Progress): SignedStep => ({
       ...{ type, group, plural, namespace, name, uid, key, startedMs, result },
       isDeletion: purpose === 'delete',
       spec: spec(),
     })
     return {
       open: () => this.#open(),
-      sign: (id, result) => (this.#isOff ? undefined : this.#keyring!.sign(toClaim(id, result))),
+      sign: (id, result) => (this.#isOff ? undefined : this.#keyring!.sign(toSigned(id, result))),
       verify: async (id, result) => {
-        const verdict = this.#isOff ? 'valid' : await this.#verify(toClaim(id, result), result.signature)
+        const verdict = this.#isOff ? 'valid' : await this.#verify(toSigned(id, result), result.signature)
         if (verdict !== 'valid') this.#warn(object, logger, rejectionMessage(id, verdict))
         return verdict === 'valid'
       },
@@ -84,22 +85,22 @@ export class StepKeys {
     return this.#options.settings.signing === 'off'
   }
 
-  /** One read for the whole process, unless there was nothing to be had. */
+  /** Loads the keys once per process. With a key in memory only, the Secret is read again after `minReadIntervalMs`. */
   async #open(): Promise<void> {
-    if (this.#isOff || (this.#keyring !== undefined && (this.#isShared || !this.#mayLook))) return
+    if (this.#isOff || (this.#keyring !== undefined && (this.#isShared || !this.#mayRead))) return
     await this.#load()
   }
 
-  /** Authors can make up signatures of unknown keys: they must not cause a request each. */
-  get #mayLook(): boolean {
-    return monotonicNow(this.#options.clock) >= this.#lookedMs + pauseMs
+  /** Limits reads of the Secret: an author of objects can invent signatures of unknown keys, and each must not cause a request. */
+  get #mayRead(): boolean {
+    return monotonicNow(this.#options.clock) >= this.#lastReadMs + minReadIntervalMs
   }
 
-  async #verify(claim: StepClaim, signature: string | undefined): Promise<StepVerdict> {
-    const verdict = this.#keyring!.verify(claim, signature)
-    if (verdict !== 'unknown-key' || this.#options.settings.keys.length > 0 || !this.#mayLook) return verdict
+  async #verify(step: SignedStep, signature: string | undefined): Promise<StepVerdict> {
+    const verdict = this.#keyring!.verify(step, signature)
+    if (verdict !== 'unknown-key' || this.#options.settings.keys.length > 0 || !this.#mayRead) return verdict
     await this.#load()
-    return this.#keyring!.verify(claim, signature)
+    return this.#keyring!.verify(step, signature)
   }
 
   #load(): Promise<void> {
@@ -118,8 +119,8 @@ export class StepKeys {
       return
     }
     const found = await secret.open()
-    this.#lookedMs = monotonicNow(clock)
-    if (found.type === 'unusable') return this.#goOnWithout(found.why)
+    this.#lastReadMs = monotonicNow(clock)
+    if (found.type === 'unusable') return this.#continueWithout(found.why)
     for (const name of found.ignored) {
       logger.warn(
         `The entry "${name}" of the Secret ${secret} is ignored: a key for the results of steps has 32 bytes at least`,
@@ -130,9 +131,9 @@ export class StepKeys {
     this.#isShared = true
   }
 
-  #goOnWithout(why: string): void {
+  #continueWithout(why: string): void {
     const { settings, secret, logger } = this.#options
-    // Keys that were read before stay in use: the results that are on objects were signed with them.
+    // Keys that were read before stay in use: stored results are signed with them.
     if (this.#isShared) return
     const problem = `Cannot keep the keys for the results of steps in the Secret ${secret}: ${why}`
     const remedy = 'apply what `kopf manifests` prints, or set "settings.steps.keys"'

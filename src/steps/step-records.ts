@@ -1,36 +1,35 @@
 /**
- * The results of the steps of all handlers in one handling of one object: read from the object, added to by steps.ts,
- * and put into the next patch. A result has a record beside that of the handler, which names it as it names those of
- * sub-handlers: so the operator that ends the handling removes the record, also if that is Kopf. A result that is read counts once its signature is verified.
+ * The records of step results in one handling of one object. Each result has a record of its own; the record of its handler lists the id as it lists
+ * sub-handlers, so that any operator that finishes the handling purges it, including Kopf. A stored result counts only after its signature is verified.
+ * Used by changes/ and step-run.ts. Sends nothing.
  */
-
 import { fromRecord, type Progress, toRecord } from '../handlers/progress.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { ProgressStorage } from '../persistence/progress-storage.ts'
 
-/** The run of a handler that a step belongs to. */
+/** Identifies the run of a handler: a result counts only in the run that produced it. */
 type StepsOfHandler = Pick<Progress, 'startedMs' | 'purpose'>
 
-/** Signs and verifies results for one object, as one call of a handler sees it. */
+/** Signs and verifies step results for one call of a handler and one object. Created by step-keys.ts. */
 export interface StepSeal {
-  /** Resolves when results can be signed and verified. Rejects where the handler has to be tried again. */
+  /** Resolves when the keys are loaded. Rejects with a temporary error if the handler has to be retried. */
   open(): Promise<void>
-  /** Undefined where results are not signed. Only after `open`. */
+  /** Returns undefined if signing is off. Call it after `open`. */
   sign(id: string, result: Progress): string | undefined
-  /** Whether this operator has signed this result for this object. Only after `open`. */
+  /** Whether this operator has signed this result for this object. Call it after `open`. */
   verify(id: string, result: Progress): Promise<boolean>
 }
 
 export class StepRecords {
   readonly #storage: ProgressStorage
   readonly #nowMs: number
-  /** Results that this process made, remembers or has verified, by id: that of the handler, and that of the step behind it. */
+  /** Results that this process produced, remembers or has verified, by `<handler id>/<step id>`. */
   readonly #trusted = new Map<string, Progress>()
-  /** Results as the object has them. The author of the object may have written them: they count only after `verify`. */
+  /** Results as stored on the object. A user may have written them, so they count only after `verify`. */
   readonly #stored = new Map<string, Progress>()
-  /** Ids of results that are not on the object yet, as far as we know. */
-  readonly #noted = new Set<string>()
-  /** Ids of results of handlers that have finished. */
+  /** Ids of results that this process has not seen on the object yet. */
+  readonly #unwritten = new Set<string>()
+  /** Ids of results whose handlers have finished: the next patch purges them. */
   readonly #forgotten = new Set<string>()
 
   constructor(storage: ProgressStorage, nowMs: number) {
@@ -38,12 +37,12 @@ export class StepRecords {
     this.#nowMs = nowMs
   }
 
-  /** Only what may be remembered as a result of this operator. */
+  /** The trusted results, which the caller may keep in memory for the next cycle. */
   entries(): IterableIterator<[string, Progress]> {
     return this.#trusted.entries()
   }
 
-  /** Steps that have a record, or will have one. */
+  /** The ids of all steps that have a record on the object, or will have one after the next write. */
   ids(): string[] {
     return [...new Set([...this.#trusted.keys(), ...this.#stored.keys()])].sort()
   }
@@ -56,7 +55,7 @@ export class StepRecords {
     return this.#forgotten.has(id)
   }
 
-  /** Those among the ids that are steps. `remembered` is what this process knows of an earlier cycle of the same handling. */
+  /** Reads the records of those ids that are steps. `remembered` has the results of an earlier cycle of the same handling in this process. */
   read(ids: Iterable<string>, body: KubeObject, remembered: ReadonlyMap<string, Progress> | undefined): void {
     for (const id of ids) {
       if (this.isStep(id)) continue
@@ -69,9 +68,8 @@ export class StepRecords {
   }
 
   /**
-   * The result of a step of this run; undefined where there is none that counts. Memory goes first: the author of the object
-   * cannot change it. A result of another run does not count: a handler that is called for the rest of a change starts its steps
-   * again, and what was done to create the object is not what has to be done to delete it.
+   * Returns the result of a step in this run; undefined if the step has to run. Results in memory are preferred, since users cannot change them. A result
+   * of another run does not count: a handler that starts again for a further change, or for the deletion, runs its steps again.
    */
   async recall(id: string, run: StepsOfHandler, seal: StepSeal): Promise<string | undefined> {
     const known = this.#trusted.get(id)
@@ -82,7 +80,7 @@ export class StepRecords {
     return this.#renew(id, stored, seal)
   }
 
-  /** `started` is that of the run, by which the result is known later; clocks of two machines need not agree for that. */
+  /** Records the result of a step. It gets the `started` time of the run, which later identifies the run, so clocks of two machines need not agree. */
   note(
     id: string,
     run: StepsOfHandler,
@@ -92,15 +90,15 @@ export class StepRecords {
     const done = { retries: 1, success: true, failure: false, subrefs: [] }
     const progress: Progress = { startedMs, purpose, stoppedMs: nowMs, result, ...done }
     this.#trusted.set(id, { ...progress, signature: seal.sign(id, progress) })
-    this.#noted.add(id)
+    this.#unwritten.add(id)
   }
 
-  /** After a change of the spec, or of the key, the result is signed again; it goes with the next write, whenever that is. */
+  /** Signs a result again if the spec or the signing key has changed. The new signature is stored by the next write. */
   #renew(id: string, known: Progress, seal: StepSeal): string | undefined {
     const signature = seal.sign(id, known)
     if (signature !== known.signature) {
       this.#trusted.set(id, { ...known, signature })
-      this.#noted.add(id)
+      this.#unwritten.add(id)
     }
     return known.result
   }
@@ -114,7 +112,7 @@ export class StepRecords {
 
   store(body: KubeObject, patch: JsonObject): void {
     for (const key of this.#forgotten) this.#storage.purge({ key, body, patch })
-    for (const key of this.#noted) {
+    for (const key of this.#unwritten) {
       const progress = this.#trusted.get(key)
       if (progress !== undefined) this.#storage.store({ key, record: toRecord(progress), body, patch })
     }

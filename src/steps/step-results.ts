@@ -1,6 +1,6 @@
 /**
- * What a step has come to, as it is kept on the object: the text of JSON. Whoever may read the object can read it there, and
- * there is little room; so secrets are refused, and what is large. Pure.
+ * Converts the result of a step to the JSON text that is stored on the object, and back. Everyone with read access to the object can read the result, and
+ * annotations are limited in size: so secrets and large results are rejected. Called by steps.ts. Pure.
  */
 import { PermanentError } from '../errors.ts'
 import type { KubeObject } from '../kube/objects.ts'
@@ -9,18 +9,18 @@ import { parseJsonText, toJsonText } from '../util/json/json-text.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import { findSecret } from './secret-detection.ts'
 
-/** All annotations of an object have 256 KB together, some are written twice, and others need room, too. */
+/** The limit for all step results of one handler. Kubernetes allows 256 KiB for all annotations of an object, and Kopf's storages write some of them twice. */
 const maxCharacters = 32_768
 
 export interface ResultContext {
   /** For messages: `step "bucket" of handler "backups"`. */
   readonly what: string
   readonly body: KubeObject
-  /** What the other results of the same call take. */
+  /** The number of characters of the other results of the same call. */
   readonly size: number
 }
 
-/** Refused for good: the step is done, and trying again would do it again. */
+/** Throws a PermanentError for a result that cannot be stored: the step has run already, and a retry would run it again. */
 export function toStepResult(value: unknown, { what, body, size }: ResultContext): string {
   const refuse = (why: string): never => {
     throw new PermanentError(`Cannot remember the result of ${what}: ${why}`, { code: 'KOPF_STEP_RESULT' })
@@ -44,7 +44,7 @@ export function toStepResult(value: unknown, { what, body, size }: ResultContext
   )
 }
 
-/** Anybody may have edited it: what cannot be read is nothing. */
+/** Returns undefined for a text that is not JSON: users may have edited the annotation. */
 export function readStepResult(text: string): unknown {
   try {
     return text === '' ? undefined : parseJsonText(text)

@@ -1,8 +1,7 @@
 /**
- * The steps of a reconciler, from its first call for an object until one returns without an error: what they have come to, on the
- * object and in memory. A record under the id of the reconciler names them, so that all are found by whoever ends it. Sends nothing.
+ * The step results of one reconciler of one object, from its first call until a call succeeds. The record of the reconciler lists the ids of its steps, so that
+ * another process can find and purge them. Used by reconciling/steps.ts. Sends nothing.
  */
-
 import { PermanentError } from '../errors.ts'
 import type { Handler } from '../handlers/handler.ts'
 import { fromRecord, type Progress, startProgress, toRecord } from '../handlers/progress.ts'
@@ -11,18 +10,18 @@ import type { ProgressStorage } from '../persistence/progress-storage.ts'
 import { StepRecords, type StepSeal } from './step-records.ts'
 
 export interface ReconcileStepsOptions {
-  /** Of the reconciler. */
+  /** The id of the reconciler. */
   readonly id: string
   readonly storage: ProgressStorage
   readonly body: KubeObject
-  /** What was done for the object while it was to stay is not what is to be done at its end. */
+  /** Results of steps before the deletion do not count during the deletion, and are purged. */
   readonly deleting: boolean
   readonly nowMs: number
 }
 
 export class ReconcileSteps {
   readonly deleting: boolean
-  /** Something was noted that is not on the object, as far as we know. */
+  /** A result was recorded that no write has stored on the object yet. */
   isUnwritten = false
   readonly #id: string
   readonly #storage: ProgressStorage
@@ -46,8 +45,8 @@ export class ReconcileSteps {
     return this.#records.recall(key, this.#progress, seal)
   }
 
-  note(key: string, noted: { readonly result: string; readonly nowMs: number; readonly seal: StepSeal }): void {
-    this.#records.note(key, this.#progress, noted)
+  record(key: string, entry: { readonly result: string; readonly nowMs: number; readonly seal: StepSeal }): void {
+    this.#records.note(key, this.#progress, entry)
     this.isUnwritten = true
   }
 
@@ -60,7 +59,7 @@ export class ReconcileSteps {
   }
 }
 
-/** Whatever there is of its steps on the object. */
+/** Adds the removal of the reconciler's record and of all its step records to the patch. */
 export function purgeSteps(storage: ProgressStorage, id: string, body: KubeObject, patch: JsonObject): void {
   const record = storage.fetch({ key: id, body }) ?? undefined
   if (record === undefined) return
@@ -68,14 +67,14 @@ export function purgeSteps(storage: ProgressStorage, id: string, body: KubeObjec
   storage.flush()
 }
 
-/** Why it can have no steps; undefined where it can. `others` are the handlers of changes of the same resource. */
+/** Why a reconciler cannot have steps, as the end of a sentence; undefined if it can. `others` are the change handlers of the same resource. */
 export function whyNoSteps({ id, needsFinalizer }: Handler, others: readonly Handler[]): string | undefined {
   if (!needsFinalizer) return 'only reconcilers with "cleanup: true" have steps, as others keep nothing on the object'
   const isTaken = others.some((other) => other.id === id || other.id.startsWith(`${id}/`))
-  return isTaken ? 'a handler of changes has that id, too; give one of them another id' : undefined
+  return isTaken ? 'a change handler has the same id; give one of them another id' : undefined
 }
 
-/** In the place of `step`, for those that can have none. Another attempt would be no better. */
+/** The argument `step` of a reconciler that cannot have steps: throws a PermanentError, since a retry would fail again. */
 export function refuseSteps({ id }: Handler, why: string): object {
   return {
     step: (name: unknown): never => {

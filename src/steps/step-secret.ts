@@ -1,6 +1,6 @@
 /**
- * The Secret with the keys that sign the results of steps: read, and filled where it is empty or absent. Several replicas may do so
- * at once; all end up with the same keys, since a write names the version that was read. Never says what the Secret holds.
+ * Reads the Secret with the keys that sign the results of steps, and creates or fills it if it is missing or empty. Replicas that do so at the same time get
+ * the same keys, since each write has the resourceVersion that was read. Messages never contain the content. Called by step-keys.ts.
  */
 import { ApiError, isNotFound } from '../client/api-error.ts'
 import { collectionPath, type Located, objectPath } from '../client/paths.ts'
@@ -16,7 +16,7 @@ export interface StepSecretName {
   readonly namespace: string
 }
 
-/** The newest key first. */
+/** The keys in the Secret, newest first, with the names of entries that are too short; or why the Secret cannot be used. */
 export type FoundKeys =
   | {
       readonly type: 'found'
@@ -27,10 +27,10 @@ export type FoundKeys =
 
 const secrets: Located = { group: '', version: 'v1', plural: 'secrets', namespaced: true }
 
-/** Replicas that start together need two rounds; more only if another client keeps writing the Secret. */
+/** The maximum number of attempts. Replicas that start together need two; more only if another client keeps writing the Secret. */
 const maxRounds = 5
 
-/** The default name, where `settings.steps.secret` has none. */
+/** The name of the Secret if `settings.steps.secret` is not set. */
 export function stepSecretName(operator: string | undefined): string {
   return objectName.accept(`${operator}-steps`) !== undefined && operator !== undefined
     ? `${operator}-steps`
@@ -48,21 +48,21 @@ export class StepSecret {
     this.#signal = signal
   }
 
-  /** Rejects with a temporary error where another attempt may succeed. */
+  /** Reads the keys, and creates them if there are none. Rejects with a temporary error if a retry may succeed. */
   async open(): Promise<FoundKeys> {
     for (let round = 0; round < maxRounds; round += 1) {
       const found = await this.#try()
       if (found !== undefined) return found
     }
-    throw new TemporaryError(`Cannot fill the Secret ${this}: it was changed by others at the same time`, { delay: 5 })
+    throw new TemporaryError(`Cannot fill the Secret ${this}: other clients changed it at the same time`, { delay: 5 })
   }
 
-  /** Where it is, for people. */
+  /** The namespace and name, quoted for messages. */
   toString(): string {
     return JSON.stringify(`${this.#place.namespace}/${this.#place.name}`)
   }
 
-  /** Undefined where another replica was faster, and the Secret has to be read again. */
+  /** Returns undefined if the Secret was just filled, by this or by another replica, and has to be read again. */
   async #try(): Promise<FoundKeys | undefined> {
     try {
       const secret = await this.#read()
@@ -71,7 +71,7 @@ export class StepSecret {
       await this.#fill(secret)
       return undefined
     } catch (error) {
-      if (error instanceof ApiError && isOutrun(error)) return undefined
+      if (error instanceof ApiError && isRaceLost(error)) return undefined
       const why = describeRefusal(error)
       if (error instanceof ApiError && isFinal(error)) return { type: 'unusable', why }
       this.#signal.throwIfAborted()
@@ -103,7 +103,7 @@ export class StepSecret {
   }
 }
 
-/** Undefined where there is nothing in the Secret yet. Other entries are left alone, and so is a Secret with nothing but those. */
+/** Returns undefined if the Secret is missing or empty, and so may be filled. A Secret with other entries only is unusable: it is not changed. */
 function readKeys(secret: KubeObject | undefined): FoundKeys | undefined {
   const data = secret?.['data']
   if (!isPlainObject(data) || Object.keys(data).length === 0) return undefined
@@ -117,17 +117,17 @@ function readKeys(secret: KubeObject | undefined): FoundKeys | undefined {
   return { type: 'unusable', why: `it has data, but no entry "key-1", "key-2", … of at least ${keyBytes} bytes` }
 }
 
-/** Another replica has created or filled the Secret meanwhile. */
-function isOutrun({ status, method }: ApiError): boolean {
+/** Another replica has created, filled or deleted the Secret in the meantime. */
+function isRaceLost({ status, method }: ApiError): boolean {
   return status === 409 || (method === 'PUT' && status === 404)
 }
 
-/** The same request would be refused again: no permission, no such namespace, an immutable Secret. */
+/** A retry would be rejected too: no permission, no such namespace, or an immutable Secret. */
 function isFinal({ status }: ApiError): boolean {
   return [400, 403, 404, 405, 413, 422].includes(status)
 }
 
-/** Not the server's own words: they may quote what was sent, and that is a key. */
+/** Leaves out the message of the server, which may quote the key that was sent. */
 function describeRefusal(error: unknown): string {
   if (!(error instanceof ApiError)) return error instanceof Error ? error.message : String(error)
   const { method, status, reason } = error

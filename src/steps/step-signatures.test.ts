@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type StepClaim, StepKeyring } from './step-signatures.ts'
+import { type SignedStep, StepKeyring } from './step-signatures.ts'
 
 const [oldKey, newKey] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)]
 
-const claim: StepClaim = {
+const step: SignedStep = {
   type: 'change',
   group: 'example.com',
   plural: 'databases',
@@ -18,15 +18,15 @@ const claim: StepClaim = {
   result: '"of-orders"',
 }
 
-test('a step signature is valid for the claim it was made for', () => {
+test('a step signature is valid for the step it was made for', () => {
   const keyring = new StepKeyring([oldKey])
-  const signature = keyring.sign(claim)
+  const signature = keyring.sign(step)
   expect(signature).toMatch(/^v1\.[0-9a-f]{16}\.[\w-]{43}$/)
-  expect(keyring.verify(claim, signature)).toBe('valid')
-  expect(keyring.verify({ ...claim }, signature)).toBe('valid')
+  expect(keyring.verify(step, signature)).toBe('valid')
+  expect(keyring.verify({ ...step }, signature)).toBe('valid')
 })
 
-test.each<[keyof StepClaim, StepClaim[keyof StepClaim]]>([
+test.each<[keyof SignedStep, SignedStep[keyof SignedStep]]>([
   ['type', 'reconcile'],
   ['group', 'example.org'],
   ['plural', 'tables'],
@@ -41,16 +41,16 @@ test.each<[keyof StepClaim, StepClaim[keyof StepClaim]]>([
   ['result', '"of-payroll"'],
 ])('a step signature is not valid for another %s', (field, value) => {
   const keyring = new StepKeyring([oldKey])
-  expect(keyring.verify({ ...claim, [field]: value }, keyring.sign(claim))).toBe('mismatch')
+  expect(keyring.verify({ ...step, [field]: value }, keyring.sign(step))).toBe('mismatch')
 })
 
-test('two different claims never have the same encoding, even if text moves between adjacent fields', () => {
+test('two different signed steps never have the same encoding, even if text moves between adjacent fields', () => {
   const keyring = new StepKeyring([oldKey])
   const texts = ['group', 'plural', 'namespace', 'name', 'uid', 'key', 'spec', 'result'] as const
   const odd = fc.string({ unit: fc.constantFrom('a', '"', ',', '[', ']', '\\', '\u0000', '\ud800', 'é'), maxLength: 6 })
   const claims = fc.tuple(...texts.map(() => odd)).map((values) => {
     const fields = Object.fromEntries(texts.map((name, index) => [name, values[index]!]))
-    return { ...claim, ...fields } as StepClaim
+    return { ...step, ...fields } as SignedStep
   })
   fc.assert(
     fc.property(claims, claims, (one, other) => {
@@ -65,9 +65,9 @@ test('the first step key signs, and all step keys verify', () => {
   const before = new StepKeyring([oldKey])
   const rotated = new StepKeyring([newKey, oldKey])
   const after = new StepKeyring([newKey])
-  expect(rotated.verify(claim, before.sign(claim))).toBe('valid')
-  expect(after.verify(claim, rotated.sign(claim))).toBe('valid')
-  expect(after.verify(claim, before.sign(claim))).toBe('unknown-key')
+  expect(rotated.verify(step, before.sign(step))).toBe('valid')
+  expect(after.verify(step, rotated.sign(step))).toBe('valid')
+  expect(after.verify(step, before.sign(step))).toBe('unknown-key')
 })
 
 test.each([
@@ -79,21 +79,21 @@ test.each([
   ['unknown-key', `v1.${'0'.repeat(16)}.${'A'.repeat(43)}`],
   ['mismatch', `v2.${'0'.repeat(16)}.${'A'.repeat(43)}`],
 ])('a value that is not a valid step signature gets the verdict: %s', (verdict, signature) => {
-  expect(new StepKeyring([oldKey]).verify(claim, signature)).toBe(verdict)
+  expect(new StepKeyring([oldKey]).verify(step, signature)).toBe(verdict)
 })
 
 test('a step signature that is cut, extended or changed in one character is not valid', () => {
   const keyring = new StepKeyring([oldKey])
-  const signature = keyring.sign(claim)
+  const signature = keyring.sign(step)
   for (let at = 0; at < signature.length; at += 1) {
     const other = signature[at] === 'A' ? 'B' : 'A'
-    expect(keyring.verify(claim, signature.slice(0, at) + other + signature.slice(at + 1))).not.toBe('valid')
-    expect(keyring.verify(claim, signature.slice(0, at))).not.toBe('valid')
+    expect(keyring.verify(step, signature.slice(0, at) + other + signature.slice(at + 1))).not.toBe('valid')
+    expect(keyring.verify(step, signature.slice(0, at))).not.toBe('valid')
   }
-  expect(keyring.verify(claim, `${signature}A`)).not.toBe('valid')
+  expect(keyring.verify(step, `${signature}A`)).not.toBe('valid')
 })
 
 test('the id of a step key reveals nothing of the key', () => {
-  const [, id] = new StepKeyring([newKey]).sign(claim).split('.')
+  const [, id] = new StepKeyring([newKey]).sign(step).split('.')
   expect(Buffer.from(newKey).toString('hex')).not.toContain(id)
 })

@@ -1,46 +1,46 @@
 /**
- * Signatures of step results. Results are stored on the object, where its author can write; a result counts only if this operator
- * has signed it for exactly this object, handler, step, run and spec. Pure; the keys come from steps/step-keys.ts.
+ * Signs and verifies step results. Results are stored on the object, which users can edit: a result counts only if this operator has signed it for exactly
+ * this object, handler, step, run and spec. Called by step-keys.ts, which loads the keys. Pure.
  */
 import { isSameMac, macText } from '../util/text/macs.ts'
 import { formatTimestamp } from '../util/text/timestamps.ts'
 
-/** Everything that a signature binds. A field that is missing here could be exchanged by the author of the object. */
-export interface StepClaim {
-  /** A change handler and a reconciler may have the same id in two versions of an operator. */
+/** All data that a signature covers. A user could replace a field that is missing here. */
+export interface SignedStep {
+  /** Included since a change handler and a reconciler may have the same id in two versions of an operator. */
   readonly type: 'change' | 'reconcile'
   readonly group: string
   readonly plural: string
   readonly namespace: string
   readonly name: string
   readonly uid: string
-  /** The id of the handler, with those of its parents, and that of the step behind the last slash. */
+  /** `<handler id>/<step id>`; the handler id includes the ids of its parents. */
   readonly key: string
   readonly isDeletion: boolean
   /** When the run of the handler began. */
   readonly startedMs: number
-  /** The digest of what the author asks for: see `digestSpec`. */
+  /** The digest of the object without its metadata and status: see `digestSpec`. */
   readonly spec: string
   readonly result: string
 }
 
-/** Why a result counts or does not. */
+/** The result of a verification: only `valid` results count. */
 export type StepVerdict = 'valid' | 'unsigned' | 'unknown-key' | 'mismatch'
 
 interface SigningKey {
-  /** A fingerprint, so that a key which replaces another under the same name is not taken for it. */
+  /** A fingerprint of the key, so that a key that replaces another one under the same name has another id. */
   readonly id: string
   readonly bytes: Uint8Array
 }
 
-/** Separates these codes from any others that might be made with the same key, and from later formats. */
+/** Domain separation: keeps these MACs apart from others made with the same key, and from later formats. */
 const purpose = 'kopf/step-result/v1'
 const idPurpose = 'kopf/step-key-id/v1'
 
 const pattern = /^v1\.([0-9a-f]{16})\.([\w-]{43})$/
 const signatureLength = 63
 
-/** The first key signs, all of them verify. */
+/** Signs with the first key, and verifies with all keys. */
 export class StepKeyring {
   readonly #keys: readonly [SigningKey, ...SigningKey[]]
 
@@ -49,19 +49,19 @@ export class StepKeyring {
     this.#keys = [first!, ...others]
   }
 
-  sign(claim: StepClaim): string {
+  sign(step: SignedStep): string {
     const [{ id, bytes }] = this.#keys
-    return `v1.${id}.${macText(bytes, encode(claim))}`
+    return `v1.${id}.${macText(bytes, encode(step))}`
   }
 
-  verify(claim: StepClaim, signature: string | undefined): StepVerdict {
+  verify(step: SignedStep, signature: string | undefined): StepVerdict {
     if (signature === undefined) return 'unsigned'
     const match = signature.length === signatureLength ? pattern.exec(signature) : null
     if (match === null) return 'mismatch'
     const [, id, mac] = match
     const key = this.#keys.find((one) => one.id === id)
     if (key === undefined) return 'unknown-key'
-    return isSameMac(mac!, macText(key.bytes, encode(claim))) ? 'valid' : 'mismatch'
+    return isSameMac(mac!, macText(key.bytes, encode(step))) ? 'valid' : 'mismatch'
   }
 }
 
@@ -70,11 +70,11 @@ function idOf(key: Uint8Array): string {
 }
 
 /**
- * A JSON array: strings are quoted in it, so that no two claims have one encoding. The start is encoded as it is stored, in microseconds:
- * a clock may be more precise, and another process could not verify that.
+ * Encodes the data as a JSON array: strings are quoted, so that different data never have the same encoding. The start time is encoded as it is stored, in
+ * microseconds: another process could not verify the more precise time of a clock.
  */
-function encode(claim: StepClaim): string {
-  const { type, group, plural, namespace, name, uid, key, isDeletion, startedMs, spec, result } = claim
+function encode(step: SignedStep): string {
+  const { type, group, plural, namespace, name, uid, key, isDeletion, startedMs, spec, result } = step
   const started = formatTimestamp(startedMs)
   return JSON.stringify([purpose, type, group, plural, namespace, name, uid, key, isDeletion, started, spec, result])
 }

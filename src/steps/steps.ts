@@ -1,21 +1,21 @@
 /**
- * Steps of one call: each is run once, in line, and what it has come to is remembered until the handler has finished, however
- * often that is called. Where it is kept is the matter of the journal: that of change handlers is in cycle.ts.
+ * The argument `step` of one handler call. Each step runs once: its result is recorded, and returned by later attempts of the handler instead of running the
+ * step again. The journal stores the results: changes/cycle.ts implements it for change handlers, reconciling/steps.ts for reconcilers.
  */
 import { KopfError } from '../errors.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { digestInHex } from '../util/text/digest.ts'
 import { readStepResult, toStepResult } from './step-results.ts'
 
-/** What the steps of one handler have come to, as texts; by keys that any storage can take. */
+/** Stores the results of the steps of one handler, as JSON texts by `<handler id>/<step id>`. */
 export interface StepJournal {
-  /** Resolves when all that was ever written can be recalled; where it is not there, that is so from the beginning. */
+  /** Resolves when all stored results are loaded. Missing if they are loaded from the beginning. */
   open?(): Promise<void>
-  /** Undefined where it was not run yet. */
+  /** Returns undefined if the step has not run yet. */
   recall(key: string): string | undefined | Promise<string | undefined>
-  /** It is remembered from now on, and written with what is written next. */
+  /** Records a result in memory. The next write stores it. */
   note(key: string, result: string): void
-  /** Resolves when all that was noted is written; rejects where it cannot be, with what the handler is to fail with. */
+  /** Resolves when all recorded results are written. Rejects with the error of the handler if they cannot be written. */
   commit(): Promise<void>
 }
 
@@ -24,14 +24,14 @@ export interface StepsOptions {
   readonly id: string
   readonly body: KubeObject
   readonly journal: StepJournal
-  /** What has a record in this call already, by its key: sub-handlers, too. */
+  /** The steps and sub-handlers of this call, by the keys of their records: keys must be unique. */
   readonly names: Map<string, unknown>
 }
 
 export class Steps {
   readonly #options: StepsOptions
   readonly #running: Promise<unknown>[] = []
-  /** Of all results of this call together. */
+  /** The number of characters of all results of this call. */
   #size = 0
   #isOver = false
 
@@ -39,23 +39,23 @@ export class Steps {
     this.#options = options
   }
 
-  /** The arguments that belong to it. */
+  /** The arguments of the handler that steps add. */
   readonly args: object = {
     step: (id: string, fn: () => unknown): Promise<unknown> => {
       const done = this.#run(id, fn)
       this.#running.push(done)
-      // Nobody may be waiting for it yet, or ever: whoever finishes the call does.
+      // The handler may not await the step: `finish` reports a failure, and the rejection must not count as unhandled before.
       done.catch(() => {})
       return done
     },
   }
 
-  /** Those that nobody has waited for are a part of the call, too; and so are their failures. */
+  /** Waits for steps that the handler did not await. Rejects if one failed, so that the call fails. */
   async finish(): Promise<void> {
     await Promise.all(this.#running)
   }
 
-  /** Resolves when nothing runs any more, whatever came of it. */
+  /** Refuses further steps, and resolves when no step runs any more, whether they succeeded or failed. */
   async settle(): Promise<void> {
     this.#isOver = true
     if (this.#running.length > 0) await Promise.allSettled(this.#running)
@@ -63,7 +63,7 @@ export class Steps {
 
   async #run(id: string, fn: () => unknown): Promise<unknown> {
     const { journal, body } = this.#options
-    const key = this.#claim(id, fn)
+    const key = this.#reserveKey(id, fn)
     if (journal.open !== undefined) await journal.open()
     const known = await journal.recall(key)
     if (known !== undefined) return this.#remember(known)
@@ -73,16 +73,16 @@ export class Steps {
     return this.#remember(result)
   }
 
-  /** Always what was written, also the first time: a Date would be a text from then on. */
+  /** Returns the stored form of a result, also right after the step: the first call and a retry get equal values, e.g. a string for a Date. */
   #remember(result: string): unknown {
     this.#size += result.length
     return readStepResult(result)
   }
 
-  #claim(id: string, fn: unknown): string {
+  #reserveKey(id: string, fn: unknown): string {
     const { names } = this.#options
-    if (typeof id !== 'string' || id === '') this.#refuse(id, 'the id of a step is a string that is not empty')
-    if (typeof fn !== 'function') this.#refuse(id, 'a step is a function, and the second argument')
+    if (typeof id !== 'string' || id === '') this.#refuse(id, 'the id of a step must be a non-empty string')
+    if (typeof fn !== 'function') this.#refuse(id, 'the second argument must be a function')
     if (this.#isOver) this.#refuse(id, 'the handler has returned already; await all steps in it')
     const key = `${this.#options.id}/${toPlainId(id)}`
     if (names.has(key))
@@ -100,7 +100,7 @@ export class Steps {
   }
 }
 
-/** What can be in the name of an annotation, where dots and slashes are the same; anything else is told apart by a digest. */
+/** Keeps an id that is valid in an annotation name; replaces other characters and appends a digest, so that different ids stay different. */
 function toPlainId(id: string): string {
   if (/^[A-Za-z0-9]([A-Za-z0-9_-]*[A-Za-z0-9])?$/.test(id)) return id
   const readable = id

@@ -67,7 +67,7 @@ export class CertificateAuthority {
       extensions: [
         new BasicConstraintsExtension(true, undefined, true),
         new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-        // Tells apart trusted authorities of the same name.
+        // Distinguishes trusted authorities of the same name.
         await SubjectKeyIdentifierExtension.create(keys.publicKey),
       ],
     })

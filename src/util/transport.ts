@@ -1,5 +1,5 @@
 /**
- * The interface between the client and an API server: HTTP requests and answers as values. Implemented over HTTPS by client/http, and by
+ * The interface between the client and an API server: HTTP requests and responses as values. Implemented over HTTPS by client/http, and by
  * the embedded server without a socket.
  */
 

@@ -246,11 +246,11 @@ describe('roles', () => {
     const kopf = operatorOf((one) => one.on.create(Widget, nothing))
     const { plan: planned } = await plan(kopf)
     expect(await render(kopf, planned, { installNamespace: 'ops' })).toContain(`rules:
-# Handled: seen, and patched.
+# Handled: watched and patched.
 - apiGroups: [example.com]
   resources: [widgets]
   verbs: [get, list, watch, patch]
-# What handlers write into the status.
+# The status, which handlers write.
 - apiGroups: [example.com]
   resources: [widgets/status]
   verbs: [patch]

@@ -244,7 +244,7 @@ describe('rejected writes', () => {
     await lab.create('one', { spec: { n: 1 } })
     await lab.until(() => calls === 2)
     await settle(lab)
-    const told = lab.logs.filter((line) => line.includes("Daemon 'd': what it wanted to change could not be written: "))
+    const told = lab.logs.filter((line) => line.includes("Daemon 'd': its patch could not be written: "))
     expect(told).toHaveLength(1)
     expect(told[0]).toMatch(words)
     expect(wire.requests.filter(isPatch).length).toBeLessThan(8)

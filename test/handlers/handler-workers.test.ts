@@ -343,7 +343,7 @@ describe('stop of the operator', () => {
     await lab.stop(running)
     expect(threads.size).toBe(0)
     expect(lab.logs.join('\n')).toContain('prepared undefined at attempt 0')
-    expect(lab.logs.join('\n')).toContain('Worker threads that had not come to an end were terminated: 1.')
+    expect(lab.logs.join('\n')).toContain('Worker threads that were still busy were terminated: 1.')
   })
 
   test('worker calls that wait for a thread do not count as attempts when the operator stops', async () => {

@@ -111,10 +111,14 @@ test.each([
   [
     'a cluster-scoped child',
     { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'x' } },
-    'is of the whole cluster: it cannot be owned',
+    'is cluster-scoped: it cannot be owned',
   ],
-  ['a child of another version', { apiVersion: 'v2', kind: 'ConfigMap', metadata: { name: 'x' } }, 'is of v2'],
-  ['a child that is not an object', 42, 'something that is no object'],
+  [
+    'a child of another version',
+    { apiVersion: 'v2', kind: 'ConfigMap', metadata: { name: 'x' } },
+    'has the apiVersion v2',
+  ],
+  ['a child that is not an object', 42, 'an entry that is not an object'],
 ])('the result of a reconciler with %s is an error that is logged and not retried', async (what, child, words) => {
   const kopf = new Operator()
   let calls = 0
@@ -125,9 +129,11 @@ test.each([
   await lab.start(kopf)
   await lab.create(what.replaceAll(' ', '-'), { spec: {} })
   await lab.untilLogged(words)
-  expect(lab.logs.some((line) => line.includes(`Reconciler 'reconcile' failed permanently: Cannot use what`))).toBe(
-    true,
-  )
+  expect(
+    lab.logs.some((line) =>
+      line.includes(`Reconciler 'reconcile' failed permanently: Cannot use the result of the reconciler`),
+    ),
+  ).toBe(true)
   await settle(lab)
   expect(calls).toBe(1)
 })

@@ -222,7 +222,7 @@ test('a step of a reconciler that is also a change handler with the same id is r
   kopf.reconcile(lab.widgets, { cleanup: true }, fn)
   await lab.start(kopf)
   await lab.create('double', { spec: {} })
-  await lab.untilLogged('Cannot run step "a" of reconciler "fn": a handler of changes has that id, too')
+  await lab.untilLogged('Cannot run step "a" of reconciler "fn": a change handler has the same id')
   await settle(lab)
   expect(done).toEqual(['create'])
 })

@@ -51,7 +51,7 @@ export class AuthenticatedTransport implements Transport {
   readonly #open = new Map<Credential, OpenConnection>()
   /** When the first credentials expire or files are read again, whichever is earlier. */
   #recheckAtMs = 0
-  /** The 401 of the last answer; undefined if the last answer was another one. */
+  /** The 401 of the last response; undefined if the last response was another one. */
   #unauthorized: ApiError | undefined
   /** The first request after a 401, for which all other requests wait. */
   #probe: CredentialProbe | undefined
@@ -145,7 +145,7 @@ export class AuthenticatedTransport implements Transport {
     await withAnySignal(signal === undefined ? [] : [signal], () => this.#authenticator.logIn(this.#unauthorized))
   }
 
-  /** Evaluates the status of an answer. Answers on draining connections say nothing about the current credentials. */
+  /** Evaluates the status of a response. Responses on draining connections say nothing about the current credentials. */
   #recordResponse(connection: OpenConnection, { method, path }: TransportRequest, { status }: TransportResponse): void {
     if (!this.#connections.includes(connection)) return
     this.#options.health.responded(status)
@@ -231,7 +231,7 @@ export class AuthenticatedTransport implements Transport {
 /** Timeout of a probe; then another request may become the probe. */
 const probeTimeoutMs = 5000
 
-/** The first request with new credentials after a 401. All other requests wait for its answer, so that bad credentials cause one 401. */
+/** The first request with new credentials after a 401. All other requests wait for its response, so that bad credentials cause one 401. */
 export class CredentialProbe {
   readonly #latch = new Latch()
   readonly #done = new AbortController()

@@ -64,15 +64,19 @@ function describeStderr({ env }: ExecPlugin, { stdout, stderr }: ProgramOutput):
 }
 
 function parseExecCredential(plugin: ExecPlugin, stdout: string): PluginCredentials {
-  const answer = tryParseJsonText(stdout)
-  if (!isPlainObject(answer) || getOwn(answer, 'kind') !== 'ExecCredential') {
+  const credential = tryParseJsonText(stdout)
+  if (!isPlainObject(credential) || getOwn(credential, 'kind') !== 'ExecCredential') {
     throw pluginError(plugin, 'has printed no ExecCredential, but something that is not shown here')
   }
-  if (getOwn(answer, 'apiVersion') !== plugin.apiVersion) {
+  if (getOwn(credential, 'apiVersion') !== plugin.apiVersion) {
     throw pluginError(plugin, `has not answered as ${plugin.apiVersion}; set the "apiVersion" that it speaks`)
   }
   const { path } = plugin.found
-  const status: FoundEntry = { path, title: 'status of the ExecCredential', entry: getObject(answer, 'status') ?? {} }
+  const status: FoundEntry = {
+    path,
+    title: 'status of the ExecCredential',
+    entry: getObject(credential, 'status') ?? {},
+  }
   const credentials: PluginCredentials = {
     token: optionalText(status, 'token'),
     certificateData: optionalText(status, 'clientCertificateData'),

@@ -6,7 +6,7 @@ import { getObject, getObjects, getOwn, getString, getStrings } from '../../util
 export interface AggregatedVersion {
   readonly group: string
   readonly version: string
-  /** The aggregated API server does not answer; `resources` has its last known state. */
+  /** The aggregated API server does not respond; `resources` has its last known state. */
   readonly isStale: boolean
   readonly resources: readonly Resource[]
 }

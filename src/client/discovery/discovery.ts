@@ -1,6 +1,6 @@
 /**
  * Discovers the resources of the cluster, for discovery-cache.ts. Aggregated discovery takes one request per root (`/api`, `/apis`).
- * A server without it answers in the old form and is then asked for each version. A single group is always read in the old form,
+ * A server without it responds in the old form, and then gets one request per version. A single group is always read in the old form,
  * since aggregated discovery returns all groups.
  */
 import { KopfError } from '../../errors.ts'
@@ -18,7 +18,7 @@ export interface DiscoverOptions {
   readonly signal?: AbortSignal
 }
 
-/** A group version whose resources are not fully known, because its aggregated API server does not answer. */
+/** A group version whose resources are not fully known, because its aggregated API server does not respond. */
 export interface DiscoveryFailure {
   readonly group: string
   readonly version: string

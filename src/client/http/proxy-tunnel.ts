@@ -10,7 +10,7 @@ import { toHost, toUrlHost } from '../../util/text/hosts.ts'
 import { ConnectionError } from '../connection-error.ts'
 import { toBasic } from './auth-headers.ts'
 
-/** Timeout for the proxy's answer. */
+/** Timeout for the proxy's response. */
 const connectTimeoutMs = 30_000
 
 export interface TunnelTarget {
@@ -19,7 +19,7 @@ export interface TunnelTarget {
   readonly port: number
 }
 
-/** Rejects if the proxy cannot be reached or answers with an error, and when the signal is aborted. */
+/** Rejects if the proxy cannot be reached or responds with an error, and when the signal is aborted. */
 export async function openTunnel(proxy: URL, target: TunnelTarget, signal: AbortSignal): Promise<Socket> {
   const attempt = new AbortController()
   const stop = () => attempt.abort(signal.reason)

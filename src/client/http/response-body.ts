@@ -1,4 +1,4 @@
-/** The body of an HTTP answer as an async iterator. Created by transport.ts, read by session.ts. */
+/** The body of an HTTP response as an async iterator. Created by transport.ts, read by session.ts. */
 import type { IncomingMessage } from 'node:http'
 import { connectionClosedError } from '../connection-error.ts'
 
@@ -12,7 +12,7 @@ interface BodyReader {
 
 /**
  * Yields the chunks as they arrive; `return` closes the connection if the body is not read to its end. Much cheaper than the iterator of
- * Node's streams, which matters with about three answers per handled object.
+ * Node's streams, which matters with about three responses per handled object.
  */
 export class ResponseBody implements AsyncIterableIterator<Uint8Array, undefined> {
   readonly #response: IncomingMessage

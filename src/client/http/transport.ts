@@ -65,7 +65,7 @@ class SocketTransport implements HttpsTransport {
   readonly #keptAlive = new WeakSet<Socket>()
   /** Aborted by `close`, for tunnels that are being opened. */
   readonly #closing = new AbortController()
-  /** Number of requests without the head of an answer, including retries on a fresh connection. */
+  /** Number of requests without the head of a response, including retries on a fresh connection. */
   #sending = 0
   /** Resolves `drain`; undefined before it is called. */
   #onIdle: (() => void) | undefined
@@ -148,7 +148,7 @@ class SocketTransport implements HttpsTransport {
         incoming = response
         resolve({ status: response.statusCode!, headers: headersOf(response), body: new ResponseBody(response) })
       })
-      // No effect once the answer has begun: a server may answer before it has read the whole body.
+      // No effect once the response has begun: a server may respond before it has read the whole body.
       outgoing.on('error', (error) => reject(isStale(request, outgoing, error) ? new StaleConnection(error) : error))
       outgoing.on('close', () => {
         signal?.removeEventListener('abort', abort)
@@ -242,7 +242,7 @@ class StaleConnection extends Error {
 }
 
 /**
- * Whether a reused connection failed without an answer, so that the request can be sent again on a fresh one. The server may still
+ * Whether a reused connection failed without a response, so that the request can be sent again on a fresh one. The server may still
  * have executed the request, so a POST is left to the caller (retries.ts).
  */
 function isStale(

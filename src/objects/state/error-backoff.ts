@@ -1,7 +1,7 @@
-/** Delays after unexpected errors of the framework for one object: `settings.queueing.errorDelays`, one after the other. */
+/** The backoff of one object after unexpected errors of the framework: `settings.queueing.errorDelays`, one after the other. A part of WatchedObject. */
 import { type Duration, toMs } from '../../util/text/duration.ts'
 
-/** Without configured delays an error must not become a busy loop either. */
+/** Used if `errorDelays` is empty, so that an error does not become a busy loop. */
 const minDelayMs = 1000
 
 export class ErrorBackoff {
@@ -17,7 +17,7 @@ export class ErrorBackoff {
     return Math.max(0, this.#untilMs - nowMs)
   }
 
-  /** Returns how long the object is not handled. */
+  /** Records an error. Returns the time for which the object is not handled. */
   fail(delays: readonly Duration[], nowMs: number): number {
     const delay = delays[Math.min(this.#failures, delays.length - 1)]
     const delayMs = delay === undefined ? minDelayMs : toMs(delay)

@@ -1,6 +1,6 @@
 /**
- * State that a feature keeps for each watched object, e.g. its daemons. One constant per feature, declared in the feature's folder. The value
- * is kept in a slot of the object and goes with it: like a WeakMap, without the cost that large WeakMaps have for the garbage collector.
+ * The state that a feature keeps per watched object, e.g. its daemons. Each feature declares one constant in its folder. The value is stored in a slot of the
+ * object: like a WeakMap, without the cost of large WeakMaps for the garbage collector.
  */
 import type { WatchedObject } from './watched-object.ts'
 

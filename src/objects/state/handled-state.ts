@@ -1,4 +1,7 @@
-/** What an object does not keep of its handling, e.g. because its schema drops the storage fields: remembered until the operator restarts. */
+/**
+ * The handling state of one object that is kept in memory until the operator restarts: needed if the object does not store progress and essence itself, e.g.
+ * because its schema drops the fields. A part of WatchedObject.
+ */
 import type { Essence } from '../../causation/cause.ts'
 import type { Progress } from '../../handlers/progress.ts'
 import { toLazy } from '../../util/json/lazy-json.ts'
@@ -14,17 +17,17 @@ export class HandledState {
     this.#isInitial = isInitial
   }
 
-  /** The object existed when the operator started to watch, and was not handled to the end since. */
+  /** True for an object that existed when the operator started, until its handlers have finished for the first time. */
   get isInitial(): boolean {
     return this.#isInitial
   }
 
-  /** The progress of unfinished handlers, as it should be on the object. */
+  /** The progress of unfinished handlers, as it should be stored on the object. */
   get progress(): ProgressById | undefined {
     return this.#progress
   }
 
-  /** The essence that was handled although the object does not store it. */
+  /** The last handled essence, if the object does not store it. */
   get essence(): Essence | undefined {
     return this.#essence
   }
@@ -33,12 +36,12 @@ export class HandledState {
     this.#progress = progress
   }
 
-  /** Undefined if the object stores the essence itself. */
+  /** Call it with undefined if the object stores the essence itself. */
   keepEssence(essence: Essence | undefined): void {
     this.#essence = essence && toLazy(essence)
   }
 
-  /** The handlers finished for the first time since the operator started. */
+  /** Called when the handlers have finished for the first time since the operator started. */
   finishInitial(): void {
     this.#isInitial = false
   }

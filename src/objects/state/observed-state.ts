@@ -1,30 +1,30 @@
 /**
- * The newest known state of one object. The only place that replaces its body: states come from the watch, from responses to writes and from
- * reads, in any order, and an older state never replaces a newer one.
+ * The newest known state of one object. Only this file replaces the body: states arrive from the watch, from responses to writes and from reads, in any order,
+ * and an older state never replaces a newer one. A part of WatchedObject.
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import { copyWith, shareText } from '../../util/json/lazy-json.ts'
 import { isOlder } from '../../watching/resource-version.ts'
 
-/** Where a state comes from. */
+/** The source of a state. */
 export type StateSource = 'watch' | 'write' | 'read'
 
-/** `held`: the state may be older than our own write, and is kept until that comes by the watch. */
+/** `held`: the state may be older than the operator's own write, and is kept aside until the watch delivers that write. */
 export type Acceptance = 'new' | 'known' | 'held'
 
 export interface AcceptTiming {
-  /** The monotonic clock. */
+  /** The current time of the monotonic clock. */
   readonly nowMs: number
-  /** How long states may be held after a write, where versions cannot be compared. */
+  /** The maximum time for which states are held after a write, if resourceVersions cannot be compared. */
   readonly consistencyMs: number
 }
 
 export class ObservedState {
   #body: KubeObject
-  /** The version that our last write made. Only needed where versions cannot be compared: older states may come until the deadline. */
+  /** The version of the operator's last write. Needed only if resourceVersions cannot be compared: older states may arrive until the deadline. */
   #expected: { readonly version: string; readonly untilMs: number } | undefined
   #held: KubeObject | undefined
-  /** The version for which the server answered that the object does not exist. */
+  /** The version at which the server responded that the object does not exist. */
   #notFoundAt: string | undefined
   #wasRead = false
 
@@ -40,12 +40,12 @@ export class ObservedState {
     return this.#body.metadata.resourceVersion
   }
 
-  /** The server does not know the object in this state: nothing is started until another state comes. */
+  /** The server has responded that the object does not exist: no handler is called until another state arrives. */
   get isNotFound(): boolean {
     return this.version !== undefined && this.version === this.#notFoundAt
   }
 
-  /** Whether the object was read since this replica leads (take-over.ts). */
+  /** Whether the object was read after this replica became the leader (take-over.ts). */
   get wasRead(): boolean {
     return this.#wasRead
   }
@@ -58,25 +58,25 @@ export class ObservedState {
     this.#notFoundAt = this.version
   }
 
-  /** How long until a held state is used although the own write did not come by the watch. */
+  /** The remaining time until a held state is used even if the watch has not delivered the operator's own write. */
   heldForMs(nowMs: number): number {
     return this.#expected === undefined ? 0 : Math.max(0, this.#expected.untilMs - nowMs)
   }
 
-  /** The watch brings a state, which waits for the worker: text that it has in common with the body is parsed once. */
+  /** Shares unparsed JSON text between the body and a state that waits in the queue, so that equal members are parsed once. */
   share(body: KubeObject): void {
     shareText(body, this.#body)
   }
 
-  /** Replaces the body if the state is news. */
+  /** Replaces the body if the state is new. */
   accept(body: KubeObject, from: StateSource, timing: AcceptTiming): Acceptance {
     if (from === 'watch') return this.#acceptWatched(body, timing.nowMs)
     return from === 'write' ? this.#acceptWritten(body, timing) : this.#acceptRead(body)
   }
 
   /**
-   * The watch echoes our own writes and may lag behind them. Versions of one resource can be compared; for other API servers, a state that
-   * comes before the echo of our write is held.
+   * The watch also delivers the operator's own writes, and may lag behind them. An older state is recognised by its resourceVersion. With an API server whose
+   * versions cannot be compared, a state that arrives before the operator's own write is held.
    */
   #acceptWatched(body: KubeObject, nowMs: number): Acceptance {
     const known = this.version
@@ -96,7 +96,7 @@ export class ObservedState {
     return 'new'
   }
 
-  /** The response to our own write is the newest state. */
+  /** The response to the operator's own write is the newest state. */
   #acceptWritten(body: KubeObject, { nowMs, consistencyMs }: AcceptTiming): Acceptance {
     const version = body.metadata.resourceVersion
     if (isOlder(version, this.version)) return 'known'
@@ -114,24 +114,24 @@ export class ObservedState {
     return 'new'
   }
 
-  /** Uses the held state when the own write did not come by the watch in time. */
+  /** Uses the held state if the watch has not delivered the operator's own write in time. */
   acceptHeld(nowMs: number): void {
     if (this.#held === undefined || this.heldForMs(nowMs) > 0) return
     this.#replace(this.#held)
     this.#forgetExpected()
   }
 
-  /** The last state of a deleted object. */
+  /** Accepts the last state of a deleted object. */
   acceptFinal(body: KubeObject): void {
     if (!isOlder(body.metadata.resourceVersion, this.version)) this.#replace(body)
   }
 
-  /** For a replica that does not lead and does not write: the watch is its only source. */
+  /** Accepts any state in a replica that is not the leader: it does not write, so the watch is its only source. */
   follow(body: KubeObject): void {
     this.#replace(body)
   }
 
-  /** After a restored backup, or in another version of the resource: every state that comes next is news. */
+  /** Drops the version, so that the next state counts as new: after a restored backup, or a switch to another version of the resource. */
   forgetVersion(): void {
     const metadata = copyWith(this.#body.metadata, { resourceVersion: undefined })
     this.#replace(copyWith(this.#body, { metadata }))

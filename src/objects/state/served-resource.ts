@@ -1,4 +1,4 @@
-/** A resource that the operator serves, and its watched objects. Created and ended by cluster/; read by all code that handles objects. */
+/** A resource that the operator serves, and its watched objects. Created and removed by cluster/orchestrator.ts; read by all code that handles objects. */
 import type { Handler } from '../../handlers/handler.ts'
 import type { ResourceHandlers } from '../../handlers/registry.ts'
 import type { KubeObject } from '../../kube/objects.ts'
@@ -9,30 +9,30 @@ import type { WatchedObject } from './watched-object.ts'
 
 /** A resource that has handlers, in all served namespaces. */
 export interface ServedResource {
-  /** The latest description by discovery; group, version, plural, kind and scope never change. Written by cluster/orchestrator.ts. */
+  /** The latest result of discovery; group, version, plural, kind and scope never change. Written by cluster/orchestrator.ts. */
   resource: Resource
   readonly handlers: ResourceHandlers
   /** Selectors of the list and watch requests. */
   readonly selectors: WatchSelectors
-  /** `settings.watching` narrows the selectors beyond the filters of the handlers. */
+  /** Whether `settings.watching` narrows the selectors beyond the filters of the handlers. */
   readonly isNarrowedBySettings: boolean
-  /** Some timers have `idle`. */
+  /** Whether some timers have `idle`. */
   readonly hasIdleTimers: boolean
-  /** All handlers are indexing functions: only the identity of objects is kept. */
+  /** Whether all handlers are indexing functions: then only the identity of objects is kept in memory. */
   readonly isOnlyIndexed: boolean
   /** By uid. */
   readonly objects: WatchedObjects
-  /** Objects that do not match the selectors any more, by uid: the version in which that was found. The most recent ones only. */
+  /** The most recent objects that left the selectors, by uid: the version at which the operator found that. */
   readonly filteredOut: LruMap<string, string>
-  /** The schema drops conditions: the operator does not write them any more. Written by `stopConditions`. */
+  /** Whether the schema drops conditions: then the operator does not write them any more. Written by `stopConditions`. */
   dropsConditions: boolean
-  /** Status fields, as `status.field`, that the schema of a built-in kind drops: not written any more. */
+  /** Status fields that the schema of a built-in kind drops, as `status.field`: the operator does not write them any more. */
   readonly droppedFields: Set<string>
-  /** Why the resource is not served any more: the cluster does not have it, or no handler is for it. Written by cluster/orchestrator.ts. */
+  /** Why the resource is not served any more: the cluster does not serve it (`gone`), or it has no handlers (`unwanted`). Written by cluster/orchestrator.ts. */
   end: 'gone' | 'unwanted' | undefined
 }
 
-/** Marks the resource after a written condition did not stay in the status. */
+/** Called when the server has dropped a written condition. */
 export function stopConditions(served: ServedResource): void {
   served.dropsConditions = true
 }
@@ -65,7 +65,7 @@ export class WatchedObjects extends Map<string, WatchedObject> {
 
   override delete(key: string): boolean {
     const object = this.get(key)
-    // A new object may have taken the name already.
+    // A new object may have the name already.
     if (object !== undefined && this.#names?.get(nameOf(object)) === object) this.#names.delete(nameOf(object))
     return super.delete(key)
   }
@@ -80,13 +80,13 @@ function nameOf({ body: { metadata } }: WatchedObject): string {
   return `${metadata.namespace ?? ''}/${metadata.name}`
 }
 
-/** The uid; objects of some aggregated APIs have none, and are identified by their other metadata. */
+/** The key of an object: its uid. Objects of some aggregated APIs have no uid, and are identified by their other metadata. */
 export function objectKey({ apiVersion, kind, metadata }: KubeObject): string {
   const { uid, name, namespace, creationTimestamp } = metadata
   return uid ?? [kind, apiVersion, name, namespace, creationTimestamp].map((part) => part ?? '-').join('//')
 }
 
-/** All resources that are served now, by name. Written by cluster/orchestrator.ts. */
+/** All resources that the operator serves now, by name. Written by cluster/orchestrator.ts. */
 export class ServedResources extends Map<string, ServedResource> {
   /** All objects of all resources. */
   *objects(): Iterable<WatchedObject> {

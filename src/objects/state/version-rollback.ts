@@ -1,8 +1,7 @@
 /**
- * Versions that go back: a cluster restored from a backup counts from a lower number again, and what we know is then from a
- * past that never was. That shows at the end of a list at the earliest, when its objects have been passed over as old already.
+ * Detects that resourceVersions have gone back because etcd was restored from a backup: known states are then newer than the current ones, which would be
+ * ignored as outdated. The rollback shows only at the end of a list, so listed objects that looked outdated are kept until then. Used by cluster/.
  */
-
 import type { KubeObject } from '../../kube/objects.ts'
 import { formatResource } from '../../kube/resources/selectors.ts'
 import type { Logger } from '../../util/log/log.ts'
@@ -11,11 +10,11 @@ import type { ReflectedEvent } from '../../watching/watch-events.ts'
 import type { ObjectFeatures } from '../features.ts'
 import { objectKey, type ServedResource } from './served-resource.ts'
 
-/** For one stream. */
+/** The detection for one watch stream. */
 export class VersionRollback {
   readonly #served: ServedResource
   readonly #features: ObjectFeatures
-  /** What a list has brought, by uid, while something newer was known. */
+  /** Listed states that are older than the known ones, by object key. */
   readonly #older = new Map<string, KubeObject>()
 
   constructor(served: ServedResource, features: ObjectFeatures) {
@@ -26,23 +25,23 @@ export class VersionRollback {
   record(event: Exclude<ReflectedEvent, { type: 'listed' }>): void {
     if (event.type === 'deleted' && this.#older.size === 0) return
     const key = objectKey(event.object)
-    const isPast =
+    const isOutdated =
       event.type === 'applied' &&
       event.event === null &&
       isOlder(event.object.metadata.resourceVersion, this.#versionOf(key))
-    if (isPast) this.#older.set(key, event.object)
+    if (isOutdated) this.#older.set(key, event.object)
     else this.#older.delete(key)
   }
 
-  /** A list is complete: answers with the objects that have to be looked at anew, if versions have gone back. */
+  /** Called when a list is complete. If versions have gone back, returns the objects that have to be processed again. */
   listed({ version, rewound }: Extract<ReflectedEvent, { type: 'listed' }>, logger: Logger): readonly KubeObject[] {
     const older = [...this.#older]
     this.#older.clear()
-    // A list shows every object as of its version, or later: had we written since, that would be newer than the list.
+    // A list has every object at the list's version or later. A known state that is newer than its listed one must then be newer than the list, too.
     const isContradicted = older.some(([key]) => !isOlder(version, this.#versionOf(key)))
     if (!rewound && !isContradicted) return []
     const name = formatResource(this.#served.resource)
-    logger.warn(`The versions of ${name} have gone back, as after a restored backup: all objects are looked at anew.`)
+    logger.warn(`The versions of ${name} have gone back, as after a restored backup: all objects are processed again.`)
     forgetVersions(this.#served, this.#features)
     return older.map(([, object]) => object)
   }
@@ -55,7 +54,7 @@ export class VersionRollback {
   }
 }
 
-/** Every state that comes next is news. */
+/** Drops all known versions, so that every next state counts as new. */
 export function forgetVersions(served: ServedResource, features: ObjectFeatures): void {
   served.filteredOut.clear()
   for (const object of served.objects.values()) {

@@ -1,6 +1,6 @@
 /**
- * One object that the operator watches: its parts, each with its own file, and whether the object is there. Lives as long as the object is
- * served; everything that must survive the process is stored on the object itself.
+ * One object that the operator watches: its presence, and parts that each have their own file. Exists as long as the operator serves the object; everything
+ * that must survive the process is stored on the Kubernetes object itself.
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import { ErrorBackoff } from './error-backoff.ts'
@@ -10,7 +10,7 @@ import type { ServedResource } from './served-resource.ts'
 import { UpdateRateLimit } from './update-rate-limit.ts'
 import { WriteQueue } from './write-queue.ts'
 
-/** What the watch reported when the object was deleted or left the selector. */
+/** The report of the watch that the object was deleted or left the selector. */
 export interface DeletionReport {
   readonly object: KubeObject
   /** True if the deletion was found by a list: only the metadata of `object` is known then. */
@@ -18,10 +18,9 @@ export interface DeletionReport {
 }
 
 /**
- * Whether the object is there. `deleted`: the watch reports a deletion, and the worker has not handled it yet. `filtered-out`: the object
- * exists and does not match the selector any more, but daemons still run for it. `unwatched`: the operator was paused since the object was
- * last seen, so its state may be stale. `gone`: all consequences of the end are handled. An object that is paused in another state than
- * `present` has `isStale`.
+ * Whether the object exists for the operator. `deleted`: the watch has reported a deletion, and the worker has not handled it yet. `filtered-out`: the object
+ * exists and does not match the selector any more, but daemons still run for it. `unwatched`: the operator was paused since the watch last delivered the object,
+ * so its state may be stale. `gone`: the deletion is handled completely. `isStale` marks the states other than `present` in the same way.
  */
 export type Presence =
   | { readonly type: 'present' }
@@ -46,7 +45,7 @@ export class WatchedObject {
   #updates: UpdateRateLimit | undefined
   readonly #isInitial: boolean
 
-  /** `isInitial`: the object existed when the operator started to watch. */
+  /** `isInitial`: the object existed when the operator started. */
   constructor(served: ServedResource, body: KubeObject, { isInitial }: { readonly isInitial: boolean }) {
     this.served = served
     this.state = new ObservedState(body)
@@ -58,13 +57,13 @@ export class WatchedObject {
     return this.state.body
   }
 
-  /** Patches that wait to be written, and the order of writes. */
+  /** The pending patches, and the order of writes. */
   get writes(): WriteQueue {
     this.#writes ??= new WriteQueue()
     return this.#writes
   }
 
-  /** What the object did not keep of its handling. */
+  /** The handling state that the Kubernetes object does not store. */
   get handled(): HandledState {
     this.#handled ??= new HandledState(this.#isInitial)
     return this.#handled
@@ -76,7 +75,7 @@ export class WatchedObject {
     return this.#errors
   }
 
-  /** Pauses between the runs for an object that changes all the time. */
+  /** Limits how often an object that changes continuously is handled. */
   get updates(): UpdateRateLimit {
     this.#updates ??= new UpdateRateLimit()
     return this.#updates
@@ -96,23 +95,23 @@ export class WatchedObject {
     return this.#presence.type === 'gone'
   }
 
-  /** The end of the object was reported, and the object was not seen since. */
+  /** The watch has reported a deletion, and has not delivered the object since. */
   get isEnding(): boolean {
     return this.isGone || this.deletion !== undefined
   }
 
-  /** Whether the operator was paused since the object was last seen. */
+  /** Whether the operator was paused since the watch last delivered the object. */
   get isUnwatched(): boolean {
     const presence = this.#presence
     return presence.type === 'unwatched' || ('isStale' in presence && presence.isStale)
   }
 
-  /** What is known of the end of the object, until the end is handled or the object is seen again. */
+  /** The report of a deletion, until the deletion is handled or the watch delivers the object again. */
   get deletion(): DeletionReport | undefined {
     return 'report' in this.#presence ? this.#presence.report : undefined
   }
 
-  /** The watch shows the object. */
+  /** Called when the watch delivers the object. */
   markSeen(): void {
     if (this.#presence.type !== 'unwatched') this.#presence = this.isUnwatched ? unwatched : present
   }
@@ -121,7 +120,7 @@ export class WatchedObject {
     this.#presence = { type: 'deleted', report: { object, missed }, isStale: this.isUnwatched }
   }
 
-  /** The object exists and does not match the selector; running daemons still hold it. */
+  /** Called when the object exists but does not match the selector, while daemons still run for it. */
   markFilteredOut(): void {
     const report = this.deletion
     if (report !== undefined) this.#presence = { type: 'filtered-out', report, isStale: this.isUnwatched }
@@ -131,13 +130,13 @@ export class WatchedObject {
     this.#presence = { type: 'gone', isStale: this.isUnwatched }
   }
 
-  /** The operator pauses: other operators may change the object from now on. */
+  /** Called when the operator pauses: other operators may change the object from now on. */
   markUnwatched(): void {
     if (this.#presence.type === 'present') this.#presence = unwatched
     else if (this.#presence.type !== 'unwatched') this.#presence = { ...this.#presence, isStale: true }
   }
 
-  /** The watch shows the object after a pause. */
+  /** Called when the watch delivers the object after a pause. */
   markResumed(): void {
     if (this.#presence.type === 'unwatched') this.#presence = present
     else if (this.#presence.type !== 'present') this.#presence = { ...this.#presence, isStale: false }

@@ -1,25 +1,25 @@
-/** The writes of one object: one request at a time, in the order of the calls; and the patches that still have to be written. */
+/** The writes of one object: one at a time, in the order of the calls; and its pending patches. Sends nothing itself. A part of WatchedObject. */
 import type { Essence } from '../../causation/cause.ts'
 import type { Handler } from '../../handlers/handler.ts'
 import type { CollectedPatch } from '../../handlers/results.ts'
 import { mergeInto } from '../../patching/patch.ts'
 
-/** The outcome of handlers that could not be written: retried before anything else, so that the handlers are not called again. */
+/** A patch with the outcome of handlers that could not be written. The worker retries it first, so that the handlers are not called again. */
 export interface UnwrittenPatch {
   readonly patch: CollectedPatch
   /** The essence that counts as handled once the patch is written. */
   readonly handled: Essence | undefined
-  /** The version of the object for which the server first rejected the patch (422); undefined if it did not. */
+  /** The version of the object at which the server first rejected the patch (422); undefined if it did not. */
   readonly rejectedAt: string | undefined
-  /** How often in a row the server rejected it. */
+  /** The number of consecutive rejections. */
   readonly rejections: number
 }
 
 export class WriteQueue {
-  /** Settles when the write that is under way has ended. */
+  /** Settles when the last write in the queue has ended. */
   #last: Promise<void> | undefined
   #unwritten: UnwrittenPatch | undefined
-  /** Patches of daemons and timers, by handler. */
+  /** Pending patches of daemons and timers, by handler. */
   #background: Map<Handler, CollectedPatch> | undefined
 
   /** Runs the work after all earlier work has ended, whether that failed or not. */
@@ -67,14 +67,14 @@ export class WriteQueue {
     for (const fn of fns) before.fns.push(fn)
   }
 
-  /** Everything that the handler wants written by now. */
+  /** Removes and returns the pending patch of a daemon or timer. */
   takeBackground(handler: Handler): CollectedPatch | undefined {
     const patch = this.#background?.get(handler)
     this.#background?.delete(handler)
     return patch
   }
 
-  /** The write failed: the patch goes before what the handler added meanwhile. */
+  /** Puts a patch back whose write failed, before the changes that the handler has added since. */
   returnBackground(handler: Handler, patch: CollectedPatch): void {
     const newer = this.takeBackground(handler)
     this.addBackground(handler, patch)

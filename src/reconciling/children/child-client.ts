@@ -1,4 +1,7 @@
-/** The children of one object for one reconciler: finds them in the index, and says how they are written. */
+/**
+ * Creates the `ChildClient` of one object and one reconciler: it reads children from the children index and gives sync.ts what it needs to write them.
+ * Called by object-reconcilers.ts. Sends no requests itself.
+ */
 import type { ReconcileHandler } from '../../handlers/handler.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import { formatResource } from '../../kube/resources/selectors.ts'
@@ -10,7 +13,7 @@ import type { ReconcilingContext } from '../context.ts'
 import { childTrigger, type ReconcilerState } from '../reconciler-state.ts'
 import type { OwnerKeyOfChild } from '../sources/child-cache.ts'
 import { triggerParent } from '../sources/triggers.ts'
-import type { PresentKind } from './children-arg.ts'
+import type { ChildrenOfKind } from './children-arg.ts'
 import type { ChildClient } from './sync.ts'
 
 export interface ChildClientOptions {
@@ -31,23 +34,23 @@ export function createChildClient(
     logger,
     nowMs: () => monotonicNow(clock),
     present: () =>
-      kindsPresent(context, handler, object.body).flatMap(({ resource, objects }) => {
+      childrenByKind(context, handler, object.body).flatMap(({ resource, objects }) => {
         return objects.map((child) => ({ resource, cache: childrenIndex.cacheOf(resource), object: child }))
       }),
     cacheOf: (resource) => childrenIndex.cacheOf(resource),
-    whyUnseen: ({ kind, object: child }) => {
+    whyUnlisted: ({ kind, object: child }) => {
       const { namespace } = child['metadata'] as { namespace?: string }
-      return childrenIndex.whyUnseen(kind, kind.resource?.namespaced === false ? undefined : namespace)
+      return childrenIndex.whyUnlisted(kind, kind.resource?.namespaced === false ? undefined : namespace)
     },
-    // The watch echo of our write may come before the response and look like a write by another manager.
-    onWritten: ({ metadata: { uid, resourceVersion } }, end) => {
-      state.addOwnWrite(childTrigger(uid, end === 'gone' ? undefined : resourceVersion), end === 'new')
+    // The watch event of this write may arrive before the response and look like a write by another manager: drop its trigger.
+    onWritten: ({ metadata: { uid, resourceVersion } }, effect) => {
+      state.addOwnWrite(childTrigger(uid, effect === 'gone' ? undefined : resourceVersion), effect === 'new')
     },
     competitorOf: ({ kind, object: child }) =>
       childrenIndex.competitorOf(kind.resource!, child['metadata'] as ObjectMeta, own),
     own,
-    onMoved: (concerned) => {
-      for (const ownerKey of concerned) if (ownerKey.owner !== own.owner) triggerParent(context, ownerKey, {})
+    onMoved: (affected) => {
+      for (const ownerKey of affected) if (ownerKey.owner !== own.owner) triggerParent(context, ownerKey, {})
     },
     report: (event, resource, child) =>
       context.observer?.[event]?.({ owner: observedObject(object), child: toObserved(resource, child) }),
@@ -55,15 +58,15 @@ export function createChildClient(
   }
 }
 
-/** The children of the object and the reconciler, by kind; a kind that is named twice occurs once. */
-export function kindsPresent(
+/** The existing children of the object that this reconciler created, by kind. A kind that occurs twice in `owns` is returned once. */
+export function childrenByKind(
   context: ReconcilingContext,
   handler: ReconcileHandler,
   owner: KubeObject,
-): readonly PresentKind[] {
+): readonly ChildrenOfKind[] {
   const { childrenIndex } = context
   const own = ownerKeyOf(context, handler, owner)
-  const kinds = new Map<string, PresentKind>()
+  const kinds = new Map<string, ChildrenOfKind>()
   for (const { resource } of childrenIndex.kindsOf(handler)) {
     if (resource === undefined) continue
     const objects = childrenIndex.cacheOf(resource).of(own)
@@ -72,7 +75,7 @@ export function kindsPresent(
   return [...kinds.values()]
 }
 
-/** The key of the children of the object and the reconciler in the index. */
+/** The key under which the index has the children that this reconciler created for the object. */
 function ownerKeyOf(
   { childrenIndex }: ReconcilingContext,
   handler: ReconcileHandler,

@@ -1,16 +1,16 @@
-/** The children of an object as reconcilers are given them: by kind and by name, as they are now. */
+/** Builds the argument `children` of a reconciler: the existing children by kind and by name, frozen. */
 import type { Body, Children } from '../../handlers/args/args.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Resource, ResourceLike } from '../../kube/resources/resources.ts'
 import { toSelector } from '../../kube/resources/selectors.ts'
 import { deepFreeze } from '../../util/json/deep-freeze.ts'
 
-export interface PresentKind {
+export interface ChildrenOfKind {
   readonly resource: Resource
   readonly objects: readonly KubeObject[]
 }
 
-export function createChildren(kinds: readonly PresentKind[], namespace: string | undefined): Children {
+export function createChildren(kinds: readonly ChildrenOfKind[], namespace: string | undefined): Children {
   for (const { objects } of kinds) for (const object of objects) deepFreeze(object)
   const all = kinds.flatMap(({ objects }) => objects)
   const of = (like: ResourceLike) => {
@@ -28,7 +28,7 @@ export function createChildren(kinds: readonly PresentKind[], namespace: string 
   }
 }
 
-/** Children of the whole cluster are in none. */
+/** A cluster-scoped child has no namespace and matches any. */
 function isIn(namespace: string | undefined, where: string | undefined): boolean {
   return namespace === undefined || namespace === where
 }

@@ -1,63 +1,67 @@
 /**
- * Two who want a child to be different would write by turns for ever. What others change is put back at once, a few times;
- * after that they are taken at their word, and each time it is put back later. One record per child, a value. Pure.
+ * Slows down two clients that overwrite each other's changes to a child. The operator restores a child at once for the first few
+ * times; then it waits twice as long before each further restore. One immutable record per child. Called by sync.ts. Pure.
  */
 
 export interface Contention {
-  /** How often it was changed by others, each time soon after it was put back. */
+  /** How often another client changed the child within `quietMs` after the operator restored it. */
   readonly times: number
-  /** When it was put back last; by the clock that nobody sets. */
-  readonly putBackMs: number
-  /** It is left to the others until then. */
-  readonly heldUntilMs: number | undefined
-  /** Between whom, and about what. */
-  readonly words: string
+  /** When the operator last restored the child; by the monotonic clock. */
+  readonly lastRestoreMs: number
+  /** The operator does not restore the child before this time; undefined while no pause is under way. */
+  readonly pausedUntilMs: number | undefined
+  /** Names both writers and the fields they write, for the log and the condition. */
+  readonly message: string
 }
 
 export interface ContentionReaction {
-  readonly fight: Contention
-  /** How long to leave it; 0 to put it back now. */
+  readonly contention: Contention
+  /** How long to wait before the child is restored; 0 to restore it now. */
   readonly waitMs: number
-  /** It has just become one: worth a word. */
+  /** The limit of immediate restores is exceeded for the first time: the caller logs one warning. */
   readonly isNew: boolean
 }
 
-/** So often people may change their minds. */
-const maxWritesAtOnce = 3
+/** A child is restored at once this many times: a few changes by hand are not contention. */
+const maxImmediateRestores = 3
 const firstDelayMs = 1000
 const maxDelayMs = 300_000
-/** What was left alone for so long is at peace; longer than the longest delay, so that this does not look like peace. */
+/** Contention is over after this time without a change. Longer than `maxDelayMs`, so that a pause of the operator does not end it. */
 const quietMs = 600_000
 
-/** The child is found changed by others. */
-export function reactToContention(before: Contention | undefined, words: string, nowMs: number): ContentionReaction {
-  const fight = before === undefined || isOver(before, nowMs) ? undefined : before
-  if (fight?.heldUntilMs !== undefined) {
-    const waitMs = Math.max(0, fight.heldUntilMs - nowMs)
-    return { fight: waitMs > 0 ? fight : recordRewrite({ ...fight, words }, nowMs), waitMs, isNew: false }
+/** Called when another client has changed or deleted the child. */
+export function reactToContention(before: Contention | undefined, message: string, nowMs: number): ContentionReaction {
+  const contention = before === undefined || isOver(before, nowMs) ? undefined : before
+  if (contention?.pausedUntilMs !== undefined) {
+    const waitMs = Math.max(0, contention.pausedUntilMs - nowMs)
+    return {
+      contention: waitMs > 0 ? contention : recordRestore({ ...contention, message }, nowMs),
+      waitMs,
+      isNew: false,
+    }
   }
-  const times = (fight?.times ?? 0) + 1
-  const isNew = times === maxWritesAtOnce + 1
-  if (times <= maxWritesAtOnce) return { fight: recordRewrite({ times, words }, nowMs), waitMs: 0, isNew }
-  const waitMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (times - maxWritesAtOnce - 1))
-  const putBackMs = fight?.putBackMs ?? nowMs
-  return { fight: { times, words, putBackMs, heldUntilMs: nowMs + waitMs }, waitMs, isNew }
+  const times = (contention?.times ?? 0) + 1
+  const isNew = times === maxImmediateRestores + 1
+  if (times <= maxImmediateRestores) return { contention: recordRestore({ times, message }, nowMs), waitMs: 0, isNew }
+  const waitMs = Math.min(maxDelayMs, firstDelayMs * 2 ** (times - maxImmediateRestores - 1))
+  const lastRestoreMs = contention?.lastRestoreMs ?? nowMs
+  return { contention: { times, message, lastRestoreMs, pausedUntilMs: nowMs + waitMs }, waitMs, isNew }
 }
 
-function recordRewrite({ times, words }: Pick<Contention, 'times' | 'words'>, nowMs: number): Contention {
-  return { times, words, putBackMs: nowMs, heldUntilMs: undefined }
+function recordRestore({ times, message }: Pick<Contention, 'times' | 'message'>, nowMs: number): Contention {
+  return { times, message, lastRestoreMs: nowMs, pausedUntilMs: undefined }
 }
 
-/** It is one, and not just somebody who has changed something. */
+/** Whether the changes are frequent enough to be reported, unlike a few changes by hand. */
 export function isContended({ times }: Contention): boolean {
-  return times > maxWritesAtOnce
+  return times > maxImmediateRestores
 }
 
-export function isOver({ putBackMs, heldUntilMs }: Contention, nowMs: number): boolean {
-  return heldUntilMs === undefined && nowMs >= putBackMs + quietMs
+export function isOver({ lastRestoreMs, pausedUntilMs }: Contention, nowMs: number): boolean {
+  return pausedUntilMs === undefined && nowMs >= lastRestoreMs + quietMs
 }
 
-/** How long until it is over, if nothing happens. */
-export function settledMs({ putBackMs }: Contention, nowMs: number): number {
-  return Math.max(0, putBackMs + quietMs - nowMs)
+/** The time until the contention is over if the child does not change any more. */
+export function remainingQuietMs({ lastRestoreMs }: Contention, nowMs: number): number {
+  return Math.max(0, lastRestoreMs + quietMs - nowMs)
 }

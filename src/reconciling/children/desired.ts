@@ -1,6 +1,6 @@
 /**
- * What a reconciler returned, read and checked: the children in their groups, each as it is sent. Whatever is wrong with it is a
- * mistake in the program, and told as one: it is not tried again before something changes. Pure.
+ * Parses and checks the result of a reconciler: the desired children in their groups, each in the form in which it is applied. An
+ * invalid result is a bug of the operator, so it is a PermanentError: the reconciler is called again only after a change. Pure.
  */
 import { digestEssence } from '../../causation/essence.ts'
 import { PermanentError } from '../../errors.ts'
@@ -13,18 +13,18 @@ import { isPlainObject } from '../../util/json/json.ts'
 import { describeError } from '../../util/log/describe-error.ts'
 import { type Duration, toMs } from '../../util/text/duration.ts'
 import { isExistingPolicy } from '../reconcile-definition.ts'
-import { childKey, describeChild, desiredAnnotation, reconcilerLabel, toLabelValue } from './labels.ts'
+import { childKey, describeChild, desiredAnnotation, reconcilerLabel, toFingerprint } from './labels.ts'
 import { findKind, type OwnedKind, placeChild } from './owned-kinds.ts'
 
 export interface DesiredChild {
-  /** Kind, namespace and name: what tells children apart. */
+  /** API group, kind, namespace and name; see `childKey`. */
   readonly key: string
   readonly kind: OwnedKind
-  /** As it is applied, but for the mark. */
+  /** The object to apply, without the annotation `kopf.dev/wanted`. */
   readonly object: JsonObject
-  /** What its annotation says when it is as wanted. */
-  readonly mark: string
-  /** What to do with an object of that name that is not the operator's. */
+  /** The value of the annotation `kopf.dev/wanted` for this desired state. */
+  readonly fingerprint: string
+  /** How to treat an existing object of that name that the operator has not created. */
   readonly existing: ExistingPolicy
 }
 
@@ -35,33 +35,33 @@ export interface DesiredGroup {
 
 export interface ReconcileResult {
   readonly requeueMs: number | undefined
-  /** Undefined where nothing was said of them. */
+  /** Undefined if the reconciler returned no `children`: existing children then stay as they are. */
   readonly groups: readonly DesiredGroup[] | undefined
 }
 
-/** Whose children they are. */
+/** The owner of the desired children, and the options of its reconciler. */
 export interface ReconcilerParent {
   readonly owner: KubeObject
   readonly kinds: readonly OwnedKind[]
-  /** The value of the label. */
+  /** The value of the label `kopf.dev/reconciler`. */
   readonly label: string
-  /** What the reconciler is registered with. */
+  /** The option `existing` of the reconciler, used where the result has none. */
   readonly existing: ExistingPolicy
 }
 
-export function readReconciled(result: unknown, family: ReconcilerParent): ReconcileResult {
+export function readReconciled(result: unknown, parent: ReconcilerParent): ReconcileResult {
   if (result === undefined || result === null) return { requeueMs: undefined, groups: undefined }
   if (!isPlainObject(result)) throwDesiredError('a reconciler returns { children, requeueAfter }, or nothing')
   const unknown = Object.keys(result).filter((name) => !resultFields.includes(name))
   if (unknown.length > 0)
-    throwDesiredError(`there is no "${unknown[0]}" in it, only "children", "existing" and "requeueAfter"`)
+    throwDesiredError(`it has an unknown field "${unknown[0]}"; use "children", "existing" and "requeueAfter"`)
   const { requeueAfter, children, existing } = result as Reconciled
   return {
     requeueMs: requeueAfter === undefined || requeueAfter === null ? undefined : readDelay(requeueAfter),
     groups:
       children === undefined || children === null
         ? undefined
-        : readGroups(children, { ...family, existing: readPolicy(existing) ?? family.existing }),
+        : readGroups(children, { ...parent, existing: readPolicy(existing) ?? parent.existing }),
   }
 }
 
@@ -83,8 +83,9 @@ function readDelay(delay: Duration): number {
   }
 }
 
-function readGroups(children: unknown, family: ReconcilerParent): readonly DesiredGroup[] {
-  if (!Array.isArray(children)) throwDesiredError('"children" is a list of objects, or of groups of them')
+function readGroups(children: unknown, parent: ReconcilerParent): readonly DesiredGroup[] {
+  if (!Array.isArray(children))
+    throwDesiredError('"children" must be a list of objects, or a list of groups of objects')
   const areGroups = children.map((one) => Array.isArray(one) || isGroup(one))
   if (areGroups.includes(true) && areGroups.includes(false)) {
     throwDesiredError('"children" has objects and groups: put each object into a group, [[first], [second, third]]')
@@ -94,10 +95,10 @@ function readGroups(children: unknown, family: ReconcilerParent): readonly Desir
   return groups.map(({ children: members, ready, existing }, position) => ({
     ready,
     children: members.map((child) => {
-      const wanted = readChild(child, position, { ...family, existing: readPolicy(existing) ?? family.existing })
-      if (keys.has(wanted.key)) throwDesiredError(`"children" has ${describeChild(wanted.object)} twice`)
-      keys.add(wanted.key)
-      return wanted
+      const desired = readChild(child, position, { ...parent, existing: readPolicy(existing) ?? parent.existing })
+      if (keys.has(desired.key)) throwDesiredError(`"children" has ${describeChild(desired.object)} twice`)
+      keys.add(desired.key)
+      return desired
     }),
   }))
 }
@@ -110,11 +111,11 @@ function toGroup(value: unknown): ChildGroup {
   if (Array.isArray(value)) return { children: value }
   const { ready } = value as ChildGroup
   if (ready !== undefined && typeof ready !== 'function')
-    throwDesiredError('"ready" of a group is a function that says true or false')
+    throwDesiredError('"ready" of a group must be a function that returns true or false')
   return value as ChildGroup
 }
 
-/** What the server fills in, or is the business of others: whoever makes a child of one that is there need not take it out. */
+/** Fields of metadata that the API server sets. They are dropped, so that a reconciler may return a modified copy of an existing child. */
 const serverFields = new Set([
   'uid',
   'resourceVersion',
@@ -127,7 +128,7 @@ const serverFields = new Set([
   'generateName',
 ])
 
-function readChild(child: unknown, group: number, family: ReconcilerParent): DesiredChild {
+function readChild(child: unknown, group: number, parent: ReconcilerParent): DesiredChild {
   const { status: _, metadata: given, ...rest } = toJson(child)
   const meta = isPlainObject(given) ? given : {}
   const { apiVersion, kind: name } = rest
@@ -135,30 +136,30 @@ function readChild(child: unknown, group: number, family: ReconcilerParent): Des
     throwDesiredError('each of "children" has an "apiVersion" and a "kind", as in a manifest')
   }
   if (typeof meta['name'] !== 'string' || meta['name'] === '') {
-    throwDesiredError(`a ${name} in "children" has no "metadata.name": children are told apart by their names`)
+    throwDesiredError(`a ${name} in "children" has no "metadata.name": children are identified by their names`)
   }
   const what = describeChild({ kind: name, metadata: meta })
-  const kind = findKind(family.kinds, { apiVersion, kind: name })
+  const kind = findKind(parent.kinds, { apiVersion, kind: name })
   if (typeof kind === 'string') throwDesiredError(`${what} ${kind}`)
-  const place = placeChild(kind, meta['namespace'], family.owner)
+  const place = placeChild(kind, meta['namespace'], parent.owner)
   if ('problem' in place) throwDesiredError(`${what} ${place.problem}`)
-  const object: JsonObject = { ...rest, metadata: toMetadata(meta, place.namespace, family, what) }
-  const mark = toLabelValue(group, digestEssence(object as never))
-  return { key: childKey(object), kind, object, mark, existing: family.existing }
+  const object: JsonObject = { ...rest, metadata: toMetadata(meta, place.namespace, parent, what) }
+  const fingerprint = toFingerprint(group, digestEssence(object as never))
+  return { key: childKey(object), kind, object, fingerprint, existing: parent.existing }
 }
 
-/** Those that are made up of what is given and what is ours. */
+/** Fields of metadata that combine the values of the reconciler with those of the framework. */
 const ownFields = new Set(['namespace', 'labels', 'annotations', 'ownerReferences'])
 
 function toMetadata(
   meta: JsonObject,
   namespace: string | undefined,
-  family: ReconcilerParent,
+  parent: ReconcilerParent,
   what: string,
 ): JsonObject {
   const rest = Object.entries(meta).filter(([key]) => !serverFields.has(key) && !ownFields.has(key))
   const references = Array.isArray(meta['ownerReferences']) ? meta['ownerReferences'].filter(isPlainObject) : []
-  const ours = buildOwnerReference(family.owner)
+  const ours = buildOwnerReference(parent.owner)
   const others = references.filter(({ uid }) => uid !== ours.uid)
   if (others.some(({ controller }) => controller === true)) {
     throwDesiredError(
@@ -170,21 +171,21 @@ function toMetadata(
   return {
     ...Object.fromEntries(rest),
     ...(namespace === undefined ? {} : { namespace }),
-    labels: { ...labels, [reconcilerLabel]: family.label },
+    labels: { ...labels, [reconcilerLabel]: parent.label },
     ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     ownerReferences: [...others, { ...ours }],
   }
 }
 
-/** As it is sent: with the mark, without which nobody could tell later what was wanted. */
-export function withLabels({ object, mark }: DesiredChild): JsonObject {
+/** The object as it is applied: with the annotation that later shows which desired state was applied. */
+export function withFingerprint({ object, fingerprint }: DesiredChild): JsonObject {
   const metadata = object['metadata'] as JsonObject
   const annotations = isPlainObject(metadata['annotations']) ? metadata['annotations'] : {}
-  return { ...object, metadata: { ...metadata, annotations: { ...annotations, [desiredAnnotation]: mark } } }
+  return { ...object, metadata: { ...metadata, annotations: { ...annotations, [desiredAnnotation]: fingerprint } } }
 }
 
 function toJson(child: unknown): JsonObject {
-  if (!isPlainObject(child)) throwDesiredError('"children" has something that is no object')
+  if (!isPlainObject(child)) throwDesiredError('"children" has an entry that is not an object')
   try {
     return toPlainJson(child) as JsonObject
   } catch (error) {
@@ -193,5 +194,5 @@ function toJson(child: unknown): JsonObject {
 }
 
 function throwDesiredError(problem: string): never {
-  throw new PermanentError(`Cannot use what the reconciler returned: ${problem}`, { code: 'KOPF_CHILD' })
+  throw new PermanentError(`Cannot use the result of the reconciler: ${problem}`, { code: 'KOPF_CHILD' })
 }

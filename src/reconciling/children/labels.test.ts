@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { desiredAnnotation, groupOf, toFieldManager, toLabelValue, toReconcilerLabel } from './labels.ts'
+import { desiredAnnotation, groupOf, toFieldManager, toFingerprint, toReconcilerLabel } from './labels.ts'
 
 const labelValue = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/
 
@@ -31,11 +31,11 @@ test('a field manager has at most 128 printable characters', () => {
 })
 
 test('the group of a child is in its annotation', () => {
-  const marked = (mark: string) => ({
+  const marked = (fingerprint: string) => ({
     apiVersion: '',
     kind: '',
-    metadata: { annotations: { [desiredAnnotation]: mark } },
+    metadata: { annotations: { [desiredAnnotation]: fingerprint } },
   })
-  expect(groupOf(marked(toLabelValue(3, 'abc')))).toBe(3)
+  expect(groupOf(marked(toFingerprint(3, 'abc')))).toBe(3)
   expect(groupOf(marked('nonsense'))).toBe(0)
 })

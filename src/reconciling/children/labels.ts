@@ -1,19 +1,19 @@
 /**
- * What is written onto children, and only there: a label by which the server finds them, and an annotation that says what was
- * wanted of them. With these, an operator that starts with an empty memory knows its children, and whether to write anything.
+ * The label and the annotation that the operator writes on children, and the keys and names of children. The label selects the
+ * children in a watch; the annotation has the applied desired state. After a restart the operator finds its children and their drift by both.
  */
 import { type KubeObject, parseGroupVersion } from '../../kube/objects.ts'
 import { digestInHex } from '../../util/text/digest.ts'
 
-/** Whose child it is: which reconciler of which operator. The server is asked for those with our values only. */
+/** The label with the operator and the reconciler that created a child. Children are listed and watched by this label. */
 export const reconcilerLabel = 'kopf.dev/reconciler'
 
-/** The group of the child and the digest of what was wanted of it: `0-Yx…`. */
+/** The annotation with the fingerprint of the applied desired state: the position of the group and a digest, `0-Yx…`. */
 export const desiredAnnotation = 'kopf.dev/wanted'
 
 const maxValueLength = 63
 
-/** The id of the handler, after the name of the operator where it has one; shortened where no label could hold it. */
+/** `<operator>.<handler id>`, or the handler id if the operator has no name. A value that is no valid label is shortened and gets a digest. */
 export function toReconcilerLabel(operator: string | undefined, id: string): string {
   const whole = operator === undefined ? id : `${operator}.${id}`
   if (/^[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(whole)) return whole
@@ -22,38 +22,36 @@ export function toReconcilerLabel(operator: string | undefined, id: string): str
   return `${safe.slice(0, maxValueLength - digest.length - 1)}-${digest}`.replace(/^-/, '')
 }
 
-/** What Kubernetes takes as the name of a field manager: at most 128 printable characters. */
+/** Kubernetes allows at most 128 printable characters in the name of a field manager. */
 export function toFieldManager(operator: string | undefined): string {
   return (operator ?? '').replace(/[^\x20-\x7e]+/g, '-').slice(0, 128) || 'kopf'
 }
 
-export function reconcilerLabelOf({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
+export function fingerprintOf({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
   return metadata.annotations?.[desiredAnnotation]
 }
 
-export function toLabelValue(group: number, digest: string): string {
+export function toFingerprint(group: number, digest: string): string {
   return `${group}-${digest}`
 }
 
-/** Those of later groups are deleted first; what does not say its group is of the first one. */
+/** The position of the child's group: children of later groups are deleted first. 0 for a child without the annotation. */
 export function groupOf(object: KubeObject): number {
-  return Number(/^(\d{1,6})-/.exec(reconcilerLabelOf(object) ?? '')?.[1] ?? 0)
+  return Number(/^(\d{1,6})-/.exec(fingerprintOf(object) ?? '')?.[1] ?? 0)
 }
-
-/** How children are told apart, and called in messages. */
 
 interface NamedChild {
   readonly [field: string]: unknown
 }
 
-/** The version is no part of it: the server has each object once. */
+/** Identifies a child by API group, kind, namespace and name. Without the version: all versions of a kind are the same object. */
 export function childKey(object: object): string {
   const { apiVersion, kind, metadata } = object as NamedChild
   const { namespace, name } = metadata as NamedChild
   return `${parseGroupVersion(String(apiVersion))?.group ?? ''}/${kind}/${namespace ?? ''}/${name}`
 }
 
-/** ` in the namespace "team-a"`, where the owner is in none; else nothing, since children are in the namespace of their owner. */
+/** ` in the namespace "team-a"` if the owner is cluster-scoped. Empty otherwise, since the child is in the namespace of its owner. */
 export function describePlace(object: object, ownerNamespace: string | undefined): string {
   const { namespace } = (object as NamedChild)['metadata'] as NamedChild
   return namespace === undefined || namespace === ownerNamespace ? '' : ` in the namespace ${JSON.stringify(namespace)}`

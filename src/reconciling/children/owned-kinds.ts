@@ -1,11 +1,11 @@
-/** The kinds that a reconciler owns: which of them a child is of, and where it may live. Pure. */
+/** The kinds in `owns` of a reconciler: finds the one that a child belongs to, and checks the namespace of the child. Called by desired.ts. Pure. */
 import { formatGroupVersion, type KubeObject, parseGroupVersion } from '../../kube/objects.ts'
 import { pluralize, type Resource } from '../../kube/resources/resources.ts'
 import type { ResourceSelector } from '../../kube/resources/selectors.ts'
 
 export interface OwnedKind {
   readonly selector: ResourceSelector
-  /** Undefined where the cluster does not serve it, or not yet. */
+  /** Undefined while the cluster does not serve the kind. */
   readonly resource: Resource | undefined
 }
 
@@ -14,21 +14,21 @@ interface TypedObject {
   readonly kind: string
 }
 
-/** Or what is wrong with the child, as the end of a sentence. */
+/** Returns the owned kind of a child, or a description of the problem as the end of a sentence. */
 export function findKind(kinds: readonly OwnedKind[], child: TypedObject): OwnedKind | string {
   const { group = '', version = '' } = parseGroupVersion(child.apiVersion) ?? {}
   const served = kinds.find(({ resource }) => resource?.group === group && resource.kind === child.kind)
   if (served?.resource !== undefined && served.resource.version !== version) {
     const watched = formatGroupVersion(served.resource.group, served.resource.version)
-    return `is of ${child.apiVersion}, and what is owned are those of ${watched}: use the same version in both`
+    return `has the apiVersion ${child.apiVersion}, but the owned kind has ${watched}: use the same version in both`
   }
   const found = served ?? kinds.find((kind) => mayBecome(kind, { group, version, kind: child.kind }))
   if (found !== undefined) return found
   const owned = kinds.map(({ selector }) => `"${selector}"`).join(', ')
-  return `is of a kind that is not owned: add it to "owns"${owned === '' ? '' : `, where there is ${owned}`}`
+  return `is of a kind that is not owned: add it to "owns"${owned === '' ? '' : `, which has ${owned}`}`
 }
 
-/** Of a kind that is not there nobody knows more than how it was named. */
+/** Whether a child may belong to a kind that the cluster does not serve yet: only the names in the selector can be compared. */
 function mayBecome(
   { resource, selector }: OwnedKind,
   { group, version, kind }: { readonly group: string; readonly version: string; readonly kind: string },
@@ -43,7 +43,7 @@ function mayBecome(
   )
 }
 
-/** Owner references lead from a child to its own namespace, or out of all of them: never into another one. */
+/** Decides the namespace of a child. Kubernetes allows an owner only in the namespace of the child or without a namespace. */
 export function placeChild(
   { resource }: OwnedKind,
   given: unknown,
@@ -52,13 +52,13 @@ export function placeChild(
   const namespace = typeof given === 'string' && given !== '' ? given : own
   if (resource?.namespaced === false) {
     if (own === undefined) return { namespace: undefined }
-    return { problem: 'is of the whole cluster: it cannot be owned by an object in a namespace' }
+    return { problem: 'is cluster-scoped: it cannot be owned by an object in a namespace' }
   }
   if (own !== undefined && namespace !== own) {
     return { problem: `is in the namespace "${namespace}": it cannot be owned by an object in "${own}"` }
   }
   if (namespace === undefined && resource !== undefined) {
-    return { problem: 'has no "metadata.namespace", and the object has none that it could be in' }
+    return { problem: 'has no "metadata.namespace", and its owner has none either' }
   }
   return { namespace }
 }

@@ -1,6 +1,6 @@
 /**
- * What is to be done about the children of an object, given what is wanted and what is there: whom to apply, whom to delete, and
- * whom to wait for. One step of it: what is done changes what is there, and then there may be a next step. Pure.
+ * Compares the desired children of an object with the existing ones and plans one round: children to apply, to delete and to wait
+ * for. sync.ts executes the plan and asks for another one, since the round changes the existing children. Pure.
  */
 import type { KubeObject } from '../../kube/objects.ts'
 import type { ChildDrift } from '../drift/drift.ts'
@@ -9,84 +9,84 @@ import { childKey, describeChild, groupOf } from './labels.ts'
 import { isReady } from './readiness.ts'
 
 export interface PlannedApply {
-  readonly wanted: DesiredChild
-  /** As it is; undefined where it is not there. */
+  readonly desired: DesiredChild
+  /** The existing child; undefined if it is missing. */
   readonly live: KubeObject | undefined
-  readonly judgement: Exclude<ChildDrift, { type: 'same' }> | { readonly type: 'missing' }
+  readonly drift: Exclude<ChildDrift, { type: 'same' }> | { readonly type: 'missing' }
 }
 
 export interface ChildrenPlan {
   readonly applies: readonly PlannedApply[]
   readonly deletions: readonly KubeObject[]
-  /** What has to happen before there is more to do, as sentences. */
+  /** Reasons why later groups wait, as sentences. */
   readonly waits: readonly string[]
-  /** What cannot be done, since nothing is known of its kind; likewise. */
-  readonly unseen: readonly string[]
+  /** Children that cannot be applied because existing children of their kind are not listed, as sentences. */
+  readonly unlisted: readonly string[]
 }
 
 export interface ChildrenInput {
   readonly groups: readonly DesiredGroup[]
   readonly present: readonly KubeObject[]
-  /** Why nothing can be known of the children of a kind, as the end of a sentence; undefined where it is known. */
-  readonly whyUnseen: (wanted: DesiredChild) => string | undefined
-  readonly judge: (wanted: DesiredChild, live: KubeObject) => ChildDrift
-  /** Whether another object has the name of the child and is left alone: there is nothing to do, and nothing to wait for. */
-  readonly isLeft: (wanted: DesiredChild) => boolean
+  /** Why existing children of this kind are not listed, as the end of a sentence; undefined if they are. */
+  readonly whyUnlisted: (desired: DesiredChild) => string | undefined
+  readonly driftOf: (desired: DesiredChild, live: KubeObject) => ChildDrift
+  /** Whether the name belongs to an unmanaged object (`existing: 'leave'`): the child is neither applied nor waited for. */
+  readonly isUnmanaged: (desired: DesiredChild) => boolean
 }
 
-export function planChildren(situation: ChildrenInput): ChildrenPlan {
-  const [waits, unseen]: [string[], string[]] = [[], []]
-  const applies = [...planApplies(situation, waits, unseen)]
-  return { applies, deletions: planDeletions(situation, waits), waits, unseen }
+export function planChildren(input: ChildrenInput): ChildrenPlan {
+  const [waits, unlisted]: [string[], string[]] = [[], []]
+  const applies = [...planApplies(input, waits, unlisted)]
+  return { applies, deletions: planDeletions(input, waits), waits, unlisted }
 }
 
-/** Group by group; what others have changed in a later one is put back all the same. */
+/** A group is applied after the groups before it are ready. Children that other clients overwrote are applied in any group. */
 function* planApplies(
-  { groups, present, whyUnseen, judge, isLeft }: ChildrenInput,
+  { groups, present, whyUnlisted, driftOf, isUnmanaged }: ChildrenInput,
   waits: string[],
-  unseen: string[],
+  unlisted: string[],
 ): Iterable<PlannedApply> {
   const live = new Map(present.map((child) => [childKey(child), child]))
-  let isHeld = false
+  let isBlocked = false
   for (const { children, ready } of groups) {
-    const before = waits.length + unseen.length
-    let isAtWork = false
-    for (const wanted of children) {
-      const child = live.get(wanted.key)
-      const why = whyUnseen(wanted)
+    const before = waits.length + unlisted.length
+    let isInProgress = false
+    for (const desired of children) {
+      const child = live.get(desired.key)
+      const why = whyUnlisted(desired)
       if (why !== undefined) {
-        unseen.push(`${describeChild(wanted.object)} ${why}`)
+        unlisted.push(`${describeChild(desired.object)} ${why}`)
         continue
       }
       if (child?.metadata.deletionTimestamp !== undefined) {
-        waits.push(`${describeChild(child)} is being deleted, and made anew when it is gone`)
+        waits.push(`${describeChild(child)} is being deleted, and is created again afterwards`)
         continue
       }
-      if (child === undefined && isLeft(wanted)) continue
-      const judgement = child === undefined ? ({ type: 'missing' } as const) : judge(wanted, child)
-      if (judgement.type === 'same') {
-        if (!isHeld && !isFar(child!, ready)) waits.push(`${describeChild(child!)} is not ready`)
-      } else if (!isHeld || judgement.type === 'taken') {
-        isAtWork = true
-        yield { wanted, live: child, judgement }
+      if (child === undefined && isUnmanaged(desired)) continue
+      const drift = child === undefined ? ({ type: 'missing' } as const) : driftOf(desired, child)
+      if (drift.type === 'same') {
+        if (!isBlocked && !isChildReady(child!, ready)) waits.push(`${describeChild(child!)} is not ready`)
+      } else if (!isBlocked || drift.type === 'overwritten') {
+        isInProgress = true
+        yield { desired, live: child, drift }
       }
     }
-    isHeld ||= isAtWork || waits.length + unseen.length > before
+    isBlocked ||= isInProgress || waits.length + unlisted.length > before
   }
 }
 
-function isFar(child: KubeObject, ready: DesiredGroup['ready']): boolean {
+function isChildReady(child: KubeObject, ready: DesiredGroup['ready']): boolean {
   const byDefault = isReady(child)
   return ready === undefined ? byDefault : Boolean(ready(child as never, byDefault))
 }
 
-/** Those that came last go first: what others depend on is there until these are gone. */
+/** Children that are not desired any more, of the last group that has some: a group is deleted after all groups behind it are gone. */
 export function planDeletions(
   { groups, present }: Pick<ChildrenInput, 'groups' | 'present'>,
   waits: string[],
 ): readonly KubeObject[] {
-  const wanted = new Set(groups.flatMap(({ children }) => children.map(({ key }) => key)))
-  const superfluous = present.filter((child) => !wanted.has(childKey(child)))
+  const desired = new Set(groups.flatMap(({ children }) => children.map(({ key }) => key)))
+  const superfluous = present.filter((child) => !desired.has(childKey(child)))
   const last = superfluous.reduce((highest, child) => Math.max(highest, groupOf(child)), -Infinity)
   const next = superfluous.filter((child) => groupOf(child) === last)
   const isGoing = ({ metadata }: KubeObject) => metadata.deletionTimestamp !== undefined

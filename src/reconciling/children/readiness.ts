@@ -1,7 +1,4 @@
-/**
- * Whether a child is as far as those that come after it need it: what is assumed of each kind, where the group has no predicate
- * of its own. Pure.
- */
+/** Decides by kind whether a child is ready, so that the next group can be applied. Used where a group has no `ready` function. Called by plan.ts. Pure. */
 import type { KubeObject } from '../../kube/objects.ts'
 import { isPlainObject } from '../../util/json/json.ts'
 
@@ -9,30 +6,30 @@ type ReadinessFields = Readonly<Record<string, unknown>>
 
 const byKind: Readonly<Record<string, (spec: ReadinessFields, status: ReadinessFields) => boolean>> = {
   'apps/Deployment': (spec, status) => {
-    const wanted = count(spec['replicas'], 1)
-    return count(status['updatedReplicas']) >= wanted && count(status['availableReplicas']) >= wanted
+    const desired = count(spec['replicas'], 1)
+    return count(status['updatedReplicas']) >= desired && count(status['availableReplicas']) >= desired
   },
   'apps/StatefulSet': (spec, status) => {
-    const wanted = count(spec['replicas'], 1)
-    if (count(status['readyReplicas']) < wanted) return false
+    const desired = count(spec['replicas'], 1)
+    if (count(status['readyReplicas']) < desired) return false
     const { type, rollingUpdate } = fields(spec['updateStrategy'])
-    // Pods below the partition, or all of them, are left as they are until somebody says so.
-    const kept = type === 'OnDelete' ? wanted : count(fields(rollingUpdate)['partition'])
-    return count(status['updatedReplicas']) >= wanted - kept
+    // Pods below the partition, and all pods with OnDelete, are not updated by the controller.
+    const kept = type === 'OnDelete' ? desired : count(fields(rollingUpdate)['partition'])
+    return count(status['updatedReplicas']) >= desired - kept
   },
   'apps/DaemonSet': (_, status) => {
-    const wanted = count(status['desiredNumberScheduled'])
-    return count(status['updatedNumberScheduled']) >= wanted && count(status['numberAvailable']) >= wanted
+    const desired = count(status['desiredNumberScheduled'])
+    return count(status['updatedNumberScheduled']) >= desired && count(status['numberAvailable']) >= desired
   },
   'batch/Job': (_, status) => isTrue(status, 'Complete'),
   '/PersistentVolumeClaim': (_, status) => status['phase'] === 'Bound',
   'apiextensions.k8s.io/CustomResourceDefinition': (_, status) => isTrue(status, 'Established'),
 }
 
-/** Kinds whose status always says which generation it is of: without it, nobody has looked at them yet. */
+/** Kinds whose controller always sets `status.observedGeneration`: without it, the controller has not processed the object yet. */
 const observed = new Set(['apps/Deployment', 'apps/StatefulSet', 'apps/DaemonSet'])
 
-/** Of a kind that says nothing of being ready, what is there is ready. */
+/** An existing child of a kind without rules and without a `Ready` condition is ready. */
 export function isReady(child: KubeObject): boolean {
   const { metadata, apiVersion, kind } = child
   if (metadata.deletionTimestamp !== undefined) return false
@@ -40,8 +37,8 @@ export function isReady(child: KubeObject): boolean {
   const name = `${apiVersion.includes('/') ? apiVersion.split('/')[0] : ''}/${kind}`
   const generation = status['observedGeneration']
   if (typeof generation === 'number' ? generation < (metadata.generation ?? 0) : observed.has(name)) return false
-  const judge = byKind[name]
-  if (judge !== undefined) return judge(fields(child['spec']), status)
+  const isReadyKind = byKind[name]
+  if (isReadyKind !== undefined) return isReadyKind(fields(child['spec']), status)
   return conditionOf(status, 'Ready') === undefined || isTrue(status, 'Ready')
 }
 

@@ -1,4 +1,4 @@
-/** The requests that are made for children: apply, delete, and a look at what has a name. */
+/** The API requests for children: apply, delete, and reading the object that has a child's name. Called by sync.ts, which decides about them. */
 import { ApiError, isConflict, isNotFound, isUnprocessable } from '../../client/api-error.ts'
 import { collectionPath, objectPath } from '../../client/paths.ts'
 import type { Session } from '../../client/session.ts'
@@ -10,7 +10,7 @@ import { describeError } from '../../util/log/describe-error.ts'
 import { metadataForms } from '../../watching/queries.ts'
 import { readNormalised } from '../drift/drift.ts'
 import type { ChildCache, OwnerKeyOfChild } from '../sources/child-cache.ts'
-import { type DesiredChild, withLabels } from './desired.ts'
+import { type DesiredChild, withFingerprint } from './desired.ts'
 
 export interface ChildWriter {
   readonly session: Session
@@ -20,52 +20,52 @@ export interface ChildWriter {
 
 export interface AppliedChild {
   readonly child: KubeObject
-  /** What is wanted of it, and is not there. */
+  /** Desired fields that the server did not store. */
   readonly dropped: readonly string[]
-  /** Whose child it was, and whose it is. */
-  readonly concerned: readonly OwnerKeyOfChild[]
+  /** The owners of the child before and after the apply. */
+  readonly affected: readonly OwnerKeyOfChild[]
 }
 
 /**
- * Which object an apply is for. The server refuses it (409, or 422 for another uid) where the name belongs to another one: a look
- * before the write would leave a gap between the two.
+ * The object that an apply may write. The server rejects the apply (409, or 422 for another uid) if the name belongs to another object: a
+ * read before the write would be a race.
  */
 export type ApplyTarget =
-  /** None may be there yet: the apply creates it. */
+  /** The object must not exist: the apply creates it. */
   | { readonly type: 'new' }
   | { readonly type: 'known'; readonly uid: string }
-  /** The object that has the name, if there is one. */
+  /** Any object with the name, or a new one. */
   | { readonly type: 'any' }
 
 /**
- * A version that no object has. Apply creates an absent object for any version that it names, and refuses to change an object of another
- * version than it names: so with this one, it only creates. (The highest that 64 bits with a sign hold.)
+ * A resourceVersion that no object has (the highest signed 64-bit integer). An apply ignores the resourceVersion when it creates an object, and is
+ * rejected when the existing object has another one: so an apply with this version only creates.
  */
 const versionOfNone = '9223372036854775807'
 
-/** More fields than these are not named in a message. */
+/** The maximum number of fields that a message names. */
 const maxCauses = 5
-/** Characters of a message of the server that are read and repeated. */
-const maxWords = 4096
+/** Longer messages of the server are cut to this number of characters. */
+const maxMessageLength = 4096
 
-/** JSON is YAML, and this is the only name that apply has. */
+/** The content type of server-side apply. Kubernetes has no name for a JSON body; JSON is valid YAML. */
 const applyType = 'application/apply-patch+yaml'
 
-/** By force: what is wanted is for the reconciler to say, whoever else has an opinion. Others keep what is not wanted. */
+/** Applies with force: the reconciler becomes the manager of all desired fields. Fields that it does not return stay with their managers. */
 export async function applyChild(
   { session, signal, fieldManager }: ChildWriter,
-  { wanted, target }: { readonly wanted: DesiredChild; readonly target: ApplyTarget },
+  { desired, target }: { readonly desired: DesiredChild; readonly target: ApplyTarget },
   { resource, cache }: { readonly resource: Resource; readonly cache: ChildCache },
 ): Promise<AppliedChild> {
-  const body = withTarget(withLabels(wanted), target)
-  const path = objectPath(resource, nameOf(wanted))
+  const body = withTarget(withFingerprint(desired), target)
+  const path = objectPath(resource, nameOf(desired))
   const query = { fieldManager, force: true }
   const call = { method: 'PATCH', path, query, body, contentType: applyType } as const
   const child = (await session.request(call, signal)) as unknown as KubeObject
-  const normalised = readNormalised(wanted, child, fieldManager)
-  const concerned = cache.put(child)
-  cache.noteNormalised(child, normalised)
-  return { child, dropped: [...normalised.dropped], concerned }
+  const normalised = readNormalised(desired, child, fieldManager)
+  const affected = cache.put(child)
+  cache.setNormalised(child, normalised)
+  return { child, dropped: [...normalised.dropped], affected }
 }
 
 function withTarget(body: JsonObject, target: ApplyTarget): JsonObject {
@@ -74,20 +74,20 @@ function withTarget(body: JsonObject, target: ApplyTarget): JsonObject {
   return { ...body, metadata: { ...(body['metadata'] as JsonObject), ...precondition } }
 }
 
-/** Whether the server refused an apply since the name belongs to another object than the target, or to none. */
+/** Whether the server rejected an apply because the name belongs to an object other than the target, or to no object. */
 export function isOtherObject(error: unknown): boolean {
   if (isConflict(error)) return true
   const causes = isUnprocessable(error) ? error.details['causes'] : undefined
   return Array.isArray(causes) && causes.some((cause) => isPlainObject(cause) && cause['field'] === 'metadata.uid')
 }
 
-/** The metadata of the object that has the name of a child. Listed by name: a role for children has `list`, and not `get`. */
+/** Reads the metadata of the object that has the name of a child. Uses `list` with a field selector, since the roles for children have no `get`. */
 export async function findExisting(
   { session, signal }: ChildWriter,
-  wanted: DesiredChild,
+  desired: DesiredChild,
   resource: Resource,
 ): Promise<ObjectMeta | undefined> {
-  const { name, namespace } = nameOf(wanted)
+  const { name, namespace } = nameOf(desired)
   const path = collectionPath(resource, namespace)
   const query = { fieldSelector: `metadata.name=${name}` }
   const list = await session.request({ method: 'GET', path, query, accept: metadataForms.list }, signal)
@@ -100,8 +100,8 @@ function nameOf({ object }: DesiredChild): { readonly name: string; readonly nam
 }
 
 /**
- * Only this very child, as it was when it was decided: it may have found another owner since. Answers with what is left of it
- * for a while; with nothing where it is gone.
+ * Deletes the child with preconditions on uid and resourceVersion, since it may have another owner by now. Returns the object while finalizers or
+ * a grace period keep it, undefined if it is gone, and 'changed' if a precondition failed.
  */
 export async function deleteChild(
   { session, signal }: ChildWriter,
@@ -110,30 +110,30 @@ export async function deleteChild(
 ): Promise<KubeObject | 'changed' | undefined> {
   const { name = '', namespace, uid, resourceVersion } = child.metadata
   const path = objectPath(resource, { name, namespace })
-  // Jobs would leave their pods behind, were nothing said of them.
+  // Without a propagation policy, deleted Jobs leave their pods behind.
   const options = { propagationPolicy: 'Background', preconditions: { uid, resourceVersion } }
   const body = { apiVersion: 'v1', kind: 'DeleteOptions', ...options }
   try {
-    const answer = (await session.request({ method: 'DELETE', path, body }, signal)) as unknown as KubeObject
-    if (answer.metadata?.deletionTimestamp !== undefined) {
-      cache.put(answer)
-      return answer
+    const response = (await session.request({ method: 'DELETE', path, body }, signal)) as unknown as KubeObject
+    if (response.metadata?.deletionTimestamp !== undefined) {
+      cache.put(response)
+      return response
     }
   } catch (error) {
     if (isConflict(error)) return 'changed'
     if (!isNotFound(error)) throw error
   }
-  cache.remove(child, { isForGood: true })
+  cache.remove(child, { isDeleted: true })
   return undefined
 }
 
 /**
- * Why a child was refused, as the end of a sentence. It ends up in the log and in a condition, which more people can read than the child:
- * where the server quotes a secret of the child, only the fields and the kind of the refusal are repeated.
+ * Describes why the server rejected a child, as the end of a sentence. The text goes to the log and to a condition, which more users can read
+ * than the child: if the server's message quotes a secret value of the child, only the status, the reason and the fields are repeated.
  */
 export function describeRefusal(error: unknown, { object }: DesiredChild): string {
   const owners = /Only one reference can have Controller set to true.* in references for (.+) and (\S+)$/
-  const rivals = isUnprocessable(error) ? owners.exec(error.message.slice(0, maxWords)) : null
+  const rivals = isUnprocessable(error) ? owners.exec(error.message.slice(0, maxMessageLength)) : null
   if (rivals !== null) {
     const names = `"${rivals[1]}" and "${rivals[2]}"`
     return `another object controls it, and there can be only one: ${names} would both; name the child differently, or delete it`
@@ -141,8 +141,8 @@ export function describeRefusal(error: unknown, { object }: DesiredChild): strin
   if (error instanceof ApiError && error.reason === 'Forbidden' && error.message.includes('being terminated')) {
     return 'its namespace is being deleted'
   }
-  const words = describeError(error).slice(0, maxWords)
-  return repeatsSecret(words, secretValuesOf(object)) ? describeWithoutValues(error) : words
+  const message = describeError(error).slice(0, maxMessageLength)
+  return repeatsSecret(message, secretValuesOf(object)) ? describeWithoutValues(error) : message
 }
 
 function describeWithoutValues(error: unknown): string {
@@ -150,6 +150,6 @@ function describeWithoutValues(error: unknown): string {
   const { status, reason, details } = error
   const causes = Array.isArray(details['causes']) ? details['causes'].filter(isPlainObject) : []
   const fields = causes.slice(0, maxCauses).map((cause) => `${cause['field']} (${cause['reason']})`)
-  const answer = reason === '' ? String(status) : `${status} ${reason}`
-  return `${answer}: ${[...fields, 'the message quotes a secret of it, and is not repeated'].join(', ')}`
+  const response = reason === '' ? String(status) : `${status} ${reason}`
+  return `${response}: ${[...fields, 'the message quotes a secret of it, and is not repeated'].join(', ')}`
 }

@@ -1,8 +1,7 @@
 /**
- * Makes the children of an object be as they are wanted: plan.ts says what to do, this does it, until there is nothing more to do
- * for now. A child that is refused holds up none of its siblings. Called by reconciling/object-reconcilers.ts after the function of the user.
+ * Brings the children of an object to the desired state: executes the plans of plan.ts until a plan has nothing left to do. A child that the server
+ * rejects does not stop its siblings. Called by object-reconcilers.ts after the function of the user.
  */
-
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources/resources.ts'
 import { Semaphore } from '../../util/async/semaphore.ts'
@@ -10,9 +9,9 @@ import { describeError } from '../../util/log/describe-error.ts'
 import type { Logger } from '../../util/log/log.ts'
 import { type ChildDrift, detectDrift } from '../drift/drift.ts'
 import type { ChildCache, OwnerKeyOfChild } from '../sources/child-cache.ts'
-import { type Contention, isContended, isOver, reactToContention, settledMs } from './contention.ts'
+import { type Contention, isContended, isOver, reactToContention, remainingQuietMs } from './contention.ts'
 import type { DesiredChild, DesiredGroup } from './desired.ts'
-import { whyForeign } from './existing-child.ts'
+import { recordUnmanaged, type UnmanagedChild, whyForeign } from './existing-objects.ts'
 import { childKey, describeChild, describePlace } from './labels.ts'
 import { type ChildrenPlan, type PlannedApply, planChildren, planDeletions } from './plan.ts'
 import {
@@ -26,45 +25,44 @@ import {
   isOtherObject,
 } from './requests.ts'
 import { SyncReport } from './sync-report.ts'
-import { recordUnmanaged, type UnmanagedChild } from './unmanaged-children.ts'
 
-/** Where the children of the object are known, and how they are written. */
+/** Access to the children of one object and one reconciler. Implemented by child-client.ts. */
 export interface ChildClient {
   readonly writer: ChildWriter
   readonly logger: Logger
   readonly nowMs: () => number
-  /** Those of the object and the reconciler, as they are known now. */
+  /** The newest known states of the existing children. */
   present(): ReadonlyArray<{ readonly resource: Resource; readonly cache: ChildCache; readonly object: KubeObject }>
   cacheOf(resource: Resource): ChildCache
-  /** Why nothing can be known of a kind, as the end of a sentence. */
-  whyUnseen(wanted: DesiredChild): string | undefined
-  /** Who else has made a child of that name, as the end of a sentence. */
-  competitorOf(wanted: DesiredChild): string | undefined
+  /** Why existing children of the kind are not listed, as the end of a sentence; undefined if they are. */
+  whyUnlisted(desired: DesiredChild): string | undefined
+  /** The other parent or reconciler that has a child of that name, as the end of a sentence; undefined if there is none. */
+  competitorOf(desired: DesiredChild): string | undefined
   readonly own: OwnerKeyOfChild
-  /** Told of every write that has changed something, and to what end: the child is there now, is another, or is gone. */
-  onWritten(child: KubeObject, end: 'new' | 'changed' | 'gone'): void
-  /** Told of those whose child it was, or is. */
-  onMoved(concerned: readonly OwnerKeyOfChild[]): void
+  /** Called after every write that created, changed or deleted a child. */
+  onWritten(child: KubeObject, effect: 'new' | 'changed' | 'gone'): void
+  /** Called after an apply with the owners that the child had before and has now. */
+  onMoved(affected: readonly OwnerKeyOfChild[]): void
   /** Reports an event about a child to the observer. */
   report(event: 'childApplied' | 'childDeleted' | 'contentionFound', resource: Resource, child: KubeObject): void
-  /** Logs the message once per resource. */
+  /** Logs a warning once per resource. */
   warnOnce(resource: Resource, message: string): void
 }
 
-/** What is remembered of the children of one object from call to call; lost with the process, which harms nobody. */
+/** Records about the children of one object, kept in memory between the calls of its reconciler. A restart loses them: contention is then counted from zero. */
 export interface ChildRecords {
-  /** By key: those that are changed again and again. */
+  /** Children that other clients change repeatedly, by key. */
   readonly contentions: Map<string, Contention>
-  /** The uids of those that were made or seen, and not deleted by us since, by key. */
+  /** The uids of children that the operator saw or created and did not delete since, by key. */
   readonly uids: Map<string, string>
-  /** Objects of others under the names of children, which are left alone, by key. */
+  /** Unmanaged objects that have the names of children, by key. */
   readonly unmanaged: Map<string, UnmanagedChild>
 }
 
-/** So many requests for one object at once. */
+/** The maximum number of concurrent requests for the children of one object. */
 const maxConcurrent = 8
 
-/** A child has changed since it was looked at: its event is on the way, or lost. */
+/** The delay of the next check when a child has changed since the plan was made: its watch event has not arrived yet, or is lost. */
 const staleMs = 1000
 
 export async function syncChildren(
@@ -73,10 +71,10 @@ export async function syncChildren(
   records: ChildRecords,
 ): Promise<SyncReport> {
   const sync = new ChildrenSync(children, records)
-  // Each child at most once: whatever becomes of it, the next call will see.
+  // Each child is written at most once per call, so the loop ends: the next call of the reconciler continues.
   for (;;) {
     const plan = sync.plan(groups, isDeleting)
-    if (!(await sync.carryOut(plan))) return sync.finish(plan)
+    if (!(await sync.execute(plan))) return sync.finish(plan)
   }
 }
 
@@ -84,10 +82,10 @@ class ChildrenSync {
   readonly #children: ChildClient
   readonly #records: ChildRecords
   readonly #report = new SyncReport()
-  /** Those that were seen to, by key. */
+  /** The keys of the children that this sync has written. */
   readonly #done = new Set<string>()
-  readonly #turns = new Semaphore(maxConcurrent)
-  /** As they were when this began, by key. */
+  readonly #slots = new Semaphore(maxConcurrent)
+  /** The records at the start of this sync, by key: restored if a child could not be written. */
   readonly #contentionsBefore: ReadonlyMap<string, Contention>
 
   constructor(children: ChildClient, records: ChildRecords) {
@@ -97,31 +95,32 @@ class ChildrenSync {
   }
 
   plan(groups: readonly DesiredGroup[], isDeleting: boolean): ChildrenPlan {
-    const { writer, cacheOf, whyUnseen, nowMs } = this.#children
+    const { writer, cacheOf, whyUnlisted, nowMs } = this.#children
     const present = this.#children.present().map(({ object }) => object)
     this.#updateRecords(groups, present)
     if (isDeleting) {
       const waits: string[] = []
-      return { applies: [], deletions: planDeletions({ groups, present }, waits), waits, unseen: [] }
+      return { applies: [], deletions: planDeletions({ groups, present }, waits), waits, unlisted: [] }
     }
     return planChildren({
       groups,
       present,
-      whyUnseen: (wanted) => whyUnseen(wanted),
-      isLeft: ({ key, existing }) => existing === 'leave' && (this.#records.unmanaged.get(key)?.nextMs ?? 0) > nowMs(),
-      judge: (wanted, live) => {
-        const normalised = cacheOf(wanted.kind.resource!).normalisedOf(live)
-        return detectDrift(wanted, live, { fieldManager: writer.fieldManager, normalised })
+      whyUnlisted: (desired) => whyUnlisted(desired),
+      isUnmanaged: ({ key, existing }) =>
+        existing === 'leave' && (this.#records.unmanaged.get(key)?.nextMs ?? 0) > nowMs(),
+      driftOf: (desired, live) => {
+        const normalised = cacheOf(desired.kind.resource!).normalisedOf(live)
+        return detectDrift(desired, live, { fieldManager: writer.fieldManager, normalised })
       },
     })
   }
 
-  /** Remembers the uids of children that are there or wanted, and forgets what is known of others. */
+  /** Records the uids of existing children, and drops the records of children that are not desired any more. */
   #updateRecords(groups: readonly DesiredGroup[], present: readonly KubeObject[]): void {
     const { uids, unmanaged } = this.#records
-    const wanted = new Map(groups.flatMap(({ children }) => children.map(({ key, existing }) => [key, existing])))
-    for (const key of uids.keys()) if (!wanted.has(key)) uids.delete(key)
-    for (const key of unmanaged.keys()) if (wanted.get(key) !== 'leave') unmanaged.delete(key)
+    const desired = new Map(groups.flatMap(({ children }) => children.map(({ key, existing }) => [key, existing])))
+    for (const key of uids.keys()) if (!desired.has(key)) uids.delete(key)
+    for (const key of unmanaged.keys()) if (desired.get(key) !== 'leave') unmanaged.delete(key)
     for (const child of present) {
       const key = childKey(child)
       uids.set(key, child.metadata.uid ?? '')
@@ -129,122 +128,122 @@ class ChildrenSync {
     }
   }
 
-  /** Whether anything was done. */
-  async carryOut({ applies, deletions }: ChildrenPlan): Promise<boolean> {
-    const due = applies.filter((one) => !this.#done.has(one.wanted.key) && this.#mayPutBack(one))
+  /** Writes the children of the plan that this sync has not written yet. Returns whether there were any. */
+  async execute({ applies, deletions }: ChildrenPlan): Promise<boolean> {
+    const due = applies.filter((one) => !this.#done.has(one.desired.key) && this.#mayApply(one))
     const superfluous = deletions.filter((child) => !this.#done.has(childKey(child)))
-    for (const { wanted } of due) this.#done.add(wanted.key)
+    for (const { desired } of due) this.#done.add(desired.key)
     for (const child of superfluous) this.#done.add(childKey(child))
     await Promise.all([
-      ...due.map((one) => this.#inTurn(() => this.#apply(one))),
-      ...superfluous.map((child) => this.#inTurn(() => this.#delete(child))),
+      ...due.map((one) => this.#withSlot(() => this.#apply(one))),
+      ...superfluous.map((child) => this.#withSlot(() => this.#delete(child))),
     ])
     return due.length + superfluous.length > 0
   }
 
-  finish({ waits, unseen }: ChildrenPlan): SyncReport {
+  finish({ waits, unlisted }: ChildrenPlan): SyncReport {
     const { nowMs } = this.#children
     this.#report.waits = waits
-    this.#report.isUnsynced = unseen.length > 0
+    this.#report.isUnsynced = unlisted.length > 0
     for (const { name, nextMs } of this.#records.unmanaged.values()) {
-      this.#report.left.push(name)
-      this.#report.lookAgainAfter(Math.max(0, nextMs - nowMs()))
+      this.#report.unmanaged.push(name)
+      this.#report.recheckAfter(Math.max(0, nextMs - nowMs()))
     }
-    for (const message of unseen) this.#report.problems.push({ reason: 'KindMissing', message })
-    for (const [key, fight] of this.#records.contentions) {
-      if (isOver(fight, nowMs())) this.#records.contentions.delete(key)
-      else if (isContended(fight)) this.#noteFight(fight)
+    for (const message of unlisted) this.#report.problems.push({ reason: 'KindMissing', message })
+    for (const [key, contention] of this.#records.contentions) {
+      if (isOver(contention, nowMs())) this.#records.contentions.delete(key)
+      else if (isContended(contention)) this.#reportContention(contention)
     }
     return this.#report
   }
 
-  async #inTurn(work: () => Promise<void>): Promise<void> {
-    const over = await this.#turns.acquire()
-    await work().finally(over)
+  async #withSlot(work: () => Promise<void>): Promise<void> {
+    const release = await this.#slots.acquire()
+    await work().finally(release)
   }
 
-  async #apply({ wanted, live }: PlannedApply): Promise<void> {
+  async #apply({ desired, live }: PlannedApply): Promise<void> {
     const { writer, logger, warnOnce } = this.#children
-    const what = describeChild(wanted.object)
-    const competitor = this.#children.competitorOf(wanted)
-    if (competitor !== undefined) return this.#refuseForeign(wanted, competitor)
+    const what = describeChild(desired.object)
+    const competitor = this.#children.competitorOf(desired)
+    if (competitor !== undefined) return this.#refuseForeign(desired, competitor)
     logger.debug(`Applying ${what}${live === undefined ? ', which is not there' : ''}.`)
     try {
-      const applied = await this.#write(wanted, live)
+      const applied = await this.#write(desired, live)
       if (applied === undefined) return
-      if (typeof applied === 'string') return this.#refuseForeign(wanted, applied)
-      const { child, dropped, concerned } = applied
+      if (typeof applied === 'string') return this.#refuseForeign(desired, applied)
+      const { child, dropped, affected } = applied
       if (child.metadata.resourceVersion !== live?.metadata.resourceVersion) {
         this.#children.onWritten(child, live === undefined ? 'new' : 'changed')
-        this.#children.report('childApplied', wanted.kind.resource!, child)
+        this.#children.report('childApplied', desired.kind.resource!, child)
       }
-      this.#children.onMoved(concerned)
-      this.#records.uids.set(wanted.key, child.metadata.uid ?? '')
+      this.#children.onMoved(affected)
+      this.#records.uids.set(desired.key, child.metadata.uid ?? '')
       if (dropped.length > 0) {
         warnOnce(
-          wanted.kind.resource!,
-          `The server does not keep all that is wanted of ${what}: ${dropped.slice(0, 3).join(', ')}`,
+          desired.kind.resource!,
+          `The server does not store all desired fields of ${what}: ${dropped.slice(0, 3).join(', ')}`,
         )
       }
     } catch (error) {
       writer.signal.throwIfAborted()
-      this.#refuse(wanted, describeRefusal(error, wanted))
+      this.#refuse(desired, describeRefusal(error, desired))
     }
   }
 
   /**
-   * Applies a child to the object that is ours, or creates it. Returns why not where the name belongs to another object; undefined where
-   * the child was gone meanwhile, which the next call sees.
+   * Applies a child to the operator's own object, or creates the object. Returns the reason as a string if the name belongs to another object, and
+   * undefined if the child was deleted in the meantime: then the next call of the reconciler creates it.
    */
-  async #write(wanted: DesiredChild, live: KubeObject | undefined): Promise<AppliedChild | string | undefined> {
+  async #write(desired: DesiredChild, live: KubeObject | undefined): Promise<AppliedChild | string | undefined> {
     const { writer, own } = this.#children
-    const resource = wanted.kind.resource!
+    const resource = desired.kind.resource!
     const cache = this.#children.cacheOf(resource)
     const known: ApplyTarget | undefined = live && { type: 'known', uid: live.metadata.uid ?? '' }
-    const target = known ?? { type: wanted.existing === 'adopt' ? 'any' : 'new' }
+    const target = known ?? { type: desired.existing === 'adopt' ? 'any' : 'new' }
     try {
-      return await applyChild(writer, { wanted, target }, { resource, cache })
+      return await applyChild(writer, { desired, target }, { resource, cache })
     } catch (error) {
       if (!isOtherObject(error)) throw error
-      const found = await findExisting(writer, wanted, resource)
+      const found = await findExisting(writer, desired, resource)
       if (found === undefined && live === undefined) throw error
-      if (live !== undefined && found?.uid !== live.metadata.uid) cache.remove(live, { isForGood: true })
-      if (found === undefined) return void this.#report.lookAgainAfter(staleMs)
-      const why = whyForeign(found, { own, wanted, knownUid: this.#records.uids.get(wanted.key) })
+      if (live !== undefined && found?.uid !== live.metadata.uid) cache.remove(live, { isDeleted: true })
+      if (found === undefined) return void this.#report.recheckAfter(staleMs)
+      const why = whyForeign(found, { own, desired, knownUid: this.#records.uids.get(desired.key) })
       if (why !== undefined) return why
-      return await applyChild(writer, { wanted, target: { type: 'known', uid: found.uid ?? '' } }, { resource, cache })
+      return await applyChild(writer, { desired, target: { type: 'known', uid: found.uid ?? '' } }, { resource, cache })
     }
   }
 
-  /** The name of the child belongs to another object. */
-  #refuseForeign(wanted: DesiredChild, why: string): void {
-    if (wanted.existing !== 'leave') {
-      this.#refuse(wanted, why)
+  /** The name of the child belongs to another object: reports it as a failure, or leaves the object unmanaged if the reconciler says so. */
+  #refuseForeign(desired: DesiredChild, why: string): void {
+    if (desired.existing !== 'leave') {
+      this.#refuse(desired, why)
       return
     }
     const { logger, nowMs } = this.#children
-    const { unmanaged: left } = this.#records
-    const name = this.#describe(wanted.object)
-    const before = left.get(wanted.key)
-    left.set(wanted.key, recordUnmanaged(before, name, nowMs()))
-    this.#forgetFight(wanted.key)
+    const { unmanaged } = this.#records
+    const name = this.#describe(desired.object)
+    const before = unmanaged.get(desired.key)
+    unmanaged.set(desired.key, recordUnmanaged(before, name, nowMs()))
+    this.#restoreContention(desired.key)
     if (before === undefined) logger.info(`${name} is left alone: it exists, and is not a child of this object.`)
   }
 
-  /** What was not put back is no turn in a fight: nobody has changed it since. */
+  /** A child that the server rejected was not restored, so the attempt must not count as contention. */
   #refuse({ key, object }: DesiredChild, why: string): void {
-    this.#forgetFight(key)
+    this.#restoreContention(key)
     this.#report.fail(`Cannot apply ${this.#describe(object)}: ${why}`)
   }
 
-  #forgetFight(key: string): void {
+  #restoreContention(key: string): void {
     const { contentions } = this.#records
     const before = this.#contentionsBefore.get(key)
     if (before !== undefined) contentions.set(key, before)
     else contentions.delete(key)
   }
 
-  /** With its namespace where that is not the owner's: a cluster-scoped owner may have a child of one name in many. */
+  /** Names the namespace if it is not the owner's: a cluster-scoped owner may have children of the same name in several namespaces. */
   #describe(object: object): string {
     return `${describeChild(object)}${describePlace(object, this.#children.own.namespace)}`
   }
@@ -254,12 +253,12 @@ class ChildrenSync {
     const what = describeChild(child)
     const found = this.#children.present().find(({ object }) => object === child)
     if (found === undefined) return
-    logger.debug(`Deleting ${what}, which is no longer wanted.`)
+    logger.debug(`Deleting ${what}, which is no longer desired.`)
     try {
       this.#records.uids.delete(childKey(child))
-      const left = await deleteChild(writer, child, found)
-      if (left === 'changed') return this.#report.lookAgainAfter(staleMs)
-      this.#children.onWritten(left ?? child, left === undefined ? 'gone' : 'changed')
+      const deleted = await deleteChild(writer, child, found)
+      if (deleted === 'changed') return this.#report.recheckAfter(staleMs)
+      this.#children.onWritten(deleted ?? child, deleted === undefined ? 'gone' : 'changed')
       this.#children.report('childDeleted', found.resource, child)
     } catch (error) {
       writer.signal.throwIfAborted()
@@ -267,33 +266,39 @@ class ChildrenSync {
     }
   }
 
-  /** What others have changed is put back; unless they do so again and again. */
-  #mayPutBack({ wanted, judgement }: PlannedApply): boolean {
+  /** Whether the child may be applied now: a child that other clients change or delete repeatedly is restored after growing pauses. */
+  #mayApply({ desired, drift }: PlannedApply): boolean {
     const { nowMs, logger, writer } = this.#children
     const { contentions, uids } = this.#records
-    const { key, object } = wanted
-    if (judgement.type === 'changed' || (judgement.type === 'missing' && !uids.has(key))) return true
-    const words =
-      judgement.type === 'missing'
-        ? `"${writer.fieldManager}" makes ${describeChild(object)}, and somebody deletes it`
-        : describeAdoption(writer.fieldManager, judgement, describeChild(object))
-    const { fight, waitMs, isNew } = reactToContention(contentions.get(key), words, nowMs())
-    contentions.set(key, fight)
+    const { key, object } = desired
+    if (drift.type === 'changed' || (drift.type === 'missing' && !uids.has(key))) return true
+    const message =
+      drift.type === 'missing'
+        ? `"${writer.fieldManager}" creates ${describeChild(object)}, and another client deletes it`
+        : describeContention(writer.fieldManager, drift, describeChild(object))
+    const { contention, waitMs, isNew } = reactToContention(contentions.get(key), message, nowMs())
+    contentions.set(key, contention)
     if (isNew) {
-      logger.warn(`${words}, by turns: it is put back ever more seldom; let one of them leave it to the other`)
-      this.#children.report('contentionFound', wanted.kind.resource!, object as KubeObject)
+      logger.warn(`${message}, in turns: the operator restores it after growing pauses; let only one of them write it`)
+      this.#children.report('contentionFound', desired.kind.resource!, object as KubeObject)
     }
     return waitMs === 0
   }
 
-  #noteFight(fight: Contention): void {
+  #reportContention(contention: Contention): void {
     const nowMs = this.#children.nowMs()
-    this.#report.problems.push({ reason: 'ChildContested', message: fight.words })
-    this.#report.lookAgainAfter(fight.heldUntilMs === undefined ? settledMs(fight, nowMs) : fight.heldUntilMs - nowMs)
+    this.#report.problems.push({ reason: 'ChildContested', message: contention.message })
+    this.#report.recheckAfter(
+      contention.pausedUntilMs === undefined ? remainingQuietMs(contention, nowMs) : contention.pausedUntilMs - nowMs,
+    )
   }
 }
 
-function describeAdoption(ours: string, { fields, by }: Extract<ChildDrift, { type: 'taken' }>, what: string): string {
-  const rivals = by.length === 0 ? 'somebody else' : by.map((name) => `"${name}"`).join(' and ')
+function describeContention(
+  ours: string,
+  { fields, by }: Extract<ChildDrift, { type: 'overwritten' }>,
+  what: string,
+): string {
+  const rivals = by.length === 0 ? 'another client' : by.map((name) => `"${name}"`).join(' and ')
   return `"${ours}" and ${rivals} both write ${fields.slice(0, 3).join(', ')} of ${what}`
 }

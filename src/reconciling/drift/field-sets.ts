@@ -1,21 +1,21 @@
 /**
- * Who owns which fields of an object, as the API server keeps it in `managedFields` (FieldsV1 of structured-merge-diff). A client
- * that changes a value under a name of its own takes its ownership; so what is still ours has still the value that we gave it, unless
- * another client writes under our name (value-drift.ts). Pure.
+ * Reads `metadata.managedFields` (FieldsV1 of structured-merge-diff): which field manager owns which fields. A client that changes a value
+ * under another manager name becomes the owner of the field. So a field that the operator still owns has its value, unless a client writes
+ * under the operator's manager name; value-drift.ts detects that. Pure.
  */
 import type { Json, JsonObject, KubeObject } from '../../kube/objects.ts'
 import { isPlainObject } from '../../util/json/json.ts'
 import { digestText } from '../../util/text/digest.ts'
 import { ListFields } from './list-fields.ts'
 
-/** From a container into a field of it, or into an item of a list. */
+/** One step of a path: into a field of an object, or into an item of a list. */
 type FieldStep = { readonly field: string } | { readonly item: Json; readonly index: number }
 
-/** The last step of a path, after the path of its container: paths share their beginnings, so all of them are as large as the object. */
+/** A path as a linked list from its last step to the root. Paths share their parents, so that all paths together are as large as the object. */
 export interface ManagedFieldPath {
   readonly parent: ManagedFieldPath | undefined
   readonly step: FieldStep
-  /** As `formatPath` has written it. */
+  /** The cached result of `formatPath`. */
   text?: string
 }
 
@@ -24,17 +24,17 @@ interface FieldEntry {
   readonly operation: string
   readonly fields: JsonObject
   readonly time: string
-  /** The part of `fields` for each path that was asked for, and for its containers: each step is made once. */
+  /** A cache: the part of `fields` for each path that was looked up, and for its parents. */
   readonly found: Map<ManagedFieldPath, OwnedFields>
 }
 
-/** The part of a field set for one path; undefined where the path is not owned. */
+/** The part of a field set for one path; undefined if the path is not owned. */
 export type OwnedFields = Json | typeof whole | undefined
 
-/** Of a container that is owned with all that is in it: a list or a map that is atomic. */
+/** Stands for an atomic list or map: its owner owns everything inside. */
 export const whole: unique symbol = Symbol('whole')
 
-/** Those of subresources are of other writers, whatever they are called. */
+/** Entries of subresources such as `status` are skipped: an apply to the object itself never owns their fields. */
 export function entriesOf({ metadata }: KubeObject): readonly FieldEntry[] {
   return (metadata.managedFields ?? []).flatMap(({ manager, operation, fieldsV1, subresource, time }) => {
     if (!isPlainObject(fieldsV1) || (typeof subresource === 'string' && subresource !== '')) return []
@@ -43,14 +43,14 @@ export function entriesOf({ metadata }: KubeObject): readonly FieldEntry[] {
   })
 }
 
-/** All that an object says of itself, field by field; what is null says nothing. Without what no one owns: its name and kind. */
+/** The paths of all fields of an object. Skips null values, and apiVersion, kind, name and namespace, which managed fields never contain. */
 export function fieldsOf(object: JsonObject): ManagedFieldPath[] {
   const { apiVersion: _, kind: __, metadata, ...rest } = object
   const { name: ___, namespace: ____, ...meta } = isPlainObject(metadata) ? metadata : {}
   return collect(Object.keys(meta).length === 0 ? rest : { metadata: meta, ...rest })
 }
 
-/** In the order of the object. Does not recurse: the author of an owner may decide how deep its children are. */
+/** Returns the paths in the order of the object. Without recursion: users may nest objects deeper than the call stack allows. */
 function collect(root: JsonObject): ManagedFieldPath[] {
   const paths: ManagedFieldPath[] = []
   const pending: Array<{ readonly path: ManagedFieldPath | undefined; readonly value: Json }> = [
@@ -61,7 +61,7 @@ function collect(root: JsonObject): ManagedFieldPath[] {
     if (value === null) continue
     const steps = stepsInto(value)
     if (steps.length === 0 && parent !== undefined) paths.push(parent)
-    // The last in is the first out.
+    // Reversed, since `pending` is a stack and the first field must be popped first.
     for (const [step, inner] of steps.reverse()) pending.push({ path: { parent, step }, value: inner })
   }
   return paths
@@ -86,7 +86,7 @@ export function ownsField(entry: FieldEntry, path: ManagedFieldPath): boolean {
   return owned !== undefined
 }
 
-/** The part of a field set that one step leads to. */
+/** The part of a field set behind one step. */
 export function enter(owned: OwnedFields, step: FieldStep): OwnedFields {
   if (owned === whole) return whole
   if (!isPlainObject(owned)) return undefined
@@ -102,7 +102,7 @@ function findItem(set: JsonObject, { item, index }: { readonly item: Json; reado
   return own(set, `i:${index}`) ?? listFieldsOf(set).find(item)
 }
 
-/** The parsed keys of the lists in managed fields, for as long as the object they belong to is kept. */
+/** A cache of the parsed lists in managed fields. Entries live as long as the object. */
 const listFields = new WeakMap<JsonObject, ListFields>()
 
 export function listFieldsOf(set: JsonObject): ListFields {
@@ -113,10 +113,10 @@ export function listFieldsOf(set: JsonObject): ListFields {
   return made
 }
 
-/** Longer paths are cut, so that the texts of all paths stay in proportion to the object. */
+/** Longer texts are cut, so that the texts of all paths together stay proportional to the object. */
 const maxTextLength = 250
 
-/** For people: `spec.template.spec.containers[app].image`. Two paths never have the same text: what is cut off has its digest there. */
+/** Formats a path for messages: `spec.template.spec.containers[app].image`. Texts are unique: a text that is cut ends with a digest of the whole. */
 export function formatPath(path: ManagedFieldPath): string {
   const unknown: ManagedFieldPath[] = []
   let known: ManagedFieldPath | undefined = path

@@ -1,30 +1,29 @@
 /**
- * The items of one list in managed fields, found by what they hold: FieldsV1 names an item by its value (`v:"x"`) or by its keys
- * (`k:{"name":"app"}`). Each name is parsed once and looked up in a map, so comparing a list takes time in proportion to it. Used by
- * field-sets.ts; items by position (`i:0`) are found there.
+ * Finds the entry of a list item in managed fields. FieldsV1 names an item by its value (`v:"x"`) or by its keys (`k:{"name":"app"}`). Each name is
+ * parsed once into a map, so that comparing a list takes linear time. Used by field-sets.ts, which finds items by position (`i:0`) itself.
  */
 import { digestEssence } from '../../causation/essence.ts'
 import type { Json, JsonObject } from '../../kube/objects.ts'
 import { isContainer, isPlainObject } from '../../util/json/json.ts'
 import { parseJsonText, toJsonText } from '../../util/json/json-text.ts'
 
-/** One item that is named by its keys. */
+/** The entry of an item that is named by its keys. */
 interface KeyedItem {
   readonly keys: JsonObject
   readonly fields: Json
 }
 
-/** The items that are named by the same keys, mostly all of a list. */
+/** The entries that are named by the same keys; usually all entries of a list. */
 interface KeyGroup {
   readonly names: readonly string[]
   readonly items: KeyedItem[]
-  /** By the names that an item has of these, and then by their values. */
+  /** An index of the entries: first by the keys that an item has, then by the values of these keys. */
   readonly byValues: Map<string, Map<string, Json>>
 }
 
 /**
- * The API server names all items of a list by the same keys, and has at most a few. Lists with more groups, or items that leave out
- * more combinations of keys, are forged: what is not found in them counts as not owned, and is applied again.
+ * The API server names all items of a list by the same few keys. A list with more groups, or with items that omit more combinations of keys, is
+ * forged: its items count as not owned, and are applied again.
  */
 const maxGroups = 4
 const maxCombinations = 16
@@ -52,7 +51,7 @@ export class ListFields {
     return undefined
   }
 
-  /** The keys by which the list tells this item from others, of those that the item has; undefined where it is not named by keys. */
+  /** The list's map keys that the item has; undefined if no entry names the item by keys. */
   keysOf(item: JsonObject): readonly string[] | undefined {
     for (const group of this.#groups.values()) if (findIn(group, item) !== undefined) return givenKeys(group, item)
     return undefined
@@ -67,7 +66,7 @@ export class ListFields {
   }
 }
 
-/** Keys that the item leaves out are defaults, such as the protocol of a port: any value of them will do. */
+/** A key that the item omits has a default on the server, such as the protocol of a port, so it matches any value. */
 function findIn(group: KeyGroup, item: JsonObject): Json | undefined {
   const { items, byValues } = group
   const given = givenKeys(group, item)
@@ -90,12 +89,12 @@ function valuesText(fields: JsonObject, names: readonly string[]): string {
   return names.map((name) => textOf(fields[name]!)).join()
 }
 
-/** The same for equal values and no others. Values of lists that are sets may be objects, whose keys have no order. */
+/** Returns the same text for equal values only. Items of sets may be objects, whose keys have no order, so containers are digested. */
 function textOf(value: Json): string {
   return isContainer(value) ? digestEssence({ value: [value] }) : toJsonText(value)
 }
 
-/** The first of several with the same text counts. */
+/** Keeps the first entry if several have the same text. */
 function addOnce(map: Map<string, Json>, text: string, fields: Json): void {
   if (!map.has(text)) map.set(text, fields)
 }

@@ -4,8 +4,8 @@ import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import { formatPath } from './field-sets.ts'
 import { digestDrift, findDrift } from './value-drift.ts'
 
-function driftOf(wanted: JsonObject, live: JsonObject, owned: JsonObject): string[] {
-  return findDrift(wanted, live as unknown as KubeObject, owned).map(({ path }) => formatPath(path))
+function driftOf(desired: JsonObject, live: JsonObject, owned: JsonObject): string[] {
+  return findDrift(desired, live as unknown as KubeObject, owned).map(({ path }) => formatPath(path))
 }
 
 const ports = { 'k:{"port":80,"protocol":"TCP"}': { '.': {}, 'f:port': {}, 'f:name': {} } }
@@ -58,8 +58,8 @@ test.each<[string, JsonObject, JsonObject, JsonObject, string[]]>([
   ['an atomic list with defaults', { spec: { a: [{ x: 1 }] } }, { spec: { a: [{ x: 1, y: 2 }] } }, whole('a'), []],
   ['an atomic list of another length', { spec: { a: [1] } }, { spec: { a: [1, 2] } }, whole('a'), ['spec.a']],
   ['an object instead of a text', { spec: { a: 'x' } }, { spec: { a: { b: 1 } } }, whole('a'), ['spec.a']],
-])('drift detection evaluates %s', (_, wanted, live, owned, paths) => {
-  expect(driftOf(wanted, live, owned)).toEqual(paths)
+])('drift detection evaluates %s', (_, desired, live, owned, paths) => {
+  expect(driftOf(desired, live, owned)).toEqual(paths)
 })
 
 /** Managed fields for atomic fields of the spec. */
@@ -68,15 +68,15 @@ function whole(names: string): JsonObject {
 }
 
 test('the digest of drift depends on the values in the cluster, but not on the order of fields', () => {
-  const digest = (live: JsonObject, wanted: JsonObject = { spec: { a: 1, b: 1 } }) =>
-    digestDrift(findDrift(wanted, live as unknown as KubeObject, whole('ab')))
+  const digest = (live: JsonObject, desired: JsonObject = { spec: { a: 1, b: 1 } }) =>
+    digestDrift(findDrift(desired, live as unknown as KubeObject, whole('ab')))
   expect(digest({ spec: { a: 2, b: 3 } })).toBe(digest({ spec: { b: 3, a: 2 } }, { spec: { b: 1, a: 1 } }))
   expect(digest({ spec: { a: 2, b: 3 } })).not.toBe(digest({ spec: { a: 3, b: 2 } }))
 })
 
 test('the cost of drift detection grows linearly with the depth and with the length of lists', async () => {
   const keyed = (n: number, name: string) => ({
-    wanted: { spec: { list: Array.from({ length: n }, (_, index) => ({ id: index, name: 'x' })) } },
+    desired: { spec: { list: Array.from({ length: n }, (_, index) => ({ id: index, name: 'x' })) } },
     live: { spec: { list: Array.from({ length: n }, (_, index) => ({ id: n - index - 1, name })) } },
     owned: {
       'f:spec': {
@@ -87,15 +87,15 @@ test('the cost of drift detection grows linearly with the depth and with the len
   await expectLinearGrowth({
     n: 1000,
     prepare: (n) => keyed(n, 'y'),
-    run: ({ wanted, live, owned }) => void findDrift(wanted as never, live as never, owned as never),
+    run: ({ desired, live, owned }) => void findDrift(desired as never, live as never, owned as never),
   })
   await expectLinearGrowth({
     n: 2000,
     prepare: (n) => ({
-      wanted: { spec: nest(n, 1) },
+      desired: { spec: nest(n, 1) },
       live: { spec: nest(n, 2) },
       owned: { 'f:spec': nest(n, {}, 'f:a') },
     }),
-    run: ({ wanted, live, owned }) => void findDrift(wanted as never, live as never, owned as never),
+    run: ({ desired, live, owned }) => void findDrift(desired as never, live as never, owned as never),
   })
 })

@@ -1,8 +1,7 @@
 /**
- * Finds fields of a child that we own and whose values are not those that we want. A client that changes a value under a name of its own
- * becomes its owner, which field-sets.ts sees; but any client may write under our name as a field manager, and then only the
- * values tell. The server and webhooks write some values in their own way, so a difference is no proof: drift.ts compares it with what
- * was there right after our own apply. Pure, and linear in the child.
+ * Finds fields of a child that the operator owns and that have other values than desired. A client that changes a value under its own manager name
+ * becomes the owner, which field-sets.ts detects. But any client may use the operator's manager name, and then only the values differ. The server and
+ * webhooks change some values, so a difference is not yet drift: drift.ts compares it with the response to the last apply. Pure, linear in the child.
  */
 import { digestEssence } from '../../causation/essence.ts'
 import type { Json, JsonObject, KubeObject } from '../../kube/objects.ts'
@@ -13,29 +12,29 @@ import { enter, formatPath, listFieldsOf, type ManagedFieldPath, type OwnedField
 
 interface ValueDrift {
   readonly path: ManagedFieldPath
-  /** The value in the cluster; undefined where there is none. */
+  /** The value in the cluster; undefined if the field is missing. */
   readonly live: Json | undefined
 }
 
 interface DriftPair {
   readonly path: ManagedFieldPath | undefined
-  readonly wanted: Json
+  readonly desired: Json
   readonly live: Json | undefined
   readonly owned: OwnedFields
-  /** Within `spec`, where the server may know a text as a quantity; data and annotations are texts. */
+  /** Within `spec`, where the server may normalise a quantity. Data and annotations are plain strings. */
   readonly isTyped: boolean
 }
 
-/** `owned` is the field set of our entry in the managed fields. */
-export function findDrift(wanted: JsonObject, live: KubeObject, owned: JsonObject): ValueDrift[] {
-  const { apiVersion: _, kind: __, ...fields } = wanted
+/** `owned` is the field set of the operator's entry in the managed fields. */
+export function findDrift(desired: JsonObject, live: KubeObject, owned: JsonObject): ValueDrift[] {
+  const { apiVersion: _, kind: __, ...fields } = desired
   const found: ValueDrift[] = []
   const pending: DriftPair[] = [
-    { path: undefined, wanted: fields, live: live as unknown as Json, owned, isTyped: false },
+    { path: undefined, desired: fields, live: live as unknown as Json, owned, isTyped: false },
   ]
   for (let pair = pending.pop(); pair !== undefined; pair = pending.pop()) {
-    const { path, wanted: value } = pair
-    // Fields that are not ours are found by who owns them.
+    const { path, desired: value } = pair
+    // drift.ts finds fields that the operator does not own by their owners.
     if (value === null || pair.owned === undefined) continue
     if (pair.owned !== whole && isPlainObject(value)) pushFields(pair, value, pending)
     else if (pair.owned !== whole && Array.isArray(value)) pushItems(pair, value, pending)
@@ -44,7 +43,7 @@ export function findDrift(wanted: JsonObject, live: KubeObject, owned: JsonObjec
   return found
 }
 
-/** The same for the same fields with the same values in the cluster. */
+/** Equal for the same fields with the same values in the cluster, in any order. */
 export function digestDrift(drift: readonly ValueDrift[]): string {
   const values = drift.map(({ path, live }) => [formatPath(path), live ?? null]).toSorted(byPath)
   return digestEssence({ values } as never)
@@ -54,27 +53,27 @@ function byPath([a]: unknown[], [b]: unknown[]): number {
   return String(a) < String(b) ? -1 : 1
 }
 
-function pushFields({ path, live, owned, isTyped }: DriftPair, wanted: JsonObject, pending: DriftPair[]): void {
-  for (const [field, value] of Object.entries(wanted)) {
+function pushFields({ path, live, owned, isTyped }: DriftPair, desired: JsonObject, pending: DriftPair[]): void {
+  for (const [field, value] of Object.entries(desired)) {
     const step = { field }
     const inner = isPlainObject(live) ? (getOwn(live, field) as Json | undefined) : undefined
     const isTypedField = isTyped || (path === undefined && field === 'spec')
     const part: OwnedFields = enter(owned, step)
-    pending.push({ path: { parent: path, step }, wanted: value, live: inner, owned: part, isTyped: isTypedField })
+    pending.push({ path: { parent: path, step }, desired: value, live: inner, owned: part, isTyped: isTypedField })
   }
 }
 
-function pushItems({ path, live, owned, isTyped }: DriftPair, wanted: readonly Json[], pending: DriftPair[]): void {
+function pushItems({ path, live, owned, isTyped }: DriftPair, desired: readonly Json[], pending: DriftPair[]): void {
   const list = Array.isArray(live) ? live : []
   const find = createFinder(list, owned as JsonObject)
-  for (const [index, item] of wanted.entries()) {
+  for (const [index, item] of desired.entries()) {
     const step = { item, index }
     const part: OwnedFields = enter(owned, step)
-    pending.push({ path: { parent: path, step }, wanted: item, live: find(item, index), owned: part, isTyped })
+    pending.push({ path: { parent: path, step }, desired: item, live: find(item, index), owned: part, isTyped })
   }
 }
 
-/** Finds the item of the cluster that a wanted one is: by its keys, by its value, or by its place. */
+/** Returns a function that finds the live item for a desired one: by its keys, by its value, or by its position. */
 function createFinder(list: readonly Json[], owned: JsonObject): (item: Json, index: number) => Json | undefined {
   /** The items of the list by the values of some keys; one map for each set of keys. */
   const indices = new Map<string, Map<string, Json>>()
@@ -109,9 +108,9 @@ function textOfKeys(item: JsonObject, keys: readonly string[]): string {
   return toJsonText(keys.map((key) => getOwn(item, key) ?? null))
 }
 
-/** Whether all that is wanted is there: servers add defaults, and leave out what is empty. */
-function isContained({ wanted, live, isTyped }: DriftPair): boolean {
-  const pending: Array<readonly [Json, Json | undefined]> = [[wanted, live]]
+/** Whether the live value contains everything that is desired: the server may add defaults and omit empty values. */
+function isContained({ desired, live, isTyped }: DriftPair): boolean {
+  const pending: Array<readonly [Json, Json | undefined]> = [[desired, live]]
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
     const [value, found] = next
     if (isPlainObject(value) && isPlainObject(found)) {
@@ -126,27 +125,27 @@ function isContained({ wanted, live, isTyped }: DriftPair): boolean {
   return true
 }
 
-function isSameScalar(wanted: Json, live: Json | undefined): boolean {
-  if (wanted === live || wanted === null) return true
-  if (live === undefined || live === null) return isEmpty(wanted)
-  // An integer is a bigint where it would lose digits, and a number elsewhere.
-  return isNumeric(wanted) && isNumeric(live) && Number(wanted) === Number(live)
+function isSameScalar(desired: Json, live: Json | undefined): boolean {
+  if (desired === live || desired === null) return true
+  if (live === undefined || live === null) return isEmpty(desired)
+  // The JSON parser returns a bigint for an integer that a number cannot represent exactly.
+  return isNumeric(desired) && isNumeric(live) && Number(desired) === Number(live)
 }
 
 function isNumeric(value: Json): boolean {
   return typeof value === 'number' || typeof value === 'bigint'
 }
 
-/** What Go leaves out of JSON by `omitempty`. */
+/** Whether Go omits the value from JSON with `omitempty`. */
 function isEmpty(value: Json): boolean {
   if (Array.isArray(value)) return value.length === 0
   return isPlainObject(value) ? Object.keys(value).length === 0 : !value
 }
 
 /** `0.5` is stored as `500m`, and the number 1 as `"1"`. */
-function isSameQuantity(wanted: Json, live: Json | undefined): boolean {
-  if (typeof live !== 'string' || !(typeof wanted === 'string' || isNumeric(wanted))) return false
-  const [a, b] = [parseQuantity(String(wanted)), parseQuantity(live)]
+function isSameQuantity(desired: Json, live: Json | undefined): boolean {
+  if (typeof live !== 'string' || !(typeof desired === 'string' || isNumeric(desired))) return false
+  const [a, b] = [parseQuantity(String(desired)), parseQuantity(live)]
   if (typeof a === 'string' || typeof b === 'string') return false
   return a.nanos === b.nanos && b.text === live
 }

@@ -32,7 +32,7 @@ test('a child that changes its owner affects both owners', () => {
 test('a deleted child does not return by an older state', () => {
   const cache = new ChildCache()
   cache.put(child(5))
-  expect(cache.remove(child(5), { isForGood: true })).toEqual([parent])
+  expect(cache.remove(child(5), { isDeleted: true })).toEqual([parent])
   expect(cache.put(child(6))).toEqual([])
   expect(cache.of(parent)).toEqual([])
 })

@@ -1,51 +1,50 @@
 /**
- * The children of one kind, each once, as they were last seen: by a stream that brings ours only, or in the answer to our own
- * write. Never goes back to an older state, so that nobody acts on what he has changed himself. Fed by reconciling/sources/owned-and-watched.ts
- * and sync.ts.
+ * The newest known states of the children of one kind, from the watch stream (child-source.ts) and from responses to the operator's own writes
+ * (children/requests.ts). Never replaces a state with an older one, so that a reconciler sees its own writes.
  */
-
 import type { KubeObject } from '../../kube/objects.ts'
 import { LruMap } from '../../util/lru-map.ts'
 import { isOlder } from '../../watching/resource-version.ts'
 import { reconcilerLabel } from '../children/labels.ts'
 import type { Normalised } from '../drift/drift.ts'
 
-/** What comes late comes within minutes: so many children do not go in that time. */
+/** The number of deleted children whose late events are recognised. Late events arrive within minutes; fewer children are deleted in that time. */
 const maxTombstones = 1000
 
-/** Stands for a version that is later than all: nothing of that object is to come any more. */
-const never = 'never'
+/** Stands for a version later than all others: every further event about the object is outdated. */
+const deletedVersion = 'deleted'
 
-/** Whose child it is, and by which reconciler. */
+/** The owner of a child, and the reconciler that created it. */
 export interface OwnerKeyOfChild {
   /** The uid of the controller. */
   readonly owner: string
+  /** The value of the label `kopf.dev/reconciler`. */
   readonly label: string
   /**
-   * The namespace of the child; of an owner that looks for its children, the namespace of the owner. An owner in a namespace has
-   * children only there: Kubernetes does not allow owner references across namespaces, but stores them unchecked, so that a tenant
-   * can write the uid of an owner in another namespace. Undefined for what is cluster-scoped.
+   * In the key of a child, the namespace of the child; in the key of an owner, that of the owner. Undefined for cluster-scoped objects. A namespaced
+   * owner has children only in its namespace: Kubernetes forbids owner references across namespaces but does not check them, so a tenant can write
+   * the uid of an owner in another namespace.
    */
   readonly namespace: string | undefined
 }
 
-/** Whether an object in `owner` (undefined: cluster-scoped) can have a child in `child`. */
+/** Whether an object in the namespace `owner` (undefined: cluster-scoped) can have a child in the namespace `child`. */
 export function canOwn(owner: string | undefined, child: string | undefined): boolean {
   return owner === undefined || owner === child
 }
 
 export class ChildCache {
   readonly #children = new Map<string, KubeObject>()
-  /** The uids of the children, by that of their owner. */
+  /** The uids of the children, by the uid of their owner. */
   readonly #byOwner = new Map<string, Set<string>>()
-  /** The uid of the one that has a name, by namespace and name. */
+  /** The uids of the children, by namespace and name. */
   readonly #byName = new Map<string, string>()
-  /** Those that are gone, or out of sight since that version. */
+  /** Tombstones by uid: the version at which the child was deleted or left the label selector. */
   readonly #gone = new LruMap<string, string>(maxTombstones)
-  /** How the server keeps what was applied, by the uid of the child. */
+  /** Differences that the server itself made to an applied child, by uid. */
   readonly #normalised = new Map<string, Normalised>()
 
-  /** Those of an owner, by their names. */
+  /** The children of an owner, sorted by namespace and name. */
   of({ owner, label, namespace }: OwnerKeyOfChild): KubeObject[] {
     const uids = this.#byOwner.get(owner) ?? []
     const children = Array.from(uids, (uid) => this.#children.get(uid)!)
@@ -53,7 +52,7 @@ export class ChildCache {
     return children.filter(isOwn).sort(byName)
   }
 
-  /** Whosever child it is. */
+  /** The child with this name, of any owner. */
   named(namespace: string | undefined, name: string): KubeObject | undefined {
     return this.#children.get(this.#byName.get(`${namespace ?? ''}/${name}`) ?? '')
   }
@@ -62,7 +61,7 @@ export class ChildCache {
     return this.#normalised.get(uid)
   }
 
-  noteNormalised({ metadata: { uid = '' } }: KubeObject, normalised: Normalised): void {
+  setNormalised({ metadata: { uid = '' } }: KubeObject, normalised: Normalised): void {
     const { dropped, values } = normalised
     if (dropped.size === 0 && values === undefined) this.#normalised.delete(uid)
     else this.#normalised.set(uid, normalised)
@@ -72,12 +71,12 @@ export class ChildCache {
     return this.#children.get(uid)?.metadata.resourceVersion
   }
 
-  /** Answers with those whom this concerns, before and after; with none where it is no news. */
+  /** Stores a state. Returns the owners before and after; none if the state is not newer. */
   put(object: KubeObject, { isForced = false }: { readonly isForced?: boolean } = {}): readonly OwnerKeyOfChild[] {
     const { uid = '', resourceVersion } = object.metadata
     const before = this.#children.get(uid)
     const known = before?.metadata.resourceVersion ?? this.#gone.get(uid)
-    const isOld = known === never || resourceVersion === known || isOlder(resourceVersion, known)
+    const isOld = known === deletedVersion || resourceVersion === known || isOlder(resourceVersion, known)
     if (isOld && !isForced) return []
     this.#unlink(before)
     this.#children.set(uid, object)
@@ -87,21 +86,21 @@ export class ChildCache {
       const siblings = this.#byOwner.get(key.owner) ?? new Set()
       this.#byOwner.set(key.owner, siblings.add(uid))
     }
-    return concerned(before, object)
+    return affected(before, object)
   }
 
-  /** It is gone for ever, or out of sight; what was seen of it later than that stays. */
-  remove(object: KubeObject, { isForGood = false }: { readonly isForGood?: boolean } = {}): readonly OwnerKeyOfChild[] {
+  /** Removes a child that was deleted (`isDeleted`) or left the label selector; in the latter case a newer known state stays. Returns its owner. */
+  remove(object: KubeObject, { isDeleted = false }: { readonly isDeleted?: boolean } = {}): readonly OwnerKeyOfChild[] {
     const { uid = '', resourceVersion } = object.metadata
     const before = this.#children.get(uid)
-    if (!isForGood && isOlder(resourceVersion, before?.metadata.resourceVersion)) return []
-    if (isForGood) this.#gone.set(uid, never)
+    if (!isDeleted && isOlder(resourceVersion, before?.metadata.resourceVersion)) return []
+    if (isDeleted) this.#gone.set(uid, deletedVersion)
     else if (resourceVersion !== undefined) this.#gone.set(uid, resourceVersion)
     if (before !== undefined) this.#drop(before)
-    return concerned(before, undefined)
+    return affected(before, undefined)
   }
 
-  /** What was seen there is not known any more. */
+  /** Drops children without a tombstone, e.g. of a namespace that is not watched any more. */
   forget(isAmong: (object: KubeObject) => boolean): void {
     for (const child of [...this.#children.values()]) {
       if (isAmong(child)) this.#drop(child)
@@ -113,7 +112,7 @@ export class ChildCache {
     this.#unlink(child)
     this.#children.delete(uid)
     this.#normalised.delete(uid)
-    // Another one may have the name by now.
+    // Another child may have the name by now.
     if (this.#byName.get(nameOf(child)) === uid) this.#byName.delete(nameOf(child))
   }
 
@@ -137,7 +136,7 @@ function ownerOfChild(object: KubeObject): OwnerKeyOfChild | undefined {
   return { owner: controller.uid, label, namespace: object.metadata.namespace }
 }
 
-function concerned(before: KubeObject | undefined, after: KubeObject | undefined): readonly OwnerKeyOfChild[] {
+function affected(before: KubeObject | undefined, after: KubeObject | undefined): readonly OwnerKeyOfChild[] {
   return [before, after].flatMap((object) => (object && ownerOfChild(object)) ?? [])
 }
 

@@ -16,19 +16,19 @@ export interface ChildSourceOptions {
   readonly selectors: WatchSelectors
   /** Called for each parent of a child that was added, changed or deleted; a deleted child has no version. */
   readonly onChanged: (key: OwnerKeyOfChild, state: ChildState) => void
-  /** All existing children are listed, or cannot be listed for now. `isFirst`: they were never listed before. */
-  readonly onSeen: (namespace: string | undefined, isFirst: boolean) => void
+  /** Called when all existing children are listed, or cannot be listed for now. `isFirst` is true for the first call per scope. */
+  readonly onListed: (namespace: string | undefined, isFirst: boolean) => void
 }
 
 export function createChildSource(childrenIndex: ChildrenIndex, options: ChildSourceOptions): StreamSource {
-  const { resource, selectors, onChanged, onSeen } = options
+  const { resource, selectors, onChanged, onListed } = options
   const cache = childrenIndex.cacheOf(resource)
-  const begun = new Set<string | undefined>()
-  const seen = (namespace: string | undefined) => {
-    onSeen(namespace, !begun.has(namespace))
-    begun.add(namespace)
+  const reported = new Set<string | undefined>()
+  const reportListed = (namespace: string | undefined) => {
+    onListed(namespace, !reported.has(namespace))
+    reported.add(namespace)
   }
-  /** Listed states that are older than the known ones: after a restored backup, they are the current states. */
+  /** Listed states that are older than the known ones: after etcd was restored from a backup, they are the current states. */
   const older = new Map<string, KubeObject>()
   const put = (object: KubeObject, isForced: boolean) => {
     const { uid, resourceVersion } = object.metadata
@@ -46,8 +46,8 @@ export function createChildSource(childrenIndex: ChildrenIndex, options: ChildSo
     } else {
       if (event.rewound) for (const object of older.values()) put(object, true)
       older.clear()
-      childrenIndex.note(resource, namespace, 'seen')
-      seen(namespace)
+      childrenIndex.setListing(resource, namespace, 'listed')
+      reportListed(namespace)
     }
   }
   return {
@@ -55,12 +55,12 @@ export function createChildSource(childrenIndex: ChildrenIndex, options: ChildSo
     selectors,
     keepsManagedFields: true,
     take,
-    onBegin: (namespace) => childrenIndex.note(resource, namespace, 'pending'),
+    onBegin: (namespace) => childrenIndex.setListing(resource, namespace, 'pending'),
     onBroken: (namespace, error) => {
       // The children that were listed before stay usable.
-      if (childrenIndex.sightOf(resource, namespace) === 'seen') return
-      childrenIndex.note(resource, namespace, { why: describeError(error) })
-      seen(namespace)
+      if (childrenIndex.listingOf(resource, namespace) === 'listed') return
+      childrenIndex.setListing(resource, namespace, { why: describeError(error) })
+      reportListed(namespace)
     },
     onClosed: (namespace) => childrenIndex.forget(resource, namespace),
   }

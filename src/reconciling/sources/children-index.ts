@@ -12,21 +12,22 @@ import type { OwnedKind } from '../children/owned-kinds.ts'
 import { ChildCache, type OwnerKeyOfChild } from './child-cache.ts'
 
 /** Whether the children in a scope are listed: not yet, completely, or not at all because of an error. */
-export type ChildrenView = 'pending' | 'seen' | { readonly why: string }
+export type ListingState = 'pending' | 'listed' | { readonly why: string }
 
 interface IndexedKind {
   readonly resource: Resource
   readonly cache: ChildCache
   /** By namespace; undefined for the whole cluster. */
-  readonly sights: Map<string | undefined, ChildrenView>
+  readonly listings: Map<string | undefined, ListingState>
 }
 
 export class ChildrenIndex {
   readonly #operator: string | undefined
   readonly #served: ServedResources
   readonly #known = new Map<string, IndexedKind>()
+  /** By the text of the selector in `owns`. */
   readonly #resources = new Map<string, Resource>()
-
+  /** The labels of all reconcilers of this operator that were asked for so far. */
   readonly #labels = new Set<string>()
 
   constructor(operator: string | undefined, served: ServedResources) {
@@ -41,11 +42,11 @@ export class ChildrenIndex {
   }
 
   /**
-   * Which other parent or reconciler of this operator has made a child of that name, as the end of a sentence. Server-side apply would not report a
-   * conflict, since they share one field manager: the last one would take the child from the others.
+   * Names the other parent or reconciler of this operator that has a child of that name, as the end of a sentence. Server-side apply reports no conflict
+   * between them, since they share one field manager: without this check, each would take the child from the other.
    */
-  competitorOf(resource: Resource, wanted: ObjectMeta, { owner, label }: OwnerKeyOfChild): string | undefined {
-    const metadata = this.cacheOf(resource).named(wanted.namespace, wanted.name ?? '')?.metadata
+  competitorOf(resource: Resource, desired: ObjectMeta, { owner, label }: OwnerKeyOfChild): string | undefined {
+    const metadata = this.cacheOf(resource).named(desired.namespace, desired.name ?? '')?.metadata
     const controller = metadata?.ownerReferences?.find((one) => one.controller === true)
     if (controller === undefined) return undefined
     if (controller.uid !== owner) {
@@ -65,7 +66,7 @@ export class ChildrenIndex {
     return reconciling.owns.map((selector) => ({ selector, resource: this.#resources.get(String(selector)) }))
   }
 
-  /** Sets the resource that a selector means in this cluster; undefined if the cluster has none. */
+  /** Sets the resource that a selector in `owns` selects in this cluster; undefined if the cluster has none. */
   resolve(selector: ResourceSelector, resource: Resource | undefined): void {
     if (resource === undefined) this.#resources.delete(String(selector))
     else this.#resources.set(String(selector), resource)
@@ -75,47 +76,48 @@ export class ChildrenIndex {
     return this.#knownOf(resource).cache
   }
 
-  sightOf(resource: Resource, namespace: string | undefined): ChildrenView | undefined {
-    return this.#knownOf(resource).sights.get(namespace)
+  listingOf(resource: Resource, namespace: string | undefined): ListingState | undefined {
+    return this.#knownOf(resource).listings.get(namespace)
   }
 
-  note(resource: Resource, namespace: string | undefined, sight: ChildrenView): void {
-    this.#knownOf(resource).sights.set(namespace, sight)
+  setListing(resource: Resource, namespace: string | undefined, listing: ListingState): void {
+    this.#knownOf(resource).listings.set(namespace, listing)
   }
 
-  /** The children are not watched any more: in one namespace, or at all. */
+  /** Called when the children are not watched any more: in one namespace, or at all. */
   forget(resource: Resource, namespace?: string): void {
     if (namespace === undefined) {
       this.#known.delete(formatResource(resource))
       return
     }
-    const { sights, cache } = this.#knownOf(resource)
-    sights.delete(namespace)
+    const { listings, cache } = this.#knownOf(resource)
+    listings.delete(namespace)
     cache.forget(({ metadata }) => metadata.namespace === namespace)
   }
 
-  /** Children are not listed completely yet: to reconcile now would create existing children a second time. */
+  /** Whether the list of existing children is incomplete: a reconciler that ran now would try to create existing children. */
   isPending(handler: ReconcileHandler, { metadata: { namespace } }: KubeObject): boolean {
     return this.kindsOf(handler).some(({ resource }) => {
       if (resource === undefined) return false
-      const { sights } = this.#knownOf(resource)
-      const inReach = namespace === undefined ? [...sights.values()] : [sights.get(undefined) ?? sights.get(namespace)]
-      return inReach.includes('pending')
+      const { listings } = this.#knownOf(resource)
+      const relevant =
+        namespace === undefined ? [...listings.values()] : [listings.get(undefined) ?? listings.get(namespace)]
+      return relevant.includes('pending')
     })
   }
 
-  /** Why a child cannot be watched, as the end of a sentence; undefined if it can. */
-  whyUnseen({ selector, resource }: OwnedKind, namespace: string | undefined): string | undefined {
+  /** Why existing children of the kind are not listed, as the end of a sentence; undefined if they are. */
+  whyUnlisted({ selector, resource }: OwnedKind, namespace: string | undefined): string | undefined {
     if (resource === undefined) return `waits for its kind: the cluster does not serve "${selector}"`
-    const { sights } = this.#knownOf(resource)
-    const sight = sights.get(undefined) ?? sights.get(namespace)
-    if (sight === undefined) return `is in the namespace "${namespace}", which this operator does not serve`
-    return typeof sight === 'object' ? `waits until those of its kind can be listed: ${sight.why}` : undefined
+    const { listings } = this.#knownOf(resource)
+    const listing = listings.get(undefined) ?? listings.get(namespace)
+    if (listing === undefined) return `is in the namespace "${namespace}", which this operator does not serve`
+    return typeof listing === 'object' ? `waits until objects of its kind can be listed: ${listing.why}` : undefined
   }
 
   #knownOf(resource: Resource): IndexedKind {
     const name = formatResource(resource)
-    const known = this.#known.get(name) ?? { resource, cache: new ChildCache(), sights: new Map() }
+    const known = this.#known.get(name) ?? { resource, cache: new ChildCache(), listings: new Map() }
     this.#known.set(name, known)
     return known
   }

@@ -1,8 +1,7 @@
 /**
- * Whom a watched object concerns, as the function of the user says: those it names now, and those it named last, so that nobody
- * keeps what is no longer so. Of each object only that is remembered. Fed by reconciling/sources/owned-and-watched.ts.
+ * Maps a watched object to the owners that its change triggers: those that the user's function returns now, and those that it returned for the former
+ * state, so that a former owner also sees the change. Remembers only the owners. Called by owned-and-watched.ts.
  */
-
 import { KopfError } from '../../errors.ts'
 import type { OwnerKey } from '../../handlers/args/args.ts'
 import type { KubeObject } from '../../kube/objects.ts'
@@ -15,15 +14,15 @@ export interface MappedOwner {
 
 export class WatchMapping {
   readonly #ownersOf: (object: KubeObject) => unknown
-  /** By uid; none of the lists is empty. */
+  /** The owners that the function returned last, by the uid of the watched object. No list is empty. */
   readonly #last = new Map<string, readonly MappedOwner[]>()
 
   constructor(ownersOf: (object: never) => unknown) {
     this.#ownersOf = ownersOf as (object: KubeObject) => unknown
   }
 
-  /** Throws what the function throws, and for what it should not have answered: then all is as it was. */
-  note(object: KubeObject): readonly MappedOwner[] {
+  /** Returns the owners before and after this state. Throws if the user's function throws or returns an invalid value; the former owners then stay. */
+  map(object: KubeObject): readonly MappedOwner[] {
     const { uid = '', namespace } = object.metadata
     const owners = readOwners(this.#ownersOf(object), namespace)
     const before = this.#last.get(uid) ?? []
@@ -32,7 +31,7 @@ export class WatchMapping {
     return distinct([...before, ...owners])
   }
 
-  /** The object is gone. */
+  /** Called when the watched object is deleted. Returns its last owners. */
   forget({ metadata: { uid = '' } }: KubeObject): readonly MappedOwner[] {
     const before = this.#last.get(uid) ?? []
     this.#last.delete(uid)
@@ -40,9 +39,9 @@ export class WatchMapping {
   }
 }
 
-function readOwners(answer: unknown, namespace: string | undefined): readonly MappedOwner[] {
-  if (answer === undefined || answer === null) return []
-  const keys: ReadonlyArray<OwnerKey | null | undefined> = Array.isArray(answer) ? answer : [answer]
+function readOwners(result: unknown, namespace: string | undefined): readonly MappedOwner[] {
+  if (result === undefined || result === null) return []
+  const keys: ReadonlyArray<OwnerKey | null | undefined> = Array.isArray(result) ? result : [result]
   return distinct(keys.filter((key) => key !== undefined && key !== null).map((key) => readOwner(key, namespace)))
 }
 
@@ -54,7 +53,7 @@ function readOwner(key: unknown, namespace: string | undefined): MappedOwner {
   }
   throw new KopfError(
     'KOPF_WATCHES',
-    'Cannot tell whom an object concerns: a function in "watches" returns names, or { name, namespace }, or a list of them',
+    'Cannot map a watched object to its owners: a function in "watches" must return a name, { name, namespace }, or a list of them',
   )
 }
 

@@ -1,8 +1,7 @@
 /**
- * The watches of reconcilers: which `owns` and `watches` kinds are watched, and which reconcilers are triggered when such an object changes.
- * cluster/orchestrator.ts says what the cluster serves.
+ * Watches the kinds in `owns` and `watches` of reconcilers, and triggers the reconcilers when such an object changes. cluster/orchestrator.ts calls
+ * `arrange` whenever the served resources or namespaces change.
  */
-
 import type { ReconcileHandler, Watch } from '../../handlers/handler.ts'
 import type { Registry } from '../../handlers/registry.ts'
 import type { Resource } from '../../kube/resources/resources.ts'
@@ -33,7 +32,7 @@ interface OpenSource extends RelatedResource {
   readonly source: StreamSource
 }
 
-/** One reconciler that watches a resource, with its map function. */
+/** A reconciler that watches a resource, with its map function. */
 interface WatchingReconciler {
   readonly handler: ReconcileHandler
   readonly mapping: WatchMapping
@@ -43,7 +42,7 @@ export class OwnedAndWatched {
   readonly #context: ReconcilingContext
   readonly #options: OwnedAndWatchedOptions
   readonly #sources: StreamPool
-  /** By purpose and resource. */
+  /** The open sources, by purpose (`children` or `others`) and resource. */
   readonly #open = new Map<string, OpenSource>()
 
   constructor(context: ReconcilingContext, options: OwnedAndWatchedOptions) {
@@ -52,15 +51,15 @@ export class OwnedAndWatched {
     this.#sources = new StreamPool(context, options)
   }
 
-  /** Opens and closes streams for the resources of the cluster; `namespaces` are the served ones, undefined for the whole cluster. */
+  /** Opens and closes streams for the resources of the cluster. `namespaces` are the served namespaces; undefined for the whole cluster. */
   arrange(known: readonly Resource[], namespaces: readonly string[] | undefined): void {
-    const wanted = new Map([...this.#wantedOwned(known), ...this.#wantedWatched(known)])
+    const desired = new Map([...this.#ownedSources(known), ...this.#watchedSources(known)])
     for (const [key, { source }] of [...this.#open]) {
-      if (wanted.has(key)) continue
+      if (desired.has(key)) continue
       this.#sources.close(source)
       this.#open.delete(key)
     }
-    for (const [key, create] of wanted) {
+    for (const [key, create] of desired) {
       if (this.#open.has(key)) continue
       const open = create()
       this.#open.set(key, open)
@@ -77,13 +76,12 @@ export class OwnedAndWatched {
     this.#sources.closeNamespace(name)
   }
 
-  /** The watched resources. */
   get related(): Iterable<RelatedResource> {
     return this.#open.values()
   }
 
-  /** One stream per kind of children, for all reconcilers that own it. */
-  *#wantedOwned(known: readonly Resource[]): Iterable<[string, () => OpenSource]> {
+  /** All reconcilers that own a kind share one source. */
+  *#ownedSources(known: readonly Resource[]): Iterable<[string, () => OpenSource]> {
     const { childrenIndex, settings } = this.#context
     const owners = new Map<string, { readonly resource: Resource; readonly handlers: ReconcileHandler[] }>()
     for (const handler of this.#handlers) {
@@ -106,13 +104,13 @@ export class OwnedAndWatched {
           resource,
           selectors,
           onChanged: (ownerKey, state) => triggerParent(this.#context, ownerKey, state),
-          onSeen: (namespace, isFirst) => triggerListed(this.#context, handlers, { namespace, isFirst }),
+          onListed: (namespace, isFirst) => triggerListed(this.#context, handlers, { namespace, isFirst }),
         })
       yield [`children ${name}`, () => ({ source: create(), resource, isOwned: true })]
     }
   }
 
-  *#wantedWatched(known: readonly Resource[]): Iterable<[string, () => OpenSource]> {
+  *#watchedSources(known: readonly Resource[]): Iterable<[string, () => OpenSource]> {
     const watches = new Map<string, { readonly resource: Resource; readonly all: Array<[ReconcileHandler, Watch]> }>()
     for (const handler of this.#handlers) {
       for (const watch of handler.reconciling.watches) {
@@ -145,13 +143,13 @@ export class OwnedAndWatched {
     }
   }
 
-  /** If the map function fails, its owners stay as they were until the next state of the object. */
-  #map({ handler, mapping }: WatchingReconciler, object: Parameters<WatchMapping['note']>[0]): void {
+  /** If the map function fails, no reconciler is triggered, and the former owners stay until the next state of the object. */
+  #map({ handler, mapping }: WatchingReconciler, object: Parameters<WatchMapping['map']>[0]): void {
     try {
-      triggerOwners(this.#context, handler, mapping.note(object))
+      triggerOwners(this.#context, handler, mapping.map(object))
     } catch (error) {
-      const words = `Reconciler '${handler.id}' is not told of it: its function in "watches" failed: ${describeError(error)}`
-      objectLogger(this.#context, object).error(words, { error })
+      const message = `Reconciler '${handler.id}' is not triggered: its function in "watches" failed: ${describeError(error)}`
+      objectLogger(this.#context, object).error(message, { error })
     }
   }
 

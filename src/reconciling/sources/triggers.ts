@@ -7,13 +7,13 @@ import { childTrigger, watchedTrigger } from '../reconciler-state.ts'
 import { canOwn, type OwnerKeyOfChild } from './child-cache.ts'
 import type { MappedOwner } from './map-func.ts'
 
-/** A state of a child; without a version at its end. */
+/** A state of a child; without a version if the child was deleted. */
 export interface ChildState {
   readonly uid?: string
   readonly version?: string
 }
 
-/** A child was added, changed or deleted. */
+/** Called when a child was added, changed or deleted. */
 export function triggerParent(
   context: ReconcilingContext,
   { owner, label, namespace }: OwnerKeyOfChild,
@@ -30,7 +30,7 @@ export function triggerParent(
   }
 }
 
-/** The map function of a watched object has returned these owners. */
+/** Called with the owners that the map function returned for a changed object. */
 export function triggerOwners(
   context: ReconcilingContext,
   handler: ReconcileHandler,
@@ -44,7 +44,10 @@ export function triggerOwners(
   }
 }
 
-/** The children in a scope are listed: the first time all their parents are woken, later those that waited for the list or ran without it. */
+/**
+ * Called when the children in a scope are listed. The first time, it triggers all parents in the scope; later, only those that waited for the list or ran
+ * without it.
+ */
 export function triggerListed(
   context: ReconcilingContext,
   handlers: readonly ReconcileHandler[],

@@ -1,5 +1,5 @@
 /**
- * Parses and writes JSON without loss: integers beyond the precision of a double become `bigint`. Used for all requests, answers and stored
+ * Parses and writes JSON without loss: integers beyond the precision of a double become `bigint`. Used for all requests, responses and stored
  * annotations. Does not recurse.
  */
 import { isContainer, setOwn } from './json.ts'

@@ -1,7 +1,7 @@
 /**
  * Parses large JSON objects lazily: large members stay UTF-8 text outside of V8's heap until they are read, since parsed JSON takes up
  * to 29 times the memory of its text. The object is frozen, and the large members are getters. Small objects are parsed whole. Used for
- * objects of watches, lists and answers to writes. Why: docs/decisions/0035-large-objects-as-text.md.
+ * objects of watches, lists and responses to writes. Why: docs/decisions/0035-large-objects-as-text.md.
  */
 import { deepFreeze } from './deep-freeze.ts'
 import { isPlainObject, setOwn } from './json.ts'
