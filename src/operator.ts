@@ -3,7 +3,7 @@
 import { KopfError } from './errors.ts'
 import { explainObject } from './explain/explain.ts'
 import type { Explanation } from './explain/explanation.ts'
-import type { ArgsKindName, Body } from './handlers/args/args.ts'
+import type { ObjectHandlerType, Body } from './handlers/args/args.ts'
 import { createHandler } from './handlers/create-handler.ts'
 import type { FieldPath, Handler } from './handlers/handler.ts'
 import type { ActivityType, HandlerType } from './handlers/handler-types.ts'
@@ -285,7 +285,7 @@ export class Operator<M extends object = Record<string, unknown>> {
     return startLoopGuard({ sink: toLogSink(logging), limitMs: () => undefined })
   }
 
-  #register<K extends ArgsKindName>(type: K & HandlerType): Register<K, M> {
+  #register<K extends ObjectHandlerType>(type: K & HandlerType): Register<K, M> {
     return (resource: ResourceLike, ...args: readonly unknown[]) => {
       const [options, fn] = args.length > 1 ? args : [undefined, args[0]]
       this.#add(type, resource, [options, fn])

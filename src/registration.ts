@@ -5,7 +5,7 @@ import type {
   ActivityArgs,
   ActivityOptions,
   ArgsFor,
-  ArgsKindName,
+  ObjectHandlerType,
   ConvertArgs,
   Converted,
   ConvertOptions,
@@ -28,7 +28,7 @@ import type { NamespaceOf, ObjectOf, ResourceDefinition, ResourceLike } from './
 export type HandlerFn<A> = (args: A) => unknown
 
 /** Registers a handler of one type for a resource. The options, between the resource and the function, can be omitted. */
-export interface Register<K extends ArgsKindName, M> {
+export interface Register<K extends ObjectHandlerType, M> {
   <const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsFor<K, R, M>>): void
   <const R extends ResourceLike, const P extends FieldPath = FieldPath>(
     resource: R,
@@ -53,7 +53,7 @@ export interface RegisterField<M> {
 }
 
 /** Registers a handler of a type whose options are required, such as the `interval` of a timer. */
-export type RegisterWithOptions<K extends ArgsKindName, M> = <
+export type RegisterWithOptions<K extends ObjectHandlerType, M> = <
   const R extends ResourceLike,
   const P extends FieldPath = FieldPath,
 >(
