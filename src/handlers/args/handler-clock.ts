@@ -1,4 +1,4 @@
-/** The `clock` argument of handlers, on top of the clock of the operator. Created once per run, and once for daemons. */
+/** The `clock` argument of handlers, on top of the clock of the operator. A run has one for daemons and one for all other handlers. */
 import type { Clock } from '../../util/async/clock.ts'
 import { type Duration, toMs } from '../../util/text/duration.ts'
 
@@ -29,8 +29,8 @@ export interface HandlerClock {
 }
 
 /**
- * `isWaitedFor`: whether tests wait for the handler. A skipping clock must then know that the handler sleeps, or it would not skip. False for
- * daemons, which tests do not wait for.
+ * `isWaitedFor`: whether a skipping clock waits for running calls of the handler. It must then know that the handler sleeps, or time would stand
+ * still. False for daemons, for which the clock does not wait.
  */
 export function createHandlerClock(clock: Clock, { isWaitedFor }: { readonly isWaitedFor: boolean }): HandlerClock {
   return {
