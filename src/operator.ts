@@ -72,8 +72,9 @@ export interface OperatorOptions<M extends object> {
  * @example
  * ```ts
  * const audit: Plugin<object> = (kopf) => {
- *   kopf.on.event('pods', ({ type, name, logger }) => logger.info(`${type}: ${name}`))
+ *   kopf.on.event('pods', ({ event, name, logger }) => logger.info(`${event.type}: ${name}`))
  * }
+ * kopf.use(audit)
  * ```
  */
 export type Plugin<M extends object> = (operator: Operator<M>) => void
@@ -91,7 +92,7 @@ const brand: unique symbol = Symbol.for('kopf.Operator') as never
  * ```
  */
 export class Operator<M extends object = Record<string, unknown>> {
-  /** The name from the options of the constructor. */
+  /** The name from the options of the constructor. Undefined if none was given. */
   readonly name: string | undefined
   /** Registers handlers: `kopf.on.create(…)`, `kopf.on.update(…)`, `kopf.on.startup(…)` and so on. */
   readonly on: On<M>
@@ -147,6 +148,7 @@ export class Operator<M extends object = Record<string, unknown>> {
   readonly #lifecycle: Lifecycle
   readonly #merged = new Set<object>()
 
+  /** Creates an operator without handlers. */
   constructor(options: OperatorOptions<M> = {}) {
     this.name = options.name
     this.settings = createSettings(options.settings)
@@ -201,6 +203,12 @@ export class Operator<M extends object = Record<string, unknown>> {
   /**
    * Adds the handlers of another operator to this one, or calls a plugin with this operator. Returns this operator. Adding the same operator
    * twice has no effect.
+   *
+   * @example
+   * ```ts
+   * import databases from './databases.ts'
+   * kopf.use(databases).use((operator) => operator.on.event('pods', handler))
+   * ```
    */
   // biome-ignore lint/suspicious/noExplicitAny: an operator with any memo can be merged; its handlers get the memo of this one.
   use(other: Operator<any> | Plugin<M>): this {

@@ -1,31 +1,39 @@
 /**
- * Error answers of the API server. session.ts creates an `ApiError` for every answer that is not 2xx, client-events.ts for ERROR events of
- * a watch. The predicates below tell the usual causes apart.
+ * Error responses of the API server. session.ts creates an `ApiError` for every response that is not 2xx, client-events.ts for ERROR events of
+ * a watch. The predicates below distinguish the usual causes.
  */
 import { brand, KopfError } from '../errors.ts'
 import { getString, isPlainObject, type Json } from '../util/json/json.ts'
 import { tryParseJsonText } from '../util/json/json-text.ts'
 
-/** Maximum length of an answer that is not a `Status` in a message: it may be an HTML page or binary data. */
+/** Maximum length of a response that is not a `Status` in a message: it may be an HTML page or binary data. */
 const maxTextLength = 256
 
 /** The request of an error. */
 export interface ErrorSubject {
+  /** The HTTP method of the request. */
   readonly method: string
+  /** The path of the request. */
   readonly path: string
 }
 
+/** The parameter of `new ApiError()`. */
 export interface ApiErrorFields extends ErrorSubject {
   /** The HTTP status. */
   readonly status: number
+  /** The `reason` of the `Status`. Default: empty. */
   readonly reason?: string | undefined
+  /** The `message` of the `Status`. Default: empty. */
   readonly message?: string | undefined
+  /** The `details` of the `Status`. Default: empty. */
   readonly details?: Readonly<Record<string, Json>> | undefined
+  /** The delay that the server requests before the next attempt. Default: undefined. */
   readonly retryAfterMs?: number | undefined
 }
 
 /**
- * The API server answered a request with an error. Thrown by all methods of `client`. Its code is `KOPF_API`.
+ * The API server responded to a request with an error. Thrown by all methods of `client`. Its code is `KOPF_API`. Use `isNotFound`, `isConflict` and so
+ * on to distinguish the causes.
  *
  * @example
  * ```ts
@@ -37,23 +45,25 @@ export interface ApiErrorFields extends ErrorSubject {
  * ```
  */
 export class ApiError extends KopfError {
-  /** The HTTP status: 404, 409, … */
+  /** The HTTP status: 404, 409 and so on. */
   readonly status: number
-  /** The `reason` of the `Status`, such as `AlreadyExists`; empty if the answer has none. */
+  /** The `reason` of the `Status`, such as `AlreadyExists`. Empty if the response has none. */
   readonly reason: string
-  /** The `details` of the `Status`: the object and the fields concerned. Empty if the answer has none. */
+  /** The `details` of the `Status`: the object and the invalid fields. Empty if the response has none. */
   readonly details: Readonly<Record<string, Json>>
-  /** The delay before the next attempt that the server asks for; undefined if it does not. */
+  /** The delay that the server requests before the next attempt (`Retry-After`). Undefined if it requests none. */
   readonly retryAfterMs: number | undefined
+  /** The HTTP method of the request. */
   readonly method: string
+  /** The path of the request. */
   readonly path: string
 
   constructor(fields: ApiErrorFields, options?: ErrorOptions) {
     const { method, path, status, reason = '', message = '' } = fields
-    const answer = [String(status), reason].filter((part) => part !== '').join(' ')
+    const response = [String(status), reason].filter((part) => part !== '').join(' ')
     super(
       'KOPF_API',
-      `Cannot ${method} ${path}: ${[answer, message].filter((part) => part !== '').join(': ')}`,
+      `Cannot ${method} ${path}: ${[response, message].filter((part) => part !== '').join(': ')}`,
       options,
     )
     this.status = status
@@ -126,42 +136,51 @@ function hasStatus(error: unknown, status: number): error is ApiError {
   return error instanceof ApiError && error.status === status
 }
 
-/** Whether the API server answered 404: there is no such object, or no such resource. */
+/**
+ * Whether the API server responded with 404: the object or the resource does not exist.
+ *
+ * @example
+ * ```ts
+ * await client.delete('configmaps', 'settings').catch((error) => {
+ *   if (!isNotFound(error)) throw error
+ * })
+ * ```
+ */
 export function isNotFound(error: unknown): error is ApiError {
   return hasStatus(error, 404)
 }
 
-/** Whether the API server answered 409 for a conflict: the object has changed since it was read, or another field manager owns a field. */
+/** Whether the API server responded with 409 for a conflict: the object has changed since it was read, or another field manager owns a field. */
 export function isConflict(error: unknown): error is ApiError {
   return hasStatus(error, 409) && error.reason !== 'AlreadyExists'
 }
 
-/** Whether the API server answered 409 because an object of that name exists. */
+/** Whether the API server responded with 409 because an object of that name exists. */
 export function isAlreadyExists(error: unknown): error is ApiError {
   return hasStatus(error, 409) && error.reason === 'AlreadyExists'
 }
 
-/** Whether the API server answered 410: the `resourceVersion` or the continue token is too old, so list again. */
+/** Whether the API server responded with 410: the `resourceVersion` or the continue token is too old, so list again. */
 export function isGone(error: unknown): error is ApiError {
   return hasStatus(error, 410)
 }
 
-/** Whether the API server answered 401: it does not accept the credentials. */
+/** Whether the API server responded with 401: it does not accept the credentials. */
 export function isUnauthorized(error: unknown): error is ApiError {
   return hasStatus(error, 401)
 }
 
-/** Whether the API server answered 403: the operator lacks the permission (RBAC). */
+/** Whether the API server responded with 403: the operator lacks the permission (RBAC). */
 export function isForbidden(error: unknown): error is ApiError {
   return hasStatus(error, 403)
 }
 
-/** Whether the API server answered 422: the object or the patch is not valid. */
+/** Whether the API server responded with 422: the object or the patch is not valid. */
 export function isUnprocessable(error: unknown): error is ApiError {
   return hasStatus(error, 422)
 }
 
-/** Whether the API server answered 429: it is overloaded, or limits this client. */
+/** Whether the API server responded with 429: it is overloaded, or limits this client. */
 export function isTooManyRequests(error: unknown): error is ApiError {
   return hasStatus(error, 429)
 }

@@ -1,11 +1,12 @@
 /**
- * Requests without an answer: errors of sockets, DNS, certificates and timeouts, with advice in the message.
+ * Requests without a response: errors of sockets, DNS, certificates and timeouts, with advice in the message.
  * session.ts creates a `ConnectionError` from the error of a transport.
  */
 import { brand, KopfError } from '../errors.ts'
 import { toUrlHost } from '../util/text/hosts.ts'
 import type { ErrorSubject } from './api-error.ts'
 
+/** The type of a connection failure: see `ConnectionError.problem`. */
 export type ConnectionProblem =
   | 'refused'
   | 'unknown-host'
@@ -17,11 +18,11 @@ export type ConnectionProblem =
   | 'too-large'
 
 /**
- * The API server could not be reached, or the connection broke before the answer was complete. Thrown by `client` after its retries.
- * Its code is `KOPF_CONNECTION`; the original error is its `cause`.
+ * The API server could not be reached, or the connection broke before the response was complete. Thrown by `client` after its retries. Its code is
+ * `KOPF_CONNECTION`; the original error is its `cause`.
  */
 export class ConnectionError extends KopfError {
-  /** The kind of failure, for example `refused`, `timeout` or `certificate`. */
+  /** The type of the failure, for example `refused`, `timeout` or `certificate`. */
   readonly problem: ConnectionProblem
   /** Whether the server may have received and executed the request: if so, a create may have succeeded. */
   readonly mayHaveArrived: boolean
@@ -125,7 +126,7 @@ export function toAnswerTooLarge({ method, path }: ErrorSubject, maxBytes: numbe
   return new ConnectionError(`Cannot ${method} ${path}: ${why}; ${advice}`, 'too-large')
 }
 
-/** A smaller page size to retry with after an answer that was too large; undefined for other errors. */
+/** A smaller page size for the retry after a response that was too large; undefined for other errors. */
 export function toSmallerPage(error: unknown, size: number | null | undefined): number | undefined {
   const isTooLarge = error instanceof ConnectionError && error.problem === 'too-large'
   return isTooLarge && typeof size === 'number' && size > 1 ? Math.ceil(size / 5) : undefined

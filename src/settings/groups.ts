@@ -208,7 +208,7 @@ export interface ReconcilingSettings {
 export interface StepsSettings {
   /**
    * Whether step results are signed. "preferred": signed; without a stored key, with a key in memory, so that steps run again after
-   * a restart. "required": no step runs without a key that outlives the process. "off": not signed; everybody who may edit an
+   * a restart. "required": no step runs without a key that outlives the process. "off": not signed; every user who may edit an
    * object can forge results. Default: "preferred".
    */
   signing: 'required' | 'preferred' | 'off'
