@@ -3,7 +3,7 @@
 import { KopfError } from './errors.ts'
 import { explainObject } from './explain/explain.ts'
 import type { Explanation } from './explain/explanation.ts'
-import type { ObjectHandlerType, Body } from './handlers/args/args.ts'
+import type { Body, ObjectHandlerType } from './handlers/args/args.ts'
 import { createHandler } from './handlers/create-handler.ts'
 import type { FieldPath, Handler } from './handlers/handler.ts'
 import type { ActivityType, HandlerType } from './handlers/handler-types.ts'

@@ -29,9 +29,8 @@ export let toConcealed: (parts: ConcealedDigest) => ConcealedValue
 export let readConcealed: (value: ConcealedValue) => ConcealedDigest
 
 /**
- * A value of a Secret as it was handled last. Of Secrets, only digests are stored on the objects, so the old values in `old` and
- * `diff` are of this class: they can be compared, and not read. Printed, logged or written as JSON, they are `[concealed]`.
- * With `settings.persistence.secretValues: 'plain'`, the old values are strings.
+ * The last handled value of a field in a Secret, in the arguments `old` and `diff`. Only a digest of the value is stored, so it can be compared but not
+ * read. Its text and JSON form is `[concealed]`. With `settings.persistence.secretValues: 'plain'`, the old values are strings instead.
  *
  * @example
  * ```ts
@@ -56,28 +55,28 @@ export class ConcealedValue {
     readConcealed = (value) => ({ digest: value.#digest, key: value.#key })
   }
 
-  /** Conceals a value: for tests that call a handler with arguments of their own. */
+  /** Creates a concealed value, for tests that call a handler function with their own arguments. */
   static of(value: string): ConcealedValue {
     return new ConcealedValue({ digest: digestSecretValue(value, ''), key: '' })
   }
 
-  /** Whether a value is concealed: what `instanceof ConcealedValue` asks. */
+  /** Makes `instanceof ConcealedValue` work across copies of this package. */
   static [Symbol.hasInstance](value: unknown): value is ConcealedValue {
     return isConcealed(value)
   }
 
-  /** Whether the concealed value is this one. Values of Secrets are in base64, as in `body.data`. */
+  /** Returns whether the given value equals the concealed one. Values of Secrets are in base64, as in `body.data`. */
   matches(value: unknown): boolean {
     if (typeof value === 'object' && value !== null) return #digest in value && this.#equals(value)
     return value !== undefined && value !== null && digestSecretValue(value, this.#key) === this.#digest
   }
 
-  /** Always `[concealed]`. */
+  /** Returns `[concealed]`. */
   toString(): string {
     return concealedText
   }
 
-  /** Always `[concealed]`. */
+  /** Returns `[concealed]`. */
   toJSON(): string {
     return concealedText
   }

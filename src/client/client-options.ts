@@ -21,7 +21,10 @@ export interface GetOptions extends CallOptions {
 export interface WriteOptions extends GetOptions {
   /** Whether the server only validates the request and stores nothing. Default: false. */
   readonly dryRun?: boolean | undefined
-  /** The manager recorded for the written fields (`metadata.managedFields`). Default: chosen by the server from the user agent; for `apply`, the name of the operator or `kopf`. */
+  /**
+   * The field manager recorded for the written fields (`metadata.managedFields`). Default: for `apply`, `settings.reconciling.fieldManager`; for other
+   * writes, the server derives it from the user agent.
+   */
   readonly fieldManager?: string | undefined
   /** How the server handles unknown and duplicate fields: `'Strict'` rejects the object, the other values drop the fields. Default: `'Warn'`. */
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore' | undefined
