@@ -59,7 +59,10 @@ export interface OperatorOptions<M extends object> {
    * Creates the memo: in-memory data for handlers. Every object gets a shallow copy of it as `memo`, or the result of its method
    * `clone()`. Default: an empty object.
    */
-  readonly memo?: () => M & { clone?(): M }
+  readonly memo?: () => M & {
+    /** Returns the memo of one object. Default: a shallow copy; return `this` to share one memo among all objects. */
+    clone?(): M
+  }
   /** Settings by group: `{ queueing: { workerLimit: 10 } }`. Default: all settings have their defaults. */
   readonly settings?: PartialSettings
   /** Selects which of the due handlers are called next. Default: all of them, in the order of registration (`lifecycles.allAtOnce`). */

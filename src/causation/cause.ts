@@ -1,38 +1,31 @@
-/** Causes: the reasons for calling handlers, and the changes of an object. detect.ts creates them; handlers get them as arguments. Types only. */
+/** What can have happened to an object. Made by detect.ts, asked by handling/, told to users as arguments. */
 import type { Json, JsonObject } from '../kube/objects.ts'
 
-/** Whether a field was added, changed or removed. */
+/** Whether a field has come, has another value, or has gone. */
 export type DiffOperation = 'add' | 'change' | 'remove'
 
 /**
- * One difference between two states of an object: the operation, the path of the field as a list of keys, the old value and the new value. A value is
- * undefined if the field did not exist. The old values in the `data` of a Secret are of the class `ConcealedValue`.
- *
- * @example
- * ```ts
- * ['change', ['spec', 'size'], 1, 2]
- * ```
+ * What was done, where (the keys on the way), and the values before and after; undefined where there was none. The value before is a
+ * `ConcealedValue` (or an object of them) in the `data` of a Secret.
  */
 export type DiffItem = readonly [operation: DiffOperation, field: readonly string[], old: unknown, new: unknown]
 
-/** The differences between two states of an object, one item per field. Empty if nothing has changed. The argument `diff` of handlers. */
+/** What has changed between two states of an object: one item for each field, empty where nothing has. */
 export type Diff = readonly DiffItem[]
 
-/** The essence of an object: the fields whose changes trigger handlers. Without status, system metadata and the operator's own annotations. */
+/** The part of a body that counts as a change: no status, no system metadata, nothing of ours. */
 export type Essence = { readonly [key: string]: Json }
 
-/**
- * The reason that was detected for an object. Handlers are called for `create`, `update`, `delete` and `resume`. `noop`: nothing has changed. `free`: the
- * object is being deleted, and our finalizer is not on it. `gone`: the object is deleted.
- */
+/** What an object can go through; the last three are only logged. */
 export type Reason = 'create' | 'update' | 'delete' | 'resume' | 'noop' | 'free' | 'gone'
 
-/** The reasons for which change handlers are called. */
+/** The reasons handlers are called for. */
 export type HandlerReason = 'create' | 'update' | 'delete' | 'resume'
 
 export type { Json, JsonObject }
 
-/** The cause of a handler call: for the whole change of an object, or for the part of the change that one handler has not handled yet. */
+/** What has happened, as handlers are told; for one object, or for the part of it that one handler has not seen yet. */
+
 export interface Cause {
   readonly reason: HandlerReason
   readonly initial: boolean
@@ -41,7 +34,7 @@ export interface Cause {
   readonly diff: Diff
 }
 
-/** The first words of log messages, as in Kopf. */
+/** The beginnings of messages, as in Kopf. */
 export const titles: Readonly<Record<HandlerReason, string>> = {
   create: 'Creation',
   update: 'Updating',

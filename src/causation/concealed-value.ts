@@ -29,8 +29,9 @@ export let toConcealed: (parts: ConcealedDigest) => ConcealedValue
 export let readConcealed: (value: ConcealedValue) => ConcealedDigest
 
 /**
- * The last handled value of a field in a Secret, in the arguments `old` and `diff`. Only a digest of the value is stored, so it can be compared but not
- * read. Its text and JSON form is `[concealed]`. With `settings.persistence.secretValues: 'plain'`, the old values are strings instead.
+ * A value of a Secret as it was handled last. Of Secrets, only digests are stored on the objects, so the old values in `old` and
+ * `diff` are of this class: they can be compared, and not read. Printed, logged or written as JSON, they are `[concealed]`.
+ * With `settings.persistence.secretValues: 'plain'`, the old values are strings.
  *
  * @example
  * ```ts
@@ -55,28 +56,28 @@ export class ConcealedValue {
     readConcealed = (value) => ({ digest: value.#digest, key: value.#key })
   }
 
-  /** Creates a concealed value, for tests that call a handler function with their own arguments. */
+  /** Conceals a value: for tests that call a handler with arguments of their own. */
   static of(value: string): ConcealedValue {
     return new ConcealedValue({ digest: digestSecretValue(value, ''), key: '' })
   }
 
-  /** Makes `instanceof ConcealedValue` work across copies of this package. */
+  /** Whether a value is concealed: what `instanceof ConcealedValue` asks. */
   static [Symbol.hasInstance](value: unknown): value is ConcealedValue {
     return isConcealed(value)
   }
 
-  /** Returns whether the given value equals the concealed one. Values of Secrets are in base64, as in `body.data`. */
+  /** Whether the concealed value is this one. Values of Secrets are in base64, as in `body.data`. */
   matches(value: unknown): boolean {
     if (typeof value === 'object' && value !== null) return #digest in value && this.#equals(value)
     return value !== undefined && value !== null && digestSecretValue(value, this.#key) === this.#digest
   }
 
-  /** Returns `[concealed]`. */
+  /** Always `[concealed]`. */
   toString(): string {
     return concealedText
   }
 
-  /** Returns `[concealed]`. */
+  /** Always `[concealed]`. */
   toJSON(): string {
     return concealedText
   }

@@ -4,7 +4,7 @@
  */
 import type { HandlerReason, Reason } from './cause.ts'
 
-/** The next action for one object, with its reason: in `Observer.decisionMade` and in the output of `kopf explain`. */
+/** What happens next with one object, and why. */
 export type Decision =
   /** Nothing is done. `no-handlers`: no change handler can match the object. `released`: it is being deleted and our finalizer is not on it. */
   | { readonly type: 'ignore'; readonly reason: 'no-handlers' | 'paused' | 'released' }

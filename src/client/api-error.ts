@@ -1,6 +1,6 @@
 /**
- * Error responses of the API server. session.ts creates an `ApiError` for every response that is not 2xx, client-events.ts for ERROR events of
- * a watch. The predicates below distinguish the usual causes.
+ * Error answers of the API server. session.ts creates an `ApiError` for every answer that is not 2xx, client-events.ts for ERROR events of
+ * a watch. The predicates below tell the usual causes apart.
  */
 import { brand, KopfError } from '../errors.ts'
 import { getString, isPlainObject, type Json } from '../util/json/json.ts'

@@ -19,9 +19,7 @@ type PatchOf<V> = V extends Primitive
       : V
 
 interface MetadataPatch extends Omit<PatchOf<ObjectMeta>, 'labels' | 'annotations'> {
-  /** Labels to set; null removes a label. */
   labels: Record<string, string | null>
-  /** Annotations to set; null removes an annotation. */
   annotations: Record<string, string | null>
 }
 
@@ -46,7 +44,6 @@ export type PatchFunction<T> = (body: T) => void
 export type Patch<T = KubeObject> = {
   [K in keyof T as K extends 'apiVersion' | 'kind' | 'metadata' ? never : K]-?: PatchOf<NonNullable<T[K]>>
 } & {
-  /** Changes of the metadata: labels, annotations, finalizers, owner references. */
   metadata: MetadataPatch
 } & {
   /** Edits that depend on the current state, such as appending to a list. Called after the merge patch is applied. */

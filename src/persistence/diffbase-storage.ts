@@ -29,13 +29,11 @@ import {
 
 type StoragePath = string | readonly string[]
 
-/** The options of all diff-base storages. */
 export interface DiffBaseStorageOptions {
   /** Fields whose changes are ignored: dotted paths, or arrays of keys. Default: none. */
   readonly ignoredFields?: Iterable<StoragePath>
 }
 
-/** The parameter of `DiffBaseStorage.build`. */
 export interface BuildOptions {
   /** The object as it was last seen. */
   readonly body: KubeObject
@@ -43,19 +41,16 @@ export interface BuildOptions {
   readonly extraFields?: Iterable<StoragePath> | undefined
 }
 
-/** The parameter of `DiffBaseStorage.fetch`. */
 export interface DiffBaseQuery {
   /** The object as it was last seen. */
   readonly body: KubeObject
 }
 
-/** The parameter of the methods of `DiffBaseStorage` that write. */
 export interface DiffBaseChange extends DiffBaseQuery {
   /** The merge patch that the storage adds to. */
   readonly patch: JsonObject
 }
 
-/** The result of `DiffBaseStorage.store`. */
 export interface DiffBaseStored {
   /** Whether only a digest was stored because the essence was too large: the next change then has no `old` and no details in `diff`. */
   readonly digested: boolean
@@ -106,7 +101,6 @@ export abstract class DiffBaseStorage {
   purgeSeen(_options: DiffBaseChange): void {}
 }
 
-/** The options of `AnnotationsDiffBaseStorage`. */
 export interface AnnotationsDiffBaseStorageOptions extends DiffBaseStorageOptions {
   /** The prefix of the annotation. Default: `kopf.zalando.org`, as in Kopf. */
   readonly prefix?: string
@@ -208,7 +202,6 @@ function toStoredText(essence: object): string {
   return `${toAsciiJsonText(essence)}\n`
 }
 
-/** The options of `StatusDiffBaseStorage`. */
 export interface StatusDiffBaseStorageOptions extends DiffBaseStorageOptions {
   /** The name of the storage, which replaces `{name}` in the path. Default: `kopf`. */
   readonly name?: string

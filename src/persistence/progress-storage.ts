@@ -32,7 +32,6 @@ import {
 
 export type { ProgressRecord }
 
-/** The parameter of `ProgressStorage.fetch`. */
 export interface ProgressQuery {
   /** The id of the handler. */
   readonly key: string
@@ -40,13 +39,11 @@ export interface ProgressQuery {
   readonly body: KubeObject
 }
 
-/** The parameter of `ProgressStorage.purge` and, with a record, of `ProgressStorage.store`. */
 export interface ProgressChange extends ProgressQuery {
   /** The merge patch that the storage adds to. */
   readonly patch: JsonObject
 }
 
-/** The parameter of `ProgressStorage.touch`. */
 export interface ProgressTouch {
   /** The object as it was last seen. */
   readonly body: KubeObject
@@ -82,7 +79,6 @@ export abstract class ProgressStorage {
   flush(): void {}
 }
 
-/** The options of `AnnotationsProgressStorage`. */
 export interface AnnotationsProgressStorageOptions {
   /** The prefix of the annotations. Default: `kopf.zalando.org`, as in Kopf. */
   readonly prefix?: string
@@ -161,7 +157,6 @@ export class AnnotationsProgressStorage extends ProgressStorage {
   }
 }
 
-/** The options of `StatusProgressStorage`. */
 export interface StatusProgressStorageOptions {
   /** The name of the storage, which replaces `{name}` in the paths. Default: `kopf`. */
   readonly name?: string
@@ -266,7 +261,6 @@ class PastStatusProgressStorage extends StatusProgressStorage {
   override touch(): void {}
 }
 
-/** The options of `SmartProgressStorage`. */
 export interface SmartProgressStorageOptions extends AnnotationsProgressStorageOptions, StatusProgressStorageOptions {}
 
 /** The default storage: stores in annotations, and reads and removes records that old versions of Kopf left in the status. */
