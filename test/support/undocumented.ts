@@ -3,11 +3,23 @@
  * comments by hovering, and typedoc builds the API pages from them.
  */
 import { resolve } from 'node:path'
-import { type Node, SyntaxKind } from 'typescript/unstable/ast'
+import {
+  type ExpressionWithTypeArguments,
+  type Node,
+  SyntaxKind,
+  type TypeReferenceNode,
+} from 'typescript/unstable/ast'
 import { API, type Checker, type Symbol as NamedSymbol, type Project, SymbolFlags } from 'typescript/unstable/sync'
 
-/** Types that users fill in or destructure, so that their members are read by hovering even if the types are not exported by name. */
-const publicSuffix = /(Args|Options|Settings)$/
+/** Types that users fill in or destructure: their members are read by hovering even if the types are not exported by name. */
+const hasPublicMembers = /(Args|Options|Settings)$/
+
+const classMembers: ReadonlySet<SyntaxKind> = new Set([
+  SyntaxKind.PropertyDeclaration,
+  SyntaxKind.MethodDeclaration,
+  SyntaxKind.GetAccessor,
+  SyntaxKind.SetAccessor,
+])
 
 export interface DocumentationReport {
   /** The number of names that were checked. */
@@ -52,18 +64,19 @@ class DocumentationCheck {
     return (symbol.flags & SymbolFlags.Alias) === 0 ? symbol : this.#checker.getAliasedSymbol(symbol)
   }
 
-  /** Types that are not exported need no comment, since their names are not visible; their members are. */
+  /** A type that is not exported needs no comment itself, since users do not see its name. */
   #add(symbol: NamedSymbol, { isExported }: { readonly isExported: boolean }): void {
     if (!isOurs(symbol) || this.#isInternal(symbol)) return
     if (isExported) this.#check(symbol, symbol.name)
     if (this.#seen.has(symbol)) return
     this.#seen.add(symbol)
-    if ((symbol.flags & (SymbolFlags.Class | SymbolFlags.Interface)) !== 0) this.#addMembers(symbol)
+    if (isExported || hasPublicMembers.test(symbol.name)) this.#addMembers(symbol)
     for (const node of symbol.declarations.flatMap((declaration) => declaration.resolve() ?? []))
       this.#addMentioned(node)
   }
 
   #addMembers(symbol: NamedSymbol): void {
+    if ((symbol.flags & (SymbolFlags.Class | SymbolFlags.Interface)) === 0) return
     for (const member of this.#checker.getPropertiesOfType(this.#checker.getDeclaredTypeOfSymbol(symbol))) {
       if (isOurs(member) && !isPrivate(member) && !this.#isInternal(member)) {
         this.#check(member, `${symbol.name}.${member.name}`)
@@ -71,14 +84,28 @@ class DocumentationCheck {
     }
   }
 
-  /** Adds the types with a public suffix that a declaration mentions, except in function bodies. */
-  #addMentioned(node: Node): void {
-    if (node.kind === SyntaxKind.Block) return
-    if (node.kind === SyntaxKind.Identifier && publicSuffix.test((node as Node & { readonly text: string }).text)) {
-      const mentioned = this.#checker.getSymbolAtLocation(node)
+  /** Adds the types that a declaration mentions, except in function bodies, private members and internal members. */
+  #addMentioned(declaration: Node): void {
+    const names: Node[] = []
+    const visit = (node: Node) => {
+      if (node.kind === SyntaxKind.Block || this.#isHidden(node)) return
+      if (node.kind === SyntaxKind.TypeReference) names.push((node as TypeReferenceNode).typeName)
+      if (node.kind === SyntaxKind.ExpressionWithTypeArguments)
+        names.push((node as ExpressionWithTypeArguments).expression)
+      node.forEachChild(visit)
+    }
+    visit(declaration)
+    for (const mentioned of names.length === 0 ? [] : this.#checker.getSymbolAtLocation(names)) {
       if (mentioned !== undefined) this.#add(this.#target(mentioned), { isExported: false })
     }
-    node.forEachChild((child) => this.#addMentioned(child))
+  }
+
+  #isHidden(node: Node): boolean {
+    if (!classMembers.has(node.kind)) return false
+    const { name } = node as Node & { readonly name: Node }
+    if (name.kind === SyntaxKind.PrivateIdentifier) return true
+    const member = this.#checker.getSymbolAtLocation(name)
+    return member !== undefined && this.#isInternal(member)
   }
 
   #check(symbol: NamedSymbol, name: string): void {
