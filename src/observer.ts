@@ -1,6 +1,6 @@
 /**
- * The typed events of a run. Listeners are the terminal display, metrics, tests and the observer that a user passes to `start()`. Types only:
- * run/observers.ts calls the listeners.
+ * The typed events of a run. Listeners are the terminal display, metrics, tests and the observer that a user passes to `start()`. Types
+ * only: run/observers.ts calls the listeners.
  */
 
 import type { Decision } from './causation/decide.ts'
@@ -69,8 +69,9 @@ export interface ObservedCall {
 }
 
 /**
- * Listens to the events of a run: pass it as `observer` to `start()` or `run()`, for example for metrics or a progress display. Every method is
- * optional. Methods are called synchronously and must be fast. An error that a method throws is logged once and does not affect the operator.
+ * Listens to the events of a run: pass it as `observer` to `start()` or `run()`, for example for metrics or a progress display. Every
+ * method is optional. Methods are called synchronously and must be fast. An error that a method throws is logged once and does not affect
+ * the operator.
  *
  * @example
  * ```ts
@@ -84,15 +85,18 @@ export interface ObservedCall {
 export interface Observer {
   /** Called when the operator starts, runs, stops, or has stopped. */
   phaseChanged?(event: { readonly phase: 'starting' | 'running' | 'stopping' | 'stopped' }): void
-  /** Called when the operator has reached the API server. `server` is its address; undefined if the operator was started with a `transport`. */
+  /**
+   * Called when the operator has reached the API server. `server` is its address; undefined if the operator was started with a `transport`.
+   */
   connected?(event: { readonly server: string | undefined }): void
   /**
-   * Called when the state of the leader election changes: this replica waits for the first response about the Lease (`awaited`), is a candidate, leads,
-   * or has lost the Lease.
+   * Called when the state of the leader election changes: this replica waits for the first response about the Lease (`awaited`), is a
+   * candidate, leads, or has lost the Lease.
    */
   leadershipChanged?(event: { readonly state: 'awaited' | 'candidate' | 'leading' | 'lost' }): void
   /**
-   * Called when the operator pauses for another operator of the peering, or resumes. `namespace` is undefined if that affects the whole operator.
+   * Called when the operator pauses for another operator of the peering, or resumes. `namespace` is undefined if that affects the whole
+   * operator.
    */
   peeringChanged?(event: { readonly namespace: string | undefined; readonly isPaused: boolean }): void
 
@@ -106,7 +110,10 @@ export interface Observer {
   streamFailed?(
     event: ObservedStream & { readonly error: Error; readonly delayMs: number; readonly attempt: number },
   ): void
-  /** Called when the existing objects were listed, in one namespace or in the cluster. `objects` is the number of known objects in all namespaces. */
+  /**
+   * Called when the existing objects were listed, in one namespace or in the cluster. `objects` is the number of known objects in all
+   * namespaces.
+   */
   listed?(event: { readonly resource: Resource; readonly objects: number }): void
 
   /** Called for every event of the watch and for every listed object. `type` is null for listed objects. */
@@ -121,29 +128,32 @@ export interface Observer {
   /** Called with the decision on the next action for an object, and its reason. `kopf explain` prints the same decision. */
   decisionMade?(event: { readonly object: ObservedObject; readonly decision: Decision }): void
   /**
-   * Called when a worker has processed an object. `error` is an unexpected error of the framework, after which the object is processed again;
-   * undefined otherwise.
+   * Called when a worker has processed an object. `error` is an unexpected error of the framework, after which the object is processed
+   * again; undefined otherwise.
    */
   processingFinished?(event: {
     readonly object: ObservedObject
     readonly durationMs: number
     readonly error: unknown
   }): void
-  /** Called for every object that existed when the operator started, resumed, or became the leader. The object then waits for its first handling. */
+  /**
+   * Called for every object that existed when the operator started, resumed, or became the leader. The object then waits for its first
+   * handling.
+   */
   objectFound?(event: { readonly resource: Resource }): void
   /** Called once for every found object, when its first handling has ended. */
   objectHandled?(event: { readonly resource: Resource; readonly outcome: ObjectOutcome }): void
   /**
-   * Called when the JSON of an object is larger than `settings.watching.maxObjectBytes`, so that no handler is called for it. Not called again until
-   * the object was smaller in between.
+   * Called when the JSON of an object is larger than `settings.watching.maxObjectBytes`, so that no handler is called for it. Not called
+   * again until the object was smaller in between.
    */
   objectTooLarge?(event: { readonly object: ObservedObject; readonly bytes: number }): void
 
   /** Called before each call of a handler. */
   handlerStarted?(event: ObservedCall): void
   /**
-   * Called after each call of a handler. `delayMs` is the delay before the next attempt if the outcome is `retrying`, and undefined otherwise. `error` is
-   * undefined if the handler succeeded.
+   * Called after each call of a handler. `delayMs` is the delay before the next attempt if the outcome is `retrying`, and undefined
+   * otherwise. `error` is undefined if the handler succeeded.
    */
   handlerFinished?(
     event: ObservedCall & {
@@ -166,8 +176,8 @@ export interface Observer {
     readonly durationMs: number
   }): void
   /**
-   * Called when the operator has patched an object. `purpose`: after change handlers (`handling`), while a handler runs (`checkpoint`), for a daemon or
-   * timer (`background`), or for a reconciler (`reconcile`). `requests` is the number of requests.
+   * Called when the operator has patched an object. `purpose`: after change handlers (`handling`), while a handler runs (`checkpoint`), for
+   * a daemon or timer (`background`), or for a reconciler (`reconcile`). `requests` is the number of requests.
    */
   patchWritten?(event: {
     readonly object: ObservedObject

@@ -122,8 +122,8 @@ export class Operator<M extends object = Record<string, unknown>> {
    */
   readonly timer: RegisterWithOptions<'timer', M>
   /**
-   * Registers a reconciler: a function that is called whenever an object, one of its children, or a watched related object changes. It returns
-   * the desired children; the operator creates, updates and deletes them accordingly.
+   * Registers a reconciler: a function that is called whenever an object, one of its children, or a watched related object changes. It
+   * returns the desired children; the operator creates, updates and deletes them accordingly.
    *
    * @example
    * ```ts
@@ -204,8 +204,8 @@ export class Operator<M extends object = Record<string, unknown>> {
   }
 
   /**
-   * Adds the handlers of another operator to this one, or calls a plugin with this operator. Returns this operator. Adding the same operator
-   * twice has no effect.
+   * Adds the handlers of another operator to this one, or calls a plugin with this operator. Returns this operator. Adding the same
+   * operator twice has no effect.
    *
    * @example
    * ```ts
@@ -249,8 +249,8 @@ export class Operator<M extends object = Record<string, unknown>> {
   }
 
   /**
-   * Explains what the operator has stored on an object, and why each handler would be called for it or not. Calls filters, but no handlers, and
-   * sends no requests. The command `kopf explain` prints the result.
+   * Explains what the operator has stored on an object, and why each handler would be called for it or not. Calls filters, but no handlers,
+   * and sends no requests. The command `kopf explain` prints the result.
    */
   explain(resource: Resource, body: Body<Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>>): Explanation {
     return explainObject({

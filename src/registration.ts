@@ -22,8 +22,8 @@ import type { Index } from './handlers/index-table.ts'
 import type { NamespaceOf, ObjectOf, ResourceDefinition, ResourceLike } from './kube/resources/resources.ts'
 
 /**
- * A handler function. It gets one object with all arguments, to destructure. It may be asynchronous. The result of a change handler is stored
- * in `status.<id>` of the object.
+ * A handler function. It gets one object with all arguments, to destructure. It may be asynchronous. The result of a change handler is
+ * stored in `status.<id>` of the object.
  */
 export type HandlerFn<A> = (args: A) => unknown
 
@@ -255,8 +255,8 @@ export interface On<M> {
    */
   readonly update: Register<'update', M>
   /**
-   * Called when the object is deleted. A finalizer holds the object until the handler has succeeded or failed permanently, unless the handler is
-   * `optional`.
+   * Called when the object is deleted. A finalizer holds the object until the handler has succeeded or failed permanently, unless the
+   * handler is `optional`.
    *
    * @example
    * ```ts
@@ -276,8 +276,8 @@ export interface On<M> {
    */
   readonly field: RegisterField<M>
   /**
-   * Called for every watch event of an object, and for every listed object when the operator starts. Nothing is stored on the object. Errors are logged
-   * and not retried.
+   * Called for every watch event of an object, and for every listed object when the operator starts. Nothing is stored on the object.
+   * Errors are logged and not retried.
    *
    * @example
    * ```ts
@@ -298,8 +298,8 @@ export interface On<M> {
    */
   readonly validate: Register<'validate', M>
   /**
-   * A mutating admission webhook: called before the validating ones. Changes in `patch` are applied to the object before it is validated and
-   * stored. Requires `settings.admission.server`.
+   * A mutating admission webhook: called before the validating ones. Changes in `patch` are applied to the object before it is validated
+   * and stored. Requires `settings.admission.server`.
    *
    * @example
    * ```ts
@@ -310,8 +310,8 @@ export interface On<M> {
    */
   readonly mutate: Register<'mutate', M>
   /**
-   * A conversion webhook: called when the API server needs an object in another version than the stored one. Returns the fields that differ in the
-   * other version. Requires `settings.admission.server`.
+   * A conversion webhook: called when the API server needs an object in another version than the stored one. Returns the fields that differ
+   * in the other version. Requires `settings.admission.server`.
    *
    * @example
    * ```ts

@@ -32,8 +32,8 @@ export interface ApiErrorFields extends ErrorSubject {
 }
 
 /**
- * The API server responded to a request with an error. Thrown by all methods of `client`. Its code is `KOPF_API`. Use `isNotFound`, `isConflict` and so
- * on to distinguish the causes.
+ * The API server responded to a request with an error. Thrown by all methods of `client`. Its code is `KOPF_API`. Use `isNotFound`,
+ * `isConflict` and so on to distinguish the causes.
  *
  * @example
  * ```ts
@@ -150,7 +150,10 @@ export function isNotFound(error: unknown): error is ApiError {
   return hasStatus(error, 404)
 }
 
-/** Whether the API server responded with 409 for a conflict: the object has changed since it was read, or another field manager owns a field. */
+/**
+ * Whether the API server responded with 409 for a conflict: the object has changed since it was read, or another field manager owns a
+ * field.
+ */
 export function isConflict(error: unknown): error is ApiError {
   return hasStatus(error, 409) && error.reason !== 'AlreadyExists'
 }

@@ -22,11 +22,14 @@ export interface WriteOptions extends GetOptions {
   /** Whether the server only validates the request and stores nothing. Default: false. */
   readonly dryRun?: boolean | undefined
   /**
-   * The field manager recorded for the written fields (`metadata.managedFields`). Default: for `apply`, `settings.reconciling.fieldManager`; for other
-   * writes, the server derives it from the user agent.
+   * The field manager recorded for the written fields (`metadata.managedFields`). Default: for `apply`,
+   * `settings.reconciling.fieldManager`; for other writes, the server derives it from the user agent.
    */
   readonly fieldManager?: string | undefined
-  /** How the server handles unknown and duplicate fields: `'Strict'` rejects the object, the other values drop the fields. Default: `'Warn'`. */
+  /**
+   * How the server handles unknown and duplicate fields: `'Strict'` rejects the object, the other values drop the fields. Default:
+   * `'Warn'`.
+   */
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore' | undefined
 }
 
@@ -47,8 +50,8 @@ export interface DeleteOptions extends CallOptions {
   /** Whether the server only validates the request and deletes nothing. Default: false. */
   readonly dryRun?: boolean | undefined
   /**
-   * When dependents are deleted: before the object (`'Foreground'`), after it (`'Background'`), or not at all (`'Orphan'`). Default: the policy of the
-   * resource, usually `'Background'`.
+   * When dependents are deleted: before the object (`'Foreground'`), after it (`'Background'`), or not at all (`'Orphan'`). Default: the
+   * policy of the resource, usually `'Background'`.
    */
   readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan' | undefined
   /** How long the object may take to terminate, in seconds. 0 deletes it immediately. Default: the grace period of the object. */

@@ -18,8 +18,8 @@ export type ConnectionProblem =
   | 'too-large'
 
 /**
- * The API server could not be reached, or the connection broke before the response was complete. Thrown by `client` after its retries. Its code is
- * `KOPF_CONNECTION`; the original error is its `cause`.
+ * The API server could not be reached, or the connection broke before the response was complete. Thrown by `client` after its retries. Its
+ * code is `KOPF_CONNECTION`; the original error is its `cause`.
  */
 export class ConnectionError extends KopfError {
   /** The type of the failure, for example `refused`, `timeout` or `certificate`. */

@@ -1,6 +1,6 @@
 /**
- * Patterns for labels, annotations and field values, and combinations of filter callbacks. create-handler.ts checks patterns at registration,
- * matching.ts applies them for every event. Synchronous.
+ * Patterns for labels, annotations and field values, and combinations of filter callbacks. create-handler.ts checks patterns at
+ * registration, matching.ts applies them for every event. Synchronous.
  */
 
 import { ConcealedValue } from '../causation/concealed-value.ts'
@@ -33,7 +33,9 @@ export const ABSENT: unique symbol = Symbol.for('kopf.ABSENT') as never
 /** The type of `ABSENT`. */
 export type Absent = typeof ABSENT
 
-/** A filter callback: `(args) => …` for `when`, `(value, args) => …` for labels, annotations and values. It returns a truthy value to match. */
+/**
+ * A filter callback: `(args) => …` for `when`, `(value, args) => …` for labels, annotations and values. It returns a truthy value to match.
+ */
 export type FilterCallback<A extends readonly unknown[]> = (...args: A) => unknown
 
 /**
@@ -87,7 +89,9 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 
-/** Whether a value matches the pattern. An undefined value is absent. `args` is called only for callbacks, since creating arguments is slow. */
+/**
+ * Whether a value matches the pattern. An undefined value is absent. `args` is called only for callbacks, since creating arguments is slow.
+ */
 export function matchesPattern(pattern: ValuePattern, value: unknown, args: () => object): boolean {
   if (pattern === PRESENT) return value !== undefined
   if (pattern === ABSENT) return value === undefined

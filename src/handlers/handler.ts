@@ -1,6 +1,6 @@
 /**
- * The record of a registered handler, the same for all handler types. Shared code reads its properties and never compares the type. create-handler.ts
- * creates it, registry.ts keeps it.
+ * The record of a registered handler, the same for all handler types. Shared code reads its properties and never compares the type.
+ * create-handler.ts creates it, registry.ts keeps it.
  */
 
 import type { HandlerReason } from '../causation/cause.ts'
@@ -8,12 +8,15 @@ import type { ResourceSelector } from '../kube/resources/selectors.ts'
 import type { IndexTable } from './index-table.ts'
 
 /**
- * The effect of an arbitrary error of a handler. `temporary`: the handler is retried. `permanent`: the handler has failed and is not retried. `ignored`: the
- * error is logged and counts as a success.
+ * The effect of an arbitrary error of a handler. `temporary`: the handler is retried. `permanent`: the handler has failed and is not
+ * retried. `ignored`: the error is logged and counts as a success.
  */
 export type ErrorsMode = 'ignored' | 'temporary' | 'permanent'
 
-/** The path of a field: a dotted string, `'spec.size'`, or a list of keys if a key contains dots, `['metadata', 'labels', 'example.com/size']`. */
+/**
+ * The path of a field: a dotted string, `'spec.size'`, or a list of keys if a key contains dots, `['metadata', 'labels',
+ * 'example.com/size']`.
+ */
 export type FieldPath = string | readonly string[]
 
 /** Any handler function of a user. args/ has the types of its arguments; invoke.ts calls it. */
@@ -89,8 +92,10 @@ export interface Watch {
  * The policy for an existing object that has the name of a child and that the operator has not created.
  *
  * - `refuse`: the object stays unchanged, and the reconciler is retried. The condition `ChildrenApplied` of the parent is `False`.
- * - `leave`: the object stays unchanged, and the reconciler succeeds. The condition `ChildrenApplied` of the parent is `True` and names the object.
- * - `adopt`: the operator overwrites the object, becomes its owner, and deletes it with the parent. An object with another controller is refused.
+ * - `leave`: the object stays unchanged, and the reconciler succeeds. The condition `ChildrenApplied` of the parent is `True` and names the
+ *   object.
+ * - `adopt`: the operator overwrites the object, becomes its owner, and deletes it with the parent. An object with another controller is
+ *   refused.
  */
 export type ExistingPolicy = 'refuse' | 'leave' | 'adopt'
 

@@ -1,6 +1,6 @@
 /**
- * The in-memory table of one index: values of all objects, by key. indexing/ fills it, handlers read it. Looking up, replacing and discarding take
- * time in proportion to the keys of one object, not to the number of objects.
+ * The in-memory table of one index: values of all objects, by key. indexing/ fills it, handlers read it. Looking up, replacing and
+ * discarding take time in proportion to the keys of one object, not to the number of objects.
  */
 import { toStructuralKey } from '../util/json/structural-key.ts'
 
@@ -8,8 +8,8 @@ import { toStructuralKey } from '../util/json/structural-key.ts'
 export type Store<V> = readonly V[]
 
 /**
- * An in-memory index of the objects of a resource, by keys of your choice. Returned by `index()`, and in the argument `indices`. It is complete before
- * the first handler is called, and is updated with every change. Keys are compared by value, including arrays and objects.
+ * An in-memory index of the objects of a resource, by keys of your choice. Returned by `index()`, and in the argument `indices`. It is
+ * complete before the first handler is called, and is updated with every change. Keys are compared by value, including arrays and objects.
  *
  * @example
  * ```ts
@@ -35,8 +35,8 @@ export interface Index<K, V> extends Iterable<readonly [K, Store<V>]> {
 }
 
 /**
- * The values of one key. An owner stands for one object. Most keys have a single owner, so its value is stored directly; a map is created for the
- * second owner.
+ * The values of one key. An owner stands for one object. Most keys have a single owner, so its value is stored directly; a map is created
+ * for the second owner.
  */
 interface IndexEntry {
   readonly key: unknown
@@ -91,7 +91,9 @@ export class IndexTable implements Index<unknown, unknown> {
     for (const [key, values] of this.entries()) callback(values, key)
   }
 
-  /** Replaces all values of the owner. Of several pairs with the same key, the last one counts. Throws for an invalid key before any change. */
+  /**
+   * Replaces all values of the owner. Of several pairs with the same key, the last one counts. Throws for an invalid key before any change.
+   */
   put(owner: object, pairs: Iterable<readonly [unknown, unknown]>): void {
     const found = new Map<unknown, readonly [unknown, unknown]>()
     for (const pair of pairs) found.set(toStructuralKey(pair[0]), pair)

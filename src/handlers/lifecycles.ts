@@ -1,6 +1,6 @@
 /**
- * Lifecycles: functions that select which due handlers are called next, and in which order. changes/cycle.ts calls the lifecycle repeatedly in one
- * handling cycle until no handler is due, so the lifecycle does not change the number of writes. Users may write their own.
+ * Lifecycles: functions that select which due handlers are called next, and in which order. changes/cycle.ts calls the lifecycle repeatedly
+ * in one handling cycle until no handler is due, so the lifecycle does not change the number of writes. Users may write their own.
  */
 import type { Handler } from './handler.ts'
 
@@ -13,8 +13,8 @@ export interface LifecycleContext {
 }
 
 /**
- * Selects the change handlers that are called next, among the due ones. The lifecycle is called again with the remaining handlers until all were
- * called. For the option `lifecycle` of an operator or a run.
+ * Selects the change handlers that are called next, among the due ones. The lifecycle is called again with the remaining handlers until all
+ * were called. For the option `lifecycle` of an operator or a run.
  *
  * @example
  * ```ts

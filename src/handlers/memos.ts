@@ -1,6 +1,6 @@
 /**
- * Copies the memo of the operator for each object, at the first access. `checkMemo` rejects a memo that cannot be copied when the operator starts.
- * Called by run/run.ts.
+ * Copies the memo of the operator for each object, at the first access. `checkMemo` rejects a memo that cannot be copied when the operator
+ * starts. Called by run/run.ts.
  */
 
 import { KopfError } from '../errors.ts'

@@ -1,6 +1,6 @@
 /**
- * The options that users pass when they register a handler: the types for registration.ts, and the checks for create-handler.ts, which also protect
- * users of plain JavaScript.
+ * The options that users pass when they register a handler: the types for registration.ts, and the checks for create-handler.ts, which also
+ * protect users of plain JavaScript.
  */
 import { KopfError } from '../errors.ts'
 import type { ResourceLike } from '../kube/resources/resources.ts'
@@ -20,8 +20,8 @@ type FieldPattern<V, A> = ValuePatternOf<V, A> | Present | Absent
 /** The options of every handler. */
 export interface NamedOptions {
   /**
-   * The id of the handler: the key of its progress on the objects and of its result in the status. Do not change it while objects are handled.
-   * Default: the name of the function; for an anonymous function, the handler type.
+   * The id of the handler: the key of its progress on the objects and of its result in the status. Do not change it while objects are
+   * handled. Default: the name of the function; for an anonymous function, the handler type.
    */
   readonly id?: string
   /** Any value, passed to the handler as `param`: distinguishes several registrations of one function. Default: undefined. */
@@ -31,8 +31,8 @@ export interface NamedOptions {
 /** The options for errors and retries. An arbitrary error is one that is neither a `TemporaryError` nor a `PermanentError`. */
 export interface RetryOptions {
   /**
-   * The effect of an arbitrary error: `temporary` retries the handler, `permanent` does not, `ignored` counts as a success. Default: `temporary`;
-   * for indexing functions `ignored`.
+   * The effect of an arbitrary error: `temporary` retries the handler, `permanent` does not, `ignored` counts as a success. Default:
+   * `temporary`; for indexing functions `ignored`.
    */
   readonly errors?: ErrorsMode
   /** The time after the first attempt, after which the handler is not retried any more and fails permanently. Default: no limit. */
@@ -40,15 +40,15 @@ export interface RetryOptions {
   /** The maximum number of attempts, including the first one. After that the handler fails permanently. Default: no limit. */
   readonly retries?: number
   /**
-   * The delay before the next attempt after an arbitrary error. Default: `settings.execution.defaultBackoff`; for reconcilers, a delay that grows
-   * from one second to ten minutes.
+   * The delay before the next attempt after an arbitrary error. Default: `settings.execution.defaultBackoff`; for reconcilers, a delay that
+   * grows from one second to ten minutes.
    */
   readonly backoff?: Duration
 }
 
 /**
- * The options that select objects. A handler is called only if all given filters match. `T` is the type of the objects, `P` the path in `field`; the
- * compiler checks the path if the type of the objects is known.
+ * The options that select objects. A handler is called only if all given filters match. `T` is the type of the objects, `P` the path in
+ * `field`; the compiler checks the path if the type of the objects is known.
  */
 export interface FilterOptions<A, T = unknown, P = FieldPath> {
   /** Selects objects by labels: `{ app: 'web', legacy: ABSENT }`. Values are strings, PRESENT, ABSENT or callbacks. Default: any labels. */
@@ -58,8 +58,8 @@ export interface FilterOptions<A, T = unknown, P = FieldPath> {
   /** Selects objects by a callback, which returns whether the handler is called. It cannot be asynchronous. Default: all objects. */
   readonly when?: (args: A) => unknown
   /**
-   * Selects objects that have this field: `'spec.size'`, or `['metadata', 'labels', 'example.com/size']`. Update handlers are called only if the field
-   * has changed. Default: any fields.
+   * Selects objects that have this field: `'spec.size'`, or `['metadata', 'labels', 'example.com/size']`. Update handlers are called only
+   * if the field has changed. Default: any fields.
    */
   readonly field?: CheckedPath<T, P>
   /** Selects objects by the value of `field`; for changes, by the old or the new value. Default: any value. */
@@ -87,8 +87,8 @@ export interface CancellationOptions {
   /** The time between setting `stopped` and aborting `signal`, if there is a `cancellationTimeout`. Default: none. */
   readonly cancellationBackoff?: Duration
   /**
-   * The time between aborting `signal` and abandoning the daemon: the operator then continues without it. Default: `signal` is not aborted, and the
-   * operator waits for the daemon until the operator itself stops.
+   * The time between aborting `signal` and abandoning the daemon: the operator then continues without it. Default: `signal` is not aborted,
+   * and the operator waits for the daemon until the operator itself stops.
    */
   readonly cancellationTimeout?: Duration
   /**
@@ -100,13 +100,19 @@ export interface CancellationOptions {
 
 /** The options of admission handlers (`on.validate`, `on.mutate`). */
 export interface AdmissionHandlerOptions {
-  /** The operations for which the handler is called: `['CREATE', 'UPDATE']`. `on.mutate` is called for deletions only with `['DELETE']`. Default: all. */
+  /**
+   * The operations for which the handler is called: `['CREATE', 'UPDATE']`. `on.mutate` is called for deletions only with `['DELETE']`.
+   * Default: all.
+   */
   readonly operations?: readonly AdmissionOperation[]
-  /** The subresource for which the handler is called, such as `status`; `*` for the object and all its subresources. Default: the object itself. */
+  /**
+   * The subresource for which the handler is called, such as `status`; `*` for the object and all its subresources. Default: the object
+   * itself.
+   */
   readonly subresource?: string
   /**
-   * Whether the webhook stays in the managed configuration when the operator stops: the API server then rejects requests until the operator runs again,
-   * unless `ignoreFailures` is set. Default: false.
+   * Whether the webhook stays in the managed configuration when the operator stops: the API server then rejects requests until the operator
+   * runs again, unless `ignoreFailures` is set. Default: false.
    */
   readonly persistent?: boolean
   /** Whether the handler has side effects for requests that are not dry runs. It must check `dryrun`. Default: false. */

@@ -1,6 +1,6 @@
 /**
- * Watches running handler calls, and logs the handlers that block the event loop, run for longer than a minute, or are cut off by a stop. Also lets
- * the worker of a slow handler process another object.
+ * Watches running handler calls, and logs the handlers that block the event loop, run for longer than a minute, or are cut off by a stop.
+ * Also lets the worker of a slow handler process another object.
  */
 
 import { type Clock, monotonicMs, monotonicNow } from '../util/async/clock.ts'
@@ -126,8 +126,8 @@ export class Watchdog {
   }
 
   /**
-   * Measures the delay of the event loop until the signal is aborted. Detects handlers that block after their first `await`; the log can then only
-   * name all running calls.
+   * Measures the delay of the event loop until the signal is aborted. Detects handlers that block after their first `await`; the log can
+   * then only name all running calls.
    */
   async checkLoop(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {

@@ -106,8 +106,8 @@ export function label<T extends object>(
 }
 
 /**
- * Adds an owner reference to one object or an array of objects. Returns copies: the garbage collector deletes them when the owner is deleted. An existing
- * reference to the owner is kept.
+ * Adds an owner reference to one object or an array of objects. Returns copies: the garbage collector deletes them when the owner is
+ * deleted. An existing reference to the owner is kept.
  *
  * @example
  * ```ts
@@ -135,8 +135,8 @@ export function removeOwnerReference<T extends object>(objects: T, owner: Refera
 }
 
 /**
- * Sets the name of objects that have none: as the prefix `generateName`, or with `strict` as the exact `name`. Takes one object or an array, and
- * returns copies. Existing names are kept, unless `forced` is set.
+ * Sets the name of objects that have none: as the prefix `generateName`, or with `strict` as the exact `name`. Takes one object or an
+ * array, and returns copies. Existing names are kept, unless `forced` is set.
  */
 export function harmonizeNaming<T extends object>(
   objects: T,
@@ -148,8 +148,8 @@ export function harmonizeNaming<T extends object>(
 }
 
 /**
- * Sets the namespace of objects that have none. Takes one object or an array, and returns copies. Existing namespaces are kept, unless `forced` is set;
- * `forced` with a null or undefined namespace, as of a cluster-scoped owner, removes them.
+ * Sets the namespace of objects that have none. Takes one object or an array, and returns copies. Existing namespaces are kept, unless
+ * `forced` is set; `forced` with a null or undefined namespace, as of a cluster-scoped owner, removes them.
  */
 export function adjustNamespace<T extends object>(
   objects: T,
@@ -160,8 +160,8 @@ export function adjustNamespace<T extends object>(
 }
 
 /**
- * Builds the entry of `metadata.ownerReferences` for children of an object. Throws a `KopfError` (`KOPF_OWNER`) if the object has no uid, name, kind or
- * apiVersion.
+ * Builds the entry of `metadata.ownerReferences` for children of an object. Throws a `KopfError` (`KOPF_OWNER`) if the object has no uid,
+ * name, kind or apiVersion.
  */
 export function buildOwnerReference(body: ReferableObject, options: OwnerOptions = {}): OwnerReference {
   const { controller = true, blockOwnerDeletion = true } = options

@@ -224,7 +224,7 @@ export interface StepsSettings {
   secret: string | null
 }
 
-/** What the operator stores on the objects. Must not change while objects are handled. */
+/** The data that the operator stores on the objects: finalizer, progress and last handled state. Must not change while objects are handled. */
 export interface PersistenceSettings {
   /**
    * The finalizer that keeps an object until its deletion handlers have succeeded. Default:

@@ -83,7 +83,7 @@ export interface Settings {
   readonly networking: NetworkingSettings
   /** How the operator recognises step results that it has written itself. */
   readonly steps: StepsSettings
-  /** What the operator stores on the objects. */
+  /** The data that the operator stores on the objects: finalizer, progress and last handled state. */
   readonly persistence: PersistenceSettings
 }
 

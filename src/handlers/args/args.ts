@@ -73,8 +73,8 @@ export interface RawEvent<T = OpenObject> {
 }
 
 /**
- * The `recorder` argument: posts Kubernetes events about the handled object. Events are posted in the background; a failure is logged and does
- * not affect the handler. Without effect if `settings.posting.enabled` is false.
+ * The `recorder` argument: posts Kubernetes events about the handled object. Events are posted in the background; a failure is logged and
+ * does not affect the handler. Without effect if `settings.posting.enabled` is false.
  *
  * @example
  * ```ts
@@ -91,8 +91,8 @@ export interface Recorder {
   /** Posts an event of the type `Warning`. The reason is one word in CamelCase, the message a sentence. */
   warn(reason: string, message?: string): void
   /**
-   * Posts an event of the type `Error`. The reason is `options.reason`; default: the name of the error. The message is `options.message`, if
-   * given, followed by the message of the error.
+   * Posts an event of the type `Error`. The reason is `options.reason`; default: the name of the error. The message is `options.message`,
+   * if given, followed by the message of the error.
    */
   exception(error: unknown, options?: { readonly reason?: string; readonly message?: string }): void
   /** Returns a recorder for one or several other objects. Each event is then posted for each of these objects. */
@@ -112,7 +112,9 @@ interface CommonArgs<M> {
   readonly memo: M
   /** The option `param` of this registration, unchanged. Default: undefined. */
   readonly param: unknown
-  /** A client for the API of the cluster. Its default namespace is that of the handled object. Not available in login handlers and workers. */
+  /**
+   * A client for the API of the cluster. Its default namespace is that of the handled object. Not available in login handlers and workers.
+   */
   readonly client: Client
   /** All indices of the operator, by id. Not available in workers. */
   readonly indices: Indices
@@ -128,8 +130,8 @@ interface AttemptArgs {
   /** The time since the first attempt began, in seconds. */
   readonly runtime: number
   /**
-   * Aborted when the operator does not wait for this handler any longer, for example after `settings.queueing.exitTimeout` of a stop. Pass it
-   * to `fetch` and other calls that take time.
+   * Aborted when the operator does not wait for this handler any longer, for example after `settings.queueing.exitTimeout` of a stop. Pass
+   * it to `fetch` and other calls that take time.
    */
   readonly signal: AbortSignal
 }
@@ -160,8 +162,8 @@ export interface ObjectArgs<T, M, N = string | undefined> extends CommonArgs<M> 
   /** The annotations of the object. Empty if the object has none. */
   readonly annotations: Readonly<Record<string, string>>
   /**
-   * The changes to make on the object: assign a field to set it, null to remove it. The operator writes the patch when the handler has ended, even
-   * if it has failed.
+   * The changes to make on the object: assign a field to set it, null to remove it. The operator writes the patch when the handler has
+   * ended, even if it has failed.
    */
   readonly patch: Patch<T>
   /** Sets the conditions in the status of the object. They are written with the patch; conditions of other writers are kept. */
@@ -179,8 +181,8 @@ export interface EventArgs<T, M, N = string | undefined> extends ObjectArgs<T, M
 }
 
 /**
- * The result of `execute()`: the outcomes of the sub-handlers, by their own ids without the id of the parent. A sub-handler whose filters did not
- * match has no outcome.
+ * The result of `execute()`: the outcomes of the sub-handlers, by their own ids without the id of the parent. A sub-handler whose filters
+ * did not match has no outcome.
  */
 export type SubhandlerOutcomes<K extends string = never> = {
   readonly [id in K]: SubhandlerOutcome
@@ -240,8 +242,8 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>, N = string | undefined, O 
   /** The cause of this call: `create`, `update`, `delete` or `resume`. */
   readonly reason: HandlerReason
   /**
-   * The last handled essence of the object; for field handlers, the last handled value of the field. Undefined if there is none, as on creation.
-   * The values of a Secret are of the class `ConcealedValue`.
+   * The last handled essence of the object; for field handlers, the last handled value of the field. Undefined if there is none, as on
+   * creation. The values of a Secret are of the class `ConcealedValue`.
    */
   readonly old: O | undefined
   /** The current essence of the object; for field handlers, the current value of the field. Undefined if there is none. */
@@ -249,8 +251,8 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>, N = string | undefined, O 
   /** The differences between `old` and `new`, one item per field. The old values of a Secret are concealed, as in `old`. */
   readonly diff: Diff
   /**
-   * Declares a sub-handler with its own progress and retries. Sub-handlers are called by `execute()`, or when this handler returns. The id is
-   * appended to the id of the parent: `users/alice`.
+   * Declares a sub-handler with its own progress and retries. Sub-handlers are called by `execute()`, or when this handler returns. The id
+   * is appended to the id of the parent: `users/alice`.
    *
    * @example
    * ```ts
@@ -268,8 +270,9 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>, N = string | undefined, O 
     ): void
   }
   /**
-   * Calls the sub-handlers that were declared so far, and the given ones. Resolves with the outcome of each sub-handler when all have finished.
-   * If a sub-handler has to be retried, `execute` ends this handler with an error that you must not catch; the handler is called again later.
+   * Calls the sub-handlers that were declared so far, and the given ones. Resolves with the outcome of each sub-handler when all have
+   * finished. If a sub-handler has to be retried, `execute` ends this handler with an error that you must not catch; the handler is called
+   * again later.
    *
    * A sub-handler that has failed permanently counts as finished: check `succeeded`, or pass `{ throwOnFailure: true }`.
    *
@@ -295,7 +298,9 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>, N = string | undefined, O 
   readonly step: Step
 }
 
-/** The arguments of field handlers (`on.field`): those of `ChangeArgs`, but `old`, `new` and `diff` are about the field. `P` is its path. */
+/**
+ * The arguments of field handlers (`on.field`): those of `ChangeArgs`, but `old`, `new` and `diff` are about the field. `P` is its path.
+ */
 export type FieldArgs<T, M, P, N = string | undefined> = ChangeArgs<T, M, ValueAt<T, P>, N, ValueAt<OldEssence<T>, P>>
 
 /**
@@ -328,8 +333,8 @@ export interface Stopped {
 }
 
 /**
- * The arguments of daemons. `body`, `spec`, `status`, `meta`, `labels` and `annotations` are live: each access reads the latest state of the
- * object. The patch is written when the daemon ends.
+ * The arguments of daemons. `body`, `spec`, `status`, `meta`, `labels` and `annotations` are live: each access reads the latest state of
+ * the object. The patch is written when the daemon ends.
  */
 export interface DaemonArgs<T, M, N = string | undefined> extends ObjectArgs<T, M, N>, AttemptArgs {
   /** Set when the daemon has to stop, for example because the object is deleted. */
@@ -352,8 +357,8 @@ export interface Children<O extends ResourceLike = ResourceLike> extends Iterabl
   /** Returns the children of one resource. */
   of<R extends O>(resource: R): ReadonlyArray<Body<ObjectOf<R>>>
   /**
-   * Returns one child by its name, or undefined if it does not exist. The namespace of a namespaced child is `options.namespace`; default: the
-   * namespace of the object.
+   * Returns one child by its name, or undefined if it does not exist. The namespace of a namespaced child is `options.namespace`; default:
+   * the namespace of the object.
    */
   get<R extends O>(resource: R, name: string, options?: { readonly namespace?: string }): Body<ObjectOf<R>> | undefined
 }
@@ -385,8 +390,8 @@ export interface ChildGroup {
   /** The desired children of the group. */
   readonly children: readonly object[]
   /**
-   * Returns whether a child is ready. `byDefault` is the result for its kind, for example whether a Deployment is rolled out or a Job is complete.
-   * Default: `byDefault`.
+   * Returns whether a child is ready. `byDefault` is the result for its kind, for example whether a Deployment is rolled out or a Job is
+   * complete. Default: `byDefault`.
    */
   readonly ready?: (child: Body, byDefault: boolean) => boolean
   /** The policy for existing objects with the names of these children. Default: `existing` of the result, or else of the reconciler. */
@@ -396,13 +401,13 @@ export interface ChildGroup {
 /** The result of a reconciler. A reconciler may also return nothing: then its children stay unchanged. */
 export interface Reconciled {
   /**
-   * The delay after which the reconciler is called again even if nothing has changed. A shorter `resync` has precedence. Default: the option
-   * `resync`.
+   * The delay after which the reconciler is called again even if nothing has changed. A shorter `resync` has precedence. Default: the
+   * option `resync`.
    */
   readonly requeueAfter?: Duration
   /**
-   * All desired children: the operator creates and updates them, and deletes children that are not in the list. Objects, or groups of objects
-   * that are applied one after the other. Default: the children stay unchanged.
+   * All desired children: the operator creates and updates them, and deletes children that are not in the list. Objects, or groups of
+   * objects that are applied one after the other. Default: the children stay unchanged.
    */
   readonly children?: ReadonlyArray<ChildGroup | readonly object[] | object>
   /**
@@ -413,8 +418,8 @@ export interface Reconciled {
 }
 
 /**
- * An object to reconcile, in the result of a function of the option `watches`: a name, or a name and a namespace. Default namespace: that of
- * the watched object.
+ * An object to reconcile, in the result of a function of the option `watches`: a name, or a name and a namespace. Default namespace: that
+ * of the watched object.
  */
 export type OwnerKey = string | { readonly name: string; readonly namespace?: string | undefined }
 
@@ -426,12 +431,13 @@ type WatchOf<R> = readonly [
 
 interface ReconcilingOptions<O extends readonly ResourceLike[], W extends readonly ResourceLike[]> {
   /**
-   * The resources of the children: `[Deployment, 'services']`. Only these can be returned as children. The reconciler is called when a child
-   * changes. Default: none.
+   * The resources of the children: `[Deployment, 'services']`. Only these can be returned as children. The reconciler is called when a
+   * child changes. Default: none.
    */
   readonly owns?: O
   /**
-   * Other resources to watch, each with a function that returns which objects to reconcile when an object of that resource changes. Default: none.
+   * Other resources to watch, each with a function that returns which objects to reconcile when an object of that resource changes.
+   * Default: none.
    *
    * @example
    * ```ts
@@ -442,8 +448,8 @@ interface ReconcilingOptions<O extends readonly ResourceLike[], W extends readon
   /** How often the reconciler is called even if nothing has changed. Default: never. */
   readonly resync?: Duration
   /**
-   * Whether a finalizer holds a deleted object until the reconciler was called with `deleting`, has succeeded, and the children are deleted.
-   * Default: false; the garbage collector deletes the children.
+   * Whether a finalizer holds a deleted object until the reconciler was called with `deleting`, has succeeded, and the children are
+   * deleted. Default: false; the garbage collector deletes the children.
    */
   readonly cleanup?: boolean
   /**
@@ -481,8 +487,8 @@ export interface AdmissionArgs<T, M, N = string | undefined>
   /** The uid of the object. Undefined if the object is created. */
   readonly uid: string | undefined
   /**
-   * The changes to make on the object before the API server stores it. Only for `on.mutate`: a patch of a validating handler is ignored, with a
-   * warning in the log.
+   * The changes to make on the object before the API server stores it. Only for `on.mutate`: a patch of a validating handler is ignored,
+   * with a warning in the log.
    */
   readonly patch: Patch<T>
   /** The operation of the request: `CREATE`, `UPDATE`, `DELETE` or `CONNECT`. */
@@ -516,8 +522,8 @@ export interface ConvertArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch' | 'con
 }
 
 /**
- * The result of a conversion handler: the top-level fields that differ in the other version. Fields that are not returned stay unchanged, null
- * removes a field. Within `metadata`, only labels and annotations can change.
+ * The result of a conversion handler: the top-level fields that differ in the other version. Fields that are not returned stay unchanged,
+ * null removes a field. Within `metadata`, only labels and annotations can change.
  *
  * @example
  * ```ts
@@ -563,9 +569,9 @@ export type ArgsFor<K extends ObjectHandlerType, R, M> = ArgsOf<ObjectOf<R>, M, 
 export type ObjectHandlerType = keyof ArgsOf<OpenObject, object>
 
 /**
- * The arguments of a handler function that is declared on its own. `K` is the handler type: `create`, `timer`, `startup` and so on. `R` is the
- * resource; default: any object. The third parameter is the type of the memo; for field handlers, it is the path of the field, which gives `old` and
- * `new` their types, and the memo is the fourth.
+ * The arguments of a handler function that is declared on its own. `K` is the handler type: `create`, `timer`, `startup` and so on. `R` is
+ * the resource; default: any object. The third parameter is the type of the memo; for field handlers, it is the path of the field, which
+ * gives `old` and `new` their types, and the memo is the fourth.
  *
  * @example
  * ```ts

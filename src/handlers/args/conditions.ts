@@ -17,13 +17,13 @@ import { isPlainObject } from '../../util/json/json.ts'
 import type { Handler } from '../handler.ts'
 
 /**
- * The `conditions` argument of handlers: reads and sets entries of `status.conditions` by their type. Changes are written with the patch, when the
- * handler has ended.
+ * The `conditions` argument of handlers: reads and sets entries of `status.conditions` by their type. Changes are written with the patch,
+ * when the handler has ended.
  */
 export interface Conditions {
   /**
-   * Sets a condition. `lastTransitionTime` changes only if the status changes; `observedGeneration` is the generation of the object that the handler
-   * got. A condition that is up to date is not written.
+   * Sets a condition. `lastTransitionTime` changes only if the status changes; `observedGeneration` is the generation of the object that
+   * the handler got. A condition that is up to date is not written.
    *
    * @example
    * ```ts
@@ -112,8 +112,8 @@ function applyAll(edits: readonly Edit[], conditions: readonly Condition[]): rea
 }
 
 /**
- * The new `status.observedGeneration`; undefined for no change. The field is set only if the object or the schema of the resource has it, since
- * the API server would drop it otherwise. The value never decreases.
+ * The new `status.observedGeneration`; undefined for no change. The field is set only if the object or the schema of the resource has it,
+ * since the API server would drop it otherwise. The value never decreases.
  */
 function toObserved(
   current: unknown,

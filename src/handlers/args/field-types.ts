@@ -1,6 +1,7 @@
 /**
- * Types of field paths: whether a path such as `spec.size` exists in the type of an object, and the type of its value. Computed for one path, not
- * as a union of all paths, since a Pod has thousands. Types only: util/json/paths.ts resolves paths at run time, and does not enter lists either.
+ * Types of field paths: whether a path such as `spec.size` exists in the type of an object, and the type of its value. Computed for one
+ * path, not as a union of all paths, since a Pod has thousands. Types only: util/json/paths.ts resolves paths at run time, and does not
+ * enter lists either.
  */
 import type { ObjectMeta } from '../../kube/objects.ts'
 import type { DeepReadonly } from '../../util/json/deep-types.ts'
@@ -9,8 +10,8 @@ import type { DeepReadonly } from '../../util/json/deep-types.ts'
 export type CheckedPath<T, P> = [ProblemOf<Lookup<T, P>>] extends [never] ? P : ProblemOf<Lookup<T, P>>
 
 /**
- * The type of the value at a path, without undefined. `any` or `unknown` in open types, such as `Record<string, any>`; `unknown` for a path that is
- * not a literal.
+ * The type of the value at a path, without undefined. `any` or `unknown` in open types, such as `Record<string, any>`; `unknown` for a path
+ * that is not a literal.
  */
 export type ValueAt<T, P> = ValueOf<Lookup<T, P>>
 
@@ -55,7 +56,9 @@ type WalkPath<T, Keys extends readonly string[], Done extends string = ''> = Key
         : WalkPath<FieldOf<NonNullable<T>, Key>, Rest, Done extends '' ? Key : `${Done}.${Key}`>
   : FoundField<T>
 
-/** Whether any path is allowed in the type: `any`, `unknown`, `{}` and `object`. Other libraries use `{}` and `object` for arbitrary JSON. */
+/**
+ * Whether any path is allowed in the type: `any`, `unknown`, `{}` and `object`. Other libraries use `{}` and `object` for arbitrary JSON.
+ */
 type IsOpen<T> = unknown extends T ? true : [T] extends [object] ? ([keyof T] extends [never] ? true : false) : false
 
 /** The type of one field. For a union, the field of any member that has it; `never` if none has it. */

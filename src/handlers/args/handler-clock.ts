@@ -3,8 +3,8 @@ import type { Clock } from '../../util/async/clock.ts'
 import { type Duration, toMs } from '../../util/text/duration.ts'
 
 /**
- * The `clock` argument of handlers: the system clock in production, the skipping clock of the cluster in tests with `startCluster`. Use it instead of
- * `Date.now()` and `setTimeout`, so that tests do not wait.
+ * The `clock` argument of handlers: the system clock in production, the skipping clock of the cluster in tests with `startCluster`. Use it
+ * instead of `Date.now()` and `setTimeout`, so that tests do not wait.
  *
  * @example
  * ```ts
@@ -17,8 +17,8 @@ export interface HandlerClock {
   /** Returns the current time in milliseconds since the epoch, like `Date.now()`. */
   now(): number
   /**
-   * Resolves after the duration. Rejects if `options.signal` is aborted first, with the reason of the signal. Pass the `signal` argument of the handler,
-   * so that a stopping operator does not wait. In daemons, use `stopped.wait()` instead.
+   * Resolves after the duration. Rejects if `options.signal` is aborted first, with the reason of the signal. Pass the `signal` argument of
+   * the handler, so that a stopping operator does not wait. In daemons, use `stopped.wait()` instead.
    *
    * @example
    * ```ts
@@ -29,8 +29,8 @@ export interface HandlerClock {
 }
 
 /**
- * `isWaitedFor`: whether a skipping clock waits for running calls of the handler. It must then know that the handler sleeps, or time would stand
- * still. False for daemons, for which the clock does not wait.
+ * `isWaitedFor`: whether a skipping clock waits for running calls of the handler. It must then know that the handler sleeps, or time would
+ * stand still. False for daemons, for which the clock does not wait.
  */
 export function createHandlerClock(clock: Clock, { isWaitedFor }: { readonly isWaitedFor: boolean }): HandlerClock {
   return {

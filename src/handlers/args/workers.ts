@@ -1,6 +1,6 @@
 /**
- * The thread pool of a run, as a hidden argument of every handler: functions made by `inWorker` find it there. object-args.ts and run/run.ts set
- * it, workers/in-worker.ts reads it.
+ * The thread pool of a run, as a hidden argument of every handler: functions made by `inWorker` find it there. object-args.ts and
+ * run/run.ts set it, workers/in-worker.ts reads it.
  */
 
 /** An exported function that runs in a worker thread. */

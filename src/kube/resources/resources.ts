@@ -165,7 +165,10 @@ export interface ResourceOptions<
   readonly scope?: C
   /** The schema of `spec`: any Standard Schema, such as zod's. Default: any fields are allowed. */
   readonly spec?: S
-  /** The schema of `status`: any Standard Schema. With a schema, the status is a subresource. Default: no subresource, any fields are allowed. */
+  /**
+   * The schema of `status`: any Standard Schema. With a schema, the status is a subresource. Default: no subresource, any fields are
+   * allowed.
+   */
   readonly status?: U
 }
 
