@@ -60,10 +60,10 @@ export class ApiError extends KopfError {
 
   constructor(fields: ApiErrorFields, options?: ErrorOptions) {
     const { method, path, status, reason = '', message = '' } = fields
-    const response = [String(status), reason].filter((part) => part !== '').join(' ')
+    const result = [String(status), reason].filter((part) => part !== '').join(' ')
     super(
       'KOPF_API',
-      `Cannot ${method} ${path}: ${[response, message].filter((part) => part !== '').join(': ')}`,
+      `Cannot ${method} ${path}: ${[result, message].filter((part) => part !== '').join(': ')}`,
       options,
     )
     this.status = status

@@ -126,7 +126,7 @@ export function toAnswerTooLarge({ method, path }: ErrorSubject, maxBytes: numbe
   return new ConnectionError(`Cannot ${method} ${path}: ${why}; ${advice}`, 'too-large')
 }
 
-/** A smaller page size for the retry after a response that was too large; undefined for other errors. */
+/** A smaller page size to retry with after a response that was too large; undefined for other errors. */
 export function toSmallerPage(error: unknown, size: number | null | undefined): number | undefined {
   const isTooLarge = error instanceof ConnectionError && error.problem === 'too-large'
   return isTooLarge && typeof size === 'number' && size > 1 ? Math.ceil(size / 5) : undefined

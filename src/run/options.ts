@@ -18,7 +18,7 @@ export interface RunOptions {
    * The namespaces to serve: names, globs (`'team-*,!team-x'`) or regular expressions. Default: the whole cluster.
    */
   readonly namespaces?: readonly NamespacePattern[]
-  /** Whether to serve the whole cluster; `namespaces` is then ignored. Default: true if `namespaces` is empty. */
+  /** Whether to serve the whole cluster and ignore `namespaces`. Default: true if `namespaces` is empty. */
   readonly clusterwide?: boolean
   /** Whether to run without peering. Sets `settings.peering.standalone`. Default: false. */
   readonly standalone?: boolean

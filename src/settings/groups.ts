@@ -208,8 +208,8 @@ export interface ReconcilingSettings {
 export interface StepsSettings {
   /**
    * Whether step results are signed. "preferred": signed; without a stored key, with a key in memory, so that steps run again after
-   * a restart. "required": no step runs without a key that outlives the process. "off": not signed; every user who may edit an
-   * object can forge results. Default: "preferred".
+   * a restart. "required": no step runs without a key that outlives the process. "off": not signed; every user who may edit
+   * an object can forge results. Default: "preferred".
    */
   signing: 'required' | 'preferred' | 'off'
   /**
@@ -224,7 +224,7 @@ export interface StepsSettings {
   secret: string | null
 }
 
-/** The data that the operator stores on the objects: finalizer, progress and last handled state. Must not change while objects are handled. */
+/** The state that the operator stores on objects. Must not change while objects are handled. */
 export interface PersistenceSettings {
   /**
    * The finalizer that keeps an object until its deletion handlers have succeeded. Default:

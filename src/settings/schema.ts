@@ -83,7 +83,7 @@ export interface Settings {
   readonly networking: NetworkingSettings
   /** How the operator recognises step results that it has written itself. */
   readonly steps: StepsSettings
-  /** The data that the operator stores on the objects: finalizer, progress and last handled state. */
+  /** The state that the operator stores on objects. */
   readonly persistence: PersistenceSettings
 }
 
