@@ -1,121 +1,160 @@
 /**
- * The typed events of a run: everything that happens in an operator is one of them. Listeners are the terminal display, metrics, tests and the
- * observer that a user gives to `start()`. Types only.
+ * The typed events of a run. Listeners are the terminal display, metrics, tests and the observer that a user passes to `start()`. Types
+ * only: run/observers.ts calls the listeners.
  */
 
 import type { Decision } from './causation/decide.ts'
 import type { Resource } from './kube/resources/resources.ts'
 
-/** What happened to an object that existed when the operator started. */
+/**
+ * The outcome of the first handling of an object that existed when the operator started, in `Observer.objectHandled`.
+ *
+ * - `created`, `updated`, `resumed`, `deleted`, `reconciled`: the handlers were called and succeeded.
+ * - `failed`: a handler failed permanently.
+ * - `retrying`: a handler will be retried, or the object could not be processed yet.
+ * - `unchanged`: the object has not changed since it was handled.
+ * - `watched`: only event handlers, daemons and timers match the object.
+ * - `skipped`: no handler matches the object.
+ * - `left`: the object was deleted, or the operator was paused, before the object was handled.
+ */
 export type ObjectOutcome =
-  /** The handlers were called and succeeded. */
   | 'created'
   | 'updated'
   | 'resumed'
   | 'deleted'
   | 'reconciled'
-  /** A handler failed permanently. */
   | 'failed'
-  /** A handler will be retried, or the object could not be processed yet. */
   | 'retrying'
-  /** The object has not changed since it was handled. */
   | 'unchanged'
-  /** Only event handlers, daemons and timers match the object. */
   | 'watched'
-  /** No handler matches the object. */
   | 'skipped'
-  /** The object was deleted, or the operator was paused, before it was handled. */
   | 'left'
 
 /** An object in an event of the observer. */
 export interface ObservedObject {
+  /** The resource of the object. */
   readonly resource: Resource
+  /** The name of the object. */
   readonly name: string
-  /** Undefined for cluster-scoped objects. */
+  /** The namespace of the object. Undefined for cluster-scoped objects. */
   readonly namespace: string | undefined
+  /** The uid of the object. Undefined if the object has none yet. */
   readonly uid: string | undefined
 }
 
-/** The list and watch of one resource, in one namespace or, if `namespace` is undefined, in the whole cluster. */
+/** The list and watch of one resource, in an event of the observer. */
 export interface ObservedStream {
+  /** The watched resource. */
   readonly resource: Resource
+  /** The watched namespace. Undefined for the whole cluster. */
   readonly namespace: string | undefined
 }
 
 /** A handler in an event of the observer. */
 export interface ObservedHandler {
+  /** The id of the handler. */
   readonly id: string
-  /** `create`, `timer`, `validate`, … */
+  /** The handler type: `create`, `timer`, `validate` and so on. */
   readonly type: string
 }
 
-/** One call of a handler. Activities have no object. */
+/** One call of a handler, in an event of the observer. */
 export interface ObservedCall {
+  /** The handler that is called. */
   readonly handler: ObservedHandler
+  /** The object that the handler is called for. Undefined for activities. */
   readonly object: ObservedObject | undefined
-  /** How many attempts failed before this one. */
+  /** The number of attempts before this one: 0 at the first attempt. */
   readonly retry: number
 }
 
 /**
- * Listens to the events of a run. Every method is optional. Methods are called synchronously, in the middle of the work, with plain data: they
- * must be fast. An error that a method throws is logged and does not disturb the operator. Without a listener an event costs one property read.
+ * Listens to the events of a run: pass it as `observer` to `start()` or `run()`, for example for metrics or a progress display. Every
+ * method is optional. Methods are called synchronously and must be fast. An error that a method throws is logged once and does not affect
+ * the operator.
  *
  * @example
- * await operator.start({
+ * ```ts
+ * await kopf.start({
  *   observer: {
  *     handlerFinished: ({ handler, outcome, durationMs }) => durations.record(durationMs, { handler: handler.id, outcome }),
  *   },
  * })
+ * ```
  */
 export interface Observer {
-  /** The operator starts, watches objects, stops, or has stopped. */
+  /** Called when the operator starts, runs, stops, or has stopped. */
   phaseChanged?(event: { readonly phase: 'starting' | 'running' | 'stopping' | 'stopped' }): void
-  /** The operator reached the API server; `server` is undefined if the operator was started with a transport. */
+  /**
+   * Called when the operator has reached the API server. `server` is its address; undefined if the operator was started with a `transport`.
+   */
   connected?(event: { readonly server: string | undefined }): void
-  /** Leader election: this replica waits for the first answer, is a candidate, leads, or has lost the Lease. */
+  /**
+   * Called when the state of the leader election changes: this replica waits for the first response about the Lease (`awaited`), is a
+   * candidate, leads, or has lost the Lease.
+   */
   leadershipChanged?(event: { readonly state: 'awaited' | 'candidate' | 'leading' | 'lost' }): void
-  /** Another operator with a higher priority runs, or it is gone. `namespace` is undefined for the whole operator. */
+  /**
+   * Called when the operator pauses for another operator of the peering, or resumes. `namespace` is undefined if that affects the whole
+   * operator.
+   */
   peeringChanged?(event: { readonly namespace: string | undefined; readonly isPaused: boolean }): void
 
-  /** Objects of this resource are watched from now on. `handlerTypes` has one entry per handler. */
+  /** Called when the operator begins to watch a resource. `handlerTypes` has one entry per handler of that resource. */
   resourceServed?(event: { readonly resource: Resource; readonly handlerTypes: readonly string[] }): void
-  /** The watch is open for the first time since the stream started. */
+  /** Called when a watch is open for the first time. */
   streamOpened?(event: ObservedStream): void
-  /** The watch is open again after a failure. */
+  /** Called when a watch is open again: after a failure, or after the server has closed it. */
   streamResumed?(event: ObservedStream): void
-  /** The watch failed and is opened again after `delayMs`; `attempt` counts the failures in a row. */
+  /** Called when a list or watch has failed. It is opened again after `delayMs`; `attempt` counts the failures in a row. */
   streamFailed?(
     event: ObservedStream & { readonly error: Error; readonly delayMs: number; readonly attempt: number },
   ): void
-  /** All existing objects were listed; `objects` of the resource are known now, in all namespaces. */
+  /**
+   * Called when the existing objects were listed, in one namespace or in the cluster. `objects` is the number of known objects in all
+   * namespaces.
+   */
   listed?(event: { readonly resource: Resource; readonly objects: number }): void
 
-  /** The watch or a list brought an event; `type` is null for listed objects. */
+  /** Called for every event of the watch and for every listed object. `type` is null for listed objects. */
   eventReceived?(event: {
     readonly object: ObservedObject
     readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | null
   }): void
-  /** The object waits for a worker. `initial` objects wait behind changed ones. */
+  /** Called when an object begins to wait for a worker. Listed objects (`backlog`) wait behind changed objects (`now`). */
   objectQueued?(event: { readonly object: ObservedObject; readonly priority: 'now' | 'backlog' }): void
+  /** Called when a worker begins to process an object. */
   processingStarted?(event: { readonly object: ObservedObject }): void
-  /** What happens next with the object, and why: the same decision that `kopf explain` prints. */
+  /** Called with the decision on the next action for an object, and its reason. `kopf explain` prints the same decision. */
   decisionMade?(event: { readonly object: ObservedObject; readonly decision: Decision }): void
-  /** `error`: an unexpected error; the object is processed again after a delay. */
+  /**
+   * Called when a worker has processed an object. `error` is an unexpected error of the framework, after which the object is processed
+   * again; undefined otherwise.
+   */
   processingFinished?(event: {
     readonly object: ObservedObject
     readonly durationMs: number
     readonly error: unknown
   }): void
-  /** An object existed when the operator started, and waits to be handled. */
+  /**
+   * Called for every object that existed when the operator started, resumed, or became the leader. The object then waits for its first
+   * handling.
+   */
   objectFound?(event: { readonly resource: Resource }): void
-  /** An object that was found is handled; once per found object. */
+  /** Called once for every found object, when its first handling has ended. */
   objectHandled?(event: { readonly resource: Resource; readonly outcome: ObjectOutcome }): void
-  /** The JSON of the object is larger than `settings.watching.maxObjectBytes`: no handler is called. Once, until the object is smaller. */
+  /**
+   * Called when the JSON of an object is larger than `settings.watching.maxObjectBytes`, so that no handler is called for it. Not called
+   * again until the object was smaller in between.
+   */
   objectTooLarge?(event: { readonly object: ObservedObject; readonly bytes: number }): void
 
+  /** Called before each call of a handler. */
   handlerStarted?(event: ObservedCall): void
-  /** `delayMs`: when the next attempt is due, if the outcome is `retrying`. */
+  /**
+   * Called after each call of a handler. `delayMs` is the delay before the next attempt if the outcome is `retrying`, and undefined
+   * otherwise. `error` is undefined if the handler succeeded.
+   */
   handlerFinished?(
     event: ObservedCall & {
       readonly outcome: 'succeeded' | 'retrying' | 'failed' | 'cancelled'
@@ -136,33 +175,38 @@ export interface Observer {
     readonly attempt: number
     readonly durationMs: number
   }): void
-  /** The object was patched. `purpose`: the handling of changes, a checkpoint while a handler runs, a daemon or timer, or a reconciler. */
+  /**
+   * Called when the operator has patched an object. `purpose`: after change handlers (`handling`), while a handler runs (`checkpoint`), for
+   * a daemon or timer (`background`), or for a reconciler (`reconcile`). `requests` is the number of requests.
+   */
   patchWritten?(event: {
     readonly object: ObservedObject
     readonly purpose: 'handling' | 'checkpoint' | 'background' | 'reconcile'
     readonly requests: number
   }): void
 
+  /** Called when a daemon or timer is started for an object, before its `initialDelay`. */
   daemonStarted?(event: { readonly object: ObservedObject; readonly handler: ObservedHandler }): void
-  /** A daemon or timer ended, by itself or on request. */
+  /** Called when a daemon or timer has ended for an object: it returned, failed permanently, or was stopped. */
   daemonStopped?(event: { readonly object: ObservedObject; readonly handler: ObservedHandler }): void
-  /** A timer is called. `latenessMs`: how much later than planned. */
+  /** Called when a timer is due and its function is called. `latenessMs` is the delay after the planned time. */
   timerFired?(event: {
     readonly object: ObservedObject
     readonly handler: ObservedHandler
     readonly latenessMs: number
   }): void
 
-  /** A child of a reconciled object was created or updated. */
+  /** Called when the operator has created or updated a child of a reconciled object. */
   childApplied?(event: { readonly owner: ObservedObject; readonly child: ObservedObject }): void
+  /** Called when the operator has deleted a child of a reconciled object. */
   childDeleted?(event: { readonly owner: ObservedObject; readonly child: ObservedObject }): void
-  /** Another manager changes the same fields of a child again and again. */
+  /** Called when another field manager repeatedly changes the same fields of a child as the operator. */
   contentionFound?(event: { readonly owner: ObservedObject; readonly child: ObservedObject }): void
 
-  /** A review of the API server was answered. `code` is the HTTP status. */
+  /** Called when the operator has responded to an AdmissionReview or a ConversionReview of the API server. */
   reviewAnswered?(event: {
     readonly type: 'admission' | 'conversion'
-    /** For admission: whether the request was allowed. */
+    /** For admission: whether the request was allowed. Undefined for conversions, and if the review has failed. */
     readonly allowed: boolean | undefined
     readonly durationMs: number
   }): void

@@ -4,7 +4,7 @@ import { KopfError } from './errors.ts'
 import { explainObject, toResource } from './explain/explain.ts'
 import type { Explanation } from './explain/explanation.ts'
 import { createHandler } from './handler-definitions.ts'
-import type { ArgsKindName, Body } from './handlers/args/args.ts'
+import type { Body, ObjectHandlerType } from './handlers/args/args.ts'
 import type { ActivityType, HandlerType } from './handlers/definition.ts'
 import type { FieldPath, Handler } from './handlers/handler.ts'
 import { defaultLifecycle, type Lifecycle } from './handlers/lifecycles.ts'
@@ -43,7 +43,10 @@ export interface OperatorOptions<M extends object> {
    * Creates the memo: in-memory data for handlers. Every object gets a shallow copy of it as `memo`, or the result of its method
    * `clone()`. Default: an empty object.
    */
-  readonly memo?: () => M & { clone?(): M }
+  readonly memo?: () => M & {
+    /** Returns the memo of one object. Default: a shallow copy; return `this` to share one memo among all objects. */
+    clone?(): M
+  }
   /** Settings by group: `{ queueing: { workerLimit: 10 } }`. Default: all settings have their defaults. */
   readonly settings?: PartialSettings
   /** Selects which of the due handlers are called next. Default: all of them, in the order of registration (`lifecycles.allAtOnce`). */
@@ -56,8 +59,9 @@ export interface OperatorOptions<M extends object> {
  * @example
  * ```ts
  * const audit: Plugin<object> = (kopf) => {
- *   kopf.on.event('pods', ({ type, name, logger }) => logger.info(`${type}: ${name}`))
+ *   kopf.on.event('pods', ({ event, name, logger }) => logger.info(`${event.type}: ${name}`))
  * }
+ * kopf.use(audit)
  * ```
  */
 export type Plugin<M extends object> = (operator: Operator<M>) => void
@@ -89,7 +93,7 @@ export function internalsOf(operator: Operator): OperatorInternals {
  * ```
  */
 export class Operator<M extends object = Record<string, unknown>> {
-  /** The name from the options of the constructor. */
+  /** The name from the options of the constructor. Undefined if none was given. */
   readonly name: string | undefined
   /** Registers handlers: `kopf.on.create(…)`, `kopf.on.update(…)`, `kopf.on.startup(…)` and so on. */
   readonly on: On<M>
@@ -116,8 +120,8 @@ export class Operator<M extends object = Record<string, unknown>> {
    */
   readonly timer: RegisterWithOptions<'timer', M>
   /**
-   * Registers a reconciler: a function that is called whenever an object, one of its children, or a watched related object changes. It returns
-   * the desired children; the operator creates, updates and deletes them accordingly.
+   * Registers a reconciler: a function that is called whenever an object, one of its children, or a watched related object changes. It
+   * returns the desired children; the operator creates, updates and deletes them accordingly.
    *
    * @example
    * ```ts
@@ -145,6 +149,7 @@ export class Operator<M extends object = Record<string, unknown>> {
   readonly #lifecycle: Lifecycle
   readonly #merged = new Set<object>()
 
+  /** Creates an operator without handlers. */
   constructor(options: OperatorOptions<M> = {}) {
     this.name = options.name
     this.settings = createSettings(options.settings)
@@ -180,8 +185,14 @@ export class Operator<M extends object = Record<string, unknown>> {
   }
 
   /**
-   * Adds the handlers of another operator to this one, or calls a plugin with this operator. Returns this operator. Adding the same operator
-   * twice has no effect.
+   * Adds the handlers of another operator to this one, or calls a plugin with this operator. Returns this operator. Adding the same
+   * operator twice has no effect.
+   *
+   * @example
+   * ```ts
+   * import databases from './databases.ts'
+   * kopf.use(databases).use((operator) => operator.on.event('pods', handler))
+   * ```
    */
   // biome-ignore lint/suspicious/noExplicitAny: an operator with any memo can be merged; its handlers get the memo of this one.
   use(other: Operator<any> | Plugin<M>): this {
@@ -266,7 +277,7 @@ export class Operator<M extends object = Record<string, unknown>> {
     return startLoopGuard({ sink: toLogSink(logging), limitMs: () => undefined })
   }
 
-  #register<K extends ArgsKindName>(type: K & HandlerType): Register<K, M> {
+  #register<K extends ObjectHandlerType>(type: K & HandlerType): Register<K, M> {
     return (resource: ResourceLike, ...args: readonly unknown[]) => {
       const [options, fn] = args.length > 1 ? args : [undefined, args[0]]
       this.#add(type, resource, [options, fn])

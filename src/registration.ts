@@ -5,12 +5,12 @@ import type {
   ActivityArgs,
   ActivityOptions,
   ArgsFor,
-  ArgsKindName,
   ConvertArgs,
   Converted,
   ConvertOptions,
   FieldArgs,
   FieldOptions,
+  ObjectHandlerType,
   OptionsOf,
   ReconcileArgs,
   Reconciled,
@@ -22,13 +22,13 @@ import type { Index } from './handlers/index-table.ts'
 import type { NamespaceOf, ObjectOf, ResourceDefinition, ResourceLike } from './kube/resources/resources.ts'
 
 /**
- * A handler function. It gets one object with all arguments, to destructure. It may be asynchronous. The result of a change handler is stored
- * in `status.<id>` of the object.
+ * A handler function. It gets one object with all arguments, to destructure. It may be asynchronous. The result of a change handler is
+ * stored in `status.<id>` of the object.
  */
 type HandlerFn<A> = (args: A) => unknown
 
 /** Registers a handler of one type for a resource. The options, between the resource and the function, can be omitted. */
-export interface Register<K extends ArgsKindName, M> {
+export interface Register<K extends ObjectHandlerType, M> {
   <const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsFor<K, R, M>>): void
   <const R extends ResourceLike, const P extends FieldPath = FieldPath>(
     resource: R,
@@ -53,7 +53,7 @@ export interface RegisterField<M> {
 }
 
 /** Registers a handler of a type whose options are required, such as the `interval` of a timer. */
-export type RegisterWithOptions<K extends ArgsKindName, M> = <
+export type RegisterWithOptions<K extends ObjectHandlerType, M> = <
   const R extends ResourceLike,
   const P extends FieldPath = FieldPath,
 >(
@@ -190,7 +190,14 @@ export interface On<M> {
    * ```
    */
   readonly startup: RegisterActivity<M>
-  /** Called when the operator stops, after all other handlers have ended. */
+  /**
+   * Called when the operator stops, after all other handlers have ended. For example, to close connections.
+   *
+   * @example
+   * ```ts
+   * kopf.on.cleanup(() => pool.end())
+   * ```
+   */
   readonly cleanup: RegisterActivity<M>
   /**
    * Called when the operator needs credentials: at the start, and when the old ones expire or are rejected. Returns a `ConnectionInfo`,
@@ -205,11 +212,35 @@ export interface On<M> {
   /**
    * Called when the liveness endpoint is requested, at most every 10 seconds while the probes succeed. The result appears in the response
    * under the id of the handler. An error makes the response a failure (500).
+   *
+   * @example
+   * ```ts
+   * kopf.on.probe({ id: 'database' }, () => pool.query('select 1').then(() => 'reachable'))
+   * ```
    */
   readonly probe: RegisterActivity<M>
-  /** Called once for each new object, including objects created while the operator was not running. */
+  /**
+   * Called once for each new object, including objects that were created while the operator was not running.
+   *
+   * @example
+   * ```ts
+   * kopf.on.create('kopfexamples', async ({ name, spec, client }) => {
+   *   await client.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { size: String(spec.size) } })
+   * })
+   * ```
+   */
   readonly create: Register<'create', M>
-  /** Called once for each existing object after the operator starts. */
+  /**
+   * Called once for each existing object after the operator starts, for example to connect to an external system again. Not called for
+   * objects that are created later.
+   *
+   * @example
+   * ```ts
+   * kopf.on.resume('kopfexamples', ({ name, memo }) => {
+   *   memo.connection = connect(name)
+   * })
+   * ```
+   */
   readonly resume: Register<'resume', M>
   /**
    * Called when an object changes: its spec, labels, annotations, or any other field that users write. Not called for changes of `status`,
@@ -223,7 +254,17 @@ export interface On<M> {
    * ```
    */
   readonly update: Register<'update', M>
-  /** Called when the object is deleted. A finalizer holds the object until the handler succeeds, unless the handler is `optional`. */
+  /**
+   * Called when the object is deleted. A finalizer holds the object until the handler has succeeded or failed permanently, unless the
+   * handler is `optional`.
+   *
+   * @example
+   * ```ts
+   * kopf.on.delete('kopfexamples', async ({ name }) => {
+   *   await cloud.dropDatabase(name)
+   * })
+   * ```
+   */
   readonly delete: Register<'delete', M>
   /**
    * Called when one field is added, changed or removed, also on creation. Fields in `status` are possible, too.
@@ -234,7 +275,15 @@ export interface On<M> {
    * ```
    */
   readonly field: RegisterField<M>
-  /** Called for every watch event of an object. Errors are logged and not retried. */
+  /**
+   * Called for every watch event of an object, and for every listed object when the operator starts. Nothing is stored on the object.
+   * Errors are logged and not retried.
+   *
+   * @example
+   * ```ts
+   * kopf.on.event('pods', { labels: { app: 'web' } }, ({ event, name, logger }) => logger.info(`${event.type}: ${name}`))
+   * ```
+   */
   readonly event: Register<'event', M>
   /**
    * A validating admission webhook: called before a request to create, update or delete an object is executed. Throw an `AdmissionError` to
@@ -249,13 +298,25 @@ export interface On<M> {
    */
   readonly validate: Register<'validate', M>
   /**
-   * A mutating admission webhook: called before the validating ones. Changes in `patch` are applied to the object before it is validated and
-   * stored. Requires `settings.admission.server`.
+   * A mutating admission webhook: called before the validating ones. Changes in `patch` are applied to the object before it is validated
+   * and stored. Requires `settings.admission.server`.
+   *
+   * @example
+   * ```ts
+   * kopf.on.mutate('kopfexamples', ({ spec, patch }) => {
+   *   if (spec.size === undefined) patch.spec.size = 1
+   * })
+   * ```
    */
   readonly mutate: Register<'mutate', M>
   /**
-   * A conversion webhook: called when the API server needs an object in another version than the stored one. Requires
-   * `settings.admission.server`.
+   * A conversion webhook: called when the API server needs an object in another version than the stored one. Returns the fields that differ
+   * in the other version. Requires `settings.admission.server`.
+   *
+   * @example
+   * ```ts
+   * kopf.on.convert(Database, { from: 'v1', to: 'v2' }, ({ spec }) => ({ spec: { storage: { size: spec.size } } }))
+   * ```
    */
   readonly convert: RegisterConvert<M>
 }

@@ -1,5 +1,6 @@
 /** The exports of the package: a name that is added, removed or changed here is a change for users. */
 import { expect, test } from 'vitest'
+import { findUndocumented } from './support/undocumented.ts'
 
 test('kopf exports these names', async () => {
   expect(Object.keys(await import('kopf')).sort()).toMatchInlineSnapshot(`
@@ -105,4 +106,16 @@ test('kopf/webhooks exports these names', async () => {
       "WebhookServiceServer",
     ]
   `)
+})
+
+test('every export, and every member of an exported class or interface, has a documentation comment', () => {
+  const { checked, undocumented } = findUndocumented([
+    'src/index.ts',
+    'src/server/index.ts',
+    'src/testing/index.ts',
+    'src/webhooks/index.ts',
+  ])
+  expect(undocumented).toEqual([])
+  // The scan must not pass because it finds nothing to check.
+  expect(checked).toBeGreaterThan(1000)
 })

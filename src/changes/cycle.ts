@@ -10,7 +10,7 @@ import { reduceDiff } from '../causation/diff.ts'
 import { type BodyArguments, bodyArgs, type ObjectArguments, withSeen } from '../handlers/args/object-args.ts'
 import type { ChangeHandler, Handler } from '../handlers/handler.ts'
 import { type CallContext, callHandler } from '../handlers/invoke.ts'
-import type { Lifecycle } from '../handlers/lifecycles.ts'
+import type { DueHandler, Lifecycle } from '../handlers/lifecycles.ts'
 import type { MatchContext } from '../handlers/matching.ts'
 import { asksForRetry, isAbort, type Outcome } from '../handlers/outcomes.ts'
 import { isFinished, type Progress } from '../handlers/progress.ts'
@@ -213,8 +213,8 @@ export class Cycle implements CollectedPatch {
   #order(due: readonly ChangeHandler[]): readonly ChangeHandler[] {
     if (due.length === 0) return due
     const { lifecycle, random } = this.#options
-    const retriesOf = ({ id }: Pick<Handler, 'id'>) => progressOf(this.#state, id)?.retries ?? 0
-    return lifecycle(due, { retriesOf, random }) as readonly ChangeHandler[]
+    const retriesOf = ({ id }: DueHandler) => progressOf(this.#state, id)?.retries ?? 0
+    return lifecycle(due, { retriesOf, random })
   }
 
   /** An earlier handler may have changed the object so that the filters do not match any more. */

@@ -11,21 +11,29 @@ const maxTextLength = 256
 
 /** The request of an error. */
 export interface ErrorSubject {
+  /** The HTTP method of the request. */
   readonly method: string
+  /** The path of the request. */
   readonly path: string
 }
 
+/** The parameter of `new ApiError()`. */
 export interface ApiErrorFields extends ErrorSubject {
   /** The HTTP status. */
   readonly status: number
+  /** The `reason` of the `Status`. Default: empty. */
   readonly reason?: string | undefined
+  /** The `message` of the `Status`. Default: empty. */
   readonly message?: string | undefined
+  /** The `details` of the `Status`. Default: empty. */
   readonly details?: Readonly<Record<string, Json>> | undefined
+  /** The delay that the server requests before the next attempt. Default: undefined. */
   readonly retryAfterMs?: number | undefined
 }
 
 /**
- * The API server responded to a request with an error. Thrown by all methods of `client`. Its code is `KOPF_API`.
+ * The API server responded to a request with an error. Thrown by all methods of `client`. Its code is `KOPF_API`. Use `isNotFound`,
+ * `isConflict` and so on to distinguish the causes.
  *
  * @example
  * ```ts
@@ -37,15 +45,17 @@ export interface ApiErrorFields extends ErrorSubject {
  * ```
  */
 export class ApiError extends KopfError {
-  /** The HTTP status: 404, 409, … */
+  /** The HTTP status: 404, 409 and so on. */
   readonly status: number
-  /** The `reason` of the `Status`, such as `AlreadyExists`; empty if the response has none. */
+  /** The `reason` of the `Status`, such as `AlreadyExists`. Empty if the response has none. */
   readonly reason: string
-  /** The `details` of the `Status`: the object and the fields concerned. Empty if the response has none. */
+  /** The `details` of the `Status`: the object and the invalid fields. Empty if the response has none. */
   readonly details: Readonly<Record<string, Json>>
-  /** The delay before the next attempt that the server asks for; undefined if it does not. */
+  /** The delay that the server requests before the next attempt (`Retry-After`). Undefined if it requests none. */
   readonly retryAfterMs: number | undefined
+  /** The HTTP method of the request. */
   readonly method: string
+  /** The path of the request. */
   readonly path: string
 
   constructor(fields: ApiErrorFields, options?: ErrorOptions) {
@@ -126,12 +136,24 @@ function hasStatus(error: unknown, status: number): error is ApiError {
   return error instanceof ApiError && error.status === status
 }
 
-/** Whether the API server responded with 404: there is no such object, or no such resource. */
+/**
+ * Whether the API server responded with 404: the object or the resource does not exist.
+ *
+ * @example
+ * ```ts
+ * await client.delete('configmaps', 'settings').catch((error) => {
+ *   if (!isNotFound(error)) throw error
+ * })
+ * ```
+ */
 export function isNotFound(error: unknown): error is ApiError {
   return hasStatus(error, 404)
 }
 
-/** Whether the API server responded with 409 for a conflict: the object has changed since it was read, or another field manager owns a field. */
+/**
+ * Whether the API server responded with 409 for a conflict: the object has changed since it was read, or another field manager owns a
+ * field.
+ */
 export function isConflict(error: unknown): error is ApiError {
   return hasStatus(error, 409) && error.reason !== 'AlreadyExists'
 }

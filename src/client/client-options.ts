@@ -3,6 +3,7 @@ import type { ObjectMeta } from '../kube/objects.ts'
 import type { ObjectOf } from '../kube/resources/resources.ts'
 import type { DeepReadonly, Mutable, Primitive } from '../util/json/deep-types.ts'
 
+/** The options of all requests for one object. */
 export interface CallOptions {
   /** The namespace of a namespaced resource. Default: that of the given object, otherwise that of the handled object. */
   readonly namespace?: string | undefined
@@ -10,61 +11,85 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+/** The options of `client.get`. */
 export interface GetOptions extends CallOptions {
   /** A subresource, for example `'status'` or `'scale'`. Default: the object itself. */
   readonly subresource?: string | undefined
 }
 
+/** The options of `client.create` and `client.replace`. */
 export interface WriteOptions extends GetOptions {
-  /** The server validates and responds but stores nothing. Default: false. */
+  /** Whether the server only validates the request and stores nothing. Default: false. */
   readonly dryRun?: boolean | undefined
-  /** The manager recorded for the written fields (`metadata.managedFields`). */
+  /**
+   * The field manager recorded for the written fields (`metadata.managedFields`). Default: for `apply`,
+   * `settings.reconciling.fieldManager`; for other writes, the server derives it from the user agent.
+   */
   readonly fieldManager?: string | undefined
-  /** How the server handles unknown and duplicate fields: `'Strict'` rejects the object, the others drop the fields. Default: `'Warn'`. */
+  /**
+   * How the server handles unknown and duplicate fields: `'Strict'` rejects the object, the other values drop the fields. Default:
+   * `'Warn'`.
+   */
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore' | undefined
 }
 
+/** The options of `client.patch`. */
 export interface PatchOptions extends WriteOptions {
-  /** Default: `'json'` for an array, otherwise `'merge'`. `'strategic'` works for built-in kinds only. */
+  /** The type of the patch. `'strategic'` works for built-in kinds only. Default: `'json'` for an array, otherwise `'merge'`. */
   readonly type?: 'merge' | 'json' | 'strategic' | undefined
 }
 
+/** The options of `client.apply`. */
 export interface ApplyOptions extends WriteOptions {
-  /** Takes over fields of other managers instead of failing with a conflict. Default: false. */
+  /** Whether fields of other managers are taken over instead of failing with a conflict. Default: false. */
   readonly force?: boolean | undefined
 }
 
+/** The options of `client.delete`. */
 export interface DeleteOptions extends CallOptions {
-  /** The server validates and responds but deletes nothing. Default: false. */
+  /** Whether the server only validates the request and deletes nothing. Default: false. */
   readonly dryRun?: boolean | undefined
-  /** When dependents are deleted. Default: that of the resource, usually `'Background'`. */
+  /**
+   * When dependents are deleted: before the object (`'Foreground'`), after it (`'Background'`), or not at all (`'Orphan'`). Default: the
+   * policy of the resource, usually `'Background'`.
+   */
   readonly propagationPolicy?: 'Foreground' | 'Background' | 'Orphan' | undefined
+  /** How long the object may take to terminate, in seconds. 0 deletes it immediately. Default: the grace period of the object. */
   readonly gracePeriodSeconds?: number | undefined
-  /** Deletes only an object with this uid and version; otherwise the request fails with a conflict. */
+  /** The uid and version that the object must have; otherwise the request fails with a conflict. Default: any. */
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string } | undefined
 }
 
-/** A selector as text, `'app=web,tier!=db'`, or as an object of values to be equal: `{ app: 'web' }`. */
+/** A label or field selector: as text, `'app=web,tier!=db'`, or as an object of exact values, `{ app: 'web' }`. */
 export type SelectorText = string | Readonly<Record<string, string>>
 
+/** The options of `client.list`. */
 export interface SelectionOptions {
-  /** `null` for all namespaces. Default: the namespace of the handled object. */
+  /** The namespace of the objects; `null` for all namespaces. Default: the namespace of the handled object. */
   readonly namespace?: string | null | undefined
+  /** Selects objects by labels. Default: all objects. */
   readonly labelSelector?: SelectorText | undefined
+  /** Selects objects by fields, such as `{ 'metadata.name': 'web' }`. The server supports only some fields. Default: all objects. */
   readonly fieldSelector?: SelectorText | undefined
+  /** Aborts the request. Default: aborted when the operator ends. */
   readonly signal?: AbortSignal | undefined
 }
 
+/** The options of `client.watch`. */
 export interface WatchOptions extends SelectionOptions {
-  /** Watch changes after this version. Default: existing objects come first, as `ADDED`. */
+  /** The version after which changes are watched. Default: the watch begins with the existing objects, as `ADDED`. */
   readonly resourceVersion?: string | undefined
-  /** Seconds after which the server ends the watch. Default: the server's own limit. */
+  /** The time in seconds after which the server ends the watch. Default: the server decides. */
   readonly timeoutSeconds?: number | undefined
+  /** Whether the server sends `BOOKMARK` events, which have only a `resourceVersion`. Default: false. */
   readonly allowWatchBookmarks?: boolean | undefined
 }
 
+/** An event of `client.watch`. */
 export interface ClientEvent<T> {
+  /** The type of the event. `BOOKMARK` only with `allowWatchBookmarks`. */
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'
+  /** The object after the change; for `DELETED`, its last state. */
   readonly object: T
 }
 
@@ -82,8 +107,11 @@ export type DeepPartial<T> = T extends Primitive
 
 /** An object with `apiVersion` and `kind`, so that the resource need not be named. Optional here, as in many type libraries. */
 export interface SelfDescribed {
+  /** The group and version of the object: `apps/v1`. */
   readonly apiVersion?: string | undefined
+  /** The kind of the object: `Deployment`. */
   readonly kind?: string | undefined
+  /** The metadata of the object. */
   readonly metadata?: object | undefined
 }
 
@@ -92,6 +120,7 @@ export type Undescribed<T> = { readonly [K in Exclude<keyof SelfDescribed, keyof
 
 /** Every stored object has a name, even if its type declares it optional. Reviews such as SubjectAccessReview are not stored. */
 interface NamedObject {
+  /** The metadata, with a name. */
   metadata: { name: string }
 }
 

@@ -29,13 +29,20 @@ export type ClientResource = ResourceLike | Resource
  * A client of the cluster's API, as handlers get it (`client`).
  *
  * The namespace of a request is `options.namespace`, otherwise the namespace of the given object, otherwise that of the handled
- * object. Requests use the credentials of the operator. Connection failures and responses such as 429 and 503 are retried by
- * `settings.networking.errorBackoffs`; after that, an error of the API server is thrown as an `ApiError`, a broken connection as a
+ * object. Requests use the credentials of the operator. Connection failures and responses such as 429 and 503 are retried with the
+ * delays of `settings.networking.errorBackoffs`; after that, an error response is thrown as an `ApiError`, a connection failure as a
  * `ConnectionError`. Requests are aborted when the operator ends, or by `options.signal`.
+ *
+ * @example
+ * ```ts
+ * kopf.on.create(Database, async ({ name, body, client }) => {
+ *   await client.create(adopt({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name } }, body))
+ * })
+ * ```
  */
 export interface Client {
   /**
-   * Reads one object by its name. Throws an `ApiError` if there is none (`isNotFound`).
+   * Reads one object by its name. Throws an `ApiError` if it does not exist (`isNotFound`).
    *
    * @example
    * ```ts
@@ -133,7 +140,7 @@ export interface Client {
 
   /**
    * Deletes an object. Returns undefined if it is deleted already, or the object if it waits for finalizers or its grace period.
-   * Throws an `ApiError` if there is no such object (`isNotFound`).
+   * Throws an `ApiError` if it does not exist (`isNotFound`).
    *
    * @example
    * ```ts

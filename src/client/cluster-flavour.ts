@@ -15,12 +15,15 @@ import type { Session } from './session.ts'
 
 /** Names in the API server's certificate, and its version; undefined for fields that cannot be read. */
 export interface ClusterFlavour {
+  /** The common name of the certificate's subject. */
   readonly subjectCommonName: string | undefined
+  /** The organization of the certificate's subject. */
   readonly subjectOrganization: string | undefined
+  /** The common name of the certificate's issuer. */
   readonly issuerCommonName: string | undefined
   /** The subject alternative names of the certificate, such as `localhost`. */
   readonly hosts: readonly string[]
-  /** For example `v1.31.2+k3s1`. */
+  /** The version of the API server: `v1.31.2+k3s1`. */
   readonly gitVersion: string | undefined
 }
 

@@ -6,6 +6,7 @@ import { brand, KopfError } from '../errors.ts'
 import { toUrlHost } from '../util/text/hosts.ts'
 import type { ErrorSubject } from './api-error.ts'
 
+/** The type of a connection failure: see `ConnectionError.problem`. */
 export type ConnectionProblem =
   | 'refused'
   | 'unknown-host'
@@ -17,11 +18,11 @@ export type ConnectionProblem =
   | 'too-large'
 
 /**
- * The API server could not be reached, or the connection broke before the response was complete. Thrown by `client` after its retries.
- * Its code is `KOPF_CONNECTION`; the original error is its `cause`.
+ * The API server could not be reached, or the connection broke before the response was complete. Thrown by `client` after its retries. Its
+ * code is `KOPF_CONNECTION`; the original error is its `cause`.
  */
 export class ConnectionError extends KopfError {
-  /** The kind of failure, for example `refused`, `timeout` or `certificate`. */
+  /** The type of the failure, for example `refused`, `timeout` or `certificate`. */
   readonly problem: ConnectionProblem
   /** Whether the server may have received and executed the request: if so, a create may have succeeded. */
   readonly mayHaveArrived: boolean

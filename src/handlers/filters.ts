@@ -1,6 +1,6 @@
 /**
- * What users say about the objects a handler is for: patterns of labels, annotations and values, and callbacks.
- * Patterns are checked at registration (create-handler.ts) and applied per event (matching.ts). Nothing here waits.
+ * Patterns for labels, annotations and field values, and combinations of filter callbacks. create-handler.ts checks patterns at
+ * registration, matching.ts applies them for every event. Synchronous.
  */
 
 import { ConcealedValue } from '../causation/concealed-value.ts'
@@ -9,55 +9,89 @@ import { isDeepEqual } from '../util/json/deep-equal.ts'
 import { getOwn, isPlainObject } from '../util/json/json.ts'
 import type { ValuePattern } from './handler.ts'
 
-/** Matches any value, as long as there is one; an empty string is one. */
+/**
+ * A pattern for filters that matches any existing value of a label, an annotation or a field, even an empty string.
+ *
+ * @example
+ * ```ts
+ * kopf.on.create('kopfexamples', { labels: { app: PRESENT } }, handler)
+ * ```
+ */
 export const PRESENT: unique symbol = Symbol.for('kopf.PRESENT') as never
+/** The type of `PRESENT`. */
 export type Present = typeof PRESENT
 
-/** Matches where there is no value. */
+/**
+ * A pattern for filters that matches if the label, the annotation or the field does not exist.
+ *
+ * @example
+ * ```ts
+ * kopf.on.update('kopfexamples', { annotations: { 'example.com/skip': ABSENT } }, handler)
+ * ```
+ */
 export const ABSENT: unique symbol = Symbol.for('kopf.ABSENT') as never
+/** The type of `ABSENT`. */
 export type Absent = typeof ABSENT
 
-/** Any callback of a filter: `(args) => …` of `when`, `(value, args) => …` of everything else. */
+/**
+ * A filter callback: `(args) => …` for `when`, `(value, args) => …` for labels, annotations and values. It returns a truthy value to match.
+ */
 export type FilterCallback<A extends readonly unknown[]> = (...args: A) => unknown
 
-/** True where all callbacks say so; true for none of them. */
+/**
+ * Combines filter callbacks: matches if all of them match. Without callbacks, it matches everything.
+ *
+ * @example
+ * ```ts
+ * kopf.on.create('kopfexamples', { when: all(isLarge, isProduction) }, handler)
+ * ```
+ */
 export function all<A extends readonly unknown[]>(...callbacks: FilterCallback<A>[]): (...args: A) => boolean {
   return (...args) => callbacks.every((callback) => toVerdict(callback(...args)))
 }
 
-/** True where at least one of the callbacks says so. */
+/** Combines filter callbacks: matches if at least one of them matches. Without callbacks, it matches nothing. See {@link all}. */
 export function any<A extends readonly unknown[]>(...callbacks: FilterCallback<A>[]): (...args: A) => boolean {
   return (...args) => callbacks.some((callback) => toVerdict(callback(...args)))
 }
 
-/** True where none of the callbacks says so. */
+/** Combines filter callbacks: matches if none of them matches. Without callbacks, it matches everything. See {@link all}. */
 export function none<A extends readonly unknown[]>(...callbacks: FilterCallback<A>[]): (...args: A) => boolean {
   return (...args) => !callbacks.some((callback) => toVerdict(callback(...args)))
 }
 
-/** True where the callback says no. */
+/**
+ * Negates a filter callback: matches if the callback does not match.
+ *
+ * @example
+ * ```ts
+ * kopf.on.create('kopfexamples', { when: not(isProduction) }, handler)
+ * ```
+ */
 export function not<A extends readonly unknown[]>(callback: FilterCallback<A>): (...args: A) => boolean {
   return (...args) => !toVerdict(callback(...args))
 }
 
-/** Truth as everywhere in JavaScript, but for promises: they are true even when what they bring is not. */
-export function toVerdict(answer: unknown): boolean {
-  if (isThenable(answer)) {
-    // Nobody will ever wait for it; its failure must not end the process.
-    Promise.resolve(answer).catch(() => undefined)
+/** Converts the result of a callback to a boolean. Throws for a promise, which would always be truthy. */
+export function toVerdict(result: unknown): boolean {
+  if (isThenable(result)) {
+    // A rejection of the unused promise must not end the process.
+    Promise.resolve(result).catch(() => undefined)
     throw new KopfError(
       'KOPF_FILTER',
       'Cannot wait for an answer: filters are called for every event, and are not async',
     )
   }
-  return Boolean(answer)
+  return Boolean(result)
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
   return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function'
 }
 
-/** Whether a value (undefined where there is none) is as the pattern says; `args` are made only for callbacks. */
+/**
+ * Whether a value matches the pattern. An undefined value is absent. `args` is called only for callbacks, since creating arguments is slow.
+ */
 export function matchesPattern(pattern: ValuePattern, value: unknown, args: () => object): boolean {
   if (pattern === PRESENT) return value !== undefined
   if (pattern === ABSENT) return value === undefined
@@ -65,12 +99,12 @@ export function matchesPattern(pattern: ValuePattern, value: unknown, args: () =
   return value !== undefined && isDeepEqual(pattern, value, matchesConcealed)
 }
 
-/** The old value of a Secret is known by its digest alone, which is enough to compare it with a literal. */
+/** Compares a literal with the digest of an old value of a Secret: the value itself is not stored. */
 function matchesConcealed(pattern: unknown, value: unknown): boolean | undefined {
   return value instanceof ConcealedValue ? value.matches(pattern) : undefined
 }
 
-/** The first key whose value is not as the pattern says. */
+/** The first key whose value does not match its pattern; undefined if all match. */
 export function findPatternMismatch(
   patterns: Readonly<Record<string, ValuePattern>>,
   values: unknown,

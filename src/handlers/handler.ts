@@ -9,12 +9,15 @@ import type { HandlerDefinition, HandlerTypeInfo } from './definition.ts'
 import type { IndexTable } from './index-table.ts'
 
 /**
- * What an error other than `TemporaryError` and `PermanentError` means: it is ignored, the handler is retried, or the handler has failed
- * permanently.
+ * The effect of an arbitrary error of a handler. `temporary`: the handler is retried. `permanent`: the handler has failed and is not
+ * retried. `ignored`: the error is logged and counts as a success.
  */
 export type ErrorsMode = 'ignored' | 'temporary' | 'permanent'
 
-/** The path to a field: a dotted string such as `spec.size`, or a list of keys if a key contains a dot. */
+/**
+ * The path of a field: a dotted string, `'spec.size'`, or a list of keys if a key contains dots, `['metadata', 'labels',
+ * 'example.com/size']`.
+ */
 export type FieldPath = string | readonly string[]
 
 /** A function of the user. Its arguments are typed in args/args.ts; only invoke.ts calls it. */
@@ -33,7 +36,9 @@ export interface HandlerBase {
   readonly type: string
   /** The key of the handler's records on objects. Contains the field, if the handler has one. */
   readonly id: string
+  /** The function of the user. */
   readonly fn: HandlerFunction
+  /** The option `param`, passed to the function. */
   readonly param: unknown
 
   /** The resources of the handler. Undefined for activities and sub-handlers. */
@@ -45,18 +50,26 @@ export interface HandlerBase {
 
   /** The keys of the option `field`. */
   readonly field: readonly string[] | undefined
+  /** The patterns of the option `labels`. Undefined if there are none. */
   readonly labels: Readonly<Record<string, ValuePattern>> | undefined
+  /** The patterns of the option `annotations`. Undefined if there are none. */
   readonly annotations: Readonly<Record<string, ValuePattern>> | undefined
   /** Filters of the field's value, its old value and its new value. Undefined if the value is not checked. */
   readonly value: ValuePattern
+  /** The pattern for the old value of the field. Undefined: any value. */
   readonly old: ValuePattern
+  /** The pattern for the new value of the field. Undefined: any value. */
   readonly new: ValuePattern
+  /** The filter callback of the option `when`. Undefined if there is none. */
   readonly when: ((args: never) => unknown) | undefined
 
+  /** The effect of an arbitrary error. */
   readonly errors: ErrorsMode
+  /** The time after the first attempt, after which the handler is not retried. Undefined: no limit. */
   readonly timeoutMs: number | undefined
+  /** The maximum number of attempts. Undefined: no limit. */
   readonly retries: number | undefined
-  /** Undefined for `settings.execution.defaultBackoff`. */
+  /** The delay before the next attempt after an arbitrary error. Undefined: `settings.execution.defaultBackoff`. */
   readonly backoffMs: number | undefined
 }
 
@@ -124,11 +137,12 @@ export interface Watch {
 }
 
 /**
- * What a reconciler does with an object that has the name of a child and was not created by the operator:
+ * The policy for an existing object that has the name of a child and that the operator has not created.
  *
- * - `refuse`: the object is left alone, and that is an error: the condition `ChildrenApplied` is `False`, and the reconciler is retried.
- * - `leave`: the object is left alone, and that is fine: the condition `ChildrenApplied` names it and is `True`.
- * - `adopt`: the operator takes the object over: it is overwritten, owned, and deleted with its owner. An object that has another controller is
+ * - `refuse`: the object stays unchanged, and the reconciler is retried. The condition `ChildrenApplied` of the parent is `False`.
+ * - `leave`: the object stays unchanged, and the reconciler succeeds. The condition `ChildrenApplied` of the parent is `True` and names the
+ *   object.
+ * - `adopt`: the operator overwrites the object, becomes its owner, and deletes it with the parent. An object with another controller is
  *   refused.
  */
 export type ExistingPolicy = 'refuse' | 'leave' | 'adopt'
@@ -149,7 +163,7 @@ export interface ReconcileHandler extends HandlerBase {
   readonly reconciling: ReconcileSpec
 }
 
-/** The operation of a request to the API server that is reviewed. */
+/** The operation of a request to the API server, in admission handlers. `CONNECT` is for subresources such as `exec`. */
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
 
 /** Which requests an admission handler reviews, and what it promises to the API server. */

@@ -1,14 +1,15 @@
 /**
- * What an indexing function has found in all objects, by key. Filled by features/indexing, read by everybody. Looking up,
- * replacing and discarding take as long as an object has keys, however many objects there are.
+ * The in-memory table of one index: values of all objects, by key. indexing/ fills it, handlers read it. Looking up, replacing and
+ * discarding take time in proportion to the keys of one object, not to the number of objects.
  */
 import { toStructuralKey } from '../util/json/structural-key.ts'
 
-/** The values of one key: one of each object that has it. */
+/** The values under one key of an index: one value for each object that has the key. Read-only. */
 export type Store<V> = readonly V[]
 
 /**
- * A read-only overview of objects. Keys are compared by value, arrays and objects too.
+ * An in-memory index of the objects of a resource, by keys of your choice. Returned by `index()`, and in the argument `indices`. It is
+ * complete before the first handler is called, and is updated with every change. Keys are compared by value, including arrays and objects.
  *
  * @example
  * ```ts
@@ -17,66 +18,69 @@ export type Store<V> = readonly V[]
  * ```
  */
 export interface Index<K, V> extends Iterable<readonly [K, Store<V>]> {
-  /** How many keys there are. */
+  /** The number of keys. */
   readonly size: number
-  /** Empty where nothing has the key. */
+  /** Returns the values under a key. Empty if no object has the key. */
   get(key: K): Store<V>
-  /** Whether there is anything under the key. */
+  /** Returns whether any object has the key. */
   has(key: K): boolean
-  /** Every key, once. */
+  /** Iterates over the keys. */
   keys(): IterableIterator<K>
-  /** The values under each key. */
+  /** Iterates over the values, one list per key. */
   values(): IterableIterator<Store<V>>
-  /** Each key with its values. */
+  /** Iterates over the keys with their values. */
   entries(): IterableIterator<readonly [K, Store<V>]>
-  /** Calls with the values under each key, and with the key. */
+  /** Calls the callback for each key, with the values and the key. */
   forEach(callback: (values: Store<V>, key: K) => void): void
 }
 
-/** The values of one key. Most keys of most indices have a single owner, and there are many: a map is made for the second. */
+/**
+ * The values of one key. An owner stands for one object. Most keys have a single owner, so its value is stored directly; a map is created
+ * for the second owner.
+ */
 interface IndexEntry {
   readonly key: unknown
   readonly structural: unknown
-  /** The only one, with its value; undefined where there is a map. */
+  /** The only owner; undefined if `byOwner` is used. */
   owner: object | undefined
+  /** The value of `owner`. */
   value: unknown
   byOwner: Map<object, unknown> | undefined
-  /** The values as they are handed out; made when asked for. */
+  /** The list that `get` returns: created on demand, and discarded when a value changes. */
   values: readonly unknown[] | undefined
 }
 
 const nothing: readonly never[] = Object.freeze([])
 
-/** An owner is whatever stands for one object. */
 export class IndexTable implements Index<unknown, unknown> {
-  /** By structural key; never with an empty shelf. */
-  readonly #shelves = new Map<unknown, IndexEntry>()
-  /** Where an owner has a value: its only shelf, or all of them. */
-  readonly #placesOf = new Map<object, IndexEntry | readonly IndexEntry[]>()
+  /** The entries by structural key. An entry without values is removed. */
+  readonly #entries = new Map<unknown, IndexEntry>()
+  /** The entries in which an owner has a value: a single one, or a list. */
+  readonly #entriesOf = new Map<object, IndexEntry | readonly IndexEntry[]>()
 
   get size(): number {
-    return this.#shelves.size
+    return this.#entries.size
   }
 
   get(key: unknown): readonly unknown[] {
-    const shelf = this.#shelves.get(toStructuralKey(key))
-    return shelf === undefined ? nothing : valuesOf(shelf)
+    const entry = this.#entries.get(toStructuralKey(key))
+    return entry === undefined ? nothing : valuesOf(entry)
   }
 
   has(key: unknown): boolean {
-    return this.#shelves.has(toStructuralKey(key))
+    return this.#entries.has(toStructuralKey(key))
   }
 
   *keys(): IterableIterator<unknown> {
-    for (const { key } of this.#shelves.values()) yield key
+    for (const { key } of this.#entries.values()) yield key
   }
 
   *values(): IterableIterator<readonly unknown[]> {
-    for (const shelf of this.#shelves.values()) yield valuesOf(shelf)
+    for (const entry of this.#entries.values()) yield valuesOf(entry)
   }
 
   *entries(): IterableIterator<readonly [unknown, readonly unknown[]]> {
-    for (const shelf of this.#shelves.values()) yield [shelf.key, valuesOf(shelf)]
+    for (const entry of this.#entries.values()) yield [entry.key, valuesOf(entry)]
   }
 
   [Symbol.iterator](): IterableIterator<readonly [unknown, readonly unknown[]]> {
@@ -87,62 +91,64 @@ export class IndexTable implements Index<unknown, unknown> {
     for (const [key, values] of this.entries()) callback(values, key)
   }
 
-  /** Takes the place of all that the owner had; of two pairs with one key, the last counts. Nothing is done if a key is refused. */
+  /**
+   * Replaces all values of the owner. Of several pairs with the same key, the last one counts. Throws for an invalid key before any change.
+   */
   put(owner: object, pairs: Iterable<readonly [unknown, unknown]>): void {
     const found = new Map<unknown, readonly [unknown, unknown]>()
     for (const pair of pairs) found.set(toStructuralKey(pair[0]), pair)
-    for (const shelf of this.#places(owner)) if (!found.has(shelf.structural)) this.#take(owner, shelf)
-    const shelves: IndexEntry[] = []
-    for (const [structural, pair] of found) shelves.push(this.#lay(owner, structural, pair))
-    if (shelves.length === 0) this.#placesOf.delete(owner)
-    else this.#placesOf.set(owner, shelves.length === 1 ? shelves[0]! : shelves)
+    for (const entry of this.#listEntries(owner)) if (!found.has(entry.structural)) this.#remove(owner, entry)
+    const entries: IndexEntry[] = []
+    for (const [structural, pair] of found) entries.push(this.#add(owner, structural, pair))
+    if (entries.length === 0) this.#entriesOf.delete(owner)
+    else this.#entriesOf.set(owner, entries.length === 1 ? entries[0]! : entries)
   }
 
   discard(owner: object): void {
-    for (const shelf of this.#places(owner)) this.#take(owner, shelf)
-    this.#placesOf.delete(owner)
+    for (const entry of this.#listEntries(owner)) this.#remove(owner, entry)
+    this.#entriesOf.delete(owner)
   }
 
-  #places(owner: object): readonly IndexEntry[] {
-    const places = this.#placesOf.get(owner)
-    if (places === undefined) return nothing
-    return Array.isArray(places) ? places : [places as IndexEntry]
+  #listEntries(owner: object): readonly IndexEntry[] {
+    const listed = this.#entriesOf.get(owner)
+    if (listed === undefined) return nothing
+    return Array.isArray(listed) ? listed : [listed as IndexEntry]
   }
 
-  #lay(owner: object, structural: unknown, [key, value]: readonly [unknown, unknown]): IndexEntry {
-    let shelf = this.#shelves.get(structural)
-    if (shelf === undefined) {
-      shelf = { key, structural, owner, value, byOwner: undefined, values: undefined }
-      this.#shelves.set(structural, shelf)
+  #add(owner: object, structural: unknown, [key, value]: readonly [unknown, unknown]): IndexEntry {
+    let entry = this.#entries.get(structural)
+    if (entry === undefined) {
+      entry = { key, structural, owner, value, byOwner: undefined, values: undefined }
+      this.#entries.set(structural, entry)
     } else {
-      addValue(shelf, owner, value)
+      addValue(entry, owner, value)
     }
-    return shelf
+    return entry
   }
 
-  #take(owner: object, shelf: IndexEntry): void {
-    shelf.values = undefined
-    shelf.byOwner?.delete(owner)
-    if (shelf.byOwner === undefined || shelf.byOwner.size === 0) this.#shelves.delete(shelf.structural)
+  #remove(owner: object, entry: IndexEntry): void {
+    entry.values = undefined
+    entry.byOwner?.delete(owner)
+    if (entry.byOwner === undefined || entry.byOwner.size === 0) this.#entries.delete(entry.structural)
   }
 }
 
-function addValue(shelf: IndexEntry, owner: object, value: unknown): void {
-  if (shelf.byOwner === undefined && shelf.owner !== owner) {
-    shelf.byOwner = new Map([[shelf.owner!, shelf.value]])
-    shelf.owner = undefined
-    shelf.value = undefined
+function addValue(entry: IndexEntry, owner: object, value: unknown): void {
+  if (entry.byOwner === undefined && entry.owner !== owner) {
+    entry.byOwner = new Map([[entry.owner!, entry.value]])
+    entry.owner = undefined
+    entry.value = undefined
   }
-  const current = shelf.byOwner === undefined ? shelf.value : shelf.byOwner.get(owner)
-  // Most changes of objects change nothing here: what was handed out may be handed out again.
+  const current = entry.byOwner === undefined ? entry.value : entry.byOwner.get(owner)
+  // Most changes of an object do not change its value in the index: the list that was returned before stays valid.
   if (current === value && value !== undefined) return
-  shelf.values = undefined
-  if (shelf.byOwner === undefined) shelf.value = value
-  else shelf.byOwner.set(owner, value)
+  entry.values = undefined
+  if (entry.byOwner === undefined) entry.value = value
+  else entry.byOwner.set(owner, value)
 }
 
-/** The same array until something changes: asking again and again costs nothing. */
-function valuesOf(shelf: IndexEntry): readonly unknown[] {
-  shelf.values ??= Object.freeze(shelf.byOwner === undefined ? [shelf.value] : [...shelf.byOwner.values()])
-  return shelf.values
+/** Returns the same frozen list until a value changes, so that repeated lookups cost nothing. */
+function valuesOf(entry: IndexEntry): readonly unknown[] {
+  entry.values ??= Object.freeze(entry.byOwner === undefined ? [entry.value] : [...entry.byOwner.values()])
+  return entry.values
 }

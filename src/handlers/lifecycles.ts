@@ -1,33 +1,48 @@
 /**
- * Which of the handlers that are due go now, and in what order. Those left out are offered again when these have been
- * called, in the same cycle: whatever the lifecycle, all are written together. Users may write their own.
+ * Lifecycles: functions that select which due handlers are called next, and in which order. changes/cycle.ts calls the lifecycle repeatedly
+ * in one handling cycle until no handler is due, so the lifecycle does not change the number of writes. Users may write their own.
  */
-import type { Handler } from './handler.ts'
 
-/** What a lifecycle can go by. */
+/** A handler that is due, as a lifecycle gets it. */
+export interface DueHandler {
+  /** The handler type: `create`, `update`, `field` and so on; `subhandler` for sub-handlers. */
+  readonly type: string
+  /** The id of the handler, with its field if it has one. */
+  readonly id: string
+  /** The option `param` of the handler. */
+  readonly param: unknown
+}
+
+/** The second argument of a lifecycle. */
 export interface LifecycleContext {
-  /** How often a handler was tried before, for this cause. */
-  readonly retriesOf: (handler: Handler) => number
-  /** From 0 to below 1, as `Math.random`. */
+  /** Returns the number of attempts of a handler for the current cause. */
+  readonly retriesOf: (handler: DueHandler) => number
+  /** Returns a random number from 0 to below 1, like `Math.random`. Tests can replace it. */
   readonly random: () => number
 }
 
-/** Picks the handlers to be called now among those that are due; the others get their turn in later cycles. */
-export type Lifecycle = (handlers: readonly Handler[], context: LifecycleContext) => readonly Handler[]
+/**
+ * Selects the change handlers that are called next, among the due ones. The lifecycle is called again with the remaining handlers until all
+ * were called. For the option `lifecycle` of an operator or a run.
+ *
+ * @example
+ * ```ts
+ * const byId: Lifecycle = (handlers) => [...handlers].sort((a, b) => a.id.localeCompare(b.id))
+ * const kopf = new Operator({ lifecycle: byId })
+ * ```
+ */
+export type Lifecycle = <H extends DueHandler>(handlers: readonly H[], context: LifecycleContext) => readonly H[]
 
-/** All of them, in the order of registration: one cycle and one write, whatever their number. */
 const allAtOnce: Lifecycle = (handlers) => handlers
 
-/** The first one only. */
 const oneByOne: Lifecycle = (handlers) => handlers.slice(0, 1)
 
-/** One of them, by chance. */
 const randomized: Lifecycle = (handlers, { random }) => {
   const index = Math.floor(random() * handlers.length)
   return handlers.slice(index, index + 1)
 }
 
-/** All of them, in an order of chance. */
+/** Fisher-Yates. */
 const shuffled: Lifecycle = (handlers, { random }) => {
   const order = [...handlers]
   for (let last = order.length - 1; last > 0; last -= 1) {
@@ -37,22 +52,34 @@ const shuffled: Lifecycle = (handlers, { random }) => {
   return order
 }
 
-/** The one that was tried least often; of several, the first registered. Kopf's own default. */
 const asap: Lifecycle = (handlers, { retriesOf }) => {
-  // Sorting is stable: the order of registration decides among equals.
+  // Sorting is stable: among equal numbers of attempts, the order of registration decides.
   return [...handlers].sort((a, b) => retriesOf(a) - retriesOf(b)).slice(0, 1)
 }
 
+/** The type of `lifecycles`. */
 export interface Lifecycles {
+  /** All due handlers, in the order of registration. The default. */
   readonly allAtOnce: Lifecycle
+  /** The first due handler in the order of registration. */
   readonly oneByOne: Lifecycle
+  /** One due handler, chosen at random. */
   readonly randomized: Lifecycle
+  /** All due handlers, in random order. */
   readonly shuffled: Lifecycle
+  /** The due handler with the fewest attempts; among several, the first registered. Kopf's default. */
   readonly asap: Lifecycle
 }
 
-/** The ready-made ones, for the option `lifecycle` of an operator. */
+/**
+ * The predefined lifecycles, for the option `lifecycle` of an operator or a run.
+ *
+ * @example
+ * ```ts
+ * const kopf = new Operator({ lifecycle: lifecycles.oneByOne })
+ * ```
+ */
 export const lifecycles: Lifecycles = { allAtOnce, oneByOne, randomized, shuffled, asap }
 
-/** Kopf's is `asap`: one handler, and one write, per cycle. */
+/** Differs from Kopf, whose default is `asap` with one handler and one write per cycle. */
 export const defaultLifecycle: Lifecycle = allAtOnce

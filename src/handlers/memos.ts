@@ -1,6 +1,6 @@
 /**
- * The memo of an object: a copy of the operator's, made when somebody first asks for it. What cannot be copied is refused
- * when the operator starts, before a handler stumbles over it. Called by run.ts.
+ * Copies the memo of the operator for each object, at the first access. `checkMemo` rejects a memo that cannot be copied when the operator
+ * starts. Called by run/run.ts.
  */
 
 import { KopfError } from '../errors.ts'
@@ -12,20 +12,20 @@ interface Cloneable {
 
 const advice = 'give it a method clone() that returns a copy, or "this" for one memo that all objects share'
 
-/** One level deep, with its class and its accessors; a memo that knows better has a method `clone`. */
+/** Returns the result of the memo's `clone()`, or else a shallow copy with the same class and accessors. */
 export function copyMemo(memo: object): object {
   if (hasClone(memo)) return clone(memo)
   return Object.create(prototypeOf(memo), Object.getOwnPropertyDescriptors(memo)) as object
 }
 
-/** Refuses a memo whose copies would be broken. */
+/** Throws for a memo whose shallow copies would not work: of a built-in class such as `Map`, or of a class with private fields. */
 export function checkMemo(memo: unknown): void {
   checkObject(memo, 'the factory of the memo')
   if (hasClone(memo)) return
   for (const { name, text } of classesOf(memo)) {
     if (text.endsWith('{ [native code] }'))
       throwMemoError(`the fields of ${name} are not all there is of it; ${advice}`)
-    // Nothing else tells of them; a dot and a hash stand together only where one is used.
+    // JavaScript has no reflection for private fields. In source text, ".#" occurs only where a private field is used.
     if (/\.#[\p{ID_Start}$_]/u.test(text)) throwMemoError(`copies do not have the private fields of ${name}; ${advice}`)
   }
 }
@@ -51,7 +51,7 @@ function checkObject(value: unknown, source: string): asserts value is object {
   throwMemoError(`${source} returned ${value === null ? 'null' : typeof value}; it returns an object`)
 }
 
-/** From its own class up, but for the one that all objects have: by its name, since a sandbox has one of its own. */
+/** The classes of the memo, without `Object`. Compared by name, since another realm has its own `Object`. */
 function classesOf(memo: object): { readonly name: string; readonly text: string }[] {
   const prototype = prototypeOf(memo)
   if (prototype === null) return []

@@ -1,4 +1,7 @@
-/** The options that users give with a handler, and whether they are right. Types for the front door, checks for create-handler.ts. */
+/**
+ * The options that users pass when they register a handler: the types for registration.ts, and the checks for create-handler.ts, which also
+ * protect users of plain JavaScript.
+ */
 import { KopfError } from '../errors.ts'
 import { suggestName } from '../util/text/did-you-mean.ts'
 import { type Duration, toMs } from '../util/text/duration.ts'
@@ -6,88 +9,133 @@ import type { CheckedPath, ValueAt, ValuePatternOf } from './args/field-types.ts
 import { ABSENT, type Absent, PRESENT, type Present } from './filters.ts'
 import type { AdmissionOperation, ErrorsMode, FieldPath, ValuePattern } from './handler.ts'
 
-/** A label or an annotation: the exact value, PRESENT, ABSENT, or a callback that gets undefined where there is none. */
+/** A pattern for a label or an annotation: the exact value, PRESENT, ABSENT, or a callback, which gets undefined if there is no value. */
 type MetaPattern<A> = string | Present | Absent | ((value: string | undefined, args: A) => unknown)
 
-/** The value of a field: the exact value, PRESENT, ABSENT, or a callback. `V` is the type of the field in the resource. */
+/** A pattern for a field: the exact value, PRESENT, ABSENT, or a callback. `V` is the type of the field in the resource. */
 type FieldPattern<V, A> = ValuePatternOf<V, A> | Present | Absent
 
+/** The options of every handler. */
 export interface NamedOptions {
-  /** Stored on the objects. Default: the name of the function; for an anonymous one, the kind of the handler. */
+  /**
+   * The id of the handler: the key of its progress on the objects and of its result in the status. Do not change it while objects are
+   * handled. Default: the name of the function; for an anonymous function, the handler type.
+   */
   readonly id?: string
-  /** Passed to the handler as it is, to tell apart several registrations of one function. */
+  /** Any value, passed to the handler as `param`: distinguishes several registrations of one function. Default: undefined. */
   readonly param?: unknown
 }
 
+/** The options for errors and retries. An arbitrary error is one that is neither a `TemporaryError` nor a `PermanentError`. */
 export interface RetryOptions {
-  /** What arbitrary errors are: tried again, final, or no matter. Default: "temporary". */
+  /**
+   * The effect of an arbitrary error: `temporary` retries the handler, `permanent` does not, `ignored` counts as a success. Default:
+   * `temporary`; for indexing functions `ignored`.
+   */
   readonly errors?: ErrorsMode
-  /** How long to go on trying since the first attempt. Default: for ever. */
+  /** The time after the first attempt, after which the handler is not retried any more and fails permanently. Default: no limit. */
   readonly timeout?: Duration
-  /** How many attempts there can be. Default: any number. */
+  /** The maximum number of attempts, including the first one. After that the handler fails permanently. Default: no limit. */
   readonly retries?: number
-  /** How long to wait after an arbitrary error. Default: `settings.execution.defaultBackoff`. */
+  /**
+   * The delay before the next attempt after an arbitrary error. Default: `settings.execution.defaultBackoff`; for reconcilers, a delay that
+   * grows from one second to ten minutes.
+   */
   readonly backoff?: Duration
 }
 
-/** `T` is the type of the objects, `P` the path in `field`: both are checked where they are known. */
+/**
+ * The options that select objects. A handler is called only if all given filters match. `T` is the type of the objects, `P` the path in
+ * `field`; the compiler checks the path if the type of the objects is known.
+ */
 export interface FilterOptions<A, T = unknown, P = FieldPath> {
-  /** Only objects with these labels: `{ app: 'web', legacy: ABSENT }`. */
+  /** Selects objects by labels: `{ app: 'web', legacy: ABSENT }`. Values are strings, PRESENT, ABSENT or callbacks. Default: any labels. */
   readonly labels?: Readonly<Record<string, MetaPattern<A>>>
-  /** Only objects with these annotations. */
+  /** Selects objects by annotations, with the same patterns as `labels`. Default: any annotations. */
   readonly annotations?: Readonly<Record<string, MetaPattern<A>>>
-  /** Only objects of which this is true. Not async. */
+  /** Selects objects by a callback, which returns whether the handler is called. It cannot be asynchronous. Default: all objects. */
   readonly when?: (args: A) => unknown
-  /** Only objects with this field: `'spec.size'`, or `['metadata', 'labels', 'example.com/size']`. */
+  /**
+   * Selects objects that have this field: `'spec.size'`, or `['metadata', 'labels', 'example.com/size']`. Update handlers are called only
+   * if the field has changed. Default: any fields.
+   */
   readonly field?: CheckedPath<T, P>
-  /** Only objects whose field has this value; for changes, before or after. */
+  /** Selects objects by the value of `field`; for changes, by the old or the new value. Default: any value. */
   readonly value?: FieldPattern<ValueAt<T, P>, A>
 }
 
+/** The options that select changes of `field`, for update and field handlers. */
 export interface ComparedOptions<A, V = unknown, O = V> {
-  /** Only changes from this value of the field. */
+  /** Selects changes by the old value of the field. Default: any value. */
   readonly old?: FieldPattern<O, A>
-  /** Only changes to this value of the field. */
+  /** Selects changes by the new value of the field. Default: any value. */
   readonly new?: FieldPattern<V, A>
 }
 
+/** The options of daemons and timers. */
 export interface BackgroundOptions<A> {
-  /** How long to wait before the first call; a function is asked for each object. Default: 0. */
+  /** The delay before the first call, or a function that returns it for each object. Default: 0. */
   readonly initialDelay?: Duration | ((args: A) => Duration)
-  /** Whether the object is kept from going while this runs for it. Default: true. */
+  /** Whether a finalizer holds a deleted object until the daemon or timer has stopped. Default: true. */
   readonly finalizer?: boolean
 }
 
+/** The options for stopping a daemon: first `stopped` is set, then `signal` is aborted, then the daemon is abandoned. */
 export interface CancellationOptions {
-  /** How long to wait after `stopped` is set before it is cancelled. Default: not at all. */
+  /** The time between setting `stopped` and aborting `signal`, if there is a `cancellationTimeout`. Default: none. */
   readonly cancellationBackoff?: Duration
-  /** How long to wait after `signal` is aborted before it is abandoned. Default: it is never cancelled, but waited for. */
+  /**
+   * The time between aborting `signal` and abandoning the daemon: the operator then continues without it. Default: `signal` is not aborted,
+   * and the operator waits for the daemon until the operator itself stops.
+   */
   readonly cancellationTimeout?: Duration
-  /** How often to say that it is still waited for. Default: `settings.background.cancellationPolling`. */
+  /**
+   * How often the log mentions that the operator waits for a daemon without a `cancellationTimeout`. Default:
+   * `settings.background.cancellationPolling`.
+   */
   readonly cancellationPolling?: Duration
 }
 
+/** The options of admission handlers (`on.validate`, `on.mutate`). */
 export interface AdmissionHandlerOptions {
-  /** Only these operations: `['CREATE', 'UPDATE']`. Default: all. */
+  /**
+   * The operations for which the handler is called: `['CREATE', 'UPDATE']`. `on.mutate` is called for deletions only with `['DELETE']`.
+   * Default: all.
+   */
   readonly operations?: readonly AdmissionOperation[]
-  /** Only this subresource, such as `status`; `*` for the object and all its subresources. Default: the object itself. */
+  /**
+   * The subresource for which the handler is called, such as `status`; `*` for the object and all its subresources. Default: the object
+   * itself.
+   */
   readonly subresource?: string
-  /** Whether the webhook stays in the managed configuration when the operator stops: then nothing gets past it. Default: false. */
+  /**
+   * Whether the webhook stays in the managed configuration when the operator stops: the API server then rejects requests until the operator
+   * runs again, unless `ignoreFailures` is set. Default: false.
+   */
   readonly persistent?: boolean
-  /** Whether it does more than answer, unless `dryrun` is true. Default: false. */
+  /** Whether the handler has side effects for requests that are not dry runs. It must check `dryrun`. Default: false. */
   readonly sideEffects?: boolean
-  /** Whether requests go through when it cannot be asked. Default: false. */
+  /** Whether the API server allows a request if it cannot reach the webhook. Default: false; it rejects the request. */
   readonly ignoreFailures?: boolean
 }
 
-/** A timer has an interval, or waits for changes to settle, or both. */
+interface AnyTimerOptions {
+  /** The time from the end of a call to the next call. Default: none; the timer is called once after each `idle` period. */
+  readonly interval?: Duration
+  /** The time for which the object must have been unchanged before the timer is called. Default: none. */
+  readonly idle?: Duration
+  /** Whether `interval` counts from the beginning of a call rather than from its end. Default: false. */
+  readonly sharp?: boolean
+}
+
+/** The options of timers: `interval`, `idle` or both are required. `sharp` requires `interval`. */
 export type TimerOptions =
-  | { readonly interval: Duration; readonly idle?: Duration; readonly sharp?: boolean }
-  | { readonly interval?: Duration; readonly idle: Duration; readonly sharp?: false }
+  | (AnyTimerOptions & { readonly interval: Duration })
+  | (AnyTimerOptions & { readonly idle: Duration; readonly sharp?: false })
 
 export type Options = Readonly<Record<string, unknown>>
 
-/** Refuses what is no option of this kind of handler, by name. */
+/** Throws for an option that the handler type does not have, with a suggestion for a misspelt name. */
 export function checkOptions(options: unknown, known: readonly string[], what: string): Options {
   if (options === undefined) return {}
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
@@ -133,7 +181,7 @@ export function readWhen(value: unknown, what: string): ((args: never) => unknow
   return throwOptionError(what, '"when" is a function that says true or false')
 }
 
-/** Patterns of labels or annotations; undefined where there are none, so that nothing is looked for. */
+/** The patterns of labels or annotations. Returns undefined for an empty object, so that matching can skip it. */
 export function readMetaPatterns(
   options: Options,
   name: 'labels' | 'annotations',
@@ -163,7 +211,7 @@ export function readFieldPath(field: unknown, what: string): readonly string[] |
   return throwOptionError(what, `"field" is a path such as "spec.size" or ["spec", "size"]`)
 }
 
-/** Refuses combinations of patterns that could never match, or whose meaning nobody could tell. */
+/** Throws for patterns without a field, for null, and for `value` together with `old` or `new`, which would be ambiguous. */
 export function checkValuePatterns(options: Options, field: readonly string[] | undefined, what: string): void {
   const given = ['value', 'old', 'new'].filter((name) => options[name] !== undefined)
   for (const name of given) {

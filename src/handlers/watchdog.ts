@@ -1,4 +1,7 @@
-/** Names the handlers that block the process, and those that do not come back. */
+/**
+ * Watches running handler calls, and logs the handlers that block the event loop, run for longer than a minute, or are cut off by a stop.
+ * Also lets the worker of a slow handler process another object.
+ */
 
 import { type Clock, monotonicMs, monotonicNow } from '../util/async/clock.ts'
 import { TimerQueue } from '../util/async/timer-queue.ts'
@@ -12,27 +15,29 @@ interface RunningCall {
   readonly title: string
   readonly logger: Logger
   readonly startedMs: number
-  readonly place: WorkerPlace | undefined
-  /** The log has named it as one that does not come back. */
-  isNamed: boolean
+  /** The worker that processes the object; undefined for calls without a worker, such as timers and activities. */
+  readonly worker: BusyWorker | undefined
+  /** The log has already mentioned that the call runs for too long. */
+  isLogged: boolean
 }
 
-/** The worker that a call keeps busy, and when it stops to count as one. */
-interface WorkerPlace {
-  /** Lets another object be worked on; false where that cannot be for now. */
+/** A worker that waits for a handler call. */
+interface BusyWorker {
+  /** Lets another object be processed in place of this one. Returns false if all additional workers are busy. */
   readonly yield: () => boolean
+  /** The duration after which the handler counts as slow: `settings.queueing.slowAfter`. */
   readonly afterMs: number
 }
 
-/** Nobody notices less; anything more delays every other object. */
+/** A handler that blocks the event loop for longer is logged: it delays all other objects. */
 const blockedMs = 1000
-/** A handler that has not come back by then is named in the log. */
+/** A handler that runs for longer is logged. */
 const endlessMs = 60_000
 const checkEveryMs = 500
-/** Timers of thousands of objects may be under way: any of them can be the one. */
+/** How many calls a warning about a blocked event loop names: any of the running calls, possibly thousands, may be the cause. */
 const maxNamed = 5
 const recentMs = 10_000
-/** A stop names each of so many handlers that were cut off; of more it gives the number. */
+/** How many handlers that a stop has cut off are logged one by one; the others are only counted. */
 const maxCutNamed = 20
 
 export class Watchdog {
@@ -40,27 +45,27 @@ export class Watchdog {
   readonly #running = new Set<RunningCall>()
   readonly #alarms: TimerQueue<RunningCall>
   readonly #lateness = new SlidingMaximum(recentMs)
-  /** The time for handlers of the stop that is under way. */
+  /** How long the current stop waits for handlers. */
   #stopMs = 0
 
   constructor(clock: Clock, signal: AbortSignal) {
     this.#clock = clock
-    this.#alarms = new TimerQueue(clock, (call) => this.#noteSlow(call), signal)
+    this.#alarms = new TimerQueue(clock, (call) => this.#checkSlow(call), signal)
   }
 
-  /** How late the event loop was in the last ten seconds, at worst. */
+  /** The maximum delay of the event loop in the last ten seconds. */
   get lagMs(): number {
     return this.#lateness.at(monotonicMs())
   }
 
-  watchOf(place?: WorkerPlace): CallWatch {
+  watchOf(worker?: BusyWorker): CallWatch {
     return {
       begin: ({ handler, logger }) =>
-        this.#begin({ title: titleOf(handler), logger, startedMs: monotonicNow(this.#clock), place, isNamed: false }),
+        this.#begin({ title: titleOf(handler), logger, startedMs: monotonicNow(this.#clock), worker, isLogged: false }),
     }
   }
 
-  /** They run for as long as their objects are there: only what blocks is of interest. */
+  /** Daemons run as long as their objects exist, so only those that block the event loop are logged. */
   watchOfDaemons(): CallWatch {
     return {
       begin: ({ handler, logger }) => {
@@ -73,7 +78,7 @@ export class Watchdog {
   #begin(call: RunningCall): CallEnd {
     const startedMs = monotonicMs()
     this.#running.add(call)
-    this.#alarms.setAfter(call, Math.min(call.place?.afterMs ?? Infinity, endlessMs))
+    this.#alarms.setAfter(call, Math.min(call.worker?.afterMs ?? Infinity, endlessMs))
     const over = this.#clock.attend?.('call')
     return {
       returned: () => warnIfBlocked(call, startedMs),
@@ -85,18 +90,18 @@ export class Watchdog {
     }
   }
 
-  #noteSlow(call: RunningCall): void {
+  #checkSlow(call: RunningCall): void {
     const elapsedMs = monotonicNow(this.#clock) - call.startedMs
-    const slowMs = call.place?.afterMs ?? Infinity
-    const hasYielded = elapsedMs >= slowMs && call.place!.yield()
-    if (elapsedMs >= endlessMs && !call.isNamed) {
-      call.isNamed = true
+    const slowMs = call.worker?.afterMs ?? Infinity
+    const hasYielded = elapsedMs >= slowMs && call.worker!.yield()
+    if (elapsedMs >= endlessMs && !call.isLogged) {
+      call.isLogged = true
       warnEndless(call, { elapsedMs, hasYielded })
     }
     for (const dueMs of [slowMs, endlessMs]) if (dueMs > elapsedMs) this.#alarms.setAfter(call, dueMs - elapsedMs)
   }
 
-  /** At a stop: how many handlers are waited for, which ones, and for how long at most. */
+  /** Logs at the beginning of a stop for which handlers the operator waits, and for how long at most. */
   reportWaiting(logger: Logger, limitMs: number): void {
     this.#stopMs = limitMs
     const calls = this.#onObjects()
@@ -105,7 +110,7 @@ export class Watchdog {
     logger.info(`Stopping: waiting up to ${limitMs / 1000} seconds for ${handlers} at work: ${nameTitles(calls)}.`)
   }
 
-  /** When the time of a stop is up: names the handlers that have not ended, each in the log of its object. */
+  /** Logs the handlers that have not ended in time when the operator stops, each with the logger of its object. */
   reportCut(reason?: string): void {
     const calls = this.#onObjects()
     const why =
@@ -115,12 +120,15 @@ export class Watchdog {
     if (more.length > 0) more[0]!.logger.warn(`${more.length} more handlers are cut off: ${nameTitles(more)}.`)
   }
 
-  /** Calls that keep an object busy; timers and daemons are stopped, and reported, elsewhere. */
+  /** Running calls with a worker. Timers and daemons have none: daemons/ stops and logs them. */
   #onObjects(): RunningCall[] {
-    return [...this.#running].filter(({ place }) => place !== undefined)
+    return [...this.#running].filter(({ worker }) => worker !== undefined)
   }
 
-  /** Notices what blocks later than in its first moments; it can only name those that were under way. */
+  /**
+   * Measures the delay of the event loop until the signal is aborted. Detects handlers that block after their first `await`; the log can
+   * then only name all running calls.
+   */
   async checkLoop(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const before = monotonicMs()
@@ -134,7 +142,7 @@ export class Watchdog {
 }
 
 function warnEndless(
-  { title, logger, place }: RunningCall,
+  { title, logger, worker }: RunningCall,
   { elapsedMs, hasYielded }: { readonly elapsedMs: number; readonly hasYielded: boolean },
 ): void {
   const effect = hasYielded
@@ -142,7 +150,7 @@ function warnEndless(
     : ': this object waits, and its worker is not free for another'
   const seconds = Math.round(elapsedMs / 1000)
   logger.warn(
-    `${title} has been running for ${seconds} seconds and has not come back${place === undefined ? '' : effect}.`,
+    `${title} has been running for ${seconds} seconds and has not come back${worker === undefined ? '' : effect}.`,
   )
 }
 
@@ -158,7 +166,7 @@ function warnBlocked({ title, logger }: Pick<RunningCall, 'title' | 'logger'>, e
   )
 }
 
-/** Each title once, with its number of calls: `Handler 'create' (3), Handler 'update'`. */
+/** Lists each title once, with its number of calls: `Handler 'create' (3), Handler 'update'`. */
 function nameTitles(calls: readonly RunningCall[]): string {
   const counts = new Map<string, number>()
   for (const { title } of calls) counts.set(title, (counts.get(title) ?? 0) + 1)

@@ -11,12 +11,13 @@ export type ConditionStatus = 'True' | 'False' | 'Unknown'
 
 /** One entry of `status.conditions`, as metav1.Condition defines it. */
 export interface Condition {
-  /** For example `Ready`; in CamelCase, optionally with a domain: `example.com/Ready`. */
+  /** The type of the condition, unique within the object. In CamelCase, optionally with a domain: `Ready`, `example.com/Ready`. */
   readonly type: string
+  /** Whether the condition holds: `True`, `False` or `Unknown`. */
   readonly status: ConditionStatus
-  /** A word in CamelCase for programs, for example `DiskFull`. */
+  /** The reason of the last change, as one word in CamelCase: `DiskFull`. */
   readonly reason: string
-  /** A text for people; may be empty. */
+  /** A sentence for users. May be empty. */
   readonly message: string
   /** When `status` last changed, in RFC 3339. */
   readonly lastTransitionTime: string

@@ -8,48 +8,78 @@ export type JsonObject = { [key: string]: Json }
 
 /** An entry of `metadata.ownerReferences`: when the owner is deleted, the garbage collector deletes the object. */
 export interface OwnerReference {
+  /** The `apiVersion` of the owner. */
   apiVersion: string
+  /** The kind of the owner. */
   kind: string
+  /** The name of the owner. A namespaced owner is in the namespace of the object. */
   name: string
+  /** The uid of the owner: a later object with the same name is not the owner. */
   uid: string
+  /** Whether the owner is the managing controller of the object. At most one owner is. */
   controller?: boolean
+  /** Whether a foreground deletion of the owner waits until the object is deleted. */
   blockOwnerDeletion?: boolean
 }
 
 /** `metadata` of any object (metav1.ObjectMeta). */
 export interface ObjectMeta {
+  /** The name of the object: unique among the objects of its resource in its namespace. */
   name?: string
+  /** A prefix for the name, used if `name` is absent: the API server appends a random suffix. */
   generateName?: string
+  /** The namespace of the object. Absent for cluster-scoped objects. */
   namespace?: string
+  /** The uid of the object: set by the API server, and never used for another object. */
   uid?: string
+  /** The version of the object: set by the API server at every write. A write with an older version fails with a conflict. */
   resourceVersion?: string
+  /** A number that the API server increases when the desired state changes, usually the `spec`. */
   generation?: number
+  /** When the object was created, in RFC 3339. */
   creationTimestamp?: string
+  /** When the deletion of the object was requested, in RFC 3339. The object exists until its finalizers are removed. */
   deletionTimestamp?: string
+  /** How long the object may take to terminate after its deletion was requested, in seconds. */
   deletionGracePeriodSeconds?: number
+  /** Labels, by which objects are selected. */
   labels?: Record<string, string>
+  /** Annotations: arbitrary texts for tools, not used for selection. */
   annotations?: Record<string, string>
+  /** Finalizers: the API server deletes the object only when this list is empty. */
   finalizers?: string[]
+  /** The owners of the object. The garbage collector deletes the object when all of them are deleted. */
   ownerReferences?: OwnerReference[]
+  /** The field managers and the fields that each of them has set. The `body` of handlers does not have it. */
   // biome-ignore lint/suspicious/noExplicitAny: accepts the metadata of other libraries, whose interfaces have no index signatures.
   managedFields?: Record<string, any>[]
+  /** A former path of the object. Not set by current API servers. */
   selfLink?: string
 }
 
-/** Any Kubernetes object. Fields beside `metadata` are not typed. */
+/** Any Kubernetes object. Fields other than `apiVersion`, `kind` and `metadata` are not typed. */
 export interface KubeObject {
+  /** The group and version: `apps/v1`, or `v1` for the core group. */
   apiVersion: string
+  /** The kind: `Deployment`. */
   kind: string
+  /** The metadata: name, namespace, labels and so on. */
   metadata: ObjectMeta
+  /** All other fields, such as `spec`, `status` and `data`. */
   [field: string]: unknown
 }
 
-/** A reference to an object, in logs and Kubernetes events. Null for fields that the object lacks. */
+/** A reference to an object, as in logs and Kubernetes events. A field that the object does not have is null. */
 export interface ObjectReference {
+  /** The group and version of the object: `apps/v1`. */
   readonly apiVersion: string | null
+  /** The kind of the object: `Deployment`. */
   readonly kind: string | null
+  /** The name of the object. */
   readonly name: string | null
+  /** The uid of the object. */
   readonly uid: string | null
+  /** The namespace of the object. Null for cluster-scoped objects. */
   readonly namespace: string | null
 }
 

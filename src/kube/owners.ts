@@ -10,18 +10,26 @@ import { type ObjectMeta, type ObjectReference, type OwnerReference, toObjectRef
 
 /** The fields of an object that references need. The `body` of a handler has them. */
 export interface ReferableObject {
+  /** The group and version of the object. */
   readonly apiVersion?: string | undefined
+  /** The kind of the object. */
   readonly kind?: string | undefined
+  /** The metadata of the object. */
   readonly metadata?: ReferableMeta | undefined
 }
 
 interface ReferableMeta {
+  /** The name of the object. */
   readonly name?: string | undefined
+  /** The namespace of the object. */
   readonly namespace?: string | undefined
+  /** The uid of the object. */
   readonly uid?: string | undefined
+  /** The labels of the object. */
   readonly labels?: Readonly<Record<string, string>> | undefined
 }
 
+/** The options of `appendOwnerReference` and `buildOwnerReference`. */
 export interface OwnerOptions {
   /** Whether the owner is the managing controller of the child; null omits the field. Default: true. */
   readonly controller?: boolean | null
@@ -29,6 +37,7 @@ export interface OwnerOptions {
   readonly blockOwnerDeletion?: boolean | null
 }
 
+/** The options of `label`. */
 export interface LabelOptions {
   /** Whether existing labels are overwritten. Default: false. */
   readonly forced?: boolean
@@ -36,6 +45,7 @@ export interface LabelOptions {
   readonly nested?: string | readonly TemplatePath[]
 }
 
+/** The options of `harmonizeNaming`. */
 export interface NamingOptions {
   /** Whether existing names are replaced. Default: false. */
   readonly forced?: boolean
@@ -43,6 +53,7 @@ export interface NamingOptions {
   readonly strict?: boolean
 }
 
+/** The options of `adopt`. */
 export interface AdoptOptions extends LabelOptions, NamingOptions {}
 
 /** A mutable copy of an object or a list of objects, with `metadata`. */
@@ -78,7 +89,14 @@ export function adopt<T extends object>(
   })
 }
 
-/** Returns copies with these labels. Existing labels are kept, unless `forced` is set. */
+/**
+ * Adds labels to one object or an array of objects. Returns copies. Existing labels are kept, unless `forced` is set.
+ *
+ * @example
+ * ```ts
+ * const labelled = label(deployment, { app: name }, { nested: 'spec.template' })
+ * ```
+ */
 export function label<T extends object>(
   objects: T,
   labels: Readonly<Record<string, string | null>>,
@@ -87,7 +105,15 @@ export function label<T extends object>(
   return edit(objects, (object) => addLabels(object, labels, { forced, nested }))
 }
 
-/** Returns copies with a reference to the owner: they are deleted when the owner is deleted. An existing reference to it is kept. */
+/**
+ * Adds an owner reference to one object or an array of objects. Returns copies: the garbage collector deletes them when the owner is
+ * deleted. An existing reference to the owner is kept.
+ *
+ * @example
+ * ```ts
+ * await client.create(appendOwnerReference(configMap, body))
+ * ```
+ */
 export function appendOwnerReference<T extends object>(
   objects: T,
   owner: ReferableObject,
@@ -97,7 +123,7 @@ export function appendOwnerReference<T extends object>(
   return edit(objects, (object) => addReference(object, reference))
 }
 
-/** Returns copies without the reference to the owner: the opposite of `appendOwnerReference`. */
+/** Removes the owner reference from one object or an array of objects. Returns copies. The opposite of `appendOwnerReference`. */
 export function removeOwnerReference<T extends object>(objects: T, owner: ReferableObject): EditedObjects<T> {
   const { uid } = buildOwnerReference(owner)
   return edit(objects, (object) => {
@@ -108,7 +134,10 @@ export function removeOwnerReference<T extends object>(objects: T, owner: Refera
   })
 }
 
-/** Returns copies with a name for objects without one: as `generateName`, or with `strict` as `name`. */
+/**
+ * Sets the name of objects that have none: as the prefix `generateName`, or with `strict` as the exact `name`. Takes one object or an
+ * array, and returns copies. Existing names are kept, unless `forced` is set.
+ */
 export function harmonizeNaming<T extends object>(
   objects: T,
   name: string,
@@ -118,7 +147,10 @@ export function harmonizeNaming<T extends object>(
   return edit(objects, (object) => setName(object, name, { forced, strict }))
 }
 
-/** Returns copies with this namespace for objects without one. Undefined, as of a cluster-scoped owner, with `forced` removes it. */
+/**
+ * Sets the namespace of objects that have none. Takes one object or an array, and returns copies. Existing namespaces are kept, unless
+ * `forced` is set; `forced` with a null or undefined namespace, as of a cluster-scoped owner, removes them.
+ */
 export function adjustNamespace<T extends object>(
   objects: T,
   namespace: string | null | undefined,
@@ -127,7 +159,10 @@ export function adjustNamespace<T extends object>(
   return edit(objects, (object) => setNamespace(object, namespace, forced))
 }
 
-/** The entry of `metadata.ownerReferences` for a child of this object. Throws if the object has no uid, name, kind or apiVersion. */
+/**
+ * Builds the entry of `metadata.ownerReferences` for children of an object. Throws a `KopfError` (`KOPF_OWNER`) if the object has no uid,
+ * name, kind or apiVersion.
+ */
 export function buildOwnerReference(body: ReferableObject, options: OwnerOptions = {}): OwnerReference {
   const { controller = true, blockOwnerDeletion = true } = options
   const { name, uid } = body?.metadata ?? {}
@@ -151,7 +186,7 @@ export function buildOwnerReference(body: ReferableObject, options: OwnerOptions
   }
 }
 
-/** A reference to the object as in `involvedObject` of an event. Fields that the object lacks are omitted. */
+/** Builds a reference to an object, as in `involvedObject` of a Kubernetes event. Fields that the object does not have are omitted. */
 export function buildObjectReference(body: ReferableObject): Partial<Record<keyof ObjectReference, string>> {
   return Object.fromEntries(Object.entries(toObjectReference(body)).filter(([, value]) => value !== null))
 }

@@ -13,6 +13,7 @@ export interface AccessRule {
 
 /** A permission that the operator needs. */
 export interface RequiredRule {
+  /** The API group. Empty for the core group. */
   readonly group: string
   /** The plural, with a subresource after a slash: `pods/status`. */
   readonly resource: string

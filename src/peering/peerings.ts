@@ -27,10 +27,15 @@ export interface PeeringsOptions {
 
 /** The options of a run that concern peering. */
 export interface PeeringRunOptions {
+  /** The namespaces that the operator serves. Default: the whole cluster. */
   readonly namespaces?: readonly NamespacePattern[]
+  /** Whether the operator serves the whole cluster. Default: true if `namespaces` is empty. */
   readonly clusterwide?: boolean
+  /** Whether the operator runs without peering. Default: false. */
   readonly standalone?: boolean
+  /** The priority in the peering. Default: 0. */
   readonly priority?: number
+  /** The name of the peering, which is then mandatory. Default: `default`. */
   readonly peering?: string
 }
 

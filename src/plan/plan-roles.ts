@@ -39,6 +39,7 @@ export interface PlanRolesOptions extends PeeringRunOptions {
 
 /** An additional rule of the operator. */
 export interface RoleGrant {
+  /** The rule. */
   readonly need: RequiredRule
   /** Whether the resource is namespaced: the rule is then added to the roles of the watched namespaces. */
   readonly namespaced: boolean
@@ -46,7 +47,9 @@ export interface RoleGrant {
 
 /** The rules of one role: a Role in a namespace, or a ClusterRole if the namespace is undefined. */
 export interface PlannedRole {
+  /** The namespace of the Role. Undefined for a ClusterRole. */
   readonly namespace: string | undefined
+  /** The rules of the role. */
   readonly needs: readonly RequiredRule[]
 }
 

@@ -34,7 +34,7 @@ export interface RunOptions {
    * and time.
    */
   readonly identity?: string
-  /** Stops the operator when it is aborted. */
+  /** Stops the operator when it is aborted. Default: only `stop()` and signals of the process stop it. */
   readonly signal?: AbortSignal
   /**
    * The credentials of the cluster, or a function that returns them. The function is called again when the credentials expire or are rejected.
@@ -61,7 +61,7 @@ export interface RunOptions {
    * module is imported unchanged.
    */
   readonly loadWorkerModule?: (url: URL) => Promise<URL>
-  /** Listens to everything that happens in the run: streams, objects, handlers, requests. */
+  /** Listens to the events of the run: streams, objects, handlers, requests. Default: none. */
   readonly observer?: Observer
 }
 

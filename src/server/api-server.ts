@@ -83,7 +83,17 @@ export interface ApiServerOptions extends OptionalControllers {
 /** Maximum size of a request body: 3 MiB, as in kube-apiserver. */
 export const maxBodyBytes: number = 3 * 1024 * 1024
 
-/** A Kubernetes API server in this process, without a socket. Requests are passed to `send`; `startServer` serves it on a port. */
+/**
+ * A Kubernetes API server in this process, without a socket. Requests are passed to `send`; `startServer` serves it on a port.
+ *
+ * @example
+ * ```ts
+ * import { ApiServer } from 'kopf/server'
+ *
+ * const api = new ApiServer()
+ * await kopf.start({ transport: api })
+ * ```
+ */
 export class ApiServer implements Transport {
   /** The faults to inject into requests. Empty by default. */
   readonly faults: FaultPlan

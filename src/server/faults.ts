@@ -75,7 +75,14 @@ interface PlannedFault extends FaultOptions {
   hits: number
 }
 
-/** The faults that a server injects, for tests of an operator's behaviour on failures. Empty by default. */
+/**
+ * The faults that a server injects, for tests of an operator's behaviour on failures. Empty by default.
+ *
+ * @example
+ * ```ts
+ * const fault = server.api.faults.add({ on: { verb: 'patch' }, effect: { type: 'error', status: 503 }, times: 2 })
+ * ```
+ */
 export class FaultPlan {
   #planned: PlannedFault[] = []
 
@@ -113,14 +120,22 @@ export class FaultPlan {
     this.#planned = []
   }
 
-  /** Returns the faults that apply to this request, and counts the request as affected. */
+  /**
+   * Returns the faults that apply to this request, and counts the request as affected.
+   *
+   * @internal
+   */
   strike(subject: FaultSubject): ActiveFaults | undefined {
     if (this.#planned.length === 0) return undefined
     const struck = this.#planned.filter((planned) => hits(planned, subject))
     return struck.length === 0 ? undefined : new ActiveFaults(struck, this.#clock)
   }
 
-  /** Applies the faults to the response. Throws a ConnectionFault if the response is dropped. */
+  /**
+   * Applies the faults to the response. Throws a ConnectionFault if the response is dropped.
+   *
+   * @internal
+   */
   release(answer: ApiResponse, subject: FaultSubject, { strike, signal }: Release): ApiResponse {
     const { body } = answer
     if (strike?.isDropped) {

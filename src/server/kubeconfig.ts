@@ -1,6 +1,7 @@
 /** Builds a kubeconfig for one server and one user. Pure. */
 import type { KeyPair } from '../util/certificates.ts'
 
+/** The options of `toKubeconfig`. */
 export interface KubeconfigOptions {
   /** The address of the server. */
   readonly url: string
@@ -16,7 +17,14 @@ export interface KubeconfigOptions {
   readonly namespace?: string
 }
 
-/** Returns the text of a kubeconfig for one server and one user. It is JSON, which is valid YAML. */
+/**
+ * Returns the text of a kubeconfig for one server and one user. It is JSON, which is valid YAML.
+ *
+ * @example
+ * ```ts
+ * writeFileSync('kubeconfig', toKubeconfig({ url: server.url, ca: server.ca, token: 'secret' }))
+ * ```
+ */
 export function toKubeconfig(options: KubeconfigOptions): string {
   const { url, ca, name = 'kopf', namespace = 'default' } = options
   const config = {

@@ -21,6 +21,7 @@ export interface RequestRecord {
   readonly status: number
   /** The user name, after impersonation. */
   readonly user: string
+  /** The `user-agent` header; '' if there was none. */
   readonly userAgent: string
   /** The arrival time in milliseconds since the epoch. */
   readonly time: number

@@ -9,10 +9,11 @@ import type { WebhookServerLike } from './webhook-server.ts'
  */
 export type BackoffDelays = Duration | Iterable<Duration>
 
+/** The check of one setting. */
 export interface SettingCheck<V> {
   /** Describes valid values, for the error message. */
   readonly expected: string
-  /** Error messages must not contain the value. */
+  /** Whether the value is left out of error messages. */
   readonly isSecret?: boolean
   /** Returns the value to keep; undefined for an invalid value. */
   accept(value: unknown): V | undefined
@@ -67,7 +68,7 @@ export const webhookServer: SettingCheck<WebhookServerLike> = check(
 )
 
 export const durations: SettingCheck<Iterable<Duration>> = check(
-  'a list of durations, such as [1, 2, "5s"], or another iterable that can be started anew',
+  'a list of durations, such as [1, 2, "5s"], or another iterable that can be iterated repeatedly',
   isDurations,
 )
 

@@ -179,7 +179,7 @@ const invalid: [string, string, unknown, RegExp][] = [
   ['queueing', 'errorDelays', 5, /expected a list of durations/],
   ['queueing', 'errorDelays', '10s', /expected a list of durations/],
   ['networking', 'errorBackoffs', [1, -1], /expected a duration, or a list of durations.*got a list/],
-  ['networking', 'errorBackoffs', onceOnly(), /can be started anew/],
+  ['networking', 'errorBackoffs', onceOnly(), /can be iterated repeatedly/],
   ['networking', 'requestTimeout', -1, /expected a number of seconds or a string such as "10s", or null, got -1/],
   ['networking', 'trustEnv', 'yes', /expected true or false, got "yes"/],
   ['execution', 'defaultBackoff', null, /got null/],

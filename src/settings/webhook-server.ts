@@ -13,9 +13,13 @@ export interface WebhookClientConfig {
   readonly url?: string
   /** The Service in front of a server inside the cluster. */
   readonly service?: {
+    /** The namespace of the Service. */
     readonly namespace: string
+    /** The name of the Service. */
     readonly name: string
+    /** The path prefix of the webhooks. Default: none. */
     readonly path?: string
+    /** The port of the Service. Default: 443. */
     readonly port?: number
   }
   /** The CA certificates as PEM in base64. Default: the system's trusted CAs on the API server. */
@@ -30,8 +34,11 @@ export interface SslPeer {
   readonly issuer: Readonly<Record<string, string | readonly string[]>>
   /** The alternative names, such as `DNS:example.com`. */
   readonly subjectAltName: string | undefined
+  /** The serial number of the certificate, in hexadecimal. */
   readonly serialNumber: string
+  /** The beginning of the validity, as text: `Nov 18 09:00:00 2026 GMT`. */
   readonly notBefore: string
+  /** The end of the validity, as text. */
   readonly notAfter: string
   /** The SHA-256 fingerprint of the certificate. */
   readonly fingerprint256: string
@@ -79,6 +86,7 @@ export type WebhookServe = (fn: WebhookFn, context: WebhookContext) => AsyncIter
 
 /** The Service in front of a webhook server that listens in the pods of the operator. `kopf manifests` writes it. */
 export interface WebhookService {
+  /** The name of the Service. */
   readonly name: string
   /** The namespace of the Service. Undefined: the namespace in which the operator runs. */
   readonly namespace: string | undefined
@@ -97,7 +105,10 @@ export interface WebhookService {
 export type WebhookServerLike =
   | WebhookServe
   | {
+      /** Listens for requests until the operator stops. */
       readonly serve: WebhookServe
+      /** The Service in front of the server, for `kopf manifests`. Default: none. */
       readonly service?: WebhookService | undefined
+      /** Releases the resources of the server. Called when the operator has stopped. */
       [Symbol.asyncDispose]?(): PromiseLike<void>
     }

@@ -4,8 +4,11 @@
  */
 import { webcrypto } from 'node:crypto'
 
+/** A certificate with its private key. */
 export interface KeyPair {
+  /** The certificate, in PEM. */
   readonly certPem: string
+  /** The private key, in PEM. */
   readonly keyPem: string
 }
 

@@ -3,12 +3,15 @@
  * the embedded server without a socket.
  */
 
+/** A request of the client. */
 export interface TransportRequest {
+  /** The HTTP method. */
   readonly method: string
   /** The path with its query, as in the first line of an HTTP request. */
   readonly path: string
-  /** Header names are in lower case. */
+  /** The headers. Names are in lower case. */
   readonly headers?: Readonly<Record<string, string>>
+  /** The body. Default: none. */
   readonly body?: string | Uint8Array
   /** The request must not wait for a free connection. */
   readonly isUrgent?: boolean
@@ -16,14 +19,17 @@ export interface TransportRequest {
   readonly check?: () => void
 }
 
+/** A response of the API server. */
 export interface TransportResponse {
+  /** The HTTP status. */
   readonly status: number
-  /** Header names are in lower case; repeated headers have a list. */
+  /** The headers. Names are in lower case; repeated headers have a list. */
   readonly headers: Readonly<Record<string, string | readonly string[]>>
-  /** Must be read to its end, or the loop left: an open body occupies a connection. */
+  /** The body. Read it to its end or leave the loop: an open body occupies a connection. */
   readonly body: AsyncIterable<Uint8Array>
 }
 
+/** Sends requests to an API server: the type of the option `transport`. */
 export interface Transport {
   /** Resolves for any HTTP status. Rejects if the connection failed or the signal was aborted. */
   send(request: TransportRequest, signal?: AbortSignal): Promise<TransportResponse>

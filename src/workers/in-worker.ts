@@ -2,7 +2,7 @@
  * `inWorker`: registers a function of a module as a handler that runs in a worker thread. The arguments of a call contain the thread pool of
  * the run; a call outside of a run, as in a test, gets its own thread.
  */
-import type { Args, ArgsKind, ArgsParameter, Memo } from '../handlers/args/args.ts'
+import type { Args, ArgsHandlerType, ArgsParameter, Memo } from '../handlers/args/args.ts'
 import { type WorkerModule, workersOf } from '../handlers/args/workers.ts'
 import type { ResourceLike } from '../kube/resources/resources.ts'
 import { systemClock } from '../util/async/clock.ts'
@@ -24,7 +24,7 @@ type NotInWorkers = 'client' | 'clock' | 'execute' | 'indices' | 'settings' | 's
  * ```
  */
 export type WorkerArgs<
-  K extends ArgsKind,
+  K extends ArgsHandlerType,
   R extends ResourceLike = string,
   P extends ArgsParameter<K>['type'] = ArgsParameter<K>['byDefault'],
   M = Memo,

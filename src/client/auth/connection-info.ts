@@ -14,7 +14,7 @@ export interface ConnectionInfoOptions {
   readonly caPath?: string | undefined
   /** The CA as PEM or base64 of PEM, instead of `caPath`. */
   readonly caData?: string | undefined
-  /** Does not verify the server's certificate. Only for experiments. Default: false. */
+  /** Whether the server's certificate is not verified. Only for experiments. Default: false. */
   readonly insecure?: boolean | undefined
   /** The name in the server's certificate. Default: the host of `server`. */
   readonly tlsServerName?: string | undefined
@@ -52,9 +52,13 @@ export interface ConnectionInfoOptions {
 
 /** A user to act as (`Impersonate-User` and the other headers): the API server then applies the permissions of that user. */
 export interface Impersonation {
+  /** The name of the user (`Impersonate-User`). */
   readonly user: string
+  /** The uid of the user (`Impersonate-Uid`). Default: none. */
   readonly uid?: string | undefined
+  /** The groups of the user (`Impersonate-Group`). Default: the API server derives them from the user. */
   readonly groups?: readonly string[] | undefined
+  /** Further attributes of the user (`Impersonate-Extra-…`). Default: none. */
   readonly extra?: Readonly<Record<string, readonly string[]>> | undefined
 }
 
@@ -98,6 +102,7 @@ export class ConnectionInfo {
   /** Private, so that neither printing nor spreading nor serialising shows secrets. */
   readonly #options: ConnectionInfoOptions
 
+  /** Checks the options and copies them. */
   constructor(options: ConnectionInfoOptions) {
     checkConnection(options)
     this.#options = { ...options }

@@ -1,6 +1,6 @@
 /**
- * What handlers are called with: the one table of kinds, and the types that flow from the resource into it.
- * The values are put together in arguments.ts.
+ * Types of the arguments and options of all handler types. The object types follow from the resource that a handler is registered for.
+ * Types only: object-args.ts and the folders of the handler types create the values.
  */
 
 import type { Diff, HandlerReason } from '../../causation/cause.ts'
@@ -40,115 +40,160 @@ import type { Conditions } from './conditions.ts'
 import type { ValueAt } from './field-types.ts'
 import type { HandlerClock } from './handler-clock.ts'
 
-/** A stanza of the object; an empty one where the object has none, so that it can be looked into at once. */
+/** The type of one top-level field, such as `spec`. An empty object if the type of the object does not have the field. */
 type Stanza<T, K extends string> = T extends { readonly [P in K]?: infer V } ? NonNullable<V> : Record<string, never>
 
-/** The type of the objects: of a resource as `typeof Database` that of its objects, of any other type the type itself. */
+/** The type of the objects of a resource definition (`typeof Database`). Any other type is the type of the objects itself. */
 type ObjectTypes<T> = T extends ResourceDefinition<infer _> ? ObjectOf<T> : T
 
 /**
- * The parts of an object as handlers get them, by Kopf's names; of any object, of the objects of a resource
- * (`Body<typeof Database>`), or of objects of a type (`Body<Pod>`).
+ * The `body` argument: a whole object, read-only at every depth. `T` is a resource (`Body<typeof Database>`) or the type of an object
+ * (`Body<Pod>`). Default: an object with untyped fields.
  */
 export type Body<T = OpenObject> = DeepReadonly<ObjectTypes<T>>
-/** The `spec` of an object: what people want of it. `T` as for `Body`. */
+/** The `spec` argument: the desired state, read-only. `T` is a resource or the type of an object, as for `Body`. */
 export type Spec<T = OpenObject> = DeepReadonly<Stanza<ObjectTypes<T>, 'spec'>>
-/** The `status` of an object: what is the case. Nothing in it is sure to be there. `T` as for `Body`. */
+/**
+ * The `status` argument: the observed state, read-only. All fields are optional, since a new object has no status. `T` is a resource or the
+ * type of an object, as for `Body`.
+ */
 export type Status<T = OpenObject> = Partial<DeepReadonly<Stanza<ObjectTypes<T>, 'status'>>>
-/** The `metadata` of an object. */
+/** The `meta` argument: the `metadata` of an object, read-only. */
 export type Meta = DeepReadonly<ObjectMeta>
 
-/** What is remembered of an object, unless the operator has a memo of its own. */
+/** The type of the `memo` argument for operators without the option `memo`: an object with any fields. */
 export type Memo = Record<string, unknown>
 
-/** As it came over the wire; the type is null for objects that were listed. */
+/** The `event` argument of event handlers: one event of the watch, or one listed object. */
 export interface RawEvent<T = OpenObject> {
+  /** The type of the watch event. Null if the object comes from a list, for example when the operator starts. */
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | null
+  /** The object in the event. For `DELETED`, its last state. */
   readonly object: DeepReadonly<T>
 }
 
-/** Posts Kubernetes events about the object at hand, or about another one; in the background. */
+/**
+ * The `recorder` argument: posts Kubernetes events about the handled object. Events are posted in the background; a failure is logged and
+ * does not affect the handler. Without effect if `settings.posting.enabled` is false.
+ *
+ * @example
+ * ```ts
+ * kopf.on.create(Database, ({ recorder, spec }) => {
+ *   recorder.info('Provisioned', `${spec.size} GiB are allocated`)
+ * })
+ * ```
+ */
 export interface Recorder {
-  /** An event of any type, whatever `posting.level` is. */
+  /** Posts an event of any type, regardless of `settings.posting.level`. */
   event(event: { readonly type: string; readonly reason: string; readonly message?: string }): void
-  /** An event of the type `Normal`. */
+  /** Posts an event of the type `Normal`. The reason is one word in CamelCase, the message a sentence. */
   info(reason: string, message?: string): void
-  /** An event of the type `Warning`. */
+  /** Posts an event of the type `Warning`. The reason is one word in CamelCase, the message a sentence. */
   warn(reason: string, message?: string): void
-  /** The reason is the name of the error and the message its message, unless told. */
+  /**
+   * Posts an event of the type `Error`. The reason is `options.reason`; default: the name of the error. The message is `options.message`,
+   * if given, followed by the message of the error.
+   */
   exception(error: unknown, options?: { readonly reason?: string; readonly message?: string }): void
-  /** The same for another object, or for several. */
+  /** Returns a recorder for one or several other objects. Each event is then posted for each of these objects. */
   for(object: object | readonly object[]): Recorder
 }
 
-/** All indices by their ids; the value of `index()` is the same, with types. */
+/** The `indices` argument: all indices of the operator by id, without types. The function `index()` returns the same index with types. */
 export type Indices = Readonly<Record<string, Index<unknown, unknown>>>
 
 interface CommonArgs<M> {
+  /** The logger of this handler. For handlers of objects, its lines begin with `[namespace/name]`. */
   readonly logger: Logger
+  /**
+   * In-memory data of the object, shared by all handlers of that object and lost when the operator stops. In activities: the memo of the
+   * operator. See the option `memo` of the operator.
+   */
   readonly memo: M
-  /** The option `param` of this registration. */
+  /** The option `param` of this registration, unchanged. Default: undefined. */
   readonly param: unknown
+  /**
+   * A client for the API of the cluster. Its default namespace is that of the handled object. Not available in login handlers and workers.
+   */
   readonly client: Client
+  /** All indices of the operator, by id. Not available in workers. */
   readonly indices: Indices
-  /** The time, which tests can skip: instead of `Date.now()` and `setTimeout`. Not in workers. */
+  /** The clock to use instead of `Date.now()` and `setTimeout`, so that tests can skip time. Not available in workers. */
   readonly clock: HandlerClock
 }
 
 interface AttemptArgs {
-  /** How many attempts were made before this one. */
+  /** The number of attempts before this one: 0 at the first attempt. For timers and reconcilers: the attempts since the last success. */
   readonly retry: number
-  /** When the first attempt began. */
+  /** The time when the first attempt began. */
   readonly started: Date
-  /** Seconds since then. */
+  /** The time since the first attempt began, in seconds. */
   readonly runtime: number
-  /** Aborted when the operator has no more time for this. */
+  /**
+   * Aborted when the operator does not wait for this handler any longer, for example after `settings.queueing.exitTimeout` of a stop. Pass
+   * it to `fetch` and other calls that take time.
+   */
   readonly signal: AbortSignal
 }
 
 /**
- * What every handler of an object is called with. `T` is the type of the object, `M` that of the memo, and `N` that of the
- * namespace: `string` for namespaced resources, `undefined` for cluster-scoped ones.
+ * The arguments of every handler of an object. `T` is the type of the object, `M` the type of the memo, and `N` the type of the namespace:
+ * `string` for namespaced resources, `undefined` for cluster-scoped ones. The object and its parts are read-only: use `patch` to change it.
  */
 export interface ObjectArgs<T, M, N = string | undefined> extends CommonArgs<M> {
+  /** The resource of the object: group, version, plural, kind and so on. */
   readonly resource: Resource
+  /** The whole object. */
   readonly body: Body<T>
+  /** The `spec` of the object. Empty if the object has none. */
   readonly spec: Spec<T>
+  /** The `status` of the object. Empty if the object has none. */
   readonly status: Status<T>
+  /** The `metadata` of the object. */
   readonly meta: Meta
+  /** The name of the object. */
   readonly name: string
-  /** A string for namespaced resources, undefined for cluster-scoped ones. */
+  /** The namespace of the object. Undefined for cluster-scoped objects. */
   readonly namespace: N
+  /** The uid of the object: unique even if another object had the same name before. */
   readonly uid: string
+  /** The labels of the object. Empty if the object has none. */
   readonly labels: Readonly<Record<string, string>>
+  /** The annotations of the object. Empty if the object has none. */
   readonly annotations: Readonly<Record<string, string>>
-  /** What to change on the object: merged into it when the handler is done; null deletes. */
+  /**
+   * The changes to make on the object: assign a field to set it, null to remove it. The operator writes the patch when the handler has
+   * ended, even if it has failed.
+   */
   readonly patch: Patch<T>
-  /** What the status says of the object: written with the patch, and never over those of others. */
+  /** Sets the conditions in the status of the object. They are written with the patch; conditions of other writers are kept. */
   readonly conditions: Conditions
+  /** Posts Kubernetes events about the object. */
   readonly recorder: Recorder
 }
 
-/** What handlers of raw events are called with. */
+/** The arguments of event handlers (`on.event`). */
 export interface EventArgs<T, M, N = string | undefined> extends ObjectArgs<T, M, N> {
+  /** The event of the watch: its type and the object. */
   readonly event: RawEvent<T>
-  /** Aborted when the operator has no more time for this. */
+  /** Aborted when the operator does not wait for this handler any longer. Pass it to `fetch` and other calls that take time. */
   readonly signal: AbortSignal
 }
 
-/** By the own ids of sub-handlers. Those that were declared with filters are there only where they were called. */
+/**
+ * The result of `execute()`: the outcomes of the sub-handlers, by their own ids without the id of the parent. A sub-handler whose filters
+ * did not match has no outcome.
+ */
 export type SubhandlerOutcomes<K extends string = never> = {
   readonly [id in K]: SubhandlerOutcome
 } & {
   readonly [id: string]: SubhandlerOutcome | undefined
 }
 
-/** What a sub-handler is called with: as its parent, but for its own values. */
+/** A sub-handler gets the same arguments as its parent, with its own `retry`, `started`, `runtime` and `patch`. */
 type SubhandlerFunction<T, M, N> = (args: SubhandlerArgs<T, M, N>) => unknown
 
-/**
- * Whether the objects are Secrets: a text named them, or their type has the field `stringData`, which no other kind of Kubernetes has.
- */
+/** Whether the objects are Secrets: by the notation of the resource, or by the field `stringData`, which no other built-in kind has. */
 type IsSecret<T> = SecretMark extends keyof T
   ? true
   : string extends keyof T
@@ -157,14 +202,14 @@ type IsSecret<T> = SecretMark extends keyof T
       ? true
       : false
 
-/** The values of a Secret as they were handled last: strings only with `settings.persistence.secretValues: 'plain'`. */
+/** The last handled values of a Secret: strings only with `settings.persistence.secretValues: 'plain'`. */
 type OldSecretValues = { readonly [name: string]: ConcealedValue | string }
 
 type OldSecretField<K, V> = K extends 'data' | 'stringData'
   ? OldSecretValues | (undefined extends V ? undefined : never)
   : V
 
-/** An object as it was handled last: as it is, but for the values of Secrets, of which only digests are stored. */
+/** The last handled state of an object. For Secrets, only digests of the values are stored, so the values are concealed. */
 type OldEssence<T> = IsSecret<T> extends true ? { [K in keyof T]: OldSecretField<K, T[K]> } : T
 
 type NoEssence = 'apiVersion' | 'kind' | 'status' | 'metadata'
@@ -176,10 +221,13 @@ interface EssenceMetadata {
   }
 }
 
-/** The part of an object that counts as a change. */
+/**
+ * The essence of an object: the fields whose changes trigger handlers. All fields except `status`, the system fields of `metadata` and the
+ * operator's own annotations.
+ */
 export type BodyEssence<T> = DeepReadonly<Omit<T, NoEssence>> & EssenceMetadata
 
-/** The same as it was handled last. */
+/** The essence that was handled last. For Secrets, the values are concealed. */
 type FormerEssence<T> =
   IsSecret<T> extends true
     ? {
@@ -187,18 +235,32 @@ type FormerEssence<T> =
       } & EssenceMetadata
     : BodyEssence<T>
 
-/** What handlers of creation, update, deletion and resuming are called with: the object, and what has changed. */
+/** The arguments of change handlers: `on.create`, `on.update`, `on.delete`, `on.resume`, `on.field` and sub-handlers. */
 export interface ChangeArgs<T, M, V = BodyEssence<T>, N = string | undefined, O = FormerEssence<T>>
   extends ObjectArgs<T, M, N>,
     AttemptArgs {
+  /** The cause of this call: `create`, `update`, `delete` or `resume`. */
   readonly reason: HandlerReason
-  /** As it was handled last. Of Secrets, the values are concealed: `ConcealedValue`. */
+  /**
+   * The last handled essence of the object; for field handlers, the last handled value of the field. Undefined if there is none, as on
+   * creation. The values of a Secret are of the class `ConcealedValue`.
+   */
   readonly old: O | undefined
-  /** As it is. */
+  /** The current essence of the object; for field handlers, the current value of the field. Undefined if there is none. */
   readonly new: V | undefined
-  /** What differs between them. The old values of Secrets are concealed, as in `old`. */
+  /** The differences between `old` and `new`, one item per field. The old values of a Secret are concealed, as in `old`. */
   readonly diff: Diff
-  /** Declares a sub-handler, whose progress is kept apart; run by `execute()`, or when this handler returns. */
+  /**
+   * Declares a sub-handler with its own progress and retries. Sub-handlers are called by `execute()`, or when this handler returns. The id
+   * is appended to the id of the parent: `users/alice`.
+   *
+   * @example
+   * ```ts
+   * kopf.on.create(Database, { id: 'users' }, ({ spec, subhandler }) => {
+   *   for (const user of spec.users) subhandler(user, { retries: 10 }, ({ name }) => createUser(name, user))
+   * })
+   * ```
+   */
   readonly subhandler: {
     (id: string, fn: SubhandlerFunction<T, M, N>): void
     <const P extends FieldPath = FieldPath>(
@@ -208,10 +270,11 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>, N = string | undefined, O 
     ): void
   }
   /**
-   * Runs the sub-handlers declared so far, and those given. Resolves when all are finished, with the outcome of each by its own id. While
-   * some are not finished, it ends this handler by a throw that must not be caught, and the handler is called again later.
+   * Calls the sub-handlers that were declared so far, and the given ones. Resolves with the outcome of each sub-handler when all have
+   * finished. If a sub-handler has to be retried, `execute` ends this handler with an error that you must not catch; the handler is called
+   * again later.
    *
-   * A sub-handler that has failed for good is finished, too: look at `succeeded`, or pass `{ throwOnFailure: true }`.
+   * A sub-handler that has failed permanently counts as finished: check `succeeded`, or pass `{ throwOnFailure: true }`.
    *
    * @example
    * ```ts
@@ -224,163 +287,248 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>, N = string | undefined, O 
     options?: ExecuteOptions,
   ) => Promise<SubhandlerOutcomes<K>>
   /**
-   * Runs the function once, and remembers what it has come to until this handler has finished: across retries, restarts and
-   * crashes. The result is kept on the object, as JSON: no secrets.
+   * Runs a function once per handling and stores its result: a retry, also after a restart or a crash, gets the stored result. The result
+   * is stored on the object as JSON until the handler has finished, so it must not contain secrets.
+   *
+   * @example
+   * ```ts
+   * const bucket = await step('bucket', () => cloud.createBucket(name))
+   * ```
    */
   readonly step: Step
 }
 
-/** As `ChangeArgs`, but `old`, `new` and `diff` are of the field alone. `P` is its path. */
+/**
+ * The arguments of field handlers (`on.field`): those of `ChangeArgs`, but `old`, `new` and `diff` are about the field. `P` is its path.
+ */
 export type FieldArgs<T, M, P, N = string | undefined> = ChangeArgs<T, M, ValueAt<T, P>, N, ValueAt<OldEssence<T>, P>>
 
-/** Why a daemon or a timer is told to stop; the latest reason where there are several. */
+/**
+ * Why a daemon or a timer has to stop.
+ *
+ * - `filters-mismatch`: the object does not match the filters of the handler any more, or is not watched any more.
+ * - `resource-deleted`: the object is deleted.
+ * - `operator-pausing`: another operator of the peering has precedence.
+ * - `operator-exiting`: the operator stops.
+ */
 export type DaemonStoppingReason = 'filters-mismatch' | 'resource-deleted' | 'operator-pausing' | 'operator-exiting'
 
-/** Whether to stop, for those that run beside an object. */
+/** The `stopped` argument of daemons and timers: a flag that is set when the handler has to stop. */
 export interface Stopped {
-  /** Whether it is time to stop. */
+  /** Returns whether the handler has to stop. */
   isSet(): boolean
-  /** Undefined as long as it is not set. */
+  /** Why the handler has to stop: the latest reason if there are several. Undefined while the flag is not set. */
   readonly reason: DaemonStoppingReason | undefined
-  /** Resolves after so long, or as soon as it is set; for ever until then without a duration. Says whether it is set. */
+  /**
+   * Waits for the duration, or until the flag is set; without a duration, until the flag is set. Resolves to whether the flag is set.
+   *
+   * @example
+   * ```ts
+   * while (!(await stopped.wait('10s'))) await check(name)
+   * ```
+   */
   wait(duration?: Duration): Promise<boolean>
-  /** Aborted as soon as it is set: for `fetch`, timers and the like. */
+  /** Aborted when the flag is set. Pass it to `fetch` and other calls that take time. */
   readonly signal: AbortSignal
 }
 
-/** The object and its parts are live: they show its latest state whenever they are looked into. */
+/**
+ * The arguments of daemons. `body`, `spec`, `status`, `meta`, `labels` and `annotations` are live: each access reads the latest state of
+ * the object. The patch is written when the daemon ends.
+ */
 export interface DaemonArgs<T, M, N = string | undefined> extends ObjectArgs<T, M, N>, AttemptArgs {
+  /** Set when the daemon has to stop, for example because the object is deleted. */
   readonly stopped: Stopped
 }
 
-/** What timers are called with. */
+/** The arguments of timers. The object is in the state at the beginning of the call. */
 export interface TimerArgs<T, M, N = string | undefined> extends ObjectArgs<T, M, N>, AttemptArgs {
+  /** Set when the timer has to stop, for example because the object is deleted. Only relevant for calls that take long. */
   readonly stopped: Stopped
 }
 
-/** The children of an object as they are now, typed by `owns`: from memory, without a request. */
+/**
+ * The `children` argument of reconcilers: the existing children of the object, typed by the option `owns`. They come from the watch cache:
+ * reading them sends no request.
+ */
 export interface Children<O extends ResourceLike = ResourceLike> extends Iterable<Body<ObjectOf<O>>> {
+  /** The number of children. */
   readonly size: number
-  /** Those of one kind, by their names. */
+  /** Returns the children of one resource. */
   of<R extends O>(resource: R): ReadonlyArray<Body<ObjectOf<R>>>
-  /** In the namespace of the object, unless told. */
+  /**
+   * Returns one child by its name, or undefined if it does not exist. The namespace of a namespaced child is `options.namespace`; default:
+   * the namespace of the object.
+   */
   get<R extends O>(resource: R, name: string, options?: { readonly namespace?: string }): Body<ObjectOf<R>> | undefined
 }
 
-/** Always the object as it is, whatever has happened to it or to what belongs to it. */
+/** The arguments of reconcilers: the current state of the object and of its children, without the cause of the call. */
 export interface ReconcileArgs<T, M, O extends ResourceLike = ResourceLike, N = string | undefined>
   extends ObjectArgs<T, M, N>,
     AttemptArgs {
-  /** Whether the object is on its way out: what has to be done before it goes is done now. */
+  /** Whether the object is being deleted. With `cleanup: true`, this call is the time to clean up. */
   readonly deleting: boolean
+  /** The existing children of the object, from the watch cache. */
   readonly children: Children<O>
   /**
-   * Runs the function once, and remembers what it has come to until this reconciler returns without an error; with
-   * `cleanup: true` only. The result is kept on the object, as JSON: no secrets.
+   * Runs a function once and stores its result until this reconciler succeeds: a retry gets the stored result. Requires the option
+   * `cleanup: true`. The result is stored on the object as JSON, so it must not contain secrets.
    */
   readonly step: Step
 }
 
-/** Children that are applied together, when those of the group before are ready. */
+/**
+ * A group of children in the result of a reconciler. The next group is applied when all children of this group are ready.
+ *
+ * @example
+ * ```ts
+ * return { children: [[claim], { children: [server], ready: (child) => child.status?.readyReplicas > 0 }, [ingress]] }
+ * ```
+ */
 export interface ChildGroup {
+  /** The desired children of the group. */
   readonly children: readonly object[]
-  /** Whether a child is as far as the next group needs it; `byDefault` says what is assumed of its kind. */
+  /**
+   * Returns whether a child is ready. `byDefault` is the result for its kind, for example whether a Deployment is rolled out or a Job is
+   * complete. Default: `byDefault`.
+   */
   readonly ready?: (child: Body, byDefault: boolean) => boolean
-  /** What to do with objects that exist under the names of these children. Default: as for all that are returned with them. */
+  /** The policy for existing objects with the names of these children. Default: `existing` of the result, or else of the reconciler. */
   readonly existing?: ExistingPolicy
 }
 
-/** What a reconciler may return. */
+/** The result of a reconciler. A reconciler may also return nothing: then its children stay unchanged. */
 export interface Reconciled {
-  /** When to call it again, if nothing happens before. */
+  /**
+   * The delay after which the reconciler is called again even if nothing has changed. A shorter `resync` has precedence. Default: the
+   * option `resync`.
+   */
   readonly requeueAfter?: Duration
   /**
-   * All children that the object should have: they are made, changed and deleted accordingly. Objects, or groups of them in
-   * the order in which they depend on each other. Without it, the children stay as they are.
+   * All desired children: the operator creates and updates them, and deletes children that are not in the list. Objects, or groups of
+   * objects that are applied one after the other. Default: the children stay unchanged.
    */
   readonly children?: ReadonlyArray<ChildGroup | readonly object[] | object>
   /**
-   * What to do with objects that exist under the names of children, where that depends on the object:
+   * The policy for existing objects with the names of children, if it depends on the object:
    * `existing: spec.replaceExisting ? 'adopt' : 'leave'`. Default: the option `existing` of the reconciler.
    */
   readonly existing?: ExistingPolicy
 }
 
-/** An object that is to be reconciled: by its name, in the namespace of the object at hand unless told. */
+/**
+ * An object to reconcile, in the result of a function of the option `watches`: a name, or a name and a namespace. Default namespace: that
+ * of the watched object.
+ */
 export type OwnerKey = string | { readonly name: string; readonly namespace?: string | undefined }
 
-/** A resource, and whom an object of it concerns. */
+/** A watched resource, and a function that returns the objects to reconcile when an object of it changes. */
 type WatchOf<R> = readonly [
   resource: R,
   ownersOf: (object: Body<ObjectOf<R>>) => ReadonlyArray<OwnerKey | null | undefined> | OwnerKey | null | undefined,
 ]
 
 interface ReconcilingOptions<O extends readonly ResourceLike[], W extends readonly ResourceLike[]> {
-  /** The kinds of its children: `[Deployment, 'services']`. It is called when one of them changes. */
+  /**
+   * The resources of the children: `[Deployment, 'services']`. Only these can be returned as children. The reconciler is called when a
+   * child changes. Default: none.
+   */
   readonly owns?: O
-  /** Other objects that it depends on, each with a function that says whom they concern. */
+  /**
+   * Other resources to watch, each with a function that returns which objects to reconcile when an object of that resource changes.
+   * Default: none.
+   *
+   * @example
+   * ```ts
+   * watches: [['configmaps', ({ metadata }) => metadata.labels?.database]]
+   * ```
+   */
   readonly watches?: { readonly [K in keyof W]: WatchOf<W[K]> }
-  /** How often to call it although nothing has happened. Default: never. */
+  /** How often the reconciler is called even if nothing has changed. Default: never. */
   readonly resync?: Duration
-  /** Whether the object stays until it was called with `deleting` and returned without an error. Default: false. */
+  /**
+   * Whether a finalizer holds a deleted object until the reconciler was called with `deleting`, has succeeded, and the children are
+   * deleted. Default: false; the garbage collector deletes the children.
+   */
   readonly cleanup?: boolean
   /**
-   * What to do with an object that exists under the name of a child, and that the operator has not created: `refuse`, `leave` or `adopt`.
-   * A reconciler can also return it, beside `children`. Default: `refuse`, since the author of the parent chooses that name.
+   * The policy for an existing object that has the name of a child and that the operator has not created: `refuse`, `leave` or `adopt`. The
+   * reconciler can override it in its result. Default: `refuse`, since the author of the parent may choose the name.
    */
   readonly existing?: ExistingPolicy
   /** The same as `existing: 'adopt'`. Default: false. */
   readonly adopt?: boolean
 }
 
-/** What is found goes into the index; the object itself is not changed here. */
+/** The arguments of indexing functions. They cannot change the object: there is no `patch`. */
 export interface IndexArgs<T, M, N = string | undefined>
   extends Omit<ObjectArgs<T, M, N>, 'patch' | 'conditions'>,
     AttemptArgs {}
 
-/** Who made the request, as the API server says. */
+/** The `userinfo` argument of admission handlers: the user who sent the request, as authenticated by the API server. */
 export interface UserInfo {
+  /** The name of the user: `alice`, or `system:serviceaccount:<namespace>:<name>`. */
   readonly username?: string
+  /** The uid of the user, if the authenticator of the API server provides one. */
   readonly uid?: string
+  /** The groups of the user: `['system:authenticated']`. */
   readonly groups?: readonly string[]
+  /** Further attributes from the authenticator of the API server. */
   readonly extra?: Readonly<Record<string, readonly string[]>>
 }
 
-/** Of an object that is created with `generateName` there is no name yet, and no uid of one that is created. */
+/** The arguments of admission handlers (`on.validate`, `on.mutate`): the object of a request, and the request itself. */
 export interface AdmissionArgs<T, M, N = string | undefined>
-  extends Omit<ObjectArgs<T, M, N>, 'name' | 'uid' | 'conditions'>,
+  extends Omit<ObjectArgs<T, M, N>, 'name' | 'uid' | 'patch' | 'conditions'>,
     AttemptArgs {
+  /** The name of the object. Undefined if the object is created with `generateName`. */
   readonly name: string | undefined
+  /** The uid of the object. Undefined if the object is created. */
   readonly uid: string | undefined
+  /**
+   * The changes to make on the object before the API server stores it. Only for `on.mutate`: a patch of a validating handler is ignored,
+   * with a warning in the log.
+   */
+  readonly patch: Patch<T>
+  /** The operation of the request: `CREATE`, `UPDATE`, `DELETE` or `CONNECT`. */
   readonly operation: AdmissionOperation
-  /** Undefined for the object itself. */
+  /** The subresource of the request, such as `status`. Undefined for the object itself. */
   readonly subresource: string | undefined
-  /** Whether nothing will come of the request: then nothing may come of the handler either. */
+  /** Whether the request is a dry run: the API server stores nothing, and the handler must not have side effects. */
   readonly dryrun: boolean
-  /** What is pushed here is shown to whoever made the request. */
+  /** Warnings for the user who sent the request: push texts to this list. kubectl prints them. */
   readonly warnings: string[]
+  /** The user who sent the request. */
   readonly userinfo: UserInfo
-  /** Of the request of the API server, by lower-case names. */
+  /** The HTTP headers of the request from the API server. Names are in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** The client certificate of the API server, if one was asked for and verified. */
+  /** The client certificate of the API server. Undefined if the webhook server has not requested and verified one. */
   readonly sslpeer: SslPeer | undefined
-  /** The whole object as it is; undefined where it is created. */
+  /** The stored object. Undefined if the object is created. */
   readonly old: Body<T> | undefined
-  /** The whole object as it would be; undefined where it is deleted. */
+  /** The object after the request. Undefined if the object is deleted. */
   readonly new: Body<T> | undefined
+  /** The differences between `old` and `new`, one item per field. */
   readonly diff: Diff
 }
 
-/** The object in the version it is converted from. */
+/** The arguments of conversion handlers (`on.convert`). `body` and its parts are in the version `from`. */
 export interface ConvertArgs<T, M> extends Omit<ObjectArgs<T, M>, 'patch' | 'conditions' | 'recorder'> {
-  /** The versions, such as `v1`. */
+  /** The version that the object has, such as `v1`. */
   readonly from: string
+  /** The version that the result must have, such as `v2`. */
   readonly to: string
 }
 
 /**
- * What is different in the other version: stanzas that are not named stay as they are, null removes them. Of the metadata,
- * only labels and annotations can be changed.
+ * The result of a conversion handler: the top-level fields that differ in the other version. Fields that are not returned stay unchanged,
+ * null removes a field. Within `metadata`, only labels and annotations can change.
+ *
+ * @example
+ * ```ts
+ * kopf.on.convert(Database, { from: 'v1', to: 'v2' }, ({ spec }) => ({ spec: { storage: { size: spec.size } } }))
+ * ```
  */
 export type Converted<T> = {
   readonly [K in keyof T as K extends 'apiVersion' | 'kind' | 'metadata' ? never : K]?: DeepReadonly<T[K]> | null
@@ -393,12 +541,13 @@ export type Converted<T> = {
   }
 }
 
-/** What handlers of the operator's own life are called with: startup, cleanup, login, probes. */
+/** The arguments of activity handlers: `on.startup`, `on.login`, `on.probe` and `on.cleanup`. They have no object. */
 export interface ActivityArgs<M> extends CommonArgs<M>, AttemptArgs {
+  /** The settings of the operator. A startup handler can change them. */
   readonly settings: Settings
 }
 
-/** Which arguments each kind of handler is called with: the one table. */
+/** The arguments of each handler type that has a resource, except `field`, `subhandler` and `convert`. */
 interface ArgsOf<T, M, N = string | undefined> {
   create: ChangeArgs<T, M, BodyEssence<T>, N>
   resume: ChangeArgs<T, M, BodyEssence<T>, N>
@@ -413,15 +562,16 @@ interface ArgsOf<T, M, N = string | undefined> {
   mutate: AdmissionArgs<T, M, N>
 }
 
-/** As `ArgsOf`, for a resource. */
-export type ArgsFor<K extends ArgsKindName, R, M> = ArgsOf<ObjectOf<R>, M, NamespaceOf<R>>[K]
+/** The arguments of a handler type for the objects of a resource. */
+export type ArgsFor<K extends ObjectHandlerType, R, M> = ArgsOf<ObjectOf<R>, M, NamespaceOf<R>>[K]
 
-export type ArgsKindName = keyof ArgsOf<OpenObject, object>
+/** The handler types that are registered with a resource and a function: `create`, `timer`, `validate` and so on. */
+export type ObjectHandlerType = keyof ArgsOf<OpenObject, object>
 
 /**
- * The arguments of a handler that is declared apart from its registration. `K` is the type of the handler as in the name of
- * the function that registers it; `R` is the resource, any object by default; `M` is the type of the memo. Field handlers
- * have the path of the field before the memo: with it, `old` and `new` are typed.
+ * The arguments of a handler function that is declared on its own. `K` is the handler type: `create`, `timer`, `startup` and so on. `R` is
+ * the resource; default: any object. The third parameter is the type of the memo; for field handlers, it is the path of the field, which
+ * gives `old` and `new` their types, and the memo is the fourth.
  *
  * @example
  * ```ts
@@ -433,11 +583,11 @@ export type ArgsKindName = keyof ArgsOf<OpenObject, object>
  * ```
  */
 export type Args<
-  K extends ArgsKind,
+  K extends ArgsHandlerType,
   R extends ResourceLike = string,
   P extends ArgsParameter<K>['type'] = ArgsParameter<K>['byDefault'],
   M = Memo,
-> = K extends ArgsKindName
+> = K extends ObjectHandlerType
   ? ArgsFor<K, R, P>
   : K extends 'field'
     ? FieldArgs<ObjectOf<R>, M, P, NamespaceOf<R>>
@@ -447,16 +597,18 @@ export type Args<
         ? ConvertArgs<ObjectOf<R>, P>
         : ActivityArgs<P>
 
-/** The types of handlers whose arguments `Args` knows: all that there are. */
-export type ArgsKind = ArgsKindName | ActivityType | 'field' | 'subhandler' | 'convert'
+/** All handler types, as the first parameter of `Args`. */
+export type ArgsHandlerType = ObjectHandlerType | ActivityType | 'field' | 'subhandler' | 'convert'
 
-/** The third parameter of `Args`: the path of a field handler, the memo of all others. */
-export interface ArgsParameter<K extends ArgsKind> {
+/** The third parameter of `Args`: the path for field handlers, the type of the memo for all other handler types. */
+export interface ArgsParameter<K extends ArgsHandlerType> {
+  /** The constraint of the parameter. */
   readonly type: K extends 'field' ? FieldPath : unknown
+  /** The default of the parameter. */
   readonly byDefault: K extends 'field' ? FieldPath : Memo
 }
 
-/** What filters see: no attempt is under way yet. */
+/** The arguments of filter callbacks: without those of an attempt, since filters run before the first attempt. */
 type FilterArgs<A> = Omit<
   A,
   | keyof AttemptArgs
@@ -484,18 +636,18 @@ type SubhandlerOptions<T, M, N, P> = Omit<FilteringOptions<SubhandlerArgs<T, M, 
   RetryOptions &
   ComparingOptions<SubhandlerArgs<T, M, N>, T, P>
 
-/** The options of each kind, by its arguments, the type of its objects, and the path in its option `field`. */
+/** The options of each handler type. `A`: its arguments, `T`: the type of the objects, `P`: the path in the option `field`. */
 export interface OptionsOf<A, T = unknown, P = FieldPath> {
   create: FilteringOptions<A, T, P> & RetryOptions
   resume: FilteringOptions<A, T, P> &
     RetryOptions & {
-      /** Also for objects that are being deleted. Default: false. */
+      /** Whether the handler is also called for objects that are being deleted. Default: false. */
       readonly deleted?: boolean
     }
   update: FilteringOptions<A, T, P> & RetryOptions & ComparingOptions<A, T, P>
   delete: FilteringOptions<A, T, P> &
     RetryOptions & {
-      /** Nice to have: the object may go without it, so no finalizer is put on for it. Default: false. */
+      /** Whether the object may be deleted before the handler was called: no finalizer is added for this handler. Default: false. */
       readonly optional?: boolean
     }
   event: FilteringOptions<A, T, P>
@@ -509,7 +661,7 @@ export interface OptionsOf<A, T = unknown, P = FieldPath> {
   mutate: FilteringOptions<A, T, P> & AdmissionHandlerOptions
 }
 
-/** As those of the table, with the kinds that it owns and watches. */
+/** The options of reconcilers, with the types of the owned (`O`) and watched (`W`) resources. */
 export type ReconcileOptions<
   A,
   O extends readonly ResourceLike[],
@@ -518,12 +670,16 @@ export type ReconcileOptions<
   P = FieldPath,
 > = FilteringOptions<A, T, P> & RetryOptions & ReconcilingOptions<O, W>
 
+/** The options of `on.convert`. Both versions are required. */
 export interface ConvertOptions<From, To> extends NamedOptions {
-  /** The version, such as `v1`; or the definition of the resource in that version, for its types. */
+  /** The version to convert from: a name such as `v1`, or the resource definition of that version, which gives the object its type. */
   readonly from: From
+  /** The version to convert to: a name such as `v2`, or the resource definition of that version, which gives the result its type. */
   readonly to: To
 }
 
+/** The options of `on.field`. */
 export type FieldOptions<A, T, P> = Omit<FilteringOptions<A, T, P>, 'field'> & RetryOptions & ComparingOptions<A, T, P>
 
+/** The options of `on.startup`, `on.login`, `on.probe` and `on.cleanup`. */
 export type ActivityOptions = NamedOptions & RetryOptions

@@ -1,26 +1,26 @@
-/** Types of the parts of one handler call: sub-handlers and steps. */
+/** Types of the parts of one handler call: sub-handlers and steps. Types only; changes/ has the implementation. */
 
-/** What has come of one sub-handler, when it is finished. */
+/** The outcome of a finished sub-handler, in the result of `execute()`. */
 export interface SubhandlerOutcome {
-  /** The full id: that of the parent, a slash, and its own. */
+  /** The full id of the sub-handler: `<id of the parent>/<own id>`. */
   readonly id: string
-  /** False where it has failed for good: by a `PermanentError`, or after its last attempt. */
+  /** Whether the sub-handler succeeded. False if it failed permanently: by a `PermanentError`, or after its last attempt. */
   readonly succeeded: boolean
-  /** What the status of the object holds under the id: the result, where there is one and the schema has a place for it. */
+  /** The result of the sub-handler, read from `status.<id>` of the object. Undefined if the schema of the resource drops that field. */
   readonly result: unknown
-  /** The message of the error that it failed with; undefined where it succeeded. */
+  /** The message of the error with which the sub-handler failed. Undefined if it succeeded. */
   readonly message: string | undefined
-  /** How often it was called. */
+  /** The number of calls of the sub-handler. */
   readonly attempts: number
 }
 
-/** The options of `execute`. */
+/** The options of `execute()`. */
 export interface ExecuteOptions {
-  /** Fails the handler with a `PermanentError` when all sub-handlers are finished and some have failed. By default, it goes on. */
+  /** Whether the parent fails with a `PermanentError` if a sub-handler has failed permanently. Default: false; the parent continues. */
   readonly throwOnFailure?: boolean
 }
 
-/** What is the same after it was JSON; `never` in place of what is not. */
+/** The type of a value after a round trip through JSON; `never` for the parts that JSON cannot represent. */
 type JsonOf<T> = T extends string | number | boolean | bigint | null | undefined
   ? T
   : T extends readonly (infer Item)[]
@@ -35,5 +35,5 @@ type MustBeJson<T> = [T] extends [JsonOf<T>]
   ? unknown
   : 'The result of a step has to be JSON: no Date, Map or function in it'
 
-/** Runs a function once; its result has to be JSON. */
+/** The type of the `step` argument: runs a function once and stores its result, which must be JSON. The id is unique within the handler. */
 export type Step = <T>(id: string, fn: (() => T | Promise<T>) & MustBeJson<T>) => Promise<T>

@@ -1,6 +1,6 @@
 /**
- * The argument `conditions` of one call: what it is told is put into the patch, as an edit of the freshest state; so
- * conditions of others are never lost, and what is there already is not written. Made where the patch of a call is.
+ * The `conditions` argument of one handler call. It adds a patch function to the patch of the call, which edits the newest state of the
+ * object: conditions of other writers are kept, and a condition that is up to date causes no write.
  */
 import {
   type Condition,
@@ -16,11 +16,14 @@ import type { Patch } from '../../patching/patch.ts'
 import { isPlainObject } from '../../util/json/json.ts'
 import type { Handler } from '../handler.ts'
 
-/** What the status says of the object, by type. Written with the patch. */
+/**
+ * The `conditions` argument of handlers: reads and sets entries of `status.conditions` by their type. Changes are written with the patch,
+ * when the handler has ended.
+ */
 export interface Conditions {
   /**
-   * Says so from now on. `lastTransitionTime` changes only with the status, and `observedGeneration` is that of the object as
-   * the handler sees it. Nothing is written where it is said already.
+   * Sets a condition. `lastTransitionTime` changes only if the status changes; `observedGeneration` is the generation of the object that
+   * the handler got. A condition that is up to date is not written.
    *
    * @example
    * ```ts
@@ -28,15 +31,15 @@ export interface Conditions {
    * ```
    */
   set(type: string, status: boolean | ConditionStatus, reason: string, message?: string): void
-  /** As it is, and as this call has set it. */
+  /** Returns a condition of the object, including changes by this call. Undefined if there is none of that type. */
   get(type: string): Condition | undefined
-  /** Says nothing of this any more. */
+  /** Removes a condition from the status. */
   remove(type: string): void
 }
 
 export interface ConditionsOptions {
   readonly patch: Patch<KubeObject>
-  /** As the handler sees it. */
+  /** The object in the state that the handler got. */
   readonly body: () => KubeObject
   readonly clock: { now(): number }
   readonly handler: Pick<Handler, 'observesGeneration'>
@@ -50,7 +53,7 @@ export function createConditions(options: ConditionsOptions): Conditions {
 
 class PatchedConditions implements Conditions {
   readonly #options: ConditionsOptions
-  /** In the order they were asked for; made with the first of them. */
+  /** The edits in the order of the calls. Undefined before the first one: most calls set no condition. */
   #edits: Edit[] | undefined
 
   constructor(options: ConditionsOptions) {
@@ -59,12 +62,12 @@ class PatchedConditions implements Conditions {
 
   set(type: string, status: boolean | ConditionStatus, reason: string, message?: string): void {
     const { body, clock } = this.#options
-    const wanted = {
+    const desired = {
       ...checkCondition(type, status, reason, message),
       nowMs: clock.now(),
       generation: generationOf(body()),
     }
-    this.#add((conditions) => withCondition(conditions, wanted))
+    this.#add((conditions) => withCondition(conditions, desired))
   }
 
   get(type: string): Condition | undefined {
@@ -75,8 +78,8 @@ class PatchedConditions implements Conditions {
   remove(type: string): void {
     checkType(type)
     this.#add((conditions) => {
-      const gone = findCondition(conditions, type)
-      return gone === undefined ? conditions : conditions.filter((one) => one !== gone)
+      const removed = findCondition(conditions, type)
+      return removed === undefined ? conditions : conditions.filter((one) => one !== removed)
     })
   }
 
@@ -108,7 +111,10 @@ function applyAll(edits: readonly Edit[], conditions: readonly Condition[]): rea
   return edits.reduce((list, edit) => edit(list), conditions)
 }
 
-/** Only where the schema is known to have the field, or the object has it; and never back. */
+/**
+ * The new `status.observedGeneration`; undefined for no change. The field is set only if the object or the schema of the resource has it,
+ * since the API server would drop it otherwise. The value never decreases.
+ */
 function toObserved(
   current: unknown,
   generation: number | undefined,

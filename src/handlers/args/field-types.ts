@@ -1,21 +1,21 @@
 /**
- * Types of field paths: whether a path such as `spec.size` exists in the type of an object, and the type of the value there.
- * Worked out for the one path given, never as a union of all paths: a Pod has thousands. Types only; paths are resolved in
- * util/json/paths.ts, which these types follow: a path never leads into a list.
+ * Types of field paths: whether a path such as `spec.size` exists in the type of an object, and the type of its value. Computed for one
+ * path, not as a union of all paths, since a Pod has thousands. Types only: util/json/paths.ts resolves paths at run time, and does not
+ * enter lists either.
  */
 import type { ObjectMeta } from '../../kube/objects.ts'
 import type { DeepReadonly } from '../../util/json/deep-types.ts'
 
-/** The path itself where it exists in the type, or where the type is open; otherwise a sentence that says what is wrong. */
+/** The path itself if it exists in the type or if the type is open. Otherwise a string type whose text is the error message. */
 export type CheckedPath<T, P> = [ProblemOf<Lookup<T, P>>] extends [never] ? P : ProblemOf<Lookup<T, P>>
 
 /**
- * The type of the value at a path, never undefined. `any` or `unknown` in open types, such as `Record<string, any>`;
- * `unknown` for a path that is not a literal.
+ * The type of the value at a path, without undefined. `any` or `unknown` in open types, such as `Record<string, any>`; `unknown` for a path
+ * that is not a literal.
  */
 export type ValueAt<T, P> = ValueOf<Lookup<T, P>>
 
-/** Wrapped, since a value type such as `any` or `string` could be taken for a problem. */
+/** The result of a lookup is wrapped: otherwise a value of the type `any` or `string` could not be distinguished from an error message. */
 interface FoundField<V> {
   readonly found: V
 }
@@ -26,7 +26,7 @@ interface PathProblem<S> {
 type ProblemOf<L> = L extends PathProblem<infer S> ? S : never
 type ValueOf<L> = L extends FoundField<infer V> ? (unknown extends V ? V : DeepReadonly<Exclude<V, undefined>>) : never
 
-/** Every object has metadata, also where its type does not mention it. */
+/** Adds `metadata` to types that do not declare it: every object has metadata. */
 type WithMetadata<T> = 'metadata' extends keyof T ? T : T & { readonly metadata?: ObjectMeta }
 
 type Lookup<T, P> = P extends string
@@ -56,10 +56,12 @@ type WalkPath<T, Keys extends readonly string[], Done extends string = ''> = Key
         : WalkPath<FieldOf<NonNullable<T>, Key>, Rest, Done extends '' ? Key : `${Done}.${Key}`>
   : FoundField<T>
 
-/** `any` and `unknown`; also `{}` and `object`, which the types of others use for JSON of any kind. */
+/**
+ * Whether any path is allowed in the type: `any`, `unknown`, `{}` and `object`. Other libraries use `{}` and `object` for arbitrary JSON.
+ */
 type IsOpen<T> = unknown extends T ? true : [T] extends [object] ? ([keyof T] extends [never] ? true : false) : false
 
-/** Of a union, the field in any of its members; never where none has it. */
+/** The type of one field. For a union, the field of any member that has it; `never` if none has it. */
 type FieldOf<T, Key extends string> = T extends NoFields
   ? never
   : Key extends keyof T
@@ -78,11 +80,11 @@ type PathComplaint<T, Key extends string, Done extends string> = [T] extends [re
     ? `${Done} has no fields: write a key with dots in an array, such as ['metadata', 'labels', 'example.com/size']`
     : `${Done extends '' ? 'the object' : Done} has no field ${Key}`
 
-/** Equal to what JSON can hold, but for null, which only a callback can ask for. */
+/** A literal of a pattern: any JSON value except null. Only a callback can match null. */
 type JsonPattern = string | number | boolean | bigint | readonly unknown[] | { readonly [key: string]: unknown }
 
-/** Integers beyond 2^53 are bigints in bodies, and so in patterns. */
+/** A literal of the field's type. Integers beyond 2^53 are bigints in bodies, so patterns of number fields accept bigints. */
 type EqualTo<V> = unknown extends V ? JsonPattern : Exclude<V, null | undefined> | (V extends number ? bigint : never)
 
-/** A value to be equal to, or a function that is called with the value; undefined where the object has none. */
+/** A pattern for a field: a literal, or a callback that gets the value, or undefined if the object does not have the field. */
 export type ValuePatternOf<V, A> = EqualTo<V> | ((value: V | undefined, args: A) => unknown)

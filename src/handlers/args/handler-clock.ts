@@ -1,10 +1,10 @@
-/** The clock of handlers: that of the operator, which tests may skip, in the form in which handlers use it. */
+/** The `clock` argument of handlers, on top of the clock of the operator. A run has one for daemons and one for all other handlers. */
 import type { Clock } from '../../util/async/clock.ts'
 import { type Duration, toMs } from '../../util/text/duration.ts'
 
 /**
- * The time, for handlers: that of the machine in production, that of the cluster in tests with `startCluster`, where time is
- * skipped. Use it instead of `Date.now()` and `setTimeout` in code that a test should not have to wait for.
+ * The `clock` argument of handlers: the system clock in production, the skipping clock of the cluster in tests with `startCluster`. Use it
+ * instead of `Date.now()` and `setTimeout`, so that tests do not wait.
  *
  * @example
  * ```ts
@@ -14,11 +14,11 @@ import { type Duration, toMs } from '../../util/text/duration.ts'
  * ```
  */
 export interface HandlerClock {
-  /** Milliseconds since the epoch, as `Date.now()`. */
+  /** Returns the current time in milliseconds since the epoch, like `Date.now()`. */
   now(): number
   /**
-   * Resolves after so long. Rejects with the reason of the signal when that is aborted before: give the `signal` of the handler, so that
-   * an operator that stops does not wait for it. Daemons rather use `stopped.wait()`.
+   * Resolves after the duration. Rejects if `options.signal` is aborted first, with the reason of the signal. Pass the `signal` argument of
+   * the handler, so that a stopping operator does not wait. In daemons, use `stopped.wait()` instead.
    *
    * @example
    * ```ts
@@ -28,7 +28,10 @@ export interface HandlerClock {
   sleep(duration: Duration, options?: { readonly signal?: AbortSignal }): Promise<void>
 }
 
-/** `isWaitedFor`: tests wait for the handler, so their clock has to know that it waits for the clock. Not so for daemons. */
+/**
+ * `isWaitedFor`: whether a skipping clock waits for running calls of the handler. It must then know that the handler sleeps, or time would
+ * stand still. False for daemons, for which the clock does not wait.
+ */
 export function createHandlerClock(clock: Clock, { isWaitedFor }: { readonly isWaitedFor: boolean }): HandlerClock {
   return {
     now: () => clock.now(),

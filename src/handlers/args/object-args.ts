@@ -1,4 +1,4 @@
-/** An object at hand, and what handlers are told about it whatever has happened. Made once per state of the object. */
+/** Creates the arguments that all handlers of an object have in common: the object, its parts, logger, memo, client and so on. */
 import type { Client } from '../../client/client.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources/resources.ts'
@@ -10,10 +10,11 @@ import type { Indices, Recorder } from './args.ts'
 import type { HandlerClock } from './handler-clock.ts'
 import { type Workers, workersKey } from './workers.ts'
 
+/** The object and the values from which its arguments are created. */
 export interface ArgsSource {
   readonly resource: Resource
   readonly body: KubeObject
-  /** For the framework's lines; handlers get their own one from it. */
+  /** The logger for lines of the framework. The logger of handlers is derived from it. */
   readonly logger: Logger
   readonly memo: object
   readonly client: Client
@@ -41,11 +42,11 @@ export interface ObjectArguments extends Omit<ArgsSource, 'workers'>, BodyArgume
   readonly [workersKey]: Workers
 }
 
-/** Stanzas that are missing are empty, so that a handler can look into them at once. */
+/** The value of a missing `spec`, `status` and so on: a handler can read fields of it without a check. */
 const nothing: object = Object.freeze({})
 
-/** What views show of the latest state, by the names of the arguments. Shared by all objects: there may be very many. */
-const shown = {
+/** The functions of the live arguments, by argument name. Shared by all objects, since functions per object would cost memory. */
+const liveParts = {
   body: (body: KubeObject) => deepFreeze(body),
   spec: (body: KubeObject) => stanza(deepFreeze(body)['spec']),
   status: (body: KubeObject) => stanza(deepFreeze(body)['status']),
@@ -58,7 +59,7 @@ function stanza(value: unknown): object {
   return typeof value === 'object' && value !== null ? value : nothing
 }
 
-/** The same for those that run for as long as the object is there: wherever they look into it, they see its latest state. */
+/** The arguments of daemons: the object and its parts are views that show the latest state at each access. */
 export function liveObjectArgs(source: ArgsSource, current: () => KubeObject): object {
   const { metadata } = source.body
   return {
@@ -66,15 +67,15 @@ export function liveObjectArgs(source: ArgsSource, current: () => KubeObject): o
     memo: source.memo,
     client: source.client,
     resource: source.resource,
-    body: createLiveView(current, shown.body),
-    spec: createLiveView(current, shown.spec),
-    status: createLiveView(current, shown.status),
-    meta: createLiveView(current, shown.meta),
+    body: createLiveView(current, liveParts.body),
+    spec: createLiveView(current, liveParts.spec),
+    status: createLiveView(current, liveParts.status),
+    meta: createLiveView(current, liveParts.meta),
     name: metadata.name,
     namespace: metadata.namespace,
     uid: metadata.uid,
-    labels: createLiveView(current, shown.labels),
-    annotations: createLiveView(current, shown.annotations),
+    labels: createLiveView(current, liveParts.labels),
+    annotations: createLiveView(current, liveParts.annotations),
     recorder: source.recorder,
     indices: source.indices,
     clock: source.clock,
@@ -82,11 +83,11 @@ export function liveObjectArgs(source: ArgsSource, current: () => KubeObject): o
   }
 }
 
-/** What every handler on an object gets. The body is frozen: what should be different belongs into the patch. */
+/** The arguments of all handlers except daemons, for one state of the object. The body is frozen: changes belong into the patch. */
 export function objectArgs(source: ArgsSource): ObjectArguments {
   const { resource, memo, client, recorder, indices, clock, workers } = source
   const logger = toHandlerLogger(source.logger)
-  // Large objects are parsed here, and stay so as long as the arguments are held.
+  // A large object, which is kept as text, is parsed here. The parsed form is freed together with the arguments.
   const stanzas = bodyArgs(deepFreeze(toWhole(source.body)))
   const { name, namespace, uid } = stanzas.meta
   return {
@@ -107,7 +108,7 @@ export function objectArgs(source: ArgsSource): ObjectArguments {
 
 /** The arguments that show the object and its parts. `body` is frozen. */
 export function bodyArgs(body: KubeObject): BodyArguments {
-  // What is asked of the API server is not always an object: the options of an `exec` have no metadata.
+  // The body of an admission request is not always an object: the options of an `exec` have no metadata.
   const meta = (body.metadata ?? nothing) as KubeObject['metadata']
   return {
     body,
@@ -122,8 +123,8 @@ export function bodyArgs(body: KubeObject): BodyArguments {
 const bodyArgNames = ['body', 'spec', 'status', 'meta', 'labels', 'annotations'] as const
 
 /**
- * The same arguments with another state of the object, which is worked out when one of them is read: copying a status with an entry for
- * each of thousands of sub-handlers, for each of them, takes longer than most of them do. Nothing is replaced where `seen` is undefined.
+ * Replaces the object and its parts in the arguments by another state, which is computed when the first of them is read: for thousands of
+ * sub-handlers, copying the status for each of them would take longer than the handlers. With `seen` undefined, nothing is replaced.
  */
 export function withSeen(args: object, seen: (() => BodyArguments) | undefined): object {
   if (seen === undefined) return args

@@ -1,22 +1,22 @@
 /**
- * Where functions made by `inWorker` find the threads of their run: in the arguments of every handler, under a key that no
- * author of handlers comes across. Put there by object-args.ts and run/run.ts, looked for by workers/in-worker.ts.
+ * The thread pool of a run, as a hidden argument of every handler: functions made by `inWorker` find it there. object-args.ts and
+ * run/run.ts set it, workers/in-worker.ts reads it.
  */
 
-/** A function that is to run on a thread. */
+/** An exported function that runs in a worker thread. */
 export interface WorkerModule {
-  /** The address of the file. */
+  /** The URL of the module. */
   readonly url: string
-  /** What the file exports it as. */
+  /** The name of the export. */
   readonly exportName: string
 }
 
 export interface Workers {
-  /** Calls the function with what can cross of the arguments; resolves and rejects as the call itself would. */
+  /** Calls the function in a thread, with copies of the arguments. Resolves and rejects like the function. */
   run(module: WorkerModule, args: object): Promise<unknown>
 }
 
-/** Registered: operators that are merged may come from two copies of this package. */
+/** A registered symbol, since operators that are merged may come from two copies of this package. */
 export const workersKey: unique symbol = Symbol.for('kopf.workers') as never
 
 export function workersOf(args: object): Workers | undefined {

@@ -5,14 +5,18 @@
 
 /** Any schema of zod, valibot, arktype and others. */
 export interface StandardSchemaV1<Input = unknown, Output = Input> {
+  /** The properties that the specification of Standard Schema defines. */
   readonly '~standard': StandardProperties<Input, Output>
 }
 
 interface StandardProperties<Input = unknown, Output = Input> {
+  /** The version of the specification. */
   readonly version: 1
+  /** The name of the schema library: `zod`. */
   readonly vendor: string
   /** Does not exist at run time. */
   readonly types?: { readonly input: Input; readonly output: Output } | undefined
+  /** Validates a value. */
   readonly validate: (value: unknown) => SchemaResult<Output> | Promise<SchemaResult<Output>>
   /** Defined if the library supports JSON Schema. */
   readonly jsonSchema?: JsonSchemaConverter | undefined

@@ -7,30 +7,47 @@ import type { BuiltinNamespace } from './builtin-scopes.ts'
 import type { Everything } from './selector-notations.ts'
 import { toSelector } from './selectors.ts'
 
-/** A resource as described by discovery; the `resource` argument of handlers. Group, version and plural identify it. */
+/** A resource as described by discovery: the `resource` argument of handlers. Group, version and plural identify it. */
 export interface Resource {
+  /** The API group: `apps`. Empty for the core group. */
   readonly group: string
+  /** The version of the group: `v1`. */
   readonly version: string
+  /** The plural name, as in URLs: `deployments`. */
   readonly plural: string
+  /** The kind of the objects: `Deployment`. */
   readonly kind: string
+  /** The singular name: `deployment`. */
   readonly singular: string
+  /** The short names: `['deploy']`. */
   readonly shortcuts: readonly string[]
+  /** The categories of the resource: `['all']`. */
   readonly categories: readonly string[]
+  /** The subresources: `['scale', 'status']`. */
   readonly subresources: readonly string[]
+  /** Whether the objects are in namespaces. False for a cluster-scoped resource. */
   readonly namespaced: boolean
   /** Whether `version` is the preferred version of the group. */
   readonly preferred: boolean
+  /** The verbs that the API server supports for the resource: `['get', 'list', 'watch', …]`. */
   readonly verbs: readonly string[]
 }
 
-/** A selector by keywords, with exactly one of kind, plural, singular, shortcut and category. */
+/** A notation for resources by keywords. Exactly one of `kind`, `plural`, `singular`, `shortcut` and `category` is required. */
 export interface SelectorKeywords {
+  /** The API group; empty for the core group. Default: any group. */
   readonly group?: string
+  /** The version. Default: the preferred version of the group. */
   readonly version?: string
+  /** The kind: `Deployment`. */
   readonly kind?: string
+  /** The plural name: `deployments`. */
   readonly plural?: string
+  /** The singular name: `deployment`. */
   readonly singular?: string
+  /** A short name: `deploy`. */
   readonly shortcut?: string
+  /** A category, which selects all its resources: `all`. */
   readonly category?: string
 }
 
@@ -42,8 +59,9 @@ export type SelectorNotation =
   | SelectorKeywords
   | ((resource: Resource) => boolean)
 
-/** A notation for a resource with the type of its objects. Created by `defineResource` and `resource`. */
+/** A notation for a resource that carries the type of its objects. Created by `defineResource` and `resource`. */
 export interface ResourceDefinition<T = KubeObject> {
+  /** The notation of the resource without the type. */
   readonly selector: SelectorNotation
   /** The type of the objects; does not exist at run time. */
   readonly '~object'?: T
@@ -57,13 +75,19 @@ export type ResourceLike = SelectorNotation | ResourceDefinition<never> | Resour
 
 /** The type of objects whose resource is named by a string: every field has the type `any`. */
 export interface OpenObject {
+  /** The group and version: `apps/v1`, or `v1` for the core group. */
   apiVersion: string
+  /** The kind: `Deployment`. */
   kind: string
+  /** The metadata: name, namespace, labels and so on. */
   metadata: ObjectMeta
+  /** The desired state. Untyped. */
   // biome-ignore lint/suspicious/noExplicitAny: as in Kopf, resources named by a string have untyped fields.
   spec: Record<string, any>
+  /** The observed state. Untyped. */
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   status: Record<string, any>
+  /** All other fields, such as `data`. */
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   [field: string]: any
 }
@@ -117,6 +141,7 @@ type NamespaceIn<S> = S extends 'Namespaced' ? string : undefined
 
 type AnySchema = StandardSchemaV1<unknown, unknown>
 
+/** The options of `defineResource`. */
 export interface ResourceOptions<
   S extends AnySchema | undefined = undefined,
   U extends AnySchema | undefined = undefined,
@@ -124,47 +149,66 @@ export interface ResourceOptions<
 > {
   /** The API group, a domain: `example.com`. */
   readonly group: string
-  /** `v1`, `v1beta1`, … */
+  /** The version of the resource: `v1`, `v1beta1` and so on. */
   readonly version: string
-  /** In CamelCase and in the singular: `Database`. */
+  /** The kind of the objects, in CamelCase and in the singular: `Database`. */
   readonly kind: string
-  /** Default: the kind in lower case, in the English plural: `databases`. */
+  /** The plural name. Default: the English plural of the kind in lower case: `databases`. */
   readonly plural?: string
-  /** Default: the kind in lower case: `database`. */
+  /** The singular name. Default: the kind in lower case: `database`. */
   readonly singular?: string
   /** Short names for kubectl: `['db']`. Default: none. */
   readonly shortNames?: readonly string[]
   /** Categories for kubectl: `['all']`. Default: none. */
   readonly categories?: readonly string[]
-  /** Default: `Namespaced`. */
+  /** Whether the objects are in namespaces (`Namespaced`) or not (`Cluster`). Default: `Namespaced`. */
   readonly scope?: C
   /** The schema of `spec`: any Standard Schema, such as zod's. Default: any fields are allowed. */
   readonly spec?: S
-  /** The schema of `status`: any Standard Schema. With a schema, the status is a subresource. */
+  /**
+   * The schema of `status`: any Standard Schema. With a schema, the status is a subresource. Default: no subresource, any fields are
+   * allowed.
+   */
   readonly status?: U
 }
 
 /** The type of objects with these schemas: the output types, since the API server sets the defaults. */
 export interface DefinedObject<S, U> {
+  /** The group and version of the resource: `example.com/v1`. */
   apiVersion: string
+  /** The kind of the resource: `Database`. */
   kind: string
+  /** The metadata: name, namespace, labels and so on. */
   metadata: ObjectMeta
+  /** The desired state, with the type of its schema. */
   spec: S extends AnySchema ? OutputOf<S> : OpenObject['spec']
+  /** The observed state, with the type of its schema. */
   status?: U extends AnySchema ? OutputOf<U> : OpenObject['status']
 }
 
 /** A custom resource defined with `defineResource`, with everything that its CRD needs. */
 export interface CustomResource<T = KubeObject, C extends Scope = Scope> extends ResourceDefinition<T> {
+  /** The notation of the resource: group, version and plural. */
   readonly selector: Required<Pick<SelectorKeywords, 'group' | 'version' | 'plural'>>
+  /** The API group: `example.com`. */
   readonly group: string
+  /** The version: `v1`. */
   readonly version: string
+  /** The kind: `Database`. */
   readonly kind: string
+  /** The plural name: `databases`. */
   readonly plural: string
+  /** The singular name: `database`. */
   readonly singular: string
+  /** Short names for kubectl: `['db']`. */
   readonly shortNames: readonly string[]
+  /** Categories for kubectl: `['all']`. */
   readonly categories: readonly string[]
+  /** Whether the objects are in namespaces (`Namespaced`) or not (`Cluster`). */
   readonly scope: C
+  /** The schema of `spec`. Undefined if any fields are allowed. */
   readonly spec: AnySchema | undefined
+  /** The schema of `status`. Undefined if the resource has no status subresource. */
   readonly status: AnySchema | undefined
 }
 
@@ -210,7 +254,9 @@ export function defineResource<
  * ```
  */
 export function resource<T extends object = OpenObject>(notation: SelectorNotation): ResourceDefinition<T>
+/** Names a resource by its group and version (`apps/v1`), or by one of them, and its name. */
 export function resource<T extends object = OpenObject>(api: string, name: string | Everything): ResourceDefinition<T>
+/** Names a resource by its group, version and name. */
 export function resource<T extends object = OpenObject>(
   group: string,
   version: string,

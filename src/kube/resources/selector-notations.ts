@@ -15,6 +15,7 @@ import type { Resource, ResourceLike, SelectorKeywords } from './resources.ts'
  * ```
  */
 export const EVERYTHING: unique symbol = Symbol.for('kopf.EVERYTHING') as never
+/** The type of `EVERYTHING`. */
 export type Everything = typeof EVERYTHING
 
 /** Required properties of a resource; undefined matches anything. Exactly one of `name`, `fn`, `category` and the exact names is set. */

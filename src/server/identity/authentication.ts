@@ -3,10 +3,15 @@ import { unauthorized } from '../status.ts'
 import { type AccountTokens, serverAudiences, TokenError } from './account-tokens.ts'
 import { SignatureError } from './jwt.ts'
 
+/** A user of the embedded server, as in `tokens` of `ApiServerOptions`. */
 export interface User {
+  /** The name of the user: `alice`, or `system:serviceaccount:<namespace>:<name>`. */
   readonly username: string
+  /** The uid of the user. Default: none. */
   readonly uid?: string
+  /** The groups of the user. Members of `system:masters` may do everything. */
   readonly groups: readonly string[]
+  /** Further attributes of the user. Default: none. */
   readonly extra?: Readonly<Record<string, readonly string[]>>
 }
 

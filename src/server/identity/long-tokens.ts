@@ -6,8 +6,9 @@ import { maxTokenSeconds, serverAudiences } from './account-tokens.ts'
 
 /** An existing service account. */
 export interface ServiceAccountName {
+  /** The name of the service account. */
   readonly serviceAccount: string
-  /** Default: `default`. */
+  /** The namespace of the service account. Default: `default`. */
   readonly namespace?: string
 }
 

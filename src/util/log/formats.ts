@@ -17,19 +17,29 @@ export type LogFields = Readonly<Record<string, unknown>>
 
 /** The object that a line is about. The JSON format shows all its keys. */
 export interface LoggedObject {
+  /** The group and version of the object. */
   readonly apiVersion?: string | null | undefined
+  /** The kind of the object. */
   readonly kind?: string | null | undefined
+  /** The uid of the object. */
   readonly uid?: string | null | undefined
+  /** The name of the object. */
   readonly name?: string | null | undefined
+  /** The namespace of the object. */
   readonly namespace?: string | null | undefined
 }
 
+/** One log line before it is formatted, as `LogSink.log` gets it. */
 export interface LogRecord {
+  /** The level of the line. */
   readonly level: LogLevel
   /** The name of the logger: `kopf.objects` for everything about objects. */
   readonly name: string
+  /** The message, without fields. */
   readonly message: string
+  /** Additional fields. The field `error` is an error. */
   readonly fields?: LogFields | undefined
+  /** The object that the line is about. */
   readonly object?: LoggedObject | undefined
   /** `handler`: logged through the `logger` of a handler. `framework`: logged by Kopf itself, as "Handler … succeeded." */
   readonly source: LogSource

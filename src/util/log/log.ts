@@ -19,9 +19,13 @@ export type { LogFields, LogFormat, LogLevel, LogRecord }
 
 /** A logger with optional fields. An error in the field `error` is logged with its stack, unless it is a `KopfError`. */
 export interface Logger {
+  /** Logs a detail for developers. Shown with `--verbose`. */
   debug(message: string, fields?: LogFields): void
+  /** Logs a normal event. */
   info(message: string, fields?: LogFields): void
+  /** Logs a problem that the operator can handle. */
   warn(message: string, fields?: LogFields): void
+  /** Logs a failure. Pass an error as the field `error` to log its stack. */
   error(message: string, fields?: LogFields): void
 }
 
@@ -38,13 +42,19 @@ export interface LogSink {
   log(record: LogRecord): void
 }
 
-/** A logger of pino's shape: the fields first, then the message. */
+/** A logger with the interface of pino: the fields come first, then the message. */
 export interface PinoLike {
+  /** The lowest level that is logged, such as `info` or `silent`. Default: `debug`. */
   readonly level?: string
+  /** Logs a debug message. */
   debug(fields: object, message: string): void
+  /** Logs an info message. */
   info(fields: object, message: string): void
+  /** Logs a warning. */
   warn(fields: object, message: string): void
+  /** Logs an error. */
   error(fields: object, message: string): void
+  /** Logs a fatal error. Default: `error` is called. */
   fatal?(fields: object, message: string): void
 }
 
@@ -53,13 +63,13 @@ export type FrameworkLevel = Exclude<LogLevel, 'fatal'>
 
 /** Options of `configureLogging`. */
 export interface LoggingOptions {
-  /** Default: `full`, with time, logger, level and message. */
+  /** The format of log lines. Default: `full`, with time, logger, level and message. */
   readonly format?: LogFormat
-  /** Also logs debug messages. Default: false. */
+  /** Whether debug messages are logged too. Default: false. */
   readonly verbose?: boolean
-  /** Also logs debug messages, including those of the framework's internals. Default: false. */
+  /** Whether debug messages are logged too, including those of the framework's internals. Default: false. */
   readonly debug?: boolean
-  /** Logs only warnings and errors. Default: false. */
+  /** Whether only warnings and errors are logged. Default: false. */
   readonly quiet?: boolean
   /** Whether messages about objects begin with `[namespace/name]`. Default: true, except for JSON. */
   readonly prefix?: boolean
@@ -72,9 +82,11 @@ export interface LoggingOptions {
   readonly frameworkLevel?: FrameworkLevel
 }
 
+/** Options of `configureLogging`, with the destination of the lines. */
 export interface LogSinkOptions extends LoggingOptions {
   /** Called with each line, including its line break, and its level. Default: writes to standard error. */
   readonly write?: (line: string, level: LogLevel) => void
+  /** The clock for the time in log lines. Default: the system clock. */
   readonly clock?: Clock
 }
 
