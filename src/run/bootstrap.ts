@@ -298,7 +298,7 @@ export function assemble(base: Base, { definition, options, lifetimes, onFailure
     discovery,
     identity,
     namespaces: () => orchestrator.namespaces,
-    onPausedIn: (name) => orchestrator.excuseNamespace(name),
+    onPausedIn: (name) => orchestrator.stopAwaiting(name),
     onFailure,
   })
   pause.onChange((name) => {
