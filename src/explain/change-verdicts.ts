@@ -1,6 +1,6 @@
 /**
- * Which of the handlers of changes are called for an object as it is, by the very plan that an operator would follow; and
- * of the others, why not. Called by explain.ts. Calls filters, and nothing else of the user.
+ * The verdicts of change handlers. Uses the same `HandlingPlan` as an operator, and explains for each other handler why it is not
+ * called. Called by handler-verdicts.ts. Calls filters, but no handlers.
  */
 
 import type { Cause } from '../causation/cause.ts'
@@ -26,13 +26,16 @@ export function changeVerdicts(sight: ExplainedObject, notes: string[]): Readonl
     initial: detected.initial,
     ...comparison,
   }
-  // One filter that fails keeps an operator from all handlers of the object; here the others can be told of.
+  // In an operator, a failing filter prevents all handlers of the object. Here, the other handlers are still explained.
   const owned = handlers.change.filter((handler) => checkFilters(handler, sight).error === undefined)
   const plan = sight.hasHandlers ? prepare(sight, { cause, owned }, notes) : undefined
   return new Map(handlers.change.map((handler) => [handler, changeVerdict(sight, handler, plan)]))
 }
 
-/** In the order of an operator: what the cause and the records say, and then who is behind the others. */
+/**
+ * Builds the plan in the same order as an operator: first the cause and the stored records, then handlers that finished on an
+ * earlier state.
+ */
 function prepare(
   sight: ExplainedObject,
   { cause, owned }: { readonly cause: Cause; readonly owned: readonly Handler[] },
@@ -69,7 +72,7 @@ function changeVerdict(sight: ExplainedObject, handler: Handler, plan: HandlingP
   return handler.initial ? resumeVerdict(sight, handler) : { verdict: 'no', why: refusal(sight, handler, why) }
 }
 
-/** Of several registrations under one id, one is told the rest. */
+/** Whether this registration is the one that is called, if several are registered with the same id. */
 function isChosen(plan: HandlingPlan, handler: Handler): boolean {
   return plan.due(undefined, [handler]).length === 0 || plan.due().includes(handler)
 }
@@ -97,7 +100,7 @@ function said(message: string | undefined): string {
   return message === undefined ? '' : ` (${message})`
 }
 
-/** Those are for the time when an operator finds the object at its start. */
+/** The verdict of a resume handler: it is called for objects that exist when the operator starts. */
 function resumeVerdict(sight: ExplainedObject, handler: Handler): ChangeVerdict {
   const atStart = detectFor(sight, true)
   const why = whyNot(handler, matchContextOf(sight, { ...atStart, ...sight.comparison }))
@@ -108,7 +111,10 @@ function resumeVerdict(sight: ExplainedObject, handler: Handler): ChangeVerdict 
   return { verdict: 'no', why: refusal(sight, handler, why) }
 }
 
-/** That the object is none for the handler says more than that nothing has happened to it. */
+/**
+ * Explains why the handler is not called. A filter mismatch is more helpful than the fact that nothing has changed, so it comes
+ * first.
+ */
 function refusal(sight: ExplainedObject, handler: Handler, why: string | undefined): string {
   const { reason } = sight.detected
   const { resource, body, args } = sight
@@ -131,7 +137,7 @@ function stillClock(nowMs: number): Clock {
   return { now: () => nowMs, sleep: () => Promise.resolve() }
 }
 
-/** What an operator would say on the way. */
+/** A logger that collects the messages of the plan as notes. */
 function noting(notes: string[]): Logger {
   const note = (message: string): void => void notes.push(message)
   return { debug: () => {}, info: note, warn: note, error: note }

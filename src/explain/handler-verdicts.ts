@@ -1,4 +1,4 @@
-/** The handlers of a resource in the order of registration, each with what is to be said of it. Called by explain.ts. */
+/** The verdicts of all handlers of a resource, in the order of registration, and the operator's decision. Called by explain.ts. */
 import { type Decision, decide } from '../causation/decide.ts'
 import type { Handler } from '../handlers/handler.ts'
 import { type HandlerCategory, handlerTypeOf } from '../handlers/handler-types.ts'
@@ -8,7 +8,7 @@ import { checkFilters, checkObjectFilters, type ExplainedObject } from './filter
 
 type HandlerVerdictOf = Omit<HandlerVerdict, 'id' | 'kind'>
 
-/** Those that have nothing to do with what has happened: with every look at the object, beside it, or when asked. */
+/** Verdicts of handlers that do not depend on the reason of a change, by category. */
 const others: Readonly<
   Partial<Record<HandlerCategory, (handler: Handler, sight: ExplainedObject) => HandlerVerdictOf>>
 > = {
@@ -76,7 +76,7 @@ function verdictOfReconcile(
 }
 
 /**
- * What an operator without running daemons would decide for the object: the same `decide()` that it calls. Filters that fail here count as not
+ * Returns the decision of an operator without running daemons: calls the same `decide()`. A filter that fails here counts as not
  * matching.
  */
 export function decideFor(sight: ExplainedObject): Decision {

@@ -43,7 +43,7 @@ function setUp(...fns: ((version: string) => unknown)[]) {
   const object = createIndexedObject()
   const bring = (version: string) => {
     const body = bodyOf(version)
-    indexer.bring(object, { resource: pods, body, handlers, args: () => ({ body }), logger: silent, watch })
+    indexer.indexState(object, { resource: pods, body, handlers, args: () => ({ body }), logger: silent, watch })
   }
   return { object, bring, discard: () => indexer.discard(object, handlers), tables }
 }
