@@ -121,7 +121,10 @@ function filterArgs({
 function missing<T extends object>(name: string): T {
   return new Proxy({} as T, {
     get() {
-      throw new KopfError('KOPF_EXPLAIN', `Cannot use "${name}" in a filter while an object is explained: nothing runs`)
+      throw new KopfError(
+        'KOPF_EXPLAIN',
+        `Cannot use "${name}" in a filter while an object is explained: no operator is running`,
+      )
     },
   })
 }
@@ -130,7 +133,7 @@ function startupNotes(registry: Registry): string[] {
   const ids = registry.activities('startup').map(({ id }) => `"${id}"`)
   if (ids.length === 0) return []
   return [
-    `Startup handlers are not called here (${ids.join(', ')}): settings that they change, such as the finalizer and the ` +
-      'storages, count as they are without them',
+    `Startup handlers are not called here (${ids.join(', ')}): changes that they make to settings, such as the finalizer ` +
+      'and the storages, are not taken into account',
   ]
 }

@@ -150,7 +150,7 @@ export function describeStorage(storage: object): string {
   if (Array.isArray(storages)) return storages.map(describeStorage).join(', and ')
   if (typeof prefix === 'string') return `annotations of ${prefix}`
   if (Array.isArray(field)) return field.join('.')
-  return `a storage of its own (${storage.constructor.name})`
+  return `a custom storage (${storage.constructor.name})`
 }
 
 /** The annotation prefixes of a storage and of the storages that it combines. */

@@ -117,7 +117,7 @@ function matches(handler: Handler, state: IndexedState): boolean | undefined {
   try {
     return preMatches(handler, state)
   } catch (error) {
-    state.logger.error(`${describeError(error)}. What is indexed of it stays as it is.`)
+    state.logger.error(`${describeError(error)}. Its indexed values stay unchanged.`)
     return undefined
   }
 }

@@ -106,7 +106,7 @@ export class WatchRetryPolicy {
     const error = end === 'silent' ? silentWatch() : end.error
     if (this.#store.isListing) {
       if (attempt.method === 'stream' && this.#lacksStreaming(attempt, error)) {
-        // A rejection by an older server is a normal answer and is not reported as an error.
+        // A rejection by an older server is a normal response and is not reported as an error.
         return isRefusal(error) ? { delayMs: 0 } : { delayMs: 0, error }
       }
       this.#afterFailedList(attempt, error)

@@ -36,8 +36,8 @@ export function laggingServer(version: string, seen: string): KopfError {
 
 /** A bookmark arrived before the bookmark that ends the initial objects: the server does not support streaming lists. */
 export function noInitialEnd(): KopfError {
-  const why = 'the server does not say where they end; they are listed instead'
-  return new KopfError(codes.endless, `Cannot stream the objects that are there: ${why}`)
+  const why = 'the server does not mark their end; they are listed instead'
+  return new KopfError(codes.endless, `Cannot stream the existing objects: ${why}`)
 }
 
 /** No data has arrived for longer than the inactivity timeout: the connection may be dead without being closed. */

@@ -119,9 +119,9 @@ export class ClusterContents {
   /** Replaces names of the option `namespaces` by the actual names, which differ on a real cluster. */
   #toOwnNamespace(object: KubeObject): KubeObject {
     const { namespaces } = this.#backend
-    const rename = <T extends { namespace?: string }>(place: T): T => {
-      const name = place.namespace === undefined ? undefined : namespaces.get(place.namespace)
-      return name === undefined ? place : { ...place, namespace: name }
+    const rename = <T extends { namespace?: string }>(holder: T): T => {
+      const name = holder.namespace === undefined ? undefined : namespaces.get(holder.namespace)
+      return name === undefined ? holder : { ...holder, namespace: name }
     }
     const { subjects } = object as { subjects?: { namespace?: string }[] }
     const renamed = { ...object, metadata: rename(object.metadata) }

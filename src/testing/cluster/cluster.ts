@@ -136,8 +136,8 @@ export class Cluster implements RunOptions, AsyncDisposable {
     const { status } = rest
     const { status: stored, metadata: meta } = created as unknown as OpenObject
     if (status === undefined || isDeepEqual(stored, status)) return created
-    const { name: given = '', namespace: place } = meta
-    const options = { subresource: 'status', ...(place === undefined ? {} : { namespace: place }) }
+    const { name: given = '', namespace: storedIn } = meta
+    const options = { subresource: 'status', ...(storedIn === undefined ? {} : { namespace: storedIn }) }
     return await this.client.patch(resource, given, { status }, options)
   }
 
@@ -279,7 +279,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
       this.#backend,
       { timeout, ...options },
       {
-        look: async () => {
+        check: async () => {
           const current = this.#backend.version ?? (await this.#fingerprint())
           if (current !== version || clock.occupied('call') > 0) sinceMs = clock.now()
           version = current
@@ -353,7 +353,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
         this.#backend,
         { timeout: '1h' },
         {
-          look: async () => (this.clock.occupied('run') === 0 ? true : undefined),
+          check: async () => (this.clock.occupied('run') === 0 ? true : undefined),
           describeProblem: () => `operators on the cluster do not stop\n${this.#lastLogs()}`,
         },
       )
@@ -376,9 +376,9 @@ export class Cluster implements RunOptions, AsyncDisposable {
    */
   async #fingerprint(): Promise<string> {
     const watched: ResourceLike[] = [['v1', 'events'], ...this.#start.contents.resources]
-    const places = [...this.#backend.namespaces.values()]
+    const namespaces = [...this.#backend.namespaces.values()]
     const lists = await Promise.all(
-      watched.flatMap((resource) => places.map((namespace) => this.client.list(resource, { namespace }))),
+      watched.flatMap((resource) => namespaces.map((namespace) => this.client.list(resource, { namespace }))),
     )
     return (lists as KubeObject[][])
       .flatMap((objects) => objects.map(({ metadata }) => metadata.resourceVersion))

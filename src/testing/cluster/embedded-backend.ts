@@ -19,7 +19,7 @@ import {
 import { EmbeddedClock, RealClock } from './cluster-clock.ts'
 import { trackTraffic } from './tracked-traffic.ts'
 
-/** The user as which operators authenticate, so that faults and request records can tell them from the test. */
+/** The user as which operators authenticate, so that faults and request records can distinguish them from the test. */
 const operator = { username: 'operator', groups: ['system:masters', 'system:authenticated'] }
 
 /** Real time to wait for a user function while faults are active. */
@@ -128,7 +128,7 @@ function createRealTiming(): Timing {
   }
 }
 
-/** Adds the token of an operator to requests, so that faults and request records can tell operators from the test. */
+/** Adds the token of an operator to requests, so that faults and request records can distinguish operators from the test. */
 function withToken(transport: Transport, token: string): Transport {
   return {
     send: (request, signal) =>

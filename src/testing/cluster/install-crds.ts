@@ -27,7 +27,7 @@ export async function installCrd(backend: ClusterBackend, crd: KubeObject): Prom
     backend,
     {},
     {
-      look: async () => {
+      check: async () => {
         try {
           await backend.client.create(crd)
           return { found: false }
@@ -60,7 +60,7 @@ function untilEstablished(backend: ClusterBackend, name: string): Promise<boolea
     backend,
     {},
     {
-      look: async () => {
+      check: async () => {
         const { status } = (await backend.client.get(crdsResource, name)) as { status?: CrdConditions }
         return status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') || undefined
       },
@@ -85,7 +85,7 @@ function untilListed(backend: ClusterBackend, resource: SelectorKeywords): Promi
     backend,
     {},
     {
-      look: async () => {
+      check: async () => {
         try {
           await backend.client.list(resource)
           return true

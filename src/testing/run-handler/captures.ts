@@ -33,8 +33,8 @@ export function captureEvents(events: RecordedEvent[], objects: readonly object[
     info: (reason, message = '') => post('Normal', reason, message),
     warn: (reason, message = '') => post('Warning', reason, message),
     exception: (error, { reason, message } = {}) => {
-      const said = [message, error instanceof Error ? error.message : String(error)].filter((one) => one !== undefined)
-      post('Error', reason ?? nameError(error), said.join(' '))
+      const texts = [message, error instanceof Error ? error.message : String(error)].filter((one) => one !== undefined)
+      post('Error', reason ?? nameError(error), texts.join(' '))
     },
     for: (others) => captureEvents(events, Array.isArray(others) ? others : [others as object]),
   }

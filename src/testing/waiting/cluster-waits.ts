@@ -49,7 +49,7 @@ export class ClusterWaits {
     // If there is no new state, the last one is checked again: an expectation function may depend on more than the object.
     const isFound = (object: KubeObject | undefined) => object !== undefined && isExpected(object, expectation)
     return await waitFor(this.#backend, options, {
-      look: async () => {
+      check: async () => {
         const replay = await watchpoint.replay()
         let state = replay?.next()
         if (state === undefined) return isFound(last) ? watchpoint.found(last!) : undefined
@@ -75,7 +75,7 @@ export class ClusterWaits {
     const watchpoint = this.#watchObject(like, name, options)
     const trail = new StateTrail()
     await waitFor(this.#backend, options, {
-      look: async () => {
+      check: async () => {
         const replay = await watchpoint.replay()
         if (replay === undefined) return watchpoint.isUnserved() || undefined
         let isAbsent = trail.last === undefined
@@ -101,7 +101,7 @@ export class ClusterWaits {
     const trail = new StateTrail()
     let last: KubeObject[] | undefined
     return await waitFor(this.#backend, options, {
-      look: async () => {
+      check: async () => {
         const replay = await watchpoint.replay()
         let state = replay?.next()
         if (state === undefined) return last !== undefined && predicate(last) ? last : undefined

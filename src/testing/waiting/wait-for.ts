@@ -29,21 +29,21 @@ const idleFactor = 5
 
 export interface Wait<T> {
   /** Returns the result of the wait; undefined while the condition is not met. */
-  readonly look: () => Promise<T | undefined>
-  /** The next time at which `look` may succeed without another event. Time is not skipped beyond it. */
+  readonly check: () => Promise<T | undefined>
+  /** The next time at which `check` may succeed without another event. Time is not skipped beyond it. */
   readonly untilMs?: () => number
   /** Describes the unmet condition and the actual state, for the error message. */
   readonly describeProblem: () => string
 }
 
-/** Lets events happen and time pass until `look` returns a value. Rejects with `KOPF_CLUSTER_WAIT` after the limits. */
+/** Lets events happen and time pass until `check` returns a value. Rejects with `KOPF_CLUSTER_WAIT` after the limits. */
 export function waitFor<T>(backend: ClusterBackend, options: WaitOptions, wait: Wait<T>): Promise<T> {
   return backend.whileWaiting(async () => {
     const { timeoutMs, patienceMs } = limitsOf(backend, options)
     const endMs = backend.clock.now() + timeoutMs
     const startedMs = monotonicMs()
     for (;;) {
-      const found = await wait.look()
+      const found = await wait.check()
       if (found !== undefined) return found
       const tookMs = monotonicMs() - startedMs
       const isOver = backend.clock.now() >= endMs && tookMs >= Math.min(minRealMs, patienceMs)
