@@ -10,8 +10,8 @@ import { ConcealedValue } from './concealed-value.ts'
 import { digestEssence, isDigestEssence } from './essence.ts'
 
 /** A path as a linked list from its end. It is converted to an array only for items of the diff. */
-interface PathNode {
-  readonly parent: PathNode | undefined
+interface DiffPathNode {
+  readonly parent: DiffPathNode | undefined
   readonly key: string
   /** The number of path keys that an item at this path consumes: the keys before its own. */
   readonly cost: number
@@ -19,10 +19,10 @@ interface PathNode {
   readonly weight: number
 }
 
-const root: Pick<PathNode, 'cost' | 'weight'> = { cost: 0, weight: 0 }
+const root: Pick<DiffPathNode, 'cost' | 'weight'> = { cost: 0, weight: 0 }
 
 interface DiffPair {
-  readonly node: PathNode | undefined
+  readonly node: DiffPathNode | undefined
   readonly old: unknown
   readonly new: unknown
 }
@@ -135,7 +135,7 @@ function differingFields(old: DiffFields, current: DiffFields): DifferingFields 
   return { added, removed, common, count, compared: newKeys.length + oldKeys.length }
 }
 
-function addFields({ items, pending }: DiffWalk, parent: PathNode | undefined, fields: DifferingFields): void {
+function addFields({ items, pending }: DiffWalk, parent: DiffPathNode | undefined, fields: DifferingFields): void {
   const cost = (parent ?? root).weight + 1
   const toPair = ([key, old, current]: DiffField): DiffPair => {
     const weight = cost + Math.floor(key.length / keyLength)

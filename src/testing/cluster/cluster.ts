@@ -318,7 +318,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
     return { clock, signal, logging, ...(await this.#backend.accessFor({ namespace: this.namespace, ...account })) }
   }
 
-  /** Writes a kubeconfig with the credentials of a service account and returns its path. Throws on a real cluster. */
+  /** Writes a kubeconfig with the credentials of a service account and returns its path. Rejects on a real cluster. */
   kubeconfigFor(account: ServiceAccountName): Promise<string> {
     return this.#backend.kubeconfig({ namespace: this.namespace, ...account })
   }

@@ -16,7 +16,7 @@ import { parseYaml } from '../../util/yaml.ts'
  *
  * @example
  * ```ts
- * await cluster.apply(new URL('./orders.yaml', import.meta.url))
+ * await cluster.apply('examples/orders.yaml', 'examples/users')
  * ```
  */
 export type Manifest = string | URL | { readonly apiVersion: string; readonly kind: string }

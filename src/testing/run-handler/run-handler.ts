@@ -28,7 +28,7 @@ import type { HandlerOutcome, HandlerRun, LoggedLine, RecordedEvent, RunHandlerO
 
 /**
  * Calls one handler of an operator once, without a cluster, and returns its outcome and effects. The outcome is `done`, `retry`,
- * `failed`, or `skipped` if the filters of the handler do not match. Nothing is written, and sleeping takes no real time.
+ * `failed`, or `skipped` if the filters of the handler do not match. The patch is returned, not written, and sleeping takes no real time.
  *
  * @example
  * ```ts

@@ -12,7 +12,7 @@ import type { Cluster } from '../cluster/cluster.ts'
 import type { NewObject } from '../cluster/cluster-options.ts'
 
 /** Selects the handler, and describes the object and the call. Everything except `id` has a default. */
-interface HandlerCallOptions<R extends ResourceLike, M> {
+interface TestCallOptions<R extends ResourceLike, M> {
   /**
    * The id of the handler; the suffix with its field can be omitted. With the id of a sub-handler, such as `users/alice`, its
    * parent is called.
@@ -67,7 +67,7 @@ interface HandlerCallOptions<R extends ResourceLike, M> {
 }
 
 /** Options of `runHandler`: the handler to call, and the object to call it for. */
-export type RunHandlerOptions<R extends ResourceLike, M> = HandlerCallOptions<R, M> & NewObject<ObjectOf<R>>
+export type RunHandlerOptions<R extends ResourceLike, M> = TestCallOptions<R, M> & NewObject<ObjectOf<R>>
 
 /** The outcome of a handler: it succeeded (`done`), would be retried, has failed permanently, or was not called (`skipped`). */
 export type HandlerOutcome =
