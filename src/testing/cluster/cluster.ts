@@ -325,7 +325,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
 
   /**
    * Writes a kubeconfig for kubectl and other programs and returns its path. The embedded server then also listens on a port.
-   * Throws on a real cluster.
+   * Rejects on a real cluster.
    */
   kubeconfig(): Promise<string> {
     return this.#backend.kubeconfig()

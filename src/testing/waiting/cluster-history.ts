@@ -73,7 +73,7 @@ export class ClusterHistory {
     const watched: WatchedHistory = { history, opened, problem: undefined }
     const watchStateChanged = (state: WatchState) => {
       watched.problem = state.type === 'broken' ? state.error : undefined
-      if (state.type === 'broken' && isNotFound(state.error)) history.takeEnd()
+      if (state.type === 'broken' && isNotFound(state.error)) history.recordEnd()
       if (state.type !== 'listing') open()
     }
     const watching = { ...createSettings().watching, serverTimeout, inactivityTimeout: null }

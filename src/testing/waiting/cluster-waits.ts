@@ -52,11 +52,11 @@ export class ClusterWaits {
       check: async () => {
         const replay = await watchpoint.replay()
         let state = replay?.next()
-        if (state === undefined) return isFound(last) ? watchpoint.found(last!) : undefined
+        if (state === undefined) return isFound(last) ? watchpoint.recordFound(last!) : undefined
         for (; state !== undefined; state = replay?.next()) {
           last = onlyOf(state.objects)
           trail.add(last)
-          if (isFound(last)) return watchpoint.found(last!)
+          if (isFound(last)) return watchpoint.recordFound(last!)
         }
         return undefined
       },
@@ -80,7 +80,7 @@ export class ClusterWaits {
         if (replay === undefined) return watchpoint.isUnserved() || undefined
         let isAbsent = trail.last === undefined
         for (let state = replay.next(); state !== undefined; state = replay.next()) {
-          if (state.deleted.length > 0) return watchpoint.foundGone(state.version)
+          if (state.deleted.length > 0) return watchpoint.recordDeleted(state.version)
           isAbsent = state.objects.size === 0
           trail.add(onlyOf(state.objects))
         }
@@ -108,7 +108,7 @@ export class ClusterWaits {
         for (; state !== undefined; state = replay?.next()) {
           last = sorted(state.objects).map(copyOf)
           trail.addList(last)
-          if (predicate(last)) return watchpoint.foundList(last, state.version)
+          if (predicate(last)) return watchpoint.recordList(last, state.version)
         }
         return undefined
       },

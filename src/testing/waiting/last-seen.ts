@@ -52,10 +52,10 @@ export class LastSeen {
     const { collection, namespace = '', name } = address
     const entries = this.#objects.get(name) ?? new Map<string, SeenEntry>()
     this.#objects.set(name, entries.set(`${collection} ${namespace}`, { address, seen }))
-    if ('version' in seen) this.reach(seen.version)
+    if ('version' in seen) this.advanceTo(seen.version)
   }
 
-  reach(version: string): void {
+  advanceTo(version: string): void {
     this.#latest = laterVersion(this.#latest, version)
   }
 
@@ -64,7 +64,7 @@ export class LastSeen {
    * states.
    */
   sync(version: string): void {
-    this.reach(version)
+    this.advanceTo(version)
     this.#floor = laterVersion(this.#floor, version)
   }
 
@@ -77,7 +77,7 @@ export class LastSeen {
       method === 'DELETE' && isPlainObject(response['details']) ? textOf(response['details']['uid']) : undefined
     if (address !== undefined && deletedUid !== undefined) this.record(address, { deletedUid })
     else if (address !== undefined && version !== undefined) this.record(address, { version })
-    else if (version !== undefined) this.reach(version)
+    else if (version !== undefined) this.advanceTo(version)
   }
 }
 

@@ -101,7 +101,7 @@ export class ResourceHistory {
   }
 
   /** Called when the resource is no longer served: all its objects are gone. */
-  takeEnd(): void {
+  recordEnd(): void {
     const changes = [...this.#current.values()].map((object) => toChange(object, undefined))
     if (changes.length > 0) this.#add({ version: this.#version, changes })
   }

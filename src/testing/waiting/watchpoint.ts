@@ -94,7 +94,7 @@ export class Watchpoint {
   }
 
   /** Records the state as the last one that the test has seen of the object. */
-  found(object: KubeObject): KubeObject {
+  recordFound(object: KubeObject): KubeObject {
     const { resourceVersion, namespace, name } = object.metadata
     const address = { collection: collectionPath(this.#resource!), namespace, name: name! }
     if (resourceVersion !== undefined) this.#backend.lastSeen.record(address, { version: resourceVersion })
@@ -102,14 +102,14 @@ export class Watchpoint {
   }
 
   /** Records that the object is deleted: later states with this name belong to another object. */
-  foundGone(version: string | undefined): true {
+  recordDeleted(version: string | undefined): true {
     const address = { collection: collectionPath(this.#resource!), namespace: this.#namespace, name: this.#scope.name! }
     if (version !== undefined) this.#backend.lastSeen.record(address, { version })
     return true
   }
 
-  foundList(objects: KubeObject[], version: string | undefined): KubeObject[] {
-    if (version !== undefined) this.#backend.lastSeen.reach(version)
+  recordList(objects: KubeObject[], version: string | undefined): KubeObject[] {
+    if (version !== undefined) this.#backend.lastSeen.advanceTo(version)
     return objects
   }
 
