@@ -1,40 +1,51 @@
-/** What can have happened to an object. Made by detect.ts, asked by handling/, told to users as arguments. */
+/** The types of causes: what has happened to an object. Created by detect.ts and diff.ts, and passed to handlers as arguments. */
 import type { Json, JsonObject } from '../kube/objects.ts'
 
-/** Whether a field has come, has another value, or has gone. */
+/** Whether a field was added, changed or removed. */
 export type DiffOperation = 'add' | 'change' | 'remove'
 
 /**
- * What was done, where (the keys on the way), and the values before and after; undefined where there was none. The value before is a
- * `ConcealedValue` (or an object of them) in the `data` of a Secret.
+ * One changed field: the operation, the path of the field, and the values before and after (undefined if there was none). In the
+ * `data` of a Secret, the old value is a `ConcealedValue` or an object of such values.
+ *
+ * @example
+ * ```ts
+ * ['change', ['spec', 'size'], 1, 2]
+ * ```
  */
 export type DiffItem = readonly [operation: DiffOperation, field: readonly string[], old: unknown, new: unknown]
 
-/** What has changed between two states of an object: one item for each field, empty where nothing has. */
+/** The changes between two states of an object, one item for each field. Empty if nothing has changed. */
 export type Diff = readonly DiffItem[]
 
-/** The part of a body that counts as a change: no status, no system metadata, nothing of ours. */
+/** The part of an object whose changes trigger handlers: without the status, system metadata, and the operator's own annotations. */
 export type Essence = { readonly [key: string]: Json }
 
-/** What an object can go through; the last three are only logged. */
+/**
+ * What has happened to an object. The last three start no new handling: `noop` (nothing has changed), `free` (being deleted, without
+ * our finalizer) and `gone` (deleted).
+ */
 export type Reason = 'create' | 'update' | 'delete' | 'resume' | 'noop' | 'free' | 'gone'
 
-/** The reasons handlers are called for. */
+/** The reasons for which change handlers are called. */
 export type HandlerReason = 'create' | 'update' | 'delete' | 'resume'
 
 export type { Json, JsonObject }
 
-/** What has happened, as handlers are told; for one object, or for the part of it that one handler has not seen yet. */
-
+/** The cause of a handler call: for the whole object, or for the part of the change that one handler has not handled yet. */
 export interface Cause {
+  /** Why the handler is called. */
   readonly reason: HandlerReason
+  /** Whether the object existed when the operator started and has not been handled completely since. */
   readonly initial: boolean
+  /** The last handled essence; undefined for a new object. */
   readonly old: Essence | undefined
+  /** The present essence. */
   readonly new: Essence
   readonly diff: Diff
 }
 
-/** The beginnings of messages, as in Kopf. */
+/** The beginnings of log messages, as in Kopf. */
 export const titles: Readonly<Record<HandlerReason, string>> = {
   create: 'Creation',
   update: 'Updating',

@@ -1,7 +1,7 @@
 /**
- * Keeps the content of Secrets out of essences, and thereby out of annotations, diffs and logs: whoever may read events or
- * the log of an operator may not be allowed to read Secrets. The keys stay, so a diff still says which of them changed.
- * The arguments of handlers have the real values again: reveal-secrets.ts.
+ * Replaces the values of Secrets by digests in essences, so that they do not appear in annotations, diffs and logs: users who can
+ * read these may not be allowed to read Secrets. The keys stay, so that a diff shows which key has changed. reveal-secrets.ts
+ * restores the values in the arguments of handlers.
  */
 import { isPlainObject } from '../util/json/json.ts'
 import { resolvePath, withoutPath, withPath } from '../util/json/paths.ts'
@@ -9,7 +9,7 @@ import type { Essence, Json } from './cause.ts'
 import { digestSecretValue } from './concealed-value.ts'
 import { dropSystemAnnotations } from './own-annotations.ts'
 
-/** `data` is base64, which has no colon: a digest cannot be mistaken for a value. */
+/** `data` is base64, which has no colon: a digest cannot be confused with a value. */
 const digestPattern = /^sha256:[0-9a-f]{16}$/
 
 /** The fields of a Secret whose values are secret. */
@@ -24,18 +24,18 @@ export function isSecret(body: object): boolean {
   return apiVersion === 'v1' && kind === 'Secret'
 }
 
-/** What the digests of one Secret are keyed by. */
+/** The key of the digests of one Secret: its uid. */
 export function secretKey(body: object): string {
   const uid = resolvePath(body, ['metadata', 'uid'])
   return typeof uid === 'string' ? uid : ''
 }
 
 /**
- * An essence of a Secret with digests for values; any other as it is. Digests stay as they are, so this can be applied to
- * what Kopf has stored in clear as well as to what we have stored.
+ * Replaces the values of a Secret by digests; returns other essences unchanged. Existing digests stay, so that it can be applied
+ * to states stored by Kopf in plain text and to our own.
  *
- * The digests are keyed by the uid: the same password in two Secrets looks different, and a table of digests of common
- * passwords is of no use. Whoever can read the uid and guess the value can still confirm the guess.
+ * The digests are keyed by the uid: the same password has different digests in two Secrets, and a precomputed table of digests of
+ * common passwords is useless. An attacker who can read the uid can still check a guessed value.
  */
 export function concealSecret(essence: Essence, body: object): Essence {
   if (!isSecret(body)) return essence
@@ -43,7 +43,10 @@ export function concealSecret(essence: Essence, body: object): Essence {
   return concealRecords(secretFields.reduce((concealed, field) => concealField(concealed, field, key), essence))
 }
 
-/** The records of kubectl and of other operators repeat the content; a handler's `field` may have brought them back. */
+/**
+ * Removes the annotations of kubectl and of other operators, which repeat the content of the Secret. A handler's `field` may have
+ * added them to the essence.
+ */
 function concealRecords(essence: Essence): Essence {
   const annotations = resolvePath(essence, ['metadata', 'annotations'])
   if (!isPlainObject(annotations)) return essence
@@ -57,7 +60,7 @@ function concealField(essence: Essence, field: string, key: string): Essence {
   if (!isPlainObject(values)) return essence
   const concealed = Object.entries(values).map(([name, value]) => [name, concealValue(value, key)] as const)
   if (concealed.every(([name, value]) => value === values[name])) return essence
-  // Unlike assignment, this makes `__proto__` a key like any other.
+  // Unlike an assignment, this treats `__proto__` as an ordinary key.
   return { ...essence, [field]: Object.fromEntries(concealed) }
 }
 

@@ -1,37 +1,37 @@
 /**
- * The old value of a Secret as handlers get it. Only a digest of it is stored on the object, so there is no value to give; a class of
- * its own keeps user code from taking the digest for the value. Made by reveal-secrets.ts.
+ * `ConcealedValue`: the old value of a Secret as handlers get it. Only a digest of it is stored on the object, so the value
+ * itself is unknown. The class prevents user code from mistaking the digest for the value. Created by reveal-secrets.ts.
  */
 import { concealedBrand, concealedText, isConcealed } from '../util/concealed.ts'
 import { toJsonText } from '../util/json/json-text.ts'
 import { digestWithKey } from '../util/text/digest.ts'
 
-/** The method that `util.inspect` looks for, and with it everything that prints objects. */
+/** The method with which `util.inspect` and all functions based on it print an object. */
 const inspectCustom = Symbol.for('nodejs.util.inspect.custom')
 
-/** What tells one concealed value from another. */
+/** The content of a concealed value. Two concealed values are equal if both fields are equal. */
 export interface ConcealedDigest {
-  /** As it is stored: `sha256:…`. */
+  /** The stored digest: `sha256:…`. */
   readonly digest: string
   /** The uid of the Secret. */
   readonly key: string
 }
 
-/** The digest of one value of a Secret. Values that are no strings occur only in annotations that an author has written. */
+/** The digest of one value of a Secret. Values that are not strings occur only in stored states that were edited by users. */
 export function digestSecretValue(value: unknown, key: string): string {
   return `sha256:${digestWithKey(key, typeof value === 'string' ? value : toJsonText(value))}`
 }
 
-/** Makes the value for a digest that was stored. */
+/** Creates the value for a stored digest. */
 export let toConcealed: (parts: ConcealedDigest) => ConcealedValue
 
-/** The opposite of `toConcealed`: for the way to another thread, where the class does not survive. */
+/** Returns the content of a concealed value, to send it to a worker thread, where instances of the class cannot be sent. */
 export let readConcealed: (value: ConcealedValue) => ConcealedDigest
 
 /**
- * A value of a Secret as it was handled last. Of Secrets, only digests are stored on the objects, so the old values in `old` and
- * `diff` are of this class: they can be compared, and not read. Printed, logged or written as JSON, they are `[concealed]`.
- * With `settings.persistence.secretValues: 'plain'`, the old values are strings.
+ * An old value of a Secret in `old` and `diff`. The framework stores only digests of Secret values on objects, so an old value
+ * can be compared, but not read. Printed, logged or written as JSON, it is `[concealed]`. With
+ * `settings.persistence.secretValues: 'plain'`, old values are strings.
  *
  * @example
  * ```ts
@@ -56,17 +56,17 @@ export class ConcealedValue {
     readConcealed = (value) => ({ digest: value.#digest, key: value.#key })
   }
 
-  /** Conceals a value: for tests that call a handler with arguments of their own. */
+  /** Conceals a value, for tests that call a handler with their own arguments. */
   static of(value: string): ConcealedValue {
     return new ConcealedValue({ digest: digestSecretValue(value, ''), key: '' })
   }
 
-  /** Whether a value is concealed: what `instanceof ConcealedValue` asks. */
+  /** Implements `instanceof ConcealedValue`. */
   static [Symbol.hasInstance](value: unknown): value is ConcealedValue {
     return isConcealed(value)
   }
 
-  /** Whether the concealed value is this one. Values of Secrets are in base64, as in `body.data`. */
+  /** Whether the concealed value equals this one. Values of Secrets are in base64, as in `body.data`. */
   matches(value: unknown): boolean {
     if (typeof value === 'object' && value !== null) return #digest in value && this.#equals(value)
     return value !== undefined && value !== null && digestSecretValue(value, this.#key) === this.#digest

@@ -1,20 +1,26 @@
 /**
- * Decides what happens next with an object: the finalizer first, then the handlers. Pure: `kopf explain` prints the same decision. Executed by
- * change-handling.ts.
+ * Decides what an operator does next with an object: the finalizer first, then the handlers. Pure. objects/change-handling.ts
+ * executes the decision, and `kopf explain` prints it.
  */
 import type { HandlerReason, Reason } from './cause.ts'
 
-/** What happens next with one object, and why. */
+/** The next action for one object, and its reason. */
 export type Decision =
-  /** Nothing is done. `no-handlers`: no change handler can match the object. `released`: it is being deleted and our finalizer is not on it. */
+  /**
+   * Nothing is done. `no-handlers`: no change handler matches the object. `paused`: the operator is paused. `released`: the
+   * object is being deleted and does not have our finalizer.
+   */
   | { readonly type: 'ignore'; readonly reason: 'no-handlers' | 'paused' | 'released' }
   /** A handler needs the finalizer, and the object does not have it. */
   | { readonly type: 'add-finalizer'; readonly reason: 'required' }
-  /** `not-required`: no handler needs the finalizer. `finished`: the object is being deleted, and nothing holds it any more. */
+  /** `not-required`: no handler needs the finalizer. `finished`: the object is being deleted, and all clean-up is done. */
   | { readonly type: 'remove-finalizer'; readonly reason: 'not-required' | 'finished' }
-  /** The object changes all the time: the next run waits. */
+  /** The object has changed too often: the next handling waits. */
   | { readonly type: 'wait'; readonly reason: 'rate-limit'; readonly delayMs: number }
-  /** The change handlers are called, as far as they are due. `noop`: only unfinished handlers of earlier changes. */
+  /**
+   * The change handlers that are due are called. `noop`: nothing has changed, and only unfinished handlers of earlier changes are
+   * called.
+   */
   | { readonly type: 'handle'; readonly reason: HandlerReason | 'noop' }
 
 /** The facts that the decision depends on. Expensive ones are functions, called only if the decision depends on them. */
@@ -23,7 +29,7 @@ export interface DecisionInput {
   readonly deleting: boolean
   /** Our finalizer is on the object. */
   readonly hasFinalizer: boolean
-  /** Some change handler can match the object, whatever changes. */
+  /** The filters of at least one change handler match the object, for any reason. */
   readonly hasHandlers: boolean
   /** A matching change handler or a feature needs the finalizer. */
   readonly needsFinalizer: boolean
@@ -32,7 +38,7 @@ export interface DecisionInput {
   /** Daemons still run, patches are unwritten, or a reconciler has to clean up. */
   readonly isHeld: () => boolean
   readonly reason: () => Reason
-  /** How long an update waits because of the changes before it. */
+  /** The delay of an update, caused by the rate limit for objects that change often. */
   readonly rateLimitMs: (reason: Reason) => number
 }
 
@@ -40,7 +46,7 @@ export function decide(input: DecisionInput): Decision {
   const { deleting, hasFinalizer, hasHandlers, needsFinalizer, isPaused } = input
   if (needsFinalizer && !hasFinalizer && !deleting) return { type: 'add-finalizer', reason: 'required' }
   if (!needsFinalizer && hasFinalizer) return { type: 'remove-finalizer', reason: 'not-required' }
-  // Objects that no change handler can match are left alone: nothing is stored on them, nothing is logged.
+  // Objects that match no change handler are not touched: nothing is stored on them, nothing is logged.
   if (!hasHandlers) {
     const isFinished = deleting && hasFinalizer && !input.isHeld()
     return isFinished ? { type: 'remove-finalizer', reason: 'finished' } : { type: 'ignore', reason: 'no-handlers' }

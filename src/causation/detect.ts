@@ -1,23 +1,23 @@
-/** What happened to an object, as one table: the first line that fits is the answer. Pure. */
+/** Detects what has happened to an object. The first matching line of the function decides. Pure. */
 import type { Diff, Essence, Reason } from './cause.ts'
 
 export interface DetectionInput {
-  /** The type of the watch event; none for an object from a list, or one looked at again without an event. */
+  /** The type of the watch event; null or undefined for an object of a list, and for processing without an event. */
   readonly eventType?: string | null | undefined
   /** `metadata.deletionTimestamp` is set. */
   readonly deleting: boolean
   /** Our finalizer is on the object. */
   readonly blocked: boolean
-  /** The essence that was handled last, as stored. */
+  /** The last handled essence, as stored. */
   readonly old: Essence | undefined
   readonly diff: Diff
-  /** The object was there when the operator started, and has not been handled to the end since. */
+  /** The object existed when the operator started, and has not been handled completely since. */
   readonly initial: boolean
 }
 
 export interface DetectedReason {
   readonly reason: Reason
-  /** Whether handlers for resuming are called too; never together with those for creation. */
+  /** Whether resume handlers are called too; never together with creation. */
   readonly initial: boolean
 }
 

@@ -1,6 +1,6 @@
 /**
- * What differs between two states, as the 4-tuples that handlers get as `diff`, and the part of it that concerns one
- * field. Pure, and without recursion: whoever writes an object decides how deep it is.
+ * Compares two states: returns the 4-tuples that handlers get as `diff`, and the part of a diff that concerns one field. Pure,
+ * and without recursion, because the authors of objects decide how deeply they are nested.
  */
 import { isDeepEqual } from '../util/json/deep-equal.ts'
 import { isPlainObject } from '../util/json/json.ts'
@@ -9,49 +9,52 @@ import type { Diff, DiffItem, DiffOperation, Essence } from './cause.ts'
 import { ConcealedValue } from './concealed-value.ts'
 import { digestEssence, isDigestEssence } from './essence.ts'
 
-/** A path from the end to the beginning: written out only for what goes into the diff. */
-interface DiffPlace {
-  readonly parent: DiffPlace | undefined
+/** A path as a linked list from its end. It is converted to an array only for items of the diff. */
+interface DiffPathNode {
+  readonly parent: DiffPathNode | undefined
   readonly key: string
-  /** Path keys that an item here uses up: those before its own. */
+  /** The number of path keys that an item at this path consumes: the keys before its own. */
   readonly cost: number
-  /** Path keys that this path uses up in each path that begins with it. */
+  /** The number of path keys that this path consumes in each longer path. */
   readonly weight: number
 }
 
-const root: Pick<DiffPlace, 'cost' | 'weight'> = { cost: 0, weight: 0 }
+const root: Pick<DiffPathNode, 'cost' | 'weight'> = { cost: 0, weight: 0 }
 
 interface DiffPair {
-  readonly place: DiffPlace | undefined
+  readonly node: DiffPathNode | undefined
   readonly old: unknown
   readonly new: unknown
 }
 
 /**
- * The keys in the paths of one diff are limited, because their sum grows with the square of the depth: an object of 180 KB with
- * 9,000 levels and a difference at each needs 40 million. Each compared field pays for one path of this many keys, so the limit is
- * linear in the object, and objects of at most this depth are always compared to the end.
+ * The total number of keys in the paths of one diff is limited, because it grows with the square of the depth: an object of 180
+ * KB with 9,000 levels and a difference at each level needs 40 million keys. Each compared field adds this many keys to the
+ * budget, so the limit is linear in the size of the object, and objects up to this depth are always compared completely.
  */
 const pathKeysPerField = 16
-/** A longer key counts as several in the paths below it: each of them repeats the key when a diff is written out or sent to a thread. */
+/**
+ * A longer key counts as several keys in the paths below it, because each of them repeats the key when the diff is printed or
+ * sent to a worker thread.
+ */
 const keyLength = 64
-/** Path keys for every diff, so that small objects are compared to the end at any depth that people write: 0.8 MB. */
+/** The minimum budget of path keys (0.8 MB), so that small objects are compared completely at any realistic depth. */
 const minPathKeys = 100_000
 
-/** One comparison under way. */
+/** The state of one comparison. */
 interface DiffWalk {
   readonly items: DiffItem[]
   readonly pending: DiffPair[]
-  /** Path keys that may still be used. Those of the pending pairs are already taken off. */
+  /** The remaining budget of path keys. The keys of the pending pairs are already subtracted. */
   pathKeys: number
 }
 
 /**
- * The differences in depth-first order; of each object the added keys, then the removed, then those within common keys.
- * Null is as good as absent. Lists are compared as a whole; so are objects for whose fields no path keys are left.
+ * The differences in depth-first order: for each object the added keys, then the removed ones, then the differences within common
+ * keys. Null equals absent. Lists are compared as a whole, and so are objects when the budget of path keys is used up.
  */
 export function diffValues(old: unknown, current: unknown): Diff {
-  const whole: DiffPair = { place: undefined, old: old ?? undefined, new: current ?? undefined }
+  const whole: DiffPair = { node: undefined, old: old ?? undefined, new: current ?? undefined }
   const comparison: DiffWalk = { items: [], pending: [whole], pathKeys: minPathKeys }
   for (let pair = comparison.pending.pop(); pair !== undefined; pair = comparison.pending.pop()) {
     comparePair(comparison, pair)
@@ -60,13 +63,13 @@ export function diffValues(old: unknown, current: unknown): Diff {
 }
 
 function comparePair(comparison: DiffWalk, pair: DiffPair): void {
-  const { cost, weight } = pair.place ?? root
+  const { cost, weight } = pair.node ?? root
   if (isPlainObject(pair.old) && isPlainObject(pair.new)) {
     const fields = differingFields(pair.old, pair.new)
     const afterwards = comparison.pathKeys + cost + pathKeysPerField * fields.compared - (weight + 1) * fields.count
     if (afterwards >= 0) {
       comparison.pathKeys = afterwards
-      addFields(comparison, pair.place, fields)
+      addFields(comparison, pair.node, fields)
       return
     }
   }
@@ -74,14 +77,14 @@ function comparePair(comparison: DiffWalk, pair: DiffPair): void {
   else comparison.items.push(toItem(pair))
 }
 
-/** The diff of what was handled last and what is there now; undefined for what was never handled. */
+/** The diff between the last handled essence and the current one. `old` is undefined for an object that was never handled. */
 export function diffEssences(old: Essence | undefined, current: Essence): Diff {
   if (old === undefined || !isDigestEssence(old)) return diffValues(old, current)
-  // Nothing but the digest was kept of an essence too large to store: that it changed is all that can be said.
+  // Only the digest of a large essence is stored. The diff can then show that it has changed, but not where.
   return old['kopf.dev/digest'] === digestEssence(current) ? [] : [['change', [], undefined, current]]
 }
 
-/** The differences at and below a field, seen from the field. */
+/** The differences at and below a field, with paths relative to the field. */
 export function reduceDiff(diff: Diff, path: readonly string[]): Diff {
   if (path.length === 0) return diff
   return diff.flatMap((item) => reduceItem(item, path))
@@ -90,7 +93,7 @@ export function reduceDiff(diff: Diff, path: readonly string[]): Diff {
 function reduceItem(item: DiffItem, path: readonly string[]): Diff {
   const [operation, field, old, current] = item
   if (path.every((key, index) => field[index] === key)) return [[operation, field.slice(path.length), old, current]]
-  // The field came or went together with a parent: what that means for the field itself has to be found out anew.
+  // The field was added or removed together with its parent. Its own difference is computed from the parent's values.
   if (!field.every((key, index) => path[index] === key)) return []
   const rest = path.slice(field.length)
   return diffValues(resolvePath(old, rest), resolvePath(current, rest))
@@ -100,14 +103,14 @@ type DiffFields = { readonly [key: string]: unknown }
 
 type DiffField = readonly [key: string, old: unknown, current: unknown]
 
-/** The fields of two objects that differ or may differ. Null is undefined here. */
+/** The fields of two objects that differ or may differ. Null counts as undefined. */
 interface DifferingFields {
   readonly added: readonly DiffField[]
   readonly removed: readonly DiffField[]
   readonly common: readonly DiffField[]
-  /** How many of the above. */
+  /** The number of these fields. */
   readonly count: number
-  /** How many fields there are, of both objects together. */
+  /** The number of all fields of both objects. */
   readonly compared: number
 }
 
@@ -132,21 +135,21 @@ function differingFields(old: DiffFields, current: DiffFields): DifferingFields 
   return { added, removed, common, count, compared: newKeys.length + oldKeys.length }
 }
 
-function addFields({ items, pending }: DiffWalk, parent: DiffPlace | undefined, fields: DifferingFields): void {
+function addFields({ items, pending }: DiffWalk, parent: DiffPathNode | undefined, fields: DifferingFields): void {
   const cost = (parent ?? root).weight + 1
   const toPair = ([key, old, current]: DiffField): DiffPair => {
     const weight = cost + Math.floor(key.length / keyLength)
-    return { place: { parent, key, cost, weight }, old, new: current }
+    return { node: { parent, key, cost, weight }, old, new: current }
   }
   for (const field of fields.added) items.push(toItem(toPair(field)))
   for (const field of fields.removed) items.push(toItem(toPair(field)))
-  // The last in is the first out.
+  // The pending pairs are a stack: last in, first out.
   for (const field of fields.common.toReversed()) pending.push(toPair(field))
 }
 
 /**
- * Whether a diff of the two values would be empty: as `isDeepEqual`, but null equals absent outside of lists. The field filters use
- * it (handling/select.ts), so that a handler of a changed field never gets an empty diff.
+ * Whether a diff of the two values would be empty: like `isDeepEqual`, but null equals absent outside of lists. The field filters
+ * (handlers/matching.ts) use it, so that a handler of a changed field never gets an empty diff.
  */
 export function isSame(old: unknown, current: unknown): boolean {
   const pending: Array<readonly [unknown, unknown]> = [[old, current]]
@@ -168,9 +171,9 @@ export function isSame(old: unknown, current: unknown): boolean {
   return true
 }
 
-function toItem({ place, old, new: current }: DiffPair): DiffItem {
+function toItem({ node, old, new: current }: DiffPair): DiffItem {
   const operation: DiffOperation = old === undefined ? 'add' : current === undefined ? 'remove' : 'change'
   const path: string[] = []
-  for (let step = place; step !== undefined; step = step.parent) path.push(step.key)
+  for (let step = node; step !== undefined; step = step.parent) path.push(step.key)
   return [operation, path.reverse(), old, current]
 }

@@ -1,6 +1,6 @@
 /**
- * The part of a body that counts: what differs in it is a change, what differs elsewhere is not. Called once per event, by
- * the diff-base storages. The essence shares with the body whatever it can, and never changes it.
+ * Builds the essence of an object: the part whose changes count as changes. Called once per event by the diff-base storages. The
+ * essence shares values with the body and never modifies it.
  */
 
 import { isDeepEqual } from '../util/json/deep-equal.ts'
@@ -15,15 +15,15 @@ import { dropSystemAnnotations } from './own-annotations.ts'
 type EssencePath = string | readonly string[]
 
 export interface EssenceOptions {
-  /** Fields that count although they are in the status or in system metadata: those that handlers have asked for. */
+  /** Fields in the status or in system metadata that belong to the essence because handlers use them as their `field`. */
   readonly extraFields?: Iterable<EssencePath> | undefined
-  /** Fields that do not count although they are elsewhere. */
+  /** Other fields whose changes are ignored. */
   readonly ignoredFields?: Iterable<EssencePath> | undefined
 }
 
 const systemFields: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'status'])
 
-/** The order of the steps is Kopf's: extra fields come back whole, and ignored fields win over them. */
+/** Follows the order of Kopf: extra fields are added whole, and ignored fields are removed last. */
 export function buildEssence(body: object, { extraFields = [], ignoredFields = [] }: EssenceOptions = {}): Essence {
   let essence: Essence = Object.fromEntries(Object.entries(body).filter(([key]) => !systemFields.has(key)))
   const metadata = pickMetadata(body)
@@ -38,17 +38,17 @@ export function buildEssence(body: object, { extraFields = [], ignoredFields = [
   return concealSecret(essence, body)
 }
 
-/** The same without empty labels, annotations, metadata and status: it is no change when they come or go. */
+/** Removes empty labels, annotations, metadata and status: adding or removing an empty stanza is no change. */
 export function withoutEmptyStanzas(essence: Essence): Essence {
   let result = essence
   for (const path of [['metadata', 'annotations'], ['metadata', 'labels'], ['metadata'], ['status']]) {
     const value = resolvePath(result, path)
-    if (value !== undefined && isHollow(value)) result = withoutPath(result, path)
+    if (value !== undefined && isEmptyStanza(value)) result = withoutPath(result, path)
   }
   return result
 }
 
-function isHollow(value: unknown): boolean {
+function isEmptyStanza(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return !value
   return Object.keys(value).length === 0
 }
@@ -67,11 +67,9 @@ function isFilled(value: Json | undefined): value is JsonObject {
 }
 
 /**
- * The digest of an essence: to tell whether two are the same where the whole of one cannot be kept. Agrees with diff.ts:
- * two essences have one digest exactly if there is no difference between them.
+ * The digest of an essence, which is stored if the essence is too large for the annotations of an object. Two essences have the
+ * same digest exactly if diff.ts finds no difference between them.
  */
-
-/** What is stored of an essence that is too large for the annotations of an object. */
 export type DigestEssence = { readonly 'kopf.dev/digest': string }
 
 export function isDigestEssence(essence: Essence | DigestEssence): essence is DigestEssence {
@@ -82,31 +80,31 @@ export function toDigestEssence(essence: Essence): DigestEssence {
   return { 'kopf.dev/digest': digestEssence(essence) }
 }
 
-/** 22 characters. The order of keys is irrelevant, and a field with null is no field, except in lists. */
+/** A digest of 22 characters. The order of keys does not matter, and a field with null counts as absent, except in lists. */
 export function digestEssence(essence: Essence): string {
-  const place = findLarge(essence)
-  if (place === undefined) return digestSorted(essence)
-  const known = recall(essence, place) ?? digestSorted(essence)
-  keep(essence, place, known)
+  const large = findLarge(essence)
+  if (large === undefined) return digestSorted(essence)
+  const known = cachedDigest(essence, large) ?? digestSorted(essence)
+  cacheDigest(essence, large, known)
   return known
 }
 
-/** Whether the essence has a value that was kept as text. */
+/** Whether the essence contains a large value that is kept as text. */
 export function isLargeEssence(essence: Essence): boolean {
   return findLarge(essence) !== undefined
 }
 
-/** So long other work waits while a large essence is digested. */
+/** The time slice of a digest computation: other work runs between two slices. */
 const sliceMs = 20
 
-/** Works out the digest of a large essence with other work in between, so that `digestEssence` has it at once. */
+/** Computes the digest of a large essence in slices, so that a later `digestEssence` returns the result at once. */
 export async function prepareDigest(essence: Essence): Promise<void> {
-  const place = findLarge(essence)
-  if (place === undefined || recall(essence, place) !== undefined) return
-  keep(essence, place, await digestSortedInSlices(essence, sliceMs))
+  const large = findLarge(essence)
+  if (large === undefined || cachedDigest(essence, large) !== undefined) return
+  cacheDigest(essence, large, await digestSortedInSlices(essence, sliceMs))
 }
 
-interface LargePlace {
+interface LargeField {
   readonly key: string
   readonly value: object
 }
@@ -118,10 +116,10 @@ interface KnownDigest {
   readonly digest: string
 }
 
-/** By a large value in it, the last essence that was digested: while an object is handled, its digest is needed several times. */
+/** The last computed digest, by a large value of the essence: it is needed several times while an object is handled. */
 const digests = new WeakMap<object, KnownDigest>()
 
-function findLarge(essence: Essence): LargePlace | undefined {
+function findLarge(essence: Essence): LargeField | undefined {
   for (const key of Object.keys(essence)) {
     const value = essence[key]
     if (isLargeValue(value)) return { key, value }
@@ -129,12 +127,12 @@ function findLarge(essence: Essence): LargePlace | undefined {
   return undefined
 }
 
-function recall(essence: Essence, { key, value }: LargePlace): string | undefined {
+function cachedDigest(essence: Essence, { key, value }: LargeField): string | undefined {
   const known = digests.get(value)
   return known?.key === key && isDeepEqual(known.rest, without(essence, key)) ? known.digest : undefined
 }
 
-function keep(essence: Essence, { key, value }: LargePlace, digest: string): void {
+function cacheDigest(essence: Essence, { key, value }: LargeField, digest: string): void {
   digests.set(value, { key, rest: without(essence, key), digest })
 }
 
@@ -143,8 +141,8 @@ function without(essence: Essence, key: string): object {
   return rest
 }
 
-/** The digest of what the author of an object asks for: everything but its metadata and its status. */
+/** The digest of everything except metadata and status: usually the spec. */
 export function digestSpec(body: object): string {
-  const { apiVersion: _, kind: __, metadata: ___, status: ____, ...asked } = body as Record<string, unknown>
-  return digestEssence(asked as Essence)
+  const { apiVersion: _, kind: __, metadata: ___, status: ____, ...spec } = body as Record<string, unknown>
+  return digestEssence(spec as Essence)
 }

@@ -1,30 +1,30 @@
-/** Annotations that are records of operators and tools, and no part of the essence of an object. Pure. */
+/** Identifies annotations that are records of operators and of kubectl, and removes them from essences. Pure. */
 import { isPlainObject } from '../util/json/json.ts'
 import { resolvePath, withPath } from '../util/json/paths.ts'
 import type { Essence, Json, JsonObject } from './cause.ts'
 
 type AnnotationMap = { readonly [key: string]: Json }
 
-/** The same without the annotations of which the predicate says so. */
-export function withoutAnnotations(essence: Essence, isUnwanted: (key: string) => boolean): Essence {
+/** Removes the annotations whose keys match the predicate. */
+export function withoutAnnotations(essence: Essence, isRemoved: (key: string) => boolean): Essence {
   const annotations = resolvePath(essence, ['metadata', 'annotations'])
   if (!isPlainObject(annotations)) return essence
-  const kept = filterKeys(annotations, (key) => !isUnwanted(key))
+  const kept = filterKeys(annotations, (key) => !isRemoved(key))
   return kept === annotations ? essence : withPath(essence, ['metadata', 'annotations'], kept)
 }
 
 /**
- * Without kubectl's record, and without those of operators built on Kopf or on this: operators that took each other's
- * records for changes would answer each other for ever, each time with a longer one.
+ * Removes kubectl's last-applied annotation and the annotations of all operators built on Kopf or on this framework. Otherwise
+ * two operators would react to each other's records in an endless loop, with growing records.
  */
 export function dropSystemAnnotations(annotations: AnnotationMap): JsonObject {
   const owned = findOwnedPrefixes(annotations)
-  const isWanted = (key: string): boolean =>
+  const isKept = (key: string): boolean =>
     key !== 'kubectl.kubernetes.io/last-applied-configuration' && !(owned.size > 0 && owned.has(prefixOf(key) ?? ''))
-  return filterKeys(annotations, isWanted) as JsonObject
+  return filterKeys(annotations, isKept) as JsonObject
 }
 
-/** Of operators built on Kopf or on this. */
+/** The annotation prefixes of operators built on Kopf or on this framework. */
 export function findOwnedPrefixes(annotations: AnnotationMap): Set<string> {
   const prefixes = new Set<string>()
   for (const key of Object.keys(annotations)) {
@@ -41,9 +41,9 @@ function prefixOf(key: string): string | undefined {
   return slash < 0 ? undefined : key.slice(0, slash)
 }
 
-/** The object itself where all its keys are wanted. */
-function filterKeys(fields: AnnotationMap, isWanted: (key: string) => boolean): AnnotationMap {
+/** Returns the same object if no key is removed. */
+function filterKeys(fields: AnnotationMap, isKept: (key: string) => boolean): AnnotationMap {
   const keys = Object.keys(fields)
-  const wanted = keys.filter(isWanted)
-  return wanted.length === keys.length ? fields : Object.fromEntries(wanted.map((key) => [key, fields[key]!]))
+  const kept = keys.filter(isKept)
+  return kept.length === keys.length ? fields : Object.fromEntries(kept.map((key) => [key, fields[key]!]))
 }

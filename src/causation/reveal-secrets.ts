@@ -1,7 +1,7 @@
 /**
- * The states of an object as handlers and filters get them. Inside of the framework, the values of Secrets are digests wherever essences
- * are compared, stored and digested; handlers get the real values on the new side, and concealed ones on the old side. Of other kinds,
- * handlers get the very essences. Pure.
+ * Converts essences and diffs of Secrets for handlers and filters. Inside the framework, Secret values are digests wherever
+ * essences are compared and stored. Handlers get the real values in the new state and concealed ones in the old state. Other
+ * kinds are returned unchanged. Pure.
  */
 import type { Json } from '../kube/objects.ts'
 import { isPlainObject } from '../util/json/json.ts'
@@ -10,7 +10,7 @@ import type { Diff, DiffItem, Essence } from './cause.ts'
 import { isSecret, isSecretDigest, secretFields, secretKey } from './conceal-secrets.ts'
 import { digestSecretValue, toConcealed } from './concealed-value.ts'
 
-/** Two states of one object, and their difference. */
+/** Two states of one object and their difference. */
 export interface ComparedStates {
   readonly old?: Essence | undefined
   readonly new?: Essence | undefined
@@ -18,16 +18,16 @@ export interface ComparedStates {
 }
 
 export interface RevealOptions {
-  /** The object as it is. */
+  /** The current object. */
   readonly body: object
-  /** The old state as it was stored; its values are shown where they are not digests. Without it, all old values are concealed. */
+  /** The old state as stored. Its plain-text values are shown to handlers. Without it, all old values are concealed. */
   readonly stored?: Essence | undefined
 }
 
-/** What to show of one value of a Secret. */
+/** Returns the representation of one value of a Secret. */
 type Show = (field: string, name: string, value: unknown) => unknown
 
-/** What handlers get of a comparison. Linear in the Secret; any other object is not looked into. */
+/** Converts a comparison for handlers. Takes time linear in the size of a Secret, and none for other kinds. */
 export function revealSecret<C extends ComparedStates>(compared: C, { body, stored }: RevealOptions): C {
   if (!isSecret(body)) return compared
   const { old, new: current, diff } = compared
@@ -41,7 +41,7 @@ export function revealSecret<C extends ComparedStates>(compared: C, { body, stor
   }
 }
 
-/** The diff of a Secret without any value, neither new nor old: for what is printed. */
+/** The diff of a Secret without any values, for output. */
 export function concealDiff(diff: Diff, body: object): Diff {
   if (!isSecret(body)) return diff
   const show = concealing(secretKey(body), undefined)
@@ -79,6 +79,6 @@ function showEssence(essence: Essence, show: Show): Essence {
 }
 
 function showField(field: string, values: { readonly [name: string]: Json }, show: Show): object {
-  // Unlike assignment, this makes `__proto__` a key like any other.
+  // Unlike an assignment, this treats `__proto__` as an ordinary key.
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, show(field, name, value)]))
 }

@@ -8,7 +8,7 @@
 import { type Cause, type HandlerReason, titles } from '../causation/cause.ts'
 import { reduceDiff } from '../causation/diff.ts'
 import { type BodyArguments, bodyArgs, type ObjectArguments, withSeen } from '../handlers/args/object-args.ts'
-import type { ChangeHandler, Handler } from '../handlers/handler.ts'
+import type { ChangeHandler } from '../handlers/handler.ts'
 import { type CallContext, callHandler } from '../handlers/invoke.ts'
 import type { DueHandler, Lifecycle } from '../handlers/lifecycles.ts'
 import type { MatchContext } from '../handlers/matching.ts'

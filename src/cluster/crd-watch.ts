@@ -1,6 +1,6 @@
 /**
- * The definitions of custom resources: which there are, and what happens to them. Of each only the metadata is asked for, as
- * definitions are large: what follows from a change is for discovery to say. Used by resource-observer.ts.
+ * Watches CustomResourceDefinitions and reports which exist and which change. Requests only their metadata, because CRDs are
+ * large; discovery then reads the served resources. Used by resource-observer.ts.
  */
 import { isForbidden } from '../client/api-error.ts'
 import { crdsResource } from '../kube/resources/well-known.ts'
@@ -11,29 +11,29 @@ import type { ReflectedEvent } from '../watching/watch-events.ts'
 import type { WatchState } from '../watching/watch-observer.ts'
 import { watchMetadata } from './metadata-watch.ts'
 
-/** A definition is named after what it defines: `databases.example.com`. */
-interface ServedDefinition {
+/** The resource that a CRD defines, parsed from the name of the CRD: `databases.example.com`. */
+interface CrdName {
   readonly group: string
   readonly plural: string
 }
 
-interface WatchedCrd extends ServedDefinition {
+interface WatchedCrd extends CrdName {
   readonly uid: string | undefined
-  /** Grows with every change of what it says, and with no other. */
+  /** `metadata.generation` grows only when the spec of the CRD changes. */
   readonly generation: number | undefined
 }
 
 export interface CrdWatchOptions {
-  /** It is there. `isChanged`: it says something else than it did, or is another one of the same name. */
-  readonly onSeen: (defined: ServedDefinition, isChanged: boolean) => void
-  readonly onGone: (defined: ServedDefinition) => void
+  /** The CRD exists. `isChanged`: its spec has changed, or it is a new CRD with the same name. */
+  readonly onSeen: (crd: CrdName, isChanged: boolean) => void
+  readonly onGone: (crd: CrdName) => void
 }
 
 export class CrdWatch {
   readonly #context: Context
   readonly #options: CrdWatchOptions
-  /** By name. */
-  readonly #definitions = new Map<string, WatchedCrd>()
+  /** By the name of the CRD. */
+  readonly #crds = new Map<string, WatchedCrd>()
   readonly #known = new KnownObjects()
 
   constructor(context: Context, options: CrdWatchOptions) {
@@ -41,12 +41,12 @@ export class CrdWatch {
     this.#options = options
   }
 
-  /** Those in a group. */
-  in(group: string): readonly ServedDefinition[] {
-    return [...this.#definitions.values()].filter((one) => one.group === group)
+  /** The CRDs of an API group. */
+  in(group: string): readonly CrdName[] {
+    return [...this.#crds.values()].filter((one) => one.group === group)
   }
 
-  /** Resolves when the signal is aborted, or when we may not see them. */
+  /** Resolves when the signal is aborted, or when the operator lacks the permission to watch CRDs. */
   follow(signal: AbortSignal): Promise<void> {
     const take = (event: ReflectedEvent) => this.#take(event)
     const onState = (state: WatchState) => this.#report(state)
@@ -56,27 +56,27 @@ export class CrdWatch {
   #report(state: WatchState): void {
     if (state.type !== 'broken' || state.attempt !== 2 || isForbidden(state.error)) return
     const why = describeError(state.error)
-    this.#context.logger.warn(`Definitions of custom resources cannot be watched for now: ${why}`)
+    this.#context.logger.warn(`CRDs cannot be watched for now: ${why}`)
   }
 
   #take(event: ReflectedEvent): void {
     if (event.type === 'listed') return
     const { metadata } = event.object
     const { name = '' } = metadata
-    const defined = parseName(name)
+    const crd = parseName(name)
     if (event.type === 'deleted') {
-      this.#definitions.delete(name)
-      this.#options.onGone(defined)
+      this.#crds.delete(name)
+      this.#options.onGone(crd)
       return
     }
-    const known = this.#definitions.get(name)
+    const known = this.#crds.get(name)
     const { uid, generation } = metadata
-    this.#definitions.set(name, { ...defined, uid, generation })
-    this.#options.onSeen(defined, known !== undefined && (known.uid !== uid || known.generation !== generation))
+    this.#crds.set(name, { ...crd, uid, generation })
+    this.#options.onSeen(crd, known !== undefined && (known.uid !== uid || known.generation !== generation))
   }
 }
 
-function parseName(name: string): ServedDefinition {
+function parseName(name: string): CrdName {
   const [plural = '', ...group] = name.split('.')
   return { plural, group: group.join('.') }
 }

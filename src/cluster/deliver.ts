@@ -1,6 +1,6 @@
 /**
- * Delivers the events of the watch streams: to the features at once (indices, idle time), and to the queue for the worker of the object. A replica
- * that does not lead only follows the states.
+ * Delivers the events of the watch streams: to the features at once (indices, idle time), and through the queue to the worker of
+ * the object. A replica that is not the leader only keeps the last states.
  */
 import type { KubeObject } from '../kube/objects.ts'
 import { type Context, observedObject } from '../objects/context.ts'
@@ -57,7 +57,7 @@ function deliverApplied(
   const isKept = served.handlers.event.length > 0 && context.largeObjects.canWaitInStates(event.object)
   const priority = isListed ? 'backlog' : 'now'
   enqueue(context, object, { type: 'seen', event: event.event, object: event.object, isKept }, priority)
-  // After a pause the object is processed even if nothing has changed: daemons start again, retries go on.
+  // After a pause the object is processed even if it has not changed, so that daemons start again and retries continue.
   if (isBack) enqueue(context, object, { type: 'wake' }, 'backlog')
 }
 
@@ -71,7 +71,10 @@ function enqueue(
   observer?.objectQueued?.({ object: observedObject(object), priority })
 }
 
-/** The watch shows the object after a pause. If another operator has changed it meanwhile, unwritten patches and remembered progress are outdated. */
+/**
+ * Called when the watch shows the object again after a pause. If another operator has changed the object meanwhile, unwritten
+ * patches and remembered progress are outdated and dropped.
+ */
 function resumeObject({ features }: Context, object: WatchedObject, { metadata }: KubeObject): void {
   object.markResumed()
   const isChanged = metadata.resourceVersion !== object.state.version
@@ -81,7 +84,7 @@ function resumeObject({ features }: Context, object: WatchedObject, { metadata }
   object.handled.keepProgress(undefined)
 }
 
-/** A resource with indexing functions only: its objects are not queued, and their bodies are not kept. */
+/** For a resource with index handlers only: its objects are not queued, and their bodies are not kept. */
 function deliverToIndices(context: Context, served: ServedResource, event: ServedEvent): void {
   const key = objectKey(event.object)
   const known = served.objects.get(key)
@@ -100,8 +103,8 @@ function toIdentity({ apiVersion, kind, metadata }: KubeObject): KubeObject {
 }
 
 /**
- * Another replica leads. A candidate keeps the last state of every object, and forgets deleted ones: when it becomes the leader, it starts with what a
- * list would show, without a list.
+ * For a replica that is not the leader. It keeps the last state of every object and forgets deleted ones, so that a new leader
+ * starts from the state that a list would show, without a list request.
  */
 function deliverToCandidate(context: Context, served: ServedResource, event: ServedEvent): void {
   const known = served.objects.get(objectKey(event.object))
@@ -116,7 +119,7 @@ function deliverToCandidate(context: Context, served: ServedResource, event: Ser
   context.queue.put(object, { type: 'seen', event: null, object: event.object, isKept: false }, 'backlog')
 }
 
-/** For a candidate, the end of an object has no other consequences. */
+/** Forgets an object on a replica that is not the leader. No handler is called for it. */
 export function forgetObject(context: Context, object: WatchedObject): void {
   context.features.forgotten(object)
   context.queue.drop(object)
@@ -129,12 +132,12 @@ function watch(served: ServedResource, body: KubeObject, options: { readonly isI
   return object
 }
 
-/** The watch echoes our own writes. Without event handlers there is nothing to do for them. */
+/** Whether the event repeats our own write. Without event handlers it needs no processing. */
 function isEcho({ served, state, isEnding }: WatchedObject, { metadata }: KubeObject): boolean {
-  // An object that was reported as deleted matches the selector again: that is news in any state.
+  // An object that was reported as deleted matches the selector again. This event is always processed.
   if (served.handlers.event.length > 0 || isEnding) return false
   const { resourceVersion } = metadata
-  // Without comparable versions the echo is needed: states that were held until it came are older (observed-state.ts).
+  // If versions cannot be compared, the event is needed: the states held back until it arrives are older (observed-state.ts).
   if (!isComparable(resourceVersion)) return false
   return resourceVersion === state.version || isOlder(resourceVersion, state.version)
 }

@@ -1,6 +1,6 @@
 /**
- * Following what says what there is to serve: by metadata alone, and for as long as we may. Shared by the observers of
- * namespaces and of definitions.
+ * Watches cluster-scoped objects by their metadata only, until the signal is aborted or the permission is missing. Shared by the
+ * watches of namespaces and CRDs.
  */
 import { isForbidden } from '../client/api-error.ts'
 import type { Resource } from '../kube/resources/resources.ts'
@@ -12,13 +12,13 @@ import type { WatchState } from '../watching/watch-observer.ts'
 
 export interface MetadataWatchOptions {
   readonly resource: Resource
-  /** Kept from one time to the next, so that what goes in between is missed. */
+  /** Kept between calls, so that objects deleted between two watches are reported as deleted. */
   readonly known: KnownObjects
   readonly take: (event: ReflectedEvent) => void
   readonly onState: (state: WatchState) => void
 }
 
-/** Resolves when the signal is aborted, or when we may not see them. */
+/** Resolves when the signal is aborted, or when the operator lacks the permission to watch the resource. */
 export async function watchMetadata(
   context: Context,
   observed: MetadataWatchOptions,
@@ -40,7 +40,7 @@ export async function watchMetadata(
   await reflect({ session, clock, random, watching, observer, ...scope }, take, end.signal)
 }
 
-/** What is forbidden is tried again after so long, then less often. */
+/** Delays before a forbidden watch is tried again. */
 const retryMs = [1000, 2000, 4000, 8000, 15_000, 30_000, 60_000, 120_000]
 
 export function retryAfter(attempt: number): number {

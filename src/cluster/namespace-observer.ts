@@ -1,6 +1,6 @@
 /**
- * Which namespaces are served: those given by name as they are, those given by patterns as they come and go. A namespace is
- * served until it is gone, not just marked for that: what is in it has finalizers that somebody has to remove.
+ * Determines the served namespaces: names are served as they are; for patterns, namespaces are watched. A namespace that is being
+ * deleted is served until it is gone, because its objects may have finalizers that the operator must remove.
  */
 import { isForbidden } from '../client/api-error.ts'
 import { isExactNamespace, matchesNamespace, type NamespacePattern } from '../kube/namespaces.ts'
@@ -21,7 +21,7 @@ export interface NamespaceObserverOptions {
   readonly onGone: (name: string) => void
 }
 
-/** So many are named in a warning. */
+/** The maximum number of namespaces listed in a warning. */
 const maxNamed = 10
 
 export class NamespaceObserver {
@@ -29,7 +29,7 @@ export class NamespaceObserver {
   readonly #options: NamespaceObserverOptions
   readonly #names = new Set<string>()
   readonly #known = new KnownObjects()
-  /** Whether they are watched, or would be if we were allowed to. */
+  /** Whether namespaces are watched, or would be with the permission to do so. */
   isObserving = false
   #hasWarned = false
 
@@ -38,18 +38,21 @@ export class NamespaceObserver {
     this.#options = options
   }
 
-  /** Undefined for all of them at once. */
+  /** The served namespaces; undefined for the whole cluster. */
   get names(): readonly string[] | undefined {
     return this.#options.patterns === undefined ? undefined : [...this.#names]
   }
 
-  /** Where objects will be looked for, before it is known which there are: in the whole cluster, or in these. */
+  /**
+   * The namespaces in which objects will be watched, before the existing namespaces are known. `undefined` stands for the whole
+   * cluster.
+   */
   get scopes(): readonly (string | undefined)[] {
     const { patterns } = this.#options
     return patterns?.every(isExactNamespace) ? patterns.map((name) => name.trim()) : [undefined]
   }
 
-  /** Resolves when those that are there are known, as far as we may know them. */
+  /** Resolves when the existing namespaces are known, or cannot be listed. */
   async start(signal: AbortSignal): Promise<void> {
     const { patterns = [], tasks } = this.#options
     for (const name of patterns.filter(isExactNamespace)) this.#add(name.trim())
@@ -78,7 +81,7 @@ export class NamespaceObserver {
     }
   }
 
-  /** Resolves when the signal is aborted, or when we may not see them. */
+  /** Resolves when the signal is aborted, or when the operator lacks the permission to watch namespaces. */
   #follow(onListed: () => void, signal: AbortSignal): Promise<void> {
     const take = (event: ReflectedEvent) => {
       if (event.type === 'listed') onListed()
@@ -109,7 +112,7 @@ export class NamespaceObserver {
       ? 'Not enough permissions to list namespaces'
       : 'Namespaces cannot be watched for now'
     this.#context.logger.warn(
-      `${what}: of those given by patterns, none comes or goes (served: ${names}): ${describeError(error)}`,
+      `${what}: new and deleted namespaces are not noticed (served: ${names}): ${describeError(error)}`,
     )
   }
 

@@ -1,6 +1,6 @@
 /**
- * The streams of all served resources in all namespaces: knows when the existing objects are listed and indexed, and when the server rejects all
- * streams. The streams themselves are those of watching/stream-pool.ts; their events are delivered by deliver.ts.
+ * The watch streams of all served resources in all namespaces. Reports when the existing objects are listed and indexed, and when
+ * the server rejects all streams. The streams are opened by watching/stream-pool.ts; their events are delivered by deliver.ts.
  */
 
 import { isForbidden } from '../client/api-error.ts'
@@ -13,15 +13,15 @@ import { StreamPool, type StreamPoolOptions, type StreamSource } from '../watchi
 import { deliver } from './deliver.ts'
 
 export interface ObjectStreamsOptions extends StreamPoolOptions {
-  /** All open streams have listed their objects. Called more than once. */
+  /** Called when all open streams have listed their objects; may be called more than once. */
   readonly onReady: () => void
-  /** The indices have all objects that existed at the start. Called more than once. */
+  /** Called when the indices contain all objects that existed at the start; may be called more than once. */
   readonly onIndexed: () => void
-  /** The server rejects all streams; `served` is one of them. */
+  /** Called when the server rejects all streams; `served` is one of them. */
   readonly onAllForbidden: (error: Error, served: ServedResource) => void
 }
 
-/** One stream: of one resource, in one namespace or in the whole cluster. */
+/** The stream of one resource, in one namespace or in the whole cluster. */
 interface OpenStream {
   readonly served: ServedResource
   readonly namespace: string | undefined
@@ -34,13 +34,14 @@ export class ObjectStreams {
   readonly #options: ObjectStreamsOptions
   /** By resource and namespace. */
   readonly #open = new Map<string, OpenStream>()
-  /** Streams whose objects are not listed yet, and the errors of those that the server rejects. */
+  /** Streams whose objects are not listed yet. */
   readonly #awaited = new Set<OpenStream>()
-  readonly #refused = new Map<OpenStream, Error>()
-  /** Streams of the start whose first objects have to be indexed before any handler is called. */
+  /** The errors of streams that the server rejects for lack of permissions. */
+  readonly #forbidden = new Map<OpenStream, Error>()
+  /** Streams of the start whose objects must be indexed before any handler is called. */
   readonly #indexing = new Set<OpenStream>()
-  /** Namespaces in which the operator was paused, and may still be. */
-  readonly #excused = new Set<string>()
+  /** Namespaces that were paused during the start, and may still be. The start does not wait for them. */
+  readonly #notAwaited = new Set<string>()
   readonly #pool: StreamPool
   #hasStarted = false
 
@@ -50,13 +51,13 @@ export class ObjectStreams {
     this.#pool = new StreamPool(context, options)
   }
 
-  /** All streams of the start are open. */
+  /** Called when all streams of the start are open. */
   started(): void {
     this.#hasStarted = true
     this.#check()
   }
 
-  /** In one namespace, or in the whole cluster. */
+  /** Opens the stream of a resource in one namespace, or in the whole cluster (undefined). */
   open(served: ServedResource, namespace: string | undefined): void {
     if (!this.#open.has(streamKey(served, namespace))) this.#start(served, namespace, new KnownObjects())
   }
@@ -66,22 +67,22 @@ export class ObjectStreams {
       if (!isAmong(stream.served, stream.namespace)) continue
       this.#pool.close(stream.source)
       this.#open.delete(key)
-      for (const set of [this.#awaited, this.#refused, this.#indexing]) set.delete(stream)
+      for (const set of [this.#awaited, this.#forbidden, this.#indexing]) set.delete(stream)
     }
     this.#check()
   }
 
-  /** The operator is paused there, maybe for long: the start does not wait for the objects of that namespace. */
-  excuse(namespace: string): void {
-    this.#excused.add(namespace)
+  /** Called when the operator is paused in a namespace, maybe for long: the start does not wait for its objects. */
+  stopAwaiting(namespace: string): void {
+    this.#notAwaited.add(namespace)
     for (const stream of this.#open.values()) {
       if (stream.namespace === namespace) for (const set of [this.#awaited, this.#indexing]) set.delete(stream)
     }
     this.#check()
   }
 
-  /** Another version of the resource is watched from now on; objects that its list does not show were deleted in between. */
-  hand(from: ServedResource, to: ServedResource): void {
+  /** Watches another version of the resource from now on. Objects that the new list does not contain were deleted in between. */
+  switchVersion(from: ServedResource, to: ServedResource): void {
     const streams = [...this.#open.values()].filter(({ served }) => served === from)
     this.close((served) => served === from)
     for (const { namespace, known } of streams) this.#start(to, namespace, known)
@@ -94,20 +95,20 @@ export class ObjectStreams {
     })
     const stream: OpenStream = { served, namespace, known, source }
     this.#open.set(streamKey(served, namespace), stream)
-    if (!this.#isExcused(namespace)) {
+    if (!this.#isNotAwaited(namespace)) {
       this.#awaited.add(stream)
       if (served.handlers.index.length > 0 && !this.#hasStarted) this.#indexing.add(stream)
     }
     this.#pool.open(source, namespace, known)
   }
 
-  #isExcused(namespace: string | undefined): boolean {
-    return namespace !== undefined && this.#excused.has(namespace) && this.#context.pause.isPausedIn(namespace)
+  #isNotAwaited(namespace: string | undefined): boolean {
+    return namespace !== undefined && this.#notAwaited.has(namespace) && this.#context.pause.isPausedIn(namespace)
   }
 
   #recordListed(stream: OpenStream): void {
     this.#awaited.delete(stream)
-    this.#refused.delete(stream)
+    this.#forbidden.delete(stream)
     const { resource, objects } = stream.served
     this.#context.observer?.listed?.({ resource, objects: objects.size })
     this.#check()
@@ -121,13 +122,9 @@ export class ObjectStreams {
     const { served } = stream
     if (this.#indexing.has(stream)) {
       const why = 'No handler is called until these objects can be listed, since they are indexed'
-      this.#context.warnOnce(
-        served.resource,
-        'unindexed',
-        `${why}: grant the operator the right to list and watch them`,
-      )
+      this.#context.warnOnce(served.resource, 'unindexed', `${why}: allow the operator to list and watch them`)
     }
-    if (this.#awaited.has(stream)) this.#refused.set(stream, error)
+    if (this.#awaited.has(stream)) this.#forbidden.set(stream, error)
     this.#check()
   }
 
@@ -135,10 +132,10 @@ export class ObjectStreams {
     if (!this.#hasStarted) return
     if (this.#indexing.size === 0) this.#options.onIndexed()
     if (this.#awaited.size === 0) this.#options.onReady()
-    // An operator that may watch some resources works; one that may watch none is misconfigured.
-    const [refused] = this.#refused
-    if (refused === undefined || this.#refused.size < this.#open.size) return
-    this.#options.onAllForbidden(refused[1], refused[0].served)
+    // An operator that can watch some of its resources works. One that can watch none is misconfigured.
+    const [forbidden] = this.#forbidden
+    if (forbidden === undefined || this.#forbidden.size < this.#open.size) return
+    this.#options.onAllForbidden(forbidden[1], forbidden[0].served)
   }
 }
 
@@ -151,7 +148,9 @@ interface ObjectSourceEvents {
   readonly onForbidden: (error: Error) => void
 }
 
-/** Delivers the events of one stream. After a restored backup, listed objects that look outdated are delivered again. */
+/**
+ * Delivers the events of one stream. After a restored backup, listed objects with lower versions than before are delivered again.
+ */
 function createObjectSource(
   context: Context,
   served: ServedResource,

@@ -1,6 +1,6 @@
 /**
- * What is served where: all resources that handlers are for, in all namespaces, as both come and go. Told by the observers
- * what there is; opens and ends the streams accordingly, and lets go of the objects of what is gone.
+ * Serves all resources that have handlers, in all served namespaces, while both change. The observers report resources and
+ * namespaces; the orchestrator opens and closes the streams, and releases the objects of those that are gone.
  */
 
 import type { DiscoveryCache } from '../client/discovery/discovery-cache.ts'
@@ -40,18 +40,18 @@ export interface OrchestratorOptions {
   readonly tasks: TaskGroup
   readonly health: StreamsHealth
   readonly reconciling: ReconcilingContext
-  /** Called each time it is known anew what the cluster serves. */
+  /** Called after each discovery of the served resources. */
   readonly onDiscovered: () => void
-  /** Called each time the namespaces that are served are others. */
+  /** Called when the set of served namespaces changes. */
   readonly onNamespaces: () => void
-  /** Called when all objects that were there at the start and are indexed are in the indices; more than once. */
+  /** Called when the indices contain all objects that existed at the start; may be called more than once. */
   readonly onIndexed: () => void
 }
 
 export class Orchestrator {
   readonly #context: Context
   readonly #options: OrchestratorOptions
-  /** By resource, in text. */
+  /** By the text of the resource. */
   readonly #served: ServedResources
   readonly #resources: ResourceObserver
   readonly #namespaces: NamespaceObserver
@@ -65,7 +65,7 @@ export class Orchestrator {
     this.#served = context.served
     this.#options = options
     const { tasks, health, scope, onIndexed } = options
-    this.#resources = new ResourceObserver(context, { ...options, onResolved: (resolved) => this.#arrange(resolved) })
+    this.#resources = new ResourceObserver(context, { ...options, onResolved: (resolved) => this.#update(resolved) })
     this.#namespaces = new NamespaceObserver(context, {
       patterns: scope.namespaces,
       tasks,
@@ -78,15 +78,18 @@ export class Orchestrator {
       onIndexed,
       onReady: () => this.#onReady(),
       onAllForbidden: (error, served) => this.#onFailure(forbidden(error, served)),
-      onMissing: ({ group }) => this.#resources.suspect(group),
+      onMissing: ({ group }) => this.#resources.recheck(group),
     })
     this.#ownedAndWatched = new OwnedAndWatched(options.reconciling, {
       ...options,
-      onMissing: ({ group }) => this.#resources.suspect(group),
+      onMissing: ({ group }) => this.#resources.recheck(group),
     })
   }
 
-  /** Resolves when everything that is there has been brought once, or the signal is aborted; rejects when we may not see it. */
+  /**
+   * Resolves when all existing objects have been delivered once, or when the signal is aborted. Rejects if the operator lacks the
+   * permission to watch any of them.
+   */
   async start(signal: AbortSignal): Promise<void> {
     const ready = new Promise<void>((resolve, reject) => {
       this.#onReady = resolve
@@ -98,43 +101,46 @@ export class Orchestrator {
     await Promise.all([this.#namespaces.start(signal), this.#resources.start(signal)])
     this.#streams.started()
     this.#resources.observe(signal)
-    this.#options.tasks.run(() => permissions.check(this.#needs()))
+    this.#options.tasks.run(() => permissions.check(this.#requiredPermissions()))
     return ready
   }
 
-  #needs(): RequiredPermissions {
-    const needs = rulesOfWork({
+  #requiredPermissions(): RequiredPermissions {
+    const rules = rulesOfWork({
       handled: this.#served.values(),
       related: this.#ownedAndWatched.related,
       watchesCrds: this.#resources.isObserving,
       watchesNamespaces: this.#namespaces.isObserving,
       isPosting: this.#context.settings.posting.enabled,
     })
-    return { ...needs, namespaces: this.#namespaces.names }
+    return { ...rules, namespaces: this.#namespaces.names }
   }
 
-  /** What is served already stays so although its name has become ambiguous: half of the handling would be worse than either. */
-  #arrange({ resources, contested }: ResolvedResources): void {
-    const kept = contested.filter((one) => this.#served.has(formatResource(one)))
-    const wanted = new Map([...resources, ...kept].map((resource) => [formatResource(resource), resource]))
-    for (const served of [...this.#served.values()]) this.#revise(served, wanted)
-    for (const resource of wanted.values()) this.#serve(resource)
+  /**
+   * Updates the served resources. A resource that is served already stays so even if its name has become ambiguous: to stop in
+   * the middle of the handling would be worse.
+   */
+  #update({ resources, ambiguousCandidates }: ResolvedResources): void {
+    const kept = ambiguousCandidates.filter((one) => this.#served.has(formatResource(one)))
+    const desired = new Map([...resources, ...kept].map((resource) => [formatResource(resource), resource]))
+    for (const served of [...this.#served.values()]) this.#updateServed(served, desired)
+    for (const resource of desired.values()) this.#serve(resource)
     this.#ownedAndWatched.arrange(this.#options.discovery.resources, this.#namespaces.names)
     this.#options.onDiscovered()
   }
 
-  #revise(served: ServedResource, wanted: ReadonlyMap<string, Resource>): void {
+  #updateServed(served: ServedResource, desired: ReadonlyMap<string, Resource>): void {
     const { registry, discovery } = this.#options
     const { resource } = served
-    const now = wanted.get(formatResource(resource))
+    const now = desired.get(formatResource(resource))
     if (now !== undefined && isSameKind(resource, now) && hasSameHandlers(registry, served, now)) {
       served.resource = now
       return
     }
-    const others = [...wanted.values()].filter((one) => !this.#served.has(formatResource(one)))
+    const others = [...desired.values()].filter((one) => !this.#served.has(formatResource(one)))
     const successor = now ?? others.find((one) => isOtherVersion(resource, one))
-    if (successor !== undefined && canTakeOverFrom(registry, served, successor)) this.#succeed(served, successor)
-    else this.#letGo(served, discovery.resources.some((one) => isSameKind(resource, one)) ? 'unwanted' : 'gone')
+    if (successor !== undefined && canTakeOverFrom(registry, served, successor)) this.#replaceVersion(served, successor)
+    else this.#stopServing(served, discovery.resources.some((one) => isSameKind(resource, one)) ? 'unwanted' : 'gone')
   }
 
   #serve(resource: Resource): void {
@@ -160,18 +166,19 @@ export class Orchestrator {
     return served
   }
 
-  /** Its objects are the same, and what is remembered of them goes on: nobody is called for one of them twice at once. */
-  #succeed(served: ServedResource, resource: Resource): void {
-    this.#context.logger.debug(
-      `${formatResource(resource)} is served in the place of ${formatResource(served.resource)}.`,
-    )
+  /**
+   * Serves another version of the resource, or the same with other handlers. Its objects keep their state, so that no handler
+   * runs twice at the same time for one object.
+   */
+  #replaceVersion(served: ServedResource, resource: Resource): void {
+    this.#context.logger.debug(`${formatResource(resource)} is served instead of ${formatResource(served.resource)}.`)
     this.#served.delete(formatResource(served.resource))
     const successor = this.#prepare(resource)
     switchVersion(this.#context, served, successor)
-    this.#streams.hand(served, successor)
+    this.#streams.switchVersion(served, successor)
   }
 
-  #letGo(served: ServedResource, end: NonNullable<ServedResource['end']>): void {
+  #stopServing(served: ServedResource, end: NonNullable<ServedResource['end']>): void {
     const name = formatResource(served.resource)
     this.#context.logger.info(
       end === 'gone' ? `${name} is gone, and not served any more.` : `${name} is not served any more.`,
@@ -179,11 +186,11 @@ export class Orchestrator {
     this.#served.delete(name)
     this.#streams.close((one) => one === served)
     served.end = end
-    this.#dismiss(served, () => true)
+    this.#releaseObjects(served, () => true)
   }
 
   #enterNamespace(name: string): void {
-    // First: whether anything may be watched there is for the peering to say.
+    // This is called first: the peering decides whether the operator is paused in the namespace.
     this.#options.onNamespaces()
     for (const served of this.#served.values()) {
       if (served.resource.namespaced) this.#streams.open(served, name)
@@ -191,51 +198,51 @@ export class Orchestrator {
     this.#ownedAndWatched.enterNamespace(name)
   }
 
-  /** The end of the objects is not always told before that of their namespace. */
+  /** The deletions of objects may arrive after the deletion of their namespace, so the objects are released here. */
   #leaveNamespace(name: string): void {
     this.#streams.close((_, namespace) => namespace === name)
     this.#ownedAndWatched.leaveNamespace(name)
     for (const served of this.#served.values()) {
-      this.#dismiss(served, ({ body }) => body.metadata.namespace === name)
+      this.#releaseObjects(served, ({ body }) => body.metadata.namespace === name)
     }
     this.#options.onNamespaces()
     this.#context.pause.forget(name)
   }
 
-  #dismiss(served: ServedResource, isAmong: (watched: WatchedObject) => boolean): void {
+  #releaseObjects(served: ServedResource, isAmong: (watched: WatchedObject) => boolean): void {
     for (const watched of served.objects.values()) {
       if (served.isOnlyIndexed || !isAmong(watched)) continue
       if (this.#context.leadership.isStandingBy) forgetObject(this.#context, watched)
       else this.#context.queue.put(watched, { type: 'deleted', object: watched.body, missed: true })
     }
-    this.#unindex(served, isAmong)
+    this.#removeFromIndices(served, isAmong)
   }
 
-  /** The operator stands back in this namespace, maybe for long: the others go on without its objects. */
-  excuseNamespace(name: string): void {
-    this.#streams.excuse(name)
+  /** Called when the operator is paused in a namespace, maybe for long: the start does not wait for its objects. */
+  stopAwaiting(name: string): void {
+    this.#streams.stopAwaiting(name)
   }
 
-  /** Those served; undefined for the whole cluster. */
+  /** The served namespaces; undefined for the whole cluster. */
   get namespaces(): Iterable<string> | undefined {
     return this.#namespaces.names
   }
 
-  /** Resolves when no indexing function is under way that was when this was asked. */
+  /** Resolves when the indexing that was in progress at the time of the call has finished. */
   async indexed(): Promise<void> {
     await Promise.all(Array.from(this.#served.values(), (served) => this.#context.features.allSettled(served)))
   }
 
-  /** The indices are as empty as before the start, for the next one. */
+  /** Empties the indices for the next run. */
   clearIndices(): void {
-    for (const served of this.#served.values()) this.#unindex(served, () => true)
+    for (const served of this.#served.values()) this.#removeFromIndices(served, () => true)
   }
 
-  #unindex({ objects: memories, isOnlyIndexed }: ServedResource, isAmong: (watched: WatchedObject) => boolean): void {
-    for (const [key, watched] of memories) {
+  #removeFromIndices({ objects, isOnlyIndexed }: ServedResource, isAmong: (watched: WatchedObject) => boolean): void {
+    for (const [key, watched] of objects) {
       if (!isAmong(watched)) continue
       this.#context.features.forgotten(watched)
-      if (isOnlyIndexed) memories.delete(key)
+      if (isOnlyIndexed) objects.delete(key)
     }
   }
 }

@@ -1,6 +1,6 @@
 /**
- * What the cluster serves, looked at once and then observed: definitions that come, change and go, groups that could not be
- * looked at. Says which resources are to be served whenever that may have changed; orchestrator.ts serves them.
+ * Discovers the resources of the cluster at the start, and again when CRDs change or when the discovery of a group has failed.
+ * Resolves the selectors of handlers after each discovery; orchestrator.ts serves the result.
  */
 
 import type { DiscoveryCache } from '../client/discovery/discovery-cache.ts'
@@ -19,52 +19,52 @@ export interface ResourceObserverOptions {
   readonly registry: Registry
   readonly discovery: DiscoveryCache
   readonly tasks: TaskGroup
-  /** Told each time the cluster has been looked at. */
+  /** Called after each discovery. */
   readonly onResolved: (resolved: ResolvedResources) => void
 }
 
 export class ResourceObserver {
   readonly #context: Context
   readonly #options: ResourceObserverOptions
-  readonly #looks: GroupRefresh
-  readonly #definitions: CrdWatch
-  /** What has been said of how things are now; it is said again when it has been otherwise in between. */
-  #told: ReadonlySet<string> = new Set()
-  /** Whether definitions are watched, or would be if we were allowed to. */
+  readonly #refreshes: GroupRefresh
+  readonly #crds: CrdWatch
+  /** Keys of the problems that exist and were logged. A problem is logged again if it was absent in between. */
+  #logged: ReadonlySet<string> = new Set()
+  /** Whether CRDs are watched, or would be with the permission to do so. */
   isObserving = false
 
   constructor(context: Context, options: ResourceObserverOptions) {
     this.#context = context
     this.#options = options
     const { discovery, tasks } = options
-    this.#looks = new GroupRefresh({
+    this.#refreshes = new GroupRefresh({
       clock: context.clock,
       tasks,
-      look: (group, signal) => this.#lookAt(group, signal),
+      refresh: (group, signal) => this.#refreshGroup(group, signal),
     })
-    this.#definitions = new CrdWatch(context, {
+    this.#crds = new CrdWatch(context, {
       onSeen: ({ group, plural }, isChanged) => {
         discovery.restore(group, plural)
         if (!isChanged && discovery.has(group, plural)) return
-        if (discovery.isHandledGroup(group)) this.#looks.begin(group)
+        if (discovery.isHandledGroup(group)) this.#refreshes.begin(group)
         else discovery.forgetGroup(group)
       },
       onGone: ({ group, plural }) => {
         discovery.forget(group, plural)
         if (!discovery.isHandledGroup(group)) return
         this.#resolve()
-        this.#looks.begin(group)
+        this.#refreshes.begin(group)
       },
     })
   }
 
-  /** Resolves when the cluster has been looked at once; rejects when it cannot be. */
+  /** Resolves after the first discovery; rejects if it fails. */
   async start(signal: AbortSignal): Promise<void> {
     await this.#options.discovery.refresh(signal)
     this.#resolve()
   }
 
-  /** After that; and when what is there is being watched, which is more urgent. */
+  /** Watches CRDs. Called after `start`, when the streams of the existing resources are open, because these are more urgent. */
   observe(signal: AbortSignal): void {
     const { registry, discovery, tasks } = this.#options
     if (!watchesCrds(registry, discovery.resources, this.#context.settings)) return
@@ -72,28 +72,28 @@ export class ResourceObserver {
     tasks.run(() => this.#follow(signal))
   }
 
-  /** The server says that it does not know a resource which it had told of. */
-  suspect(group: string): void {
-    if (!this.#context.settings.scanning.disabled && canHaveCustomResources(group)) this.#looks.retry(group)
+  /** Called when the server responds that it does not know a discovered resource. */
+  recheck(group: string): void {
+    if (!this.#context.settings.scanning.disabled && canHaveCustomResources(group)) this.#refreshes.retry(group)
   }
 
   async #follow(signal: AbortSignal): Promise<void> {
     const { clock, logger } = this.#context
     for (let attempt = 0; !signal.aborted; attempt += 1) {
-      await this.#definitions.follow(signal)
+      await this.#crds.follow(signal)
       if (signal.aborted) return
       if (attempt === 0) {
         logger.warn(
-          'Not enough permissions to watch for resources: definitions that come, change or go are noticed late. ' +
+          'Not enough permissions to watch for resources: new, changed and deleted CRDs are noticed late. ' +
             'Grant the operator list and watch on customresourcedefinitions.apiextensions.k8s.io, or set scanning.disabled',
         )
       }
       await clock.sleep(retryAfter(attempt), signal)
-      await this.#lookAgain(signal)
+      await this.#refreshAll(signal)
     }
   }
 
-  async #lookAgain(signal: AbortSignal): Promise<void> {
+  async #refreshAll(signal: AbortSignal): Promise<void> {
     try {
       await this.#options.discovery.refresh(signal)
       this.#resolve()
@@ -102,7 +102,7 @@ export class ResourceObserver {
     }
   }
 
-  async #lookAt(group: string, signal: AbortSignal): Promise<RefreshResult> {
+  async #refreshGroup(group: string, signal: AbortSignal): Promise<RefreshResult> {
     const { discovery } = this.#options
     try {
       await discovery.refreshGroup(group, signal)
@@ -113,35 +113,35 @@ export class ResourceObserver {
     }
     this.#resolve()
     if (discovery.failures.some((one) => one.group === group)) return 'failed'
-    return this.#definitions.in(group).every(({ plural }) => discovery.has(group, plural)) ? 'settled' : 'waiting'
+    return this.#crds.in(group).every(({ plural }) => discovery.has(group, plural)) ? 'settled' : 'waiting'
   }
 
   #resolve(): void {
     const { registry, discovery } = this.#options
     const resolved = resolveResources(registry, discovery.resources)
-    this.#tell(resolved)
-    for (const { group } of discovery.failures) if (isNeeded(group, registry, resolved)) this.#looks.retry(group)
+    this.#logProblems(resolved)
+    for (const { group } of discovery.failures) if (isNeeded(group, registry, resolved)) this.#refreshes.retry(group)
     this.#options.onResolved(resolved)
   }
 
-  /** Each thing once, for as long as it is so. */
-  #tell({ warnings, unresolved }: ResolvedResources): void {
+  /** Logs each problem once while it exists. */
+  #logProblems({ warnings, unresolved }: ResolvedResources): void {
     const { logger } = this.#context
-    const told = new Set<string>()
+    const logged = new Set<string>()
     const isNews = (key: string) => {
-      told.add(key)
-      return !this.#told.has(key)
+      logged.add(key)
+      return !this.#logged.has(key)
     }
     for (const { group, version, error } of this.#options.discovery.failures) {
       const name = formatGroupVersion(group, version)
-      const words = `The API ${name} does not say what it serves: ${describeError(error)}`
-      if (isNews(`failed ${name}`)) logger.warn(words)
+      const message = `The API ${name} does not say what it serves: ${describeError(error)}`
+      if (isNews(`failed ${name}`)) logger.warn(message)
     }
-    for (const [key, words] of warnings) if (isNews(key)) logger.warn(words)
+    for (const [key, message] of warnings) if (isNews(key)) logger.warn(message)
     const missing = unresolved.filter((selector) => isNews(`unresolved ${selector}`))
     if (missing.length > 0) {
       logger.warn(`Unresolved resources cannot be served (try creating their CRDs): ${missing.join(', ')}`)
     }
-    this.#told = told
+    this.#logged = logged
   }
 }

@@ -1,4 +1,7 @@
-/** Which resources of the cluster the handlers are for; and, where there are none, what to say about it. Pure. */
+/**
+ * Resolves the selectors of handlers to resources of the cluster, and describes the problems: unresolved, ambiguous and
+ * unsuitable ones. Pure.
+ */
 import type { Registry } from '../handlers/registry.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { formatResource, type ResourceSelector, selectResources } from '../kube/resources/selectors.ts'
@@ -6,28 +9,28 @@ import { canHaveCustomResources } from '../kube/resources/well-known.ts'
 import type { Settings } from '../settings/settings.ts'
 
 export interface ResolvedResources {
-  /** Those whose objects are to be watched. */
+  /** The resources to be watched. */
   readonly resources: readonly Resource[]
-  /** Those of which one was meant, and several were found: none of them is to be watched that is not already. */
-  readonly contested: readonly Resource[]
-  /** Nothing in the cluster is meant by these. */
+  /** Candidates of ambiguous selectors. They are not watched, unless they are already. */
+  readonly ambiguousCandidates: readonly Resource[]
+  /** Selectors that match no resource of the cluster. */
   readonly unresolved: readonly ResourceSelector[]
-  /** What somebody should know, by what it is about. */
+  /** Warnings for the log, by a key that identifies the problem. */
   readonly warnings: ReadonlyMap<string, string>
 }
 
 export function resolveResources(registry: Registry, known: readonly Resource[]): ResolvedResources {
   const resources = new Map<string, Resource>()
-  const contested: Resource[] = []
+  const ambiguousCandidates: Resource[] = []
   const unresolved: ResourceSelector[] = []
   const warnings = new Map<string, string>()
   for (const selector of registry.watchedSelectors) {
     const { selected, ambiguous, candidates } = selectResources(selector, known)
     if (ambiguous) {
       const names = candidates.map(formatResource).join(', ')
-      const words = `Ambiguous resources will not be served (try specifying API groups): ${selector}: ${names}`
-      warnings.set(`ambiguous ${selector}: ${names}`, words)
-      contested.push(...candidates)
+      const message = `Ambiguous resources will not be served (try specifying API groups): ${selector}: ${names}`
+      warnings.set(`ambiguous ${selector}: ${names}`, message)
+      ambiguousCandidates.push(...candidates)
     } else if (selected.length === 0) {
       unresolved.push(selector)
     }
@@ -37,20 +40,20 @@ export function resolveResources(registry: Registry, known: readonly Resource[])
     const { selected, ambiguous, candidates } = selectResources(selector, known)
     if (ambiguous) {
       const names = candidates.map(formatResource).join(', ')
-      const words = `Ambiguous resources will not be served (try specifying API groups): ${selector}: ${names}`
-      warnings.set(`ambiguous ${selector}: ${names}`, words)
+      const message = `Ambiguous resources will not be served (try specifying API groups): ${selector}: ${names}`
+      warnings.set(`ambiguous ${selector}: ${names}`, message)
     } else if (selected.length === 0) {
       unresolved.push(selector)
     }
   }
-  // Who is asked about resources does not mind which of several is meant, but cannot be asked about what is not there.
+  // Webhook handlers may match several resources, but a selector that matches none is reported.
   for (const selector of registry.webhookSelectors) {
     if (selectResources(selector, known).candidates.length === 0) unresolved.push(selector)
   }
-  return { resources: [...resources.values()], contested, unresolved, warnings }
+  return { resources: [...resources.values()], ambiguousCandidates, unresolved, warnings }
 }
 
-/** Why a resource cannot be served although handlers are for it; undefined where it can. */
+/** Returns why a resource with handlers cannot be served; undefined if it can. */
 export function whyUnsuitable(registry: Registry, resource: Resource): string | undefined {
   const { verbs } = resource
   if (!verbs.includes('list') || !verbs.includes('watch')) {
@@ -64,23 +67,23 @@ export function whyUnsuitable(registry: Registry, resource: Resource): string | 
 }
 
 /**
- * The definition is being deleted: nothing can be made any more, and discovery says the same of changes. But they are let through,
- * and have to be made: objects that wait for a finalizer keep the definition from going.
+ * Whether the CRD is being deleted. Discovery then lists no `create` and no `patch`, but the server still accepts patches. They
+ * are needed: objects with finalizers keep the CRD from being deleted.
  */
 function isTerminating({ group, verbs }: Resource): boolean {
   return canHaveCustomResources(group) && verbs.includes('deletecollection') && !verbs.includes('create')
 }
 
-/** Whether a definition that comes, changes or goes could make a difference to the handlers. */
+/** Whether a new, changed or deleted CRD could change the resources of the handlers. */
 function matchesCrds(registry: Registry, known: readonly Resource[]): boolean {
   return registry.selectors().some((selector) => {
     if (selector.group !== undefined) return canHaveCustomResources(selector.group)
-    // The core group goes first, whatever else has the name.
+    // A selector without a group prefers the core group, so CRDs with the same name do not matter.
     return !selector.isSpecific || !selectResources(selector, known).selected.some(({ group }) => group === '')
   })
 }
 
-/** Whether definitions are to be followed. Whoever waits for a peering waits for its definition, too. */
+/** Whether CRDs must be watched. An operator with mandatory peering also waits for the CRD of the peering. */
 export function watchesCrds(
   registry: Registry,
   known: readonly Resource[],
@@ -89,7 +92,7 @@ export function watchesCrds(
   return !scanning.disabled && (peering.mandatory || matchesCrds(registry, known))
 }
 
-/** Whether something in the group could be meant by a handler that has not got what it is for. */
+/** Whether a group whose discovery has failed may contain a resource of an unresolved handler. */
 export function isNeeded(group: string, registry: Registry, { unresolved }: ResolvedResources): boolean {
   return registry.selectors().some((selector) => {
     if (selector.group !== undefined) return selector.group === group

@@ -1,3 +1,4 @@
+/** Creates the state of a served resource from its handlers and the settings. Called by orchestrator.ts. */
 import { ABSENT, PRESENT } from '../handlers/filters.ts'
 import type { Handler, ValuePattern } from '../handlers/handler.ts'
 import type { Registry } from '../handlers/registry.ts'
@@ -12,7 +13,10 @@ import type { Settings } from '../settings/settings.ts'
 import { LruMap } from '../util/lru-map.ts'
 import { type LabelPattern, sharedSelectors } from '../watching/label-pushdown.ts'
 
-/** What comes late comes within a minute or two: so many objects do not go out of sight in that time. */
+/**
+ * The number of filtered-out objects whose versions are remembered to detect late events. Late events arrive within a minute or
+ * two.
+ */
 const maxFilteredOut = 1000
 
 export function createServedResource(registry: Registry, settings: Settings, resource: Resource): ServedResource {

@@ -1,6 +1,6 @@
 /**
- * When the objects of a resource are served in another version of it from now on, or with other handlers: what is remembered of
- * them passes on, so that what is under way for them is not begun a second time.
+ * Moves the objects of a served resource to another version of the resource, or to other handlers. Their state is kept, so that
+ * handlers in progress are not started a second time. Used by orchestrator.ts.
  */
 import type { Registry } from '../handlers/registry.ts'
 import type { Resource } from '../kube/resources/resources.ts'
@@ -8,7 +8,10 @@ import type { Context } from '../objects/context.ts'
 import { allHandlers, hasOnlyIndexHandlers, type ServedResource } from '../objects/state/served-resource.ts'
 import { forgetVersions } from '../objects/state/version-rollback.ts'
 
-/** Kind and scope cannot change for as long as a definition is there: if they have, it is another one, and so are all objects. */
+/**
+ * Whether both are the same kind of objects. Kind and scope of a CRD are immutable: if they differ, the CRD was deleted and
+ * created again, and so were all objects.
+ */
 export function isSameKind(a: Resource, b: Resource): boolean {
   return a.group === b.group && a.plural === b.plural && a.kind === b.kind && a.namespaced === b.namespaced
 }
@@ -22,14 +25,19 @@ export function hasSameHandlers(registry: Registry, { handlers }: ServedResource
   return before.length === after.length && before.every((handler, position) => handler === after[position])
 }
 
-/** Of objects that are only indexed too little is remembered to go on with. */
+/**
+ * Whether the state of objects can be kept. The state of objects that are only indexed is too small for handlers, and vice versa.
+ */
 export function canTakeOverFrom(registry: Registry, from: ServedResource, resource: Resource): boolean {
   return (
     isSameKind(from.resource, resource) && from.isOnlyIndexed === hasOnlyIndexHandlers(registry.handlersFor(resource))
   )
 }
 
-/** The states that we know are in the old version: all are taken in anew. */
+/**
+ * Moves the objects. Their known states have the old API version, so the next list is processed even where the resource versions
+ * are the same.
+ */
 export function switchVersion(context: Context, from: ServedResource, to: ServedResource): void {
   for (const [key, watched] of from.objects) {
     context.features.forgotten(watched)

@@ -30,7 +30,7 @@ export function changeVerdicts(sight: ExplainedObject, notes: string[]): Readonl
     initial: detected.initial,
     ...comparison,
   }
-  // One filter that fails keeps an operator from all handlers of the object; here the others can be told of.
+  // In an operator, a failing filter prevents all handlers of the object. Here, the other handlers are still explained.
   const owned = handlers.change.filter((handler) => checkFilters(handler, sight).error === undefined)
   const state = sight.hasHandlers ? planCycle(sight, { cause, owned }, notes) : undefined
   return new Map(handlers.change.map((handler) => [handler, changeVerdict(sight, handler, state)]))
@@ -114,7 +114,7 @@ function said(message: string | undefined): string {
   return message === undefined ? '' : ` (${message})`
 }
 
-/** Those are for the time when an operator finds the object at its start. */
+/** The verdict of a resume handler: it is called for objects that exist when the operator starts. */
 function resumeVerdict(sight: ExplainedObject, handler: Handler): ChangeVerdict {
   const atStart = detectFor(sight, true)
   const why = whyNot(handler, matchContextOf(sight, { ...atStart, ...sight.comparison }))
@@ -125,7 +125,10 @@ function resumeVerdict(sight: ExplainedObject, handler: Handler): ChangeVerdict 
   return { verdict: 'no', why: refusal(sight, handler, why) }
 }
 
-/** That the object is none for the handler says more than that nothing has happened to it. */
+/**
+ * Explains why the handler is not called. A filter mismatch is more helpful than the fact that nothing has changed, so it comes
+ * first.
+ */
 function refusal(sight: ExplainedObject, handler: Handler, why: string | undefined): string {
   const { reason } = sight.detected
   const { resource, body, args } = sight

@@ -1,6 +1,6 @@
 /**
- * What is stored on an object, and why each handler is called for it or is not: the answer of `kopf explain`. Asked through
- * `Operator.explain`. Pure but for the filters of the user; calls no handler and no server.
+ * Explains one object: the handling state stored on it, the decision of the operator, and why each handler is called or not.
+ * Implements `Operator.explain` and `kopf explain`. Calls the filters of the user, but no handler and no server.
  */
 
 import { concealDiff } from '../causation/reveal-secrets.ts'
@@ -58,17 +58,17 @@ export interface ExplainOptions {
   readonly resource: Resource
   readonly body: KubeObject
   readonly nowMs: number
-  /** For filters that ask for it. */
+  /** Creates the memo for filters that use it. */
   readonly memo: () => object
 }
 
 export function explainObject(options: ExplainOptions): Explanation {
   const { settings, registry, resource, body, nowMs } = options
   const { progressStorage, diffbaseStorage, finalizer } = settings.persistence
-  const sight = look(options)
-  const { comparison, detected, handlers } = sight
+  const explained = inspect(options)
+  const { comparison, detected, handlers } = explained
   const notes: string[] = []
-  const verdicts = handlerVerdicts(sight, notes)
+  const verdicts = handlerVerdicts(explained, notes)
   const { namespace, name, creationTimestamp, deletionTimestamp, finalizers = [] } = body.metadata
   return {
     resource: formatResource(resource),
@@ -98,18 +98,18 @@ export function explainObject(options: ExplainOptions): Explanation {
       body,
       storage: progressStorage,
       prefixes: ownPrefixes(progressStorage, diffbaseStorage),
-      // Those of reconcilers are of their steps.
+      // The records of reconcilers are those of their steps.
       ids: [...handlers.change, ...handlers.reconcile].map(({ id }) => id),
       nowMs,
     }),
     reason: detected.reason,
-    decision: decideFor(sight),
+    decision: decideFor(explained),
     handlers: verdicts,
-    notes: [...handlers.conflicts, ...notes, ...noteStartup(registry)],
+    notes: [...handlers.conflicts, ...notes, ...startupNotes(registry)],
   }
 }
 
-function look({ registry, settings, resource, body, nowMs, memo }: ExplainOptions): ExplainedObject {
+function inspect({ registry, settings, resource, body, nowMs, memo }: ExplainOptions): ExplainedObject {
   const handlers = registry.handlersFor(resource)
   const comparison = compareWithHandled(settings, { body, extraFields: handlers.extraFields })
   const base = {
@@ -123,11 +123,11 @@ function look({ registry, settings, resource, body, nowMs, memo }: ExplainOption
     hasFinalizer: isFinalizerOn(body, settings.persistence.finalizer),
     comparison,
   }
-  const sight = { ...base, detected: detectFor(base, false) }
-  return { ...sight, hasHandlers: handlers.change.some((handler) => checkFilters(handler, sight).matches) }
+  const explained = { ...base, detected: detectFor(base, false) }
+  return { ...explained, hasHandlers: handlers.change.some((handler) => checkFilters(handler, explained).matches) }
 }
 
-/** As an operator gives them, but for what needs one that runs: that is missed by whoever asks for it. */
+/** The arguments of filters, as in an operator. An argument that needs a running operator throws when a filter uses it. */
 function filterArgs({
   resource,
   body,
@@ -151,16 +151,19 @@ function filterArgs({
 function missing<T extends object>(name: string): T {
   return new Proxy({} as T, {
     get() {
-      throw new KopfError('KOPF_EXPLAIN', `Cannot use "${name}" in a filter while an object is explained: nothing runs`)
+      throw new KopfError(
+        'KOPF_EXPLAIN',
+        `Cannot use "${name}" in a filter while an object is explained: no operator is running`,
+      )
     },
   })
 }
 
-function noteStartup(registry: Registry): string[] {
+function startupNotes(registry: Registry): string[] {
   const ids = registry.activities('startup').map(({ id }) => `"${id}"`)
   if (ids.length === 0) return []
   return [
-    `Startup handlers are not called here (${ids.join(', ')}): settings that they change, such as the finalizer and the ` +
-      'storages, count as they are without them',
+    `Startup handlers are not called here (${ids.join(', ')}): changes that they make to settings, such as the finalizer ` +
+      'and the storages, are not taken into account',
   ]
 }

@@ -1,21 +1,26 @@
-/** What there is to say about one object and the handlers of an operator. Types only; made by explain.ts. */
+/** The types of an explanation: the result of `Operator.explain`, and the JSON of `kopf explain`. */
 import type { DiffOperation, Reason } from '../causation/cause.ts'
 import type { Decision } from '../causation/decide.ts'
 
-/** How far a handler has come with the object, as it is stored there. Moments are texts as on the object. */
+/** The progress of a handler, as stored on the object. Times are the texts on the object. */
 export interface StoredProgress {
-  /** Of the handler; of one that nobody has registered, the name of the annotation without its prefix. */
+  /** The handler id. For a record of an unknown handler: the name of the annotation without its prefix. */
   readonly id: string
-  /** The annotations or the field that it was found in. */
+  /** The annotations or the status field in which the record was found. */
   readonly places: readonly string[]
+  /** `due`: it is to be called. `waiting`: it waits for its next attempt. `succeeded`, `failed`: it has finished. */
   readonly state: 'due' | 'waiting' | 'succeeded' | 'failed'
+  /** The reason for which the handling began, such as `create`. */
   readonly purpose?: string
+  /** The number of attempts so far. */
   readonly retries: number
   readonly started?: string
   readonly stopped?: string
+  /** The time of the next attempt. */
   readonly delayed?: string
+  /** The message of the last error. */
   readonly message?: string
-  /** Ids of its sub-handlers, of any depth. */
+  /** The ids of its sub-handlers at any depth. */
   readonly subhandlers: readonly string[]
 }
 
@@ -27,21 +32,29 @@ export interface ExplainedChange {
   readonly new?: unknown
 }
 
-/** Whether a handler is called for an object, and why. */
+/** Whether a handler is called for the object, and why. */
 export interface HandlerVerdict {
   readonly id: string
   readonly kind: string
   /**
-   * `now`: it is called now. `later`: when its time comes, as `why` says. `runs`: beside the object. `done`: it has
-   * finished, and the others have not. `no`: it is not called. `unclear`: its filter has failed.
+   * - `now`: it is called now.
+   * - `later`: it is called on the occasion that `why` names.
+   * - `runs`: it runs in the background (daemons, timers, reconcilers).
+   * - `done`: it has finished, and waits for the other handlers of the cycle.
+   * - `no`: it is not called.
+   * - `unclear`: its filter has failed.
    */
   readonly verdict: 'now' | 'later' | 'runs' | 'done' | 'no' | 'unclear'
+  /** The explanation in one sentence. */
   readonly why: string
-  /** When `later` is, where it is known. */
+  /** The time of `later`, if it is known. */
   readonly at?: string
 }
 
-/** What is stored on an object, and why each handler is called for it or is not. */
+/**
+ * The explanation of one object: the stored handling state, the decision of the operator, and a verdict for each handler.
+ * Returned by `Operator.explain` and printed by `kopf explain`.
+ */
 export interface Explanation {
   /** `plural.version.group` */
   readonly resource: string
@@ -50,27 +63,29 @@ export interface Explanation {
   readonly namespace?: string
   readonly name: string
   readonly created?: string
-  /** Since when it is being deleted. */
+  /** The deletion timestamp, if the object is being deleted. */
   readonly deleting?: string
   readonly finalizers: ReadonlyArray<{ readonly name: string; readonly isOurs: boolean }>
-  /** Where the operator keeps what it has to remember, and the finalizer it puts on. */
+  /** Descriptions of the progress storage and the diff-base storage, and the name of the operator's finalizer. */
   readonly storage: { readonly progress: string; readonly lastHandled: string; readonly finalizer: string }
-  /** `never` handled; handled as it `is`; `changed` since then. */
+  /** `never`: the object was never handled. `is`: its present state is handled. `changed`: it has changed since. */
   readonly handled: 'never' | 'is' | 'changed'
-  /** Of what was handled last and what is there now; nothing that is in a Secret. */
+  /** The changes since the last handled state. Values of Secrets are concealed. */
   readonly changes: readonly ExplainedChange[]
+  /** The stored progress of handlers. */
   readonly progress: readonly StoredProgress[]
-  /** Further annotations of operators on Kopf or on this, by their prefixes. */
+  /** Other annotations of this operator and of other operators built on Kopf, by prefix. */
   readonly annotations: ReadonlyArray<{
     readonly prefix: string
     readonly isOurs: boolean
     readonly names: readonly string[]
   }>
-  /** What has happened to the object, as an operator that runs already sees it. */
+  /** The reason that an operator detects which is already running. */
   readonly reason: Reason
-  /** What a running operator does next with the object. */
+  /** The next action of a running operator for the object. */
   readonly decision: Decision
+  /** The verdict for each handler of the resource. */
   readonly handlers: readonly HandlerVerdict[]
-  /** Whatever else there is to know. */
+  /** Additional remarks in full sentences. */
   readonly notes: readonly string[]
 }

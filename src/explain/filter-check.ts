@@ -1,4 +1,4 @@
-/** One object as an explanation looks at it, and what its filters say. Made by explain.ts. */
+/** The object to be explained, and the check of handler filters against it. Used by explain.ts and the verdicts. */
 
 import type { Reason } from '../causation/cause.ts'
 import type { DetectedReason } from '../causation/detect.ts'
@@ -20,14 +20,14 @@ export interface ExplainedObject {
   readonly handlers: ResourceHandlers
   readonly settings: Settings
   readonly nowMs: number
-  /** What filters are given, but for the cause. */
+  /** The arguments of filters, without the cause. */
   readonly args: () => object
   readonly deleting: boolean
   readonly hasFinalizer: boolean
   readonly comparison: EssenceComparison
-  /** For an operator that runs already. */
+  /** The reason as detected by an operator that is already running. */
   readonly detected: DetectedReason
-  /** Whether there are handlers of changes that could ever be for the object. */
+  /** Whether the filters of any change handler match the object, for any reason. */
   readonly hasHandlers: boolean
 }
 
@@ -37,30 +37,30 @@ interface CauseLike extends EssenceComparison {
 }
 
 export function matchContextOf(
-  sight: Pick<ExplainedObject, 'resource' | 'body' | 'deleting' | 'args' | 'comparison'>,
+  explained: Pick<ExplainedObject, 'resource' | 'body' | 'deleting' | 'args' | 'comparison'>,
   cause: CauseLike,
 ): MatchContext {
-  const { resource, body, deleting, comparison } = sight
+  const { resource, body, deleting, comparison } = explained
   const { reason, initial, old, new: current, diff } = revealSecret(cause, { body, stored: comparison.stored })
-  const args = lazy(() => assignAll(sight.args(), { reason, old, new: current, diff }))
+  const args = lazy(() => assignAll(explained.args(), { reason, old, new: current, diff }))
   return { resource, body, deleting, reason, initial, old, new: current, diff, args }
 }
 
 type FilterResult = Pick<ExplainedObject, 'resource' | 'body' | 'deleting' | 'args' | 'comparison' | 'detected'>
 
-/** Whether the filters of a handler of changes match, whatever has happened; with the error of one that has failed. */
+/** Whether the filters of a change handler match the object for any reason, or the error of a filter that has failed. */
 export function checkFilters(
   handler: Handler,
-  sight: FilterResult,
+  explained: FilterResult,
 ): { readonly matches: boolean; readonly error?: string } {
   return attempt(() => {
-    const context = matchContextOf(sight, { ...sight.detected, ...sight.comparison })
+    const context = matchContextOf(explained, { ...explained.detected, ...explained.comparison })
     whyNot(handler, context)
     return preMatches(handler, context)
   })
 }
 
-/** The same for those that see the object without any cause. */
+/** The same for handlers without a cause (index, event, background, admission handlers). */
 export function checkObjectFilters(
   handler: Handler,
   { resource, body, args }: Pick<ExplainedObject, 'resource' | 'body' | 'args'>,
@@ -73,10 +73,10 @@ export function checkObjectFilters(
   return { matches, ...(why !== undefined && { why }), ...(error !== undefined && { error }) }
 }
 
-/** A filter may fail here and not in an operator: it may ask for what only an operator has. */
-function attempt(judge: () => boolean): { readonly matches: boolean; readonly error?: string } {
+/** A filter may fail here and not in an operator, because it uses an argument that only a running operator has. */
+function attempt(check: () => boolean): { readonly matches: boolean; readonly error?: string } {
   try {
-    return { matches: judge() }
+    return { matches: check() }
   } catch (error) {
     if (!(error instanceof KopfError)) throw error
     return { matches: false, error: error.message }

@@ -1,4 +1,4 @@
-/** The handlers of a resource in the order of registration, each with what is to be said of it. Called by explain.ts. */
+/** The verdicts of all handlers of a resource, in the order of registration, and the operator's decision. Called by explain.ts. */
 import { type Decision, decide } from '../causation/decide.ts'
 import type { CallForecast } from '../handlers/definition.ts'
 import type { Handler } from '../handlers/handler.ts'
@@ -29,7 +29,7 @@ function forecastOf(sight: ExplainedObject, handler: Handler): CallForecast {
 }
 
 /**
- * What an operator without running daemons would decide for the object: the same `decide()` that it calls. Filters that fail here count as not
+ * Returns the decision of an operator without running daemons: calls the same `decide()`. A filter that fails here counts as not
  * matching.
  */
 export function decideFor(sight: ExplainedObject): Decision {

@@ -1,6 +1,6 @@
 /**
- * The records of handlers on an object: those of the handlers that are known, and what others have left there, which can be
- * told only by its shape. Pure; called by explain.ts.
+ * Finds the progress records on an object: those of the registered handlers by their ids, and those of other handlers by their
+ * shape. Also describes the storages. Pure; called by explain.ts.
  */
 
 import { findOwnedPrefixes } from '../causation/own-annotations.ts'
@@ -21,9 +21,9 @@ export interface StoredRecords {
 export interface RecordsQuery {
   readonly body: KubeObject
   readonly storage: ProgressStorage
-  /** All prefixes that are ours. */
+  /** The annotation prefixes of the operator's own storages. */
   readonly prefixes: readonly string[]
-  /** Of the handlers that are known. */
+  /** The ids of the registered handlers. */
   readonly ids: readonly string[]
   readonly nowMs: number
 }
@@ -31,34 +31,37 @@ export interface RecordsQuery {
 export function findRecords(query: RecordsQuery): StoredRecords {
   const { body, prefixes } = query
   const known = findKnown(query)
-  const isTaken = new Set(known.flatMap(({ places }) => places))
-  const strange = [...findInAnnotations(query), ...findInStatus(query)].filter(({ places }) => !isTaken.has(places[0]!))
-  for (const { places } of strange) isTaken.add(places[0]!)
+  const found = new Set(known.flatMap(({ places }) => places))
+  const unknown = [...findInAnnotations(query), ...findInStatus(query)].filter(({ places }) => !found.has(places[0]!))
+  for (const { places } of unknown) found.add(places[0]!)
   const names = namesByPrefix(body.metadata.annotations ?? {})
   const groups = ownedPrefixes(body, prefixes).map((prefix) => ({
     prefix,
     isOurs: prefixes.includes(prefix),
-    names: (names.get(prefix) ?? []).filter((name) => !isTaken.has(`${prefix}/${name}`)),
+    names: (names.get(prefix) ?? []).filter((name) => !found.has(`${prefix}/${name}`)),
   }))
-  return { progress: [...known, ...strange], annotations: groups.filter(({ names }) => names.length > 0) }
+  return { progress: [...known, ...unknown], annotations: groups.filter(({ names }) => names.length > 0) }
 }
 
-/** The handlers in their order, each with its sub-handlers behind it. Does not recurse: authors of objects can write records too. */
+/**
+ * Finds the records of registered handlers in their order, each followed by its sub-handlers. Does not recurse, because authors
+ * of objects can write records too.
+ */
 function findKnown({ body, storage, ids, nowMs }: RecordsQuery): StoredProgress[] {
   const found = new Map<string, StoredProgress>()
   const pending = ids.toReversed()
   for (let id = pending.pop(); id !== undefined; id = pending.pop()) {
     if (found.has(id)) continue
-    // Storages written by users may well say null.
+    // Storages written by users may return null.
     const record = storage.fetch({ key: id, body }) ?? undefined
     if (record === undefined) continue
-    found.set(id, toStored(id, placesOf(storage, id, body), record, nowMs))
+    found.set(id, toStored(id, locationsOf(storage, id, body), record, nowMs))
     for (const child of (record.subrefs ?? []).toReversed()) pending.push(child)
   }
   return [...found.values()]
 }
 
-/** One that is stored under two names, a newer and an older one, is one. */
+/** Finds records in annotations by their shape. A record that is stored under two names (a newer and an older form) counts once. */
 function findInAnnotations({ body, prefixes, nowMs }: RecordsQuery): StoredProgress[] {
   const annotations = body.metadata.annotations ?? {}
   const names = namesByPrefix(annotations)
@@ -85,7 +88,7 @@ function findInStatus({ body, storage, nowMs }: RecordsQuery): StoredProgress[] 
   })
 }
 
-/** Kopf has always written one of these; what has none of them is something else. */
+/** Returns a record only if it has one of the fields that Kopf has always written. */
 function toRecord(value: unknown): ProgressRecord | undefined {
   const record = readRecord(value)
   const isRecord = record?.started !== undefined || record?.retries !== undefined || record?.purpose !== undefined
@@ -96,7 +99,7 @@ function ownedPrefixes({ metadata }: KubeObject, ours: readonly string[]): strin
   return [...new Set([...ours, ...findOwnedPrefixes(metadata.annotations ?? {})])]
 }
 
-/** Made in one pass: an object can have thousands of annotations, each under a prefix of its own. */
+/** Groups annotation names by prefix in one pass: an object can have thousands of annotations with different prefixes. */
 function namesByPrefix(annotations: Readonly<Record<string, string>>): Map<string, string[]> {
   const found = new Map<string, string[]>()
   for (const key of Object.keys(annotations)) {
@@ -129,14 +132,12 @@ function toStored(id: string, places: readonly string[], record: ProgressRecord,
   }
 }
 
-/** Of both storages, each once. */
+/** The annotation prefixes of the storages, without duplicates. */
 export function ownPrefixes(...storages: readonly object[]): string[] {
   return [...new Set(storages.flatMap(prefixesOf))]
 }
 
-/** Where storages keep what they keep, found out from outside: whoever has written them. Pure. */
-
-/** What storages of ours say of themselves; others say nothing. */
+/** The properties of the built-in storages that describe them. Storages written by users do not have them. */
 interface DescribableStorage {
   readonly prefix?: unknown
   readonly field?: unknown
@@ -149,25 +150,25 @@ export function describeStorage(storage: object): string {
   if (Array.isArray(storages)) return storages.map(describeStorage).join(', and ')
   if (typeof prefix === 'string') return `annotations of ${prefix}`
   if (Array.isArray(field)) return field.join('.')
-  return `a storage of its own (${storage.constructor.name})`
+  return `a custom storage (${storage.constructor.name})`
 }
 
-/** Of all annotations that a storage keeps. */
+/** The annotation prefixes of a storage and of the storages that it combines. */
 function prefixesOf(storage: object): string[] {
   const { prefix, storages } = storage as DescribableStorage
   if (Array.isArray(storages)) return storages.flatMap(prefixesOf)
   return typeof prefix === 'string' ? [prefix] : []
 }
 
-/** The fields of the status that records are kept in, by the ids of handlers. */
+/** The status fields in which a storage keeps records by handler id. */
 function recordFieldsOf(storage: object): (readonly string[])[] {
   const { field, storages } = storage as DescribableStorage
   if (Array.isArray(storages)) return storages.flatMap(recordFieldsOf)
   return Array.isArray(field) ? [field as readonly string[]] : []
 }
 
-/** Where the record of a handler is: what the storage would remove to forget it. */
-function placesOf(storage: ProgressStorage, key: string, body: KubeObject): string[] {
+/** The locations of a handler's record: what the storage would remove to purge it. */
+function locationsOf(storage: ProgressStorage, key: string, body: KubeObject): string[] {
   const patch: JsonObject = {}
   storage.purge({ key, body, patch })
   const annotations = resolvePath(patch, ['metadata', 'annotations'])

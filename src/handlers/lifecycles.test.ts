@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest'
 import { createHandler } from '../handler-definitions.ts'
-import type { Handler } from './handler.ts'
-import { defaultLifecycle, type Lifecycle, lifecycles } from './lifecycles.ts'
+import { type DueHandler, defaultLifecycle, type Lifecycle, lifecycles } from './lifecycles.ts'
 
 const handlers = ['a', 'b', 'c'].map((id) => createHandler('create', 'kopfexamples', { id }, () => undefined))
 const retries: Record<string, number> = { a: 2, b: 1, c: 1 }
 
-function run(lifecycle: Lifecycle, random = 0, given: readonly Handler[] = handlers): string {
-  const context = { retriesOf: ({ id }: Handler) => retries[id] ?? 0, random: () => random }
+function run(lifecycle: Lifecycle, random = 0, given: readonly DueHandler[] = handlers): string {
+  const context = { retriesOf: ({ id }: DueHandler) => retries[id] ?? 0, random: () => random }
   return lifecycle(given, context)
     .map(({ id }) => id)
     .join('')

@@ -43,7 +43,7 @@ function setUp(...fns: ((version: string) => unknown)[]) {
   const object = createIndexedObject()
   const bring = (version: string) => {
     const body = bodyOf(version)
-    indexer.bring(object, {
+    indexer.indexState(object, {
       resource: pods,
       body,
       handlers,

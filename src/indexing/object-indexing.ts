@@ -1,6 +1,6 @@
 /**
- * Indexing, as a feature of the worker: passes every state of an object to the indexing functions before it is queued, and removes the object from
- * the indices when it is deleted. The worker waits until the states so far are indexed.
+ * Connects the indexer with the object worker: indexes every observed state of an object before it is queued, and removes deleted
+ * objects from the indices. The worker waits until the states so far are indexed.
  */
 import { objectArgs } from '../handlers/args/object-args.ts'
 import type { KubeObject } from '../kube/objects.ts'
@@ -23,7 +23,7 @@ export class ObjectIndexing implements ObjectFeature {
     this.#indexer = indexer
   }
 
-  /** A response may come after the deletion of the object, and does not bring it back into the indices. */
+  /** A write response that arrives after the deletion of the object does not add it to the indices again. */
   observed(object: WatchedObject, body: KubeObject, from: StateSource): void {
     if (object.served.handlers.index.length === 0) return
     const indexed =
@@ -64,7 +64,7 @@ export class ObjectIndexing implements ObjectFeature {
       return
     }
     const logger = objectLogger(context, body, { isLocal: true })
-    this.#indexer.bring(indexed, {
+    this.#indexer.indexState(indexed, {
       resource: served.resource,
       body,
       handlers: served.handlers.index,

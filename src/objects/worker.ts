@@ -88,7 +88,7 @@ function reserveHandling(
 ): Reservation | undefined {
   const states = events.map((event) => (event.type === 'wake' ? object.body : event.object))
   const reservation = largeObjects.reserveHandling([object.body, ...states])
-  if (reservation?.mustWait) queue.excuse(object)
+  if (reservation?.mustWait) queue.markSlow(object)
   return reservation
 }
 
@@ -222,7 +222,7 @@ async function removeOwnFinalizer(context: Context, object: WatchedObject, logge
 function forget(context: Context, object: WatchedObject): void {
   const { objects } = object.served
   context.timers.cancel(object)
-  if (context.queue.hasNews(object)) return
+  if (context.queue.hasNewEvents(object)) return
   context.features.forgotten(object)
   if (context.features.isActive(object)) return
   const key = objectKey(object.body)

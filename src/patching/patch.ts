@@ -18,6 +18,7 @@ type PatchOf<V> = V extends Primitive
       ? { [K in keyof V]?: PatchOf<V[K]> | null }
       : V
 
+/** The metadata of a patch. Labels and annotations exist already, so that keys can be assigned directly; null removes a key. */
 interface MetadataPatch extends Omit<PatchOf<ObjectMeta>, 'labels' | 'annotations'> {
   labels: Record<string, string | null>
   annotations: Record<string, string | null>

@@ -1,6 +1,6 @@
 /**
- * Names of the annotations for handlers and for fixed records, formed exactly as in Kopf, so that both can take over each other's
- * objects. V2 is the current form. V1, with a shorter limit, is the form that older versions of Kopf read. Used by the storages.
+ * Builds the names of annotations for handlers and fixed records exactly as Kopf does, so that both frameworks can continue each
+ * other's work. V2 is the current form. V1, with a shorter limit, is read by older versions of Kopf. Used by the storages.
  */
 import { blake2b } from '@noble/hashes/blake2.js'
 import { KopfError } from '../errors.ts'

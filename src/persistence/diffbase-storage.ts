@@ -29,11 +29,13 @@ import {
 
 type StoragePath = string | readonly string[]
 
+/** Options that all diff-base storages have. */
 export interface DiffBaseStorageOptions {
   /** Fields whose changes are ignored: dotted paths, or arrays of keys. Default: none. */
   readonly ignoredFields?: Iterable<StoragePath>
 }
 
+/** The argument of `DiffBaseStorage.build`. */
 export interface BuildOptions {
   /** The object as it was last seen. */
   readonly body: KubeObject
@@ -41,24 +43,28 @@ export interface BuildOptions {
   readonly extraFields?: Iterable<StoragePath> | undefined
 }
 
+/** The argument of `DiffBaseStorage.fetch` and `fetchSeen`. */
 export interface DiffBaseQuery {
   /** The object as it was last seen. */
   readonly body: KubeObject
 }
 
+/** The argument of the methods of `DiffBaseStorage` that write. */
 export interface DiffBaseChange extends DiffBaseQuery {
   /** The merge patch that the storage adds to. */
   readonly patch: JsonObject
 }
 
+/** The result of `DiffBaseStorage.store`. */
 export interface DiffBaseStored {
   /** Whether only a digest was stored because the essence was too large: the next change then has no `old` and no details in `diff`. */
   readonly digested: boolean
 }
 
 /**
- * The base class of all diff-base storages, for `settings.persistence.diffbaseStorage`: they store the last handled state of an object, so
- * that the next change can be found. All methods are synchronous: they read the body and add to the patch; the framework sends the patch.
+ * The base class of all diff-base storages, for `settings.persistence.diffbaseStorage`. A diff-base storage keeps the last
+ * handled state of an object, so that the next change can be detected. Extend it to write your own storage. All methods are
+ * synchronous: they read the body and add to the patch; the framework sends the patch. Default: `AnnotationsDiffBaseStorage`.
  */
 export abstract class DiffBaseStorage {
   /** Fields whose changes are ignored. */
@@ -86,21 +92,26 @@ export abstract class DiffBaseStorage {
   // biome-ignore lint/suspicious/noConfusingVoidType: storages of users may return nothing, as those of Kopf do.
   abstract store(options: DiffBaseChange & { readonly essence: Essence }): DiffBaseStored | void
 
-  /** Returns the essences that some handlers have finished on while other handlers have not, by digest; the newest last. */
+  /**
+   * Returns the states that some handlers have finished on while other handlers have not, by digest; the newest last. Default:
+   * none.
+   */
   fetchSeen(_options: DiffBaseQuery): SeenEssenceRecords {
     return new Map()
   }
 
   /**
-   * Adds such essences to the patch. A storage without this method loses them at a restart: a handler that finished on an older state is then
-   * not called with the changes since that state.
+   * Adds the states that only some handlers have finished on to the patch. Default: does nothing. Without an implementation,
+   * these states are lost at a restart: a handler that finished on an older state is then not called with the changes since that
+   * state.
    */
   storeSeen(_options: DiffBaseChange & { readonly essences: SeenEssenceRecords }): void {}
 
-  /** Adds the removal of such essences to the patch. Called before `store`, which needs the space. */
+  /** Adds the removal of these states to the patch. Called before `store`, which needs the space. Default: does nothing. */
   purgeSeen(_options: DiffBaseChange): void {}
 }
 
+/** Options of `AnnotationsDiffBaseStorage`. */
 export interface AnnotationsDiffBaseStorageOptions extends DiffBaseStorageOptions {
   /** The prefix of the annotation. Default: `kopf.zalando.org`, as in Kopf. */
   readonly prefix?: string
@@ -110,10 +121,11 @@ export interface AnnotationsDiffBaseStorageOptions extends DiffBaseStorageOption
   readonly v1?: boolean
 }
 
+/** The name of the annotation or status field for states that only some handlers have finished on. */
 const seenKey = 'seen-configurations'
 
 /**
- * The default storage: stores the last handled state as JSON in an annotation. A state that is too large for the annotations of an object
+ * The default diff-base storage: stores the last handled state as JSON in an annotation. A state that is too large for the annotations of an object
  * is stored as a digest.
  *
  * @example
@@ -202,6 +214,7 @@ function toStoredText(essence: object): string {
   return `${toAsciiJsonText(essence)}\n`
 }
 
+/** Options of `StatusDiffBaseStorage`. */
 export interface StatusDiffBaseStorageOptions extends DiffBaseStorageOptions {
   /** The name of the storage, which replaces `{name}` in the path. Default: `kopf`. */
   readonly name?: string
@@ -210,8 +223,13 @@ export interface StatusDiffBaseStorageOptions extends DiffBaseStorageOptions {
 }
 
 /**
- * Stores the last handled state as JSON in one field of the status: as a string, so that a merge patch replaces it as a whole. The schema of
- * the resource must allow the field.
+ * Stores the last handled state as JSON in one field of the status: as a string, so that a merge patch replaces it as a whole.
+ * The schema of the resource must allow the field.
+ *
+ * @example
+ * ```ts
+ * settings.persistence.diffbaseStorage = new StatusDiffBaseStorage({ name: 'my-operator' })
+ * ```
  */
 export class StatusDiffBaseStorage extends DiffBaseStorage {
   /** The path of the field. */
@@ -258,8 +276,16 @@ export class StatusDiffBaseStorage extends DiffBaseStorage {
 }
 
 /**
- * Combines several storages: writes to all of them, and reads from the first that has a state. Use it to migrate from one storage to
- * another.
+ * Combines several storages: writes to all of them, and reads from the first one that has a state. Use it to migrate from one
+ * storage to another.
+ *
+ * @example
+ * ```ts
+ * settings.persistence.diffbaseStorage = new MultiDiffBaseStorage([
+ *   new StatusDiffBaseStorage(),
+ *   new AnnotationsDiffBaseStorage({ prefix: 'example.com' }),
+ * ])
+ * ```
  */
 export class MultiDiffBaseStorage extends DiffBaseStorage {
   /** The storages, in the order of reading. */

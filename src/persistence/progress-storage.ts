@@ -32,6 +32,7 @@ import {
 
 export type { ProgressRecord }
 
+/** The argument of `ProgressStorage.fetch`. */
 export interface ProgressQuery {
   /** The id of the handler. */
   readonly key: string
@@ -39,11 +40,13 @@ export interface ProgressQuery {
   readonly body: KubeObject
 }
 
+/** The argument of `ProgressStorage.store` and `purge`. */
 export interface ProgressChange extends ProgressQuery {
   /** The merge patch that the storage adds to. */
   readonly patch: JsonObject
 }
 
+/** The argument of `ProgressStorage.touch`. */
 export interface ProgressTouch {
   /** The object as it was last seen. */
   readonly body: KubeObject
@@ -54,8 +57,10 @@ export interface ProgressTouch {
 }
 
 /**
- * The base class of all progress storages, for `settings.persistence.progressStorage`. All methods are synchronous: they read the body
- * and add to the patch; the framework sends the patch.
+ * The base class of all progress storages, for `settings.persistence.progressStorage`. A progress storage keeps one record for
+ * each handler while an object is handled, so that retries survive a restart of the operator. Extend it to write your own
+ * storage. All methods are synchronous: they read the body and add to the patch; the framework sends the patch. Default:
+ * `SmartProgressStorage`.
  */
 export abstract class ProgressStorage {
   /** Returns the stored record of a handler; undefined if there is none. */
@@ -79,10 +84,11 @@ export abstract class ProgressStorage {
   flush(): void {}
 }
 
+/** Options of `AnnotationsProgressStorage`. */
 export interface AnnotationsProgressStorageOptions {
   /** The prefix of the annotations. Default: `kopf.zalando.org`, as in Kopf. */
   readonly prefix?: string
-  /** Whether to write fields without a value, too. Default: false. */
+  /** Whether to write fields without a value as null. Default: false. */
   readonly verbose?: boolean
   /** The name of the annotation for `touch`. Default: `touch-dummy`. */
   readonly touchKey?: string
@@ -104,7 +110,7 @@ const maxMessageLength = 1024
 export class AnnotationsProgressStorage extends ProgressStorage {
   /** The prefix of the annotations. */
   readonly prefix: string
-  /** Whether fields without a value are written, too. */
+  /** Whether fields without a value are written as null. */
   readonly verbose: boolean
   /** The name of the annotation for `touch`. */
   readonly touchKey: string
@@ -157,6 +163,7 @@ export class AnnotationsProgressStorage extends ProgressStorage {
   }
 }
 
+/** Options of `StatusProgressStorage`. */
 export interface StatusProgressStorageOptions {
   /** The name of the storage, which replaces `{name}` in the paths. Default: `kopf`. */
   readonly name?: string
@@ -166,7 +173,14 @@ export interface StatusProgressStorageOptions {
   readonly touchField?: StatusFieldPath
 }
 
-/** Stores the progress in a field of the status, with a record for each handler. The schema of the resource must allow the field. */
+/**
+ * Stores the progress in a field of the status, with a record for each handler. The schema of the resource must allow the field.
+ *
+ * @example
+ * ```ts
+ * settings.persistence.progressStorage = new StatusProgressStorage({ name: 'my-operator' })
+ * ```
+ */
 export class StatusProgressStorage extends ProgressStorage {
   /** The path of the records. */
   readonly field: readonly string[]
@@ -213,8 +227,16 @@ export class StatusProgressStorage extends ProgressStorage {
 }
 
 /**
- * Combines several storages: writes to all of them, and reads from the first that has a record. Use it to migrate from one storage to
- * another.
+ * Combines several storages: writes to all of them, and reads from the first one that has a record. Use it to migrate from one storage
+ * to another.
+ *
+ * @example
+ * ```ts
+ * settings.persistence.progressStorage = new MultiProgressStorage([
+ *   new StatusProgressStorage(),
+ *   new AnnotationsProgressStorage({ prefix: 'example.com' }),
+ * ])
+ * ```
  */
 export class MultiProgressStorage extends ProgressStorage {
   /** The storages, in the order of reading. */
@@ -261,9 +283,18 @@ class PastStatusProgressStorage extends StatusProgressStorage {
   override touch(): void {}
 }
 
+/** Options of `SmartProgressStorage`. */
 export interface SmartProgressStorageOptions extends AnnotationsProgressStorageOptions, StatusProgressStorageOptions {}
 
-/** The default storage: stores in annotations, and reads and removes records that old versions of Kopf left in the status. */
+/**
+ * The default progress storage: stores records in annotations, and reads and removes records that old versions of Kopf left in the
+ * status.
+ *
+ * @example
+ * ```ts
+ * settings.persistence.progressStorage = new SmartProgressStorage({ prefix: 'example.com' })
+ * ```
+ */
 export class SmartProgressStorage extends MultiProgressStorage {
   constructor(options: SmartProgressStorageOptions = {}) {
     super([new AnnotationsProgressStorage(options), new PastStatusProgressStorage(options)])

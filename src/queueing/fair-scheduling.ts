@@ -1,31 +1,31 @@
 /**
- * Whose turn it is: round robin over the groups (namespaces) that have something waiting, first come first served within a group.
- * Decides, and starts nothing: keyed-queue.ts does. Every operation takes constant time, or time in proportion to the limit of
- * workers; never to the number of keys or groups.
+ * Decides which key is processed next: round robin over the groups (namespaces) that have waiting keys, and first in, first out
+ * within a group. Starts no work: keyed-queue.ts does. Every operation takes constant time or time proportional to the number of
+ * workers, never to the number of keys or groups.
  */
 import { LinkedList, type ListNode } from '../util/linked-list.ts'
 
-/** How urgent an event is: what happens now comes before what was there when we started. */
+/** The priority of an event: current events (`now`) come before objects of the initial list (`backlog`). */
 export type Priority = 'now' | 'backlog'
 
 export interface SlotLimits {
-  /** How many workers that are not slow there can be; 0 while nothing may begin. */
+  /** The maximum number of workers that are not slow; 0 while no work may start. */
   readonly workers: number
-  /** How many of these are kept for groups that have less than their fair share. */
+  /** The number of these workers that are reserved for groups with less than their fair share. */
   readonly reserved: number
-  /** How many slow workers there can be beside them. One group can have half of these. */
+  /** The maximum number of slow workers in addition. One group can have half of them. */
   readonly slowWorkers: number
 }
 
-/** One key in the order: it waits, or a worker is on it. */
+/** The entry of one key: it waits, or a worker processes it. */
 export interface Slot<K> {
   readonly key: K
   readonly group: SlotGroup<K>
-  /** When it began to wait. */
+  /** The time at which the key began to wait. */
   readonly sinceMs: number
   state: 'waiting' | 'active' | 'slow'
-  urgency: Priority
-  /** Its places in the group's list and in the list of all that wait; of no meaning once a worker is on it. */
+  priority: Priority
+  /** The nodes in the group's list and in the list of all waiting keys. Not used after a worker has taken the key. */
   node: ListNode<Slot<K>>
   readonly waitingNode: ListNode<Slot<K>>
 }
@@ -33,22 +33,22 @@ export interface Slot<K> {
 interface SlotGroup<K> {
   readonly name: string
   readonly waiting: Readonly<Record<Priority, LinkedList<Slot<K>>>>
-  /** Its places in the rotations; undefined where nothing of that urgency waits. */
+  /** The group's nodes in the rotations; undefined if no key of that priority waits. */
   readonly rotation: Record<Priority, ListNode<SlotGroup<K>> | undefined>
   active: number
   slow: number
-  /** Active ones that could not become slow, since there were too many. */
+  /** Active keys that should become slow, but the limit of slow workers was reached. */
   readonly overdue: Set<Slot<K>>
 }
 
-/** So many urgent keys go first before one of the backlog gets its turn: the backlog does not starve. */
-const urgentPerNormal = 16
-/** One group can have this part of all slow workers. */
+/** After this many urgent keys, one key of the backlog is taken, so that the backlog does not starve. */
+const urgentPerBacklog = 16
+/** The share of the slow workers that one group can have. */
 const slowPartOfGroup = 0.5
 
 export class FairScheduler<K> {
   readonly #groups = new Map<string, SlotGroup<K>>()
-  /** Groups with waiting keys of this urgency, the next one first. */
+  /** Groups with waiting keys, by priority, the next group first. */
   readonly #rotation = { now: new LinkedList<SlotGroup<K>>(), backlog: new LinkedList<SlotGroup<K>>() }
   readonly #waiting = new LinkedList<Slot<K>>()
   #active = 0
@@ -59,14 +59,14 @@ export class FairScheduler<K> {
     return this.#waiting.size
   }
 
-  /** Since when the one has waited that has waited longest. */
+  /** The start time of the longest waiting key. */
   get waitingSinceMs(): number | undefined {
     return this.#waiting.first?.value.sinceMs
   }
 
   /**
-   * Since when the longest of those has waited whose group has no worker at all. A group with workers makes its own keys wait, for example
-   * by handlers that hang; a group without any waits for others.
+   * The start time of the longest waiting key whose group has no worker. A group with workers delays its own keys, for example
+   * with handlers that hang; a group without workers is delayed by other groups.
    */
   get starvedSinceMs(): number | undefined {
     let earliest: number | undefined
@@ -79,61 +79,65 @@ export class FairScheduler<K> {
     return earliest
   }
 
-  wait(key: K, groupName: string, { urgency, nowMs }: { readonly urgency: Priority; readonly nowMs: number }): Slot<K> {
+  wait(
+    key: K,
+    groupName: string,
+    { priority, nowMs }: { readonly priority: Priority; readonly nowMs: number },
+  ): Slot<K> {
     const group = this.#groupOf(groupName)
-    const turn = { key, group, urgency, sinceMs: nowMs, state: 'waiting' } as {
+    const slot = { key, group, priority, sinceMs: nowMs, state: 'waiting' } as {
       -readonly [P in keyof Slot<K>]: Slot<K>[P]
     }
-    turn.waitingNode = this.#waiting.push(turn)
-    this.#enqueue(turn)
-    return turn
+    slot.waitingNode = this.#waiting.push(slot)
+    this.#enqueue(slot)
+    return slot
   }
 
-  /** One of the backlog has become urgent. It waits as long as before. */
-  promote(turn: Slot<K>): void {
-    if (turn.state !== 'waiting' || turn.urgency === 'now') return
-    this.#dequeue(turn)
-    turn.urgency = 'now'
-    this.#enqueue(turn)
+  /** Raises a key from the backlog to `now`. Its waiting time does not change. */
+  promote(slot: Slot<K>): void {
+    if (slot.state !== 'waiting' || slot.priority === 'now') return
+    this.#dequeue(slot)
+    slot.priority = 'now'
+    this.#enqueue(slot)
   }
 
-  /** The next one that a worker is to begin with, which is active from now on; undefined where none may begin. */
+  /** Takes the next key and marks it as active. Returns undefined if no work may start. */
   next(limits: SlotLimits): Slot<K> | undefined {
     if (this.#active >= limits.workers) return undefined
-    const isTurnOfBacklog = this.#rotation.now.size === 0 || this.#urgentServed >= urgentPerNormal
-    const order = isTurnOfBacklog ? (['backlog', 'now'] as const) : (['now', 'backlog'] as const)
-    for (const urgency of order) {
-      const group = this.#nextGroup(urgency, limits)
+    const isBacklogNext = this.#rotation.now.size === 0 || this.#urgentServed >= urgentPerBacklog
+    const order = isBacklogNext ? (['backlog', 'now'] as const) : (['now', 'backlog'] as const)
+    for (const priority of order) {
+      const group = this.#nextGroup(priority, limits)
       if (group === undefined) continue
-      this.#urgentServed = urgency === 'now' ? this.#urgentServed + 1 : 0
-      return this.#begin(group, urgency)
+      this.#urgentServed = priority === 'now' ? this.#urgentServed + 1 : 0
+      return this.#begin(group, priority)
     }
     return undefined
   }
 
   /**
-   * Its work takes long: from now on, it does not count against the limit of workers. Returns false where there are too many slow
-   * ones already; it then becomes slow when one of the same group ends.
+   * Marks a key as slow: from now on it does not count against the limit of workers. Returns false if there are too many slow
+   * keys; it then becomes slow when another slow key of its group ends.
    */
-  slowDown(turn: Slot<K>, { slowWorkers }: SlotLimits): boolean {
-    if (turn.state !== 'active') return turn.state === 'slow'
-    const { group } = turn
+  markSlow(slot: Slot<K>, { slowWorkers }: SlotLimits): boolean {
+    if (slot.state !== 'active') return slot.state === 'slow'
+    const { group } = slot
     if (this.#slow >= slowWorkers || group.slow >= Math.ceil(slowWorkers * slowPartOfGroup)) {
-      group.overdue.add(turn)
+      group.overdue.add(slot)
       return false
     }
-    this.#changeState(turn, 'slow')
+    this.#changeState(slot, 'slow')
     return true
   }
 
-  /** It waits no more, and no worker is on it. */
-  leave(turn: Slot<K>): void {
-    const { group, state } = turn
+  /** Removes a key: it was dropped, or its worker has ended. */
+  leave(slot: Slot<K>): void {
+    const { group, state } = slot
     if (state === 'waiting') {
-      this.#waiting.remove(turn.waitingNode)
-      this.#dequeue(turn)
+      this.#waiting.remove(slot.waitingNode)
+      this.#dequeue(slot)
     }
-    group.overdue.delete(turn)
+    group.overdue.delete(slot)
     if (state === 'active') this.#count(group, 'active', -1)
     if (state === 'slow') {
       this.#count(group, 'slow', -1)
@@ -145,8 +149,8 @@ export class FairScheduler<K> {
     if (isEmpty(group)) this.#groups.delete(group.name)
   }
 
-  /** All that wait, longest first. */
-  *turns(): Iterable<Slot<K>> {
+  /** The waiting keys, longest first. */
+  *waitingSlots(): Iterable<Slot<K>> {
     for (let node = this.#waiting.first; node !== undefined; ) {
       const { value, next } = node
       yield value
@@ -155,55 +159,56 @@ export class FairScheduler<K> {
   }
 
   /**
-   * The first of the rotation; of the reserved workers, the first that has less than its share. The share is what each group would
-   * have if one more came. At most as many groups as there are workers have their share, so that no more are passed over.
+   * The first group of the rotation. If only reserved workers are left, the first group with less than its fair share: the number
+   * of workers per group if there were one more group. At most as many groups as there are workers have reached their share, so
+   * at most that many are skipped.
    */
-  #nextGroup(urgency: Priority, { workers, reserved }: SlotLimits): SlotGroup<K> | undefined {
+  #nextGroup(priority: Priority, { workers, reserved }: SlotLimits): SlotGroup<K> | undefined {
     const isReserved = workers - this.#active <= reserved
     const share = Math.max(1, Math.floor(workers / (this.#groups.size + 1)))
-    let node = this.#rotation[urgency].first
+    let node = this.#rotation[priority].first
     while (isReserved && node !== undefined && node.value.active >= share) node = node.next
     return node?.value
   }
 
-  #begin(group: SlotGroup<K>, urgency: Priority): Slot<K> {
-    const turn = group.waiting[urgency].first!.value
-    this.#waiting.remove(turn.waitingNode)
-    this.#dequeue(turn)
-    turn.state = 'active'
+  #begin(group: SlotGroup<K>, priority: Priority): Slot<K> {
+    const slot = group.waiting[priority].first!.value
+    this.#waiting.remove(slot.waitingNode)
+    this.#dequeue(slot)
+    slot.state = 'active'
     this.#count(group, 'active', 1)
-    // The group goes to the end of the rotation.
-    this.#leaveRotation(group, urgency)
-    this.#joinRotation(group, urgency)
-    return turn
+    // Moves the group to the end of the rotation.
+    this.#leaveRotation(group, priority)
+    this.#joinRotation(group, priority)
+    return slot
   }
 
-  #enqueue(turn: Slot<K>): void {
-    const { group, urgency } = turn
-    turn.node = group.waiting[urgency].push(turn)
-    if (group.rotation[urgency] === undefined) this.#joinRotation(group, urgency)
+  #enqueue(slot: Slot<K>): void {
+    const { group, priority } = slot
+    slot.node = group.waiting[priority].push(slot)
+    if (group.rotation[priority] === undefined) this.#joinRotation(group, priority)
   }
 
-  #dequeue({ group, urgency, node }: Slot<K>): void {
-    group.waiting[urgency].remove(node)
-    if (group.waiting[urgency].size === 0) this.#leaveRotation(group, urgency)
+  #dequeue({ group, priority, node }: Slot<K>): void {
+    group.waiting[priority].remove(node)
+    if (group.waiting[priority].size === 0) this.#leaveRotation(group, priority)
   }
 
-  #joinRotation(group: SlotGroup<K>, urgency: Priority): void {
-    if (group.waiting[urgency].size > 0) group.rotation[urgency] = this.#rotation[urgency].push(group)
+  #joinRotation(group: SlotGroup<K>, priority: Priority): void {
+    if (group.waiting[priority].size > 0) group.rotation[priority] = this.#rotation[priority].push(group)
   }
 
-  #leaveRotation(group: SlotGroup<K>, urgency: Priority): void {
-    const node = group.rotation[urgency]
-    if (node !== undefined) this.#rotation[urgency].remove(node)
-    group.rotation[urgency] = undefined
+  #leaveRotation(group: SlotGroup<K>, priority: Priority): void {
+    const node = group.rotation[priority]
+    if (node !== undefined) this.#rotation[priority].remove(node)
+    group.rotation[priority] = undefined
   }
 
-  #changeState(turn: Slot<K>, state: 'slow'): void {
-    turn.group.overdue.delete(turn)
-    turn.state = state
-    this.#count(turn.group, 'active', -1)
-    this.#count(turn.group, 'slow', 1)
+  #changeState(slot: Slot<K>, state: 'slow'): void {
+    slot.group.overdue.delete(slot)
+    slot.state = state
+    this.#count(slot.group, 'active', -1)
+    this.#count(slot.group, 'slow', 1)
   }
 
   #count(group: SlotGroup<K>, state: 'active' | 'slow', difference: 1 | -1): void {

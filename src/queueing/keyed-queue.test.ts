@@ -26,7 +26,7 @@ describe('keyed queue', () => {
     queue.put('a', '1')
     queue.put('a', '2')
     queue.put('a', '3')
-    expect(queue.hasNews('a')).toBe(true)
+    expect(queue.hasNewEvents('a')).toBe(true)
     await finish('a')
     expect(log).toEqual(['a: 1', 'a: 2 3'])
     await finish('a')
@@ -103,12 +103,12 @@ describe('keyed queue', () => {
     expect(log).toContain('old: 1')
   })
 
-  test('the keyed queue gives the slot of an excused worker to another key, and still has one worker per key', async () => {
+  test('the keyed queue gives the worker slot of a slow key to another key, and still has one worker per key', async () => {
     const { queue, log, finish } = setUp({ limit: () => 1 })
     queue.put('endless', '1')
     queue.put('a', '1')
-    queue.excuse('endless')
-    queue.excuse('endless')
+    queue.markSlow('endless')
+    queue.markSlow('endless')
     expect(log).toEqual(['endless: 1', 'a: 1'])
     queue.put('endless', '2')
     await finish('a')
@@ -169,7 +169,7 @@ describe('keyed queue', () => {
       queue.put(key, '1', 'backlog')
     }
     expect([queue.waiting, queue.waitingSinceMs]).toEqual([2, 20])
-    // Neither new events nor a higher urgency restart the waiting time.
+    // Neither new events nor a higher priority restart the waiting time.
     queue.put('c', '2', 'now')
     expect([queue.waiting, queue.waitingSinceMs]).toEqual([2, 20])
     await finish('a')

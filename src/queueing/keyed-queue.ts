@@ -1,42 +1,47 @@
 /**
- * Events wait here: one backlog per key, at most one worker per backlog, so many workers at once. Fed by the streams and the
- * alarms; the work is objects/worker.ts. Knows keys and events, nothing of Kubernetes. Which key is next is for fair-scheduling.ts to say.
+ * A work queue: holds the events of each key, with at most one worker per key and a limit of workers in total. Watch streams and
+ * timers put events; objects/worker.ts does the work. Knows keys and events, but nothing of Kubernetes. The order of keys is
+ * decided by fair-scheduling.ts.
  */
 import { FairScheduler, type Priority, type Slot, type SlotLimits } from './fair-scheduling.ts'
 
-/** Gets everything that waits for its key, oldest first. Must not reject: it turns its failures into values. */
+/** Processes all waiting events of a key, oldest first. Must not reject: failures are handled inside. */
 export type QueueWork<K, E> = (key: K, events: readonly E[]) => Promise<void>
 
 export interface KeyedQueueOptions<K, E> {
-  /** How many keys are worked on at once; asked anew each time. */
+  /** The maximum number of keys processed at the same time. Called each time, so that it can change. */
   readonly limit: () => number
-  /** How many of them beside that, because their work takes long. Default: as many as there are. */
+  /** The maximum number of slow keys processed in addition. Default: unlimited. */
   readonly slowLimit?: () => number
   /**
-   * Keys of one group take turns with those of other groups, and a quarter of the workers is kept for groups that have less than
-   * their share. Asked when a key begins to wait. Default: all are of one group, which can have all workers.
+   * The group of a key, determined when the key begins to wait. Groups take turns, and a quarter of the workers is reserved for
+   * groups with less than their fair share. Default: one group, which can have all workers.
    */
   readonly groupOf?: (key: K) => string
-  /** Whether an event makes the last one that waits for the same key superfluous. */
+  /** Whether an event replaces the last waiting event of the same key. */
   readonly supersedes?: (next: E, waiting: E) => boolean
-  /** How many events of one key may wait. Beyond it the oldest is dropped that `isDispensable`. */
+  /**
+   * The maximum number of waiting events of one key. Beyond it, the oldest event that `isDispensable` is dropped. Default:
+   * unlimited.
+   */
   readonly capacity?: number
   readonly isDispensable?: (event: E) => boolean
-  /** Milliseconds from an arbitrary moment, for `waitingSinceMs`. */
+  /** The current time in milliseconds from an arbitrary start, for `waitingSinceMs`. */
   readonly now?: () => number
 }
 
+/** The share of workers that is reserved for groups with less than their fair share. */
 const reservedPart = 0.25
 
 interface QueueEntry<K, E> {
-  readonly turn: Slot<K>
+  readonly slot: Slot<K>
   readonly events: E[]
 }
 
 export class KeyedQueue<K, E> {
-  /** A key is here from its first event until its worker has found nothing more; never with a worker gone. */
+  /** A key has an entry from its first event until its worker finds no more events. An entry always waits or has a worker. */
   readonly #entries = new Map<K, QueueEntry<K, E>>()
-  readonly #turns = new FairScheduler<K>()
+  readonly #scheduler = new FairScheduler<K>()
   readonly #work: QueueWork<K, E>
   readonly #options: KeyedQueueOptions<K, E>
   #onIdle: Array<() => void> = []
@@ -47,91 +52,91 @@ export class KeyedQueue<K, E> {
     this.#options = options
   }
 
-  /** Keys that wait or are worked on. */
+  /** The number of keys that wait or are processed. */
   get size(): number {
     return this.#entries.size
   }
 
-  /** Keys that no worker has taken on yet. */
+  /** The number of keys that wait for a worker. */
   get waiting(): number {
-    return this.#turns.waiting
+    return this.#scheduler.waiting
   }
 
-  /** Since when the first of them has waited. */
+  /** The start time of the longest waiting key. */
   get waitingSinceMs(): number | undefined {
-    return this.#turns.waitingSinceMs
+    return this.#scheduler.waitingSinceMs
   }
 
-  /** Since when one of them has waited for other groups; where all keys are of one group, for any reason. */
+  /** The start time of the longest waiting key that is delayed by other groups. With a single group: of any waiting key. */
   get starvedSinceMs(): number | undefined {
-    return this.#options.groupOf === undefined ? this.waitingSinceMs : this.#turns.starvedSinceMs
+    return this.#options.groupOf === undefined ? this.waitingSinceMs : this.#scheduler.starvedSinceMs
   }
 
-  /** Events of one key are worked on in the order they were put; keys do not wait for each other. */
-  put(key: K, event: E, urgency: Priority = 'now'): void {
+  /** Adds an event. Events of one key are processed in order; keys do not wait for each other. */
+  put(key: K, event: E, priority: Priority = 'now'): void {
     if (this.#isClosed) return
     const entry = this.#entries.get(key)
     if (entry !== undefined) {
       this.#append(entry.events, event)
-      if (urgency === 'now') this.#turns.promote(entry.turn)
+      if (priority === 'now') this.#scheduler.promote(entry.slot)
       return
     }
     const { now, groupOf } = this.#options
-    const turn = this.#turns.wait(key, groupOf?.(key) ?? '', { urgency, nowMs: now?.() ?? 0 })
-    this.#entries.set(key, { turn, events: [event] })
-    this.#hire()
+    const slot = this.#scheduler.wait(key, groupOf?.(key) ?? '', { priority, nowMs: now?.() ?? 0 })
+    this.#entries.set(key, { slot, events: [event] })
+    this.#startWorkers()
   }
 
-  /** The limit may have been raised: whoever can begin now, begins. */
+  /** Starts as many workers as the limit allows. Called when the limit may have been raised. */
   recheckLimit(): void {
-    this.#hire()
+    this.#startWorkers()
   }
 
-  /** Whether something came for this key while it is being worked on. */
-  hasNews(key: K): boolean {
+  /** Whether new events have arrived for a key while it is processed. */
+  hasNewEvents(key: K): boolean {
     return (this.#entries.get(key)?.events.length ?? 0) > 0
   }
 
   /**
-   * The work on this key takes long: another key may be taken on in its place. Returns false where there are too many of these, or
-   * nothing works on the key.
+   * Marks the work on this key as slow, so that another key can be processed in its place. Returns false if there are too many
+   * slow keys, or if the key has no worker.
    */
-  excuse(key: K): boolean {
+  markSlow(key: K): boolean {
     const entry = this.#entries.get(key)
-    if (entry === undefined || !this.#turns.slowDown(entry.turn, this.#limits)) return false
-    this.#hire()
+    if (entry === undefined || !this.#scheduler.markSlow(entry.slot, this.#limits)) return false
+    this.#startWorkers()
     return true
   }
 
-  /** Drops such events that wait, of all keys or of some; what is being worked on goes on. */
+  /** Drops the waiting events that are dispensable, of all keys or of the selected ones. Work in progress continues. */
   discard(isDispensable: (event: E) => boolean, isAmong: (key: K) => boolean = () => true): void {
-    for (const [key, { turn, events }] of this.#entries) {
+    for (const [key, { slot, events }] of this.#entries) {
       if (!isAmong(key)) continue
       const kept = events.filter((event) => !isDispensable(event))
       events.length = 0
       for (const event of kept) events.push(event)
-      // Where a worker is on the key, it will find that there is nothing more.
-      if (kept.length === 0 && turn.state === 'waiting') this.#forget(turn)
+      // A key with a worker keeps its entry: the worker removes it when it finds no more events.
+      if (kept.length === 0 && slot.state === 'waiting') this.#forget(slot)
     }
     this.#settle()
   }
 
-  /** What waits for this key is of no interest any more; what is being worked on goes on. */
+  /** Drops a waiting key with its events. Work in progress continues. */
   drop(key: K): void {
-    const turn = this.#entries.get(key)?.turn
-    if (turn?.state === 'waiting') this.#forget(turn)
+    const slot = this.#entries.get(key)?.slot
+    if (slot?.state === 'waiting') this.#forget(slot)
     this.#settle()
   }
 
-  /** Nothing more is taken on; what waits is dropped, what is being worked on goes on. */
+  /** Drops all waiting events and ignores new ones. Work in progress continues. */
   close(): void {
     this.#isClosed = true
-    for (const turn of this.#turns.turns()) this.#forget(turn)
+    for (const slot of this.#scheduler.waitingSlots()) this.#forget(slot)
     for (const { events } of this.#entries.values()) events.length = 0
     this.#settle()
   }
 
-  /** Resolves when nothing waits and nobody works. */
+  /** Resolves when no key waits and no worker runs. */
   idle(): Promise<void> {
     if (this.#entries.size === 0) return Promise.resolve()
     return new Promise((resolve) => this.#onIdle.push(resolve))
@@ -150,24 +155,24 @@ export class KeyedQueue<K, E> {
     if (index !== -1) events.splice(index, 1)
   }
 
-  #hire(): void {
-    for (let turn = this.#turns.next(this.#limits); turn !== undefined; turn = this.#turns.next(this.#limits)) {
-      void this.#drain(turn)
+  #startWorkers(): void {
+    for (let slot = this.#scheduler.next(this.#limits); slot !== undefined; slot = this.#scheduler.next(this.#limits)) {
+      void this.#drain(slot)
     }
   }
 
-  async #drain(turn: Slot<K>): Promise<void> {
-    const events = this.#entries.get(turn.key)?.events ?? []
-    while (events.length > 0) await this.#work(turn.key, events.splice(0))
-    // In the same tick as the last look at the events: one put later starts a new worker.
-    this.#forget(turn)
-    this.#hire()
+  async #drain(slot: Slot<K>): Promise<void> {
+    const events = this.#entries.get(slot.key)?.events ?? []
+    while (events.length > 0) await this.#work(slot.key, events.splice(0))
+    // The entry is removed in the same tick as the last check for events, so that a later event starts a new worker.
+    this.#forget(slot)
+    this.#startWorkers()
     this.#settle()
   }
 
-  #forget(turn: Slot<K>): void {
-    this.#turns.leave(turn)
-    this.#entries.delete(turn.key)
+  #forget(slot: Slot<K>): void {
+    this.#scheduler.leave(slot)
+    this.#entries.delete(slot.key)
   }
 
   get #limits(): SlotLimits {

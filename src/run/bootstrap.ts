@@ -298,7 +298,7 @@ export function assemble(base: Base, { definition, options, lifetimes, onFailure
     discovery,
     identity,
     namespaces: () => orchestrator.namespaces,
-    onPausedIn: (name) => orchestrator.excuseNamespace(name),
+    onPausedIn: (name) => orchestrator.stopAwaiting(name),
     onFailure,
   })
   pause.onChange((name) => {
@@ -367,7 +367,7 @@ function createContext(base: Base, { definition, options, lifetimes, poster, may
     sink: createPostingSink(base.sink, { poster, settings: settings.posting }),
     logger,
     lifecycle: options.lifecycle ?? definition.lifecycle,
-    callWatchOf: (object) => watchdog.watchOf({ yield: () => queue.excuse(object), afterMs: slowAfterMs(settings) }),
+    callWatchOf: (object) => watchdog.watchOf({ yield: () => queue.markSlow(object), afterMs: slowAfterMs(settings) }),
     queue,
     timers: new TimerQueue<WatchedObject>(clock, (object) => queue.put(object, { type: 'wake' }), stopping),
     observer,

@@ -1,5 +1,6 @@
 /**
- * Operators and their handlers under test, with no cluster and no waiting. Not for production.
+ * Tests of operators and handlers without a real cluster and without waiting: `startCluster` runs whole operators on an embedded API
+ * server, `runHandler` calls a single handler, `KopfRunner` runs the command `kopf`. Not for production.
  *
  * @module kopf/testing
  */

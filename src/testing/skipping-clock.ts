@@ -1,6 +1,7 @@
 /**
- * A clock for tests without waiting: it stands still until somebody lets time pass, and then goes from one who sleeps to the
- * next, at once. Whoever uses it for more than sleeping tells it what goes on, so that nothing is skipped that is under way.
+ * A clock for tests that does not wait: its time stands still until `advance` or `pass` is called, and then jumps from one
+ * sleeper to the next. Operators report their activities with `attend`, so that the clock does not skip time while a handler or a
+ * request is in progress.
  */
 import { type Clock, monotonicMs, nextTurn, type Occupation, systemClock } from '../util/async/clock.ts'
 import { type Duration, toMs } from '../util/text/duration.ts'
@@ -10,19 +11,28 @@ interface Sleeper {
   wake(): void
 }
 
-/** How many turns without anything happening are calm: an answer in process takes a few, a daemon is given ten to end. */
+/**
+ * Number of turns of the event loop without any change after which the process counts as idle. A response of the embedded server
+ * takes a few turns; a daemon gets ten turns to stop.
+ */
 const idleTurns = 12
 
-/** How long a function of the user is waited for in real time before time is skipped beside it: it may wait for this clock. */
+/**
+ * Real time to wait for a user function before time is skipped while the function runs: the function may itself wait for this
+ * clock.
+ */
 const patienceMs = 500
 /**
- * The same while such a function sleeps by this clock: it may do something real beside, such as a request with a time limit. Half as long
- * after each sleep that has ended, so that a function that polls a thousand times is not waited for each time.
+ * The same limit while a user function sleeps with this clock: the function may do real work in parallel, for example a request
+ * with a timeout. The limit is halved after each finished sleep, so that a function that polls a thousand times does not slow the
+ * test down.
  */
 const sleepPatienceMs = 25
 
 /**
- * Time for tests: `now` and `sleep` as of any clock, and `advance` to let it pass.
+ * A clock for tests. `now()` and `sleep()` work as on every clock; time passes only when the test calls `advance()`, and then
+ * takes no real time. The clock starts at 2030-01-01 UTC unless the constructor gets another time in milliseconds. `startCluster`
+ * creates its own clock (`cluster.clock`); use this class to test code without a cluster.
  *
  * @example
  * ```ts
@@ -33,26 +43,28 @@ const sleepPatienceMs = 25
  * ```
  */
 export class SkippingClock implements Clock {
-  /** How many are at it, by what they do. */
+  /** The number of activities in progress, by type. */
   readonly #occupied: Record<Occupation, number> = { run: 0, passage: 0, start: 0, call: 0, sleep: 0 }
   readonly #sleepers = new Set<Sleeper>()
   #nowMs: number
-  /** Grows with whatever happens, so that one can tell whether something has. */
+  /** Incremented by every change that the clock notices: sleeps, activities, requests. */
   #changes = 0
-  /** By the clock of this machine. */
+  /** The monotonic time of the last change, in real milliseconds. */
   #changedMs = 0
   #sleepPatienceMs = sleepPatienceMs
-  /** When a function of the user last fell asleep by this clock, by the clock of this machine. */
+  /** The monotonic time at which a user function last began to sleep with this clock, in real milliseconds. */
   #asleepMs = 0
 
   constructor(nowMs: number = Date.UTC(2030, 0, 1)) {
     this.#nowMs = nowMs
   }
 
+  /** Returns the time of this clock, in milliseconds since the epoch. */
   now(): number {
     return this.#nowMs
   }
 
+  /** Resolves when the clock has reached the time; rejects if the signal is aborted first. */
   sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) {
@@ -79,7 +91,7 @@ export class SkippingClock implements Clock {
     })
   }
 
-  /** Told by operators what they are at. */
+  /** Called by operators when an activity begins. The returned function is called when the activity ends. */
   attend(occupation: Occupation): () => void {
     this.#occupied[occupation] += 1
     if (occupation === 'call') this.#sleepPatienceMs = sleepPatienceMs
@@ -95,28 +107,30 @@ export class SkippingClock implements Clock {
     }
   }
 
-  /** How many are at it now. */
+  /** The number of activities of this type in progress. */
   occupied(occupation: Occupation): number {
     return this.#occupied[occupation]
   }
 
-  /** How many wait for a moment to come. */
+  /** The number of pending sleeps. */
   get sleeping(): number {
     return this.#sleepers.size
   }
 
-  /** How often anything has happened: whoever waits for calm compares it. */
+  /** Incremented by every change. Code that waits until the process is idle compares two readings. */
   get changes(): number {
     return this.#changes
   }
 
-  /** Something has happened that is none of the clock's business: whoever waits for calm waits on. */
+  /**
+   * Reports a change from outside the clock, for example a request. The clock does not skip time until the process is idle again.
+   */
   stir(): void {
     this.#changes += 1
     this.#changedMs = monotonicMs()
   }
 
-  /** Lets so much time pass, with all that happens in it. */
+  /** Lets the given time pass, with everything that happens in it. Resolves when the process is idle. */
   async advance(duration: Duration): Promise<void> {
     const endMs = this.#nowMs + toMs(duration, 'the time to pass')
     while (await this.pass(endMs));
@@ -124,7 +138,10 @@ export class SkippingClock implements Clock {
     await untilIdle(this)
   }
 
-  /** Lets everything happen that can; where nothing does, goes to the earliest awakening. False where there is none until then. */
+  /**
+   * Waits until the process is idle. If nothing changed meanwhile, moves the time to the earliest end of a sleep. Returns false
+   * if no sleep ends before `limitMs`.
+   */
   async pass(limitMs: number = Infinity): Promise<boolean> {
     const { changes } = this
     await untilIdle(this)
@@ -134,25 +151,26 @@ export class SkippingClock implements Clock {
     return true
   }
 
-  /** Something is under way that takes real time. */
+  /** Whether a user function is running that deserves more real time before time is skipped. */
   isBusy(): boolean {
     if (this.#occupied.call === 0) return false
-    // Beside a sleep, time is skipped in many steps, each of which is a change.
+    // While a function sleeps, each skipped step is a change. The quiet time is therefore measured from the beginning of the
+    // sleep.
     const quietMs = this.#occupied.sleep > 0 ? monotonicMs() - this.#asleepMs : this.quietMs
     return quietMs < this.patienceMs
   }
 
-  /** How long a function of the user is waited for in real time, before time is skipped beside it. */
+  /** Real time to wait for a user function before time is skipped while it runs. */
   get patienceMs(): number {
     return this.#occupied.sleep > 0 ? this.#sleepPatienceMs : patienceMs
   }
 
-  /** For how long, by the clock of this machine, nothing has happened. */
+  /** Real time since the last change, in milliseconds. */
   get quietMs(): number {
     return monotonicMs() - this.#changedMs
   }
 
-  /** To the earliest awakening, unless that is later than the limit; whether there was one. */
+  /** Moves the time to the earliest end of a sleep and wakes that sleeper. Returns false if there is none up to `limitMs`. */
   skip(limitMs: number = Infinity): boolean {
     let next: Sleeper | undefined
     for (const sleeper of this.#sleepers) if (next === undefined || sleeper.untilMs < next.untilMs) next = sleeper
@@ -162,13 +180,13 @@ export class SkippingClock implements Clock {
     return true
   }
 
-  /** To a moment, waking nobody before it is reached by `skip`. */
+  /** Moves the time forward without waking sleepers. The caller wakes them with `skip` first. */
   set(nowMs: number): void {
     this.#nowMs = Math.max(this.#nowMs, nowMs)
   }
 }
 
-/** Everything that waits for nothing but its turn has had it. */
+/** Resolves when the process is idle: nothing has changed for several turns of the event loop. */
 export async function untilIdle(clock: SkippingClock): Promise<void> {
   for (let turns = 0, seen = clock.changes; turns < idleTurns; turns += 1) {
     await nextTurn()

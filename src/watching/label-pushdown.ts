@@ -1,25 +1,26 @@
 /**
- * Which objects the server is asked for: what all handlers of a resource require of labels, and what the settings say.
- * Pure. The filters of handlers are not known here: the caller says what each label pattern amounts to.
+ * Derives the selectors of a watch from the label filters that all handlers of a resource share, and from the settings, so that
+ * the server sends fewer objects. Pure. It does not know the filters of handlers: the caller converts each label filter into a
+ * `LabelPattern`.
  */
 import type { Resource } from '../kube/resources/resources.ts'
 
-/** Ready for a query; absent for all objects. */
+/** Selectors of list and watch queries. An absent selector selects all objects. */
 export interface WatchSelectors {
   readonly labelSelector?: string
   readonly fieldSelector?: string
   readonly shardSelector?: string
 }
 
-/** `unknown`: whatever a function decides; also the absence may be what it wants. */
+/** A label requirement of a handler. `unknown`: a function decides, and may also accept objects without the label. */
 export type LabelPattern = { readonly equals: string } | 'present' | 'absent' | 'unknown'
 
 export interface LabelledHandler {
-  /** Undefined where the labels do not matter. */
+  /** Undefined if the handler has no label filter. */
   readonly labels: Readonly<Record<string, LabelPattern>> | undefined
 }
 
-/** The values that apply to a resource, in the order they were set. */
+/** The configured selectors that apply to a resource, in the order of the settings. */
 interface SelectorsByResource {
   match(resource: Resource): readonly string[]
 }
@@ -30,7 +31,10 @@ export interface SelectorSettings {
   readonly shardSelectors: SelectorsByResource
 }
 
-/** `handlers` are all that concern the resource; none of them misses an object that they could match. */
+/**
+ * Returns selectors that match every object that any of the handlers could match. `handlers` must be all handlers of the
+ * resource.
+ */
 export function sharedSelectors(
   handlers: readonly LabelledHandler[],
   settings: SelectorSettings,
@@ -53,7 +57,7 @@ function join(selectors: readonly string[]): string {
     .join(',')
 }
 
-/** An object that any one handler wants must pass all of them. */
+/** Requirements that all handlers share. An object that matches any of the handlers also meets these requirements. */
 function sharedRequirements(handlers: readonly LabelledHandler[]): string[] {
   const labels = handlers.map((handler) => new Map(Object.entries(handler.labels ?? {})))
   return [...(labels[0]?.keys() ?? [])].flatMap((key) => {
@@ -62,14 +66,14 @@ function sharedRequirements(handlers: readonly LabelledHandler[]): string[] {
   })
 }
 
-/** With more values than this, the address of the request would grow too long for servers and proxies. */
+/** Maximum number of values in an `in (…)` requirement. With more values, the URL could become too long for servers and proxies. */
 const maxValues = 20
 
 function requirementOf(key: string, patterns: readonly LabelPattern[]): string | undefined {
   if (patterns.every((pattern) => pattern === 'absent')) return `!${key}`
   if (patterns.some((pattern) => pattern === 'absent' || pattern === 'unknown')) return undefined
   const values = patterns.flatMap((pattern) => (typeof pattern === 'object' ? [pattern.equals] : []))
-  // What no label can be is refused by the server, and with it the whole watch.
+  // The server rejects a watch whose selector has an invalid label value.
   if (!values.every(isLabelValue)) return undefined
   const distinct = [...new Set(values)].sort()
   if (values.length < patterns.length || distinct.length > maxValues) return key

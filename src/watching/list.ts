@@ -1,4 +1,4 @@
-/** The objects that are there, page by page: for servers that cannot stream them. Used by reflector.ts. */
+/** Lists objects page by page, for servers that cannot stream the initial objects in a watch. Used by reflector.ts. */
 
 import { toSmallerPage } from '../client/connection-error.ts'
 import type { ApiCall, Session } from '../client/session.ts'
@@ -15,21 +15,21 @@ export interface ListPagesOptions {
   readonly keepsManagedFields: boolean
   readonly path: string
   readonly query: NonNullable<ApiCall['query']>
-  /** Another form than the whole objects. */
+  /** The `Accept` header for another representation than whole objects. */
   readonly accept?: string
-  /** How many at once; null or 0 for all. */
+  /** Objects per page; null or 0 for one page with all objects. */
   readonly chunkSize: number | null
   take(object: KubeObject): void
   warn(problem: string): void
 }
 
-/** Where all were to come at once. */
+/** The assumed page size when a list without a limit is too large. */
 const maxPageSize = 500
 
-/** A longer page is asked for again with fewer objects: ordinary pages of 500 objects are a tenth of it. */
+/** A larger page is requested again with fewer objects. Ordinary pages of 500 objects have a tenth of this size. */
 const maxPageBytes = 16 * 1024 * 1024
 
-/** The version of the list. Rejects with 410 where it took so long that the server has forgotten where it was. */
+/** Lists all objects and returns the version of the list. Rejects with status 410 if the continue token has expired. */
 export async function readPages(options: ListPagesOptions, signal: AbortSignal): Promise<string> {
   let { chunkSize } = options
   let version = ''
@@ -43,7 +43,7 @@ export async function readPages(options: ListPagesOptions, signal: AbortSignal):
       token = textOf(metadata['continue']) || undefined
       if (token === undefined) return version
     } catch (error) {
-      // Many large objects make a page too large to be read; a continuation may have another limit than the page before.
+      // Many large objects can make a page too large to be read. A continuation may have another limit than the page before.
       const smaller = toSmallerPage(error, chunkSize || maxPageSize)
       if (smaller === undefined) throw error
       chunkSize = smaller
@@ -53,7 +53,7 @@ export async function readPages(options: ListPagesOptions, signal: AbortSignal):
 
 interface PageRequest {
   readonly chunkSize: number | null
-  /** Where the page before has ended; undefined for the first. */
+  /** The continue token of the previous page; undefined for the first page. */
   readonly token: string | undefined
 }
 
@@ -62,7 +62,7 @@ function requestPage(
   { chunkSize, token }: PageRequest,
   signal: AbortSignal,
 ): Promise<JsonObject> {
-  // A continuation has the version of its first page in it, and servers refuse a second one.
+  // A continue token contains the version of its first page, and servers reject another version beside it.
   const { resourceVersion, resourceVersionMatch, ...rest } = query
   const from = token === undefined ? { resourceVersion, resourceVersionMatch } : { continue: token }
   const call: ApiCall = {
@@ -77,7 +77,7 @@ function requestPage(
   return session.request(call, signal)
 }
 
-/** Items of built-in kinds come without a kind: it is that of the list. */
+/** Passes the objects of a page to `take`. Items of built-in kinds have no `kind` and `apiVersion`: these come from the list. */
 async function takePage(
   page: Record<string, unknown>,
   { resource, keepsManagedFields, take, warn }: ListPagesOptions,
@@ -89,12 +89,15 @@ async function takePage(
     const problem = problemOf(whole, resource)
     if (problem !== undefined) warn(problem)
     else take(keepsManagedFields ? (whole as KubeObject) : dropManagedFields(whole as KubeObject))
-    // What was parsed of a large object cannot be collected before the next turn of the event loop.
+    // The parsed parts of a large object can be garbage-collected only after the next turn of the event loop.
     if (isPlainObject(whole) && weightOf(whole).bytes > 0) await nextTurn()
   }
 }
 
-/** First, as people and servers write them; and there from the beginning, which engines like better. */
+/**
+ * Adds `apiVersion` and `kind` as the first fields, as in manifests. Building the object with them is faster in V8 than adding
+ * them later.
+ */
 function withKind(object: Record<string, unknown>, apiVersion: string, kind: string): Record<string, unknown> {
   if (object['apiVersion'] !== undefined && object['kind'] !== undefined) return object
   return copyWith(object, {}, { apiVersion, kind })

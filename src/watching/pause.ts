@@ -1,18 +1,19 @@
 /**
- * Whether the operator stands back, everywhere or in some namespaces: it does while there is a reason. Streams come here to be ended
- * and begun again; what else follows for the objects is in pause-objects.ts. Knows nothing of who has the reasons.
+ * Pauses the operator, as a whole or in single namespaces, while there is at least one reason (for example peering). Streams are
+ * closed during a pause and opened again after it; the consequences for objects are in pause-objects.ts. The callers own the
+ * reasons.
  */
 import { setMaxListeners } from 'node:events'
 import { noLongerNeeded } from '../util/async/clock.ts'
 import { Latch } from '../util/async/latch.ts'
 
-/** A part of the operator that is paused as a whole: one namespace, or everything. */
-class PausedNamespace {
-  /** In words, for the log. */
+/** The pause state of one namespace, or of the whole operator. */
+class PauseScope {
+  /** Texts for the log. */
   readonly reasons = new Set<string>()
-  /** Aborted while the place is paused; a new one each time it goes on. */
+  /** Aborted during the pause; replaced when the pause ends. */
   activity = createActivity()
-  /** Closed while the place is paused; a new one each time it is. */
+  /** Closed during the pause; replaced when the next pause begins. */
   resumed = new Latch()
 
   get isPaused(): boolean {
@@ -21,90 +22,96 @@ class PausedNamespace {
 }
 
 export class Pause {
-  readonly #everything = new PausedNamespace()
-  /** Those in which there is a reason, or work that asks for it. */
-  readonly #namespaces = new Map<string, PausedNamespace>()
+  readonly #operator = new PauseScope()
+  /** Namespaces that have a reason, or streams that depend on the pause. */
+  readonly #namespaces = new Map<string, PauseScope>()
   readonly #listeners: Array<(namespace: string | undefined) => void> = []
   #pausedNamespaces = 0
 
-  /** Whether all of it is paused. */
+  /** Whether the whole operator is paused. */
   get isPaused(): boolean {
-    return this.#everything.isPaused
+    return this.#operator.isPaused
   }
 
-  /** How many namespaces are paused, each for its own reasons. */
+  /** The number of namespaces that are paused for their own reasons. */
   get pausedNamespaces(): number {
     return this.#pausedNamespaces
   }
 
-  /** For all of it. */
+  /** The reasons that pause the whole operator. */
   get reasons(): readonly string[] {
-    return [...this.#everything.reasons]
+    return [...this.#operator.reasons]
   }
 
-  /** Whether objects of this namespace are left alone; undefined for objects that have none. */
+  /** Whether objects of this namespace are not handled; undefined for cluster-scoped objects. */
   isPausedIn(namespace: string | undefined): boolean {
     return this.isPaused || (namespace !== undefined && this.#namespaces.get(namespace)?.isPaused === true)
   }
 
-  /** Takes effect before it returns: nothing comes from any stream of the namespace any more; without one, from any stream. */
+  /**
+   * Adds a reason, for a namespace or (undefined) for the whole operator. When it returns, the streams of that scope deliver no
+   * more events.
+   */
   hold(reason: string, namespace?: string): void {
-    const place = this.#placeOf(namespace)
-    const wasPaused = place.isPaused
-    place.reasons.add(reason)
+    const scope = this.#scopeOf(namespace)
+    const wasPaused = scope.isPaused
+    scope.reasons.add(reason)
     if (wasPaused) return
     if (namespace !== undefined) this.#pausedNamespaces += 1
-    place.resumed = new Latch()
-    place.activity.abort(noLongerNeeded)
-    this.#tell(namespace)
+    scope.resumed = new Latch()
+    scope.activity.abort(noLongerNeeded)
+    this.#notify(namespace)
   }
 
   release(reason: string, namespace?: string): void {
-    const place = this.#placeOf(namespace)
-    if (!place.reasons.delete(reason) || place.isPaused) return
+    const scope = this.#scopeOf(namespace)
+    if (!scope.reasons.delete(reason) || scope.isPaused) return
     if (namespace !== undefined) this.#pausedNamespaces -= 1
-    place.activity = createActivity()
-    this.#tell(namespace)
-    place.resumed.open()
+    scope.activity = createActivity()
+    this.#notify(namespace)
+    scope.resumed.open()
   }
 
-  /** The namespace is gone, and nothing there asks any more. */
+  /** Called when the namespace is deleted and its streams are closed. */
   forget(namespace: string): void {
     if (this.#namespaces.get(namespace)?.isPaused === false) this.#namespaces.delete(namespace)
   }
 
-  /** Called with the namespace when it is paused and when it goes on; without one for everything. */
+  /** The listener is called when a pause begins or ends, with the namespace; with undefined for the whole operator. */
   onChange(listener: (namespace: string | undefined) => void): void {
     this.#listeners.push(listener)
   }
 
-  /** Begins the work whenever it is not paused there, and ends it when it is; until the signal is aborted. */
+  /**
+   * Runs the work while the namespace is not paused: aborts it when a pause begins, and starts it again when the pause ends.
+   * Resolves when the signal is aborted.
+   */
   async whileActive(
     work: (signal: AbortSignal) => Promise<void>,
     signal: AbortSignal,
     namespace?: string,
   ): Promise<void> {
-    const places = namespace === undefined ? [this.#everything] : [this.#everything, this.#placeOf(namespace)]
+    const scopes = namespace === undefined ? [this.#operator] : [this.#operator, this.#scopeOf(namespace)]
     while (!signal.aborted) {
-      const paused = places.find(({ isPaused }) => isPaused)
+      const paused = scopes.find(({ isPaused }) => isPaused)
       if (paused !== undefined) await paused.resumed.wait(signal).catch(() => {})
-      else await work(AbortSignal.any([signal, ...places.map(({ activity }) => activity.signal)]))
+      else await work(AbortSignal.any([signal, ...scopes.map(({ activity }) => activity.signal)]))
     }
   }
 
-  #placeOf(namespace: string | undefined): PausedNamespace {
-    if (namespace === undefined) return this.#everything
-    const place = this.#namespaces.get(namespace) ?? new PausedNamespace()
-    this.#namespaces.set(namespace, place)
-    return place
+  #scopeOf(namespace: string | undefined): PauseScope {
+    if (namespace === undefined) return this.#operator
+    const scope = this.#namespaces.get(namespace) ?? new PauseScope()
+    this.#namespaces.set(namespace, scope)
+    return scope
   }
 
-  #tell(namespace: string | undefined): void {
+  #notify(namespace: string | undefined): void {
     for (const listener of this.#listeners) listener(namespace)
   }
 }
 
-/** As many listen as there are streams: that is no leak. */
+/** Every stream listens to this signal. The many listeners are no leak, so Node's warning is switched off. */
 function createActivity(): AbortController {
   const activity = new AbortController()
   setMaxListeners(0, activity.signal)

@@ -1,7 +1,7 @@
 /**
- * The gate: one supervised stream for one resource and scope. Brings the objects that are there, says that they are all,
- * then brings every change, for ever: whatever breaks is taken up again where it was, and what was missed is found out.
- * Called by running/; hands on to the queue. Knows nothing of handlers, and keeps no objects.
+ * Watches one resource in one scope: delivers the existing objects, then a `listed` event, then every change, until the signal is
+ * aborted. After a failure it continues from the last version; if that has expired, it lists again and reports missed deletions.
+ * Called by stream-pool.ts, cluster/ and the test kit. It keeps no objects and knows no handlers.
  */
 import { setMaxListeners } from 'node:events'
 import { fromStatus } from '../client/api-error.ts'
@@ -14,14 +14,14 @@ import type { WatchSelectors } from './label-pushdown.ts'
 import { readPages } from './list.ts'
 import { listQuery, metadataForms, metadataKind, timeoutSecondsOf, watchQuery } from './queries.ts'
 import { isOlder } from './resource-version.ts'
-import { type Remedy, type WatchAttempt, WatchRecovery } from './retry-policy.ts'
+import { type RetryDecision, type WatchAttempt, WatchRetryPolicy } from './retry-policy.ts'
 import { KnownObjects, ObjectStore } from './store.ts'
 import { laggingServer, malformedLine, noInitialEnd } from './watch-errors.ts'
 import { parseWatchLine, type ReflectedEvent } from './watch-events.ts'
 import type { WatchObserver, WatchScope, WatchState } from './watch-observer.ts'
 import { readStream } from './watch-stream.ts'
 
-/** A part of `settings.watching`, read whenever it is needed. */
+/** The part of `settings.watching` that a reflector reads. It is read for each request, so that changes take effect. */
 export interface ReflectSettings {
   readonly serverTimeout: Duration | null
   readonly clientTimeout?: Duration | null
@@ -40,58 +40,60 @@ export interface ReflectOptions {
   readonly namespace: string | undefined
   readonly watching: ReflectSettings
   readonly selectors?: WatchSelectors
-  /** Of the objects only their metadata is asked for, where nobody needs more: some are large. */
+  /** Requests only the metadata of the objects, for resources whose objects are large and not needed whole. Default: false. */
   readonly metadataOnly?: boolean
-  /** Who owns which fields is of interest: that is left out otherwise, since it is large. */
+  /** Keeps `metadata.managedFields` in the delivered objects. Default: false, because it is large and rarely needed. */
   readonly keepsManagedFields?: boolean
   readonly observer: WatchObserver
   /**
-   * The first list is of exactly this version, so that every change since then is delivered. A server that no longer has the version
-   * (etcd keeps five minutes) is asked for its current state instead.
+   * The first list has exactly this version, so that every change since then is delivered. If the server no longer has the
+   * version (etcd keeps five minutes by default), its current state is listed instead.
    */
   readonly startAt?: string | undefined
-  /** What an earlier call for the same scope has left: so that what went while nobody watched is found out, too. */
+  /**
+   * The objects of an earlier reflector of the same scope. Objects that were deleted in between are reported as missed deletions.
+   */
   readonly known?: KnownObjects
-  /** Spreads what many would do at once; `Math.random` by default. */
+  /** Random numbers for jitter. Default: `Math.random`. */
   readonly random?: () => number
 }
 
-/**
- * Resolves when the signal is aborted, and at no other time. Rejects only if `deliver` throws, which it must not: what it
- * was given is then lost.
- */
+/** Resolves only when the signal is aborted. Rejects only if `deliver` throws, which it must not do: the event is then lost. */
 export async function reflect(
   options: ReflectOptions,
   deliver: (event: ReflectedEvent) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  // One signal for many streams is how they are stopped together, and no leak.
+  // Many streams share the signal that stops them. The many listeners are no leak, so Node's warning is switched off.
   setMaxListeners(0, signal)
   await new Reflector(options, deliver, signal).run()
 }
 
-/** Servers send bookmarks about every minute; where silence is allowed for ever, it is not while the first state is awaited. */
+/**
+ * Seconds without data after which the initial list is abandoned if there is no inactivity timeout. Servers send bookmarks about
+ * every minute.
+ */
 const initialSilence: Duration = 70
 
-/** The same fault on every line is told of a few times, not a thousand. */
+/** Maximum number of warnings per connection: the same fault may be on every line. */
 const warningsPerAttempt = 5
 
 class Reflector {
   readonly #options: ReflectOptions
   readonly #signal: AbortSignal
   readonly #scope: WatchScope
-  /** As its objects come. */
+  /** The resource with the kind that its delivered objects have. */
   readonly #resource: Resource
   readonly #path: string
   readonly #random: () => number
-  readonly #mirror: ObjectStore
-  readonly #recovery: WatchRecovery
+  readonly #store: ObjectStore
+  readonly #retryPolicy: WatchRetryPolicy
 
-  /** What `deliver` threw: no fault of the stream, and not to be repeated. */
-  #bug: { readonly error: unknown } | undefined
+  /** The error that `deliver` has thrown. It is no failure of the stream, so the stream does not reconnect. */
+  #deliverError: { readonly error: unknown } | undefined
   #state: WatchState['type'] | undefined
   #warnings = 0
-  /** Undefined once it was asked for: a list that failed is not tried again at a version that may be gone. */
+  /** Set to undefined by the first list: a failed list is not repeated at a version that may have expired. */
   #startAt: string | undefined
 
   constructor(options: ReflectOptions, deliver: (event: ReflectedEvent) => void, signal: AbortSignal) {
@@ -103,26 +105,26 @@ class Reflector {
     this.#path = collectionPath(resource, namespace)
     this.#random = random
     this.#startAt = options.startAt
-    this.#mirror = new ObjectStore(this.#resource, known, (event) => {
+    this.#store = new ObjectStore(this.#resource, known, (event) => {
       try {
         deliver(event)
       } catch (error) {
-        this.#bug = { error }
+        this.#deliverError = { error }
         throw error
       }
     })
-    this.#recovery = new WatchRecovery(this.#mirror, random)
+    this.#retryPolicy = new WatchRetryPolicy(this.#store, random)
   }
 
   async run(): Promise<void> {
     const { clock, watching } = this.#options
     while (!this.#signal.aborted) {
       const attempt = await this.#attempt()
-      if (this.#bug !== undefined) throw this.#bug.error
+      if (this.#deliverError !== undefined) throw this.#deliverError.error
       if (this.#signal.aborted) return
-      const remedy = this.#recovery.judge(attempt, toMs(watching.reconnectBackoff, 'watching.reconnectBackoff'))
-      this.#reportFailure(remedy)
-      if (remedy.delayMs > 0) await this.#pause(clock, remedy.delayMs)
+      const decision = this.#retryPolicy.decide(attempt, toMs(watching.reconnectBackoff, 'watching.reconnectBackoff'))
+      this.#reportFailure(decision)
+      if (decision.delayMs > 0) await this.#pause(clock, decision.delayMs)
     }
   }
 
@@ -134,16 +136,16 @@ class Reflector {
     }
   }
 
-  /** One request and all that comes of it, or one list of several pages. Does not reject. */
+  /** Sends one watch request and reads it to its end, or reads one list of several pages. Never rejects. */
   async #attempt(): Promise<WatchAttempt> {
     const { clock } = this.#options
-    const { version } = this.#mirror
-    const means = version !== undefined ? 'resume' : this.#isStreaming() ? 'stream' : 'list'
-    const attempt: WatchAttempt = { means, from: version, hasBegun: false, lastedMs: 0, end: 'closed' }
+    const { version } = this.#store
+    const method = version !== undefined ? 'resume' : this.#isStreaming() ? 'stream' : 'list'
+    const attempt: WatchAttempt = { method, from: version, hasBegun: false, lastedMs: 0, end: 'closed' }
     let begunAt = monotonicNow(clock)
     this.#warnings = 0
     try {
-      if (means === 'list') {
+      if (method === 'list') {
         await this.#list()
         attempt.end = 'listed'
       } else {
@@ -157,7 +159,7 @@ class Reflector {
   }
 
   #isStreaming(): boolean {
-    return this.#startAt === undefined && this.#options.watching.initialStreaming && this.#recovery.canStream
+    return this.#startAt === undefined && this.#options.watching.initialStreaming && this.#retryPolicy.canStream
   }
 
   async #list(): Promise<void> {
@@ -172,9 +174,9 @@ class Reflector {
         keepsManagedFields,
         path: this.#path,
         ...(metadataOnly && { accept: metadataForms.list }),
-        query: listQuery({ exactly, notOlderThan: this.#guard }, selectors),
-        chunkSize: this.#recovery.needsWholeList ? null : watching.chunkSize,
-        take: (object) => this.#mirror.apply('ADDED', object),
+        query: listQuery({ exactly, notOlderThan: this.#minVersion }, selectors),
+        chunkSize: this.#retryPolicy.needsWholeList ? null : watching.chunkSize,
+        take: (object) => this.#store.apply('ADDED', object),
         warn: (problem) => this.#warn(problem),
       },
       this.#signal,
@@ -182,21 +184,21 @@ class Reflector {
     this.#endList(version)
   }
 
-  async #follow(attempt: WatchAttempt, begun: () => void): Promise<'closed' | 'silent'> {
+  async #follow(attempt: WatchAttempt, onBegin: () => void): Promise<'closed' | 'silent'> {
     const { session, clock, watching } = this.#options
-    if (attempt.means === 'stream') this.#beginList()
-    const longest = watching.clientTimeout ?? null
+    if (attempt.method === 'stream') this.#beginList()
+    const clientTimeout = watching.clientTimeout ?? null
     return readStream(
       {
         session,
         clock,
         call: this.#watchCall(),
         silenceMs: () => this.#silenceMs(),
-        maxSilenceMs: longest === null ? undefined : toMs(longest, 'watching.clientTimeout'),
-        begun: () => {
+        maxDurationMs: clientTimeout === null ? undefined : toMs(clientTimeout, 'watching.clientTimeout'),
+        onBegin: () => {
           attempt.hasBegun = true
-          begun()
-          if (!this.#mirror.isListing) this.#report({ type: 'watching' })
+          onBegin()
+          if (!this.#store.isListing) this.#report({ type: 'watching' })
         },
         take: (lines) => {
           for (const line of lines) {
@@ -212,15 +214,15 @@ class Reflector {
   #takeLine(text: string, attempt: WatchAttempt): void {
     const line = parseWatchLine(text, this.#resource, this.#options.keepsManagedFields)
     if (line.type === 'ADDED' || line.type === 'MODIFIED') {
-      this.#mirror.apply(line.type, line.object)
+      this.#store.apply(line.type, line.object)
     } else if (line.type === 'DELETED') {
-      this.#mirror.remove(line.object)
+      this.#store.remove(line.object)
     } else if (line.type === 'BOOKMARK') {
       this.#takeBookmark(line, attempt)
     } else if (line.type === 'ERROR') {
-      // 500 is for a status that does not say its code.
+      // Status 500 is used for an error event without a code.
       throw fromStatus({ method: 'GET', path: this.#path }, 500, line.status)
-    } else if (line.type === 'malformed' && !this.#recovery.skipsMalformed) {
+    } else if (line.type === 'malformed' && !this.#retryPolicy.skipsMalformed) {
       throw malformedLine(line.problem)
     } else {
       this.#warn(line.problem)
@@ -228,7 +230,7 @@ class Reflector {
   }
 
   #takeBookmark({ version, endsInitial }: { version: string; endsInitial: boolean }, attempt: WatchAttempt): void {
-    const { version: reached, isListing } = this.#mirror
+    const { version: reached, isListing } = this.#store
     if (isListing && !endsInitial) throw noInitialEnd()
     if (isListing) {
       this.#endList(version)
@@ -236,37 +238,37 @@ class Reflector {
     } else if (isOlder(version, reached)) {
       throw laggingServer(version, reached!)
     } else {
-      this.#mirror.advance(version)
+      this.#store.advance(version)
     }
   }
 
   #beginList(): void {
-    this.#mirror.beginList()
+    this.#store.beginList()
     this.#report({ type: 'listing' })
   }
 
   #endList(version: string): void {
-    this.#mirror.endList(version)
-    this.#recovery.listed()
+    this.#store.endList(version)
+    this.#retryPolicy.listed()
     this.#report({ type: 'watching' })
   }
 
   #watchCall(): ApiCall {
     const { watching, selectors, metadataOnly } = this.#options
     const timeoutSeconds = timeoutSecondsOf(watching.serverTimeout, this.#random)
-    const from = { version: this.#mirror.version, notOlderThan: this.#guard, timeoutSeconds }
+    const from = { version: this.#store.version, notOlderThan: this.#minVersion, timeoutSeconds }
     const whole: ApiCall = { method: 'GET', path: this.#path, query: watchQuery(from, selectors) }
     const call = metadataOnly ? { ...whole, accept: metadataForms.watch } : whole
     const limit = watching.connectTimeout ?? null
     return limit === null ? call : { ...call, headTimeoutMs: toMs(limit, 'watching.connectTimeout') }
   }
 
-  get #guard(): string | undefined {
-    return this.#recovery.isGuarded ? this.#mirror.highest : undefined
+  get #minVersion(): string | undefined {
+    return this.#retryPolicy.isGuarded ? this.#store.highest : undefined
   }
 
   #silenceMs(): number | undefined {
-    const limit = this.#options.watching.inactivityTimeout ?? (this.#mirror.isListing ? initialSilence : null)
+    const limit = this.#options.watching.inactivityTimeout ?? (this.#store.isListing ? initialSilence : null)
     return limit === null ? undefined : toMs(limit, 'watching.inactivityTimeout')
   }
 
@@ -275,13 +277,13 @@ class Reflector {
     if (this.#warnings > warningsPerAttempt) return
     const { plural } = this.#options.resource
     const isLast = this.#warnings === warningsPerAttempt
-    const rest = isLast ? ' (what more there is on this connection is not reported)' : ''
-    this.#options.observer.watchWarned(`Watching ${plural}, passed over: ${problem}${rest}`, this.#scope)
+    const rest = isLast ? ' (further problems of this connection are not reported)' : ''
+    this.#options.observer.watchWarned(`Watching ${plural}, skipped: ${problem}${rest}`, this.#scope)
   }
 
-  #reportFailure({ error, delayMs }: Remedy): void {
+  #reportFailure({ error, delayMs }: RetryDecision): void {
     if (error === undefined) return
-    this.#report({ type: 'broken', error, delayMs, attempt: this.#recovery.attempts })
+    this.#report({ type: 'broken', error, delayMs, attempt: this.#retryPolicy.attempts })
   }
 
   #report(state: WatchState): void {

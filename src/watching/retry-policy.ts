@@ -1,6 +1,6 @@
 /**
- * What to do after a stream or a list has ended, well or badly: when to try again, from where, and by which means.
- * Remembers how often what went wrong; asked by reflector.ts after each attempt. Makes no requests and does not wait.
+ * Decides what a reflector does after a stream or list has ended: the delay before the next attempt, and whether it resumes,
+ * streams or lists. Counts earlier failures. Called by reflector.ts after each attempt; sends no requests and does not wait.
  */
 import { ApiError } from '../client/api-error.ts'
 import { ConnectionError } from '../client/connection-error.ts'
@@ -17,44 +17,45 @@ import {
 } from './watch-errors.ts'
 
 export interface WatchAttempt {
-  /** `resume` from a version; the objects that are there by a `stream` that goes on with the changes, or by a `list`. */
-  readonly means: 'resume' | 'stream' | 'list'
-  /** The version from which changes are counted as progress; undefined before the list is complete. */
+  /** `resume`: a watch from a known version. `stream`: a watch that sends the existing objects first. `list`: a paged list. */
+  readonly method: 'resume' | 'stream' | 'list'
+  /** Versions after this one count as progress; undefined before the list is complete. */
   from: string | undefined
-  /** Whether the server has begun to answer. */
+  /** Whether the server has begun to respond. */
   hasBegun: boolean
-  /** How long the answer took, since it began. */
+  /** The duration of the response, from its beginning. */
   lastedMs: number
-  /** How it ended: `closed` in good order. */
+  /** How the attempt ended. `closed`: the server closed the stream normally. */
   end: 'listed' | 'closed' | 'silent' | { readonly error: unknown }
 }
 
-export interface Remedy {
+export interface RetryDecision {
   readonly delayMs: number
-  /** What was wrong; absent where nothing was. */
+  /** The failure to report; absent after a normal end. */
   readonly error?: unknown
 }
 
-/** A stream that has lasted so long was no failure. */
-const longEnoughMs = 10_000
+/** A stream that lasted this long does not count as a failure. */
+const minStreamMs = 10_000
 
-/** So often a server may be behind, or fail without a known reason, before another way is tried. */
-const patience = 5
-const shortPatience = 3
+/** The number of times that a server may lag behind before the reflector lists without a minimum version. */
+const maxLagging = 5
+/** The number of repeated failures of the other types before another method is tried. */
+const maxRepeats = 3
 
-/** The largest delay between two attempts, unless `watching.reconnectBackoff` is larger. */
+/** The maximum delay between two attempts, unless `watching.reconnectBackoff` is larger. */
 const maxDelayMs = 30_000
 
-export class WatchRecovery {
+export class WatchRetryPolicy {
   readonly #backoff: Backoff
-  /** `watching.reconnectBackoff` as of the last attempt. */
+  /** `watching.reconnectBackoff` at the last attempt. */
   #firstDelayMs = 0
-  readonly #mirror: ObjectStore
+  readonly #store: ObjectStore
 
-  /** Whether the server is worth asking for a stream of what is there. Once it is not, it never is again. */
+  /** Whether to request the initial objects as a stream. Once false, it stays false. */
   canStream = true
 
-  /** Whether a new list is asked not to be older than what was seen; not where the server cannot be that new. */
+  /** Whether a new list must not be older than the versions seen. False if the server cannot provide such a list. */
   isGuarded = true
 
   #lagging = 0
@@ -63,11 +64,11 @@ export class WatchRecovery {
   #unfinished = 0
   #expiredLists = 0
   #hasExpired = false
-  /** The server was away, and has not shown since that it is what it was: it may have been restored from a backup. */
-  #isDoubtful = false
+  /** Whether the connection was lost and the server has shown no progress since. The server may have been restored from a backup. */
+  #mayBeRestored = false
 
-  constructor(mirror: ObjectStore, random: () => number) {
-    this.#mirror = mirror
+  constructor(store: ObjectStore, random: () => number) {
+    this.#store = store
     this.#backoff = new Backoff(
       exponential({ firstMs: () => this.#firstDelayMs, maxMs: maxDelayMs, jitter: equalJitter(random) }),
     )
@@ -77,35 +78,35 @@ export class WatchRecovery {
     return this.#backoff.attempts
   }
 
-  /** A line that is malformed each time it is asked for is the only one that is lost. */
+  /** Whether malformed lines are skipped. A line that is malformed in every attempt is then the only one that is lost. */
   get skipsMalformed(): boolean {
-    return this.#malformed >= shortPatience
+    return this.#malformed >= maxRepeats
   }
 
-  /** Where pages expire before the last one is read, all at once is the way. */
+  /** Whether to list without pages, because the continue tokens repeatedly expired before the last page. */
   get needsWholeList(): boolean {
-    return this.#expiredLists >= shortPatience
+    return this.#expiredLists >= maxRepeats
   }
 
-  /** A list is complete. */
+  /** Called when a list is complete. */
   listed(): void {
     this.isGuarded = true
-    this.#isDoubtful = false
+    this.#mayBeRestored = false
     this.#lagging = 0
     this.#unfinished = 0
     this.#expiredLists = 0
   }
 
-  judge(attempt: WatchAttempt, firstDelayMs: number): Remedy {
+  decide(attempt: WatchAttempt, firstDelayMs: number): RetryDecision {
     this.#firstDelayMs = firstDelayMs
     this.#countProgress(attempt)
     const { end } = attempt
     if (end === 'listed') return { delayMs: 0 }
-    if (end === 'closed') return this.#afterClosing(attempt)
+    if (end === 'closed') return this.#afterClosed(attempt)
     const error = end === 'silent' ? silentWatch() : end.error
-    if (this.#mirror.isListing) {
-      if (attempt.means === 'stream' && this.#lacksStreaming(attempt, error)) {
-        // An older server that says so is as good as any.
+    if (this.#store.isListing) {
+      if (attempt.method === 'stream' && this.#lacksStreaming(attempt, error)) {
+        // A rejection by an older server is a normal response and is not reported as an error.
         return isRefusal(error) ? { delayMs: 0 } : { delayMs: 0, error }
       }
       this.#afterFailedList(attempt, error)
@@ -115,28 +116,32 @@ export class WatchRecovery {
     return { delayMs: Math.max(this.#backoff.next(), retryAfterOf(error)), error }
   }
 
-  /** Only what comes after a list is progress: a server whose lists expire at once must not be listed without end. */
+  /**
+   * Only changes after a list are progress: otherwise a server whose lists expire at once would be listed in an endless loop
+   * without delay.
+   */
   #countProgress({ from, lastedMs }: WatchAttempt): void {
-    const { version } = this.#mirror
+    const { version } = this.#store
     const hasProgressed = from !== undefined && version !== undefined && version !== from
-    if (hasProgressed || lastedMs >= longEnoughMs) this.#backoff.reset()
+    if (hasProgressed || lastedMs >= minStreamMs) this.#backoff.reset()
     if (!hasProgressed) return
     this.#lagging = 0
     this.#failures = 0
     this.#malformed = 0
     this.#hasExpired = false
-    this.#isDoubtful = false
+    this.#mayBeRestored = false
   }
 
-  #afterClosing(attempt: WatchAttempt): Remedy {
-    if (this.#mirror.isListing) this.#countUnfinished(attempt)
-    if (attempt.lastedMs >= longEnoughMs) return { delayMs: 0 }
+  #afterClosed(attempt: WatchAttempt): RetryDecision {
+    if (this.#store.isListing) this.#countUnfinished(attempt)
+    if (attempt.lastedMs >= minStreamMs) return { delayMs: 0 }
     const delayMs = this.#backoff.next()
-    return this.attempts > shortPatience ? { delayMs, error: closedAtOnce() } : { delayMs }
+    return this.attempts > maxRepeats ? { delayMs, error: closedAtOnce() } : { delayMs }
   }
 
   #lacksStreaming({ hasBegun }: WatchAttempt, error: unknown): boolean {
-    // Servers before 1.27, or with the feature off, refuse the query; proxies and others may accept it and not know it.
+    // Servers before 1.27, or with the feature switched off, reject the query. Proxies and other servers may accept and ignore
+    // it.
     const isLacking = isRefusal(error) || isProblem(error, 'endless') || (hasBegun && isProblem(error, 'silent'))
     if (isLacking) this.canStream = false
     return isLacking
@@ -147,40 +152,40 @@ export class WatchRecovery {
     else this.#countUnfinished(attempt)
     if (isExpired(error)) this.#expiredLists += 1
     if (isTooLargeVersion(error)) this.#lagging += 1
-    if (isExpired(error) || isRefusal(error) || this.#lagging > patience) this.isGuarded = false
+    if (isExpired(error) || isRefusal(error) || this.#lagging > maxLagging) this.isGuarded = false
   }
 
-  #countUnfinished({ means, hasBegun }: WatchAttempt): void {
-    if (means !== 'stream' || !hasBegun) return
+  #countUnfinished({ method, hasBegun }: WatchAttempt): void {
+    if (method !== 'stream' || !hasBegun) return
     this.#unfinished += 1
-    if (this.#unfinished >= shortPatience) this.canStream = false
+    if (this.#unfinished >= maxRepeats) this.canStream = false
   }
 
   #afterFailedWatch({ hasBegun }: WatchAttempt, error: unknown): void {
     if (error instanceof ConnectionError) {
-      this.#isDoubtful = true
+      this.#mayBeRestored = true
     } else if (isProblem(error, 'malformed')) {
       this.#malformed += 1
     } else if (isProblem(error, 'silent')) {
-      // Servers take watches from versions that they have not come to, and are silent: not even bookmarks come then.
-      if (hasBegun && this.#isDoubtful) this.#mirror.expire()
-      this.#isDoubtful = false
+      // A server accepts a watch from a version that it has not reached yet, and then sends nothing, not even bookmarks.
+      if (hasBegun && this.#mayBeRestored) this.#store.expire()
+      this.#mayBeRestored = false
     } else if (isTooLargeVersion(error) && !isProblem(error, 'lagging')) {
       this.#lagging += 1
-      if (this.#lagging <= patience) return
+      if (this.#lagging <= maxLagging) return
       this.isGuarded = false
-      this.#mirror.expire()
+      this.#store.expire()
     } else if (isExpired(error) || isRefusal(error) || isProblem(error, 'lagging')) {
-      if (isExpired(error)) this.#welcomeBack()
-      this.#mirror.expire()
+      if (isExpired(error)) this.#resetAfterExpiry()
+      this.#store.expire()
     } else if (hasBegun && error instanceof ApiError) {
       this.#failures += 1
-      if (this.#failures >= shortPatience) this.#mirror.expire()
+      if (this.#failures >= maxRepeats) this.#store.expire()
     }
   }
 
-  /** A server that was away and has forgotten our version is back: the pauses of its absence are over, but only once. */
-  #welcomeBack(): void {
+  /** Resets the backoff once after the server was away and has forgotten our version: it is available again. */
+  #resetAfterExpiry(): void {
     if (!this.#hasExpired) this.#backoff.reset()
     this.#hasExpired = true
   }

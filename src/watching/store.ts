@@ -1,6 +1,7 @@
 /**
- * What one stream has shown so far: the version to go on from and the objects that are there. Takes in lists and events
- * as they come, and hands on what follows from them. Filled by reflector.ts; knows nothing of requests, time or errors.
+ * The state of one reflector: the version from which the watch continues, and the identities of the existing objects. Turns lists
+ * and watch lines into delivered events: it drops outdated ones and detects missed deletions. Written by reflector.ts; knows no
+ * requests, time or errors.
  */
 import { formatGroupVersion, type KubeObject, type ObjectMeta } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
@@ -8,13 +9,13 @@ import { isOlder, laterVersion } from './resource-version.ts'
 import type { ReflectedEvent } from './watch-events.ts'
 
 export class ObjectStore {
-  /** Where the next watch goes on; undefined until a list is complete, and again when a new one is needed. */
+  /** The version after which the next watch continues; undefined until a list is complete, and when a new list is needed. */
   #version: string | undefined
 
-  /** The highest version seen, also while there is no list: a new one must not be older. */
+  /** The highest version seen. It is kept while a new list is read, because that must not be older. */
   #highest: string | undefined
 
-  /** Whether objects come because they are there, and not because they have changed. */
+  /** Whether the objects come from a list, and not from changes. */
   #isListing = false
 
   readonly #resource: Resource
@@ -39,7 +40,7 @@ export class ObjectStore {
     return this.#isListing
   }
 
-  /** The next thing to come must be a list. */
+  /** Requires a new list as the next step. */
   expire(): void {
     this.#version = undefined
   }
@@ -50,7 +51,10 @@ export class ObjectStore {
     this.#known.beginList()
   }
 
-  /** From the version of the list on, the watch tells what happens. */
+  /**
+   * Completes a list: reports the known objects that it lacks as missed deletions. The watch continues after the version of the
+   * list.
+   */
   endList(version: string): void {
     const rewound = isOlder(version, this.#highest)
     for (const meta of this.#known.takeMissing()) this.#deliverMissed(meta)
@@ -60,20 +64,23 @@ export class ObjectStore {
     this.#deliver({ type: 'listed', version, rewound })
   }
 
-  /** A list may be older than what is known, after a rewinding; a change may not: that one comes late, or twice. */
+  /**
+   * Takes an object of a list or a change. A list may be older than the known state, if the storage was restored from a backup. A
+   * change that is older than the known state is late or repeated, and is dropped.
+   */
   apply(event: 'ADDED' | 'MODIFIED', object: KubeObject): void {
     const { metadata } = object
     const known = this.#known.get(metadata)
     const isSame = known !== undefined && known.uid === metadata.uid
     if (isSame && !this.#isListing && !isNews(metadata, known)) return
-    // The name has passed on to another object, and nobody has told of the end of the first.
+    // Another object has this name now, and no deletion of the first one was received.
     if (known !== undefined && !isSame) this.#deliverMissed(known)
     this.#known.put(metadata)
     this.#advance(metadata.resourceVersion)
     this.#deliver({ type: 'applied', event: this.#isListing ? null : event, object })
   }
 
-  /** Of what is not known, the end has been told before. */
+  /** Takes a deletion. The deletion of an unknown object was already reported and is dropped. */
   remove(object: KubeObject): void {
     const { metadata } = object
     const known = this.#known.get(metadata)
@@ -84,13 +91,13 @@ export class ObjectStore {
     this.#deliver({ type: 'deleted', object, missed: false })
   }
 
-  /** Not while listing: then a bookmark ends the list. */
+  /** Takes the version of a bookmark. Not called while listing: then a bookmark completes the list. */
   advance(version: string): void {
     this.#advance(version)
   }
 
   #advance(version: string | undefined): void {
-    // The objects of a list have their own versions, each lower than that of the list.
+    // Objects of a list have their own versions, which are lower than the version of the list.
     if (version === undefined || version === '' || this.#isListing) return
     this.#version = laterVersion(this.#version, version)
     this.#highest = laterVersion(this.#highest, version)
@@ -109,22 +116,22 @@ function isNews({ resourceVersion }: ObjectMeta, known: ObjectMeta): boolean {
 }
 
 /**
- * Which objects are known to be there, so that those which vanish unseen can be told from a new list. One per scope;
- * filled by store.ts. Keeps of each object no more than who it was, as this is there for every object that lives.
+ * The identities of all existing objects of one scope, to detect by a new list which objects were deleted unnoticed. It keeps
+ * only the identity, because there is one entry for every object.
  */
 
 export class KnownObjects {
-  /** By namespace and name: at any time at most one object has them. */
+  /** By namespace and name: at most one object has them at a time. */
   readonly #metas = new Map<string, ObjectMeta>()
 
-  /** While a list is being read: what was known before and has not come up in it. */
+  /** While a list is read: the keys of known objects that have not appeared in it yet. */
   #unseen = new Set<string>()
 
   get size(): number {
     return this.#metas.size
   }
 
-  /** The object of this name, whatever its uid. */
+  /** The object of this name, with any uid. */
   get(meta: ObjectMeta): ObjectMeta | undefined {
     return this.#metas.get(storeKey(meta))
   }
@@ -141,12 +148,12 @@ export class KnownObjects {
     this.#unseen.delete(key)
   }
 
-  /** From here on, what is put has been seen. A list that breaks off is begun again. */
+  /** Starts a list. A list that breaks off is started again. */
   beginList(): void {
     this.#unseen = new Set(this.#metas.keys())
   }
 
-  /** The list is complete: what it did not have is gone, from here too. */
+  /** Completes a list: returns and forgets the objects that it did not contain. */
   takeMissing(): ObjectMeta[] {
     const missing = [...this.#unseen].map((key) => this.#metas.get(key)!)
     for (const key of this.#unseen) this.#metas.delete(key)
@@ -159,7 +166,7 @@ function storeKey({ namespace, name }: ObjectMeta): string {
   return namespace === undefined ? name! : `${namespace}/${name}`
 }
 
-/** Nothing of it keeps the rest of the object in memory: whoever needs more of an object than this has it. */
+/** Copies the identity, so that the rest of the object can be garbage-collected. */
 function identify({ name, namespace, uid, resourceVersion }: ObjectMeta): ObjectMeta {
   const identity: ObjectMeta = {}
   if (name !== undefined) identity.name = name

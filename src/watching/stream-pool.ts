@@ -1,7 +1,8 @@
 /**
- * The open watch streams of a run, one per source and namespace: limits how many list at the same time, ends them during a pause, and reports their
- * states to the log, the health and the observer. Used for the served objects (cluster/object-streams.ts) and for the kinds that reconcilers own or
- * watch (reconciling/sources). What the events mean is decided by the source.
+ * The open watch streams of a run, one per source and namespace. Limits how many of them list at the same time, closes them
+ * during a pause, and reports their states to the log, the health check and the observer. Used for handled resources
+ * (cluster/object-streams.ts) and for the kinds that reconcilers own or watch (reconciling/sources). The source interprets the
+ * events.
  */
 import { isForbidden, isNotFound } from '../client/api-error.ts'
 import type { Session } from '../client/session.ts'
@@ -19,21 +20,21 @@ import { KnownObjects } from './store.ts'
 import type { ReflectedEvent } from './watch-events.ts'
 import { describeScope, type WatchScope, type WatchState } from './watch-observer.ts'
 
-/** One resource that is watched, in one or several namespaces. The callbacks get the namespace; undefined for the whole cluster. */
+/** A watched resource, in one or several namespaces. The callbacks get the namespace; undefined for the whole cluster. */
 export interface StreamSource {
   readonly resource: Resource
   readonly selectors: WatchSelectors
   readonly keepsManagedFields: boolean
   take(event: ReflectedEvent, namespace: string | undefined): void
-  /** The stream starts, or starts again after a pause: the existing objects are not listed yet. */
+  /** Called when the stream starts, or starts again after a pause: the existing objects are not listed yet. */
   onBegin?(namespace: string | undefined): void
-  /** The watch failed, and is opened again. */
+  /** Called when the watch has failed. It is opened again. */
   onBroken?(namespace: string | undefined, error: Error): void
-  /** The stream is closed and will not come back. */
+  /** Called when the stream is closed for good. */
   onClosed?(namespace: string | undefined): void
 }
 
-/** Follows whether the streams are open. */
+/** Tracks whether the streams are open, for the health check. */
 export interface StreamsHealth {
   track(scope: WatchScope): { changed(state: WatchState): void; end(): void }
 }
@@ -52,7 +53,7 @@ export interface StreamContext {
 export interface StreamPoolOptions {
   readonly tasks: TaskGroup
   readonly health: StreamsHealth
-  /** The server does not know the resource. */
+  /** Called when the server responds that it does not know the resource. */
   readonly onMissing: (resource: Resource) => void
 }
 
@@ -63,7 +64,7 @@ interface PooledStream {
   readonly changed: (state: WatchState) => void
 }
 
-/** Thousands of namespaces must not send their list requests at the same moment. */
+/** The number of streams that may send their list requests at the same time. There may be thousands of namespaces. */
 const maxOpening = 50
 
 export class StreamPool {
@@ -78,7 +79,9 @@ export class StreamPool {
     this.#options = options
   }
 
-  /** `known`: the objects of an earlier stream of the same scope, so that the list shows which of them were deleted since. */
+  /**
+   * Opens a stream. `known`: the objects of an earlier stream of the same scope, so that objects deleted since then are detected.
+   */
   open(source: StreamSource, namespace: string | undefined, known: KnownObjects = new KnownObjects()): void {
     const streams = this.#open.get(source) ?? new Map<string | undefined, AbortController>()
     this.#open.set(source, streams)
@@ -153,7 +156,7 @@ export class StreamPool {
     source.onBroken?.(namespace, error)
     if (isNotFound(error)) this.#options.onMissing(source.resource)
     const after = `in ${(delayMs / 1000).toFixed(1)} seconds: ${describeError(error)}`
-    const message = `The watch-stream of ${describeScope(scope)} has failed and is taken up again ${after}`
+    const message = `The watch-stream of ${describeScope(scope)} has failed and reconnects ${after}`
     // A single failure is normal; a stream that stays broken, or lacks permissions, is not.
     if (attempt > 1 || isForbidden(error)) logger.warn(message)
     else logger.debug(message)

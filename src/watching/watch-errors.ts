@@ -1,9 +1,12 @@
-/** What an error means for a watch, whether it came instead of the answer or as an event in it. */
+/**
+ * Errors of watches, and the classification of errors: HTTP responses and ERROR events in the stream are treated the same. Used
+ * by reflector.ts and retry-policy.ts.
+ */
 import { ApiError } from '../client/api-error.ts'
 import { KopfError } from '../errors.ts'
 import { isPlainObject } from '../util/json/json.ts'
 
-/** Told apart by their codes: nobody outside would catch them. */
+/** The types of watch errors. They are distinguished by their codes, not by classes, because no code outside catches them. */
 export type WatchProblem = 'malformed' | 'lagging' | 'endless' | 'silent' | 'closed'
 
 const codes: Readonly<Record<WatchProblem, string>> = {
@@ -18,12 +21,12 @@ export function isProblem(error: unknown, problem: WatchProblem): boolean {
   return error instanceof KopfError && error.code === codes[problem]
 }
 
-/** A line that is not JSON: what it would have said, nobody knows. */
+/** A line of the stream is not JSON. */
 export function malformedLine(what: string): KopfError {
   return new KopfError(codes.malformed, `Cannot go on reading a watch: got ${what}`)
 }
 
-/** The server goes back behind what has been seen of it, and says so by a bookmark, not by an error. */
+/** A bookmark has a lower version than the ones already seen: the server has gone back in time without sending an error. */
 export function laggingServer(version: string, seen: string): KopfError {
   return new KopfError(
     codes.lagging,
@@ -31,32 +34,32 @@ export function laggingServer(version: string, seen: string): KopfError {
   )
 }
 
-/** A bookmark came before the one that ends the objects that are there: the server does not send that one. */
+/** A bookmark arrived before the bookmark that ends the initial objects: the server does not support streaming lists. */
 export function noInitialEnd(): KopfError {
-  const why = 'the server does not say where they end; they are listed instead'
-  return new KopfError(codes.endless, `Cannot stream the objects that are there: ${why}`)
+  const why = 'the server does not mark their end; they are listed instead'
+  return new KopfError(codes.endless, `Cannot stream the existing objects: ${why}`)
 }
 
-/** Nothing has come for too long: the other side may have gone without a word. */
+/** No data has arrived for longer than the inactivity timeout: the connection may be dead without being closed. */
 export function silentWatch(): KopfError {
   const why = 'nothing has come for longer than "watching.inactivityTimeout"'
   return new KopfError(codes.silent, `Cannot rely on a watch any longer: ${why}`)
 }
 
-/** Watches are to last for minutes. */
+/** The server repeatedly closes the watch right after its beginning. Watches should last for minutes. */
 export function closedAtOnce(): KopfError {
   const why = 'the server closes it right after the beginning, again and again'
   return new KopfError(codes.closed, `Cannot keep a watch open: ${why}`)
 }
 
-/** The version we have is too old for the server to go on from. */
+/** The server no longer has the requested version (410 Gone). */
 export function isExpired(error: unknown): boolean {
   return error instanceof ApiError && (error.status === 410 || error.reason === 'Expired' || error.reason === 'Gone')
 }
 
 /**
- * The server is behind the version we have: one of several that has not caught up, or one restored from a backup.
- * It is told as a time-out with this cause; by older servers only in the message.
+ * The server has not reached the requested version: one of several API servers lags behind, or the storage was restored from a
+ * backup. The server responds with a timeout error that has this cause; older servers have it only in the message.
  */
 export function isTooLargeVersion(error: unknown): boolean {
   if (isProblem(error, 'lagging')) return true
@@ -66,7 +69,7 @@ export function isTooLargeVersion(error: unknown): boolean {
   return (Array.isArray(causes) && causes.some(isTheCause)) || error.message.includes('Too large resource version')
 }
 
-/** The request itself is what the server minds: asking again would not help. */
+/** The server rejects the request itself, so that a repetition would fail in the same way. */
 export function isRefusal(error: unknown): boolean {
   return error instanceof ApiError && [400, 405, 406, 415, 422, 501].includes(error.status)
 }

@@ -1,6 +1,6 @@
 /**
- * What watching hands on, and the lines it makes it from. A line is looked at here once; what is in it is a stranger's,
- * so that whatever is not as the API promises becomes a reason in words, never an exception.
+ * The events that a reflector delivers, and the parser of watch lines. Data from the server is not trusted: a line that violates
+ * the API conventions becomes a description of the problem, never an exception.
  */
 import { dropNullFields, type JsonObject, type KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
@@ -9,14 +9,17 @@ import { parseJsonText } from '../util/json/json-text.ts'
 import { minLazyLength, parseEnvelope } from '../util/json/lazy-json.ts'
 
 export type ReflectedEvent =
-  /** The object is there, in this state. `event` is null where it was listed, at the start or after a gap. */
+  /** The object exists in this state. `event` is null for an object of a list (at the start or after a gap). */
   | { readonly type: 'applied'; readonly event: null | 'ADDED' | 'MODIFIED'; readonly object: KubeObject }
   /**
-   * The object is gone, or has left the selectors. `missed`: that was not seen but found out later, and of the object
-   * there is only its name, uid and last version: whoever needs more has to remember it.
+   * The object was deleted, or no longer matches the selectors. `missed`: the deletion was detected later, and `object` has only
+   * the name, namespace, uid and last version.
    */
   | { readonly type: 'deleted'; readonly object: KubeObject; readonly missed: boolean }
-  /** A list is complete, as of this version. `rewound`: that is older than what had been seen, as after a restored backup. */
+  /**
+   * A list of this version is complete. `rewound`: the version is older than versions seen before, for example after a restored
+   * backup.
+   */
   | { readonly type: 'listed'; readonly version: string; readonly rewound: boolean }
 
 export type WatchLine =
@@ -25,15 +28,15 @@ export type WatchLine =
   | { readonly type: 'DELETED'; readonly object: KubeObject }
   | { readonly type: 'BOOKMARK'; readonly version: string; readonly endsInitial: boolean }
   | { readonly type: 'ERROR'; readonly status: JsonObject }
-  /** Not JSON: nobody knows what it would have said. */
+  /** The line is not JSON. */
   | { readonly type: 'malformed'; readonly problem: string }
-  /** JSON, but nothing to go by. */
+  /** The line is JSON, but not a valid watch event. */
   | { readonly type: 'unusable'; readonly problem: string }
 
-/** How large objects are read where the owners of fields are not needed. */
+/** Parse options that omit managed fields of large objects. */
 export const withoutManagedFields = { omit: ['managedFields'] } as const
 
-/** Marks the bookmark at which the objects that were there have all been sent. */
+/** The annotation of the bookmark that follows the initial objects. */
 const initialEndAnnotation = 'k8s.io/initial-events-end'
 
 export function parseWatchLine(line: string, resource: Resource, keepsManagedFields: boolean = false): WatchLine {
@@ -53,7 +56,7 @@ export function parseWatchLine(line: string, resource: Resource, keepsManagedFie
   return { type: 'unusable', problem: `a watch event of the type ${quote(type)}` }
 }
 
-/** Why an object cannot be taken; undefined where it can. */
+/** Returns why an object cannot be used; undefined if it can. */
 export function problemOf(object: unknown, resource: Resource): string | undefined {
   if (!isPlainObject(object)) return `an object that is ${nameOf(object)}`
   const { metadata } = object
@@ -68,9 +71,12 @@ export function problemOf(object: unknown, resource: Resource): string | undefin
   return undefined
 }
 
-/** Hardly anybody here needs them, and they are large. Copied, not deleted from: that would make a slow and large object of it. */
+/**
+ * Removes managed fields, which are large and rarely needed. The metadata is copied, because `delete` would make the object slow
+ * and large in V8.
+ */
 export function dropManagedFields(object: KubeObject): KubeObject {
-  // Large objects come without them, and copying their metadata would parse it.
+  // Large objects are parsed without managed fields. Copying their metadata would parse it.
   if (object.metadata.managedFields === undefined) return object
   const { managedFields: _, ...metadata } = object.metadata
   object.metadata = metadata
@@ -92,7 +98,7 @@ function parseBookmark(object: unknown): WatchLine {
   return { type: 'BOOKMARK', version, endsInitial }
 }
 
-/** Objects that are large are kept as text: see util/json/lazy-json.ts. */
+/** Parses a line. Large objects are kept as text and parsed on access: see util/json/lazy-json.ts. */
 function tryParse(
   line: string,
   keepsManagedFields: boolean,
@@ -101,7 +107,7 @@ function tryParse(
     if (line.length < minLazyLength) return { value: parseJsonText(line) }
     return { value: parseEnvelope(line, keepsManagedFields ? {} : withoutManagedFields) }
   } catch {
-    // The parser's message would quote the line, and that may be of a Secret.
+    // The parser's message would quote the line, which may contain a Secret.
     return { problem: `a line of ${line.length} characters that is not JSON` }
   }
 }
@@ -111,7 +117,7 @@ function nameOf(value: unknown): string {
   return Array.isArray(value) ? 'a list' : `a ${typeof value}`
 }
 
-/** Cut: what a stranger wrote is not to fill the log. */
+/** Quotes a value in a message, shortened so that untrusted data cannot fill the log. */
 function quote(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value.slice(0, 100)) : nameOf(value)
 }

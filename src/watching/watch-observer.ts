@@ -1,8 +1,8 @@
-/** What can be seen of watching from outside: by logs, metrics and tests. */
+/** The states of a watch that a reflector reports, for logs, health, metrics and tests. */
 import type { Resource } from '../kube/resources/resources.ts'
 import { formatResource } from '../kube/resources/selectors.ts'
 
-/** Which stream is spoken of. */
+/** Identifies a watch stream. */
 export interface WatchScope {
   readonly resource: Resource
   /** Undefined for the whole cluster. */
@@ -10,17 +10,17 @@ export interface WatchScope {
 }
 
 export type WatchState =
-  /** The objects that are there are being asked for. */
+  /** The existing objects are being requested. */
   | { readonly type: 'listing' }
-  /** They are known, and changes come as they happen. */
+  /** The existing objects are known, and changes are received. */
   | { readonly type: 'watching' }
-  /** Nothing comes; it is tried again after the delay. */
+  /** The watch has failed, and is retried after the delay. */
   | { readonly type: 'broken'; readonly error: unknown; readonly delayMs: number; readonly attempt: number }
 
 export interface WatchObserver {
-  /** `broken` comes once for every failed attempt, the others only when they are news. */
+  /** Called once for every failed attempt (`broken`); for the other states only when the state changes. */
   watchStateChanged(state: WatchState, scope: WatchScope): void
-  /** Something came that is not as the API promises, and was passed over: a few times per connection at most. */
+  /** Called when an invalid line or object was skipped; a few times per connection at most. */
   watchWarned(message: string, scope: WatchScope): void
 }
 

@@ -1,6 +1,6 @@
 /**
- * One answer that does not end, read until it does: by itself, by an error, by our time limit, or because nothing comes
- * any more. Used by reflector.ts; knows lines and silence, nothing of what the lines say.
+ * Reads one streaming response until it ends: closed by the server, failed, ended by the client timeout, or silent for too long.
+ * Splits it into lines and does not interpret them. Used by reflector.ts.
  */
 import type { ApiCall, Session } from '../client/session.ts'
 import { readWatchLines } from '../client/watch-lines.ts'
@@ -10,27 +10,27 @@ export interface StreamOptions {
   readonly session: Session
   readonly clock: Clock
   readonly call: ApiCall
-  /** How long nothing may come; undefined for ever. Asked again and again: what is allowed may change on the way. */
+  /** The maximum time without data; undefined for no limit. Called repeatedly, because the limit differs during the initial list. */
   silenceMs(): number | undefined
-  /** How long it may last at all; undefined for ever. */
-  readonly maxSilenceMs: number | undefined
-  /** The answer has begun well. */
-  begun(): void
+  /** The maximum duration of the stream; undefined for no limit. */
+  readonly maxDurationMs: number | undefined
+  /** Called when the response has begun with a success status. */
+  onBegin(): void
   take(lines: readonly string[]): void
 }
 
 export type StreamEnd = 'closed' | 'silent'
 
-/** Rejects where the stream breaks, or `take` throws; whatever happens, the connection is let go. */
+/** Rejects if the stream fails or `take` throws. The connection is closed in all cases. */
 export async function readStream(options: StreamOptions, signal: AbortSignal): Promise<StreamEnd> {
   signal.throwIfAborted()
   const closing = new AbortController()
   const close = () => closing.abort(signal.reason)
   signal.addEventListener('abort', close, { once: true })
   try {
-    const answer = options.session.stream(options.call, closing.signal)
-    // A body that does not notice the signal is left behind: it can neither hold up the next stream nor add to it.
-    return await new StreamReader(options, closing.signal).finish(answer)
+    const response = options.session.stream(options.call, closing.signal)
+    // A body that ignores the signal is abandoned: it can neither delay the next stream nor deliver lines to it.
+    return await new StreamReader(options, closing.signal).finish(response)
   } finally {
     signal.removeEventListener('abort', close)
     closing.abort()
@@ -40,42 +40,42 @@ export async function readStream(options: StreamOptions, signal: AbortSignal): P
 class StreamReader {
   readonly #options: StreamOptions
   readonly #closing: AbortSignal
-  #heardAt: number
+  #lastDataAt: number
 
   constructor(options: StreamOptions, closing: AbortSignal) {
     this.#options = options
     this.#closing = closing
-    this.#heardAt = monotonicNow(options.clock)
+    this.#lastDataAt = monotonicNow(options.clock)
   }
 
-  /** An answer that does not even begin is silent, too: so it is noticed as soon as one that has stopped. */
-  finish(answer: Promise<AsyncIterable<Uint8Array>>): Promise<StreamEnd> {
-    const { clock, maxSilenceMs } = this.#options
-    const ends: Array<Promise<StreamEnd>> = [this.#read(answer), this.#awaitSilence(), untilAborted(this.#closing)]
-    if (maxSilenceMs !== undefined) ends.push(clock.sleep(maxSilenceMs, this.#closing).then(() => 'closed'))
+  /** Resolves at the first end condition. A response that does not begin also counts as silent. */
+  finish(response: Promise<AsyncIterable<Uint8Array>>): Promise<StreamEnd> {
+    const { clock, maxDurationMs } = this.#options
+    const ends: Array<Promise<StreamEnd>> = [this.#read(response), this.#awaitSilence(), untilAborted(this.#closing)]
+    if (maxDurationMs !== undefined) ends.push(clock.sleep(maxDurationMs, this.#closing).then(() => 'closed'))
     return Promise.race(ends)
   }
 
-  async #read(answer: Promise<AsyncIterable<Uint8Array>>): Promise<StreamEnd> {
-    const body = await answer
+  async #read(response: Promise<AsyncIterable<Uint8Array>>): Promise<StreamEnd> {
+    const body = await response
     this.#closing.throwIfAborted()
-    this.#heardAt = monotonicNow(this.#options.clock)
-    this.#options.begun()
+    this.#lastDataAt = monotonicNow(this.#options.clock)
+    this.#options.onBegin()
     for await (const lines of readWatchLines(body)) {
       if (this.#closing.aborted) break
-      this.#heardAt = monotonicNow(this.#options.clock)
+      this.#lastDataAt = monotonicNow(this.#options.clock)
       this.#options.take(lines)
     }
     return 'closed'
   }
 
-  /** One timer for many events: when it fires, it looks how long ago the last one was. */
+  /** Uses one timer for many events: when it fires, it checks the time of the last event. */
   async #awaitSilence(): Promise<StreamEnd> {
     const { clock } = this.#options
     for (;;) {
       const limit = this.#options.silenceMs()
       if (limit === undefined) return untilAborted(this.#closing)
-      const left = this.#heardAt + limit - monotonicNow(clock)
+      const left = this.#lastDataAt + limit - monotonicNow(clock)
       if (left <= 0) return 'silent'
       await clock.sleep(left, this.#closing)
     }

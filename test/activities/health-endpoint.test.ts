@@ -270,7 +270,7 @@ test('the operator is not ready as soon as its credentials are refused', async (
   await start(operator(), wire)
   streams.cut(401)
   const readiness = async () => (await askLab(lab, '/readyz')).body
-  await lab.untilLogged('has failed and is taken up again')
+  await lab.untilLogged('has failed and reconnects')
   expect(await readiness()).toMatchObject({ ready: false, checks: { credentials: { ok: false, state: 'refused' } } })
   streams.mend()
   await lab.until(async () => (await readiness()).ready)

@@ -299,7 +299,7 @@ describe('preferred versions', () => {
     await lab.call('PATCH', kind.path('one'), { spec: { size: 2 } }, 'application/merge-patch+json')
     await lab.until(() => running === 1)
     await kind.change({ spec: { versions: versions('v1', 'v2').reverse() } })
-    await lab.untilLogged('is served in the place of')
+    await lab.untilLogged('is served instead of')
     await lab.until(() => running === 0)
     await lab.call('PATCH', kind.path('one'), { spec: { size: 3 } }, 'application/merge-patch+json')
     await lab.until(() => calls.includes('v2 0'))

@@ -55,9 +55,9 @@ test('KopfRunner can be stopped before the operator starts, which is not a failu
 test('KopfRunner reports at its stop why the command failed', async () => {
   const runner = start(['run', 'nothing.ts'])
   await expect(runner.until('And here we are!')).rejects.toThrow(
-    'Cannot run "kopf run nothing.ts": it ended with the exit code 1, and has not said "And here we are!". It has said:\nkopf: ',
+    'Cannot run "kopf run nothing.ts": it ended with exit code 1, and its output has no "And here we are!". It printed:\nkopf: ',
   )
-  await expect(runner.stop()).rejects.toThrow('it ended with the exit code 1. It has said:\nkopf: ')
+  await expect(runner.stop()).rejects.toThrow('it ended with exit code 1. It printed:\nkopf: ')
   expect(runner.exitCode).toBe(1)
   expect(runner.error).toMatchObject({ code: 'KOPF_RUNNER' })
 })
@@ -82,7 +82,7 @@ test('KopfRunner passes the environment on, and stops at the end of its scope', 
 test('KopfRunner waits for a limited time, both for a text and for the end', { timeout: 60_000 }, async () => {
   const runner = start(['run', 'operator.ts', '--embedded', '--apply', object], { env: { HANG: 'yes' }, timeout: '1s' })
   await vi.waitFor(() => expect(runner.output).toContain('And here we are!'), 50_000)
-  await expect(runner.until('Never')).rejects.toThrow('it has not said "Never" in 1 s')
-  await expect(runner.stop()).rejects.toThrow('it was killed, since it has not stopped in 1 s')
+  await expect(runner.until('Never')).rejects.toThrow('its output has no "Never" after 1 s')
+  await expect(runner.stop()).rejects.toThrow('it did not stop within 1 s and was killed')
   expect(runner.exitCode).toBeNull()
 })

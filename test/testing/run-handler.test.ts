@@ -123,7 +123,7 @@ describe('causes of runHandler', () => {
     const kopf = new Operator()
     kopf.on.update(Database, () => {})
     await expect(runHandler(kopf, { resource: Database, id: 'update', spec })).rejects.toThrow(
-      'Cannot run the update handler "update": nothing has changed; say what was different before, such as old: { spec: { … } }',
+      'Cannot run the update handler "update": nothing has changed; give the previous state, such as old: { spec: { … } }',
     )
   })
 
@@ -369,7 +369,7 @@ describe('selection of the handler', () => {
     expect((await runHandler(kopf, { resource: Pod, id: 'create' })).result).toBe('pod')
     expect((await runHandler(kopf, { resource: 'databases', id: 'create' })).result).toBe('database')
     await expect(runHandler(kopf, { id: 'create' })).rejects.toThrow(
-      'Cannot tell which handler "create" is meant: there are "create" (create of databases.v1.example.com), "create" (create of pods.v1); say `kind`, `resource`, or the whole id',
+      'Cannot choose the handler "create": there are "create" (create of databases.v1.example.com), "create" (create of pods.v1); add `kind` or `resource`, or give the whole id',
     )
   })
 
@@ -377,10 +377,10 @@ describe('selection of the handler', () => {
     const kopf = new Operator()
     kopf.on.create(Database, function greet() {})
     await expect(runHandler(kopf, { resource: Database, id: 'great', spec })).rejects.toThrow(
-      'Cannot run the handler "great" of databases.v1.example.com: the operator has none of that id; there are "greet" (create)',
+      'Cannot run the handler "great" of databases.v1.example.com: the operator has no handler with this id; there are "greet" (create)',
     )
     await expect(runHandler(new Operator(), { id: 'create', kind: 'create' })).rejects.toThrow(
-      'Cannot run the create handler "create": the operator has none of that id; there is none that could be meant',
+      'Cannot run the create handler "create": the operator has no handler with this id; there are no handlers to choose from',
     )
   })
 

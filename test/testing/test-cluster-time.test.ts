@@ -76,7 +76,7 @@ test('an operator that never settles is reported soon, with advice', async () =>
   await cluster.create('configmaps', { name })
   await cluster.settled({ quiet: '1s' })
   await expect(cluster.settled()).rejects.toThrow(
-    "Cannot wait any longer, after 300 seconds of the cluster's time: something happens all the time, and never nothing for " +
+    "Cannot wait any longer, after 300 seconds of the cluster's time: the cluster is never quiet for " +
       "5 seconds; wait for a state with `until`, or for a shorter time with `settled({ quiet: '1s' })`",
   )
 })

@@ -112,7 +112,7 @@ test('a wait sees an object that the test did not create from its beginning', as
 test('a wait for a deletion sees an object that was gone only for a moment', async () => {
   await using cluster = await startCluster({ resources: [Job], real })
   const { metadata } = await cluster.create(Job, { name: 'backup', spec })
-  await expect(cluster.untilGone(Job, 'backup', { timeout: '200ms' })).rejects.toThrow('"backup" is still there')
+  await expect(cluster.untilGone(Job, 'backup', { timeout: '200ms' })).rejects.toThrow('"backup" still exists')
   await writeElsewhere(cluster, (kopf) => {
     kopf.on.startup(async ({ client }) => {
       const { namespace } = cluster
@@ -132,7 +132,7 @@ test('a wait for a deletion ignores that the object did not exist yet', async ()
       await client.create(Job, { metadata: { name: 'made', namespace: cluster.namespace }, spec })
     })
   })
-  await expect(cluster.untilGone(Job, 'made', { timeout: '200ms' })).rejects.toThrow('"made" is still there')
+  await expect(cluster.untilGone(Job, 'made', { timeout: '200ms' })).rejects.toThrow('"made" still exists')
   await cluster.untilGone(Job, 'never')
 })
 
@@ -171,7 +171,7 @@ test('a wait for a list sees every state of it, and can filter by labels', async
   const error = await reasonOf(
     cluster.until(Job, { namespace: null }, (jobs) => jobs.length > 99, { timeout: '200ms' }),
   )
-  expect(error).toContain('the list has not become what was waited for: (jobs) => jobs.length > 99')
+  expect(error).toContain('the list has not reached the expected state: (jobs) => jobs.length > 99')
   expect(error).toContain('"b", "c"')
   const waiting = cluster.until(Job, {}, (jobs) => jobs.length > 99, { timeout: '500ms' })
   await throughPhases(cluster, 'b', 'Done')

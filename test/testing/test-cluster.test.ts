@@ -191,14 +191,14 @@ test('a failed wait in a test cluster reports the current state and the log', as
   )
   expect(error).toMatchObject({ code: 'KOPF_CLUSTER_WAIT' })
   expect(error?.message).toContain(
-    `Cannot wait any longer, after 2 seconds of the cluster's time: "orders" has not become what was waited for: ({ status }) =>`,
+    `Cannot wait any longer, after 2 seconds of the cluster's time: "orders" has not reached the expected state: ({ status }) =>`,
   )
   expect(error?.message).toContain('"engine": "postgres"')
   expect(error?.message).toContain("orders] Handler 'create' failed permanently: The cloud refused")
   await expect(cluster.until(Database, 'nobody', () => true, { timeout: '100ms' })).rejects.toThrow(
     'There is no "nobody".',
   )
-  await expect(cluster.untilGone(Database, 'orders', { timeout: '100ms' })).rejects.toThrow('"orders" is still there')
+  await expect(cluster.untilGone(Database, 'orders', { timeout: '100ms' })).rejects.toThrow('"orders" still exists')
 })
 
 test('test clusters that run side by side do not share objects', async () => {

@@ -1,4 +1,7 @@
-/** Where a test cluster is: what is different between the embedded server and a real cluster. */
+/**
+ * The interface between the test kit and its cluster: everything that differs between the embedded server and a real cluster.
+ * Implemented by embedded-backend.ts and real-backend.ts.
+ */
 
 import type { ConnectionInfo } from '../../client/auth/connection-info.ts'
 import { type Client, createClient } from '../../client/client.ts'
@@ -13,60 +16,67 @@ import { createSettings } from '../../settings/settings.ts'
 import type { Clock } from '../../util/async/clock.ts'
 import { packageVersion } from '../../util/process/package-files.ts'
 import type { Transport } from '../../util/transport.ts'
-import { LastSeen, notingSession } from '../waiting/last-seen.ts'
+import { LastSeen, recordingSession } from '../waiting/last-seen.ts'
 import type { BackendClock } from './cluster-clock.ts'
 
-/** What goes wrong on purpose, for operators only: what the test itself asks for is answered. */
+/**
+ * Injects faults into the requests of operators. Requests of the test itself are not affected.
+ *
+ * @example
+ * ```ts
+ * cluster.faults.add({ on: { verb: 'patch' }, effect: { type: 'error', status: 500 }, times: 2 })
+ * ```
+ */
 export interface ClusterFaults {
-  /** Strikes the requests of operators to come. */
+  /** Adds a fault for future requests of operators. */
   add(options: FaultOptions): Fault
-  /** Takes all faults away. */
+  /** Removes all faults. */
   clear(): void
 }
 
-/** What operators have asked the cluster for. */
+/** The requests that operators have sent to the cluster. */
 export interface ClusterRequests {
-  /** The last requests, oldest first, that are as the filter says in all it names. */
+  /** The last requests that match all fields of the filter, oldest first. */
   last(filter?: RequestFilter): readonly RequestRecord[]
-  /** How many there were since the beginning or the last `clear`, by verb and resource: `{ 'patch widgets.example.com': 2 }`. */
+  /** The number of requests since the start or the last `clear`, by verb and resource: `{ 'patch widgets.example.com': 2 }`. */
   counts(): Readonly<Record<string, number>>
   /** Forgets all requests so far. */
   clear(): void
 }
 
-/** What operators are started with to be on a cluster. */
+/** The run options that connect an operator to the cluster. */
 type BackendAccess = Pick<RunOptions, 'transport' | 'namespaces'> & { readonly connection?: ConnectionInfo }
 
 export interface ClusterBackend {
   readonly clock: BackendClock
   readonly access: BackendAccess
-  /** Where objects are by default: the first of the namespaces. */
+  /** The default namespace of objects: the first one of `namespaces`. */
   readonly namespace: string
-  /** The namespaces of the test: by the names of the option `namespaces`, as they are called in the cluster. */
+  /** The namespaces of the test: actual names by the names in the option `namespaces`. */
   readonly namespaces: ReadonlyMap<string, string>
-  /** The client of the test: what it answers is noted in `lastSeen`. */
+  /** The client of the test. The versions in its responses are recorded in `lastSeen`. */
   readonly client: Client
   readonly lastSeen: LastSeen
-  /** For the requests of the kit itself: they are not noted. */
+  /** The session of the test kit itself. Its responses are not recorded in `lastSeen`. */
   readonly session: Session
-  /** Finds the one resource that is meant; rejects with `KOPF_RESOURCE` where the cluster does not serve it. */
+  /** Finds a resource with discovery. Rejects with `KOPF_RESOURCE` if the cluster does not serve it. */
   resolve(like: ResourceLike): Promise<Resource>
   /** The version of the last write in the cluster. */
   currentVersion(): Promise<string>
   readonly faults: ClusterFaults
   readonly requests: ClusterRequests
-  /** Changes with everything that is written; undefined where nobody can tell. */
+  /** Changes with every write; undefined on a real cluster, where it cannot be read without a request. */
   readonly version: string | undefined
-  /** How long a test waits unless told: by the clock of the cluster, and by that of this machine. */
+  /** Default limits of waits: in cluster time (`timeoutMs`) and in real time (`patienceMs`). */
   readonly timeoutMs: number
   readonly patienceMs: number
-  /** Time passes for it while the work lasts. */
-  waited<T>(work: () => Promise<T>): Promise<T>
-  /** Lets something happen, and time pass, but not beyond the limit. */
+  /** Runs the work of a test that waits. On the skipping clock, time passes for it. */
+  whileWaiting<T>(work: () => Promise<T>): Promise<T>
+  /** Lets pending events happen and time pass, up to the limit. */
   pass(limitMs: number): Promise<void>
-  /** The same for an operator that is this service account. */
+  /** Access for an operator that authenticates as a service account. */
   accessFor(account: ServiceAccountName): Promise<BackendAccess>
-  /** A file by which other programs find the cluster; as an administrator, or as this service account. */
+  /** Writes a kubeconfig and returns its path: for an administrator, or for a service account. */
   kubeconfig(account?: ServiceAccountName): Promise<string>
   close(): Promise<void>
 }
@@ -76,7 +86,7 @@ export function createTestSession(transport: Transport, clock: Clock): Session {
   return createSession({ transport, networking, clock, userAgent: `kopf-testing/${packageVersion()}` })
 }
 
-/** The client of the test itself, and the rest of the kit's access. */
+/** Creates the client of the test and the other means of access of the test kit. */
 export function createTestAccess(
   session: Session,
   namespace: string,
@@ -84,6 +94,6 @@ export function createTestAccess(
   const discovery = new DiscoveryCache(() => session, [])
   const resolve = (like: ResourceLike) => discovery.resolve(like)
   const lastSeen = new LastSeen()
-  const client = createClient({ session: notingSession(session, lastSeen), resolve, namespace })
+  const client = createClient({ session: recordingSession(session, lastSeen), resolve, namespace })
   return { client, lastSeen, session, resolve }
 }

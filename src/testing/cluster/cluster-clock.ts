@@ -1,37 +1,47 @@
 /**
- * The clocks of test clusters. In the embedded one time is skipped while somebody waits for it: the test, for something to
- * happen, or an operator that starts or stops. Otherwise it passes as anywhere, so that nothing is ever slower than in reality.
+ * The clocks of test clusters. The clock of the embedded cluster skips time while the test waits, or while an operator starts or
+ * stops. At other times it runs as fast as real time, so that a test is never slower than reality.
  */
 import { type Clock, monotonicMs, noLongerNeeded, type Occupation, systemClock } from '../../util/async/clock.ts'
 import { type Duration, toMs } from '../../util/text/duration.ts'
 import { SkippingClock } from '../skipping-clock.ts'
 
-/** The clock that operators on the cluster live by. */
+/** The clock of a test cluster and its operators. */
 export interface ClusterClock extends Clock {
-  /** Lets so much time pass, with all that happens in it. On a real cluster that takes as long. */
+  /**
+   * Lets the given time pass, with everything that happens in it. Takes no real time on the skipping clock; takes the full time
+   * with `clock: 'real'` and on a real cluster.
+   */
   advance(duration: Duration): Promise<void>
-  /** How many are at it now. */
+  /** The number of activities of this type in progress, for example of handlers that run (`call`). */
   occupied(occupation: Occupation): number
 }
 
-/** The same for the kit itself. */
+/** The clock with the callbacks that the test kit needs. */
 export interface BackendClock extends ClusterClock {
-  /** Called whenever time was let pass by `advance`, before that resolves. */
+  /** Called after each `advance`, before it resolves. */
   onAdvanced: () => Promise<void>
-  /** Called when time was skipped for so many milliseconds, and an operator has still not started. Never where time is not skipped. */
+  /**
+   * Called when this many milliseconds were skipped and an operator still has not started. Never called by a clock that does not
+   * skip time.
+   */
   onStuck: (waitedMs: number) => void
 }
 
+/** The interval at which the clock follows real time. */
 const tickMs = 10
-/** What starts or stops may have to do with the real world: time is skipped for it only when nothing else moves for so long. */
+/** An operator that starts or stops may wait for something real. Time is skipped for it only after this quiet time. */
 const passageQuietMs = 50
-/** A startup handler that fails is tried again for ever: it is given so much time, skipped time and real time alike. */
+/** A failing startup handler is retried forever. `start()` is aborted after this skipped time and this real time. */
 const maxStartMs = { skippedMs: 1_800_000, realMs: 3000 } as const
 
 export interface EmbeddedClockOptions {
-  /** Something real is under way, whose end is to be waited for. */
+  /** Whether real work is in progress whose end the clock must wait for. */
   readonly isOccupied: () => boolean
-  /** Under faults functions of the user may wait for this clock, to try again: they are waited for only so long in real time. */
+  /**
+   * The maximum real time to wait for a user function before time is skipped. It is short while faults are active, because
+   * functions then wait for this clock to retry.
+   */
   readonly maxPatienceMs: () => number
 }
 
@@ -40,11 +50,11 @@ export class EmbeddedClock extends SkippingClock implements BackendClock {
   onStuck: (waitedMs: number) => void = () => {}
   readonly #options: EmbeddedClockOptions
   #waiting = 0
-  /** How much time was skipped since an operator last began to start, and when that was by the clock of this machine. */
+  /** The time skipped since an operator last began to start, and the monotonic time of that beginning. */
   #skippedMs = 0
-  #beganMs = 0
-  /** Aborted to end it; undefined where time stands still. */
-  #flowing: AbortController | undefined
+  #startedMs = 0
+  /** Aborted to stop the clock; undefined while no operator runs and time stands still. */
+  #following: AbortController | undefined
 
   constructor(options: EmbeddedClockOptions) {
     super(systemClock.now())
@@ -53,14 +63,14 @@ export class EmbeddedClock extends SkippingClock implements BackendClock {
 
   override attend(occupation: Occupation): () => void {
     const over = super.attend(occupation)
-    if (occupation === 'start') this.#noteStart()
-    if (occupation === 'run' && this.#flowing === undefined) {
-      this.#flowing = new AbortController()
-      void this.#flow(this.#flowing.signal)
+    if (occupation === 'start') this.#recordStart()
+    if (occupation === 'run' && this.#following === undefined) {
+      this.#following = new AbortController()
+      void this.#followRealTime(this.#following.signal)
     }
     return () => {
       over()
-      if (this.occupied('run') === 0) this.#rest()
+      if (this.occupied('run') === 0) this.#stopFollowing()
     }
   }
 
@@ -73,14 +83,14 @@ export class EmbeddedClock extends SkippingClock implements BackendClock {
   }
 
   override advance(duration: Duration): Promise<void> {
-    return this.waited(async () => {
+    return this.whileWaiting(async () => {
       await super.advance(duration)
       await this.onAdvanced()
     })
   }
 
-  /** While the test waits for it, whoever waits lets time pass. */
-  async waited<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs the work of a test that waits. The work itself moves the time, so the clock does not follow real time meanwhile. */
+  async whileWaiting<T>(work: () => Promise<T>): Promise<T> {
     this.#waiting += 1
     try {
       return await work()
@@ -89,25 +99,25 @@ export class EmbeddedClock extends SkippingClock implements BackendClock {
     }
   }
 
-  /** For as long as there is an operator. */
-  async #flow(signal: AbortSignal): Promise<void> {
+  /** Follows real time while an operator runs. */
+  async #followRealTime(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       await systemClock.sleep(tickMs, signal).catch(() => {})
       if (this.#waiting === 0) this.#tick()
     }
   }
 
-  /** With the last operator goes the last timer. */
-  #rest(): void {
-    this.#flowing?.abort(noLongerNeeded)
-    this.#flowing = undefined
+  /** Stops following real time when the last operator has ended, so that no timer keeps the process alive. */
+  #stopFollowing(): void {
+    this.#following?.abort(noLongerNeeded)
+    this.#following = undefined
   }
 
   #tick(): void {
     const isAwaited = this.occupied('passage') > 0 && this.quietMs >= passageQuietMs && !this.isBusy()
     const sinceMs = this.now()
     if (isAwaited && this.skip()) {
-      this.#noteSkipped(this.now() - sinceMs)
+      this.#recordSkipped(this.now() - sinceMs)
       return
     }
     const endMs = this.now() + tickMs
@@ -115,20 +125,20 @@ export class EmbeddedClock extends SkippingClock implements BackendClock {
     this.set(endMs)
   }
 
-  #noteStart(): void {
+  #recordStart(): void {
     this.#skippedMs = 0
-    this.#beganMs = monotonicMs()
+    this.#startedMs = monotonicMs()
   }
 
-  #noteSkipped(skippedMs: number): void {
+  #recordSkipped(skippedMs: number): void {
     if (this.occupied('start') === 0) return
     this.#skippedMs += skippedMs
-    const isLong = monotonicMs() - this.#beganMs >= maxStartMs.realMs
+    const isLong = monotonicMs() - this.#startedMs >= maxStartMs.realMs
     if (isLong && this.#skippedMs >= maxStartMs.skippedMs) this.onStuck(this.#skippedMs)
   }
 }
 
-/** Time as it is. */
+/** The clock for `clock: 'real'` and for real clusters: real time, with counted activities. */
 export class RealClock implements BackendClock {
   onAdvanced: () => Promise<void> = async () => {}
   onStuck: (waitedMs: number) => void = () => {}

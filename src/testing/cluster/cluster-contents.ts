@@ -1,6 +1,6 @@
 /**
- * What a test puts into its cluster as a whole: CRDs first, then namespaces, then the rest in its order. On a real cluster all of it that
- * was not there before is taken back at the end.
+ * Creates the objects of the options `resources`, `objects` and `manifests`, and of `cluster.apply`: CRDs first, then namespaces,
+ * then the rest in the given order. On a real cluster it deletes them at the end, except those that existed before.
  */
 import { isAlreadyExists, isNotFound } from '../../client/api-error.ts'
 import { toCrds } from '../../kube/crds/crd.ts'
@@ -11,7 +11,7 @@ import type { ClusterBackend } from './backend.ts'
 import { installCrd, releaseObjects, resourcesOf, uninstall, untilServed } from './install-crds.ts'
 import { type ManifestObject, toManifestError } from './manifests.ts'
 
-/** Who owns the fields of objects that are applied. */
+/** The field manager of applied objects. */
 const fieldManager = 'kopf-testing'
 
 interface Created {
@@ -20,15 +20,18 @@ interface Created {
 }
 
 export class ClusterContents {
-  readonly #site: ClusterBackend
-  /** All CRDs of the test, by name, installed by the kit or by the test itself. */
+  readonly #backend: ClusterBackend
+  /** All CRDs of the test, by name, also those that existed before. */
   readonly #crds = new Map<string, KubeObject>()
+  /** The CRDs that the test has created. */
   readonly #installed: KubeObject[] = []
-  /** Objects that do not go with the namespaces of the test, in the order of their creation. */
+  /**
+   * Created objects outside the namespaces of the test, in the order of their creation. They are not deleted with the namespaces.
+   */
   readonly #created: Created[] = []
 
   constructor(backend: ClusterBackend) {
-    this.#site = backend
+    this.#backend = backend
   }
 
   /** The custom resources of the test. */
@@ -36,42 +39,47 @@ export class ClusterContents {
     return [...this.#crds.values()].flatMap(resourcesOf)
   }
 
-  /** CRDs that are there already stay as they are: other tests of the cluster may use them. */
+  /**
+   * Creates CRDs, waits until they are served, and creates the other objects. Existing CRDs are not changed: other tests of the
+   * cluster may use them.
+   */
   async install(resources: readonly CustomResource<object>[], manifests: readonly ManifestObject[]): Promise<void> {
     const given = new Set(manifests.filter(isCrd).map(({ object }) => object.metadata.name))
     const own = toCrds(resources).filter(({ metadata }) => !given.has(metadata.name))
     const crds = [...own.map((object) => ({ object, origin: 'of `resources`' })), ...manifests.filter(isCrd)]
     for (const crd of crds) {
-      if (await explain(crd, () => installCrd(this.#site, crd.object))) this.#installed.push(crd.object)
+      if (await explain(crd, () => installCrd(this.#backend, crd.object))) this.#installed.push(crd.object)
       this.#crds.set(crd.object.metadata.name!, crd.object)
     }
-    for (const crd of crds) await explain(crd, () => untilServed(this.#site, crd.object))
+    for (const crd of crds) await explain(crd, () => untilServed(this.#backend, crd.object))
     await this.apply(manifests.filter((manifest) => !isCrd(manifest)))
   }
 
-  /** The objects as the cluster has them then, in the order given. */
+  /** Creates or updates objects. Returns the stored objects in the given order. */
   async apply(manifests: readonly ManifestObject[]): Promise<KubeObject[]> {
     const objects = new Map<ManifestObject, KubeObject>()
     for (const manifest of inOrder(manifests)) {
       objects.set(manifest, await explain(manifest, () => this.#put(this.#toOwnNamespace(manifest.object))))
-      if (isCrd(manifest)) await explain(manifest, () => untilServed(this.#site, manifest.object))
+      if (isCrd(manifest)) await explain(manifest, () => untilServed(this.#backend, manifest.object))
     }
     return manifests.map((manifest) => objects.get(manifest)!)
   }
 
-  async takeBack(): Promise<void> {
-    await releaseObjects(this.#site, [...this.#crds.values()])
+  async cleanUp(): Promise<void> {
+    await releaseObjects(this.#backend, [...this.#crds.values()])
     for (const { resource, object } of this.#created.reverse()) {
       const { name, namespace } = object.metadata
-      await this.#site.client.delete(resource, name!, namespace === undefined ? {} : { namespace }).catch((error) => {
-        if (!isNotFound(error)) throw error
-      })
+      await this.#backend.client
+        .delete(resource, name!, namespace === undefined ? {} : { namespace })
+        .catch((error) => {
+          if (!isNotFound(error)) throw error
+        })
     }
-    await uninstall(this.#site, this.#installed)
+    await uninstall(this.#backend, this.#installed)
   }
 
   async #put(object: KubeObject): Promise<KubeObject> {
-    const { client, namespaces } = this.#site
+    const { client, namespaces } = this.#backend
     const { apiVersion, kind, metadata } = object
     const own = apiVersion === 'v1' && kind === 'Namespace' ? namespaces.get(metadata.name ?? '') : undefined
     if (own !== undefined) return (await client.get('namespaces', own)) as KubeObject
@@ -80,11 +88,11 @@ export class ClusterContents {
     return created ?? ((await client.apply(object, { fieldManager, force: true })) as KubeObject)
   }
 
-  /** Undefined where there is one already. */
+  /** Returns undefined if the object exists already. */
   async #create(object: KubeObject): Promise<KubeObject | undefined> {
-    if (isCrd({ object })) return (await installCrd(this.#site, object)) ? object : undefined
+    if (isCrd({ object })) return (await installCrd(this.#backend, object)) ? object : undefined
     try {
-      return (await this.#site.client.create(object)) as KubeObject
+      return (await this.#backend.client.create(object)) as KubeObject
     } catch (error) {
       if (isAlreadyExists(error)) return undefined
       throw error
@@ -98,9 +106,9 @@ export class ClusterContents {
       return
     }
     const { namespace } = created.metadata
-    if (namespace !== undefined && [...this.#site.namespaces.values()].includes(namespace)) return
+    if (namespace !== undefined && [...this.#backend.namespaces.values()].includes(namespace)) return
     const { group = '', version } = parseGroupVersion(created.apiVersion) ?? {}
-    const resource = await this.#site.resolve({
+    const resource = await this.#backend.resolve({
       group,
       kind: created.kind,
       ...(version === undefined ? {} : { version }),
@@ -108,12 +116,12 @@ export class ClusterContents {
     this.#created.push({ resource, object: created })
   }
 
-  /** The namespaces of the option `namespaces` have other names on a real cluster. */
+  /** Replaces names of the option `namespaces` by the actual names, which differ on a real cluster. */
   #toOwnNamespace(object: KubeObject): KubeObject {
-    const { namespaces } = this.#site
-    const rename = <T extends { namespace?: string }>(place: T): T => {
-      const name = place.namespace === undefined ? undefined : namespaces.get(place.namespace)
-      return name === undefined ? place : { ...place, namespace: name }
+    const { namespaces } = this.#backend
+    const rename = <T extends { namespace?: string }>(holder: T): T => {
+      const name = holder.namespace === undefined ? undefined : namespaces.get(holder.namespace)
+      return name === undefined ? holder : { ...holder, namespace: name }
     }
     const { subjects } = object as { subjects?: { namespace?: string }[] }
     const renamed = { ...object, metadata: rename(object.metadata) }

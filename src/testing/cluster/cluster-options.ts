@@ -1,40 +1,46 @@
-/** What the methods of a test cluster take. Types only. */
+/** Option types of the methods of a test cluster. */
 import type { SelectorText } from '../../client/client-options.ts'
 import type { Body, Meta } from '../../handlers/args/args.ts'
 import type { Duration } from '../../util/text/duration.ts'
 import type { WaitOptions } from '../waiting/wait-for.ts'
 
-/** An object to be created, in few words; the rest is known from the resource. */
+/**
+ * An object to create with `cluster.create`, in short form: `name`, `namespace`, `labels` and `annotations` stand beside `spec`;
+ * `apiVersion` and `kind` come from the resource.
+ *
+ * @example
+ * ```ts
+ * await cluster.create('configmaps', { name: 'settings', labels: { app: 'web' }, data: { color: 'blue' } })
+ * ```
+ */
 export type NewObject<T> = Partial<Body<Omit<T, 'apiVersion' | 'kind' | 'metadata'>>> & {
   readonly name?: string
-  /** That of the cluster unless told. */
+  /** Default: the namespace of the cluster. */
   readonly namespace?: string
   readonly labels?: Readonly<Record<string, string>>
   readonly annotations?: Readonly<Record<string, string>>
-  /** Whatever else is to be in it. */
+  /** Other metadata, such as `finalizers` or `generateName`. */
   readonly metadata?: Meta
 }
 
-interface Where {
-  /** That of the cluster unless told. */
+/** Options of `until` and `untilGone`: time limits, and the namespace of the object. */
+export interface UntilOptions extends WaitOptions {
+  /** Default: the namespace of the cluster. */
   readonly namespace?: string
 }
 
-/** How long `until` and `untilGone` wait, and where the object is. */
-export interface UntilOptions extends WaitOptions, Where {}
-
-/** Which objects a wait for a list is about. */
+/** The objects of a list that `until` waits for. */
 export interface ListSelection {
-  /** Default: the namespace of the cluster; `null` is for all namespaces. */
+  /** Default: the namespace of the cluster. `null` selects all namespaces. */
   readonly namespace?: string | null
-  /** `'app=web,tier!=db'`, or `{ app: 'web' }` where equality is enough. Default: all objects. */
+  /** A label selector: `'app=web,tier!=db'`, or `{ app: 'web' }` for equality. Default: all objects. */
   readonly labelSelector?: SelectorText
 }
 
-/** When a cluster counts as quiet. */
+/** Options of `settled`: how long the cluster must be quiet, and time limits. */
 export interface SettledOptions extends WaitOptions {
-  /** By the clock of the cluster. Default: 5 minutes; with `clock: 'real'` and on a real cluster as for `until`. */
+  /** Limit in cluster time. Default: 5 minutes; with `clock: 'real'` and on a real cluster the default of `until`. */
   readonly timeout?: Duration
-  /** How long nothing must have happened, by the clock of the cluster. Default: 5 seconds. */
+  /** The cluster time for which nothing must happen. Default: 5 seconds. */
   readonly quiet?: Duration
 }

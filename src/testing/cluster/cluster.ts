@@ -1,6 +1,6 @@
 /**
- * A cluster for tests: what operators are started with, and the words in which a test speaks of objects. On the embedded
- * server or on a real one (backend.ts); started by start-cluster.ts.
+ * `Cluster`, the handle of a test cluster: operators are started on it, and the test reads, writes and waits for objects with it.
+ * The differences between the embedded server and a real cluster are in backend.ts; start-cluster.ts creates it.
  */
 
 import type { ConnectionInfo } from '../../client/auth/connection-info.ts'
@@ -34,44 +34,61 @@ import type { ClusterContents } from './cluster-contents.ts'
 import type { ListSelection, NewObject, SettledOptions, UntilOptions } from './cluster-options.ts'
 import { type Manifest, readManifests } from './manifests.ts'
 
-/** What the start has put there. */
+/** The objects that `startCluster` has created. */
 interface ClusterStart {
   readonly contents: ClusterContents
-  /** The version after that. */
+  /** The resource version after their creation. */
   readonly startVersion: string
-  /** Takes it back. */
-  readonly tidy: () => Promise<void>
+  /** Removes the objects from a real cluster. */
+  readonly cleanUp: () => Promise<void>
 }
 
-/** Enough to see what went on. */
+/** The number of log lines kept. */
 const maxLogs = 10_000
 
-/** What is never quiet for so long, by the clock of the cluster, will not be: told before the test runner gives the test up. */
+/**
+ * Limit of `settled()` in cluster time: a cluster that is never quiet for so long does not become quiet. The error is thrown
+ * before the test runner ends the test without a reason.
+ */
 const maxBusyMs = 300_000
 
-/** A cluster for tests: the embedded server in this process, or a namespace of a real one. Operators are started on it. */
+/**
+ * A cluster for tests, created by `startCluster`: the embedded API server in this process, or a namespace of a real cluster. Pass
+ * it to `operator.start(cluster)` as the run options, and use its methods to create, change and await objects.
+ */
 export class Cluster implements RunOptions, AsyncDisposable {
+  /** The clock of the operators on the cluster. `clock.advance('1h')` lets time pass. */
   readonly clock: ClusterClock
-  /** Aborted at the end: no operator outlives its cluster. */
+  /** Aborted when the cluster stops: operators stop with their cluster. */
   readonly signal: AbortSignal
+  /** The connection of operators to the embedded server, without a socket. */
   readonly transport?: Transport
+  /** The connection of operators to a real cluster. */
   readonly connection?: ConnectionInfo
+  /** The namespaces to which operators are limited; undefined for the whole cluster. */
   readonly namespaces?: NonNullable<RunOptions['namespaces']>
+  /** The log sink of operators. It appends to `logs`. */
   readonly logging: LogSink
-  /** What operators have logged, debug messages too: `[default/orders] Handler 'create' succeeded.` */
+  /**
+   * The last 10,000 to 20,000 lines that operators have logged, including debug messages: `[default/orders] Handler 'create'
+   * succeeded.`
+   */
   readonly logs: string[] = []
-  /** Where objects are unless told: `default`, or on a real cluster a namespace of this test's own. */
+  /**
+   * The default namespace of objects: the first of the option `namespaces`, otherwise `default`; on a real cluster a new
+   * namespace of this test.
+   */
   readonly namespace: string
-  /** All verbs of the API, as handlers have them; what is asked for so runs into no faults. */
+  /** The client of the test, with all verbs of the API. Faults do not affect its requests. */
   readonly client: Client
-  readonly #site: ClusterBackend
+  readonly #backend: ClusterBackend
   readonly #closing = new AbortController()
   readonly #start: ClusterStart
   readonly #waits: ClusterWaits
 
   constructor(backend: ClusterBackend, start: ClusterStart) {
     const { transport, connection, namespaces } = backend.access
-    this.#site = backend
+    this.#backend = backend
     this.#start = start
     this.#waits = new ClusterWaits(backend, { startVersion: start.startVersion, describeLogs: () => this.#lastLogs() })
     this.clock = backend.clock
@@ -91,18 +108,19 @@ export class Cluster implements RunOptions, AsyncDisposable {
     })
   }
 
-  /** What goes wrong on purpose, for operators only. Not on a real cluster. */
+  /** Faults to inject into the requests of operators. Throws on a real cluster. */
   get faults(): ClusterFaults {
-    return this.#site.faults
+    return this.#backend.faults
   }
 
-  /** What operators have asked for. Not on a real cluster. */
+  /** The requests that operators have sent. Throws on a real cluster. */
   get requests(): ClusterRequests {
-    return this.#site.requests
+    return this.#backend.requests
   }
 
   /**
-   * A new object. Where it has a status that the API takes only afterwards, that is put on in a second step.
+   * Creates an object. If the resource has a status subresource and the object has a status, the status is written with a second
+   * request.
    *
    * @example
    * ```ts
@@ -118,14 +136,14 @@ export class Cluster implements RunOptions, AsyncDisposable {
     const { status } = rest
     const { status: stored, metadata: meta } = created as unknown as OpenObject
     if (status === undefined || isDeepEqual(stored, status)) return created
-    const { name: given = '', namespace: place } = meta
-    const options = { subresource: 'status', ...(place === undefined ? {} : { namespace: place }) }
+    const { name: given = '', namespace: storedIn } = meta
+    const options = { subresource: 'status', ...(storedIn === undefined ? {} : { namespace: storedIn }) }
     return await this.client.patch(resource, given, { status }, options)
   }
 
   /**
-   * Creates the objects of manifests, as those of `startCluster`: YAML files, folders, objects. An object that is there already is made
-   * to have these fields (server-side apply). Returns the objects as they are stored.
+   * Creates the objects of YAML files, folders or manifests. An object that exists already is updated with server-side apply.
+   * Returns the stored objects in the given order.
    *
    * @example
    * ```ts
@@ -137,8 +155,8 @@ export class Cluster implements RunOptions, AsyncDisposable {
   }
 
   /**
-   * What a namespace of the option `namespaces` is called in the cluster: on the embedded one the same, on a real one a name of this
-   * test's own.
+   * The actual name of a namespace of the option `namespaces`: the same name on the embedded server, a generated name on a real
+   * cluster.
    *
    * @example
    * ```ts
@@ -147,26 +165,26 @@ export class Cluster implements RunOptions, AsyncDisposable {
    * ```
    */
   namespaceOf(name: string): string {
-    const found = this.#site.namespaces.get(name)
+    const found = this.#backend.namespaces.get(name)
     if (found !== undefined) return found
-    const known = [...this.#site.namespaces.keys()].map((one) => `"${one}"`).join(', ')
+    const known = [...this.#backend.namespaces.keys()].map((one) => `"${one}"`).join(', ')
     throw new KopfError(
       'KOPF_NAMESPACE',
-      `Cannot tell the namespace ${JSON.stringify(name)}: the cluster was started with ${known}; name it in \`namespaces\``,
+      `Cannot find the namespace ${JSON.stringify(name)}: the cluster was started with ${known}; add it to \`namespaces\``,
     )
   }
 
-  /** An object by its name; an `ApiError` where there is none. */
+  /** Reads an object by its name. Rejects with an `ApiError` (404) if there is none. */
   get<const R extends ResourceLike>(resource: R, name: string, options?: GetOptions): Promise<StoredOf<R>> {
     return this.client.get(resource, name, options)
   }
 
-  /** All objects of a resource, or those that the options select. */
+  /** Lists the objects of a resource: by default those in the namespace of the cluster. */
   list<const R extends ResourceLike>(resource: R, options?: SelectionOptions): Promise<StoredOf<R>[]> {
     return this.client.list(resource, options)
   }
 
-  /** A merge patch, or JSON patch operations where an array is given. */
+  /** Patches an object: with a JSON merge patch, or with JSON patch operations if `patch` is an array. */
   patch<const R extends ResourceLike>(
     resource: R,
     name: string,
@@ -176,7 +194,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
     return this.client.patch(resource, name, patch, options)
   }
 
-  /** Puts the object in the place of the one of its name. */
+  /** Replaces the object of the same name (PUT). */
   replace<const R extends ResourceLike>(
     resource: R,
     object: ObjectInput<ObjectOf<R>>,
@@ -185,17 +203,19 @@ export class Cluster implements RunOptions, AsyncDisposable {
     return this.client.replace(resource, object, options)
   }
 
-  /** Gone, or on its way: `untilGone` waits for the end. */
+  /** Deletes an object. An object with finalizers exists until these are removed: await it with `untilGone`. */
   async delete(resource: ResourceLike, name: string, options?: DeleteOptions): Promise<void> {
     await this.client.delete(resource, name, options)
   }
 
   /**
-   * The first state of an object that is as expected: of all states since the test last saw the object (by `create`, `get`, `patch`, an
-   * earlier `until`, …), in their order; of an object that the test never saw, since the start of the cluster. No state is missed, however
-   * short it was; states before the last `settled()` or `clock.advance()` are over. Time passes meanwhile.
+   * Resolves with the first state of an object that meets the expectation. Examines, in order, all states since the test has last
+   * seen the object (with `create`, `get`, `patch`, an earlier `until`, …), or since the start of the cluster if the test has
+   * never seen it. No state is missed, however short it was; states before the last `settled()` or `clock.advance()` are ignored.
+   * Time passes during the wait.
    *
-   * The expectation is a function, or the fields that the object should have: then the failure shows what differs.
+   * The expectation is a function, or the fields that the object should have. With fields, the error message shows the
+   * differences.
    *
    * @example
    * ```ts
@@ -210,8 +230,8 @@ export class Cluster implements RunOptions, AsyncDisposable {
     options?: UntilOptions,
   ): Promise<StoredOf<R>>
   /**
-   * The first state of a list that is as expected, sorted by namespace and name: of all states since the last step of the test (its last
-   * write, read or finished wait), in their order.
+   * Resolves with the first state of a list that meets the expectation, sorted by namespace and name. Examines, in order, all
+   * states since the last step of the test (its last write, read or finished wait).
    *
    * @example
    * ```ts
@@ -238,40 +258,43 @@ export class Cluster implements RunOptions, AsyncDisposable {
   }
 
   /**
-   * When there is no such object, or there was none for a moment since the test last saw it: an object of the same name may be there
-   * again, with another uid. Time passes meanwhile.
+   * Resolves when the object does not exist, or was deleted since the test has last seen it: a new object with the same name and
+   * another uid may exist already. Time passes during the wait.
    */
   async untilGone(resource: ResourceLike, name: string, options: UntilOptions = {}): Promise<void> {
     await this.#waits.forAbsence(resource, name, options)
   }
 
-  /** When nothing more is written and no handler is under way, for so long; what is further off, such as timers, is not waited for. */
+  /**
+   * Resolves when the cluster has been quiet for a while (`quiet`, default 5 seconds of cluster time): no write, and no running
+   * handler. Does not wait for later events, such as timers that are not due. Later waits ignore the states before.
+   */
   async settled({ quiet = '5s', ...options }: SettledOptions = {}): Promise<void> {
     const quietMs = toMs(quiet, '`quiet`')
-    const { clock } = this.#site
+    const { clock } = this.#backend
     let sinceMs = clock.now()
     let version: string | undefined
-    const timeout = Math.min(this.#site.timeoutMs, maxBusyMs) / 1000
+    const timeout = Math.min(this.#backend.timeoutMs, maxBusyMs) / 1000
     await waitFor(
-      this.#site,
+      this.#backend,
       { timeout, ...options },
       {
-        look: async () => {
-          const current = this.#site.version ?? (await this.#fingerprint())
+        check: async () => {
+          const current = this.#backend.version ?? (await this.#fingerprint())
           if (current !== version || clock.occupied('call') > 0) sinceMs = clock.now()
           version = current
           return clock.now() - sinceMs >= quietMs ? true : undefined
         },
         untilMs: () => sinceMs + quietMs,
-        complain: () =>
-          `something happens all the time, and never nothing for ${quietMs / 1000} seconds; wait for a state with \`until\`, ` +
+        describeProblem: () =>
+          `the cluster is never quiet for ${quietMs / 1000} seconds; wait for a state with \`until\`, ` +
           `or for a shorter time with \`settled({ quiet: '1s' })\`\n${this.#lastLogs()}`,
       },
     )
     await this.#sync()
   }
 
-  /** The Kubernetes events about an object, oldest first. */
+  /** Lists the Kubernetes events about an object, oldest first. */
   async events(object: { readonly metadata?: Meta | undefined }): Promise<OpenObject[]> {
     const { name, namespace = 'default', uid } = object.metadata ?? {}
     const events = await this.client.list(['v1', 'events'] as const, { namespace })
@@ -281,8 +304,8 @@ export class Cluster implements RunOptions, AsyncDisposable {
   }
 
   /**
-   * What an operator is started with to be a service account, with the rights of that and no others: what it may is told by
-   * roles where the cluster was started with `authorization: 'rbac'`, as on any real one. The account must be there.
+   * Returns run options for an operator that authenticates as a service account. With `authorization: 'rbac'`, and always on a
+   * real cluster, it has only the permissions that roles grant to the account. The service account must exist.
    *
    * @example
    * ```ts
@@ -292,61 +315,70 @@ export class Cluster implements RunOptions, AsyncDisposable {
    */
   async as(account: ServiceAccountName): Promise<RunOptions> {
     const { clock, signal, logging } = this
-    return { clock, signal, logging, ...(await this.#site.accessFor({ namespace: this.namespace, ...account })) }
+    return { clock, signal, logging, ...(await this.#backend.accessFor({ namespace: this.namespace, ...account })) }
   }
 
-  /** The same as `kubeconfig()`, for programs that are to be this service account. */
+  /** Writes a kubeconfig with the credentials of a service account and returns its path. Rejects on a real cluster. */
   kubeconfigFor(account: ServiceAccountName): Promise<string> {
-    return this.#site.kubeconfig({ namespace: this.namespace, ...account })
+    return this.#backend.kubeconfig({ namespace: this.namespace, ...account })
   }
 
-  /** The path of a kubeconfig for kubectl and other programs; from now on the embedded cluster also listens on a port. */
+  /**
+   * Writes a kubeconfig for kubectl and other programs and returns its path. The embedded server then also listens on a port.
+   * Rejects on a real cluster.
+   */
   kubeconfig(): Promise<string> {
-    return this.#site.kubeconfig()
+    return this.#backend.kubeconfig()
   }
 
-  /** Rejects `start()`, for which the test would wait until its runner ends it without a reason. */
+  /** Makes `start()` reject: otherwise the test would wait until the test runner ends it without a reason. */
   #giveUp(waitedMs: number): void {
     this.#closing.abort(timedOut(`an operator does not start\n${this.#lastLogs()}`, waitedMs))
   }
 
-  /** As at the end of `await using`. */
+  /** The same as `stop()`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop()
   }
 
-  /** Stops what is still running, takes back what was put into a real cluster, and complains of operators left behind. */
+  /**
+   * Stops operators that still run, removes from a real cluster the objects that the test has created, and closes the cluster.
+   * Rejects with `KOPF_CLUSTER_IN_USE` if operators were still running.
+   */
   async stop(): Promise<void> {
     const left = this.clock.occupied('run')
     this.#closing.abort()
     try {
       await waitFor(
-        this.#site,
+        this.#backend,
         { timeout: '1h' },
         {
-          look: async () => (this.clock.occupied('run') === 0 ? true : undefined),
-          complain: () => `operators on the cluster do not stop\n${this.#lastLogs()}`,
+          check: async () => (this.clock.occupied('run') === 0 ? true : undefined),
+          describeProblem: () => `operators on the cluster do not stop\n${this.#lastLogs()}`,
         },
       )
       await this.#waits.close()
-      await this.#start.tidy()
+      await this.#start.cleanUp()
     } finally {
-      await this.#site.close()
+      await this.#backend.close()
     }
     if (left > 0) throw stillRunning(left)
   }
 
-  /** What happened before is over for the waits to come. */
+  /** Lets later waits ignore all states so far. */
   async #sync(): Promise<void> {
-    this.#site.lastSeen.sync(await this.#site.currentVersion())
+    this.#backend.lastSeen.sync(await this.#backend.currentVersion())
   }
 
-  /** Of all that operators may have written into the namespaces, the part that tests are about. */
+  /**
+   * The versions of all custom objects and Kubernetes events in the namespaces of the test. Any write of an operator to them
+   * changes the result.
+   */
   async #fingerprint(): Promise<string> {
     const watched: ResourceLike[] = [['v1', 'events'], ...this.#start.contents.resources]
-    const places = [...this.#site.namespaces.values()]
+    const namespaces = [...this.#backend.namespaces.values()]
     const lists = await Promise.all(
-      watched.flatMap((resource) => places.map((namespace) => this.client.list(resource, { namespace }))),
+      watched.flatMap((resource) => namespaces.map((namespace) => this.client.list(resource, { namespace }))),
     )
     return (lists as KubeObject[][])
       .flatMap((objects) => objects.map(({ metadata }) => metadata.resourceVersion))
@@ -355,7 +387,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
 
   #log(line: string): void {
     this.logs.push(line.trimEnd())
-    // Many at a time: each cut moves all the lines that stay.
+    // Lines are removed in large portions, because each removal moves all remaining lines.
     if (this.logs.length >= 2 * maxLogs) this.logs.splice(0, this.logs.length - maxLogs)
   }
 

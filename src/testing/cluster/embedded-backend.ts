@@ -1,4 +1,4 @@
-/** The embedded API server in this process, without a socket, on a clock that skips time. */
+/** The backend for the embedded API server: in this process, without a socket, by default on a clock that skips time. */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -19,14 +19,15 @@ import {
 import { EmbeddedClock, RealClock } from './cluster-clock.ts'
 import { trackTraffic } from './tracked-traffic.ts'
 
-/** Whom the server takes operators for. */
+/** The user as which operators authenticate, so that faults and request records can distinguish them from the test. */
 const operator = { username: 'operator', groups: ['system:masters', 'system:authenticated'] }
 
+/** Real time to wait for a user function while faults are active. */
 const faultyPatienceMs = 25
 
 const hourMs = 3_600_000
-/** Less than any test runner gives a test: what was waited for in vain is to be told. */
-const waitAtMostMs = 4000
+/** Real-time limit of waits. It is shorter than the timeout of test runners, so that the test fails with the message of the wait. */
+const maxWaitMs = 4000
 const pollMs = 5
 
 export interface EmbeddedBackendOptions extends Pick<ApiServerOptions, 'authorization' | 'controllers'> {
@@ -42,8 +43,8 @@ export async function openEmbedded({
 }: EmbeddedBackendOptions): Promise<ClusterBackend> {
   let isFaulty = false
   const timing = isSkipping
-    ? skipTime({ isOccupied: () => server.webhookCalls > 0, isFaulty: () => isFaulty })
-    : takeTime()
+    ? createSkippingTiming({ isOccupied: () => server.webhookCalls > 0, isFaulty: () => isFaulty })
+    : createRealTiming()
   const server = new ApiServer({ ...options, clock: timing.clock })
   const token = randomBytes(16).toString('hex')
   server.addToken(token, operator)
@@ -58,8 +59,8 @@ export async function openEmbedded({
       server.faults.clear()
     },
   }
-  const door = new TransportFactory(server)
-  const transport = timing.through(server)
+  const kubeconfigs = new KubeconfigServer(server)
+  const transport = timing.wrap(server)
   const names = namespaces ?? ['default']
   const namespace = names[0] ?? 'default'
   const access = createTestAccess(createTestSession(transport, timing.clock), namespace)
@@ -82,17 +83,17 @@ export async function openEmbedded({
       operators.push(accountUsername({ namespace, name }))
       return { transport: withToken(transport, server.issueToken(account)), ...scope }
     },
-    kubeconfig: (account) => door.open(account),
+    kubeconfig: (account) => kubeconfigs.open(account),
     async close() {
-      await door.close()
+      await kubeconfigs.close()
       await server.close()
     },
   }
 }
 
-interface Timing extends Pick<ClusterBackend, 'clock' | 'timeoutMs' | 'patienceMs' | 'waited' | 'pass'> {
-  /** The way to the server, by which the clock sees what goes on. */
-  through(transport: Transport): Transport
+interface Timing extends Pick<ClusterBackend, 'clock' | 'timeoutMs' | 'patienceMs' | 'whileWaiting' | 'pass'> {
+  /** Wraps the transport to the server, so that the clock notices the requests. */
+  wrap(transport: Transport): Transport
 }
 
 interface SkipOptions {
@@ -100,34 +101,34 @@ interface SkipOptions {
   readonly isFaulty: () => boolean
 }
 
-function skipTime({ isOccupied, isFaulty }: SkipOptions): Timing {
+function createSkippingTiming({ isOccupied, isFaulty }: SkipOptions): Timing {
   const clock = new EmbeddedClock({ isOccupied, maxPatienceMs: () => (isFaulty() ? faultyPatienceMs : Infinity) })
   return {
     clock,
     timeoutMs: hourMs,
-    patienceMs: waitAtMostMs,
-    waited: (work) => clock.waited(work),
+    patienceMs: maxWaitMs,
+    whileWaiting: (work) => clock.whileWaiting(work),
     async pass(limitMs) {
       if (await clock.pass(limitMs)) return
       clock.set(limitMs)
       await systemClock.sleep(1)
     },
-    through: (transport) => trackTraffic(transport, clock),
+    wrap: (transport) => trackTraffic(transport, clock),
   }
 }
 
-function takeTime(): Timing {
+function createRealTiming(): Timing {
   return {
     clock: new RealClock(),
-    timeoutMs: waitAtMostMs,
+    timeoutMs: maxWaitMs,
     patienceMs: Infinity,
-    waited: (work) => work(),
+    whileWaiting: (work) => work(),
     pass: () => systemClock.sleep(pollMs),
-    through: (transport) => transport,
+    wrap: (transport) => transport,
   }
 }
 
-/** In the name of operators, so that faults and records can tell them from the test. */
+/** Adds the token of an operator to requests, so that faults and request records can distinguish operators from the test. */
 function withToken(transport: Transport, token: string): Transport {
   return {
     send: (request, signal) =>
@@ -138,7 +139,7 @@ function withToken(transport: Transport, token: string): Transport {
 class Requests implements ClusterRequests {
   readonly #server: ApiServer
 
-  /** Names of users; more may come. */
+  /** User names of operators. `Cluster.as` adds more. */
   readonly #operators: readonly string[]
 
   constructor(server: ApiServer, operators: readonly string[]) {
@@ -164,8 +165,11 @@ class Requests implements ClusterRequests {
   }
 }
 
-/** A port of this machine, for whoever is not in this process: opened when it is first asked for. */
-class TransportFactory {
+/**
+ * Serves the embedded API on a port for other processes, and writes kubeconfigs for them. The port is opened with the first
+ * kubeconfig.
+ */
+class KubeconfigServer {
   readonly #server: ApiServer
   #opened: Promise<{ readonly running: RunningServer; readonly folder: string }> | undefined
 

@@ -1,11 +1,11 @@
-/** CRDs of a test: put into the cluster at the start, and taken back from a real one. */
+/** Creates the CRDs of a test and waits until they are served; deletes them from a real cluster. Called by cluster-contents.ts. */
 import { isAlreadyExists, isNotFound } from '../../client/api-error.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { SelectorKeywords } from '../../kube/resources/resources.ts'
 import { waitFor } from '../waiting/wait-for.ts'
 import type { ClusterBackend } from './backend.ts'
 
-const definitions = ['apiextensions.k8s.io', 'v1', 'customresourcedefinitions'] as const
+const crdsResource = ['apiextensions.k8s.io', 'v1', 'customresourcedefinitions'] as const
 
 interface CrdSpecFields {
   readonly group: string
@@ -14,20 +14,20 @@ interface CrdSpecFields {
   readonly versions: readonly { readonly name: string; readonly served: boolean }[]
 }
 
-/** What a CRD defines, in the versions that are served. */
+/** The resources that a CRD defines, one for each served version. */
 export function resourcesOf(crd: KubeObject): SelectorKeywords[] {
   const { group, names, versions } = crd['spec'] as CrdSpecFields
   return versions.filter(({ served }) => served).map(({ name }) => ({ group, version: name, plural: names.plural }))
 }
 
-/** Whether it was put there now. One that is on its way out, of a test before this one, is waited for. */
+/** Creates a CRD. Returns false if it exists already. Waits for a CRD of an earlier test that is being deleted. */
 export async function installCrd(backend: ClusterBackend, crd: KubeObject): Promise<boolean> {
   const name = crd.metadata.name!
   const { found } = await waitFor(
     backend,
     {},
     {
-      look: async () => {
+      check: async () => {
         try {
           await backend.client.create(crd)
           return { found: false }
@@ -36,7 +36,7 @@ export async function installCrd(backend: ClusterBackend, crd: KubeObject): Prom
           return (await isTerminating(backend, name)) ? undefined : { found: true }
         }
       },
-      complain: () => `the definition ${name} of an earlier test does not go: objects of it may be held by finalizers`,
+      describeProblem: () => `the CRD ${name} of an earlier test is not deleted: its objects may have finalizers`,
     },
   )
   return !found
@@ -44,33 +44,36 @@ export async function installCrd(backend: ClusterBackend, crd: KubeObject): Prom
 
 async function isTerminating(backend: ClusterBackend, name: string): Promise<boolean> {
   try {
-    return (await backend.client.get(definitions, name)).metadata.deletionTimestamp !== undefined
+    return (await backend.client.get(crdsResource, name)).metadata.deletionTimestamp !== undefined
   } catch (error) {
     ignoreGone(error)
     return true
   }
 }
 
-/** Before that, what answers may be what is left of an earlier definition of the same name, and gone with the next request. */
+/**
+ * Waits for the condition `Established`. Before it, the server may still respond for an earlier CRD of the same name, and stop
+ * with the next request.
+ */
 function untilEstablished(backend: ClusterBackend, name: string): Promise<boolean> {
   return waitFor(
     backend,
     {},
     {
-      look: async () => {
-        const { status } = (await backend.client.get(definitions, name)) as { status?: DefinitionStatus }
+      check: async () => {
+        const { status } = (await backend.client.get(crdsResource, name)) as { status?: CrdConditions }
         return status?.conditions?.some(({ type, status }) => type === 'Established' && status === 'True') || undefined
       },
-      complain: () => `the cluster does not accept the definition ${name}: its conditions say why`,
+      describeProblem: () => `the cluster does not accept the CRD ${name}: see its conditions`,
     },
   )
 }
 
-interface DefinitionStatus {
+interface CrdConditions {
   readonly conditions?: readonly { readonly type: string; readonly status: string }[]
 }
 
-/** When all its resources can be used. */
+/** Waits until all resources of the CRD can be listed. */
 export async function untilServed(backend: ClusterBackend, crd: KubeObject): Promise<void> {
   await untilEstablished(backend, crd.metadata.name!)
   for (const resource of resourcesOf(crd)) await untilListed(backend, resource)
@@ -82,7 +85,7 @@ function untilListed(backend: ClusterBackend, resource: SelectorKeywords): Promi
     backend,
     {},
     {
-      look: async () => {
+      check: async () => {
         try {
           await backend.client.list(resource)
           return true
@@ -91,12 +94,15 @@ function untilListed(backend: ClusterBackend, resource: SelectorKeywords): Promi
           throw error
         }
       },
-      complain: () => `the cluster does not serve ${plural}.${version}.${group}, although it has their definition`,
+      describeProblem: () => `the cluster does not serve ${plural}.${version}.${group}, although it has the CRD`,
     },
   )
 }
 
-/** No operator is left to remove finalizers: the objects in the namespaces of the test go with it. */
+/**
+ * Removes the finalizers of all custom objects in the namespaces of the test. At this time no operator runs that would remove
+ * them.
+ */
 export async function releaseObjects(backend: ClusterBackend, crds: readonly KubeObject[]): Promise<void> {
   for (const crd of crds) {
     const [resource] = resourcesOf(crd)
@@ -116,7 +122,7 @@ async function releaseIn(backend: ClusterBackend, resource: SelectorKeywords, na
 
 export async function uninstall(backend: ClusterBackend, installed: readonly KubeObject[]): Promise<void> {
   for (const { metadata } of installed) {
-    await backend.client.delete(definitions, metadata.name!).catch((error) => ignoreGone(error))
+    await backend.client.delete(crdsResource, metadata.name!).catch((error) => ignoreGone(error))
   }
 }
 

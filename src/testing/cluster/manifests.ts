@@ -1,4 +1,4 @@
-/** Manifests as tests give them: files, folders and objects, read into single objects of which each knows where it comes from. */
+/** Reads manifests from files, folders and objects of the test. Each object keeps its origin for error messages. */
 
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,14 +10,20 @@ import { isPlainObject } from '../../util/json/json.ts'
 import { parseYaml } from '../../util/yaml.ts'
 
 /**
- * A YAML or JSON file, with any number of documents; a folder of such files; or an object. Paths are relative to the working directory
- * of the process; a `URL` may be relative to the file of the test. A `List` stands for its items.
+ * A manifest of `startCluster` or `cluster.apply`: the path of a YAML or JSON file with any number of documents, the path of a
+ * folder with such files, or an object. Paths are relative to the working directory of the process; use a `URL` for a path
+ * relative to the test file. A `List` is replaced by its items.
+ *
+ * @example
+ * ```ts
+ * await cluster.apply('examples/orders.yaml', 'examples/users')
+ * ```
  */
 export type Manifest = string | URL | { readonly apiVersion: string; readonly kind: string }
 
 export interface ManifestObject {
   readonly object: KubeObject
-  /** For messages: `document 2 of "rbac.yaml"`. */
+  /** For error messages, for example `document 2 of "rbac.yaml"`. */
   readonly origin: string
 }
 
@@ -30,7 +36,7 @@ export async function readManifests(manifests: ReadonlyArray<Manifest | SelfDesc
   return objects
 }
 
-/** The error of an object: which one it is, and what is the case. */
+/** The error for an object that cannot be created, with its kind, name and origin. */
 export function toManifestError({ object, origin }: ManifestObject, cause: unknown): KopfError {
   const { kind, metadata } = object
   const why = cause instanceof Error ? cause.message : String(cause)

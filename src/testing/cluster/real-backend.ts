@@ -1,4 +1,4 @@
-/** A real cluster: a namespace of its own for each test cluster, and time as it is. */
+/** The backend for a real cluster: each test cluster gets its own namespaces, and time passes in real time. */
 import { randomBytes } from 'node:crypto'
 import { isNotFound } from '../../client/api-error.ts'
 import { ConnectionInfo } from '../../client/auth/connection-info.ts'
@@ -13,9 +13,9 @@ import { type ClusterBackend, createTestAccess, createTestSession } from './back
 import { RealClock } from './cluster-clock.ts'
 
 const pollMs = 50
-const waitAtMostMs = 60_000
+const maxWaitMs = 60_000
 
-/** Each namespace gets a name of its own, since several tests may run on the cluster. */
+/** Creates the namespaces of the test with generated names, because several tests may run on the cluster at the same time. */
 export async function openReal(
   given: ConnectionInfo | true,
   names: readonly string[] | undefined,
@@ -44,9 +44,9 @@ export async function openReal(
       return refuse('requests')
     },
     version: undefined,
-    timeoutMs: waitAtMostMs,
+    timeoutMs: maxWaitMs,
     patienceMs: Infinity,
-    waited: (work) => work(),
+    whileWaiting: (work) => work(),
     pass: () => systemClock.sleep(pollMs),
     accessFor: async (account) => ({
       connection: await loginAs(session, connection, account),
@@ -71,19 +71,19 @@ function ignoreNotFound(error: unknown): void {
   if (!isNotFound(error)) throw error
 }
 
-/** Every list has the version of the whole store, also an empty one. */
+/** Reads the current resource version from a list. Every list has the version of the whole storage, also an empty one. */
 async function readVersion(session: Session, namespace: string): Promise<string> {
   const path = `/api/v1/namespaces/${namespace}/configmaps`
-  const answer = await session.request({ method: 'GET', path, query: { limit: 1 } })
-  return (answer['metadata'] as { resourceVersion: string }).resourceVersion
+  const response = await session.request({ method: 'GET', path, query: { limit: 1 } })
+  return (response['metadata'] as { resourceVersion: string }).resourceVersion
 }
 
-/** By a token for an hour: longer than any test. */
+/** Requests a token for the service account. The default lifetime of one hour is longer than any test. */
 async function loginAs(session: Session, admin: ConnectionInfo, account: ServiceAccountName): Promise<ConnectionInfo> {
   const { serviceAccount: name, namespace = 'default' } = account
   const path = `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`
-  const answer = await session.request({ method: 'POST', path, body: {} })
-  const { token } = answer['status'] as { token: string }
+  const response = await session.request({ method: 'POST', path, body: {} })
+  const { token } = response['status'] as { token: string }
   const { server, caData, caPath, insecure, tlsServerName, proxyUrl } = admin.reveal()
   return new ConnectionInfo({ server, caData, caPath, insecure, tlsServerName, proxyUrl, token })
 }

@@ -1,4 +1,4 @@
-/** Starts a cluster for tests: opens it, and puts there what the test needs. */
+/** `startCluster`: starts the embedded server or connects to a real cluster, and creates the objects that the test needs. */
 
 import type { ConnectionInfo } from '../../client/auth/connection-info.ts'
 import type { SelfDescribed } from '../../client/client-options.ts'
@@ -11,16 +11,16 @@ import { openEmbedded } from './embedded-backend.ts'
 import { type Manifest, readManifests } from './manifests.ts'
 import { openReal } from './real-backend.ts'
 
-/** What the cluster of a test has at the start, and how its time passes. */
+/** Options of `startCluster`: the initial objects, the namespaces, and the clock. */
 export interface StartClusterOptions {
-  /** Custom resources whose definitions (CRDs) are to be there: what `defineResource` returns. */
+  /** Custom resources, as returned by `defineResource`, whose CRDs are created at the start. Default: none. */
   readonly resources?: readonly CustomResource<object>[]
-  /** Objects to be there at the start: CRDs and namespaces first, then the others in this order. */
+  /** Objects to create at the start: CRDs and namespaces first, then the others in this order. Default: none. */
   readonly objects?: readonly SelfDescribed[]
   /**
-   * Files with objects to be there at the start: YAML or JSON with any number of documents, or folders of such files. CRDs and
-   * namespaces are created first, in any file, and the CRDs are served when the cluster is ready. Paths are relative to the
-   * working directory of the process; a `URL` may be relative to the file of the test.
+   * YAML or JSON files, or folders of such files, whose objects are created at the start. CRDs and namespaces of all files are
+   * created first, and the CRDs are served when `startCluster` resolves. Paths are relative to the working directory of the
+   * process; use a `URL` for a path relative to the test file. Default: none.
    *
    * @example
    * ```ts
@@ -29,29 +29,36 @@ export interface StartClusterOptions {
    */
   readonly manifests?: readonly Manifest[]
   /**
-   * Namespaces of the test, to which operators are limited; the first is that of the cluster. On a real cluster they have names of
-   * their own: `cluster.namespaceOf('blue')` tells them, and manifests are put there by themselves. Default: `default`, with
-   * operators for the whole cluster; on a real cluster one new namespace.
+   * The namespaces of the test. Operators are limited to them, and the first one is the default for objects. On a real cluster
+   * they get generated names: `cluster.namespaceOf('blue')` returns the actual name, and namespaces in manifests are replaced.
+   * Default: `default`, and operators watch the whole cluster; on a real cluster one new namespace.
    */
   readonly namespaces?: readonly string[]
-  /** `real`: time passes as it does, for handlers that have timers of their own. Default: `skipping`. */
+  /**
+   * `skipping`: waiting takes no real time. `real`: time passes in real time, for handlers that use their own timers. Default:
+   * `skipping`.
+   */
   readonly clock?: 'skipping' | 'real'
   /**
-   * `rbac`: what service accounts may do is told by roles, as on a real cluster; see `Cluster.as`. Default: whoever has
-   * credentials may do everything. Of no effect with `real`.
+   * `rbac`: roles decide about the permissions of service accounts, as on a real cluster; see `Cluster.as`. `always-allow`: every
+   * authenticated client may do everything. Default: `always-allow`. Has no effect with `real`.
    */
   readonly authorization?: 'rbac' | 'always-allow'
   /**
-   * Brings built-in kinds to life: deployments get pods that become ready, jobs complete, claims are bound. `'all'`, or some by name.
-   * Not on a real cluster, which has its own. Default: none.
+   * Simulates built-in controllers: Deployments get Pods that become ready, Jobs complete, PersistentVolumeClaims are bound.
+   * `'all'`, or a list of names. Has no effect with `real`: a real cluster has its own controllers. Default: none.
    */
   readonly controllers?: 'all' | readonly ControllerChoice[]
-  /** A real cluster instead: true for that of the kubeconfig, or a connection. Default: the embedded one. */
+  /**
+   * Uses a real cluster: `true` for the cluster of the kubeconfig or of the Pod's service account, or a connection. Default:
+   * `false`, the embedded server.
+   */
   readonly real?: boolean | ConnectionInfo
 }
 
 /**
- * A cluster of this test's own: the embedded API server, in this process. Operators are started on it as they are.
+ * Starts a cluster for one test: the embedded API server in this process, or new namespaces of a real cluster. Pass the result to
+ * `operator.start()`.
  *
  * @example
  * ```ts
@@ -70,12 +77,12 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     ? openEmbedded({ isSkipping, ...server, namespaces })
     : openReal(real, namespaces))
   const contents = new ClusterContents(backend)
-  const tidy = () => (real === false ? Promise.resolve() : contents.takeBack())
+  const cleanUp = () => (real === false ? Promise.resolve() : contents.cleanUp())
   try {
     await contents.install(resources, given)
-    return new Cluster(backend, { contents, tidy, startVersion: await backend.currentVersion() })
+    return new Cluster(backend, { contents, cleanUp, startVersion: await backend.currentVersion() })
   } catch (error) {
-    await tidy().catch(() => {})
+    await cleanUp().catch(() => {})
     await backend.close()
     throw error
   }

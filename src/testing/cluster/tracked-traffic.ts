@@ -1,4 +1,7 @@
-/** Traffic that keeps a clock from skipping: as long as something is asked or answered, not all has happened yet. */
+/**
+ * Reports every request, response and chunk of a body to the skipping clock, so that it does not skip time while they are in
+ * progress.
+ */
 import type { Transport } from '../../util/transport.ts'
 import type { SkippingClock } from '../skipping-clock.ts'
 

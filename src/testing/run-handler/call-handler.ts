@@ -1,6 +1,6 @@
 /**
- * One call of one handler, and of the sub-handlers it declares. The filters, the arguments, the call and what follows from it
- * are those of an operator that runs; what would be written, logged and posted is kept instead.
+ * Calls one handler and the sub-handlers that it declares. Filters, arguments, the call and its outcome are the same as in a
+ * running operator; patches, logs and events are recorded instead of written.
  */
 
 import { causeArgs } from '../../changes/cycle.ts'
@@ -26,27 +26,27 @@ import type { AnyOptions, TestObject } from './make-object.ts'
 
 export interface CallHandlerOptions {
   readonly options: AnyOptions
-  /** What all handlers get of what is at hand. */
+  /** The arguments that all handlers get. */
   readonly args: () => object
-  /** Undefined for the operator's own handlers: there is nothing to filter. */
+  /** Undefined for activity handlers, which have no object and no filters. */
   readonly situation: MatchContext | undefined
   readonly cause: TestObject['cause'] | undefined
   readonly clock: Clock
   readonly logger: Logger
   readonly defaultBackoffMs: number
-  /** What would follow from what a reconciler has returned; throws for what would be refused. */
+  /** Converts the return value of a reconciler into the children that would be applied; throws if the framework would reject it. */
   readonly readReconciled: (result: unknown) => unknown
 }
 
-/** Nobody watches over the calls: the test has a time limit of its own. */
+/** A call watch that does nothing: the test has its own time limit. */
 const watch: CallContext['watch'] = { begin: () => ({ returned: () => {}, settled: () => {} }) }
 
-/** It is the first attempt, and the only one: nothing was done before, and nobody asks afterwards. */
+/** A step journal without records: the test makes one attempt, so there are no earlier steps and nothing to store. */
 const journal: StepJournal = { recall: () => undefined, note: () => {}, commit: async () => {} }
 
 export class HandlerCaller {
   readonly collected: CollectedPatch = { merge: {}, fns: [] }
-  /** By id. */
+  /** By handler id. */
   readonly outcomes: Map<string, Outcome> = new Map()
   readonly #given: CallHandlerOptions
   readonly #visible: VisibleState
@@ -59,7 +59,7 @@ export class HandlerCaller {
     })
   }
 
-  /** A sentence on why it is not called; undefined where it is. */
+  /** Returns the reason why the handler is not called; undefined if it is called. */
   whyNot(handler: Handler): string | undefined {
     const { situation: context, options } = this.#given
     return whyNotReviewed(handler, options) ?? (context && whyNot(handler, context))
@@ -72,7 +72,7 @@ export class HandlerCaller {
       this.#visible.addPatch(collectPatch(this.collected, handler, patch), { isCounted: false })
       return this.#callAll(declared)
     })
-    // Those of the operator itself are about no object, and get none of this.
+    // Activity handlers have no object: the empty body is not used by them.
     const body = this.#visible.changed ?? situation?.body ?? ({ metadata: {} } as KubeObject)
     const steps = new Steps({ id: handler.id, body, journal, names: children.names })
     const stepArgs = refusedSteps(handler) ?? steps.args
@@ -93,7 +93,7 @@ export class HandlerCaller {
     })
     await steps.settle()
     this.outcomes.set(handler.id, outcome)
-    // What a reconciler returns is not for the status.
+    // The return value of a reconciler is not written to the status.
     const written: Outcome = handler.definition.result === 'status' ? outcome : { type: 'done', result: undefined }
     if (keepsPatch(handler, outcome)) {
       this.#visible.addPatch(collectHandlerPatch(this.collected, { handler, patch, outcome: written }), {
@@ -114,7 +114,7 @@ export class HandlerCaller {
     return assignAll(args(), ofBody, ofCause, own, Object.fromEntries(passed), ofVersions)
   }
 
-  /** As in an operator: the parent is called again for as long as any of them is not finished. */
+  /** Calls the sub-handlers. As in an operator, the parent is retried while any sub-handler has not finished. */
   async #callAll(children: readonly ChangeHandler[]): Promise<SubhandlerOutcome[]> {
     const outcomes: SubhandlerOutcome[] = []
     const delays: number[] = []
@@ -128,7 +128,7 @@ export class HandlerCaller {
   }
 }
 
-/** What the API server does not ask of it, by the configuration that is made of its options. */
+/** Returns why the API server would not call an admission handler, according to the webhook configuration for its options. */
 function whyNotReviewed(handler: Handler, { operation, subresource, old }: AnyOptions): string | undefined {
   if (handler.category !== 'admission') return undefined
   const { admission } = handler

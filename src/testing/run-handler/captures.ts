@@ -1,4 +1,7 @@
-/** What a handler says while it runs: its log, its events, and what it asks of its flag to stop. */
+/**
+ * Records the logs and Kubernetes events of a handler in a test, and provides its clock, its stop flag and its client. Used by
+ * run-handler.ts.
+ */
 
 import type { Client } from '../../client/client.ts'
 import type { DaemonStoppingReason, Recorder, Stopped } from '../../handlers/args/args.ts'
@@ -30,14 +33,14 @@ export function captureEvents(events: RecordedEvent[], objects: readonly object[
     info: (reason, message = '') => post('Normal', reason, message),
     warn: (reason, message = '') => post('Warning', reason, message),
     exception: (error, { reason, message } = {}) => {
-      const said = [message, error instanceof Error ? error.message : String(error)].filter((one) => one !== undefined)
-      post('Error', reason ?? nameError(error), said.join(' '))
+      const texts = [message, error instanceof Error ? error.message : String(error)].filter((one) => one !== undefined)
+      post('Error', reason ?? nameError(error), texts.join(' '))
     },
     for: (others) => captureEvents(events, Array.isArray(others) ? others : [others as object]),
   }
 }
 
-/** Sleeping takes no time, but time has passed afterwards. */
+/** A clock whose `sleep` returns at once and moves the time forward. */
 export function createCountedClock(clock: SkippingClock): HandlerClock {
   return {
     now: () => clock.now(),
@@ -48,9 +51,12 @@ export function createCountedClock(clock: SkippingClock): HandlerClock {
   }
 }
 
-/** Told to stop when it has waited for so long, or by the signal; what it waits for takes no time. */
+/**
+ * The `stopped` argument of daemons in a test: set after the handler has waited for the limit, or when the signal is aborted.
+ * Waiting takes no real time.
+ */
 export class CountedStop implements Stopped {
-  /** Follows the other without listening to it: that may be of a whole program. */
+  /** Combined with `AbortSignal.any`, which adds no listener to the given signal: that signal may belong to a whole program. */
   readonly signal: AbortSignal
   readonly #limitMs: number
   readonly #controller = new AbortController()
@@ -77,9 +83,7 @@ export class CountedStop implements Stopped {
   }
 }
 
-/** A client of an empty cluster, which is made when something is first asked of it. */
-
-/** With the definitions of these resources in it. */
+/** A client of an empty embedded server, which has only the CRDs of the given resources. The first request starts the server. */
 export function createLazyClient(definitions: readonly CustomResource<object>[], namespace: string): Client {
   const start = lazy(async () => {
     const server = new ApiServer()

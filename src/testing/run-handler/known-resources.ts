@@ -1,4 +1,7 @@
-/** Resources as a cluster would describe them, without asking one: those of the operator, the built-in ones, and by name alone. */
+/**
+ * Describes resources without a cluster: from the operator's own definitions, from the built-in resources, or from the selector
+ * alone.
+ */
 import type { CustomResource, Resource } from '../../kube/resources/resources.ts'
 import { type ResourceSelector, selectResources } from '../../kube/resources/selectors.ts'
 import { builtinResources } from '../../server/builtins/resources.ts'
@@ -35,17 +38,17 @@ const builtins = lazy((): readonly Resource[] =>
   })),
 )
 
-/** Whatever was asked for is what it is called. */
+/** Describes an unknown resource from the names in the selector, with defaults for the rest. */
 function fromName(selector: ResourceSelector): Resource {
   const { name, kind, plural, singular, shortcut, category } = selector
-  const called = typeof name === 'string' ? name : (kind ?? plural ?? singular ?? shortcut ?? category ?? 'objects')
+  const label = typeof name === 'string' ? name : (kind ?? plural ?? singular ?? shortcut ?? category ?? 'objects')
   return {
     group: selector.group ?? 'example.com',
     version: selector.version ?? 'v1',
-    plural: plural ?? called.toLowerCase(),
-    kind: kind ?? called,
-    singular: singular ?? called.toLowerCase(),
-    shortcuts: [shortcut ?? called],
+    plural: plural ?? label.toLowerCase(),
+    kind: kind ?? label,
+    singular: singular ?? label.toLowerCase(),
+    shortcuts: [shortcut ?? label],
     categories: category === undefined ? [] : [category],
     subresources: [],
     namespaced: true,

@@ -1,4 +1,4 @@
-/** The object that a handler is tried on, and what has happened to it: made of what the test says, and of defaults. */
+/** Creates the object of a handler test and its cause, from the options of `runHandler` and defaults. */
 import { randomUUID } from 'node:crypto'
 import type { Cause, HandlerReason } from '../../causation/cause.ts'
 import { diffEssences } from '../../causation/diff.ts'
@@ -15,7 +15,7 @@ import type { RunHandlerOptions } from './types.ts'
 
 export type AnyOptions = RunHandlerOptions<string, object>
 
-/** What of the options is not a stanza of the object. */
+/** Options that are not fields of the object. */
 const notStanzas: ReadonlySet<string> = new Set([
   ...['id', 'resource', 'kind', 'body', 'old', 'reason', 'retry', 'started', 'memo', 'event', 'stopAfter'],
   ...['operation', 'subresource', 'dryrun', 'userinfo', 'headers', 'sslpeer', 'signal', 'cluster'],
@@ -24,7 +24,7 @@ const notStanzas: ReadonlySet<string> = new Set([
 
 export interface TestObject {
   readonly body: KubeObject
-  /** Undefined where there was nothing before. */
+  /** Undefined if there was no previous state. */
   readonly oldBody: KubeObject | undefined
   readonly cause: Cause
   readonly deleting: boolean
@@ -34,7 +34,7 @@ interface ObjectSetting {
   readonly handler: Handler
   readonly resource: Resource
   readonly settings: Settings
-  /** Fields that handlers look at, wherever they are. */
+  /** Fields outside the essence that handlers observe. */
   readonly extraFields: readonly (readonly string[])[]
 }
 
@@ -46,7 +46,7 @@ export function makeTestObject(
   const body = bodyOf(options, { resource, reason, finalizer: settings.persistence.finalizer })
   const oldBody = options.old === undefined ? undefined : ({ ...body, ...cloneJson(options.old) } as KubeObject)
   const now = essenceOf(settings, { body, extraFields })
-  // What is resumed, or deleted, was handled before as it is.
+  // An object that is resumed or deleted was handled before in its present state.
   const before = oldBody ?? (reason === 'create' ? undefined : body)
   const old = before && essenceOf(settings, { body: withUid(before, body.metadata.uid), extraFields })
   const compared = { reason, initial: reason === 'resume', old, new: now, diff: diffEssences(old, now) }
@@ -55,7 +55,7 @@ export function makeTestObject(
   return { body, oldBody, cause, deleting: isDeletionOngoing(body) }
 }
 
-/** The old state is one of the same object, also where the test gives other metadata: the digests of a Secret depend on the uid. */
+/** Gives the old state the uid of the object, even if the test gives other metadata: the digests of a Secret depend on the uid. */
 function withUid(state: KubeObject, uid: string | undefined): KubeObject {
   return { ...state, metadata: { ...state.metadata, ...(uid !== undefined && { uid }) } }
 }
@@ -68,7 +68,7 @@ function reasonOf(handler: Handler, { old }: AnyOptions): HandlerReason {
   if (only === 'update' && old === undefined) {
     throw new KopfError(
       'KOPF_TEST_HANDLER',
-      `Cannot run the ${type} handler "${id}": nothing has changed; say what was different before, such as old: { spec: { … } }`,
+      `Cannot run the ${type} handler "${id}": nothing has changed; give the previous state, such as old: { spec: { … } }`,
     )
   }
   return only ?? (old === undefined ? 'create' : 'update')

@@ -1,4 +1,7 @@
-/** `runHandler`: a handler tried out by itself, with no cluster. Puts together what call-handler.ts plays. */
+/**
+ * `runHandler`: calls a single handler without a cluster. Prepares the object, the arguments and the recorders for
+ * call-handler.ts, and reports the results.
+ */
 
 import { diffValues } from '../../causation/diff.ts'
 import type { Client } from '../../client/client.ts'
@@ -23,8 +26,8 @@ import { type AnyOptions, makeTestObject, type TestObject } from './make-object.
 import type { HandlerOutcome, HandlerRun, LoggedLine, RecordedEvent, RunHandlerOptions } from './types.ts'
 
 /**
- * Calls one handler once, and tells what came of it. The outcome is `done`, `retry`, `failed`, or `skipped` where its filters
- * do not match.
+ * Calls one handler of an operator once, without a cluster, and returns its outcome and effects. The outcome is `done`, `retry`,
+ * `failed`, or `skipped` if the filters of the handler do not match. The patch is returned, not written, and sleeping takes no real time.
  *
  * @example
  * ```ts
@@ -100,7 +103,7 @@ class HandlerTestRun {
     })
   }
 
-  /** Only handlers of changes are told of a reason. */
+  /** Only change handlers are filtered by a reason. */
   #situation({ body, cause, deleting }: TestObject, args: () => object) {
     const common = { resource: this.#resource(), body, deleting }
     if (this.#handler.category !== 'change') return { ...common, args }
@@ -134,7 +137,7 @@ class HandlerTestRun {
     if (object === undefined) return { ...common, settings }
     const { body } = object
     const recorder = captureEvents(this.#events, [body])
-    // Without threads of a run: what is `inWorker` gets one for itself.
+    // There is no worker pool: a handler with `inWorker` gets its own thread.
     const subject = { ...common, resource: this.#resource(), body, recorder, workers: undefined as never }
     return { ...objectArgs(subject), signal: this.#signal, ...this.#argsOfCategory(object) }
   }

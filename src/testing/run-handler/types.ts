@@ -1,4 +1,4 @@
-/** What `runHandler` takes, and what comes of it. Types only. */
+/** Option and result types of `runHandler`. */
 import type { Diff, HandlerReason } from '../../causation/cause.ts'
 import type { Body, UserInfo } from '../../handlers/args/args.ts'
 import type { HandlerType } from '../../handlers/definition.ts'
@@ -11,71 +11,82 @@ import type { Duration } from '../../util/text/duration.ts'
 import type { Cluster } from '../cluster/cluster.ts'
 import type { NewObject } from '../cluster/cluster-options.ts'
 
-/** Which handler is called, and what for; all but the id has a default. */
-interface Situated<R extends ResourceLike, M> {
-  /** Of the handler, without its field too; of a sub-handler, such as `users/alice`: then its parent is called. */
+/** Selects the handler, and describes the object and the call. Everything except `id` has a default. */
+interface TestCallOptions<R extends ResourceLike, M> {
+  /**
+   * The id of the handler; the suffix with its field can be omitted. With the id of a sub-handler, such as `users/alice`, its
+   * parent is called.
+   */
   readonly id: string
-  /** Whose handler it is, where several have the id. With it, everything else is typed. */
+  /** The resource of the handler, if several handlers have the id. It also types the other options and the result. */
   readonly resource?: R
-  /** Likewise. */
+  /** The type of the handler, such as `create` or `timer`, if several handlers have the id. */
   readonly kind?: HandlerType
-  /** The whole object, instead of its parts. */
+  /** The whole object, instead of its single fields. */
   readonly body?: Body<ObjectOf<R>>
 
-  /** What the object was before, as far as it was different: `{ spec: { … } }`. */
+  /** Fields of the previous state that differ from the object: `{ spec: { … } }`. Required for update handlers. */
   readonly old?: Partial<Body<ObjectOf<R>>>
-  /** What has happened. Default: what the handler is for; for fields, `update` where there is an `old`, else `create`. */
+  /**
+   * The reason of the change. Default: the reason of the handler; for field handlers `update` if `old` is given, otherwise
+   * `create`.
+   */
   readonly reason?: HandlerReason
-  /** How many attempts were made before. Default: 0. */
+  /** The number of earlier attempts. Default: 0. */
   readonly retry?: number
-  /** When the first of them was. Default: now. */
+  /** The time of the first attempt. Default: now. */
   readonly started?: Date
-  /** Default: as the operator makes it. */
+  /** The memo of the object. Default: a new one from the operator. */
   readonly memo?: M
-  /** Of event handlers: what has happened. Default: `ADDED`. */
+  /** For event handlers: the event type; `null` for an object of the initial list. Default: `ADDED`. */
   readonly event?: 'ADDED' | 'MODIFIED' | 'DELETED' | null
 
-  /** Of reconcilers: the children that the object has. Default: none. */
+  /** For reconcilers: the existing children of the object. Default: none. */
   readonly children?: readonly object[]
 
-  /** Of daemons: when they are told to stop, by how long they have waited. Default: when they first wait. */
+  /** For daemons: the waiting time after which the daemon is stopped. Default: it is stopped at its first wait. Timers are never stopped by default. */
   readonly stopAfter?: Duration
 
-  /** Of admission handlers. Default: `UPDATE` where there is an `old`, else `CREATE`. */
+  /** For admission handlers: the operation. Default: `UPDATE` if `old` is given, otherwise `CREATE`. */
   readonly operation?: AdmissionOperation
+  /** For admission handlers: the requested subresource. Default: none. */
   readonly subresource?: string
+  /** For admission handlers: whether the request is a dry run. Default: false. */
   readonly dryrun?: boolean
+  /** For admission handlers: the user of the request. Default: empty. */
   readonly userinfo?: UserInfo
+  /** For admission handlers: the HTTP headers of the request. Default: none. */
   readonly headers?: Readonly<Record<string, string>>
+  /** For admission handlers: the client certificate of the request. Default: none. */
   readonly sslpeer?: SslPeer
 
-  /** Aborted when the handler has no more time. */
+  /** Passed to the handler as `signal`. Default: a signal that is never aborted. */
   readonly signal?: AbortSignal
-  /** Whose `client` it gets. Default: that of an empty cluster, which has only the definitions of the operator's resources. */
+  /** A cluster for the handler's `client`. Default: an empty embedded server that has only the CRDs of the operator's resources. */
   readonly cluster?: Cluster
 }
 
-/** Which handler is called, and the object that it is called for. */
-export type RunHandlerOptions<R extends ResourceLike, M> = Situated<R, M> & NewObject<ObjectOf<R>>
+/** Options of `runHandler`: the handler to call, and the object to call it for. */
+export type RunHandlerOptions<R extends ResourceLike, M> = TestCallOptions<R, M> & NewObject<ObjectOf<R>>
 
-/** What became of a handler: it is done, would be called again, has failed, or was not called. */
+/** The outcome of a handler: it succeeded (`done`), would be retried, has failed permanently, or was not called (`skipped`). */
 export type HandlerOutcome =
   | {
       readonly type: 'done'
       readonly result: unknown
-      /** There where the handler has thrown, and its option `errors` is `ignored`. */
+      /** Set if the handler has thrown and its option `errors` is `ignored`. */
       readonly ignoredError?: unknown
-      /** Of reconcilers: the children as they would be applied, and after how many seconds it would be called again. */
+      /** For reconcilers: the children that would be applied, and the seconds until the next call. */
       readonly children?: readonly KubeObject[] | undefined
       readonly requeueAfter?: number | undefined
     }
-  /** It would be called again, after so many seconds. */
+  /** The handler would be called again after `delay` seconds. */
   | { readonly type: 'retry'; readonly delay: number; readonly error: unknown }
   | { readonly type: 'failed'; readonly error: unknown }
-  /** It was not called: its filters do not match. */
+  /** The handler was not called: its filters do not match. */
   | { readonly type: 'skipped'; readonly reason: string }
 
-/** A line that the handler has logged. */
+/** A log line of the handler. */
 export interface LoggedLine {
   readonly level: LogLevel
   readonly message: string
@@ -86,27 +97,32 @@ export interface RecordedEvent {
   readonly type: string
   readonly reason: string
   readonly message: string
-  /** The name of the object that it is about. */
+  /** The name of the object of the event. */
   readonly name: string | null
 }
 
-/** Everything that came of the call of one handler. */
+/** The result of `runHandler`: the outcome and all effects of the call. */
 export interface HandlerRun<T, M> {
   readonly outcome: HandlerOutcome
-  /** What it returned; undefined where it did not come so far. */
+  /** The return value of the handler; undefined if it did not succeed. */
   readonly result: unknown
-  /** What would be written to the object: the patch, and results under `status.<id>`; `patch.fns` are only in `object`. */
+  /**
+   * The patch that would be written to the object, including results under `status.<id>`. Edits by `patch.fns` are only in
+   * `object`.
+   */
   readonly patch: JsonObject
-  /** The object as it would be then. */
+  /** The object after the patch. */
   readonly object: T
-  /** What it was told of the change. */
+  /** The diff that the handler received. */
   readonly diff: Diff
-  /** What became of the sub-handlers, by id. */
+  /** The outcomes of sub-handlers, by id. */
   readonly subhandlers: Readonly<Record<string, HandlerOutcome>>
+  /** The log lines of the handler. */
   readonly logs: readonly LoggedLine[]
-  /** The Kubernetes events that would be posted by `recorder`. */
+  /** The Kubernetes events that would be posted. */
   readonly events: readonly RecordedEvent[]
-  /** Of admission handlers. */
+  /** The warnings of an admission handler. */
   readonly warnings: readonly string[]
+  /** The memo after the call. */
   readonly memo: M
 }

@@ -1,6 +1,6 @@
 /**
- * The watches of a test cluster, one for each resource and namespace that the test waits for: opened by the first wait, with every
- * change since the start of the cluster, and closed with the cluster.
+ * Holds the watches of a test cluster: one for each resource and namespace that the test waits for. The first wait opens a watch,
+ * which starts at the version at which the cluster was started; all watches end with the cluster. Used by cluster-waits.ts.
  */
 
 import { isNotFound } from '../../client/api-error.ts'
@@ -14,7 +14,10 @@ import { reflect } from '../../watching/reflector.ts'
 import type { WatchState } from '../../watching/watch-observer.ts'
 import { ResourceHistory } from './resource-history.ts'
 
-/** How the cluster is watched: not in the name of operators, and without noting what the test has seen. */
+/**
+ * Access to the cluster for the watches. Their requests do not use the identity of operators and do not update the last-seen
+ * versions.
+ */
 interface HistorySource {
   readonly session: Session
   readonly clock: Clock
@@ -22,20 +25,20 @@ interface HistorySource {
 
 export interface WatchedHistory {
   readonly history: ResourceHistory
-  /** Resolves when the objects are listed, or the first attempt has failed. */
+  /** Resolves when the objects are listed, or when the first attempt has failed. */
   readonly opened: Promise<void>
-  /** Why the watch does not come further; undefined where it does. */
+  /** The last error of a watch that is broken at the moment; undefined if it works. */
   problem: unknown
 }
 
 /**
- * The server ends the watch after this time; all that happened meanwhile is asked for again. Long, since a test may skip days. Silence
- * is no problem: on a clock that skips, hours without an event are normal.
+ * The server closes a watch after this time, and the reflector opens it again. It is long because a test may skip days. There is
+ * no inactivity timeout: on a skipping clock, hours without an event are normal.
  */
 const serverTimeout: Duration = '24h'
 
 export class ClusterHistory {
-  /** The version at which the test began. */
+  /** The resource version at which the test began. */
   readonly startVersion: string
   readonly #source: HistorySource
   readonly #watches = new Map<string, WatchedHistory>()
@@ -47,7 +50,7 @@ export class ClusterHistory {
     this.startVersion = startVersion
   }
 
-  /** The states of a resource in one namespace, or in all of them (undefined). */
+  /** The history of a resource in one namespace, or in all namespaces (undefined). */
   watch(resource: Resource, namespace: string | undefined): WatchedHistory {
     const path = collectionPath(resource, namespace)
     const known = this.#watches.get(path) ?? this.#open(resource, namespace)
@@ -70,7 +73,7 @@ export class ClusterHistory {
     const watched: WatchedHistory = { history, opened, problem: undefined }
     const watchStateChanged = (state: WatchState) => {
       watched.problem = state.type === 'broken' ? state.error : undefined
-      if (state.type === 'broken' && isNotFound(state.error)) history.takeEnd()
+      if (state.type === 'broken' && isNotFound(state.error)) history.recordEnd()
       if (state.type !== 'listing') open()
     }
     const watching = { ...createSettings().watching, serverTimeout, inactivityTimeout: null }

@@ -1,6 +1,6 @@
 /**
- * Waiting for objects and lists, on every state they went through: the states come from the watches of cluster-history.ts, each wait
- * walks through them in order. Called by cluster.ts.
+ * Implements `cluster.until` and `cluster.untilGone`. A wait examines every state of its object or list in order; the states come
+ * from the watches of cluster-history.ts. Called by cluster.ts.
  */
 import { toSelectionQuery } from '../../client/client-impl.ts'
 import type { KubeObject } from '../../kube/objects.ts'
@@ -17,18 +17,18 @@ import { waitFor } from './wait-for.ts'
 import { Watchpoint } from './watchpoint.ts'
 
 export interface ClusterWaitsOptions {
-  /** The version at which the test began. */
+  /** The resource version at which the test began. */
   readonly startVersion: string
   readonly describeLogs: () => string
 }
 
 export class ClusterWaits {
-  readonly #site: ClusterBackend
+  readonly #backend: ClusterBackend
   readonly #history: ClusterHistory
   readonly #describeLogs: () => string
 
   constructor(backend: ClusterBackend, { startVersion, describeLogs }: ClusterWaitsOptions) {
-    this.#site = backend
+    this.#backend = backend
     this.#history = new ClusterHistory(backend, startVersion)
     this.#describeLogs = describeLogs
   }
@@ -46,23 +46,23 @@ export class ClusterWaits {
     const watchpoint = this.#watchObject(like, name, options)
     const trail = new StateTrail()
     let last: KubeObject | undefined
-    // The last state is looked at again where there is no newer one: a function may depend on more than the object.
+    // If there is no new state, the last one is checked again: an expectation function may depend on more than the object.
     const isFound = (object: KubeObject | undefined) => object !== undefined && isExpected(object, expectation)
-    return await waitFor(this.#site, options, {
-      look: async () => {
+    return await waitFor(this.#backend, options, {
+      check: async () => {
         const replay = await watchpoint.replay()
         let state = replay?.next()
-        if (state === undefined) return isFound(last) ? watchpoint.found(last!) : undefined
+        if (state === undefined) return isFound(last) ? watchpoint.recordFound(last!) : undefined
         for (; state !== undefined; state = replay?.next()) {
           last = onlyOf(state.objects)
           trail.add(last)
-          if (isFound(last)) return watchpoint.found(last!)
+          if (isFound(last)) return watchpoint.recordFound(last!)
         }
         return undefined
       },
-      complain: () =>
+      describeProblem: () =>
         [
-          `"${name}" has not become what was waited for: ${describeExpectation(expectation)}`,
+          `"${name}" has not reached the expected state: ${describeExpectation(expectation)}`,
           ...(last === undefined ? [] : describeMismatches(last, expectation)),
           trail.describe(name),
           ...watchpoint.problems(),
@@ -74,20 +74,20 @@ export class ClusterWaits {
   async forAbsence(like: ResourceLike, name: string, options: UntilOptions): Promise<void> {
     const watchpoint = this.#watchObject(like, name, options)
     const trail = new StateTrail()
-    await waitFor(this.#site, options, {
-      look: async () => {
+    await waitFor(this.#backend, options, {
+      check: async () => {
         const replay = await watchpoint.replay()
         if (replay === undefined) return watchpoint.isUnserved() || undefined
         let isAbsent = trail.last === undefined
         for (let state = replay.next(); state !== undefined; state = replay.next()) {
-          if (state.deleted.length > 0) return watchpoint.foundGone(state.version)
+          if (state.deleted.length > 0) return watchpoint.recordDeleted(state.version)
           isAbsent = state.objects.size === 0
           trail.add(onlyOf(state.objects))
         }
         return (isAbsent && (await watchpoint.isAbsentNow())) || undefined
       },
-      complain: () =>
-        [`"${name}" is still there:`, trail.describe(name), ...watchpoint.problems(), this.#describeLogs()].join('\n'),
+      describeProblem: () =>
+        [`"${name}" still exists:`, trail.describe(name), ...watchpoint.problems(), this.#describeLogs()].join('\n'),
     })
   }
 
@@ -100,21 +100,21 @@ export class ClusterWaits {
     const watchpoint = this.#watchList(like, selection)
     const trail = new StateTrail()
     let last: KubeObject[] | undefined
-    return await waitFor(this.#site, options, {
-      look: async () => {
+    return await waitFor(this.#backend, options, {
+      check: async () => {
         const replay = await watchpoint.replay()
         let state = replay?.next()
         if (state === undefined) return last !== undefined && predicate(last) ? last : undefined
         for (; state !== undefined; state = replay?.next()) {
           last = sorted(state.objects).map(copyOf)
           trail.addList(last)
-          if (predicate(last)) return watchpoint.foundList(last, state.version)
+          if (predicate(last)) return watchpoint.recordList(last, state.version)
         }
         return undefined
       },
-      complain: () =>
+      describeProblem: () =>
         [
-          `the list has not become what was waited for: ${predicate}`,
+          `the list has not reached the expected state: ${predicate}`,
           ...trail.changes(),
           `It has ${describeNames(last ?? [])}`,
           ...watchpoint.problems(),
@@ -123,14 +123,14 @@ export class ClusterWaits {
     })
   }
 
-  #watchObject(like: ResourceLike, name: string, { namespace = this.#site.namespace }: UntilOptions): Watchpoint {
-    return new Watchpoint(this.#site, this.#history, { like, namespace, name, labels: undefined })
+  #watchObject(like: ResourceLike, name: string, { namespace = this.#backend.namespace }: UntilOptions): Watchpoint {
+    return new Watchpoint(this.#backend, this.#history, { like, namespace, name, labels: undefined })
   }
 
-  #watchList(like: ResourceLike, { namespace = this.#site.namespace, labelSelector }: ListSelection): Watchpoint {
+  #watchList(like: ResourceLike, { namespace = this.#backend.namespace, labelSelector }: ListSelection): Watchpoint {
     const text = String(toSelectionQuery({ labelSelector })['labelSelector'] ?? '')
     const labels = parseLabelSelector(text)
-    return new Watchpoint(this.#site, this.#history, {
+    return new Watchpoint(this.#backend, this.#history, {
       like,
       namespace: namespace ?? undefined,
       name: undefined,
@@ -139,7 +139,7 @@ export class ClusterWaits {
   }
 }
 
-/** Objects of watches are shared and may be frozen; those that tests get are their own. */
+/** Copies an object for the test: objects of watches are shared and may be frozen. */
 function copyOf(object: KubeObject): KubeObject {
   return cloneJson(toWhole(object))
 }
@@ -149,7 +149,7 @@ function onlyOf(objects: ReadonlyMap<string, KubeObject>): KubeObject | undefine
   return object && copyOf(object)
 }
 
-/** By namespace and name, as lists are. */
+/** Sorts by namespace and name, as the API does. */
 function sorted(objects: ReadonlyMap<string, KubeObject>): KubeObject[] {
   return [...objects].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, object]) => object)
 }

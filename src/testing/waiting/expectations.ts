@@ -1,11 +1,17 @@
-/** What an object is waited for to be: a function that says so, or a part of the object. */
+/** Compares an object with the expectation of `cluster.until`: a predicate, or a part of the object. Called by cluster-waits.ts. */
 import type { DeepPartial } from '../../client/client-options.ts'
 import { isPlainObject } from '../../util/json/json.ts'
 import { describeValue } from './shortened.ts'
 
 /**
- * How an object should look: a function that returns something truthy for it, or the fields it should have. Fields that are not named
- * may be anything; `undefined` and `null` stand for a field that is absent. Lists must have the same length.
+ * The expected state of an object in `cluster.until`: a function that returns a truthy value for it, or the fields that the
+ * object should have. Other fields are ignored; `undefined` and `null` mean that the field is absent. Lists must have the same
+ * length.
+ *
+ * @example
+ * ```ts
+ * await cluster.until('configmaps', 'settings', { data: { color: 'blue', size: null } })
+ * ```
  */
 export type Expectation<T> = ((object: T) => unknown) | DeepPartial<T>
 
@@ -15,7 +21,7 @@ export function isExpected<T extends object>(object: T, expectation: Expectation
     : findMismatches(object, expectation, '').length === 0
 }
 
-/** One line for each field that is not as expected; none for functions, which cannot be compared with. */
+/** One line for each field that differs from the expectation. Empty for predicates. */
 export function describeMismatches<T extends object>(object: T, expectation: Expectation<T>): string[] {
   return typeof expectation === 'function' ? [] : findMismatches(object, expectation, '')
 }

@@ -1,4 +1,4 @@
-/** What a wait that failed says: how the object changed, what is different from the expectation, and the end of the log. */
+/** Error messages of waits that time out: the states of the object, the differences from the expectation, and the last log lines. */
 import { KopfError } from '../../errors.ts'
 import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
 import { describeChanges, describeShown, toShown } from './shortened.ts'
@@ -7,7 +7,7 @@ const maxLogLines = 15
 const maxStates = 10
 const maxChangeLines = 30
 
-/** The last states that a wait has looked at, for the message of its failure. */
+/** The last states that a wait has examined, for its error message. */
 export class StateTrail {
   readonly #changes: string[][] = []
   #last: object | undefined
@@ -17,13 +17,13 @@ export class StateTrail {
     return this.#last
   }
 
-  /** The next state of an object; undefined where it is deleted. */
+  /** Adds the next state of an object; undefined if the object is deleted. */
   add(object: KubeObject | undefined): void {
     if (object === undefined && this.#last === undefined) return
     this.#add(object && toShown(object))
   }
 
-  /** The next state of a list: compared by the names of its objects. */
+  /** Adds the next state of a list, as an object with one field per list item. */
   addList(objects: readonly KubeObject[]): void {
     const keyOf = ({ namespace, name = '' }: ObjectMeta) => (namespace === undefined ? name : `${namespace}/${name}`)
     this.#add(Object.fromEntries(objects.map((object) => [keyOf(object.metadata), toShown(object)])))
@@ -38,7 +38,7 @@ export class StateTrail {
 
   describe(name: string): string {
     if (this.#count === 0) return `There is no "${name}".`
-    const now = this.#last === undefined ? `Now there is no "${name}".` : `It is: ${describeShown(this.#last)}`
+    const now = this.#last === undefined ? `Now there is no "${name}".` : `Current state: ${describeShown(this.#last)}`
     return [...this.changes(), now].join('\n')
   }
 
@@ -51,14 +51,14 @@ export class StateTrail {
 }
 
 function joinLines(changes: readonly string[]): string {
-  if (changes.length === 0) return '(nothing but its version)'
+  if (changes.length === 0) return '(only its version)'
   const rest = changes.length > maxChangeLines ? [`… ${changes.length - maxChangeLines} more`] : []
   return [...changes.slice(0, maxChangeLines), ...rest].join('\n  ')
 }
 
 export function describeLogs(logs: readonly string[]): string {
   if (logs.length === 0) return 'No operator has logged anything: is one started on this cluster?'
-  return `The last of the log:\n${logs.slice(-maxLogLines).join('\n')}`
+  return `Last log lines:\n${logs.slice(-maxLogLines).join('\n')}`
 }
 
 export function stillRunning(count: number): KopfError {

@@ -1,27 +1,30 @@
-/** Walks through the states of one object or of a list, from a version on: what a wait looks at. */
+/**
+ * Iterates over the states of one object or list, beginning at a resource version. Each wait has its own replay of the shared
+ * history.
+ */
 import type { KubeObject } from '../../kube/objects.ts'
 import { applyChanges, type HistoryChange, isUpTo, type ResourceHistory } from './resource-history.ts'
 
 export interface ReplayOptions {
   readonly history: ResourceHistory
-  /** The first state is the one of this version; undefined for the first that is known. */
+  /** The version of the first state; undefined for the oldest known state. */
   readonly from: string | undefined
-  /** Which objects the wait is about. An object that no longer matches leaves the list. */
+  /** Selects the objects of the wait. An object that no longer matches leaves the list. */
   readonly matches: (key: string, object: KubeObject) => boolean
 }
 
-/** A state, as of a version: the objects by their keys. Valid until the next one is asked for. */
+/** The selected objects at one version, by key. Valid until the next call of `next()`. */
 export interface ReplayedState {
   readonly version: string | undefined
   readonly objects: ReadonlyMap<string, KubeObject>
-  /** Objects that were deleted to reach this state, by their keys; also where another one has the name since. */
+  /** Keys of the objects that were deleted by this step, also if a new object has taken the name in the same step. */
   readonly deleted: readonly string[]
 }
 
 export class Replay {
   readonly #options: ReplayOptions
   readonly #objects = new Map<string, KubeObject>()
-  /** The number of the next step. */
+  /** The number of the next step in the history. */
   #next: number
   #version: string | undefined
   #hasBegun = false
@@ -36,14 +39,14 @@ export class Replay {
     }
   }
 
-  /** The next state; undefined where it has not happened yet. The first one is the state at the beginning. */
+  /** The next state; undefined if it has not happened yet. The first call returns the state at the beginning. */
   next(): ReplayedState | undefined {
     if (!this.#hasBegun) {
       this.#hasBegun = true
       return this.#state([])
     }
     const { history } = this.#options
-    // Steps that were dropped meanwhile are in the starting state of the history.
+    // The history has dropped steps that this replay has not read. They are part of the starting state of the history.
     if (this.#next < history.first) return this.#catchUp()
     for (let step = history.at(this.#next); step !== undefined; step = history.at(this.#next)) {
       const deleted = step.changes.filter(({ key, uid, object }) => this.#ends(key, uid, object)).map(({ key }) => key)
@@ -65,7 +68,7 @@ export class Replay {
     return known !== undefined && (object === undefined || known.metadata.uid !== uid)
   }
 
-  /** Whether anything has changed for this wait. */
+  /** Returns whether the step changes any selected object. */
   #take(version: string, changes: readonly HistoryChange[]): boolean {
     this.#next += 1
     this.#version = version

@@ -1,6 +1,6 @@
 /**
- * The states that the objects of one resource went through, in order, from a watch. Filled by cluster-history.ts, read by replay.ts.
- * Bounded: the oldest states are folded into the starting state when there are too many.
+ * The states of the objects of one resource, in order, as recorded from a watch. Written by cluster-history.ts, read by
+ * replay.ts. Bounded: the oldest steps are merged into the starting state when there are too many.
  */
 
 import type { KubeObject, ObjectMeta } from '../../kube/objects.ts'
@@ -12,23 +12,23 @@ export interface HistoryChange {
   /** `namespace/name`, or the name of a cluster-scoped object. */
   readonly key: string
   readonly uid: string | undefined
-  /** Undefined where the object was deleted. */
+  /** Undefined if the object was deleted. */
   readonly object: KubeObject | undefined
 }
 
-/** One event of the watch; or a list, which has many changes at once. */
+/** One event of the watch, or one list, which has many changes at once. */
 export interface HistoryStep {
   readonly version: string
   readonly changes: readonly HistoryChange[]
 }
 
-/** Of one resource. A state of a small object is counted as `smallBytes`. */
+/** Limits for one resource. A state counts as at least `smallBytes`. */
 const maxSteps = 10_000
 const maxBytes = 64 * 1024 * 1024
 const smallBytes = 4 * 1024
 
 export class ResourceHistory {
-  /** The objects before the first step. */
+  /** The objects before the first step that is still kept. */
   readonly #start = new Map<string, KubeObject>()
   readonly #current = new Map<string, KubeObject>()
   readonly #steps: HistoryStep[] = []
@@ -40,17 +40,17 @@ export class ResourceHistory {
   #lists = 0
   #hasGaps = false
 
-  /** The version that the watch was to begin with. */
+  /** Takes the version at which the watch is requested to begin. */
   constructor(startVersion: string) {
     this.#version = startVersion
   }
 
-  /** How far the watch has come: undefined until the first list is complete. */
+  /** The version up to which the watch is known; undefined until the first list is complete. */
   get version(): string | undefined {
     return this.#lists === 0 ? undefined : this.#version
   }
 
-  /** Whether the server could not send all changes: what was there had to be listed again. */
+  /** Whether the server could not send all changes, so that the objects were listed again. */
   get hasGaps(): boolean {
     return this.#hasGaps
   }
@@ -68,12 +68,12 @@ export class ResourceHistory {
     return this.#dropped
   }
 
-  /** The step of this number, counted from the beginning of the watch; undefined where it has not happened yet. */
+  /** The step of this number, counted from the beginning of the watch; undefined if it has not happened yet. */
   at(number: number): HistoryStep | undefined {
     return this.#steps[number - this.#dropped]
   }
 
-  /** When an object was deleted; undefined where that is not in the history. */
+  /** The version at which an object was deleted; undefined if the history does not contain the deletion. */
   deletionOf(uid: string): string | undefined {
     return this.#steps.findLast(({ changes }) => changes.some((one) => one.uid === uid && one.object === undefined))
       ?.version
@@ -89,7 +89,8 @@ export class ResourceHistory {
     } else if (event.type === 'applied' && event.event === null) {
       this.#listing.push(toChange(event.object, event.object))
     } else if (event.type === 'deleted' && event.missed) {
-      // The server does not say when: the list that lacks the object, or the event of its successor, follows.
+      // The server does not send the version of a missed deletion. The list without the object, or the event of an object with
+      // the same name, follows.
       this.#add({ version: this.#version, changes: [toChange(event.object, undefined)] })
     } else {
       const { object } = event
@@ -99,8 +100,8 @@ export class ResourceHistory {
     }
   }
 
-  /** The resource is no longer served, so that its objects are gone. */
-  takeEnd(): void {
+  /** Called when the resource is no longer served: all its objects are gone. */
+  recordEnd(): void {
     const changes = [...this.#current.values()].map((object) => toChange(object, undefined))
     if (changes.length > 0) this.#add({ version: this.#version, changes })
   }
@@ -132,7 +133,7 @@ export function toKey(namespace: string | undefined, name: string): string {
   return namespace === undefined ? name : `${namespace}/${name}`
 }
 
-/** Whether the state after a step is at most of this version. */
+/** Whether the state after the step is not newer than this version. */
 export function isUpTo(step: HistoryStep, version: string | undefined): boolean {
   return version !== undefined && !isOlder(version, step.version)
 }

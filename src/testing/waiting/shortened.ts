@@ -1,4 +1,4 @@
-/** Values and objects as failures show them: short, without managed fields, and without the values of Secrets. */
+/** Formats values and objects for error messages: shortened, without managed fields, and without the values of Secrets. */
 import { diffValues } from '../../causation/diff.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { isPlainObject } from '../../util/json/json.ts'
@@ -8,18 +8,18 @@ const maxItems = 10
 const maxValueLength = 160
 const maxObjectLength = 4000
 
-/** The value on one line, cut where it is long. */
+/** Formats a value on one line, shortened. */
 export function describeValue(value: unknown): string {
   if (value === undefined || value === null) return 'absent'
   return cut(toText(value), maxValueLength)
 }
 
-/** What is shown of an object, over several lines, with long texts and lists cut. */
+/** Formats an object over several lines, with long strings and lists shortened. */
 export function describeShown(shown: object): string {
   return cut(toText(shown, 2), maxObjectLength)
 }
 
-/** One line for each field that changed from one state to the next. */
+/** One line for each changed field. */
 export function describeChanges(before: object | undefined, after: object): string[] {
   if (before === undefined) return ['created']
   const diff = diffValues(before, after)
@@ -31,7 +31,9 @@ export function describeChanges(before: object | undefined, after: object): stri
   })
 }
 
-/** Without the fields that say nothing to a reader of a failed test. */
+/**
+ * Removes the fields that do not help the reader of a failed test (managed fields, resource version), and the values of a Secret.
+ */
 export function toShown(object: KubeObject): object {
   const { managedFields: _, resourceVersion: __, ...metadata } = object.metadata ?? {}
   const shown = { ...object, metadata }

@@ -1,48 +1,54 @@
-/** Waiting for something to become so on a cluster, with limits, and saying what was waited for when it does not. */
+/**
+ * Polls a condition on a test cluster while time passes, with limits in cluster time and in real time. Used by all waits of the
+ * test kit.
+ */
 import { KopfError } from '../../errors.ts'
 import { monotonicMs } from '../../util/async/clock.ts'
 import { type Duration, toMs } from '../../util/text/duration.ts'
 import type { ClusterBackend } from '../cluster/backend.ts'
 
-/** How long a test waits. */
+/** Time limits of a wait. */
 export interface WaitOptions {
-  /** By the clock of the cluster. Default: an hour, which takes no time where it is skipped; a minute on a real cluster. */
+  /**
+   * Limit in the time of the cluster. Default: one hour, which takes no real time on the skipping clock; 4 seconds with `clock:
+   * 'real'`; one minute on a real cluster.
+   */
   readonly timeout?: Duration
   /**
-   * By the clock of this machine, where time is skipped: handlers may wait for the real world. Default: 4 seconds; five times as
-   * long where no handler is busy, for slow machines.
+   * Limit in real time on the skipping clock, for handlers that wait for something outside the cluster. Default: 4 seconds while
+   * a handler runs, five times as long otherwise. No limit with `clock: 'real'` and on a real cluster.
    */
   readonly patience?: Duration
 }
 
-/** What is under way in the real world is given this long, however fast time is skipped meanwhile. */
-const atLeastMs = 1000
+/** Minimum real time of a wait, however fast the clock skips, so that real work in progress can finish. */
+const minRealMs = 1000
 
-/** Where no handler is busy, there is nothing to lose patience with but a slow machine. */
-const slowness = 5
+/** If no handler runs, only a slow machine can delay the test: the real-time limit is multiplied by this factor. */
+const idleFactor = 5
 
 export interface Wait<T> {
-  /** What it has come to; undefined as long as it is not so. */
-  readonly look: () => Promise<T | undefined>
-  /** Time is to be looked at then, whoever sleeps for longer. */
+  /** Returns the result of the wait; undefined while the condition is not met. */
+  readonly check: () => Promise<T | undefined>
+  /** The next time at which `check` may succeed without another event. Time is not skipped beyond it. */
   readonly untilMs?: () => number
-  /** What was waited for in vain, and what is the case instead. */
-  readonly complain: () => string
+  /** Describes the unmet condition and the actual state, for the error message. */
+  readonly describeProblem: () => string
 }
 
-/** Lets things happen, and time pass, until it is so. */
+/** Lets events happen and time pass until `check` returns a value. Rejects with `KOPF_CLUSTER_WAIT` after the limits. */
 export function waitFor<T>(backend: ClusterBackend, options: WaitOptions, wait: Wait<T>): Promise<T> {
-  return backend.waited(async () => {
+  return backend.whileWaiting(async () => {
     const { timeoutMs, patienceMs } = limitsOf(backend, options)
     const endMs = backend.clock.now() + timeoutMs
-    const beganMs = monotonicMs()
+    const startedMs = monotonicMs()
     for (;;) {
-      const found = await wait.look()
+      const found = await wait.check()
       if (found !== undefined) return found
-      const tookMs = monotonicMs() - beganMs
-      const isOver = backend.clock.now() >= endMs && tookMs >= Math.min(atLeastMs, patienceMs)
-      const isEnough = tookMs >= patienceMs * (backend.clock.occupied('call') > 0 ? 1 : slowness)
-      if (isOver || isEnough) throw timedOut(wait.complain(), isOver ? timeoutMs : undefined, tookMs)
+      const tookMs = monotonicMs() - startedMs
+      const isOver = backend.clock.now() >= endMs && tookMs >= Math.min(minRealMs, patienceMs)
+      const isOutOfPatience = tookMs >= patienceMs * (backend.clock.occupied('call') > 0 ? 1 : idleFactor)
+      if (isOver || isOutOfPatience) throw timedOut(wait.describeProblem(), isOver ? timeoutMs : undefined, tookMs)
       await backend.pass(Math.min(endMs, wait.untilMs?.() ?? endMs))
     }
   })
@@ -55,11 +61,13 @@ function limitsOf(backend: ClusterBackend, { timeout, patience }: WaitOptions) {
   }
 }
 
-/** The error of a wait that has ended by the clock of the cluster, after `timeoutMs`, or else by that of this machine. */
-export function timedOut(complaint: string, timeoutMs: number | undefined, tookMs = 0): KopfError {
+/**
+ * The error of a wait that has reached its limit of cluster time (`timeoutMs`), or, if that is undefined, its limit of real time.
+ */
+export function timedOut(problem: string, timeoutMs: number | undefined, tookMs = 0): KopfError {
   const limit =
     timeoutMs === undefined
       ? `${(tookMs / 1000).toFixed(1)} seconds of real time (raise \`patience\` if handlers wait for something real)`
       : `${timeoutMs / 1000} seconds of the cluster's time`
-  return new KopfError('KOPF_CLUSTER_WAIT', `Cannot wait any longer, after ${limit}: ${complaint}`)
+  return new KopfError('KOPF_CLUSTER_WAIT', `Cannot wait any longer, after ${limit}: ${problem}`)
 }

@@ -1,6 +1,6 @@
 /**
- * Where a wait begins: finds the resource, opens its watch, and walks from the state that the test last saw. Nothing of it blocks: a wait
- * asks again until the watch has come that far.
+ * The starting point of one wait: resolves the resource, opens its watch, and creates a replay from the state that the test has
+ * last seen. Its methods do not block: a wait calls them again until the watch has reached that state.
  */
 import { isNotFound } from '../../client/api-error.ts'
 import { collectionPath, objectPath } from '../../client/paths.ts'
@@ -16,7 +16,7 @@ import type { SeenEntry } from './last-seen.ts'
 import { Replay } from './replay.ts'
 import { toKey } from './resource-history.ts'
 
-/** Which objects a wait is about. */
+/** The objects that a wait examines. */
 export interface WaitScope {
   readonly like: ResourceLike
   /** Undefined for all namespaces. */
@@ -27,37 +27,43 @@ export interface WaitScope {
   readonly labels: ParsedLabelSelector | undefined
 }
 
-/** How often the cluster is asked again for a resource that it does not serve, where writes cannot be noticed. */
+/**
+ * Interval of discovery requests for a resource that the cluster does not serve yet, on a real cluster where writes cannot be
+ * noticed.
+ */
 const resolveEveryMs = 500
 
 export class Watchpoint {
-  readonly #site: ClusterBackend
+  readonly #backend: ClusterBackend
   readonly #history: ClusterHistory
   readonly #scope: WaitScope
-  /** What the test knew when the wait began: later requests of the test do not change where the wait begins. */
+  /** The last-seen versions when the wait began. Later requests of the test do not move the start of the wait. */
   readonly #entries: readonly SeenEntry[]
   readonly #lastStep: string | undefined
   #resource: Resource | undefined
   #watched: WatchedHistory | undefined
   #replay: Replay | undefined
-  #misfit: KopfError | undefined
-  #askedAt: string | number | undefined
+  #resolveError: KopfError | undefined
+  #resolvedAt: string | number | undefined
 
   constructor(backend: ClusterBackend, history: ClusterHistory, scope: WaitScope) {
-    this.#site = backend
+    this.#backend = backend
     this.#history = history
     this.#scope = scope
     this.#entries = backend.lastSeen.entries(scope.name)
     this.#lastStep = backend.lastSeen.latest
   }
 
-  /** Whether the resource was taken from the cluster, and its objects with it. Throws for one that never was there: it may be misspelt. */
+  /**
+   * Whether the watch reports that the resource is no longer served, so that all its objects are gone. Throws if the resource was
+   * never served: its name may be misspelt.
+   */
   isUnserved(): boolean {
-    if (this.#misfit !== undefined) throw this.#misfit
+    if (this.#resolveError !== undefined) throw this.#resolveError
     return isNotFound(this.#watched?.problem)
   }
 
-  /** Undefined as long as the watch has not come to the state that the wait begins with. */
+  /** Undefined until the watch has reached the state with which the wait begins. */
   async replay(): Promise<Replay | undefined> {
     if (this.#replay !== undefined) return this.#replay
     this.#resource ??= await this.#resolve()
@@ -75,11 +81,11 @@ export class Watchpoint {
     return this.#replay
   }
 
-  /** Whether the server has no such object: the watch may lag behind, so that an object seems absent which has just been created. */
+  /** Asks the server whether the object is absent. The watch may lag behind, so that a new object seems absent. */
   async isAbsentNow(): Promise<boolean> {
     const path = objectPath(this.#resource!, { name: this.#scope.name!, namespace: this.#namespace })
     try {
-      await this.#site.session.request({ method: 'GET', path })
+      await this.#backend.session.request({ method: 'GET', path })
       return false
     } catch (error) {
       if (isNotFound(error)) return true
@@ -87,29 +93,29 @@ export class Watchpoint {
     }
   }
 
-  /** The state is what the test knows of the object from now on. */
-  found(object: KubeObject): KubeObject {
+  /** Records the state as the last one that the test has seen of the object. */
+  recordFound(object: KubeObject): KubeObject {
     const { resourceVersion, namespace, name } = object.metadata
     const address = { collection: collectionPath(this.#resource!), namespace, name: name! }
-    if (resourceVersion !== undefined) this.#site.lastSeen.note(address, { version: resourceVersion })
+    if (resourceVersion !== undefined) this.#backend.lastSeen.record(address, { version: resourceVersion })
     return object
   }
 
-  /** The object of this name that the test knew is gone: later states are of another one. */
-  foundGone(version: string | undefined): true {
+  /** Records that the object is deleted: later states with this name belong to another object. */
+  recordDeleted(version: string | undefined): true {
     const address = { collection: collectionPath(this.#resource!), namespace: this.#namespace, name: this.#scope.name! }
-    if (version !== undefined) this.#site.lastSeen.note(address, { version })
+    if (version !== undefined) this.#backend.lastSeen.record(address, { version })
     return true
   }
 
-  foundList(objects: KubeObject[], version: string | undefined): KubeObject[] {
-    if (version !== undefined) this.#site.lastSeen.reach(version)
+  recordList(objects: KubeObject[], version: string | undefined): KubeObject[] {
+    if (version !== undefined) this.#backend.lastSeen.advanceTo(version)
     return objects
   }
 
-  /** What keeps the wait from seeing states, in sentences. */
+  /** Sentences about problems of the watch, for the error message. */
   problems(): string[] {
-    if (this.#resource === undefined) return this.#misfit === undefined ? [] : [this.#misfit.message]
+    if (this.#resource === undefined) return this.#resolveError === undefined ? [] : [this.#resolveError.message]
     const { problem, history } = this.#watched ?? {}
     const { message } = (problem ?? {}) as Partial<Error>
     return [
@@ -125,16 +131,19 @@ export class Watchpoint {
     return this.#resource?.namespaced ? this.#scope.namespace : undefined
   }
 
-  /** A resource may be defined while the test waits. Asks again only where something may be new: requests keep time from being skipped. */
+  /**
+   * The resource may be defined while the test waits. The request is repeated only after a write, because requests prevent the
+   * clock from skipping time.
+   */
   async #resolve(): Promise<Resource | undefined> {
-    const now = this.#site.version ?? Math.floor(monotonicMs() / resolveEveryMs)
-    if (now === this.#askedAt) return undefined
-    this.#askedAt = now
+    const now = this.#backend.version ?? Math.floor(monotonicMs() / resolveEveryMs)
+    if (now === this.#resolvedAt) return undefined
+    this.#resolvedAt = now
     try {
-      return await this.#site.resolve(this.#scope.like)
+      return await this.#backend.resolve(this.#scope.like)
     } catch (error) {
       if (!(error instanceof KopfError) || error.code !== 'KOPF_RESOURCE') throw error
-      this.#misfit = error
+      this.#resolveError = error
       return undefined
     }
   }
@@ -155,12 +164,12 @@ export class Watchpoint {
   }
 
   /**
-   * An object begins with the state that the test last saw of it, a list with the last step of the test; both not before `settled` or
-   * `clock.advance`.
+   * The wait for an object starts at the state that the test has last seen of it; the wait for a list starts at the last step of
+   * the test. Neither starts before the last `settled()` or `clock.advance()`.
    */
   #start(seen: readonly SeenEntry[]): string | undefined {
     const { history } = this.#watched!
-    const { lastSeen } = this.#site
+    const { lastSeen } = this.#backend
     const versions = seen.map((one) =>
       'version' in one.seen ? one.seen.version : history.deletionOf(one.seen.deletedUid),
     )

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { toPairs } from './pairs.ts'
+import { toPairs } from './indexer.ts'
 
 class Point {
   readonly x = 1
