@@ -36,7 +36,7 @@ test('webhook configurations are written blindly without the permission to read 
   const running = await lab.start(kopf, { transport: wire })
   expect(await managed.ids()).toEqual(['check'])
   expect(lab.logs.join('\n')).toContain(
-    `Changes of the validating webhook ${managed.name} by others will not be put right: ` +
+    `Changes of the validating webhook ${managed.name} by other clients will not be reverted: ` +
       'the operator may not list and watch validatingwebhookconfigurations.',
   )
   desk.move({ url: `${url}moved` })
@@ -260,7 +260,7 @@ test.runIf(lab.isReal)('the rules of a service account decide whether configurat
   const resources = ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations']
   await grant({ ...group, resources, verbs: ['create', 'patch'] })
   const blind = await untilStarted()
-  expect(lab.logs.join('\n')).toContain('by others will not be put right')
+  expect(lab.logs.join('\n')).toContain('by other clients will not be reverted')
   expect(await managed.ids()).toEqual(['check'])
   await lab.stop(blind)
   expect(await managed.webhooks()).toEqual([])
