@@ -1,4 +1,7 @@
-/** What reviews are answered with: the handlers, the object at hand, and what is remembered of it. Put together for admission.ts. */
+/**
+ * Creates the function that handles reviews: passes an AdmissionReview to admission-review.ts and a ConversionReview to conversion-review.ts, with
+ * the handlers and arguments from the context of the run. Called by run/bootstrap.ts.
+ */
 
 import type { DiscoveryCache } from '../client/discovery/discovery-cache.ts'
 import type { ArgsSource } from '../handlers/args/object-args.ts'
@@ -20,9 +23,9 @@ export interface AnswerReviewOptions {
   readonly registry: Registry
   readonly discovery: DiscoveryCache
   readonly watchdog: Watchdog
-  /** Opened when it is known what the cluster serves. */
+  /** Opened when the served resources are known. */
   readonly discovered: Latch
-  /** Opened when the indices are complete: nobody is called before who could look into them. */
+  /** Opened when the indices are complete. Admission handlers are not called before: they may read the indices. */
   readonly indexed: Latch
 }
 
@@ -31,7 +34,7 @@ export function createReview(context: Context, options: AnswerReviewOptions): We
   const converting = toConversionContext(context, options)
   return async (review, info = {}) => {
     const { discovered, indexed } = options
-    // Not for the indices: what is indexed may have to be converted first.
+    // Conversions do not wait for the indices: indexed objects may have to be converted first.
     if (!discovered.isOpen) await discovered.wait(info.signal)
     if (isConversionReview(review)) return reviewConversion(converting, review, info)
     if (!indexed.isOpen) await indexed.wait(info.signal)
@@ -40,17 +43,17 @@ export function createReview(context: Context, options: AnswerReviewOptions): We
 }
 
 function toReviewContext(context: Context, { registry, discovery, watchdog }: AnswerReviewOptions): ReviewContext {
-  const { clock, settings, writesSignal: writing } = context
-  const reviewed = whenChanged((known: readonly Resource[]) => reviewedOf(registry, known))
+  const { clock, settings, writesSignal } = context
+  const reviewed = cacheLast((known: readonly Resource[]) => reviewedResources(registry, known))
   return {
     clock,
-    // Not that of other handlers: while the operator waits for them to end, the API server may still ask.
-    signal: writing,
+    // Not the signal of other handlers: the API server sends reviews while the operator waits for these handlers to end.
+    signal: writesSignal,
     watch: watchdog.watchOf(),
     defaultBackoffMs: toMs(settings.execution.defaultBackoff),
     resources: () => reviewed(discovery.resources),
     handlersFor: (resource) => registry.handlersFor(resource),
-    subjectOf: (resource, body, request) => {
+    argsSourceOf: (resource, body, request) => {
       const { uid } = body.metadata ?? {}
       const watched =
         request.operation === 'CREATE' || uid === undefined ? undefined : context.served.find(resource, uid)
@@ -62,7 +65,7 @@ function toReviewContext(context: Context, { registry, discovery, watchdog }: An
   }
 }
 
-/** What is created has nothing to be remembered yet, and may never come to be. */
+/** A new object gets a new memo, which is not kept: the request may still fail. */
 function memoFor(context: Context, object: WatchedObject | undefined): object {
   return object === undefined ? context.createMemo() : memoOf(context, object)
 }
@@ -71,15 +74,15 @@ function toConversionContext(
   context: Context,
   { registry, discovery, watchdog }: AnswerReviewOptions,
 ): ConversionContext {
-  const { clock, settings, writesSignal: writing } = context
+  const { clock, settings, writesSignal } = context
   const versionsOf = (group: string, kind: string) =>
     discovery.resources.filter((one) => one.group === group && one.kind === kind)
   return {
     clock,
-    signal: writing,
+    signal: writesSignal,
     watch: watchdog.watchOf(),
     defaultBackoffMs: toMs(settings.execution.defaultBackoff),
-    // They are for all versions, whichever one they were registered for: that one may be stored still, and not served any more.
+    // Handlers of all versions of the resource: the version of a conversion may be stored, but no longer served.
     conversionsFor: (group, kind) => {
       const versions = versionsOf(group, kind)
       return registry.asked.filter(
@@ -87,7 +90,7 @@ function toConversionContext(
           conversion !== undefined && versions.some((one) => selector!.matchesAnyVersion(one)),
       )
     },
-    subjectOf: (body) => {
+    argsSourceOf: (body) => {
       const { group, version } = parseGroupVersion(body.apiVersion)!
       const versions = versionsOf(group, body.kind)
       const resource = versions.find((one) => one.version === version) ?? { ...versions[0]!, version }
@@ -96,7 +99,7 @@ function toConversionContext(
   }
 }
 
-/** What is asked about may have no name yet, or be no object at all: then the request says what it is called. */
+/** A body may have no name yet (`generateName`), or no metadata at all: then the name and the namespace of the request count. */
 function toArgsSource(
   context: Context,
   resource: Resource,
@@ -104,8 +107,8 @@ function toArgsSource(
   { name, namespace }: Partial<Pick<AdmissionRequest, 'name' | 'namespace'>> = {},
 ): Omit<ArgsSource, 'memo'> {
   const { metadata } = body
-  const called = name ?? (metadata?.generateName && `${metadata.generateName}*`)
-  const reference = { ...(namespace && { namespace }), ...(called && { name: called }), ...metadata }
+  const knownName = name ?? (metadata?.generateName && `${metadata.generateName}*`)
+  const reference = { ...(namespace && { namespace }), ...(knownName && { name: knownName }), ...metadata }
   return {
     resource,
     body,
@@ -118,7 +121,8 @@ function toArgsSource(
   }
 }
 
-function reviewedOf(registry: Registry, known: readonly Resource[]): readonly Resource[] {
+/** The served resources that admission handlers select. */
+function reviewedResources(registry: Registry, known: readonly Resource[]): readonly Resource[] {
   const found = new Map<string, Resource>()
   for (const { selector, admission } of registry.asked) {
     if (admission === undefined) continue
@@ -127,11 +131,11 @@ function reviewedOf(registry: Registry, known: readonly Resource[]): readonly Re
   return [...found.values()]
 }
 
-/** Worked out anew only for another value than the last time. */
-function whenChanged<K, V>(make: (key: K) => V): (key: K) => V {
+/** Caches the value for the last key: it is computed again only for another key. */
+function cacheLast<K, V>(compute: (key: K) => V): (key: K) => V {
   let last: { readonly key: K; readonly value: V } | undefined
   return (key) => {
-    if (last?.key !== key) last = { key, value: make(key) }
+    if (last?.key !== key) last = { key, value: compute(key) }
     return last!.value
   }
 }

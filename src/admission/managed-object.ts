@@ -275,11 +275,7 @@ async function patchObject(spec: ManagedObjectSpec, part: Json, signal: AbortSig
 }
 
 /** Throws if a retry cannot succeed without an administrator: the write is forbidden, or its content is invalid. */
-function throwIfPermanent(
-  { resource, isCreatedByOperator }: ManagedObjectSpec,
-  error: unknown,
-  message: string,
-): void {
+function throwIfPermanent({ resource, isCreatedByOperator }: ManagedObjectSpec, error: unknown, message: string): void {
   if (isForbidden(error)) {
     const verbs = isCreatedByOperator ? '"create", "patch", "list", "watch"' : '"patch", "list", "watch"'
     throw new KopfError(

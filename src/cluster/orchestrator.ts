@@ -205,7 +205,7 @@ export class Orchestrator {
   #dismiss(served: ServedResource, isAmong: (watched: WatchedObject) => boolean): void {
     for (const watched of served.objects.values()) {
       if (served.isOnlyIndexed || !isAmong(watched)) continue
-      if (this.#context.leadership.isStandingBy) forgetObject(this.#context, watched)
+      if (this.#context.leadership.isCandidate) forgetObject(this.#context, watched)
       else this.#context.queue.put(watched, { type: 'deleted', object: watched.body, missed: true })
     }
     this.#unindex(served, isAmong)

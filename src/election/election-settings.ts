@@ -51,7 +51,9 @@ function toKey(settings: ElectionSettings, defaults: LeaseDefaults): LeaseKey {
     )
   }
   if (objectName.accept(name) === undefined) {
-    throwElectionError(`"${name}", the name of the operator, is not a valid name of a Lease; set "settings.election.name"`)
+    throwElectionError(
+      `"${name}", the name of the operator, is not a valid name of a Lease; set "settings.election.name"`,
+    )
   }
   const namespace = settings.namespace ?? defaults.namespace
   if (namespace === undefined) {

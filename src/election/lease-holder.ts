@@ -17,8 +17,7 @@ export interface LeaseHolderOptions {
 /** The Lease after a rejected write: still ours (or deleted), or taken by another holder. */
 export type LeaseCheck =
   /** `isChanged`: the Lease has another resource version than the one that was written over, so that a retry can succeed. */
-  | { readonly type: 'ours'; readonly isChanged: boolean }
-  | { readonly type: 'taken'; readonly holder: string }
+  { readonly type: 'ours'; readonly isChanged: boolean } | { readonly type: 'taken'; readonly holder: string }
 
 interface RenewAttempt {
   readonly record: LeaseRecord

@@ -39,7 +39,7 @@ export type ObjectEvent =
 /** Leader election, as the watch and the queue need it. */
 export interface LeaderStatus {
   /** Another replica leads: this one only follows the watch. */
-  readonly isStandingBy: boolean
+  readonly isCandidate: boolean
   /** The version of the objects when this replica took over from another one; undefined if it did not. */
   readonly tookOverAt: string | undefined
 }

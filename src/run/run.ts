@@ -82,7 +82,7 @@ class OperatorRun implements RunningOperator {
       lifetimes: this.#lifetimes,
       starting: this.#until(end.signal),
       onLeadershipLost: (error) => {
-        if (this.#base.leadership.fallen.aborted) handlers.abort(error)
+        if (this.#base.leadership.lost.aborted) handlers.abort(error)
         void this.#fail(error)
       },
       onLockedOut: (error) => {
@@ -90,7 +90,7 @@ class OperatorRun implements RunningOperator {
       },
     })
     // Every running handler listens to these signals: many listeners are no leak.
-    setMaxListeners(0, tasks.signal, handlers.signal, writes.signal, end.signal, this.#base.leadership.fallen)
+    setMaxListeners(0, tasks.signal, handlers.signal, writes.signal, end.signal, this.#base.leadership.lost)
     const promises: Partial<RunPromises> = {}
     this.ready = new Promise((resolve, reject) => Object.assign(promises, { ready: resolve, unready: reject }))
     this.done = new Promise((resolve, reject) => Object.assign(promises, { done: resolve, failed: reject }))
@@ -148,7 +148,7 @@ class OperatorRun implements RunningOperator {
 
   /** A paused operator is ready, too; it may still fail when it resumes. */
   async #startWatching({ orchestrator, peerings }: Assembly, ending: AbortSignal): Promise<void> {
-    await this.#base.leadership.looked(ending)
+    await this.#base.leadership.waitForLeader(ending)
     const started = orchestrator.start(ending)
     this.#lifetimes.tasks.run(() => started)
     await Promise.race([started, peerings.paused])

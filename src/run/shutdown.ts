@@ -24,7 +24,7 @@ export async function shutDown(options: ShutdownOptions): Promise<void> {
   const { base, assembly, lifetimes } = options
   const { clock, leadership } = base
   // A replica that lost the Lease has no time: another one starts soon.
-  const hasTime = !leadership.fallen.aborted
+  const hasTime = !leadership.lost.aborted
   base.health.phase = 'stopping'
   assembly?.context.queue.close()
   const streams = lifetimes.tasks.stop()

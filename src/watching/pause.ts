@@ -1,6 +1,6 @@
 /**
  * Whether the operator stands back, everywhere or in some namespaces: it does while there is a reason. Streams come here to be ended
- * and begun again; what else follows for the objects is in pause-objects.ts. Knows nothing of who has the reasons.
+ * and begun again; what else follows for the objects is in peering/peerings.ts. Knows nothing of who has the reasons.
  */
 import { setMaxListeners } from 'node:events'
 import { noLongerNeeded } from '../util/async/clock.ts'

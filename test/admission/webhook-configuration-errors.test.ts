@@ -199,8 +199,8 @@ test('an operator that cannot empty its webhook configuration ends and logs how 
   await lab.stop(running)
   expect(lab.logs.join('\n')).toMatch(
     new RegExp(
-      'Cannot take back the validating webhooks: .* 500.*; what they review may be refused until the operator runs again, ' +
-        `or until somebody does: kubectl delete validatingwebhookconfigurations ${managed.name}`,
+      'Cannot remove the validating webhooks: .* 500.*; requests that they review may be rejected until the operator runs again; ' +
+        `to prevent that, run: kubectl delete validatingwebhookconfigurations ${managed.name}`,
     ),
   )
 })
