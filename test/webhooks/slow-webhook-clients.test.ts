@@ -243,7 +243,7 @@ test('a webhook server on a port in use fails with advice', async () => {
   const port = Number(first.url.port)
   await expect(serve(new WebhookServer({ port }))).rejects.toMatchObject({
     code: 'KOPF_WEBHOOK_SERVER',
-    message: `Cannot listen for webhooks on port ${port}: the port is taken by another program; choose another one, or none for any that is free`,
+    message: `Cannot listen for webhooks on port ${port}: the port is taken by another program; choose another one, or none for any free port`,
   })
 })
 

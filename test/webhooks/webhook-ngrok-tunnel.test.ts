@@ -156,8 +156,8 @@ describe('errors of ngrok tunnels', () => {
 
 test.each([
   [{ tokn: 'x' }, 'did you mean "token"'],
-  [{ port: -1 }, '"port" is to be'],
-  [{ path: 'a b' }, '"path" is to be'],
+  [{ port: -1 }, '"port" must be'],
+  [{ path: 'a b' }, '"path" must be'],
 ])('the ngrok tunnel options %j are refused', (options, words) => {
   expect(() => new WebhookNgrokTunnel(options as object)).toThrow(words)
 })

@@ -429,11 +429,11 @@ test('a service server without a namespace fails with advice', async () => {
 
 test.each([
   [{}, 'give it as "service"'],
-  [{ service: 'Web' }, '"service" is to be'],
+  [{ service: 'Web' }, '"service" must be'],
   [{ service: 'web', namespaces: 'x' }, 'did you mean "namespace"'],
-  [{ service: 'web', secret: 'a/b' }, '"secret" is to be'],
-  [{ service: 'web', certLifetime: '1h' }, '"certLifetime" is to be 12 hours at least'],
-  [{ service: 'web', caLifetime: '24h' }, '"caLifetime" is to be as long as "certLifetime" at least'],
+  [{ service: 'web', secret: 'a/b' }, '"secret" must be'],
+  [{ service: 'web', certLifetime: '1h' }, '"certLifetime" must be at least 12 hours'],
+  [{ service: 'web', caLifetime: '24h' }, '"caLifetime" must be at least as long as "certLifetime"'],
 ])('the service server options %j are refused', (options, words) => {
   expect(() => new WebhookServiceServer(options as never)).toThrow(words)
 })
