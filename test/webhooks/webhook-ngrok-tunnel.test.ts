@@ -114,7 +114,7 @@ test('an ngrok program that dies is restarted, and the new URL is yielded', asyn
   await until(() => urls.length === 2)
   expect(factsOf(urls[1]!).pid).not.toBe(factsOf(urls[0]!).pid)
   expect(factsOf(urls[1]!).port).toBe(factsOf(urls[0]!).port)
-  expect(logs.join('')).toContain('started again')
+  expect(logs.join('')).toContain('is restarted')
 })
 
 describe('errors of ngrok tunnels', () => {

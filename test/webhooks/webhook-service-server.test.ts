@@ -304,7 +304,7 @@ describe('Secret of the webhook server', () => {
   })
 
   test.each([
-    ['has something else in it', { data: { password: garbage } }],
+    ['has other content', { data: { password: garbage } }],
     ['is for the Service "api"', { metadata: { labels: { 'kopf.dev/webhook-service': 'api' } } }],
   ])('the Secret is left unchanged if it %s', async (why, fields) => {
     const world = await createWorld()
@@ -448,7 +448,7 @@ test('a service server never logs a key', async () => {
   world.jump(7 * hourMs)
   await world.pass(2 * hourMs)
   const text = replica.logs.join('')
-  expect(text).toContain('is not in order')
+  expect(text).toContain('is invalid and will be repaired')
   for (const key of [...keys, await world.text('ca.key')]) expect(text).not.toContain(key.split('\n')[1])
   expect(text).not.toMatch(/canary|PRIVATE/)
 })
