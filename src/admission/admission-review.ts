@@ -1,6 +1,6 @@
 /**
  * Handles one AdmissionReview: selects the admission handlers by path, operation and filters, calls them, and builds the response. Called by
- * answer-review.ts. Uses the same filters and handler calls as object events, but stores nothing.
+ * create-review.ts. Uses the same filters and handler calls as object events, but stores nothing.
  */
 import { diffValues } from '../causation/diff.ts'
 import { AdmissionError, PermanentError, TemporaryError, WebhookError } from '../errors.ts'

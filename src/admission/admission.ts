@@ -1,6 +1,6 @@
 /**
  * Runs the webhook server in `settings.admission.server`, passes its requests to `review`, and keeps the webhook configurations up to date with its
- * address. Created by run/bootstrap.ts. answer-review.ts handles the requests.
+ * address. Created by run/bootstrap.ts. create-review.ts handles the requests.
  */
 import type { ClusterFlavour } from '../client/cluster-flavour.ts'
 import type { DiscoveryCache } from '../client/discovery/discovery-cache.ts'

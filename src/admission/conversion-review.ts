@@ -1,6 +1,6 @@
 /**
  * Handles one ConversionReview: converts each object to the desired version, step by step along the registered conversions. The response names the
- * objects that cannot be converted, with the reasons. Called by answer-review.ts.
+ * objects that cannot be converted, with the reasons. Called by create-review.ts.
  */
 
 import { type ArgsSource, objectArgs } from '../handlers/args/object-args.ts'

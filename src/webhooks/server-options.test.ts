@@ -10,7 +10,7 @@ test('undefined webhook server options are ignored', () => {
 describe('refused webhook server options', () => {
   test.each([
     [{ extra_sans: [] }, 'did you mean "extraSans"?'],
-    [{ colour: 'red' }, 'there are addr, port, path'],
+    [{ colour: 'red' }, 'the options are addr, port, path'],
     [{ port: 70_000 }, '"port" must be a number from 1 to 65535'],
     [{ port: '9443' }, '"port" must be a number'],
     [{ addr: '' }, '"addr" must be a string that is not empty'],

@@ -246,7 +246,11 @@ describe('invalid files at the start', () => {
       () => ({ certfile: write(serving.certPem.slice(0, 300)), pkeyfile: write(serving.keyPem) }),
       'no complete certificates',
     ],
-    ['an invalid key', () => ({ certfile: write(serving.certPem), pkeyfile: write('hello') }), 'a private key in PEM'],
+    [
+      'an invalid key',
+      () => ({ certfile: write(serving.certPem), pkeyfile: write('hello') }),
+      'no complete private key in PEM',
+    ],
     ['an empty client CA file', () => ({ verifyCafile: write('') }), 'certificates in PEM'],
     ['an empty client CA folder', () => ({ verifyCapath: makeFolder() }), 'there are no files'],
   ])('a webhook server does not start with %s', async (_, options, words) => {

@@ -122,9 +122,7 @@ describe('errors of ngrok tunnels', () => {
     const { ended } = open({ binary: '/nowhere/ngrok' })
     await expect(ended).rejects.toMatchObject({
       code: 'KOPF_NGROK',
-      message: expect.stringMatching(
-        /no program "\/nowhere\/ngrok"; install ngrok 3, or give the path of it as "binary"/,
-      ),
+      message: expect.stringMatching(/no program "\/nowhere\/ngrok"; install ngrok 3, or give its path as "binary"/),
     })
   })
 

@@ -345,7 +345,7 @@ describe('missing permissions for the Secret', () => {
     world.jump(7 * hourMs)
     await world.pass(2 * hourMs)
     expect(replica.failure).toBeUndefined()
-    expect(replica.logs.join('')).toContain('grant the operator')
+    expect(replica.logs.join('')).toContain('allow the operator')
   })
 })
 

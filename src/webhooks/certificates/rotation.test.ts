@@ -145,7 +145,7 @@ describe('invalid keyrings', () => {
     [
       'the certificate of another authority',
       () => ({ 'tls.crt': stranger['tls.crt']!, 'tls.key': stranger['tls.key']! }),
-      '"tls.crt" is not signed by an authority in "ca.crt"',
+      '"tls.crt" is not signed by a CA in "ca.crt"',
       ['sign'],
     ],
     ['an invalid authority', () => ({ 'ca.crt': garbage }), '"ca.crt" has no valid CA certificate', ['add', 'sign']],

@@ -19,7 +19,7 @@ import { toMs } from '../util/text/duration.ts'
 import { type ReviewContext, reviewAdmission } from './admission-review.ts'
 import { type ConversionContext, reviewConversion } from './conversion-review.ts'
 
-export interface AnswerReviewOptions {
+export interface CreateReviewOptions {
   readonly registry: Registry
   readonly discovery: DiscoveryCache
   readonly watchdog: Watchdog
@@ -29,7 +29,7 @@ export interface AnswerReviewOptions {
   readonly indexed: Latch
 }
 
-export function createReview(context: Context, options: AnswerReviewOptions): WebhookFn {
+export function createReview(context: Context, options: CreateReviewOptions): WebhookFn {
   const reviewing = toReviewContext(context, options)
   const converting = toConversionContext(context, options)
   return async (review, info = {}) => {
@@ -42,7 +42,7 @@ export function createReview(context: Context, options: AnswerReviewOptions): We
   }
 }
 
-function toReviewContext(context: Context, { registry, discovery, watchdog }: AnswerReviewOptions): ReviewContext {
+function toReviewContext(context: Context, { registry, discovery, watchdog }: CreateReviewOptions): ReviewContext {
   const { clock, settings, writesSignal } = context
   const reviewed = cacheLast((known: readonly Resource[]) => reviewedResources(registry, known))
   return {
@@ -72,7 +72,7 @@ function memoFor(context: Context, object: WatchedObject | undefined): object {
 
 function toConversionContext(
   context: Context,
-  { registry, discovery, watchdog }: AnswerReviewOptions,
+  { registry, discovery, watchdog }: CreateReviewOptions,
 ): ConversionContext {
   const { clock, settings, writesSignal } = context
   const versionsOf = (group: string, kind: string) =>
