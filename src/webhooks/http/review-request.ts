@@ -33,7 +33,7 @@ const mebibyte = 1024 * 1024
  * user and the options.
  */
 const maxAdmissionBytes = 2 * 3 * mebibyte + 256 * 1024
-/** A conversion review may contain all objects of a list, so that only the available memory limits it. */
+/** A conversion review may contain all objects of a list, which have no common limit in the API server: this one limits the memory. */
 const maxConversionBytes = 16 * mebibyte
 /** The share of the memory budget for bodies that are not parsed yet. They are buffers outside of the heap. */
 const bufferedShare = 1 / 2
