@@ -43,16 +43,14 @@ const features: readonly string[] = layers.find((layer) => layer.includes('daemo
  * Files under `smallLines` lines that one file imports and that stay separate all the same, with the reason. Any other such file belongs into its importer.
  */
 const seams: Readonly<Record<string, string>> = {
-  'admission/pace.ts': 'the pure rate of repeated writes, without the requests of managed-object.ts',
-  'changes/requested-retries.ts': 'a pure part of the plan with a state of its own',
+  'activities/activity-definition.ts': 'the definition of a handler category, in its own folder',
+  'indexing/index-definition.ts': 'the definition of a handler category, in its own folder',
+  'objects/event-definition.ts': 'the definition of a handler category, in its own folder',
   'cli/deployment/render.ts': 'imported late, so that help and usage errors do not load it',
   'cli/deployment/source/source-files.ts': 'imported late, so that help and usage errors do not load esbuild',
   'cli/loading/compile-process.ts': 'the program of another process',
-  'indexing/pairs.ts': 'the pure parsing of results of indexing functions',
   'objects/state/error-backoff.ts': 'a part of WatchedObject: each part has its own file',
   'objects/state/update-rate-limit.ts': 'a part of WatchedObject: each part has its own file',
-  'peering/pause-objects.ts': 'called by run/bootstrap.ts, which only assembles and has no logic of peering',
-  'posting/token-buckets.ts': 'the pure rate limit of events, without the requests of poster.ts',
   'testing/cluster/tracked-traffic.ts': 'a transport of its own, for tests only',
   'util/process/loop-guard-decision.ts': 'pure and tested; its importer is a program that runs on import',
   'util/process/process-identity.ts': 'a utility of the layer below its importer in server/, with a test of its own',

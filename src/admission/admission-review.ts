@@ -1,6 +1,6 @@
 /**
- * One request to the API server, reviewed: which handlers it concerns, what they say, and the answer. Called for every
- * AdmissionReview, by whatever server it came; enters by another door than events, and uses the same filters and calls.
+ * Handles one AdmissionReview: selects the admission handlers by path, operation and filters, calls them, and builds the response. Called by
+ * create-review.ts. Uses the same filters and handler calls as object events, but stores nothing.
  */
 import { diffValues } from '../causation/diff.ts'
 import { AdmissionError, PermanentError, TemporaryError, WebhookError } from '../errors.ts'
@@ -34,18 +34,18 @@ import type { Logger } from '../util/log/log.ts'
 import { servicePath } from './build-webhooks.ts'
 
 export interface ReviewContext extends Omit<CallContext, 'logger' | 'object'> {
-  /** Those that somebody reviews, as far as the cluster has them. */
+  /** The served resources with admission handlers. */
   readonly resources: () => readonly Resource[]
   readonly handlersFor: (resource: Resource) => Pick<ResourceHandlers, 'admission'>
-  /** The object at hand, with all that handlers are given. */
-  readonly subjectOf: (resource: Resource, body: KubeObject, request: AdmissionRequest) => ArgsSource
-  /** Aborted when the operator has no more time for answers. */
+  /** The source of the handler arguments for the object of a request. */
+  readonly argsSourceOf: (resource: Resource, body: KubeObject, request: AdmissionRequest) => ArgsSource
+  /** Aborted when the operator stops and no longer sends responses. */
   readonly signal: AbortSignal
 }
 
 /**
- * Rejects with a `WebhookError` where the request is bad, with the error of a filter that cannot tell, and with the reason of the
- * signal where nobody waits for the answer any more.
+ * Resolves to the AdmissionReview with the response. Rejects with a `WebhookError` for a malformed request, with the error of a filter callback, and
+ * with the reason of a signal if the caller no longer waits.
  */
 export async function reviewAdmission(
   reviewing: ReviewContext,
@@ -55,73 +55,77 @@ export async function reviewAdmission(
   const request = readAdmissionReview(review)
   const resource = findResource(reviewing.resources(), request)
   const body = request.object ?? request.oldObject!
-  const source = reviewing.subjectOf(resource, body, request)
+  const source = reviewing.argsSourceOf(resource, body, request)
   const warnings: unknown[] = []
   const args = admissionArgs(source, request, info)
-  const concerned = selectConcerned(reviewing.handlersFor(resource).admission, { subject: source, request, info, args })
+  const handlers = selectMatching(reviewing.handlersFor(resource).admission, { source, request, info, args })
   const options = { ...reviewing, logger: source.logger, object: () => toObserved(resource, source.body) }
   const called = await withAnySignal(
     [reviewing.signal],
-    (signal) => Promise.all(concerned.map((handler) => call(options, handler, { args, warnings, signal }))),
+    (signal) => Promise.all(handlers.map((handler) => reviewWithHandler(options, handler, { args, warnings, signal }))),
     () => info.signal,
   )
-  const { errors, ...collected } = gather(called)
-  const { edits, problems } = tryEdits(body, collected, source.logger)
+  const { errors, ...collected } = collectOutcomes(called)
+  const { edits, problems } = tryToPlanEdits(body, collected, source.logger)
   return toAdmissionReview(review, request, toAdmissionResponse({ errors: [...errors, ...problems], warnings, edits }))
 }
 
-function findResource(resources: readonly Resource[], { resource: asked }: AdmissionRequest): Resource {
+function findResource(resources: readonly Resource[], { resource: requested }: AdmissionRequest): Resource {
   const found = resources.find(
-    ({ group, version, plural }) => group === asked.group && version === asked.version && plural === asked.plural,
+    ({ group, version, plural }) =>
+      group === requested.group && version === requested.version && plural === requested.plural,
   )
   if (found !== undefined) return found
-  throw new WebhookError(404, `Cannot review ${formatResource(asked)}: the operator has no admission handlers for them`)
+  throw new WebhookError(
+    404,
+    `Cannot review ${formatResource(requested)}: the operator has no admission handlers for them`,
+  )
 }
 
 interface ReviewRequest {
-  readonly subject: ArgsSource
+  readonly source: ArgsSource
   readonly request: AdmissionRequest
   readonly info: WebhookRequestInfo
   readonly args: MakeArgs
 }
 
-/** The handlers that the path names (all of them where the server does not pass a path) whose filters match. */
-function selectConcerned(handlers: readonly AdmissionHandler[], asked: ReviewRequest): AdmissionHandler[] {
-  const { request, info } = asked
+/** The handlers with the id in the path, or all handlers if the webhook server passes no path, whose filters match. */
+function selectMatching(handlers: readonly AdmissionHandler[], review: ReviewRequest): AdmissionHandler[] {
+  const { request, info } = review
   const { webhook } = info
   const named = webhook === undefined ? handlers : findNamed(handlers, webhook)
-  if (named.length === 0) throw notFound(asked)
-  // The subresource is a filter, as in Kopf: what a handler is not for goes through.
-  const able = named.filter((handler) => isForSubresource(handler, request) && isForOperation(handler, request))
-  return selectHandlers(able, ...situationsOf(asked))
+  if (named.length === 0) throw toNotFoundError(review)
+  // The subresource is a filter, as in Kopf: a request for another subresource is allowed without a call of the handler.
+  const suitable = named.filter((handler) => isForSubresource(handler, request) && isForOperation(handler, request))
+  return selectHandlers(suitable, ...matchContextsOf(review))
 }
 
 /**
- * The states that filters are compared with. An update concerns a handler whose filters match the new or the old object, as it
- * does for the selectors of webhook configurations: otherwise a request that removes a label would escape the handler that is
- * for objects with this label. Callbacks get the state at hand as `body`, `spec`, `labels` and so on; `old`, `new`, `diff` and
- * `operation` are those of the request each time.
+ * The states that filters are compared with: for an update, the new and the old object, as the API server does with the selectors of webhook
+ * configurations. Otherwise a request that removes a label would bypass the handler for objects with this label. Filter callbacks get the
+ * compared state as `body`, `spec`, `labels` and so on, and always the `old`, `new`, `diff` and `operation` of the request.
  */
-function situationsOf({ subject: source, request, info, args }: ReviewRequest): [MatchContext, MatchContext?] {
+function matchContextsOf({ source, request, info, args }: ReviewRequest): [MatchContext, MatchContext?] {
   const { resource, body } = source
-  const present = { resource, body, args: lazy(() => args({})) }
+  const current = { resource, body, args: lazy(() => args({})) }
   const { object, oldObject } = request
-  if (object === undefined || oldObject === undefined) return [present]
-  const former = lazy(() => admissionArgs({ ...source, body: oldObject }, request, info)({}))
-  return [present, { resource, body: oldObject, args: former }]
+  if (object === undefined || oldObject === undefined) return [current]
+  const oldArgs = lazy(() => admissionArgs({ ...source, body: oldObject }, request, info)({}))
+  return [current, { resource, body: oldObject, args: oldArgs }]
 }
 
-/** The ids of handlers are not listed: anyone who reaches the port may ask. The log lists the paths when the operator starts. */
-function notFound({ subject: source, info: { webhook } }: ReviewRequest): WebhookError {
-  const what = formatResource(source.resource)
-  const path = webhook === undefined ? '' : ` at the path ${JSON.stringify(`/${webhook.slice(0, maxShown)}`)}`
-  const hint = 'the paths of all handlers are in the log of the operator, at its start'
-  return new WebhookError(404, `Cannot review ${what}: there is no admission handler for it${path}; ${hint}`)
+/** The message does not list the ids of handlers: any client that reaches the port can cause it. */
+function toNotFoundError({ source, info: { webhook } }: ReviewRequest): WebhookError {
+  const resource = formatResource(source.resource)
+  const path = webhook === undefined ? '' : ` at the path ${JSON.stringify(`/${webhook.slice(0, maxPathLength)}`)}`
+  const hint = 'the operator logs the paths of all handlers when it starts'
+  return new WebhookError(404, `Cannot review ${resource}: there is no admission handler for it${path}; ${hint}`)
 }
 
-const maxShown = 100
+/** Longer paths are cut in error messages. */
+const maxPathLength = 100
 
-/** By the id, mostly; the path of a service has another form of it, which takes long to work out. */
+/** Finds handlers by id, or else by the path behind a Service, which may be a digest of the id and is slow to compute. */
 function findNamed(handlers: readonly AdmissionHandler[], webhook: string): readonly AdmissionHandler[] {
   const found = handlers.filter(({ id }) => id === webhook)
   return found.length > 0 ? found : handlers.filter(({ id }) => servicePath(id) === webhook)
@@ -131,30 +135,30 @@ function isForSubresource({ admission }: AdmissionHandler, { subresource }: Admi
   return admission?.subresource === '*' || admission?.subresource === subresource
 }
 
-/** Mutating handlers have nothing to mutate in a deleted object, so they are called for deletions only if they are for nothing else. */
-function isForOperation({ type: kind, admission }: AdmissionHandler, { operation }: AdmissionRequest): boolean {
-  if (kind !== 'mutate' || operation !== 'DELETE') return true
-  return admission?.operations?.length === 1 && admission.operations[0] === 'DELETE'
+/** A mutating handler is called for deletions only if `DELETE` is its only operation: there is nothing to mutate in a deleted object. */
+function isForOperation({ type, admission }: AdmissionHandler, { operation }: AdmissionRequest): boolean {
+  if (type !== 'mutate' || operation !== 'DELETE') return true
+  return admission.operations?.length === 1 && admission.operations[0] === 'DELETE'
 }
 
-function isMutating({ type: kind }: AdmissionHandler): boolean {
-  return kind === 'mutate'
+function isMutating({ type }: AdmissionHandler): boolean {
+  return type === 'mutate'
 }
 
-/** Puts together what is the same for all, and what is given. Filters have no signal. */
+/** Creates the arguments of one call: those of the request, and `own` ones. Filter callbacks get no signal. */
 type MakeArgs = (own: object, signal?: () => AbortSignal) => object
 
-/** What is dear is only worked out for those who look at it. */
+/** Arguments that are computed when they are first read: a large diff, for example, is expensive. */
 interface LazyArgs {
   readonly old: () => unknown
   readonly diff: () => unknown
   readonly signal: (() => AbortSignal) | undefined
 }
 
-const lazyArgs: unique symbol = Symbol('kopf.dear')
+const lazyArgs: unique symbol = Symbol('kopf.lazyArgs')
 
-/** One getter for all: with getters of their own, the arguments of each call would live on until the heap is swept. */
-const shown: PropertyDescriptorMap = Object.fromEntries(
+/** Getters that all calls share: closures per call would keep the arguments of each call in memory until a full garbage collection. */
+const lazyGetters: PropertyDescriptorMap = Object.fromEntries(
   (['old', 'diff', 'signal'] as const).map((name) => [
     name,
     {
@@ -169,10 +173,10 @@ const shown: PropertyDescriptorMap = Object.fromEntries(
 function admissionArgs(source: ArgsSource, request: AdmissionRequest, info: WebhookRequestInfo): MakeArgs {
   const { operation, subresource, dryRun, userInfo, object, oldObject } = request
   // The API server sends the name of a Namespace as the namespace of the request.
-  const place = source.resource.namespaced ? request.namespace : undefined
-  const { name = request.name, namespace = place } = source.body.metadata ?? {}
-  const requested = {
-    // What is no object, such as the options of an `exec`, is known by the request alone.
+  const requestNamespace = source.resource.namespaced ? request.namespace : undefined
+  const { name = request.name, namespace = requestNamespace } = source.body.metadata ?? {}
+  const requestArgs = {
+    // A body without metadata, such as the options of an `exec`, has its name and namespace only in the request.
     name,
     namespace,
     operation,
@@ -185,10 +189,10 @@ function admissionArgs(source: ArgsSource, request: AdmissionRequest, info: Webh
   }
   const old = () => deepFreeze(oldObject)
   const diff = lazy(() => diffValues(oldObject, object))
-  // Put into what is made anew for each: copies of so many fields are dear.
+  // Assigns to the new object of `objectArgs`: spreading so many fields into another copy is slow.
   return (own, signal) => {
-    const args = Object.assign(objectArgs(source), requested, own, { [lazyArgs]: { old, diff, signal } })
-    return Object.defineProperties(args, shown)
+    const args = Object.assign(objectArgs(source), requestArgs, own, { [lazyArgs]: { old, diff, signal } })
+    return Object.defineProperties(args, lazyGetters)
   }
 }
 
@@ -204,7 +208,7 @@ interface ReviewCall {
   readonly outcome: Outcome
 }
 
-async function call(
+async function reviewWithHandler(
   options: CallContext,
   handler: AdmissionHandler,
   { args, warnings, signal }: CallArgs,
@@ -214,26 +218,24 @@ async function call(
     args: (own) => args({ ...own, warnings }, signal),
   })
   if (outcome.type === 'done' && !isMutating(handler) && !patch.isEmpty) {
-    options.logger.warn(
-      `Handler '${handler.id}' validates, and what it has put into its patch is left out: use on.mutate.`,
-    )
+    options.logger.warn(`The patch of the validating handler '${handler.id}' is ignored: use on.mutate.`)
   }
   return { handler, patch, outcome }
 }
 
 /**
- * All patches in the order of registration, and all errors. The API server takes no patches of validating webhooks: with one, the
- * answer would not count, and whoever asked would be told of the patch in place of what is wrong.
+ * Collects the patches of mutating handlers in the order of registration, and all errors. Patches of validating handlers are left out: the API server
+ * rejects a response of a validating webhook with a patch, and the user would see that error instead of the message of the handler.
  */
-function gather(called: readonly ReviewCall[]): CollectedPatch & { readonly errors: readonly unknown[] } {
+function collectOutcomes(called: readonly ReviewCall[]): CollectedPatch & { readonly errors: readonly unknown[] } {
   const patch: CollectedPatch = { merge: {} as JsonObject, fns: [] }
-  for (const one of called) if (isMutating(one.handler)) collectHandlerPatch(patch, one)
+  for (const result of called) if (isMutating(result.handler)) collectHandlerPatch(patch, result)
   const errors = called.flatMap(({ outcome }) => (outcome.type === 'done' ? [] : [outcome.error]))
   return { ...patch, errors }
 }
 
-/** Functions of the user are in it: what goes wrong in them refuses the request, as if the handler itself had failed. */
-function tryEdits(body: KubeObject, patch: CollectedPatch, logger: Logger): Edits {
+/** Converts the patches to JSON patch operations. An error in a function of `patch.fns` denies the request, like an error of its handler. */
+function tryToPlanEdits(body: KubeObject, patch: CollectedPatch, logger: Logger): Edits {
   try {
     return { edits: planEdits(body, patch), problems: [] }
   } catch (error) {
@@ -247,16 +249,15 @@ interface Edits {
   readonly problems: readonly unknown[]
 }
 
-/** What the handlers of one request have come to, as one answer: the weightiest of their errors, or what is to be changed. */
-
+/** The outcomes of all handlers of one request. */
 export interface ReviewOutcomes {
   readonly errors: readonly unknown[]
-  /** As the handlers pushed them: meant to be text. */
+  /** The content of the handlers' `warnings`: usually strings. */
   readonly warnings: readonly unknown[]
   readonly edits: readonly JsonPatchOperation[]
 }
 
-/** What is wanted of the object is told also where the request is refused, as in Kopf. */
+/** Builds the response. A denial contains the patch, too, as in Kopf. */
 export function toAdmissionResponse({ errors, warnings, edits }: ReviewOutcomes): AdmissionReviewResponse {
   const error = mostSevere(errors)
   return {
@@ -267,7 +268,7 @@ export function toAdmissionResponse({ errors, warnings, edits }: ReviewOutcomes)
   }
 }
 
-/** Only one can be told: errors meant for whoever made the request go before those of the operator's own kind, then all others. */
+/** The error for the response, which has space for one: an `AdmissionError` first, then a permanent, a temporary, and any other error. */
 function mostSevere(errors: readonly unknown[]): unknown {
   const rank = (error: unknown) => ranks.findIndex((type) => isOf(error, type))
   const ranked = errors.map((error) => ({ error, rank: rank(error) < 0 ? ranks.length : rank(error) }))
@@ -276,7 +277,7 @@ function mostSevere(errors: readonly unknown[]): unknown {
 
 const ranks = [AdmissionError, PermanentError, TemporaryError]
 
-/** The API server would take anything; what is no status of a refusal is not passed on. */
+/** The HTTP status for the user. A `status` outside of 400 to 599 becomes 500: the API server does not check it. */
 function codeOf(error: unknown): number {
   const status = isOf(error, AdmissionError) ? error.status : 500
   return Number.isSafeInteger(status) && status >= 400 && status <= 599 ? status : 500

@@ -1,6 +1,6 @@
 /**
- * The other door: what the API server asks of us, by way of the server in the settings. Runs that server, has what comes by it
- * answered, and keeps the cluster told where it is reached. Made by run.ts; the answers themselves are of features/admission.
+ * Runs the webhook server in `settings.admission.server`, passes its requests to `review`, and keeps the webhook configurations up to date with its
+ * address. Created by run/bootstrap.ts. create-review.ts handles the requests.
  */
 import type { ClusterFlavour } from '../client/cluster-flavour.ts'
 import type { DiscoveryCache } from '../client/discovery/discovery-cache.ts'
@@ -19,14 +19,15 @@ import { WebhookConfigurations } from './webhook-configurations.ts'
 export interface AdmissionServiceOptions {
   readonly registry: Registry
   readonly discovery: DiscoveryCache
-  /** Answers a review, whichever it is. */
+  /** Handles an AdmissionReview or a ConversionReview. */
   readonly review: WebhookFn
+  /** The namespace in which the operator runs; undefined if it is not known. */
   readonly namespace: string | undefined
   readonly readSigns: () => Promise<ClusterFlavour>
   readonly onFailure: (error: unknown) => void
 }
 
-/** After the start-up handlers: they may have set the server. */
+/** Throws if there are webhook handlers but no webhook server. Called after the startup handlers, which may set the server. */
 export function checkAdmission(registry: Registry, { admission }: Settings): void {
   if (registry.webhookHandlers.length === 0 || admission.server !== null) return
   throw new KopfError(
@@ -41,75 +42,76 @@ export class AdmissionService {
   readonly #options: AdmissionServiceOptions
   readonly #configurations: WebhookConfigurations
   readonly #tasks: TaskGroup
-  /** The server ends after the cluster was told not to ask any more. */
+  /** The task of the server, which is stopped after the webhooks are removed from the configurations. */
   readonly #serving: TaskGroup
-  readonly #reached = new Latch()
-  /** Refused reviews: anyone who reaches the port can cause them. */
-  readonly #refusals: LimitedWarnings
+  /** Open when the configurations have their first desired content. */
+  readonly #configured = new Latch()
+  /** Warnings about malformed reviews, limited: any client that reaches the port can cause them. */
+  readonly #malformed: LimitedWarnings
   #isServing = false
   #clientConfig: WebhookClientConfig | undefined
-  /** Before it is known what the cluster serves, all that is there would be taken back. */
-  #hasLooked = false
+  /** Whether the served resources are known. Before that, all webhooks would be removed from the configurations. */
+  #hasDiscovered = false
 
   constructor(context: Context, options: AdmissionServiceOptions) {
     this.#context = context
     this.#options = options
-    this.#refusals = new LimitedWarnings(context.clock, context.logger)
+    this.#malformed = new LimitedWarnings(context.clock, context.logger)
     this.#tasks = new TaskGroup(options.onFailure)
     this.#serving = new TaskGroup(options.onFailure)
     this.#configurations = new WebhookConfigurations(context, { ...options, tasks: this.#tasks })
   }
 
-  /** Whether anybody is to be told of us: where nobody is, there is nothing to wait for. */
+  /** Whether there are webhooks to serve, or configurations to manage. */
   get isNeeded(): boolean {
     return this.#options.registry.webhookHandlers.length > 0 || this.#context.settings.admission.managed !== null
   }
 
-  /** Whether the server has begun and has not come to its end. */
+  /** Whether the webhook server runs. */
   get isServing(): boolean {
     return this.#isServing
   }
 
-  /** Resolves when the server listens and the cluster knows of it, as far as that is for us to say. */
+  /** Resolves when the server listens and the managed configurations contain its address, or when the signal is aborted. */
   async start(signal: AbortSignal): Promise<void> {
     if (!this.isNeeded) return
     const { server } = this.#context.settings.admission
-    if (this.#options.registry.webhookHandlers.length === 0) this.#forgetOthers()
+    if (this.#options.registry.webhookHandlers.length === 0) this.#removeOldWebhooks()
     else this.#serving.run((ending) => this.#serve(server!, ending))
-    const ready = this.#reached.opened.then(() => this.#configurations.ready())
-    await Promise.race([ready, aborted(signal)])
+    const ready = this.#configured.opened.then(() => this.#configurations.ready())
+    await Promise.race([ready, untilSignalAborted(signal)])
   }
 
-  /** An earlier version of the operator may have had webhooks, and may have been killed: nobody answers them any more. */
-  #forgetOthers(): void {
+  /** Removes webhooks of an earlier version of the operator, which may have been killed: they have no server any more. */
+  #removeOldWebhooks(): void {
     this.#clientConfig = {}
     this.#reconfigure()
   }
 
-  /** What the cluster serves has become known, or may have changed. */
+  /** Called after each discovery of resources. */
   refresh(): void {
-    this.#hasLooked = true
+    this.#hasDiscovered = true
     this.#reconfigure()
   }
 
   #reconfigure(): void {
-    if (this.#clientConfig === undefined || !this.#hasLooked) return
+    if (this.#clientConfig === undefined || !this.#hasDiscovered) return
     this.#configurations.reconfigure(this.#clientConfig)
-    this.#reached.open()
+    this.#configured.open()
   }
 
-  /** The cluster is told not to ask any more; whoever asks meanwhile is answered. */
+  /** Removes the webhooks from the configurations. The server still responds to requests. */
   async withdraw(signal: AbortSignal): Promise<void> {
     await this.#tasks.stop()
     await this.#configurations.withdraw(signal)
   }
 
-  /** Where others answer: the cluster goes on asking. */
+  /** Leaves the webhooks in the configurations: other replicas serve them. */
   async leave(): Promise<void> {
     await this.#tasks.stop()
   }
 
-  /** After that: nobody is left without an answer. */
+  /** Stops the server. Called after `withdraw` or `leave`, so that no request stays without a response. */
   async close(): Promise<void> {
     await this.#serving.stop()
   }
@@ -119,7 +121,7 @@ export class AdmissionService {
     try {
       for await (const config of this.#listen(server, signal)) {
         if (signal.aborted) break
-        this.#takeConfig(config)
+        this.#setConfig(config)
       }
     } catch (error) {
       throw this.#explain(error, signal)
@@ -136,20 +138,20 @@ export class AdmissionService {
   }
 
   #listen(server: WebhookServerLike, signal: AbortSignal): AsyncIterable<WebhookClientConfig> {
-    const { logger, clock, clientFor: clientIn } = this.#context
+    const { logger, clock, clientFor } = this.#context
     const { namespace, readSigns } = this.#options
-    const context = { signal, logger, clock, client: clientIn(namespace), namespace, readSigns }
-    const configs = typeof server === 'function' ? server(this.#answer, context) : server.serve(this.#answer, context)
+    const context = { signal, logger, clock, client: clientFor(namespace), namespace, readSigns }
+    const configs = typeof server === 'function' ? server(this.#review, context) : server.serve(this.#review, context)
     if (typeof configs?.[Symbol.asyncIterator] === 'function') return configs
     throw new KopfError(
       'KOPF_WEBHOOK_SERVER',
-      'The webhook server yields nothing: it has to be an async generator, such as `async function* (fn, { signal }) {}`',
+      'The webhook server is no async iterable: make it an async generator, such as `async function* (fn, { signal }) {}`',
     )
   }
 
   #explain(error: unknown, signal: AbortSignal): unknown {
     if (signal.aborted) {
-      // Many end so when they are told to. What they say of it may still be of use to somebody.
+      // Many servers end with an error when their signal is aborted. It is logged only for debugging.
       this.#context.logger.debug(`The webhook server has ended with an error: ${describeError(error)}`)
       return error
     }
@@ -168,40 +170,40 @@ export class AdmissionService {
     }
   }
 
-  #takeConfig(config: WebhookClientConfig): void {
-    if (!isReachable(config)) {
+  #setConfig(config: WebhookClientConfig): void {
+    if (!isClientConfig(config)) {
       throw new KopfError(
         'KOPF_WEBHOOK_SERVER',
-        'The webhook server does not say where it is reached: it has to yield { url } or { service }, with { caBundle } where needed',
+        'The webhook server has yielded no address: it has to yield { url } or { service }, and { caBundle } if needed',
       )
     }
     this.#clientConfig = config
     this.#reconfigure()
   }
 
-  /** Bad requests are the business of who made them; anything else is ours, and must be found in the log. */
-  readonly #answer: WebhookFn = async (review, info) => {
+  /** Calls `review`. Malformed requests are logged as limited warnings; any other failure is one of the operator and is logged as an error. */
+  readonly #review: WebhookFn = async (review, info) => {
     try {
       return await this.#options.review(review, info)
     } catch (error) {
-      const words = describeError(error)
+      const message = describeError(error)
       if (info?.signal?.aborted && error === info.signal.reason) {
-        this.#context.logger.debug(`A review is not waited for any more: ${words}`)
-      } else if (error instanceof WebhookError) this.#refusals.warn(words)
-      else this.#context.logger.error(`A review has failed: ${words}`, { error })
+        this.#context.logger.debug(`The client no longer waits for the response to a review: ${message}`)
+      } else if (error instanceof WebhookError) this.#malformed.warn(message)
+      else this.#context.logger.error(`A review has failed: ${message}`, { error })
       throw error
     }
   }
 }
 
-function aborted(signal: AbortSignal): Promise<void> {
+function untilSignalAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve()
     signal.addEventListener('abort', () => resolve(), { once: true })
   })
 }
 
-function isReachable(config: unknown): boolean {
+function isClientConfig(config: unknown): boolean {
   const { url, service, caBundle } = (config ?? {}) as Readonly<Record<string, unknown>>
   if (caBundle !== undefined && typeof caBundle !== 'string') return false
   if (service === undefined) return typeof url === 'string'

@@ -1,4 +1,4 @@
-/** The entries of webhook configurations: one for each admission handler, as the API server would show them. Pure. */
+/** Builds the entries of webhook configurations, one for each admission handler. Called by webhook-configurations.ts. Pure. */
 import { ABSENT, PRESENT } from '../handlers/filters.ts'
 import type { AdmissionHandler } from '../handlers/handler.ts'
 import type { JsonObject } from '../kube/objects.ts'
@@ -7,29 +7,30 @@ import { selectResources } from '../kube/resources/selectors.ts'
 import type { WebhookClientConfig } from '../settings/webhook-server.ts'
 import { digestInHex } from '../util/text/digest.ts'
 
-export type ConfigurationKind = 'validate' | 'mutate'
+/** The handler type of a configuration: `ValidatingWebhookConfiguration` or `MutatingWebhookConfiguration`. */
+export type ConfigurationType = 'validate' | 'mutate'
 
 export interface WebhooksOptions {
-  /** The admission handlers of the kind, in the order of registration. */
+  /** The admission handlers of one type, in the order of registration. */
   readonly handlers: readonly AdmissionHandler[]
-  /** What the cluster serves. */
+  /** The served resources. */
   readonly resources: readonly Resource[]
-  /** The name of the configuration. */
+  /** The name of the configuration: the end of every webhook name. */
   readonly suffix: string
   readonly clientConfig: WebhookClientConfig
 }
 
-/** What the API server fills in is written out, so that what is there can be compared with what should be. */
+/** Writes out the fields that the API server would default, so that the stored entries can be compared with the desired ones. */
 export function buildWebhooks({ handlers, resources, suffix, clientConfig }: WebhooksOptions): JsonObject[] {
   const names = new Map<string, number>()
   return handlers.flatMap((handler) => {
     const rules = buildRules(handler, resources)
-    // Without a rule nothing is asked: its resource is not there, or not yet.
+    // The resource of the handler is not served (yet): a webhook without rules is never called.
     if (rules.length === 0) return []
     const { sideEffects, ignoreFailures } = handler.admission!
     return [
       {
-        name: `${numbered(shortened(handler.id, suffix), names)}.${suffix}`,
+        name: `${toUniqueName(toShortName(handler.id, suffix), names)}.${suffix}`,
         sideEffects: sideEffects ? 'NoneOnDryRun' : 'None',
         failurePolicy: ignoreFailures ? 'Ignore' : 'Fail',
         matchPolicy: 'Equivalent',
@@ -45,7 +46,7 @@ export function buildWebhooks({ handlers, resources, suffix, clientConfig }: Web
   })
 }
 
-/** Where several resources have the name, all of them are meant. */
+/** One rule for each resource that the selector matches. */
 function buildRules({ selector, admission }: AdmissionHandler, resources: readonly Resource[]): JsonObject[] {
   const { subresource, operations } = admission!
   return selectResources(selector!, resources).candidates.map(({ group, version, plural }) => ({
@@ -57,7 +58,7 @@ function buildRules({ selector, admission }: AdmissionHandler, resources: readon
   }))
 }
 
-/** So that what would be filtered out is not even asked about; what a function decides is asked here. */
+/** Filters by labels in the API server, so that it does not call the webhook for other objects. Label filters with callbacks are checked in the operator. */
 function buildSelector({ labels = {} }: AdmissionHandler): JsonObject {
   const expressions = Object.entries(labels).flatMap(([key, pattern]): JsonObject[] => {
     if (pattern === PRESENT) return [{ key, operator: 'Exists' }]
@@ -67,7 +68,7 @@ function buildSelector({ labels = {} }: AdmissionHandler): JsonObject {
   return expressions.length === 0 ? {} : { matchExpressions: expressions }
 }
 
-/** The id is the rest of the path; slashes in it stay. */
+/** Appends the handler id to the path of the client configuration. Slashes in the id stay. */
 export function atPath({ url, service, caBundle }: WebhookClientConfig, id: string): JsonObject {
   const join = (root: string, path: string) => `${root.replace(/\/+$/, '')}/${path}`
   return {
@@ -78,39 +79,39 @@ export function atPath({ url, service, caBundle }: WebhookClientConfig, id: stri
 }
 
 /**
- * Of a path of a service, the API server accepts only steps that could be names of objects. Ids that have others are known by
- * their valid part and a digest: whoever is asked has to compare with this, too.
+ * The path of a webhook behind a Service. The API server accepts only path segments that are DNS subdomains, so that other ids are replaced by their
+ * valid characters and a digest. admission-review.ts finds the handler by this path, too.
  */
 export function servicePath(id: string): string {
   const isValid = id
     .split('/')
-    .every((step) => step.split('.').every((label) => /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(label)))
-  return isValid && id.length <= 63 ? id : digested(id, 50)
+    .every((segment) => segment.split('.').every((label) => /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(label)))
+  return isValid && id.length <= 63 ? id : withDigest(id, 50)
 }
 
-/** Of so many characters at most. */
-function digested(id: string, length: number): string {
+/** A valid name of at most `maxLength` characters that is unique for the id. */
+function withDigest(id: string, maxLength: number): string {
   const digest = digestInHex(id)
-  const beginning = toLabels(id).slice(0, length - digest.length - 1)
+  const beginning = toLabels(id).slice(0, maxLength - digest.length - 1)
   return `${beginning.replace(/[-.]+$/, '')}-${digest}`
 }
 
 const maxNameLength = 253
-/** `-999`: nobody has more handlers with names that are alike. */
+/** The length of the suffix `-999`, which makes equal names unique. */
 const maxNumberLength = 4
 
-function shortened(id: string, suffix: string): string {
+function toShortName(id: string, suffix: string): string {
   const labels = toLabels(id)
-  const room = maxNameLength - maxNumberLength - suffix.length - 1
-  return labels.length <= room ? labels : digested(id, room)
+  const maxLength = maxNameLength - maxNumberLength - suffix.length - 1
+  return labels.length <= maxLength ? labels : withDigest(id, maxLength)
 }
 
-/** With room for a digest and a number it has the 63 characters that a label of DNS can have. */
+/** A DNS label has at most 63 characters; the rest is for a digest and a number. */
 const maxLabelLength = 50
 
 /**
- * As in Kopf, but valid for any id: slashes become dots, underscores dashes, other characters their bytes in hex. Capitals are
- * lowered, labels are cut where they would be too long, and none begins or ends with a dash.
+ * Converts an id to DNS labels. As in Kopf, slashes become dots, and underscores become dashes. Other invalid characters become their bytes in hex,
+ * capitals become lower case, long labels are cut, and no label starts or ends with a dash.
  */
 function toLabels(id: string): string {
   const labels = id
@@ -124,9 +125,9 @@ function toLabels(id: string): string {
   return labels.length === 0 ? 'webhook' : labels.join('.')
 }
 
-/** The names must differ: handlers of one function, or of ids that are alike, are numbered. */
-function numbered(name: string, names: Map<string, number>): string {
+/** Adds a number to a name that is in use: the API server requires unique names within a configuration. */
+function toUniqueName(name: string, names: Map<string, number>): string {
   const count = (names.get(name) ?? 0) + 1
   names.set(name, count)
-  return count === 1 ? name : numbered(`${name}-${count}`, names)
+  return count === 1 ? name : toUniqueName(`${name}-${count}`, names)
 }

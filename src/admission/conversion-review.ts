@@ -1,6 +1,6 @@
 /**
- * Objects from one version of their resource to another, when the API server asks for it: step by step, along the
- * conversions there are. An object that cannot be converted is named with its reason; the others are not held up by it.
+ * Handles one ConversionReview: converts each object to the desired version, step by step along the registered conversions. The response names the
+ * objects that cannot be converted, with the reasons. Called by create-review.ts.
  */
 
 import { type ArgsSource, objectArgs } from '../handlers/args/object-args.ts'
@@ -18,18 +18,19 @@ import { isPlainObject, setOwn } from '../util/json/json.ts'
 import { describeError } from '../util/log/describe-error.ts'
 
 export interface ConversionContext extends Omit<CallContext, 'logger' | 'object'> {
-  /** Of a kind of a group. */
+  /** The conversion handlers for a kind. */
   readonly conversionsFor: (group: string, kind: string) => readonly ConversionHandler[]
-  readonly subjectOf: (body: KubeObject) => ArgsSource
-  /** Aborted when the operator has no more time for answers. */
+  readonly argsSourceOf: (body: KubeObject) => ArgsSource
+  /** Aborted when the operator stops and no longer sends responses. */
   readonly signal: AbortSignal
 }
 
-/** So many at once: functions that ask elsewhere must not ask for a whole list at a time. */
-const atOnce = 10
-const maxNamed = 3
+/** The number of objects that are converted in parallel: handlers that send requests must not send one for each object of a list at once. */
+const maxParallel = 10
+/** The number of failures in the message of the response. */
+const maxNamedFailures = 3
 
-/** Rejects with the reason of the signal where nobody waits for the answer any more. */
+/** Resolves to the ConversionReview with the response. Rejects with the reason of a signal if the caller no longer waits. */
 export function reviewConversion(
   converting: ConversionContext,
   review: unknown,
@@ -43,12 +44,12 @@ async function convertAll(converting: ConversionContext, review: unknown, signal
   const request = readConversionReview(review)
   const converted: KubeObject[] = []
   const failures: string[] = []
-  for (let from = 0; from < request.objects.length; from += atOnce) {
+  for (let from = 0; from < request.objects.length; from += maxParallel) {
     if (from > 0) await nextTurn()
     signal.throwIfAborted()
-    const some = request.objects.slice(from, from + atOnce)
+    const batch = request.objects.slice(from, from + maxParallel)
     const results = await Promise.allSettled(
-      some.map((object) => convert(converting, object, request.desiredApiVersion)),
+      batch.map((object) => convert(converting, object, request.desiredApiVersion)),
     )
     for (const result of results) {
       if (result.status === 'fulfilled') converted.push(result.value)
@@ -59,55 +60,57 @@ async function convertAll(converting: ConversionContext, review: unknown, signal
 }
 
 function summarize(failures: readonly string[]): string {
-  const named = failures.slice(0, maxNamed).join('; ')
-  return failures.length > maxNamed ? `${named}; and ${failures.length - maxNamed} more` : named
+  const named = failures.slice(0, maxNamedFailures).join('; ')
+  return failures.length > maxNamedFailures ? `${named}; and ${failures.length - maxNamedFailures} more` : named
 }
 
 async function convert(converting: ConversionContext, object: KubeObject, apiVersion: string): Promise<KubeObject> {
-  const present = parseGroupVersion(object.apiVersion)
+  const current = parseGroupVersion(object.apiVersion)
   const desired = parseGroupVersion(apiVersion)
   const { kind, metadata } = object
   const name = metadata.namespace === undefined ? metadata.name : `${metadata.namespace}/${metadata.name}`
-  const what = `Cannot convert ${kind} "${name}" from ${object.apiVersion} to ${apiVersion}`
-  if (present === undefined || desired === undefined || present.group !== desired.group) {
-    throw new Error(`${what}: they are not versions of one group`)
+  const failure = `Cannot convert ${kind} "${name}" from ${object.apiVersion} to ${apiVersion}`
+  if (current === undefined || desired === undefined || current.group !== desired.group) {
+    throw new Error(`${failure}: they are not versions of one group`)
   }
-  const handlers = converting.conversionsFor(present.group, kind)
-  const route = findConversionPath(handlers, present.version, desired.version)
-  if (route === undefined) throw new Error(`${what}: there is no conversion between them; register it with on.convert`)
+  const handlers = converting.conversionsFor(current.group, kind)
+  const path = findConversionPath(handlers, current.version, desired.version)
+  if (path === undefined)
+    throw new Error(`${failure}: there is no conversion between them; register it with on.convert`)
   let converted = object
-  for (const step of route) converted = await convertStep(converting, step, { object: converted, what })
+  for (const step of path) converted = await convertStep(converting, step, { object: converted, failure })
   return converted
 }
 
 interface ConversionStep {
   readonly object: KubeObject
-  readonly what: string
+  /** The beginning of the error message. */
+  readonly failure: string
 }
 
 async function convertStep(
   converting: ConversionContext,
   handler: ConversionHandler,
-  { object, what }: ConversionStep,
+  { object, failure }: ConversionStep,
 ): Promise<KubeObject> {
-  const source = converting.subjectOf(object)
+  const source = converting.argsSourceOf(object)
   const { conversion } = handler
   const context = { ...converting, logger: source.logger, object: () => toObserved(source.resource, object) }
   const { outcome } = await callHandler(context, handler, {
     start: { startedMs: converting.clock.now(), retries: 0 },
     args: (own) => assignAll(objectArgs(source), conversion, own),
-    finish: (result) => overlay(object, result, conversion.to),
+    finish: (result) => mergeResult(object, result, conversion.to),
   })
   if (outcome.type === 'done') return outcome.result as KubeObject
-  throw new Error(`${what}: ${describeError(outcome.error)}`)
+  throw new Error(`${failure}: ${describeError(outcome.error)}`)
 }
 
-/** What was not named stays as it is. Of the metadata the API server accepts only other labels and annotations. */
-function overlay(object: KubeObject, result: unknown, version: string): KubeObject {
+/** The object with the fields that the handler returned; null removes a field. Of the metadata, the API server allows changes of labels and annotations only. */
+function mergeResult(object: KubeObject, result: unknown, version: string): KubeObject {
   const fields = toPlainJson(result)
   if (!isPlainObject(fields)) {
     throw new TypeError(
-      'The conversion returned no object: return what is different in the other version, such as { spec }',
+      'The conversion returned no object: return the fields that differ in the other version, such as { spec }',
     )
   }
   const { apiVersion, kind, metadata, ...rest } = object
@@ -118,31 +121,32 @@ function overlay(object: KubeObject, result: unknown, version: string): KubeObje
     else setOwn(converted, key, value)
   }
   const { group } = parseGroupVersion(apiVersion)!
-  return { apiVersion: formatGroupVersion(group, version), kind, metadata: relabelled(metadata, fields), ...converted }
+  return { apiVersion: formatGroupVersion(group, version), kind, metadata: withLabels(metadata, fields), ...converted }
 }
 
-function relabelled(metadata: KubeObject['metadata'], fields: JsonObject): KubeObject['metadata'] {
+function withLabels(metadata: KubeObject['metadata'], fields: JsonObject): KubeObject['metadata'] {
   const given = isPlainObject(fields['metadata']) ? fields['metadata'] : {}
   const { labels = metadata.labels, annotations = metadata.annotations } = given as Partial<KubeObject['metadata']>
   const { labels: _labels, annotations: _annotations, ...rest } = metadata
   return { ...rest, ...(labels && { labels }), ...(annotations && { annotations }) }
 }
 
-/** From one version to another by the conversions there are: the fewest of them, and the first registered among equals. Pure. */
-
-/** Empty where there is nothing to convert; undefined where there is no way. */
+/**
+ * The shortest chain of conversions between two versions; of several, the first registered. Empty if the versions are equal, undefined if there is no
+ * chain. Pure.
+ */
 export function findConversionPath(
   handlers: readonly ConversionHandler[],
   from: string,
   to: string,
 ): readonly ConversionHandler[] | undefined {
-  const routes = new Map<string, readonly ConversionHandler[]>([[from, []]])
-  // What is found on the way is looked at in its turn: maps are walked to their end, wherever that is by then.
-  for (const [version, route] of routes) {
-    if (version === to) return route
+  const paths = new Map<string, readonly ConversionHandler[]>([[from, []]])
+  // A breadth-first search: the loop over the map also visits the entries that are added during the loop.
+  for (const [version, path] of paths) {
+    if (version === to) return path
     for (const handler of handlers) {
       const { conversion } = handler
-      if (conversion?.from === version && !routes.has(conversion.to)) routes.set(conversion.to, [...route, handler])
+      if (conversion?.from === version && !paths.has(conversion.to)) paths.set(conversion.to, [...path, handler])
     }
   }
   return undefined

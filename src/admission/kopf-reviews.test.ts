@@ -136,7 +136,7 @@ function reviewingOf(handlers: readonly HandlerData[], seen: Given[]): ReviewCon
     signal: new AbortController().signal,
     resources: () => resources.filter(({ plural }) => handlers.some((handler) => handler.plural === plural)),
     handlersFor: (one) => registry.handlersFor(one),
-    subjectOf: (one, body) => ({ resource: one, body, logger: silent, ...(nothing as object) }) as never,
+    argsSourceOf: (resource, body) => ({ resource, body, logger: silent, ...(nothing as object) }) as never,
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * A part of one object of the cluster, kept as it should be: put there, compared before it is written, put right when somebody
- * else has changed it. For webhook configurations and for the conversion of definitions. Started and ended by running/.
+ * Keeps a part of one cluster-scoped object in the desired state: writes the part if it differs, and corrects it after changes by other clients.
+ * Used by webhook-configurations.ts for the webhooks of a configuration and for the conversion of a CRD.
  */
 import { ApiError, isAlreadyExists, isForbidden, isNotFound, isUnprocessable } from '../client/api-error.ts'
 import { collectionPath, objectPath } from '../client/paths.ts'
@@ -8,186 +8,166 @@ import type { Session } from '../client/session.ts'
 import { KopfError } from '../errors.ts'
 import { formatGroupVersion, type JsonObject, type KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
-import type { Clock } from '../util/async/clock.ts'
-import { Latch } from '../util/async/latch.ts'
+import { Backoff, steps } from '../util/async/backoff.ts'
+import { type Clock, monotonicNow } from '../util/async/clock.ts'
+import { Latch, Notifier } from '../util/async/latch.ts'
 import { isDeepEqual } from '../util/json/deep-equal.ts'
 import type { Json } from '../util/json/json.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import type { Logger } from '../util/log/log.ts'
-import { type ReflectOptions, reflect } from '../watching/reflector.ts'
-import { isOlder } from '../watching/resource-version.ts'
-import type { ReflectedEvent } from '../watching/watch-events.ts'
-import type { WatchState } from '../watching/watch-observer.ts'
-import { RepairBackoff } from './pace.ts'
+import { ObjectInformer } from '../watching/object-informer.ts'
+import type { ReflectOptions } from '../watching/reflector.ts'
+
+/** One object, and how its managed part is read and written. */
+export interface ManagedObjectSpec {
+  readonly session: Session
+  readonly resource: Resource
+  readonly name: string
+  /** The object in log messages: `validating webhook auto.kopf.dev`. */
+  readonly title: string
+  /** Returns the managed part of the object. Undefined: the object does not exist. */
+  readonly read: (object: KubeObject | undefined) => Json | undefined
+  /** Converts the managed part to a merge patch of the object. */
+  readonly toPatch: (part: Json) => JsonObject
+  /** Whether the operator creates the object if it is missing. Otherwise a missing object needs no write. */
+  readonly isCreatedByOperator: boolean
+}
 
 export interface ManagedObjectOptions extends ManagedObjectSpec {
   readonly clock: Clock
   readonly random: () => number
   readonly watching: ReflectOptions['watching']
   readonly logger: Logger
-  /** Whether the operator is not to run without it: then what nobody but a person can put right ends it. */
-  readonly isVital: boolean
+  /** Whether the operator must not run without this object: an error that only an administrator can fix then ends the run. */
+  readonly isRequired: boolean
 }
 
-/** What comes in quick succession is written once. */
-const settleMs = 100
-/** So many writes of the same in a row are somebody else's doing. */
-const suspicious = 4
+/** Several changes within this time are written once. */
+const debounceMs = 100
+/** After this number of repeated writes of the same part, a warning says that another client changes it, too. */
+const maxUnreportedRepeats = 4
 
 export class ManagedObject {
   readonly #options: ManagedObjectOptions
-  readonly #pace: RepairBackoff
-  /** Open when it is for the first time as it should be. */
-  readonly #settled = new Latch()
-  #isSettled = false
-  #wanted: Json | undefined
-  /** The newest state we know; null where it is not there. Undefined until we have looked, and where we may not look. */
-  #seen: KubeObject | null | undefined
-  /** Of what was told last, be it the end. */
-  #version: string | undefined
-  /** Whether it was found to be gone since the last write was begun: then the answer may be about what is no more. */
-  #hasVanished = false
-  /** Whether the list that is being read has had it. */
-  #isListed = false
-  /** We may not look: what was written last is all that is known. */
-  #isBlind = false
+  readonly #informer: ObjectInformer
+  readonly #backoff: RepairBackoff
+  readonly #changes = new Notifier()
+  readonly #applied = new Latch()
+  #desired: Json | undefined
+  /** The operator may not list or watch the object: only the last write is known. */
+  #isWatchForbidden = false
+  /** The part of the last successful write. */
   #written: Json | undefined
-  /** What has become of the last write is not known: it may be done, or about to be. */
-  #isUnsure = false
-  #wake: () => void = () => {}
-  #isAwake = false
+  /** The last write got no response, or a 5xx: the API server may or may not have stored it. */
+  #isWriteUncertain = false
 
   constructor(options: ManagedObjectOptions) {
+    const { session, clock, random, watching, resource, name } = options
     this.#options = options
-    this.#pace = new RepairBackoff(options.clock)
+    this.#backoff = new RepairBackoff(clock)
+    this.#informer = new ObjectInformer({
+      session,
+      clock,
+      random,
+      watching,
+      resource,
+      namespace: undefined,
+      name,
+      onChange: () => {
+        this.#isWatchForbidden = false
+        this.#changes.notify()
+      },
+      onWatchError: (error) => this.#handleWatchError(error),
+    })
   }
 
-  /** Resolves when it is for the first time as it should be. */
+  /** Resolves when the object has the desired part for the first time. */
   get ready(): Promise<void> {
-    return this.#settled.opened
+    return this.#applied.opened
   }
 
-  /** From now on it should be so. */
-  want(part: Json): void {
-    if (isDeepEqual(part, this.#wanted)) return
-    this.#wanted = part
-    this.#pace.reset()
-    this.#stir()
+  /** Sets the desired part. `run` writes it. */
+  setDesired(part: Json): void {
+    if (isDeepEqual(part, this.#desired)) return
+    this.#desired = part
+    this.#backoff.reset()
+    this.#changes.notify()
   }
 
-  /** Until the signal is aborted; rejects only where it is vital, was never right, and cannot become so by itself. */
+  /** Resolves when the signal is aborted. Rejects if the first write of a required object fails with an error that only an administrator can fix. */
   async run(signal: AbortSignal): Promise<void> {
-    const { resource, name, session, clock, random, watching } = this.#options
-    const selectors = { fieldSelector: `metadata.name=${name}` }
-    const observer = { watchStateChanged: (state: WatchState) => this.#follow(state), watchWarned: () => {} }
-    const scope = { resource, namespace: undefined, selectors, observer }
-    const watch = reflect({ session, clock, random, watching, ...scope }, (event) => this.#see(event), signal)
-    await Promise.all([watch, this.#keep(signal)])
+    await Promise.all([this.#informer.run(signal), this.#reconcileUntilAborted(signal)])
   }
 
   /**
-   * The last word, after it has ended: nobody puts it right any more. What is not there, or was never looked at, is left so.
-   * Whether there was anything to write.
+   * Writes the part once, after `run` has ended. Does nothing if the object does not exist, was never read, or has the part already. Returns
+   * whether something was written.
    */
   async finish(part: Json, signal: AbortSignal): Promise<boolean> {
-    this.#wanted = part
-    if (!this.#isUnsure && (!this.#isKnown || this.#seen === null || this.#isAsWanted())) return false
+    this.#desired = part
+    const isDone = !this.#isKnown || this.#informer.object === null || !this.#hasDrifted()
+    if (isDone && !this.#isWriteUncertain) return false
     this.#options.logger.info(`Cleaning up the admission webhook ${this.#options.name}.`)
     await this.#write(part, signal)
     return true
   }
 
-  #follow(state: WatchState): void {
-    if (state.type !== 'broken') return
-    if (isForbidden(state.error)) this.#goBlind()
-    else if (this.#seen === undefined) {
-      const { logger, title } = this.#options
-      logger.warn(`Cannot look at the ${title}: ${describeError(state.error)}; it is tried again`)
-    }
-  }
-
-  /** A list tells the truth whatever was seen before: the cluster may be one that was restored from a backup. */
-  #see(event: ReflectedEvent): void {
-    if (event.type === 'listed') {
-      if (!this.#isListed) this.#vanish()
-      this.#isListed = false
-    } else if (event.type === 'deleted' && event.missed) {
-      this.#vanish()
-    } else {
-      const isListed = event.type === 'applied' && event.event === null
-      const { resourceVersion } = event.object.metadata
-      if (!isListed && isOlder(resourceVersion, this.#version)) return
-      this.#isListed ||= isListed
-      this.#version = resourceVersion
-      this.#seen = event.type === 'applied' ? event.object : null
-    }
-    this.#isBlind = false
-    this.#stir()
-  }
-
-  /** It is not there, and nobody has said since when. */
-  #vanish(): void {
-    this.#seen = null
-    this.#version = undefined
-    this.#hasVanished = true
-  }
-
-  #goBlind(): void {
-    if (this.#isKnown) return
+  #handleWatchError(error: unknown): void {
     const { logger, title, resource } = this.#options
+    if (!isForbidden(error)) {
+      if (this.#informer.object === undefined)
+        logger.warn(`Cannot watch the ${title}: ${describeError(error)}; it is tried again`)
+      return
+    }
+    if (this.#isKnown) return
     logger.info(
-      `Changes of the ${title} by others will not be put right: the operator may not list and watch ${resource.plural}.`,
+      `Changes of the ${title} by other clients will not be reverted: the operator may not list and watch ${resource.plural}.`,
     )
-    this.#isBlind = true
-    this.#stir()
+    this.#isWatchForbidden = true
+    this.#changes.notify()
   }
 
   get #isKnown(): boolean {
-    return this.#isBlind || this.#seen !== undefined
+    return this.#isWatchForbidden || this.#informer.object !== undefined
   }
 
-  async #keep(signal: AbortSignal): Promise<void> {
+  async #reconcileUntilAborted(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options
-    signal.addEventListener('abort', () => this.#stir(), { once: true })
+    signal.addEventListener('abort', () => this.#changes.notify(), { once: true })
     while (!signal.aborted) {
-      if (!this.#isAwake) await new Promise<void>((resolve) => (this.#wake = resolve))
-      this.#isAwake = false
+      await this.#changes.wait(clock, Infinity)
       try {
-        await clock.sleep(settleMs, signal)
-        await this.#putRight(signal)
+        await clock.sleep(debounceMs, signal)
+        await this.#reconcile(signal)
       } catch (error) {
         if (signal.aborted) return
-        this.#judge(error)
+        this.#handleWriteError(error)
       }
     }
   }
 
-  async #putRight(signal: AbortSignal): Promise<void> {
-    if (this.#wanted === undefined || !this.#isKnown) return
-    if (!this.#isAsWanted()) {
-      await this.#pace.wait(signal)
-      if (!this.#isAsWanted()) await this.#rewrite(this.#wanted, signal)
+  async #reconcile(signal: AbortSignal): Promise<void> {
+    if (this.#desired === undefined || !this.#isKnown) return
+    if (this.#hasDrifted()) {
+      await this.#backoff.wait(signal)
+      if (this.#hasDrifted()) await this.#repair(this.#desired, signal)
     }
-    this.#settle()
+    this.#applied.open()
   }
 
-  #settle(): void {
-    this.#isSettled = true
-    this.#settled.open()
+  #hasDrifted(): boolean {
+    const { isCreatedByOperator, read } = this.#options
+    const { object } = this.#informer
+    if (!isCreatedByOperator && object === null) return false
+    const current = this.#isWatchForbidden ? this.#written : read(object ?? undefined)
+    return !isDeepEqual(current, this.#desired)
   }
 
-  #isAsWanted(): boolean {
-    const { isOurs, read } = this.#options
-    if (!isOurs && this.#seen === null) return true
-    const there = this.#isBlind ? this.#written : read(this.#seen ?? undefined)
-    return isDeepEqual(there, this.#wanted)
-  }
-
-  async #rewrite(part: Json, signal: AbortSignal): Promise<void> {
+  async #repair(part: Json, signal: AbortSignal): Promise<void> {
     const { logger, title } = this.#options
-    if (this.#pace.inRow === suspicious && isDeepEqual(part, this.#written)) {
+    if (this.#backoff.repeats === maxUnreportedRepeats && isDeepEqual(part, this.#written)) {
       logger.warn(
-        `Somebody else keeps changing the ${title}: is it managed twice? It is put right less and less often.`,
+        `Another client keeps changing the ${title}: is it managed twice? The operator reverts the changes less and less often.`,
       )
     }
     logger.info(`Reconfiguring the ${title}.`)
@@ -195,109 +175,115 @@ export class ManagedObject {
   }
 
   async #write(part: Json, signal: AbortSignal): Promise<void> {
-    const { isOurs } = this.#options
-    this.#isUnsure = true
-    this.#hasVanished = false
-    try {
-      const isNew = isOurs && this.#seen == null && !this.#isNothing(part)
-      await (isNew ? this.#create(part, signal) : this.#patch(part, signal))
-    } catch (error) {
-      if (isAlreadyExists(error)) await this.#patch(part, signal)
-      else if (!isNotFound(error) || !isOurs) throw this.#noteRefusal(error)
-      else if (!this.#isNothing(part)) await this.#create(part, signal)
-    }
-    this.#isUnsure = false
+    const { absences } = this.#informer
+    this.#isWriteUncertain = true
+    const written = await this.#createOrPatch(part, signal)
+    if (written !== undefined && this.#informer.absences === absences) this.#informer.accept(written)
+    this.#isWriteUncertain = false
     this.#written = part
   }
 
-  /** Whether it is the same as no object at all. */
-  #isNothing(part: Json | undefined): boolean {
+  /** Resolves to undefined if the object does not exist and the part is empty: then no object is needed. */
+  async #createOrPatch(part: Json, signal: AbortSignal): Promise<KubeObject | undefined> {
+    const options = this.#options
+    const isMissing = options.isCreatedByOperator && this.#informer.object == null
+    try {
+      return await (isMissing && !this.#isEmpty(part)
+        ? createObject(options, part, signal)
+        : patchObject(options, part, signal))
+    } catch (error) {
+      if (isAlreadyExists(error)) return patchObject(options, part, signal)
+      if (isNotFound(error) && options.isCreatedByOperator) {
+        return this.#isEmpty(part) ? undefined : createObject(options, part, signal)
+      }
+      if (error instanceof ApiError && error.status < 500) this.#isWriteUncertain = false
+      throw error
+    }
+  }
+
+  /** Whether the part is the same as that of an object that does not exist. */
+  #isEmpty(part: Json | undefined): boolean {
     return isDeepEqual(part, this.#options.read(undefined))
   }
 
-  #noteRefusal(error: unknown): unknown {
-    if (error instanceof ApiError && error.status < 500) this.#isUnsure = false
-    return error
-  }
-
-  async #create(part: Json, signal: AbortSignal): Promise<void> {
-    this.#note(await createObject(this.#options, part, signal))
-  }
-
-  async #patch(part: Json, signal: AbortSignal): Promise<void> {
-    this.#note(await patchObject(this.#options, part, signal))
-  }
-
-  #note(object: KubeObject): void {
-    const { resourceVersion } = object.metadata
-    if (this.#hasVanished || isOlder(resourceVersion, this.#version)) return
-    this.#version = resourceVersion
-    this.#seen = object
-  }
-
-  /** What may pass by itself is tried again, at the pace of writes. What was right before may be so again. */
-  #judge(error: unknown): void {
+  /** Schedules a retry with the delays of `RepairBackoff`, unless the run has to end. After the first success, no error ends the run. */
+  #handleWriteError(error: unknown): void {
     const { title, logger } = this.#options
-    const what = `Cannot configure the ${title}: ${describeError(error)}`
-    if (isForbidden(error) && this.#isNothing(this.#wanted)) {
-      // Who has nothing to say there needs no right to say it.
-      logger.debug(what)
-      this.#settle()
+    const message = `Cannot configure the ${title}: ${describeError(error)}`
+    if (isForbidden(error) && this.#isEmpty(this.#desired)) {
+      // An operator without webhooks needs no permission for webhook configurations.
+      logger.debug(message)
+      this.#applied.open()
       return
     }
-    if (this.#options.isVital && !this.#isSettled) throwIfHopeless(this.#options, error, what)
-    logger.warn(`${what}; it is tried again`)
-    this.#stir()
-  }
-
-  #stir(): void {
-    this.#isAwake = true
-    this.#wake()
+    if (this.#options.isRequired && !this.#applied.isOpen) throwIfPermanent(this.#options, error, message)
+    logger.warn(`${message}; it is tried again`)
+    this.#changes.notify()
   }
 }
 
-/** One object of the cluster of which a part is ours to say: how that part is read and written, and what to say of refusals. */
+/** Pauses before the first write of the same part, the second, and so on: another client may want other values, and neither may flood the API server. */
+const repairDelays = steps([0, 0, 1000, 2000, 5000, 10_000, 30_000, 60_000])
+/**
+ * Quiet time after which the write count restarts; longer than one round of two operators that alternate at the maximum pause (60 s each).
+ */
+const quietMs = 600_000
 
-export interface ManagedObjectSpec {
-  readonly session: Session
-  readonly resource: Resource
-  readonly name: string
-  /** For messages: `validating webhook auto.kopf.dev`. */
-  readonly title: string
-  /** What there is of the part, in an object or where there is none. */
-  readonly read: (object: KubeObject | undefined) => Json | undefined
-  /** The part as a merge patch. */
-  readonly toPatch: (part: Json) => JsonObject
-  /** Whether the object is made where it is missing. */
-  readonly isOurs: boolean
+/** Pauses before repeated writes of the same part. */
+export class RepairBackoff {
+  readonly #clock: Clock
+  readonly #backoff = new Backoff(repairDelays)
+  #lastMs = -Infinity
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+  }
+
+  /** The number of earlier writes of the same part, without a quiet time in between. */
+  get repeats(): number {
+    return this.#backoff.attempts - 1
+  }
+
+  /** Called when the desired part changes: the next write is not a repetition. */
+  reset(): void {
+    this.#backoff.reset()
+  }
+
+  /** Waits before the next write. */
+  async wait(signal: AbortSignal): Promise<void> {
+    if (monotonicNow(this.#clock) - this.#lastMs > quietMs) this.#backoff.reset()
+    const delayMs = this.#backoff.next()
+    if (delayMs > 0) await this.#clock.sleep(delayMs, signal)
+    this.#lastMs = monotonicNow(this.#clock)
+  }
 }
 
-async function createObject(kept: ManagedObjectSpec, part: Json, signal: AbortSignal): Promise<KubeObject> {
-  const { session, resource, name, toPatch } = kept
+async function createObject(spec: ManagedObjectSpec, part: Json, signal: AbortSignal): Promise<KubeObject> {
+  const { session, resource, name, toPatch } = spec
   const { kind, group, version } = resource
   const body = { apiVersion: formatGroupVersion(group, version), kind, metadata: { name }, ...toPatch(part) }
-  const answer = await session.request({ method: 'POST', path: collectionPath(resource), body }, signal)
-  return answer as unknown as KubeObject
+  const response = await session.request({ method: 'POST', path: collectionPath(resource), body }, signal)
+  return response as unknown as KubeObject
 }
 
-async function patchObject(kept: ManagedObjectSpec, part: Json, signal: AbortSignal): Promise<KubeObject> {
-  const { session, resource, name, toPatch } = kept
+async function patchObject(spec: ManagedObjectSpec, part: Json, signal: AbortSignal): Promise<KubeObject> {
+  const { session, resource, name, toPatch } = spec
   const path = objectPath(resource, { name })
   const contentType = 'application/merge-patch+json'
-  const answer = await session.request({ method: 'PATCH', path, contentType, body: toPatch(part) }, signal)
-  return answer as unknown as KubeObject
+  const response = await session.request({ method: 'PATCH', path, contentType, body: toPatch(part) }, signal)
+  return response as unknown as KubeObject
 }
 
-/** Throws where nobody but a person can put it right; `what` says what was refused. */
-function throwIfHopeless({ resource, isOurs }: ManagedObjectSpec, error: unknown, what: string): void {
+/** Throws if a retry cannot succeed without an administrator: the write is forbidden, or its content is invalid. */
+function throwIfPermanent({ resource, isCreatedByOperator }: ManagedObjectSpec, error: unknown, message: string): void {
   if (isForbidden(error)) {
-    const verbs = isOurs ? '"create", "patch", "list", "watch"' : '"patch", "list", "watch"'
+    const verbs = isCreatedByOperator ? '"create", "patch", "list", "watch"' : '"patch", "list", "watch"'
     throw new KopfError(
       'KOPF_FORBIDDEN',
-      `${what}\nGrant the operator a cluster role with the rule: ` +
+      `${message}\nGrant the operator a cluster role with the rule: ` +
         `apiGroups: ["${resource.group}"], resources: ["${resource.plural}"], verbs: [${verbs}]`,
       { cause: error },
     )
   }
-  if (isUnprocessable(error)) throw new KopfError('KOPF_WEBHOOK_CONFIGURATION', what, { cause: error })
+  if (isUnprocessable(error)) throw new KopfError('KOPF_WEBHOOK_CONFIGURATION', message, { cause: error })
 }

@@ -1,6 +1,6 @@
 /**
- * What the cluster is told of our webhooks, where `settings.admission.managed` names the configurations: which objects are kept,
- * and what should be in them. How they are kept is for admission/managed-object.ts.
+ * The webhook configurations and CRD conversions of the operator: computes their desired content if `settings.admission.managed` names the
+ * configurations, and otherwise only logs the addresses of the webhooks. Called by admission.ts; managed-object.ts writes the objects.
  */
 
 import type { DiscoveryCache } from '../client/discovery/discovery-cache.ts'
@@ -15,7 +15,7 @@ import type { WebhookClientConfig } from '../settings/webhook-server.ts'
 import type { TaskGroup } from '../util/async/task-group.ts'
 import type { Json } from '../util/json/json.ts'
 import { describeError } from '../util/log/describe-error.ts'
-import { atPath, buildWebhooks, type ConfigurationKind } from './build-webhooks.ts'
+import { atPath, buildWebhooks, type ConfigurationType } from './build-webhooks.ts'
 import { findConversionPath } from './conversion-review.ts'
 import { ManagedObject, type ManagedObjectSpec } from './managed-object.ts'
 
@@ -25,8 +25,8 @@ export interface WebhookConfigurationsOptions {
   readonly tasks: TaskGroup
 }
 
-/** Each API server learns of it by a watch of its own, and may ask until then. */
-const learningMs = 500
+/** Time for all API servers to see by their own watches that webhooks were removed. They call the webhooks until then. */
+const propagationMs = 500
 
 const clusterScoped = {
   singular: '',
@@ -38,7 +38,7 @@ const clusterScoped = {
   verbs: ['get', 'list', 'watch', 'create', 'patch'],
 }
 
-const configurations: Readonly<Record<ConfigurationKind, Resource & { readonly title: string }>> = {
+const configurations: Readonly<Record<ConfigurationType, Resource & { readonly title: string }>> = {
   validate: {
     ...clusterScoped,
     group: 'admissionregistration.k8s.io',
@@ -57,7 +57,7 @@ const configurations: Readonly<Record<ConfigurationKind, Resource & { readonly t
   },
 }
 
-const definitions: Resource = {
+const crds: Resource = {
   ...clusterScoped,
   group: 'apiextensions.k8s.io',
   version: 'v1',
@@ -65,20 +65,21 @@ const definitions: Resource = {
   kind: 'CustomResourceDefinition',
 }
 
-/** Pods run it, and secrets may hold its credentials and certificates. */
-const ownParts = new Set(['pods', 'secrets', 'serviceaccounts', 'configmaps'])
+/** Core resources that an operator may need for its own start: its pods, credentials and certificates. */
+const ownResources = new Set(['pods', 'secrets', 'serviceaccounts', 'configmaps'])
 
 export class WebhookConfigurations {
   readonly #context: Context
   readonly #options: WebhookConfigurationsOptions
-  readonly #webhooks = new Map<ConfigurationKind, ManagedObject>()
-  /** By the name of the definition. */
+  readonly #webhooks = new Map<ConfigurationType, ManagedObject>()
+  /** By the name of the CRD. */
   readonly #conversions = new Map<string, ManagedObject>()
-  /** The name of the configurations; null where others manage them. */
+  /** The name of the configurations; null if the operator does not manage them. */
   readonly #managed: string | null
   #clientConfig: WebhookClientConfig = {}
-  readonly #told = new Set<string>()
-  /** What comes up later is no reason to end an operator that runs. */
+  /** Log lines about webhook addresses; each is logged once. */
+  readonly #loggedAddresses = new Set<string>()
+  /** Only objects of the first configuration are required: a later one must not end an operator that runs. */
   #isFirst = true
 
   constructor(context: Context, options: WebhookConfigurationsOptions) {
@@ -87,49 +88,49 @@ export class WebhookConfigurations {
     this.#managed = context.settings.admission.managed
   }
 
-  /** From what the cluster serves now, and where we are reached now; nothing is written that is so already. */
+  /** Sets the desired content from the served resources and the address of the webhook server. Unchanged content is not written again. */
   reconfigure(clientConfig: WebhookClientConfig): void {
     this.#clientConfig = clientConfig
-    this.#tellRoutes(clientConfig)
+    this.#logAddresses(clientConfig)
     if (this.#managed === null) return
-    this.#warnOfTraps()
-    for (const kind of ['validate', 'mutate'] as const) this.#keepWebhooks(kind, this.#managed)
-    for (const [name, handlers] of this.#convertedCrds()) this.#keepConversion(name, handlers)
+    this.#warnAboutOwnResources()
+    for (const type of ['validate', 'mutate'] as const) this.#manageWebhooks(type, this.#managed)
+    for (const [name, handlers] of this.#convertedCrds()) this.#manageConversion(name, handlers)
     this.#isFirst = false
   }
 
-  /** All that could be told is told. */
+  /** Resolves when all managed objects have their desired content for the first time. */
   async ready(): Promise<void> {
     const managed = [...this.#webhooks.values(), ...this.#conversions.values()]
     await Promise.all(managed.map(({ ready }) => ready))
   }
 
   /**
-   * Only the persistent webhooks stay. So do conversions: without them, the API server would hand out and store objects of one
-   * version in the form of another.
+   * Removes the webhooks from the configurations when the operator stops, except the persistent ones. Conversions stay: without a webhook, the API
+   * server would only change `apiVersion`, and return and store objects of one version in the format of another.
    */
   async withdraw(signal: AbortSignal): Promise<void> {
-    const finishing = Array.from(this.#webhooks, ([kind, managed]) => this.#finish(kind, managed, signal))
-    const hasTold = (await Promise.all(finishing)).includes(true)
-    if (hasTold) await this.#context.clock.sleep(learningMs, signal)
+    const finishing = Array.from(this.#webhooks, ([type, managed]) => this.#finish(type, managed, signal))
+    const hasWritten = (await Promise.all(finishing)).includes(true)
+    if (hasWritten) await this.#context.clock.sleep(propagationMs, signal)
   }
 
-  async #finish(kind: ConfigurationKind, managed: ManagedObject, signal: AbortSignal): Promise<boolean> {
-    const left = this.#handlers(kind).filter(({ admission }) => admission.persistent)
-    const { title, plural } = configurations[kind]
+  async #finish(type: ConfigurationType, managed: ManagedObject, signal: AbortSignal): Promise<boolean> {
+    const persistent = this.#handlers(type).filter(({ admission }) => admission.persistent)
+    const { title, plural } = configurations[type]
     try {
-      return await managed.finish(this.#build(left, this.#managed!), signal)
+      return await managed.finish(this.#build(persistent, this.#managed!), signal)
     } catch (error) {
       this.#context.logger.warn(
-        `Cannot take back the ${title} webhooks: ${describeError(error)}; what they review may be refused until the operator ` +
-          `runs again, or until somebody does: kubectl delete ${plural} ${this.#managed}`,
+        `Cannot remove the ${title} webhooks: ${describeError(error)}; requests that they review may be rejected until the operator ` +
+          `runs again; to prevent that, run: kubectl delete ${plural} ${this.#managed}`,
       )
       return false
     }
   }
 
-  #handlers(kind: ConfigurationKind): readonly AdmissionHandler[] {
-    return this.#options.registry.ofCategory('admission').filter((handler) => handler.type === kind)
+  #handlers(type: ConfigurationType): readonly AdmissionHandler[] {
+    return this.#options.registry.ofCategory('admission').filter((handler) => handler.type === type)
   }
 
   #build(handlers: readonly AdmissionHandler[], suffix: string): Json {
@@ -137,46 +138,46 @@ export class WebhookConfigurations {
     return buildWebhooks({ handlers, resources, suffix, clientConfig: this.#clientConfig })
   }
 
-  #keepWebhooks(kind: ConfigurationKind, managed: string): void {
-    const { title, ...resource } = configurations[kind]
-    const controller =
-      this.#webhooks.get(kind) ??
-      this.#keep({
+  #manageWebhooks(type: ConfigurationType, managed: string): void {
+    const { title, ...resource } = configurations[type]
+    const webhooks =
+      this.#webhooks.get(type) ??
+      this.#manage({
         resource,
         name: managed,
         title: `${title} webhook ${managed}`,
         read: (object) => (object?.['webhooks'] ?? []) as Json,
-        toPatch: (webhooks) => ({ webhooks }),
-        isOurs: true,
+        toPatch: (part) => ({ webhooks: part }),
+        isCreatedByOperator: true,
       })
-    this.#webhooks.set(kind, controller)
-    controller.want(this.#build(this.#handlers(kind), managed))
+    this.#webhooks.set(type, webhooks)
+    webhooks.setDesired(this.#build(this.#handlers(type), managed))
   }
 
-  #keepConversion(name: string, handlers: readonly ConversionHandler[]): void {
+  #manageConversion(name: string, handlers: readonly ConversionHandler[]): void {
     const managed =
       this.#conversions.get(name) ??
-      this.#keep({
-        resource: definitions,
+      this.#manage({
+        resource: crds,
         name,
         title: `conversion of ${name}`,
         read: (object) => (object?.['spec'] as { conversion?: Json } | undefined)?.conversion,
         toPatch: toConversionPatch,
-        isOurs: false,
+        isCreatedByOperator: false,
       })
-    if (!this.#conversions.has(name)) this.#warnOfGaps(name, handlers)
+    if (!this.#conversions.has(name)) this.#warnAboutMissingConversions(name, handlers)
     this.#conversions.set(name, managed)
     const webhook = {
       clientConfig: atPath(this.#clientConfig, conversionPath),
       conversionReviewVersions: ['v1', 'v1beta1'],
     }
-    managed.want({ strategy: 'Webhook', webhook })
+    managed.setDesired({ strategy: 'Webhook', webhook })
   }
 
-  #keep(kept: Omit<ManagedObjectSpec, 'session'>): ManagedObject {
+  #manage(spec: Omit<ManagedObjectSpec, 'session'>): ManagedObject {
     const { session, clock, random, settings, logger } = this.#context
     const { watching } = settings
-    const managed = new ManagedObject({ session, clock, random, watching, logger, isVital: this.#isFirst, ...kept })
+    const managed = new ManagedObject({ session, clock, random, watching, logger, isRequired: this.#isFirst, ...spec })
     this.#options.tasks.run((signal) => managed.run(signal))
     return managed
   }
@@ -192,25 +193,25 @@ export class WebhookConfigurations {
     return found
   }
 
-  /** What an operator itself is made of must not wait for it: nobody could start it again. */
-  #warnOfTraps(): void {
+  /** Warns about persistent webhooks for resources that the operator needs itself: after a stop, it could not start again. */
+  #warnAboutOwnResources(): void {
     const { discovery, registry } = this.#options
     for (const { id, admission, labels, selector } of registry.ofCategory('admission')) {
       if (!admission.persistent || admission.ignoreFailures || labels !== undefined) continue
       for (const resource of selectResources(selector!, discovery.resources).candidates) {
-        if (resource.group !== '' || !ownParts.has(resource.plural)) continue
+        if (resource.group !== '' || !ownResources.has(resource.plural)) continue
         this.#context.warnOnce(
           resource,
-          `trap of ${id}`,
-          `Webhook '${id}' is persistent: without the operator none of these can be created, those that it needs itself included; ` +
-            'leave them out by "labels", or set "ignoreFailures"',
+          `webhook ${id} for own resources`,
+          `Webhook '${id}' is persistent: while the operator does not run, none of these objects can be created, not even those that it needs to ` +
+            'start; exclude them with "labels", or set "ignoreFailures"',
         )
       }
     }
   }
 
-  /** What cannot be converted cannot be read in that version: better known now than when somebody asks for it. */
-  #warnOfGaps(name: string, handlers: readonly ConversionHandler[]): void {
+  /** Warns about versions without a conversion between them: the API server fails requests for such objects. */
+  #warnAboutMissingConversions(name: string, handlers: readonly ConversionHandler[]): void {
     const versions = this.#options.discovery.resources
       .filter(({ group, plural }) => `${plural}.${group}` === name)
       .map(({ version }) => version)
@@ -218,28 +219,28 @@ export class WebhookConfigurations {
       for (const to of versions) {
         if (findConversionPath(handlers, from, to) !== undefined) continue
         this.#context.logger.warn(
-          `Objects of ${name} cannot be converted from ${from} to ${to}: register it with on.convert, or a way by other versions.`,
+          `Objects of ${name} cannot be converted from ${from} to ${to}: register a conversion with on.convert, directly or through other versions.`,
         )
       }
     }
   }
 
-  /** Whoever manages the configurations by hand has to know them; once is enough. */
-  #tellRoutes(clientConfig: WebhookClientConfig): void {
+  /** Logs the address of each webhook once: configurations that are not managed by the operator need these addresses. */
+  #logAddresses(clientConfig: WebhookClientConfig): void {
     const { logger } = this.#context
     const level = this.#managed === null ? 'info' : 'debug'
-    for (const { type: kind, id, category, selector } of this.#options.registry.webhookHandlers) {
+    for (const { type, id, category, selector } of this.#options.registry.webhookHandlers) {
       const { url, service } = atPath(clientConfig, category === 'admission' ? id : conversionPath)
       const { namespace, name, port, path } = (service ?? {}) as Record<string, unknown>
-      const where = url ?? `service ${namespace}/${name}:${port}${path}`
-      const message = `Webhook of the ${kind} handler '${id}' for ${selector}: ${where}`
-      if (!this.#told.has(message)) logger[level](message)
-      this.#told.add(message)
+      const address = url ?? `service ${namespace}/${name}:${port}${path}`
+      const message = `Webhook of the ${type} handler '${id}' for ${selector}: ${address}`
+      if (!this.#loggedAddresses.has(message)) logger[level](message)
+      this.#loggedAddresses.add(message)
     }
   }
 }
 
-/** What is not in it must not stay from what was there before: an address and a service together would be refused. */
+/** Converts the conversion to a merge patch that removes absent fields of `clientConfig`: the API server rejects a `url` together with a `service`. */
 function toConversionPatch(conversion: Json): JsonObject {
   const { strategy, webhook } = conversion as { strategy: string; webhook: { clientConfig: JsonObject } & JsonObject }
   const clientConfig = { url: null, service: null, caBundle: null, ...webhook.clientConfig }

@@ -18,7 +18,7 @@ export function deliver(context: Context, served: ServedResource, event: ServedE
     deliverToIndices(context, served, event)
     return
   }
-  if (context.leadership.isStandingBy) {
+  if (context.leadership.isCandidate) {
     deliverToCandidate(context, served, event)
     return
   }

@@ -212,7 +212,7 @@ export class Orchestrator {
   #releaseObjects(served: ServedResource, isAmong: (watched: WatchedObject) => boolean): void {
     for (const watched of served.objects.values()) {
       if (served.isOnlyIndexed || !isAmong(watched)) continue
-      if (this.#context.leadership.isStandingBy) forgetObject(this.#context, watched)
+      if (this.#context.leadership.isCandidate) forgetObject(this.#context, watched)
       else this.#context.queue.put(watched, { type: 'deleted', object: watched.body, missed: true })
     }
     this.#removeFromIndices(served, isAmong)

@@ -1,18 +1,24 @@
 /**
- * One who waits for its turn: watches the Lease, and takes it when nobody holds it any more. One watch, and no request beside it
- * until there is something to take. What may be taken is for takeover-decision.ts to say.
+ * A replica that does not lead: watches the Lease and takes it when the holder has released it or let it expire. Apart from the watch, it sends
+ * no requests until the Lease can be taken. takeover-decision.ts decides when that is. Created by elector.ts.
  */
 import { isForbidden } from '../client/api-error.ts'
-import type { KubeObject } from '../kube/objects.ts'
+import { addedJitter } from '../util/async/backoff.ts'
 import { monotonicNow, noLongerNeeded } from '../util/async/clock.ts'
 import { Notifier } from '../util/async/latch.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import type { Logger } from '../util/log/log.ts'
-import { type ReflectOptions, reflect } from '../watching/reflector.ts'
-import { isOlder } from '../watching/resource-version.ts'
-import type { ReflectedEvent } from '../watching/watch-events.ts'
-import type { WatchState } from '../watching/watch-observer.ts'
-import { countTransition, forbidden, isOutrun, type LeaseKey, type LeaseObject, leases, readRecord } from './lease.ts'
+import { ObjectInformer } from '../watching/object-informer.ts'
+import type { ReflectOptions } from '../watching/reflector.ts'
+import {
+  countTransition,
+  isWriteRejected,
+  type LeaseKey,
+  type LeaseObject,
+  leases,
+  readRecord,
+  toForbiddenError,
+} from './lease.ts'
 import type { LeaseHolder } from './lease-holder.ts'
 import { decideTakeover, type LeaseObservation, observeLease, type TakeoverDecision } from './takeover-decision.ts'
 
@@ -22,78 +28,86 @@ export interface CandidateOptions extends Pick<ReflectOptions, 'session' | 'cloc
   readonly logger: Logger
   readonly leaseDurationMs: number
   readonly retryPeriodMs: number
-  /** Told each time it is another one that we stand by for. */
+  /** Called each time another replica has become the holder that this candidate waits for. */
   readonly onWaiting: (holder: string) => void
 }
 
-/** Of those who all see at once that it is free, the first one mostly is alone: the others have seen by then that it is not. */
-const spreadMs = 100
-/** Attempts after failures are spread by so much, as client-go spreads them. */
-const jitter = 0.2
+/**
+ * Candidates wait a random time up to this before they take a free Lease: all of them see at once that it is free, and the first one to write
+ * usually wins without a conflict.
+ */
+const maxTakeDelayMs = 100
+/** The share of the retry period that is added at random after a failure, as in client-go. */
+const retryJitter = 0.2
 
 export class Candidate {
   readonly #options: CandidateOptions
   readonly #lease: LeaseObject
-  readonly #claim: LeaseHolder
-  readonly #news = new Notifier()
-  #sight: LeaseObservation | undefined
-  /** As it was seen last, to be written over; undefined where it is not there. */
-  #seen: KubeObject | undefined
-  #version: string | undefined
-  /** Whether the list that is being read has had it. */
-  #isListed = false
+  readonly #leaseHolder: LeaseHolder
+  readonly #informer: ObjectInformer
+  readonly #changes = new Notifier()
+  #observation: LeaseObservation | undefined
   #holder: string | undefined
-  /** Why we cannot look, where we never could. */
-  #blindness: Error | undefined
+  /** Set if the operator may not watch the Lease, and has never seen it: `run` rejects with this error. */
+  #forbiddenError: Error | undefined
   #failures = 0
 
-  constructor(lease: LeaseObject, holder: LeaseHolder, options: CandidateOptions) {
+  constructor(lease: LeaseObject, leaseHolder: LeaseHolder, options: CandidateOptions) {
+    const { key, session, clock, random, watching } = options
     this.#lease = lease
-    this.#claim = holder
+    this.#leaseHolder = leaseHolder
     this.#options = options
+    this.#informer = new ObjectInformer({
+      session,
+      clock,
+      random,
+      watching,
+      resource: leases,
+      ...key,
+      onChange: (object) => {
+        const record = object === null ? undefined : readRecord(object)
+        this.#observation = observeLease(this.#observation, record, monotonicNow(clock))
+        this.#changes.notify()
+      },
+      onWatchError: (error, attempt) => this.#handleWatchError(error, attempt),
+    })
   }
 
-  /** Resolves when we lead, or the signal is aborted. Rejects where it is forbidden from the first look on. */
+  /** Resolves when this replica leads, or the signal is aborted. Rejects if the operator may not read or write the Lease. */
   async run(signal: AbortSignal): Promise<void> {
-    const { key, session, clock, random, watching } = this.#options
-    const taken = new AbortController()
-    const stop = () => taken.abort(noLongerNeeded)
-    signal.addEventListener('abort', stop, { once: true, signal: taken.signal })
-    if (signal.aborted) stop()
-    taken.signal.addEventListener('abort', () => this.#news.notify(), { once: true })
-    const observer = { watchStateChanged: (state: WatchState) => this.#follow(state), watchWarned: () => {} }
-    const scope = {
-      resource: leases,
-      namespace: key.namespace,
-      selectors: { fieldSelector: `metadata.name=${key.name}` },
-    }
-    const watch = reflect(
-      { session, clock, random, watching, observer, ...scope },
-      (event) => this.#take(event),
-      taken.signal,
-    )
+    const ended = new AbortController()
+    const end = () => ended.abort(noLongerNeeded)
+    signal.addEventListener('abort', end, { once: true, signal: ended.signal })
+    if (signal.aborted) end()
+    ended.signal.addEventListener('abort', () => this.#changes.notify(), { once: true })
+    const watch = this.#informer.run(ended.signal)
     try {
-      await this.#contend(taken.signal)
+      await this.#compete(ended.signal)
     } finally {
-      stop()
+      end()
       await watch
     }
   }
 
-  async #contend(signal: AbortSignal): Promise<void> {
+  async #compete(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const decision = this.#decide()
-      if (this.#blindness !== undefined) throw this.#blindness
-      if (decision.type === 'look') await this.#news.wait(this.#options.clock, Infinity)
+      if (this.#forbiddenError !== undefined) throw this.#forbiddenError
+      if (decision.type === 'observe') await this.#changes.wait(this.#options.clock, Infinity)
       else if (decision.type === 'wait') await this.#wait(decision)
-      else if (await this.#try(decision.type, signal)) return
+      else if (await this.#tryToAcquire(decision.type, signal)) return
     }
   }
 
   #decide(): TakeoverDecision {
     const { clock, leaseDurationMs, retryPeriodMs } = this.#options
-    const nowMs = monotonicNow(clock)
-    return decideTakeover({ sight: this.#sight, nowMs, attempts: this.#claim.attempts, leaseDurationMs, retryPeriodMs })
+    return decideTakeover({
+      observation: this.#observation,
+      nowMs: monotonicNow(clock),
+      attempts: this.#leaseHolder.attempts,
+      leaseDurationMs,
+      retryPeriodMs,
+    })
   }
 
   async #wait({ untilMs, holder }: Extract<TakeoverDecision, { type: 'wait' }>): Promise<void> {
@@ -101,78 +115,54 @@ export class Candidate {
     this.#failures = 0
     if (holder !== undefined && holder !== this.#holder) onWaiting(holder)
     this.#holder = holder
-    await this.#news.wait(clock, Math.max(0, untilMs - monotonicNow(clock)))
+    await this.#changes.wait(clock, Math.max(0, untilMs - monotonicNow(clock)))
   }
 
-  async #try(type: 'create' | 'take', signal: AbortSignal): Promise<boolean> {
-    const { clock, random } = this.#options
+  async #tryToAcquire(type: 'create' | 'take', signal: AbortSignal): Promise<boolean> {
+    const { clock, random, key } = this.#options
     try {
       if (type === 'take') {
-        await clock.sleep(spreadMs * random(), signal)
+        await clock.sleep(maxTakeDelayMs * random(), signal)
         if (this.#decide().type !== 'take') return false
       }
-      const transitions = countTransition(this.#sight?.record)
-      await this.#claim.acquire(type === 'take' ? this.#seen : undefined, transitions, signal)
+      const transitions = countTransition(this.#observation?.record)
+      const replaced = type === 'take' ? (this.#informer.object ?? undefined) : undefined
+      await this.#leaseHolder.acquire(replaced, transitions, signal)
       return true
     } catch (error) {
-      if (isForbidden(error) && this.#holder === undefined) throw forbidden(this.#options.key, error)
+      if (isForbidden(error) && this.#holder === undefined) throw toForbiddenError(key, error)
       if (!signal.aborted) await this.#recover(error, signal)
       return false
     }
   }
 
-  /** Whoever was outrun looks at once who it was; anything else may pass by itself, and is given time. */
+  /** After the first conflict, reads the Lease and decides again at once. After any other failure, waits for the retry period. */
   async #recover(error: unknown, signal: AbortSignal): Promise<void> {
     const { clock, random, retryPeriodMs, logger, key } = this.#options
     this.#failures += 1
-    const hasLooked = isOutrun(error) && (await this.#look(signal))
-    if (hasLooked && this.#failures === 1) return
+    const wasRead = isWriteRejected(error) && (await this.#tryToRead(signal))
+    if (wasRead && this.#failures === 1) return
     if (!signal.aborted)
       logger.warn(`Cannot take the Lease ${key.namespace}/${key.name}: ${describeError(error)}; it is tried again`)
-    await clock.sleep(retryPeriodMs * (1 + jitter * random()), signal).catch(() => {})
+    await clock.sleep(addedJitter(retryJitter, random)(retryPeriodMs), signal).catch(() => {})
   }
 
-  async #look(signal: AbortSignal): Promise<boolean> {
+  async #tryToRead(signal: AbortSignal): Promise<boolean> {
     try {
-      this.#see(await this.#lease.read(this.#options.retryPeriodMs, signal))
+      this.#informer.replace((await this.#lease.read(this.#options.retryPeriodMs, signal)) ?? null)
       return true
     } catch {
       return false
     }
   }
 
-  #follow(state: WatchState): void {
-    if (state.type !== 'broken') return
+  #handleWatchError(error: unknown, attempt: number): void {
     const { key, logger } = this.#options
-    if (isForbidden(state.error) && this.#sight === undefined) {
-      this.#blindness = forbidden(key, state.error)
-      this.#news.notify()
-    } else if (state.attempt > 1 || this.#sight === undefined) {
-      logger.warn(
-        `Cannot watch the Lease ${key.namespace}/${key.name}: ${describeError(state.error)}; it is tried again`,
-      )
+    if (isForbidden(error) && this.#observation === undefined) {
+      this.#forbiddenError = toForbiddenError(key, error)
+      this.#changes.notify()
+    } else if (attempt > 1 || this.#observation === undefined) {
+      logger.warn(`Cannot watch the Lease ${key.namespace}/${key.name}: ${describeError(error)}; it is tried again`)
     }
-  }
-
-  /** A list tells the truth whatever was seen before: the cluster may be one that was restored from a backup. */
-  #take(event: ReflectedEvent): void {
-    if (event.type === 'listed') {
-      if (!this.#isListed) this.#see(undefined)
-      this.#isListed = false
-    } else if (event.type === 'deleted') {
-      if (event.missed || !isOlder(event.object.metadata.resourceVersion, this.#version)) this.#see(undefined)
-    } else {
-      const isListed = event.event === null
-      this.#isListed ||= isListed
-      if (isListed || !isOlder(event.object.metadata.resourceVersion, this.#version)) this.#see(event.object)
-    }
-  }
-
-  #see(lease: KubeObject | undefined): void {
-    const { clock } = this.#options
-    this.#seen = lease
-    this.#version = lease?.metadata.resourceVersion
-    this.#sight = observeLease(this.#sight, lease && readRecord(lease), monotonicNow(clock))
-    this.#news.notify()
   }
 }

@@ -27,7 +27,7 @@ test('the Lease has the name and the namespace of the settings', () => {
 
 const refused: ReadonlyArray<readonly [string, Parameters<typeof electionOf>, string]> = [
   ['no name', [{}, { namespace: 'x' }], 'settings.election.name'],
-  ['an invalid Lease name', [{}, { name: 'My Operator', namespace: 'x' }], 'cannot be that of a Lease'],
+  ['an invalid Lease name', [{}, { name: 'My Operator', namespace: 'x' }], 'is not a valid name of a Lease'],
   ['no namespace', [{}, { name: 'x' }], 'settings.election.namespace'],
   ['a renew deadline as long as the lease duration', [{ renewDeadline: '15s' }], 'shorter than "leaseDuration" (15s)'],
   ['a retry period that allows a single attempt', [{ retryPeriod: '9s' }], 'well below "renewDeadline" (10s)'],

@@ -1,4 +1,4 @@
-/** `settings.election` as the elector needs it; and, where it cannot be so, what to do about it. */
+/** Checks `settings.election` and converts it for the elector. Called by leadership.ts after the startup handlers. Pure. */
 
 import { KopfError } from '../errors.ts'
 import { objectName } from '../settings/checks.ts'
@@ -13,18 +13,18 @@ export interface ElectionOptions {
   readonly retryPeriodMs: number
 }
 
-/** What the operator is called, and where it runs, as far as known. */
+/** The name of the operator and the namespace in which it runs: the defaults for the name and the namespace of the Lease. */
 interface LeaseDefaults {
   readonly name: string | undefined
   readonly namespace: string | undefined
 }
 
-/** As in client-go: attempts are spread by a fifth, and at least two have to fit. */
-const minAttempts = 1.2
+/** client-go's jitter factor: one retry period with its jitter must be shorter than the renew deadline. */
+const retryJitterFactor = 1.2
 
-export function toElectionOptions(settings: ElectionSettings, whereabouts: LeaseDefaults): ElectionOptions {
+export function toElectionOptions(settings: ElectionSettings, defaults: LeaseDefaults): ElectionOptions {
   const election = {
-    key: toKey(settings, whereabouts),
+    key: toKey(settings, defaults),
     leaseDurationMs: toMs(settings.leaseDuration),
     renewDeadlineMs: toMs(settings.renewDeadline),
     retryPeriodMs: toMs(settings.retryPeriod),
@@ -32,30 +32,32 @@ export function toElectionOptions(settings: ElectionSettings, whereabouts: Lease
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = election
   if (renewDeadlineMs >= leaseDurationMs) {
     throwElectionError(
-      `"renewDeadline" (${settings.renewDeadline}) has to be shorter than "leaseDuration" (${settings.leaseDuration}), or a leader would go on while the next one begins`,
+      `"renewDeadline" (${settings.renewDeadline}) has to be shorter than "leaseDuration" (${settings.leaseDuration}), or two replicas could lead at once`,
     )
   }
-  if (retryPeriodMs <= 0 || retryPeriodMs * minAttempts >= renewDeadlineMs) {
+  if (retryPeriodMs <= 0 || retryPeriodMs * retryJitterFactor >= renewDeadlineMs) {
     throwElectionError(
-      `"retryPeriod" (${settings.retryPeriod}) has to be more than 0, and well below "renewDeadline" (${settings.renewDeadline}), or one failed renewal would be the end`,
+      `"retryPeriod" (${settings.retryPeriod}) has to be more than 0, and well below "renewDeadline" (${settings.renewDeadline}), or one failed renewal would end the leadership`,
     )
   }
   return election
 }
 
-function toKey(settings: ElectionSettings, whereabouts: LeaseDefaults): LeaseKey {
-  const name = settings.name ?? whereabouts.name
+function toKey(settings: ElectionSettings, defaults: LeaseDefaults): LeaseKey {
+  const name = settings.name ?? defaults.name
   if (name === undefined) {
     throwElectionError(
       'the Lease has no name; set "settings.election.name", or name the operator: `new Operator({ name })`',
     )
   }
   if (objectName.accept(name) === undefined) {
-    throwElectionError(`"${name}", the name of the operator, cannot be that of a Lease; set "settings.election.name"`)
+    throwElectionError(
+      `"${name}", the name of the operator, is not a valid name of a Lease; set "settings.election.name"`,
+    )
   }
-  const namespace = settings.namespace ?? whereabouts.namespace
+  const namespace = settings.namespace ?? defaults.namespace
   if (namespace === undefined) {
-    throwElectionError('it is not known in which namespace the operator runs; set "settings.election.namespace"')
+    throwElectionError('the namespace of the operator is not known; set "settings.election.namespace"')
   }
   return { name, namespace }
 }

@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { KubeObject } from '../kube/objects.ts'
 import { countTransition, isSameRecord, type LeaseRecord, readRecord, toSpec } from './lease.ts'
-import { decideTakeover, type LeaseObservation, maxBelievedMs, observeLease } from './takeover-decision.ts'
+import { decideTakeover, type LeaseObservation, maxHonouredMs, observeLease } from './takeover-decision.ts'
 
 const maxInt32 = 2 ** 31 - 1
 const toLease = (spec: unknown) =>
@@ -34,9 +34,9 @@ test('a Lease that is not renewed is taken within a bounded time, and the writte
   fc.assert(
     fc.property(anySpec, fc.integer({ min: 1, max: 3_600_000 }), (spec, leaseDurationMs) => {
       const record = readRecord(toLease(spec))
-      const sight = observeLease(undefined, record, 1000)
-      const situation = { sight, attempts: [], leaseDurationMs, retryPeriodMs: 1 }
-      const boundMs = Math.max(leaseDurationMs, maxBelievedMs)
+      const observation = observeLease(undefined, record, 1000)
+      const situation = { observation, attempts: [], leaseDurationMs, retryPeriodMs: 1 }
+      const boundMs = Math.max(leaseDurationMs, maxHonouredMs)
       expect(decideTakeover({ ...situation, nowMs: 1000 + boundMs })).toEqual({ type: 'take' })
       const transitions = countTransition(record)
       expect(Number.isInteger(transitions) && transitions >= 1 && transitions <= maxInt32).toBe(true)
@@ -65,7 +65,7 @@ class Candidate {
   readonly name: string
   readonly settings: Settings
   leadsUntilMs = -Infinity
-  #sight: LeaseObservation | undefined
+  #observation: LeaseObservation | undefined
   #renewAtMs = 0
   #record: LeaseRecord | undefined
 
@@ -76,8 +76,8 @@ class Candidate {
 
   act(stored: LeaseRecord, nowMs: number): LeaseRecord {
     if (this.#record !== undefined) return this.#lead(stored, nowMs)
-    this.#sight = observeLease(this.#sight, stored, nowMs)
-    const decision = decideTakeover({ sight: this.#sight, nowMs, attempts: [], ...this.settings })
+    this.#observation = observeLease(this.#observation, stored, nowMs)
+    const decision = decideTakeover({ observation: this.#observation, nowMs, attempts: [], ...this.settings })
     if (decision.type !== 'take') return stored
     const { leaseDurationMs: durationMs } = this.settings
     const time = String(nowMs)
@@ -90,7 +90,7 @@ class Candidate {
     if (nowMs >= this.leadsUntilMs || !isSameRecord(stored, this.#record!)) {
       this.leadsUntilMs = -Infinity
       this.#record = undefined
-      this.#sight = undefined
+      this.#observation = undefined
       return stored
     }
     if (nowMs < this.#renewAtMs) return stored
@@ -106,7 +106,7 @@ class Candidate {
 }
 
 /** Valid election settings in whole seconds, up to the longest duration that candidates respect. */
-const anySettings = fc.integer({ min: 4, max: maxBelievedMs / 1000 }).chain((seconds) =>
+const anySettings = fc.integer({ min: 4, max: maxHonouredMs / 1000 }).chain((seconds) =>
   fc.record({
     leaseDurationMs: fc.constant(seconds * 1000),
     renewDeadlineMs: fc.integer({ min: 3, max: seconds - 1 }).map((deadline) => deadline * 1000),

@@ -1,7 +1,6 @@
 /**
- * Whether this replica may work, where `settings.election` says that only one may: what stands between the Lease and everything
- * else. The queue asks before it hires, the session before it sends; both by the clock, since a timer may come too late.
- * Without an election everybody leads. Made, started and ended by run.ts.
+ * Says whether this replica is the leader; without `settings.election.enabled`, every replica is. The queue checks it before it starts a worker, and
+ * the session before it sends a write: both compare the clock, since a timer could fire too late. Created, started and ended by src/run.
  */
 import type { ApiCall, Session } from '../client/session.ts'
 import { KopfError } from '../errors.ts'
@@ -21,7 +20,7 @@ import { holderName } from './lease.ts'
 
 export interface LeadershipOptions {
   readonly settings: Settings
-  /** Of the operator. */
+  /** The name of the operator: the default name of the Lease. */
   readonly name: string | undefined
   readonly identity: () => Promise<string>
   readonly session: () => Session
@@ -34,8 +33,8 @@ export interface LeadershipOptions {
 export class Leadership implements LeaderStatus {
   readonly #options: LeadershipOptions
   readonly #tasks: TaskGroup
-  readonly #fallen = new AbortController()
-  readonly #looked = new Latch()
+  readonly #lost = new AbortController()
+  readonly #leaderKnown = new Latch()
   #elector: Elector | undefined
   #hasWaited = false
   #tookOverAt: string | undefined
@@ -43,14 +42,14 @@ export class Leadership implements LeaderStatus {
 
   constructor(options: LeadershipOptions) {
     this.#options = options
-    this.#tasks = new TaskGroup((error) => this.#fall(error))
+    this.#tasks = new TaskGroup((error) => this.#handleFailure(error))
   }
 
   get isLeading(): boolean {
-    return this.#elector === undefined || this.#isWithin(this.#elector.leadsUntilMs ?? -Infinity)
+    return this.#elector === undefined || this.#isBefore(this.#elector.leadsUntilMs ?? -Infinity)
   }
 
-  get isStandingBy(): boolean {
+  get isCandidate(): boolean {
     return this.#elector !== undefined && this.#elector.leadsUntilMs === undefined
   }
 
@@ -58,16 +57,16 @@ export class Leadership implements LeaderStatus {
     return this.#tookOverAt
   }
 
-  /** Aborted when this replica has led and leads no more, against its will. */
-  get fallen(): AbortSignal {
-    return this.#fallen.signal
+  /** Aborted when this replica has lost the Lease while it led. A release at the regular end does not abort it. */
+  get lost(): AbortSignal {
+    return this.#lost.signal
   }
 
-  /** After the start-up handlers, which may have changed the settings; `namespace` is where the operator runs. */
+  /** Starts the election. Called after the startup handlers, which may change the settings. `namespace` is the one in which the operator runs. */
   async start(namespace: string | undefined): Promise<void> {
     const { settings, name } = this.#options
     if (!settings.election.enabled) {
-      this.#looked.open()
+      this.#leaderKnown.open()
       return
     }
     this.#report('awaited')
@@ -76,31 +75,31 @@ export class Leadership implements LeaderStatus {
     this.#tasks.run((signal) => this.#elector!.run(signal))
   }
 
-  /** Resolves when it is known for the first time whether we lead: what is listed then is not older than that. */
-  async looked(signal: AbortSignal): Promise<void> {
-    await this.#looked.wait(signal).catch(() => {})
+  /** Resolves when it is known who leads, or the signal is aborted. Objects are listed after that, so that a new leader does not start with states from before. */
+  async waitForLeader(signal: AbortSignal): Promise<void> {
+    await this.#leaderKnown.wait(signal).catch(() => {})
   }
 
-  /** For what only the leader does: it may not be done any more once it leads no more, for whatever reason. */
+  /** Guards writes that only the leader sends: the returned function throws once the leadership has ended, also after a release. */
   guardOf({ method, path }: ApiCall): (() => void) | undefined {
     if (method === 'GET' || this.#elector === undefined) return undefined
     return () => {
-      if (!this.#isWithin(this.#elector?.leadsUntilMs ?? Infinity)) throw tooLate(method, path)
+      if (!this.#isBefore(this.#elector?.leadsUntilMs ?? Infinity)) throw toLeadershipError(method, path)
     }
   }
 
-  /** For what every replica does, and the Lease itself: who has given it back may go on, who has lost it may not. */
+  /** Guards writes that every replica sends, and those of the Lease: the returned function throws after a loss of the Lease, but not after a release. */
   commonGuardOf({ method, path }: ApiCall): (() => void) | undefined {
     if (method === 'GET' || this.#elector === undefined) return undefined
     return () => {
-      const hasLost = !this.#hasEnded && !this.#isWithin(this.#elector?.leadsUntilMs ?? Infinity)
-      if (hasLost || this.#fallen.signal.aborted) throw tooLate(method, path)
+      const hasLost = !this.#hasEnded && !this.#isBefore(this.#elector?.leadsUntilMs ?? Infinity)
+      if (hasLost || this.#lost.signal.aborted) throw toLeadershipError(method, path)
     }
   }
 
   /**
-   * When all is written that is to be: the next one may begin at once. But not while a function of the user is still at work, on
-   * objects that the next one would call it for: then the Lease runs out by itself.
+   * Ends the election after the last write. Releases the Lease, so that a candidate can lead at once, unless a handler still runs (`isIdle` is false):
+   * then the Lease expires by itself, so that the next leader does not call the same handler at the same time.
    */
   async end({ isIdle }: { readonly isIdle: boolean }): Promise<void> {
     await this.#tasks.stop()
@@ -109,7 +108,7 @@ export class Leadership implements LeaderStatus {
     if (!hadLed) return
     const { logger } = this.#options
     if (isIdle) await this.#release()
-    else logger.warn('The Lease is not released, but left to run out: a handler, daemon or timer has not ended.')
+    else logger.warn('The Lease is not released and expires by itself: a handler, daemon or timer has not ended.')
   }
 
   async #release(): Promise<void> {
@@ -119,7 +118,7 @@ export class Leadership implements LeaderStatus {
       await withTimeout(clock, stoppingMs.releaseLease, this.#elector?.release(limit.signal))
       logger.info('The Lease is released: another replica can lead now.')
     } catch (error) {
-      logger.warn(`The Lease cannot be released, and is left to run out: ${describeError(error)}`)
+      logger.warn(`The Lease cannot be released and expires by itself: ${describeError(error)}`)
     } finally {
       limit.abort(noLongerNeeded)
     }
@@ -137,28 +136,28 @@ export class Leadership implements LeaderStatus {
       random: Math.random,
       watching: settings.watching,
       onWaiting: (holder) => {
-        const same = 'the same identity as ours: an earlier run, or another replica that should have its own'
+        const same = 'the same identity as this replica: an earlier run, or another replica that needs its own identity'
         logger.info(
           `Standing by: the Lease ${namespace}/${name} is held by ${holderName(holder)}${holder === identity ? `, ${same}` : ''}.`,
         )
         this.#hasWaited = true
         this.#report('candidate')
-        this.#looked.open()
+        this.#leaderKnown.open()
       },
       onLeading: (version) => {
         logger.info(`This replica is the leader now: "${identity}" holds the Lease ${namespace}/${name}.`)
         if (this.#hasWaited) this.#tookOverAt = version
-        this.#looked.open()
+        this.#leaderKnown.open()
         this.#report('leading')
       },
     })
   }
 
-  #fall(error: unknown): void {
+  #handleFailure(error: unknown): void {
     const { onFailure } = this.#options
     if (this.#elector?.leadsUntilMs !== undefined) {
       this.#report('lost')
-      this.#fallen.abort(error)
+      this.#lost.abort(error)
     }
     onFailure(error)
   }
@@ -167,14 +166,14 @@ export class Leadership implements LeaderStatus {
     this.#options.observer.leadershipChanged?.({ state })
   }
 
-  #isWithin(untilMs: number): boolean {
+  #isBefore(untilMs: number): boolean {
     return monotonicNow(this.#options.clock) < untilMs
   }
 }
 
-function tooLate(method: string, path: string): KopfError {
+function toLeadershipError(method: string, path: string): KopfError {
   return new KopfError(
     'KOPF_LEADERSHIP',
-    `Cannot ${method} ${path}: this replica does not hold the Lease any more, and another one may be at work`,
+    `Cannot ${method} ${path}: this replica does not hold the Lease any more, and another replica may lead`,
   )
 }

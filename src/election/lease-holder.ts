@@ -1,6 +1,7 @@
 /**
- * Our own writes to the Lease, and until when they make us the leader. The time is counted from before a write is sent, by the
- * clock that nobody sets: whoever sees it begins to count later, and counts for longer.
+ * Writes this replica's records to the Lease, and knows until when they make it the leader. The renew deadline counts from before a write is
+ * sent, by the monotonic clock. Candidates count from when they observe the write, and wait for the longer lease duration: two replicas never lead
+ * at once. Called by elector.ts and candidate.ts.
  */
 import type { KubeObject } from '../kube/objects.ts'
 import { type Clock, monotonicNow } from '../util/async/clock.ts'
@@ -13,22 +14,23 @@ export interface LeaseHolderOptions {
   readonly renewDeadlineMs: number
 }
 
-export type ReadBack =
-  | { readonly type: 'ours'; readonly isNews: boolean }
-  | { readonly type: 'taken'; readonly holder: string }
+/** The Lease after a rejected write: still ours (or deleted), or taken by another holder. */
+export type LeaseCheck =
+  /** `isChanged`: the Lease has another resource version than the one that was written over, so that a retry can succeed. */
+  { readonly type: 'ours'; readonly isChanged: boolean } | { readonly type: 'taken'; readonly holder: string }
 
 interface RenewAttempt {
   readonly record: LeaseRecord
   readonly sentMs: number
 }
 
-/** More than can be under way at once; what is older has been answered by now, or never will be. */
+/** The maximum number of remembered attempts; more than can be in flight at once. */
 const maxAttempts = 8
 
 export class LeaseHolder {
   readonly #lease: LeaseObject
   readonly #options: LeaseHolderOptions
-  /** The last that was answered, and those after it whose answers never came: each may be what is there now. */
+  /** The last attempt with a response, and later ones without: the Lease may have the record of any of them. */
   #attempts: readonly RenewAttempt[] = []
   #known: KubeObject | undefined
   #record: LeaseRecord | undefined
@@ -39,7 +41,7 @@ export class LeaseHolder {
     this.#options = options
   }
 
-  /** By the monotonic clock; undefined before we have ever led, and in the past for good once that is over. */
+  /** The end of the leadership, by the monotonic clock. Undefined before this replica has led; -Infinity after it has given up. */
   get leadsUntilMs(): number | undefined {
     return this.#leadsUntilMs
   }
@@ -48,16 +50,16 @@ export class LeaseHolder {
     return this.#attempts.map(({ record }) => record)
   }
 
-  /** Of the Lease as we wrote it last. */
+  /** The resource version of the Lease as this replica has last written or read it. */
   get version(): string | undefined {
     return this.#known?.metadata.resourceVersion
   }
 
-  /** Over what was seen; undefined where it is to be made. Leads when it resolves. */
-  async acquire(seen: KubeObject | undefined, transitions: number, signal: AbortSignal): Promise<void> {
+  /** Replaces the observed Lease; undefined: creates it. When the promise resolves, this replica leads. */
+  async acquire(observed: KubeObject | undefined, transitions: number, signal: AbortSignal): Promise<void> {
     const acquireTime = this.#now()
     const { identity: holder, leaseDurationMs: durationMs } = this.#options
-    this.#known = seen
+    this.#known = observed
     await this.#lead({ holder, durationMs, acquireTime, renewTime: acquireTime, transitions }, signal)
   }
 
@@ -65,26 +67,27 @@ export class LeaseHolder {
     return this.#lead({ ...this.#record!, renewTime: this.#now() }, signal)
   }
 
-  /** After we were outrun: what is there now. Where it is still our own word, or nothing, the next write is over that. */
-  async recall(signal: AbortSignal): Promise<ReadBack> {
-    const there = await this.#lease.read(this.#limitMs(), signal)
-    const record = there && readRecord(there)
+  /** Reads the Lease after a rejected write. If it has our own record, or does not exist, the next write is based on this state. */
+  async check(signal: AbortSignal): Promise<LeaseCheck> {
+    const current = await this.#lease.read(this.#timeoutMs(), signal)
+    const record = current && readRecord(current)
     const ours = record && this.#attempts.find((one) => isSameRecord(one.record, record))
     if (record !== undefined && ours === undefined) return { type: 'taken', holder: record.holder }
-    // Whether we got the answer or not: since it was sent, others have it before them.
-    if (ours !== undefined) this.#prolong(ours)
-    const isNews = there?.metadata.resourceVersion !== this.version
-    this.#known = there
-    return { type: 'ours', isNews }
+    // The write was stored although its response was lost, so that candidates honour it.
+    if (ours !== undefined) this.#extend(ours)
+    const isChanged = current?.metadata.resourceVersion !== this.version
+    this.#known = current
+    return { type: 'ours', isChanged }
   }
 
-  /** As client-go does it: free for everybody at once, and nobody has to believe it for longer than a second. */
+  /** Writes a record without a holder and with a duration of one second, as client-go does: any candidate can take the Lease at once. */
   async release(signal: AbortSignal): Promise<void> {
     const time = this.#now()
     const record = { ...this.#record!, holder: '', durationMs: 1000, acquireTime: time, renewTime: time }
     await this.#write(record, signal)
   }
 
+  /** Ends the leadership of this replica for good, without a request. */
   giveUp(): void {
     this.#leadsUntilMs = -Infinity
   }
@@ -99,22 +102,22 @@ export class LeaseHolder {
   async #write(record: LeaseRecord, signal: AbortSignal): Promise<RenewAttempt> {
     const attempt = { record, sentMs: monotonicNow(this.#options.clock) }
     this.#attempts = [...this.#attempts, attempt].slice(-maxAttempts)
-    const limitMs = this.#limitMs()
+    const timeoutMs = this.#timeoutMs()
     this.#known = await (this.#known === undefined
-      ? this.#lease.create(record, limitMs, signal)
-      : this.#lease.replace(this.#known, record, limitMs, signal))
+      ? this.#lease.create(record, timeoutMs, signal)
+      : this.#lease.replace(this.#known, record, timeoutMs, signal))
     return attempt
   }
 
-  /** Only for one who leads: what is over does not begin anew. */
-  #prolong({ sentMs }: RenewAttempt): void {
+  /** Extends a leadership that has not ended yet. One that has ended does not start again. */
+  #extend({ sentMs }: RenewAttempt): void {
     const { clock, renewDeadlineMs } = this.#options
     if (this.#leadsUntilMs === undefined || monotonicNow(clock) >= this.#leadsUntilMs) return
     this.#leadsUntilMs = Math.max(this.#leadsUntilMs, sentMs + renewDeadlineMs)
   }
 
-  /** There is time for a second attempt after one that hangs, and none goes on when it is too late. */
-  #limitMs(): number {
+  /** Half of the renew deadline, so that a second attempt is possible after one that hangs, and not beyond the end of the leadership. */
+  #timeoutMs(): number {
     const { clock, renewDeadlineMs } = this.#options
     const leftMs = (this.#leadsUntilMs ?? -Infinity) - monotonicNow(clock)
     return leftMs > 0 ? Math.min(renewDeadlineMs / 2, leftMs) : renewDeadlineMs / 2

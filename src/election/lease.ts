@@ -1,4 +1,7 @@
-/** The one Lease in the cluster: read, made, and written over the version that was seen. Nothing else of it is ours to change. */
+/**
+ * The Lease of the leader election: reads, creates and replaces it, and converts its spec. Used by candidate.ts and lease-holder.ts. Changes only
+ * the fields that client-go's elector writes, so that electors of both kinds can share a Lease.
+ */
 import { ApiError, isNotFound } from '../client/api-error.ts'
 import { collectionPath, objectPath } from '../client/paths.ts'
 import type { Session } from '../client/session.ts'
@@ -37,17 +40,17 @@ export class LeaseObject {
     this.#key = key
   }
 
-  /** Undefined where it is not there. */
-  async read(withinMs: number, signal: AbortSignal): Promise<KubeObject | undefined> {
+  /** Resolves to undefined if the Lease does not exist. */
+  async read(timeoutMs: number, signal: AbortSignal): Promise<KubeObject | undefined> {
     try {
-      return await this.#send('GET', undefined, withinMs, signal)
+      return await this.#send('GET', undefined, timeoutMs, signal)
     } catch (error) {
       if (isNotFound(error)) return undefined
       throw error
     }
   }
 
-  create(record: LeaseRecord, withinMs: number, signal: AbortSignal): Promise<KubeObject> {
+  create(record: LeaseRecord, timeoutMs: number, signal: AbortSignal): Promise<KubeObject> {
     const { name, namespace } = this.#key
     const body = {
       apiVersion: 'coordination.k8s.io/v1',
@@ -55,30 +58,30 @@ export class LeaseObject {
       metadata: { name, namespace },
       spec: toSpec(record),
     }
-    return this.#send('POST', body, withinMs, signal)
+    return this.#send('POST', body, timeoutMs, signal)
   }
 
-  /** Fails with a conflict where somebody was faster, or it is another object by now: the uid goes along. */
-  replace(lease: KubeObject, record: LeaseRecord, withinMs: number, signal: AbortSignal): Promise<KubeObject> {
+  /** Rejects with a conflict if the Lease was changed, or deleted and created again, since it was read: the body has its resource version and uid. */
+  replace(lease: KubeObject, record: LeaseRecord, timeoutMs: number, signal: AbortSignal): Promise<KubeObject> {
     const body = { ...lease, spec: { ...(lease['spec'] as object), ...toSpec(record) } }
-    return this.#send('PUT', body, withinMs, signal)
+    return this.#send('PUT', body, timeoutMs, signal)
   }
 
   /**
-   * One attempt each: the elector knows better than anybody below when the next one is due. And not behind the requests of all
-   * handlers: a leader that has much to do would cease to be one.
+   * Sends one attempt without retries: the elector decides when to retry. The request is urgent, so that it does not wait for the rate limit
+   * behind requests of handlers: a busy leader would otherwise lose the Lease.
    */
   async #send(
     method: 'GET' | 'POST' | 'PUT',
     body: object | undefined,
-    withinMs: number,
+    timeoutMs: number,
     signal: AbortSignal,
   ): Promise<KubeObject> {
     const path = method === 'POST' ? collectionPath(leases, this.#key.namespace) : objectPath(leases, this.#key)
     const call = {
       method,
       path,
-      timeoutMs: withinMs,
+      timeoutMs,
       isUrgent: true,
       backoffsMs: [],
       ...(body !== undefined && { body }),
@@ -87,35 +90,32 @@ export class LeaseObject {
   }
 }
 
-/** It may not be as we believed: somebody else has written it, made it, or deleted it. */
-export function isOutrun(error: unknown): error is ApiError {
-  return error instanceof ApiError && [404, 409, absentCode].includes(error.status)
+/** Whether the write failed because another client has written, created or deleted the Lease since it was read. */
+export function isWriteRejected(error: unknown): error is ApiError {
+  return error instanceof ApiError && [404, 409, putOfMissingStatus].includes(error.status)
 }
 
 /**
- * A Lease can be made by a PUT, but not by one that names a version: to that, where it is gone, the API server answers with an
- * internal error ("resourceVersion should not be set on objects to be created").
+ * The status of a PUT with a resource version for a Lease that does not exist: a PUT can create a Lease, but the API server responds with an
+ * internal error to one with a version ("resourceVersion should not be set on objects to be created").
  */
-const absentCode = 500
+const putOfMissingStatus = 500
 
-/**
- * What a Lease says: who holds it, and for how long others have to believe it. The same fields, in the same form, as client-go
- * writes, so that electors of both kinds can share one. Pure.
- */
-
+/** The spec of a Lease, with the fields and formats of client-go. */
 export interface LeaseRecord {
-  /** Empty where it was released. */
+  /** `holderIdentity`; empty if the Lease was released. */
   readonly holder: string
-  /** Undefined where it does not say, or says no positive number. */
+  /** `leaseDurationSeconds`; undefined if it is missing or not positive. */
   readonly durationMs: number | undefined
-  /** As it stands there: the clocks of others are compared, never believed. */
+  /** The text in the Lease. It is only compared for equality: the clock of another machine may be wrong. */
   readonly acquireTime: string | undefined
+  /** The text in the Lease, only compared for equality like `acquireTime`. */
   readonly renewTime: string | undefined
-  /** From 0 to `maxTransitions`. */
+  /** `leaseTransitions`, from 0 to `maxTransitions`. */
   readonly transitions: number
 }
 
-/** The field is an int32: the API server refuses a larger number, so that a Lease at its maximum could never be taken. */
+/** `leaseTransitions` is an int32: the API server rejects larger numbers, so that a Lease beyond the maximum could never be taken. */
 const maxTransitions = 2 ** 31 - 1
 
 export function readRecord(lease: KubeObject): LeaseRecord {
@@ -131,12 +131,12 @@ export function readRecord(lease: KubeObject): LeaseRecord {
   }
 }
 
-/** How often the Lease will have changed hands, after this record. Stays at the maximum: nothing but people read the number. */
+/** The number of transitions after a takeover from this record. It stays at the maximum: no elector uses the number. */
 export function countTransition(record: LeaseRecord | undefined): number {
   return record === undefined ? 0 : Math.min(record.transitions + 1, maxTransitions)
 }
 
-/** A Lease counts whole seconds: others wait rather longer than we say. */
+/** Rounds the duration up to whole seconds, so that other candidates rather wait too long than not long enough. */
 export function toSpec({ holder, durationMs, acquireTime, renewTime, transitions }: LeaseRecord): JsonObject {
   return {
     holderIdentity: holder,
@@ -147,12 +147,12 @@ export function toSpec({ holder, durationMs, acquireTime, renewTime, transitions
   }
 }
 
-/** Any difference is a sign of life: whoever wrote it was there a moment ago. */
+/** Whether the two records are equal. Any difference shows that the holder has renewed the Lease, or that there is another holder. */
 export function isSameRecord(one: LeaseRecord, other: LeaseRecord): boolean {
   return JSON.stringify(toSpec(one)) === JSON.stringify(toSpec(other))
 }
 
-/** A MicroTime: six digits, or the API server refuses it. */
+/** Formats a MicroTime: the API server rejects a time without exactly six digits after the point. */
 export function toMicroTime(nowMs: number): string {
   return new Date(nowMs).toISOString().replace('Z', '000Z')
 }
@@ -165,9 +165,7 @@ function isPositive(value: unknown): value is number {
   return typeof value === 'number' && value > 0
 }
 
-/** What is said of the Lease where it cannot be had, or not be kept. */
-
-export function forbidden({ name, namespace }: LeaseKey, error: unknown): KopfError {
+export function toForbiddenError({ name, namespace }: LeaseKey, error: unknown): KopfError {
   return new KopfError(
     'KOPF_FORBIDDEN',
     `Cannot elect a leader by the Lease ${namespace}/${name}: ${describeError(error)}\n` +
@@ -177,18 +175,18 @@ export function forbidden({ name, namespace }: LeaseKey, error: unknown): KopfEr
   )
 }
 
-/** Why it is over, in the words of who finds out. */
-export function lost({ name, namespace }: LeaseKey, why: string, cause?: unknown): KopfError {
+/** The error that ends the run of a former leader. `why` continues the sentence "the Lease …". */
+export function toLostLeaseError({ name, namespace }: LeaseKey, why: string, cause?: unknown): KopfError {
   return new KopfError(
     'KOPF_LEADERSHIP',
-    `Cannot go on as the leader: the Lease ${namespace}/${name} ${why}; nothing more is written, and the operator ends, to be started anew as a stand-by`,
+    `Cannot go on as the leader: the Lease ${namespace}/${name} ${why}; the operator writes nothing more and exits; restart it to make it a candidate`,
     { cause },
   )
 }
 
 const maxHolderLength = 253
 
-/** For messages: the API server sets no limit to the name of a holder. */
+/** The holder in quotes, cut for messages: the API server does not limit the length of `holderIdentity`. */
 export function holderName(holder: string): string {
   return `"${cutText(holder, maxHolderLength)}"`
 }

@@ -14,13 +14,13 @@ const released = { ...held, holder: '', durationMs: 1000 }
 const times = { leaseDurationMs: 20_000, retryPeriodMs: 2000 }
 const wait = (untilMs: number): TakeoverDecision => ({ type: 'wait', untilMs, holder: 'a' })
 
-const there = (record: LeaseRecord): LeaseObservation => ({ isThere: true, record, sinceMs: 1000 })
-const gone = (record?: LeaseRecord): LeaseObservation => ({ isThere: false, record, sinceMs: 1000 })
+const there = (record: LeaseRecord): LeaseObservation => ({ exists: true, record, sinceMs: 1000 })
+const gone = (record?: LeaseRecord): LeaseObservation => ({ exists: false, record, sinceMs: 1000 })
 
 const cases: ReadonlyArray<
-  readonly [name: string, sight: LeaseObservation | undefined, nowMs: number, TakeoverDecision]
+  readonly [name: string, observation: LeaseObservation | undefined, nowMs: number, TakeoverDecision]
 > = [
-  ['the Lease was never read', undefined, 0, { type: 'look' }],
+  ['the Lease was never read', undefined, 0, { type: 'observe' }],
   ['the Lease was acquired recently', there(held), 1001, wait(16_000)],
   ['the Lease is held and expires in a moment', there(held), 15_999, wait(16_000)],
   ['the Lease has expired', there(held), 16_000, { type: 'take' }],
@@ -57,20 +57,20 @@ const cases: ReadonlyArray<
   ['the Lease was never seen, and no holder has created it', gone(), 3400, { type: 'create' }],
 ]
 
-test.each(cases)('the elector chooses its next action if %s', (_, sight, nowMs, decision) => {
-  expect(decideTakeover({ sight, nowMs, attempts: [], ...times })).toEqual(decision)
+test.each(cases)('the elector chooses its next action if %s', (_, observation, nowMs, decision) => {
+  expect(decideTakeover({ observation, nowMs, attempts: [], ...times })).toEqual(decision)
 })
 
 describe('writes without a response', () => {
-  const sight = there(held)
+  const observation = there(held)
 
   test('a Lease with our own record from a write without a response is taken at once', () => {
-    expect(decideTakeover({ sight, nowMs: 1001, attempts: [released, held], ...times })).toEqual({ type: 'take' })
+    expect(decideTakeover({ observation, nowMs: 1001, attempts: [released, held], ...times })).toEqual({ type: 'take' })
   })
 
   test('a Lease with our identity but another record than we wrote is not ours', () => {
     const attempts = [{ ...held, renewTime: '2030-01-01T00:00:02.001000Z' }]
-    expect(decideTakeover({ sight, nowMs: 1001, attempts, ...times })).toEqual(wait(16_000))
+    expect(decideTakeover({ observation, nowMs: 1001, attempts, ...times })).toEqual(wait(16_000))
   })
 })
 
@@ -78,13 +78,13 @@ describe('observed Leases', () => {
   const renewed = { ...held, renewTime: '2029-01-01T00:00:00.000000Z' }
 
   test.each([
-    ['starts with the first read', undefined, held, { isThere: true, record: held, sinceMs: 5000 }],
+    ['starts with the first read', undefined, held, { exists: true, record: held, sinceMs: 5000 }],
     ['keeps its start if the record is the same', there(held), { ...held }, there(held)],
     [
       'starts again with a renewal, whatever its time',
       there(held),
       renewed,
-      { isThere: true, record: renewed, sinceMs: 5000 },
+      { exists: true, record: renewed, sinceMs: 5000 },
     ],
     [
       'starts again if the Lease is deleted, since it may have been renewed until then',
@@ -94,7 +94,7 @@ describe('observed Leases', () => {
     ],
     ['keeps its start if the Lease is still absent', gone(held), undefined, gone(held)],
     ['starts with an absent Lease', undefined, undefined, { ...gone(), sinceMs: 5000 }],
-    ['starts again if the Lease is created again', gone(held), held, { isThere: true, record: held, sinceMs: 5000 }],
+    ['starts again if the Lease is created again', gone(held), held, { exists: true, record: held, sinceMs: 5000 }],
   ] as const)('the observation of a Lease %s', (_, before, record, after) => {
     expect(observeLease(before, record, 5000)).toEqual(after)
   })

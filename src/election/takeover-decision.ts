@@ -1,77 +1,77 @@
 /**
- * What a stand-by does about the Lease, from what it has seen of it and when, by its own clock that nobody sets. Pure: the whole
- * of who may take it, and when, is here. What is written is safe beyond that, as every write names the version that was seen.
+ * Decides whether a candidate waits for the Lease, takes it or creates it, from the observed records and the candidate's own monotonic clock. Pure.
+ * Called by candidate.ts. A wrong decision cannot make two leaders: every write names the resource version that was observed, so it conflicts.
  */
 import { isSameRecord, type LeaseRecord } from './lease.ts'
 
-/** What was seen last. */
+/** The last observed state of the Lease. */
 export interface LeaseObservation {
-  readonly isThere: boolean
-  /** As it was when it was there last; undefined where it never was. */
+  readonly exists: boolean
+  /** The record of the Lease, or its last record if the Lease was deleted. Undefined if the Lease was never seen. */
   readonly record: LeaseRecord | undefined
-  /** Since when we have known it so, or not there. */
+  /** When this state was first observed, by the monotonic clock. */
   readonly sinceMs: number
 }
 
 export interface TakeoverInput {
-  /** Undefined until somebody has looked. */
-  readonly sight: LeaseObservation | undefined
+  /** Undefined until the Lease was listed for the first time. */
+  readonly observation: LeaseObservation | undefined
+  /** By the monotonic clock. */
   readonly nowMs: number
-  /** What we wrote ourselves and have no answer to: if it is there, it is ours. */
+  /** Records that this replica has sent without getting a response. If the Lease has one of them, this replica has written it. */
   readonly attempts: readonly LeaseRecord[]
-  /** For a holder that does not say how long it is to be believed. */
+  /** The duration for a record that has none. */
   readonly leaseDurationMs: number
-  /** How often a holder renews it. */
+  /** How often a holder renews the Lease. */
   readonly retryPeriodMs: number
 }
 
 export type TakeoverDecision =
-  | { readonly type: 'look' }
-  /** Until something is seen, or this moment comes. */
+  /** Wait for the first list of the Lease. */
+  | { readonly type: 'observe' }
+  /** Wait until the Lease changes, or until this time. */
   | { readonly type: 'wait'; readonly untilMs: number; readonly holder: string | undefined }
   | { readonly type: 'create' }
   | { readonly type: 'take' }
 
 /**
- * A holder is believed for the time that its record asks for, as client-go does it, since it may lead for nearly so long; but for no
- * more than this, or our own duration where that is longer. A record of 2^31 seconds would otherwise leave the operator without a
- * leader for 68 years.
+ * The longest duration of a foreign record that a candidate honours; its own `leaseDurationMs` counts instead where that is longer. Without a
+ * limit, a record of 2^31 seconds would leave the operator without a leader for 68 years.
  */
-export const maxBelievedMs: number = 600_000
+export const maxHonouredMs: number = 600_000
 
-/** A little more than the pause between two renewals. */
-const patience = 1.2
+/** How many retry periods a candidate waits before it creates a Lease that it has never seen. */
+const createAfterRetryPeriods = 1.2
 
 /**
- * A Lease that was deleted under its holder binds us for as long as one that is there, from when we have seen that it is gone: the
- * holder does not know yet, and will put it back. One who has never seen it cannot know whether there is a holder: it waits
- * until one that is well would have put it back, and no longer, since mostly there is none.
+ * A deleted Lease counts as held for as long as an existing one, from the moment of its deletion: its holder still leads, and will create the
+ * Lease again at the next renewal. A candidate that has never seen the Lease waits for one renewal only, since usually there is no holder.
  */
 export function decideTakeover({
-  sight,
+  observation,
   nowMs,
   attempts,
   leaseDurationMs,
   retryPeriodMs,
 }: TakeoverInput): TakeoverDecision {
-  if (sight === undefined) return { type: 'look' }
-  const { record, isThere, sinceMs } = sight
-  const freely: TakeoverDecision = { type: isThere ? 'take' : 'create' }
-  if (record !== undefined && (record.holder === '' || isAmong(attempts, record))) return freely
-  const believedMs = Math.min(record?.durationMs ?? leaseDurationMs, Math.max(maxBelievedMs, leaseDurationMs))
-  const boundMs = record === undefined ? retryPeriodMs * patience : believedMs
-  const untilMs = sinceMs + boundMs
-  return nowMs < untilMs ? { type: 'wait', untilMs, holder: record?.holder } : freely
+  if (observation === undefined) return { type: 'observe' }
+  const { record, exists, sinceMs } = observation
+  const acquire: TakeoverDecision = { type: exists ? 'take' : 'create' }
+  if (record !== undefined && (record.holder === '' || includesRecord(attempts, record))) return acquire
+  const honouredMs = Math.min(record?.durationMs ?? leaseDurationMs, Math.max(maxHonouredMs, leaseDurationMs))
+  const waitMs = record === undefined ? retryPeriodMs * createAfterRetryPeriods : honouredMs
+  const untilMs = sinceMs + waitMs
+  return nowMs < untilMs ? { type: 'wait', untilMs, holder: record?.holder } : acquire
 }
 
-/** By all that it says, not by the name in it: two processes may have been given the same. */
-function isAmong(records: readonly LeaseRecord[], record: LeaseRecord): boolean {
+/** Compares whole records, not only the holder: two processes may have the same identity. */
+function includesRecord(records: readonly LeaseRecord[], record: LeaseRecord): boolean {
   return records.some((one) => isSameRecord(one, record))
 }
 
 /**
- * What is seen now, after what was seen before. Only a change of what the record says begins its time anew; and its end, since
- * it may have been renewed, unseen, until then.
+ * The observation after a new state of the Lease; `record` is undefined if the Lease does not exist. The time restarts if the record has changed,
+ * and at the deletion of the Lease, which may have been renewed unnoticed until then. A change of labels does not restart it.
  */
 export function observeLease(
   before: LeaseObservation | undefined,
@@ -79,8 +79,8 @@ export function observeLease(
   nowMs: number,
 ): LeaseObservation {
   if (record === undefined) {
-    return before?.isThere === false ? before : { isThere: false, record: before?.record, sinceMs: nowMs }
+    return before?.exists === false ? before : { exists: false, record: before?.record, sinceMs: nowMs }
   }
-  const isSame = before?.isThere && before.record !== undefined && isSameRecord(before.record, record)
-  return { isThere: true, record, sinceMs: isSame ? before.sinceMs : nowMs }
+  const isSame = before?.exists && before.record !== undefined && isSameRecord(before.record, record)
+  return { exists: true, record, sinceMs: isSame ? before.sinceMs : nowMs }
 }

@@ -16,7 +16,7 @@ const example = 'such as http://0.0.0.0:8080/healthz'
 const pattern =
   /^(?<scheme>[a-z][a-z\d+.-]*):\/\/(?<host>\[[^\]]*\]|[^:/?#@[\]]*)(?::(?<port>\d*))?(?<path>\/[^?#]*)?$/i
 
-/** Calls `refuse` with the reason if the address is invalid. */
+/** Calls `fail` with the reason if the address is invalid. */
 export function parseHealthAddress(text: string, fail: (why: string) => never): HealthAddress {
   const { scheme, host, port, path = '/' } = pattern.exec(text)?.groups ?? fail(`expected an address ${example}`)
   if (scheme!.toLowerCase() !== 'http') fail(`only http is served; expected an address ${example}`)

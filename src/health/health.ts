@@ -9,7 +9,7 @@ import { decideReadiness, type Readiness, type ReadinessFacts } from './readines
 
 type QueueGauge = Pick<KeyedQueue<unknown, unknown>, 'size' | 'waiting' | 'waitingSinceMs' | 'starvedSinceMs'>
 
-/** Values that are read when the readiness is asked for. */
+/** Values that are read for each request of the readiness page. */
 export interface HealthGauges {
   readonly lagMs: () => number
   readonly pause: Pick<Pause, 'isPaused' | 'isPausedIn'>

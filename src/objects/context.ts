@@ -41,8 +41,8 @@ export type ObjectEvent =
 
 /** The state of leader election that the watch and the queue need. Implemented by election/. */
 export interface LeaderStatus {
-  /** This replica is not the leader: it follows the watch and calls no handlers. */
-  readonly isStandingBy: boolean
+  /** Another replica is the leader: this one follows the watch and calls no handlers. */
+  readonly isCandidate: boolean
   /** The resourceVersion at which this replica took the leadership over from another one; undefined if it did not. */
   readonly tookOverAt: string | undefined
 }

@@ -1,4 +1,4 @@
-/** What is said of a peering, and when: in Kopf's words where it has some, so that whoever looks for them finds them. */
+/** The log messages of one peering, in Kopf's words where Kopf has them. Called by peering.ts. Logs each state and each problem once, until it changes. */
 import { isForbidden } from '../client/api-error.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { formatResource } from '../kube/resources/selectors.ts'
@@ -17,101 +17,107 @@ export interface PeeringLogOptions {
   readonly isOneOfSeveral: () => boolean
 }
 
+/** The problems that are logged once: the object is missing, or cannot be watched, or cannot be written. */
+type PeeringProblem = 'missing' | 'watch' | 'write'
+
 export class PeeringLog {
   readonly #options: PeeringLogOptions
-  /** `waiting`: paused although nobody is in the way; undefined as long as nothing is known. */
+  /** `waiting`: paused without a peer, since the mandatory peering is missing. Undefined before the first decision. */
   #state: 'active' | 'paused' | 'waiting' | undefined
-  /** The identities that a warning was about, and that are still there: of rivals, and of those with too long a lifetime. */
-  #rivals: ReadonlySet<string> = new Set()
+  /** The identities of the peers with the same priority in the last warning. */
+  #samePeers: ReadonlySet<string> = new Set()
+  /** The identities of the peers with a too long lifetime in the last warning. */
   #capped: ReadonlySet<string> = new Set()
-  /** What was warned of, and has not been better since. */
-  readonly #troubles = new Set<string>()
+  /** Problems that were logged and still exist. */
+  readonly #problems = new Set<PeeringProblem>()
 
   constructor(options: PeeringLogOptions) {
     this.#options = options
     if (options.settings.mandatory) this.#state = 'waiting'
   }
 
-  judged({ superiors, rivals }: PeeringDecision, peers: Peers): void {
+  decided({ prioPeers, samePeers }: PeeringDecision, peers: Peers): void {
     const { logger } = this.#options
-    for (const topic of ['missing', 'look']) this.#troubles.delete(topic)
-    this.#warnOfCapped([...superiors, ...rivals].filter(({ isCapped }) => isCapped))
+    for (const problem of ['missing', 'watch'] as const) this.#problems.delete(problem)
+    this.#warnAboutCapped([...prioPeers, ...samePeers].filter(({ isCapped }) => isCapped))
     const isNew = this.#state !== 'paused'
-    if (superiors.length > 0) {
-      if (isNew) logger.info(`Pausing operations in favour of ${describePeers(superiors)}${this.#concerned}.`)
+    if (prioPeers.length > 0) {
+      if (isNew) logger.info(`Pausing operations in favour of ${describePeers(prioPeers)}${this.#namespaceSuffix}.`)
       this.#state = 'paused'
-    } else if (rivals.length > 0) {
-      this.#warnOfRivals(rivals)
+    } else if (samePeers.length > 0) {
+      this.#warnAboutSamePeers(samePeers)
       if (isNew)
-        logger.warn(`Pausing all operators, including self: ${describePeers([...peers.values()])}${this.#concerned}`)
+        logger.warn(
+          `Pausing all operators, including self: ${describePeers([...peers.values()])}${this.#namespaceSuffix}`,
+        )
       this.#state = 'paused'
     } else {
       this.#resume()
     }
-    if (rivals.length === 0) this.#rivals = new Set()
+    if (samePeers.length === 0) this.#samePeers = new Set()
   }
 
-  /** Nobody is to be seen there. */
-  unpeered(isPaused: boolean): void {
+  /** The peering object does not exist, or cannot be read. */
+  decidedWithoutPeers(isPaused: boolean): void {
     if (isPaused) this.#state = 'waiting'
     else this.#resume()
   }
 
-  signed(result: 'ok' | 'not found'): void {
+  keepAliveSent(result: 'ok' | 'not found'): void {
     const { logger, settings } = this.#options
-    this.#troubles.delete('sign')
+    this.#problems.delete('write')
     if (settings.stealth && result === 'ok') return
     logger.debug(`Keep-alive in '${settings.name}' ${this.#where}: ${result}.`)
   }
 
-  isMissing(): void {
+  objectMissing(): void {
     const { logger, settings, resource } = this.#options
-    const words = `There is no peering "${settings.name}" ${this.#where} (${formatResource(resource)})`
-    if (!settings.mandatory) logger.debug(`${words}: the operator runs without one.`)
-    else this.#warn('missing', `${words}: the operator is paused until somebody creates it: ${this.#command}`)
+    const message = `There is no peering "${settings.name}" ${this.#where} (${formatResource(resource)})`
+    if (!settings.mandatory) logger.debug(`${message}: the operator runs without one.`)
+    else this.#warnOnce('missing', `${message}: the operator is paused until it is created: ${this.#command}`)
   }
 
-  cannotLook(error: unknown): void {
+  watchFailed(error: unknown): void {
     const { name, mandatory } = this.#options.settings
-    const effect = mandatory ? 'is paused' : 'takes no notice of other operators'
-    const words = `Cannot look at the peering "${name}", so that the operator ${effect} until it can`
-    this.#warn('look', `${words}: ${this.#explain(error)}`)
+    const effect = mandatory ? 'is paused' : 'ignores other operators'
+    const message = `Cannot watch the peering "${name}": the operator ${effect} until it can`
+    this.#warnOnce('watch', `${message}: ${this.#explain(error)}`)
   }
 
-  cannotSign(error: unknown): void {
+  writeFailed(error: unknown): void {
     const { name } = this.#options.settings
-    this.#warn(
-      'sign',
-      `Cannot tell the others in the peering "${name}" that the operator runs: ${this.#explain(error)}`,
+    this.#warnOnce(
+      'write',
+      `Cannot write to the peering "${name}", so other operators may not see this one: ${this.#explain(error)}`,
     )
   }
 
   #resume(): void {
     if (this.#state === 'paused' || this.#state === 'waiting') {
       this.#options.logger.info(
-        `Resuming operations after the pause. Conflicting operators with the same priority are gone.${this.#concerned}`,
+        `Resuming operations after the pause. Conflicting operators with the same priority are gone.${this.#namespaceSuffix}`,
       )
     }
     this.#state = 'active'
   }
 
-  /** Again only when there are others: each sign of life of each of them would make a line. */
-  #warnOfRivals(rivals: readonly Peer[]): void {
-    const before = this.#rivals
-    this.#rivals = identitiesOf(rivals)
-    if (isSameSet(this.#rivals, before)) return
-    this.#options.logger.warn(`Possibly conflicting operators with the same priority: ${describePeers(rivals)}.`)
+  /** Warns again only if the set of peers has changed: each keep-alive of a peer would otherwise log a line. */
+  #warnAboutSamePeers(samePeers: readonly Peer[]): void {
+    const before = this.#samePeers
+    this.#samePeers = identitiesOf(samePeers)
+    if (isSameSet(this.#samePeers, before)) return
+    this.#options.logger.warn(`Possibly conflicting operators with the same priority: ${describePeers(samePeers)}.`)
   }
 
-  /** Once for each peer, although each of its signs of life asks for too much. */
-  #warnOfCapped(capped: readonly Peer[]): void {
+  /** Warns once for each peer, although each of its keep-alives has the too long lifetime. */
+  #warnAboutCapped(capped: readonly Peer[]): void {
     const { logger, settings } = this.#options
-    const fresh = capped.filter(({ identity }) => !this.#capped.has(identity))
+    const newlyCapped = capped.filter(({ identity }) => !this.#capped.has(identity))
     this.#capped = identitiesOf(capped)
-    if (fresh.length === 0) return
+    if (newlyCapped.length === 0) return
     logger.warn(
-      `Records in the peering "${settings.name}" ${this.#where} ask to be believed for longer than settings.peering.maxLifetime ` +
-        `(${formatSeconds(settings.maxLifetime)}), and count for no more than that: ${describePeers(fresh)}.`,
+      `Records in the peering "${settings.name}" ${this.#where} have a lifetime above settings.peering.maxLifetime ` +
+        `(${formatSeconds(settings.maxLifetime)}), which counts instead: ${describePeers(newlyCapped)}.`,
     )
   }
 
@@ -124,13 +130,13 @@ export class PeeringLog {
     )
   }
 
-  #warn(topic: string, message: string): void {
-    if (!this.#troubles.has(topic)) this.#options.logger.warn(message)
-    this.#troubles.add(topic)
+  #warnOnce(problem: PeeringProblem, message: string): void {
+    if (!this.#problems.has(problem)) this.#options.logger.warn(message)
+    this.#problems.add(problem)
   }
 
-  /** Added to the words of Kopf: with several namespaces, only one of them is paused. */
-  get #concerned(): string {
+  /** Added to Kopf's messages if the operator serves several namespaces: only this one is paused or resumed. */
+  get #namespaceSuffix(): string {
     const { namespace, isOneOfSeveral } = this.#options
     return namespace === undefined || !isOneOfSeveral() ? '' : ` (namespace "${namespace}")`
   }

@@ -1,6 +1,6 @@
 /**
- * One peering object, of which we are a part: our sign of life is kept in it, and what others write there decides whether we have
- * to stand back. Started by peering/peerings.ts, one for each place where there is a peering; ends with a goodbye.
+ * The membership in one peering object: keeps our own record in the object alive, removes the records of dead peers, and reports whether the records
+ * of other operators pause this one. Created by peerings.ts for each peering object; removes our record when it ends.
  */
 import { isConflict, isForbidden, isNotFound } from '../client/api-error.ts'
 import { objectPath } from '../client/paths.ts'
@@ -10,14 +10,13 @@ import { toKeepAlivePatch, toRemovalPatch } from '../kube/peerings.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import type { PeeringSettings } from '../settings/groups.ts'
 import { type Clock, monotonicNow } from '../util/async/clock.ts'
+import { Notifier } from '../util/async/latch.ts'
 import { TimerQueue } from '../util/async/timer-queue.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import type { Logger } from '../util/log/log.ts'
 import { toMs } from '../util/text/duration.ts'
-import { type ReflectOptions, reflect } from '../watching/reflector.ts'
-import { isOlder } from '../watching/resource-version.ts'
-import type { ReflectedEvent } from '../watching/watch-events.ts'
-import type { WatchState } from '../watching/watch-observer.ts'
+import { ObjectInformer } from '../watching/object-informer.ts'
+import type { ReflectOptions } from '../watching/reflector.ts'
 import { PeeringLog } from './peering-log.ts'
 import { decidePause, type Peer, type PeeringDecision, type Peers, readPeers } from './peers.ts'
 
@@ -27,202 +26,188 @@ export interface PeeringOptions {
   readonly random: () => number
   readonly logger: Logger
   readonly watching: ReflectOptions['watching']
-  /** Read whenever it is needed. */
+  /** Read at each use: users may change the settings at any time. */
   readonly settings: PeeringSettings
   readonly resource: Resource
-  /** Undefined for one of the whole cluster. */
+  /** Undefined for a cluster-scoped peering. */
   readonly namespace: string | undefined
   /** Whether the operator takes part in peerings of several namespaces. */
   readonly isOneOfSeveral: () => boolean
   readonly identity: string
-  /** Whether those of the same priority share the objects among them. */
+  /** Whether operators of the same priority each process their own share of the objects: then they do not pause each other. */
   readonly isSharded: () => boolean
-  /** Told whether we have to stand back, each time that is known anew. */
-  readonly onDecision: (hasToStandBack: boolean) => void
+  /** Called after every decision, also if it is the same as before. */
+  readonly onDecision: (isPaused: boolean) => void
 }
 
-/** So much before the last sign runs out the next one is given: by chance, so that not all do at once. In seconds, as in Kopf. */
-const earlier = { least: 5, most: 10 }
+/** The keep-alive is sent this many seconds before our record expires; random in this range, as in Kopf, so that not all operators write at once. */
+const keepAliveMarginSeconds = { min: 5, max: 10 }
 
-/** Within one sign; then it is tried again, with the time of then. */
+/** Delays between the attempts of one request. */
 const backoffsMs = [1000, 1000, 2000]
-const failedAgainMs = 5000
+/** Delay before the next keep-alive after one that has failed. */
+const failedKeepAliveMs = 5000
 
 const mergePatch = 'application/merge-patch+json'
 
 export class Peering {
   readonly #options: PeeringOptions
-  readonly #announcer: PeeringLog
-  /** The newest state we know; null where there is none. Undefined until we have looked, and where we may not look. */
-  #seen: KubeObject | null | undefined
-  /** Whether the list that is being read has had it. */
-  #isListed = false
-  /** We may not look: others can see us nevertheless. */
-  #isBlind = false
-  /** A sign of ours may be there. */
-  #hasSigned = false
-  /** As they were read last. */
+  readonly #log: PeeringLog
+  readonly #informer: ObjectInformer
+  /** The operator may not list or watch the peering object. It still sends keep-alives, so that other operators see it. */
+  #isWatchForbidden = false
+  /** The object may contain our record. */
+  #mayHaveRecord = false
+  /** The peers of the last state. */
   #peers: Peers = new Map()
-  /** Those whose records are to be taken out; and those of which that was done: some server may not let them go. */
+  /** Dead peers whose records are still to be removed. */
   #dead: PeeringDecision['dead'] = []
-  #buried: ReadonlySet<Peer> = new Set()
-  /** When the next sign is due, and when one in our way runs out. */
-  readonly #alarms: TimerQueue<'life' | 'deadline'>
-  #wake: () => void = () => {}
-  #isAwake = false
-  #isDue = false
+  /** Dead peers whose records were removed by the last request. They are not removed again, even if the server keeps them. */
+  #removed: ReadonlySet<Peer> = new Set()
+  /** `keepAlive`: the next keep-alive is due. `deadline`: the first peer that pauses this operator expires. */
+  readonly #timers: TimerQueue<'keepAlive' | 'deadline'>
+  readonly #wakeUps = new Notifier()
+  #isKeepAliveDue = false
 
   constructor(options: PeeringOptions) {
+    const { session, clock, random, watching, resource, namespace, settings } = options
     this.#options = options
-    this.#announcer = new PeeringLog(options)
-    this.#alarms = new TimerQueue(options.clock, () => this.#stir(true))
+    this.#log = new PeeringLog(options)
+    this.#timers = new TimerQueue(clock, () => this.#requestKeepAlive())
+    this.#informer = new ObjectInformer({
+      session,
+      clock,
+      random,
+      watching,
+      resource,
+      namespace,
+      name: settings.name,
+      onChange: (object, previous) => this.#handleChange(object, previous),
+      onWatchError: (error) => this.#handleWatchError(error),
+    })
   }
 
-  /** Until the signal is aborted and others were told that we are gone. */
+  /** Resolves when the signal is aborted and our record is removed from the object. */
   async run(signal: AbortSignal): Promise<void> {
-    const { resource, namespace, session, clock, random, watching, settings } = this.#options
-    const { name } = settings
-    const selectors = { fieldSelector: `metadata.name=${name}` }
-    const observer = { watchStateChanged: (state: WatchState) => this.#follow(state), watchWarned: () => {} }
-    const scope = { resource, namespace, selectors, observer }
-    signal.addEventListener('abort', () => this.#stir(false), { once: true })
-    const watch = reflect({ session, clock, random, watching, ...scope }, (event) => this.#see(event), signal)
-    await Promise.all([watch, this.#keepAlive(signal)])
-    this.#rest()
-    await this.#leave()
+    signal.addEventListener('abort', () => this.#wakeUps.notify(), { once: true })
+    await Promise.all([this.#informer.run(signal), this.#writeUntilAborted(signal)])
+    this.#cancelTimers()
+    await this.#removeOwnRecord()
   }
 
-  #follow(state: WatchState): void {
-    // What we know already is the best we have, until the stream is back.
-    if (state.type !== 'broken' || this.#seen !== undefined) return
-    this.#announcer.cannotLook(state.error)
-    if (isForbidden(state.error) && !this.#isBlind) {
-      this.#isBlind = true
-      this.#stir(true)
+  #handleWatchError(error: unknown): void {
+    // The last known state stays valid while the watch is interrupted.
+    if (this.#informer.object !== undefined) return
+    this.#log.watchFailed(error)
+    if (isForbidden(error) && !this.#isWatchForbidden) {
+      this.#isWatchForbidden = true
+      this.#requestKeepAlive()
     }
     this.#decideWithoutPeers()
   }
 
-  #see(event: ReflectedEvent): void {
-    this.#isBlind = false
-    if (event.type === 'listed') {
-      if (!this.#isListed) this.#vanish()
-      this.#isListed = false
-    } else if (event.type === 'deleted') {
-      this.#vanish()
+  #handleChange(object: KubeObject | null, previous: KubeObject | null | undefined): void {
+    this.#isWatchForbidden = false
+    if (object === null) {
+      this.#peers = new Map()
+      this.#mayHaveRecord = false
+      this.#cancelTimers()
+      this.#log.objectMissing()
+      this.#decideWithoutPeers()
     } else {
-      const isListed = event.event === null
-      this.#isListed ||= isListed
-      this.#take(event.object, isListed)
+      this.#decide(object)
+      if (object.metadata.uid !== previous?.metadata.uid) this.#requestKeepAlive()
     }
   }
 
-  #vanish(): void {
-    this.#seen = null
-    this.#peers = new Map()
-    this.#hasSigned = false
-    this.#rest()
-    this.#announcer.isMissing()
-    this.#decideWithoutPeers()
+  /** Uses the response to a write as the new state, unless it is about a deleted object, or the object was never listed. */
+  #acceptResponse(object: KubeObject): void {
+    const isSame = this.#informer.object?.metadata.uid === object.metadata.uid
+    if (isSame && this.#informer.accept(object)) this.#decide(object)
   }
 
-  /** A list tells the truth whatever was seen before: the cluster may be one that was restored from a backup. */
-  #take(object: KubeObject, isListed: boolean): void {
-    const { uid, resourceVersion } = object.metadata
-    const isNew = this.#seen?.metadata.uid !== uid
-    if (!isNew && !isListed && isOlder(resourceVersion, this.#seen?.metadata.resourceVersion)) return
-    this.#seen = object
-    this.#judge()
-    if (isNew) this.#stir(true)
-  }
-
-  /** It may be about an object that is no more; and who sees nothing else is not to go by what it sees once a minute. */
-  #takeAnswer(object: KubeObject): void {
-    if (this.#seen?.metadata.uid === object.metadata.uid) this.#take(object, false)
-  }
-
-  #judge(): void {
+  #decide(object: KubeObject): void {
     const { clock, identity, settings, isSharded, onDecision } = this.#options
     const monotonicMs = monotonicNow(clock)
     const maxLifetimeMs = toMs(settings.maxLifetime, 'peering.maxLifetime')
-    this.#peers = readPeers(this.#seen!, this.#peers, { nowMs: clock.now(), monotonicMs, maxLifetimeMs })
+    this.#peers = readPeers(object, this.#peers, { nowMs: clock.now(), monotonicMs, maxLifetimeMs })
     const self = { identity, priority: settings.priority, isSharded: isSharded() }
-    const judgement = decidePause(this.#peers, self, monotonicMs)
-    this.#alarms.cancel('deadline')
-    if (judgement.untilMs !== undefined) this.#alarms.setAfter('deadline', judgement.untilMs - monotonicMs)
-    this.#announcer.judged(judgement, this.#peers)
-    onDecision(judgement.untilMs !== undefined)
-    this.#dead = judgement.dead.filter((peer) => !this.#buried.has(peer))
-    if (this.#dead.length > 0) this.#stir(false)
+    const decision = decidePause(this.#peers, self, monotonicMs)
+    this.#timers.cancel('deadline')
+    if (decision.untilMs !== undefined) this.#timers.setAfter('deadline', decision.untilMs - monotonicMs)
+    this.#log.decided(decision, this.#peers)
+    onDecision(decision.untilMs !== undefined)
+    this.#dead = decision.dead.filter((peer) => !this.#removed.has(peer))
+    if (this.#dead.length > 0) this.#wakeUps.notify()
   }
 
-  /** There is nobody to be seen, or nothing to see: that is enough to go on, unless the peering is mandatory. */
+  /** The object does not exist, or cannot be read: only a mandatory peering pauses the operator then. */
   #decideWithoutPeers(): void {
     const { settings, onDecision } = this.#options
-    this.#announcer.unpeered(settings.mandatory)
+    this.#log.decidedWithoutPeers(settings.mandatory)
     onDecision(settings.mandatory)
   }
 
-  async #keepAlive(signal: AbortSignal): Promise<void> {
+  async #writeUntilAborted(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      if (!this.#isAwake) await new Promise<void>((resolve) => (this.#wake = resolve))
-      this.#isAwake = false
+      await this.#wakeUps.wait(this.#options.clock, Infinity)
       if (signal.aborted) return
-      // Not given the signal: what is on its way must be there before the goodbye.
-      if (this.#isDue) await this.#sign()
-      if (this.#dead.length > 0) await this.#clean(this.#dead)
+      // The requests do not get the signal: a keep-alive in flight must end before our record is removed.
+      if (this.#isKeepAliveDue) await this.#sendKeepAlive()
+      if (this.#dead.length > 0) await this.#removeDead(this.#dead)
     }
   }
 
   /**
-   * The answer is the object as it is now. That is why one is also given when somebody in our way runs out: a watch that has
-   * silently died must not make us believe that they have.
+   * Renews our record. A keep-alive is also sent when a peer that pauses this operator expires: the response shows the current object, so that a watch
+   * which has silently died does not make the peer look dead.
    */
-  async #sign(): Promise<void> {
-    this.#isDue = false
-    if (this.#seen === null) return
+  async #sendKeepAlive(): Promise<void> {
+    this.#isKeepAliveDue = false
+    if (this.#informer.object === null) return
     const { clock, identity, settings } = this.#options
     const lifetime = Math.max(1, Math.round(toMs(settings.lifetime, 'peering.lifetime') / 1000))
-    let nextMs = this.#pauseMsOf(lifetime)
-    this.#hasSigned = true
+    let nextMs = this.#keepAliveDelayMs(lifetime)
+    this.#mayHaveRecord = true
     try {
       const patch = toKeepAlivePatch({ identity, priority: settings.priority, lifetime }, clock.now())
-      const answer = await this.#patch(patch)
-      this.#announcer.signed('ok')
-      this.#takeAnswer(answer)
+      const response = await this.#patch(patch)
+      this.#log.keepAliveSent('ok')
+      this.#acceptResponse(response)
     } catch (error) {
-      if (isNotFound(error)) this.#announcer.signed('not found')
-      else this.#announcer.cannotSign(error)
-      if (isForbidden(error) && this.#seen != null) this.#judge()
-      if (!isNotFound(error) && !isForbidden(error)) nextMs = Math.min(nextMs, failedAgainMs)
+      const { object } = this.#informer
+      if (isNotFound(error)) this.#log.keepAliveSent('not found')
+      else this.#log.writeFailed(error)
+      if (isForbidden(error) && object) this.#decide(object)
+      if (!isNotFound(error) && !isForbidden(error)) nextMs = Math.min(nextMs, failedKeepAliveMs)
     }
-    this.#alarms.cancel('life')
-    if (this.#seen !== null) this.#alarms.setAfter('life', nextMs)
+    this.#timers.cancel('keepAlive')
+    if (this.#informer.object !== null) this.#timers.setAfter('keepAlive', nextMs)
   }
 
-  #pauseMsOf(lifetime: number): number {
-    const { least, most } = earlier
-    const margin = least + Math.floor(this.#options.random() * (most - least + 1))
+  #keepAliveDelayMs(lifetime: number): number {
+    const { min, max } = keepAliveMarginSeconds
+    const margin = min + Math.floor(this.#options.random() * (max - min + 1))
     return Math.max(1, lifetime - margin) * 1000
   }
 
-  /** Only if nothing has happened since we looked: one of them may have come back to life. */
-  async #clean(dead: PeeringDecision['dead']): Promise<void> {
+  /** Removes the records of dead peers. The patch names the resource version, so that it fails if a peer has renewed its record since. */
+  async #removeDead(dead: PeeringDecision['dead']): Promise<void> {
     this.#dead = []
-    const { resourceVersion } = this.#seen?.metadata ?? {}
+    const { resourceVersion } = this.#informer.object?.metadata ?? {}
     if (resourceVersion === undefined) return
     const patch = { metadata: { resourceVersion }, ...toRemovalPatch(dead.map(({ identity }) => identity)) }
     try {
-      const answer = await this.#patch(patch)
-      this.#buried = new Set(dead)
-      this.#takeAnswer(answer)
+      const response = await this.#patch(patch)
+      this.#removed = new Set(dead)
+      this.#acceptResponse(response)
     } catch (error) {
-      if (!isConflict(error) && !isNotFound(error)) this.#announcer.cannotSign(error)
+      if (!isConflict(error) && !isNotFound(error)) this.#log.writeFailed(error)
     }
   }
 
-  async #leave(): Promise<void> {
-    if (!this.#hasSigned) return
+  async #removeOwnRecord(): Promise<void> {
+    if (!this.#mayHaveRecord) return
     try {
       await this.#patch(toRemovalPatch([this.#options.identity]))
     } catch (error) {
@@ -234,19 +219,17 @@ export class Peering {
   async #patch(body: JsonObject): Promise<KubeObject> {
     const { session, resource, namespace, settings } = this.#options
     const path = objectPath(resource, { name: settings.name, namespace })
-    const answer = await session.request({ method: 'PATCH', path, contentType: mergePatch, body, backoffsMs })
-    return answer as unknown as KubeObject
+    const response = await session.request({ method: 'PATCH', path, contentType: mergePatch, body, backoffsMs })
+    return response as unknown as KubeObject
   }
 
-  #rest(): void {
-    this.#alarms.cancel('life')
-    this.#alarms.cancel('deadline')
+  #cancelTimers(): void {
+    this.#timers.cancel('keepAlive')
+    this.#timers.cancel('deadline')
   }
 
-  /** `isDue`: to give a sign of life, and not only to clean up or to end. */
-  #stir(isDue: boolean): void {
-    this.#isDue ||= isDue
-    this.#isAwake = true
-    this.#wake()
+  #requestKeepAlive(): void {
+    this.#isKeepAliveDue = true
+    this.#wakeUps.notify()
   }
 }

@@ -1,6 +1,6 @@
 /**
- * The peerings of an operator: in which places it takes part in one, as these come and go. A peering of the cluster pauses all of the
- * operator, one of a namespace pauses that namespace. Made by doors.ts; what happens in each of them is in features/peering.
+ * All peerings of the operator: joins and leaves them as their resources and the served namespaces appear and disappear. A cluster-scoped peering
+ * pauses the whole operator, one in a namespace pauses that namespace. Created by run/bootstrap.ts; peering.ts handles each peering object.
  */
 
 import type { DiscoveryCache } from '../client/discovery/discovery-cache.ts'
@@ -10,6 +10,7 @@ import type { Resource } from '../kube/resources/resources.ts'
 import { EVERYTHING } from '../kube/resources/selector-notations.ts'
 import { formatResource, type ResourceSelector, toSelector } from '../kube/resources/selectors.ts'
 import type { Context } from '../objects/context.ts'
+import type { WatchedObject } from '../objects/state/watched-object.ts'
 import type { PeeringSettings } from '../settings/groups.ts'
 import { Latch } from '../util/async/latch.ts'
 import { TaskGroup } from '../util/async/task-group.ts'
@@ -17,7 +18,7 @@ import { Peering } from './peering.ts'
 
 export interface PeeringsOptions {
   readonly discovery: DiscoveryCache
-  /** Those served; undefined for the whole cluster. */
+  /** The served namespaces; undefined for the whole cluster. */
   readonly namespaces: () => Iterable<string> | undefined
   readonly identity: () => Promise<string>
   /** Called each time another operator has precedence in this namespace. */
@@ -48,36 +49,38 @@ export function applyPeering(settings: PeeringSettings, options: PeeringRunOptio
   if (priority !== undefined) settings.priority = priority
 }
 
-/** What has to be looked for in the cluster beside the resources of handlers. */
+/** Selectors of the peering resources, which discovery needs in addition to the resources of handlers. */
 export function peeringSelectors({ standalone }: PeeringSettings): ResourceSelector[] {
   return standalone ? [] : peeringGroups.map((group) => toSelector([group, EVERYTHING]))
 }
 
 interface PeeringScope {
   readonly resource: Resource
-  /** Undefined for the whole cluster. */
+  /** Undefined for a cluster-scoped peering. */
   readonly namespace: string | undefined
 }
 
 interface JoinedPeering {
+  /** Aborted to leave the peering. */
   readonly end: AbortController
   readonly namespace: string | undefined
 }
 
-const clusterScope = 'all namespaces are paused'
-const unknown = 'the peerings are not known yet'
-const missing = 'the peering is mandatory, and its resource is missing'
+/** Reasons of a pause. Those of single peerings name the peering. */
+const allNamespaces = 'all namespaces are paused'
+const notDiscovered = 'the peerings are not known yet'
+const missingResource = 'the peering is mandatory, and its resource is missing'
 
 export class Peerings {
   readonly #context: Context
   readonly #options: PeeringsOptions
-  /** Those we take part in, by the reason they pause us for; aborted to leave one. */
+  /** The joined peerings, by the reason under which they pause the operator. */
   readonly #joined = new Map<string, JoinedPeering>()
-  /** Those that have not been looked at yet. */
+  /** Reasons of joined peerings without a first decision. They pause the operator until then. */
   readonly #pending = new Set<string>()
-  /** The namespaces of these, and the number of peerings in each: of two groups there may be one each. */
+  /** The number of joined peerings by namespace: there are two API groups of peerings, so a namespace may have two. */
   readonly #namespaces = new Map<string, number>()
-  /** They end after all else: others must not begin before we are done. */
+  /** Stopped after all other tasks of the run: other operators must not resume before this one has ended its work. */
   readonly #tasks: TaskGroup
   readonly #paused = new Latch()
   readonly #isStandalone: boolean
@@ -88,45 +91,45 @@ export class Peerings {
     this.#options = options
     this.#tasks = new TaskGroup(options.onFailure)
     this.#isStandalone = context.settings.peering.standalone
-    // Nothing is watched until it is known who else is there: otherwise two could handle the same at the start.
-    if (!this.#isStandalone) context.pause.hold(unknown)
+    // No object is watched before the peers are known: two operators could otherwise handle the same object at the start.
+    if (!this.#isStandalone) context.pause.hold(notDiscovered)
   }
 
-  /** Resolves when the operator has to stand back for the first time: it may be so for long. */
+  /** Resolves when a peer pauses the operator for the first time. The start then no longer waits for objects: the pause may be long. */
   get paused(): Promise<void> {
     return this.#paused.opened
   }
 
-  /** It is known what the cluster serves, or known anew. */
+  /** Called after each discovery of resources: joins and leaves peerings accordingly. */
   discovered(): void {
     this.#hasDiscovered = true
     if (this.#isStandalone) return
     const { discovery } = this.#options
     const { pause, settings, leadership } = this.#context
-    // Replicas agree among themselves who of them works: only that one has to do with other operators.
-    if (leadership.isStandingBy) {
-      pause.release(unknown)
+    // Only the leader of several replicas takes part in peerings: the candidates do not process objects.
+    if (leadership.isCandidate) {
+      pause.release(notDiscovered)
       return
     }
     const resources = selectPeerings(discovery.resources, settings.peering.clusterwide)
-    const places = new Map(resources.flatMap((resource) => this.#placesOf(resource)))
-    for (const reason of this.#joined.keys()) if (!places.has(reason)) this.#leave(reason)
-    for (const [reason, place] of places) if (!this.#joined.has(reason)) this.#join(reason, place)
-    this.#noteMissing(resources.length === 0)
-    pause.release(unknown)
+    const scopes = new Map(resources.flatMap((resource) => this.#scopesOf(resource)))
+    for (const reason of this.#joined.keys()) if (!scopes.has(reason)) this.#leave(reason)
+    for (const [reason, scope] of scopes) if (!this.#joined.has(reason)) this.#join(reason, scope)
+    this.#checkMandatory(resources.length === 0)
+    pause.release(notDiscovered)
   }
 
-  /** The namespaces are others, or this replica is the leader now. */
+  /** Called when the served namespaces have changed, and when this replica has become the leader. */
   refresh(): void {
     if (this.#hasDiscovered) this.discovered()
   }
 
-  /** The others are told that we are gone. */
+  /** Leaves all peerings: removes our records, so that other operators can resume at once. */
   async leave(): Promise<void> {
     await this.#tasks.stop()
   }
 
-  #placesOf(resource: Resource): Array<[string, PeeringScope]> {
+  #scopesOf(resource: Resource): Array<[string, PeeringScope]> {
     const namespaces = resource.namespaced ? [...(this.#options.namespaces() ?? [])] : [undefined]
     const { name } = this.#context.settings.peering
     return namespaces.map((namespace) => [
@@ -140,15 +143,15 @@ export class Peerings {
     const end = new AbortController()
     this.#joined.set(reason, { end, namespace })
     if (namespace !== undefined) this.#namespaces.set(namespace, (this.#namespaces.get(namespace) ?? 0) + 1)
-    // Until it has been looked at.
+    // Paused until the first decision.
     this.#pending.add(reason)
     pause.hold(reason, namespace)
-    this.#weighNamespaces()
-    const onDecision = (hasToStandBack: boolean) => {
+    this.#updateClusterPause()
+    const onDecision = (isPaused: boolean) => {
       if (end.signal.aborted) return
       this.#pending.delete(reason)
-      if (hasToStandBack) this.#standBack(reason, namespace)
-      else this.#goOn(reason, namespace)
+      if (isPaused) this.#hold(reason, namespace)
+      else this.#release(reason, namespace)
     }
     this.#tasks.run(async (signal) => {
       const identity = await this.#options.identity()
@@ -180,49 +183,63 @@ export class Peerings {
       if (left > 0) this.#namespaces.set(namespace, left)
       else this.#namespaces.delete(namespace)
     }
-    this.#goOn(reason, namespace)
+    this.#release(reason, namespace)
   }
 
-  #standBack(reason: string, namespace: string | undefined): void {
+  #hold(reason: string, namespace: string | undefined): void {
     this.#context.pause.hold(reason, namespace)
     if (namespace === undefined) this.#paused.open()
     else this.#options.onPausedIn(namespace)
-    this.#weighNamespaces()
+    this.#updateClusterPause()
   }
 
-  #goOn(reason: string, namespace: string | undefined): void {
+  #release(reason: string, namespace: string | undefined): void {
     this.#context.pause.release(reason, namespace)
-    this.#weighNamespaces()
+    this.#updateClusterPause()
   }
 
   /**
-   * Objects without a namespace, and the operator as a whole, are paused while every namespace is: an operator of one namespace is paused as
-   * one of the cluster is. As long as one namespace is not paused, no other can stop what they have in common.
+   * Pauses cluster-scoped objects, and the operator as a whole, while every joined namespace is paused. One namespace that is not paused keeps them
+   * running.
    */
-  #weighNamespaces(): void {
+  #updateClusterPause(): void {
     const { pause } = this.#context
     if (this.#namespaces.size === 0 || pause.pausedNamespaces < this.#namespaces.size) {
-      pause.release(clusterScope)
+      pause.release(allNamespaces)
       return
     }
-    pause.hold(clusterScope)
+    pause.hold(allNamespaces)
     if (this.#pending.size === 0) this.#paused.open()
   }
 
-  #noteMissing(isMissing: boolean): void {
+  #checkMandatory(isMissing: boolean): void {
     const { pause, settings, logger } = this.#context
     if (!isMissing || !settings.peering.mandatory) {
-      pause.release(missing)
+      pause.release(missingResource)
       return
     }
-    if (!pause.reasons.includes(missing)) {
+    if (!pause.reasons.includes(missingResource)) {
       const plural = pluralOfPeerings(settings.peering.clusterwide)
       logger.warn(
         `The peering "${settings.peering.name}" is mandatory, and the cluster does not serve ${plural}.kopf.dev: the operator is ` +
           'paused until their CustomResourceDefinition is installed, and the peering is created',
       )
     }
-    pause.hold(missing)
+    pause.hold(missingResource)
     this.#paused.open()
   }
+}
+
+/**
+ * Pauses the processing of objects, in one namespace or all. A running worker finishes; nothing else starts before the watch shows the object again.
+ * Runs synchronously when the streams stop, before any timer can fire, so that nothing starts on an object during the pause.
+ */
+export function pauseObjects({ queue, features, catchUp, served }: Context, namespace: string | undefined): void {
+  // Without a namespace, the pause is for all objects, cluster-scoped ones included.
+  const isPaused = ({ body }: WatchedObject) => namespace === undefined || body.metadata.namespace === namespace
+  for (const object of served.objects()) if (isPaused(object)) object.markUnwatched()
+  // The list after the pause shows all objects, but does not repeat reported deletions.
+  queue.discard(({ type }) => type !== 'deleted', isPaused)
+  features.paused(isPaused)
+  catchUp?.leave(isPaused)
 }

@@ -75,8 +75,8 @@ const record = (priority: number, secondsAgo = 0, lifetime = 60) => ({ priority,
 
 interface Verdict {
   readonly dead?: string[]
-  readonly superiors?: string[]
-  readonly rivals?: string[]
+  readonly prioPeers?: string[]
+  readonly samePeers?: string[]
   /** Seconds from now. */
   readonly until?: number
 }
@@ -86,32 +86,32 @@ test.each<[string, Record<string, unknown>, Verdict, Partial<OwnPeer>?]>([
   ['itself', { me: record(10) }, {}],
   ['its own expired record', { me: record(10, 100) }, {}],
   ['a peer with a lower priority', { low: record(9) }, {}],
-  ['a peer with a higher priority', { high: record(11) }, { superiors: ['high'], until: 60 }],
-  ['a peer with the same priority', { same: record(10) }, { rivals: ['same'], until: 60 }],
+  ['a peer with a higher priority', { high: record(11) }, { prioPeers: ['high'], until: 60 }],
+  ['a peer with the same priority', { same: record(10) }, { samePeers: ['same'], until: 60 }],
   ['a peer with the same priority in sharded mode', { same: record(10) }, {}, { isSharded: true }],
   [
     'a peer with a higher priority in sharded mode',
     { high: record(11) },
-    { superiors: ['high'], until: 60 },
+    { prioPeers: ['high'], until: 60 },
     { isSharded: true },
   ],
   ['an expired peer', { high: record(11, 61) }, { dead: ['high'] }],
   ['a peer that has expired just now', { high: record(11, 60) }, { dead: ['high'] }],
-  ['a peer that is about to expire', { high: record(11, 59.5) }, { superiors: ['high'], until: 0.5 }],
+  ['a peer that is about to expire', { high: record(11, 59.5) }, { prioPeers: ['high'], until: 0.5 }],
   ['an expired peer with a lower priority', { low: record(0, 100) }, { dead: ['low'] }],
   ['a peer with a zero lifetime', { high: record(11, 0, 0) }, { dead: ['high'] }],
-  ['a peer without a time', { high: { priority: 11 } }, { superiors: ['high'], until: 60 }],
-  ['a peer from the future', { high: record(11, -100) }, { superiors: ['high'], until: 60 }],
+  ['a peer without a time', { high: { priority: 11 } }, { prioPeers: ['high'], until: 60 }],
+  ['a peer from the future', { high: record(11, -100) }, { prioPeers: ['high'], until: 60 }],
   [
     'a peer with the maximum time',
     { high: { priority: 11, lastseen: '9999-12-31T23:59:59Z' } },
-    { superiors: ['high'], until: 60 },
+    { prioPeers: ['high'], until: 60 },
   ],
-  ['a peer with an excessive lifetime', { high: record(11, 10, 1e9) }, { superiors: ['high'], until: 86_390 }],
+  ['a peer with an excessive lifetime', { high: record(11, 10, 1e9) }, { prioPeers: ['high'], until: 86_390 }],
   [
     'a peer with a lifetime beyond the numbers',
     { high: record(11, 10, 1e308) },
-    { superiors: ['high'], until: 86_390 },
+    { prioPeers: ['high'], until: 86_390 },
   ],
   ['a peer with an excessive lifetime that was seen long ago', { high: record(11, 86_400, 1e9) }, { dead: ['high'] }],
   ['a peer with a negative lifetime', { high: record(11, 0, -1e308) }, { dead: ['high'] }],
@@ -125,16 +125,19 @@ test.each<[string, Record<string, unknown>, Verdict, Partial<OwnPeer>?]>([
       e: record(12, 99),
       me: record(10),
     },
-    { superiors: ['a', 'd'], rivals: ['b'], dead: ['e'], until: 30 },
+    { prioPeers: ['a', 'd'], samePeers: ['b'], dead: ['e'], until: 30 },
   ],
-])('an operator in a peering sees %s', (_, status, { dead = [], superiors = [], rivals = [], until }, other = {}) => {
-  const judgement = decidePause(readAll(status), { ...self, ...other }, monotonicMs)
-  const names = (peers: readonly Peer[]) => peers.map(({ identity }) => identity)
-  expect(names(judgement.dead)).toEqual(dead)
-  expect(names(judgement.superiors)).toEqual(superiors)
-  expect(names(judgement.rivals)).toEqual(rivals)
-  expect(judgement.untilMs).toBe(until === undefined ? undefined : monotonicMs + until * 1000)
-})
+])(
+  'an operator in a peering sees %s',
+  (_, status, { dead = [], prioPeers = [], samePeers = [], until }, other = {}) => {
+    const decision = decidePause(readAll(status), { ...self, ...other }, monotonicMs)
+    const names = (peers: readonly Peer[]) => peers.map(({ identity }) => identity)
+    expect(names(decision.dead)).toEqual(dead)
+    expect(names(decision.prioPeers)).toEqual(prioPeers)
+    expect(names(decision.samePeers)).toEqual(samePeers)
+    expect(decision.untilMs).toBe(until === undefined ? undefined : monotonicMs + until * 1000)
+  },
+)
 
 test('peers are described as in the log of Kopf', () => {
   expect(describePeers(read({ a: record(1), b: record(2, 0.5) }))).toBe(
@@ -197,9 +200,9 @@ test('the work of reading, evaluating and describing peers grows linearly with t
       Object.fromEntries(Array.from({ length: n }, (_, index) => [`p${index}`, { priority: 10 + (index % 2) }])),
     run: (status) => {
       const peers = readAll(status)
-      const judgement = decidePause(readAll(status, peers, 1), self, monotonicMs)
-      describePeers([...judgement.superiors, ...judgement.rivals])
-      expect(judgement.superiors.length + judgement.rivals.length).toBe(peers.size)
+      const decision = decidePause(readAll(status, peers, 1), self, monotonicMs)
+      describePeers([...decision.prioPeers, ...decision.samePeers])
+      expect(decision.prioPeers.length + decision.samePeers.length).toBe(peers.size)
     },
   })
 })

@@ -1,7 +1,7 @@
 /**
- * Who else is there, by what a peering object says, and whether we have to stand back for them. Pure: others write to that object,
- * so nothing in it is an error. Asked by peering.ts whenever it has changed, or a record has run out. The cost is linear in the
- * number of records: an object of the largest size that the API server stores holds more than 100,000.
+ * Reads the records of a peering object, and decides whether they pause this operator. Pure. Called by peering.ts after every change of the object.
+ * Any client may write the object, so that no content is an error. The cost is linear in the number of records: the largest object that the API server
+ * stores has more than 100,000.
  */
 import type { KubeObject } from '../kube/objects.ts'
 import { isPlainObject } from '../util/json/json.ts'
@@ -11,45 +11,46 @@ import { formatTimestamp, parseTimestamp } from '../util/text/timestamps.ts'
 export interface Peer {
   readonly identity: string
   readonly priority: number
-  /** In seconds, as the record has it. */
+  /** In seconds, from the record. */
   readonly lifetime: number
-  /** As the record has it; where it has none, when we first saw the record. By the time of day. */
+  /** The wall-clock time in the record, or else the time at which the record was first seen. */
   readonly lastSeenMs: number
+  /** Whether the record has a valid `lastseen`. */
   readonly hasLastSeen: boolean
-  /** From then on it counts as dead; by the monotonic clock. */
+  /** When the peer counts as dead, by the monotonic clock. */
   readonly deadlineMs: number
-  /** The record asks for more than `maxLifetimeMs`. */
+  /** The lifetime in the record is longer than `maxLifetimeMs`, which counts instead. */
   readonly isCapped: boolean
 }
 
-/** Who is looking. */
+/** This operator. */
 export interface OwnPeer {
   readonly identity: string
   readonly priority: number
-  /** Each sees only its share of the objects: those of the same priority do not get in each other's way. */
+  /** The operators each process their own share of the objects: peers of the same priority do not pause each other. */
   readonly isSharded: boolean
 }
 
 export interface PeeringDecision {
-  /** Others that have not been heard of for too long. */
+  /** Peers whose records have expired. */
   readonly dead: readonly Peer[]
-  /** Those of a higher priority. */
-  readonly superiors: readonly Peer[]
-  /** Those of the same one, where that is a conflict. */
-  readonly rivals: readonly Peer[]
-  /** When the first of these runs out, unless it is heard of again; undefined where nobody stands in our way. */
+  /** Live peers with a higher priority. */
+  readonly prioPeers: readonly Peer[]
+  /** Live peers with the same priority, if that is a conflict. */
+  readonly samePeers: readonly Peer[]
+  /** When the first of `prioPeers` and `samePeers` expires, by the monotonic clock. Undefined: no peer pauses this operator. */
   readonly untilMs: number | undefined
 }
 
 export interface PeeringTime {
-  /** The time of day, which `lastseen` is compared with. */
+  /** The wall-clock time, for the comparison with `lastseen`. */
   readonly nowMs: number
   readonly monotonicMs: number
   /** The longest time for which a record counts after its `lastseen`. */
   readonly maxLifetimeMs: number
 }
 
-/** Peers by identity: as they were read last, and the input for the next reading. */
+/** Peers by identity. The result of one reading is an input of the next one. */
 export type Peers = ReadonlyMap<string, Peer>
 
 const defaultLifetime = 60
@@ -57,16 +58,16 @@ const maxDescribed = 10
 const maxIdentityLength = 253
 
 /**
- * Missing and malformed values are as Kopf has them by default. The deadline of a record is fixed when the record is first seen
- * with this `lastseen` and `lifetime`: a missing `lastseen`, or one in the future, counts as that moment. So every record that is
- * not renewed runs out, for any content.
+ * Reads all records. Missing and malformed values get Kopf's defaults. The deadline of a record is fixed when the record is first seen with this
+ * `lastseen` and `lifetime`; a missing `lastseen`, or one in the future, counts as that moment. So a record that is not renewed expires, whatever its
+ * content.
  */
-export function readPeers({ status }: KubeObject, before: Peers, moment: PeeringTime): Peers {
+export function readPeers({ status }: KubeObject, before: Peers, time: PeeringTime): Peers {
   const peers = new Map<string, Peer>()
   if (!isPlainObject(status)) return peers
   for (const identity of Object.keys(status)) {
     const record = (status as Readonly<Record<string, unknown>>)[identity]
-    if (isPlainObject(record)) peers.set(identity, readPeer(identity, record, before.get(identity), moment))
+    if (isPlainObject(record)) peers.set(identity, readPeer(identity, record, before.get(identity), time))
   }
   return peers
 }
@@ -81,12 +82,12 @@ function readPeer(
   const lifetime = Math.trunc(toNumber(record['lifetime']) ?? defaultLifetime)
   const lastSeenMs = typeof record['lastseen'] === 'string' ? parseTimestamp(record['lastseen']) : undefined
   const hasLastSeen = lastSeenMs !== undefined
-  if (before !== undefined && isSameSign(before, lifetime, lastSeenMs)) {
+  if (before !== undefined && isSameKeepAlive(before, lifetime, lastSeenMs)) {
     return before.priority === priority ? before : { ...before, priority }
   }
-  const heardMs = Math.min(lastSeenMs ?? nowMs, nowMs)
+  const seenMs = Math.min(lastSeenMs ?? nowMs, nowMs)
   const isCapped = lifetime * 1000 > maxLifetimeMs
-  const leftMs = heardMs + (isCapped ? maxLifetimeMs : lifetime * 1000) - nowMs
+  const leftMs = seenMs + (isCapped ? maxLifetimeMs : lifetime * 1000) - nowMs
   return {
     identity,
     priority,
@@ -98,8 +99,8 @@ function readPeer(
   }
 }
 
-/** Only these two fields are a sign of life: any author of the object can touch the others. */
-function isSameSign(peer: Peer, lifetime: number, lastSeenMs: number | undefined): boolean {
+/** Whether the record was not renewed: only `lastseen` and `lifetime` count, so that a change of other fields does not extend it. */
+function isSameKeepAlive(peer: Peer, lifetime: number, lastSeenMs: number | undefined): boolean {
   if (peer.lifetime !== lifetime || peer.hasLastSeen !== (lastSeenMs !== undefined)) return false
   return lastSeenMs === undefined || lastSeenMs === peer.lastSeenMs
 }
@@ -117,22 +118,22 @@ export function decidePause(
   monotonicMs: number,
 ): PeeringDecision {
   const dead: Peer[] = []
-  const superiors: Peer[] = []
-  const rivals: Peer[] = []
+  const prioPeers: Peer[] = []
+  const samePeers: Peer[] = []
   let untilMs: number | undefined
   for (const peer of peers.values()) {
     if (peer.identity === identity) continue
     const isDead = peer.deadlineMs <= monotonicMs
     const isRival = !isSharded && peer.priority === priority
     if (isDead) dead.push(peer)
-    else if (peer.priority > priority) superiors.push(peer)
-    else if (isRival) rivals.push(peer)
+    else if (peer.priority > priority) prioPeers.push(peer)
+    else if (isRival) samePeers.push(peer)
     if (!isDead && (isRival || peer.priority > priority)) untilMs = Math.min(untilMs ?? Infinity, peer.deadlineMs)
   }
-  return { dead, superiors, rivals, untilMs }
+  return { dead, prioPeers, samePeers, untilMs }
 }
 
-/** As Kopf writes them into its log; of many, the first ones and how many more there are. */
+/** Formats peers as Kopf does in its log: at most ten, and the number of the others. */
 export function describePeers(peers: readonly Peer[]): string {
   const words = peers.slice(0, maxDescribed).map(({ identity, priority, lifetime, lastSeenMs }) => {
     const name = cutText(identity, maxIdentityLength)

@@ -1,4 +1,7 @@
-/** Counts the repetitions of each event, and how many of them are posted already. Used by poster.ts and event-writer.ts. */
+/**
+ * Reduces the number of event requests: counts the repetitions of each event, and limits the requests per object with token buckets. Used by poster.ts
+ * and event-writer.ts.
+ */
 import type { ObjectReference } from '../kube/objects.ts'
 import { LruMap } from '../util/lru-map.ts'
 import type { EventContent } from './event-body.ts'
@@ -62,4 +65,36 @@ export class EventAggregation {
 
 function toKey(reference: ObjectReference, { type, reason, message }: EventContent): string {
   return JSON.stringify([toObjectKey(reference), type, reason, message])
+}
+
+/** The number of requests that an object can make at once. */
+const burst = 25
+/** The time after which an object gets one more request. */
+const refillMs = 5 * 60_000
+const maxBuckets = 4096
+
+interface TokenBucket {
+  tokens: number
+  atMs: number
+}
+
+/**
+ * Limits the number of event requests per object with a token bucket: a burst of 25, then one every 5 minutes. The spam filter in client-go has the same
+ * numbers.
+ */
+export class TokenBuckets {
+  readonly #buckets = new LruMap<string, TokenBucket>(maxBuckets)
+
+  /** Takes a token. Returns false if there is none left. */
+  take(key: string, nowMs: number): boolean {
+    const bucket = this.#buckets.get(key) ?? { tokens: burst, atMs: nowMs }
+    // A clock that was set back must not remove tokens.
+    const passedMs = Math.max(0, nowMs - bucket.atMs)
+    bucket.tokens = Math.min(burst, bucket.tokens + passedMs / refillMs)
+    bucket.atMs = nowMs
+    this.#buckets.set(key, bucket)
+    if (bucket.tokens < 1) return false
+    bucket.tokens -= 1
+    return true
+  }
 }

@@ -10,10 +10,9 @@ import type { Clock } from '../util/async/clock.ts'
 import { createSharedController } from '../util/async/shared-signal.ts'
 import type { Logger, LogLevel } from '../util/log/log.ts'
 import { type Duration, toMs } from '../util/text/duration.ts'
-import { type AggregatedEvent, EventAggregation, toObjectKey } from './event-aggregation.ts'
+import { type AggregatedEvent, EventAggregation, TokenBuckets, toObjectKey } from './event-aggregation.ts'
 import { type EventContent, truncateContent } from './event-body.ts'
 import { EventWriter } from './event-writer.ts'
-import { TokenBuckets } from './token-buckets.ts'
 
 /** One duration for a single retry, or the delays between the attempts. */
 type PostingBackoffs = Duration | Iterable<Duration>

@@ -81,7 +81,7 @@ class OperatorRun implements RunningOperator {
       lifetimes: this.#lifetimes,
       starting: this.#until(end.signal),
       onLeadershipLost: (error) => {
-        if (this.#base.leadership.fallen.aborted) handlers.abort(error)
+        if (this.#base.leadership.lost.aborted) handlers.abort(error)
         void this.#fail(error)
       },
       onLockedOut: (error) => {
@@ -89,7 +89,7 @@ class OperatorRun implements RunningOperator {
       },
     })
     // Every running handler adds listeners to these signals: Node's warning about leaks would be wrong.
-    setMaxListeners(0, tasks.signal, handlers.signal, writes.signal, end.signal, this.#base.leadership.fallen)
+    setMaxListeners(0, tasks.signal, handlers.signal, writes.signal, end.signal, this.#base.leadership.lost)
     const promises: Partial<RunPromises> = {}
     this.ready = new Promise((resolve, reject) => Object.assign(promises, { ready: resolve, unready: reject }))
     this.done = new Promise((resolve, reject) => Object.assign(promises, { done: resolve, failed: reject }))
@@ -147,7 +147,7 @@ class OperatorRun implements RunningOperator {
 
   /** Resolves when all objects are listed, or when the operator is paused: a paused operator counts as ready. */
   async #startWatching({ orchestrator, peerings }: Assembly, stopping: AbortSignal): Promise<void> {
-    await this.#base.leadership.looked(stopping)
+    await this.#base.leadership.waitForLeader(stopping)
     const started = orchestrator.start(stopping)
     this.#lifetimes.tasks.run(() => started)
     await Promise.race([started, peerings.paused])

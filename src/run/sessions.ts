@@ -30,10 +30,10 @@ export interface OperatorSessions {
 
 /** Without leader election, both sessions allow all requests: see `guardOf` and `commonGuardOf` in election/leadership.ts. */
 export function createOperatorSessions(
-  leadership: Pick<Leadership, 'guardOf' | 'commonGuardOf' | 'fallen'>,
+  leadership: Pick<Leadership, 'guardOf' | 'commonGuardOf' | 'lost'>,
   options: Omit<OperatorSessionOptions, 'guardOf' | 'fallen'>,
 ): OperatorSessions {
-  const { fallen } = leadership
+  const { lost: fallen } = leadership
   return {
     leading: createOperatorSession({ ...options, fallen, guardOf: (call) => leadership.guardOf(call) }),
     common: createOperatorSession({ ...options, fallen, guardOf: (call) => leadership.commonGuardOf(call) }),

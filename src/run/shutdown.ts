@@ -24,7 +24,7 @@ export async function shutDown(options: ShutdownOptions): Promise<void> {
   const { base, assembly, lifetimes } = options
   const { clock, leadership } = base
   // A replica that has lost the Lease must stop at once: another replica may already be the leader.
-  const hasTime = !leadership.fallen.aborted
+  const hasTime = !leadership.lost.aborted
   base.health.phase = 'stopping'
   assembly?.context.queue.close()
   const streams = lifetimes.tasks.stop()

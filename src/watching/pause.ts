@@ -1,6 +1,6 @@
 /**
  * Pauses the operator, as a whole or in single namespaces, while there is at least one reason (for example peering). Streams are
- * closed during a pause and opened again after it; the consequences for objects are in pause-objects.ts. The callers own the
+ * closed during a pause and opened again after it; the consequences for objects are in peering/peerings.ts. The callers own the
  * reasons.
  */
 import { setMaxListeners } from 'node:events'

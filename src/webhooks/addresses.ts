@@ -1,12 +1,9 @@
-/** Where a server listens, and by which names it is reached from elsewhere. Pure. */
+/** Converts between the address on which a webhook server listens and the names by which clients reach it. Pure. */
 import { isIP, isIPv4, isIPv6 } from 'node:net'
 import type { ClusterFlavour } from '../client/cluster-flavour.ts'
 import { toUrlHost } from '../util/text/hosts.ts'
 
-/**
- * By which name this machine reaches a server that listens there. Addresses that stand for all interfaces can be listened
- * on, and not be asked.
- */
+/** The address by which this machine reaches a server that listens on `addr`. Clients cannot connect to an unspecified address such as `0.0.0.0`. */
 export function toAccessibleAddr(addr: string | undefined): string {
   if (addr === undefined) return 'localhost'
   if (!isUnspecified(addr)) return addr
@@ -30,7 +27,7 @@ export function toUrl({ scheme, host, port, path }: UrlParts): string {
   return `${scheme}://${toUrlHost(host)}${port === defaultPorts[scheme] ? '' : `:${port}`}${path}`
 }
 
-/** What a certificate is to be for: the first that is not an address names its owner, too. */
+/** The names of a certificate. The common name is the first host that is not an IP address. */
 export interface Hosts {
   readonly commonName: string
   readonly hosts: readonly string[]
@@ -41,19 +38,18 @@ export function toHosts(names: readonly string[]): Hosts {
   return { commonName: hosts.find((name) => isIP(name) === 0) ?? hosts[0]!, hosts }
 }
 
-/** With a slash at its beginning, and none at its end; nothing where there is nothing between. */
+/** Normalizes the prefix of the webhook paths: a slash at its start and none at its end, or empty. */
 export function toRoot(path: string = ''): string {
   const inner = path.replace(/^\/+|\/+$/g, '')
   return inner === '' ? '' : `/${inner}`
 }
 
-/** Under which name a local cluster knows the machine that it runs on, told by the signs of its API server. Pure. */
-
+/** The names by which local clusters reach the machine that they run on. */
 export const k3dHost = 'host.k3d.internal'
 export const minikubeHost = 'host.minikube.internal'
 export const dockerDesktopHost = 'host.docker.internal'
 
-/** Undefined where nothing tells. */
+/** The name by which the cluster reaches this machine, from the certificate and the version of its API server. Undefined for an unknown cluster. */
 export function guessHost(flavour: ClusterFlavour): string | undefined {
   const { subjectCommonName, subjectOrganization, issuerCommonName = '', hosts, gitVersion = '' } = flavour
   if (subjectCommonName === 'k3s' || subjectOrganization === 'k3s' || issuerCommonName.startsWith('k3s-')) {

@@ -1,6 +1,6 @@
 /**
- * Servers that find out by themselves how the cluster reaches this machine: for development with whatever cluster there is.
- * They look at the signs of the API server, and need no permissions for it.
+ * Webhook servers for development that detect how the cluster reaches this machine, from the certificate and the version of the API server. The
+ * detection needs no permissions.
  */
 import type { WebhookClientConfig, WebhookContext, WebhookFn } from '../settings/webhook-server.ts'
 import { guessHost } from './addresses.ts'
@@ -9,8 +9,8 @@ import { checkOptions, pathCheck, portCheck, textCheck } from './option-checks.t
 import { WebhookServer } from './server.ts'
 
 /**
- * Guesses under which name a cluster of k3d, Minikube or Docker Desktop reaches this machine; for any other it is a
- * `WebhookServer`. Takes the same options.
+ * A `WebhookServer` for development with a local cluster: detects k3d, Minikube and Docker Desktop, and uses the name by which that cluster reaches
+ * this machine. With any other cluster, it is the same as `WebhookServer`. Takes the same options.
  *
  * @example
  * ```ts
@@ -33,19 +33,19 @@ export class WebhookAutoServer extends WebhookServer {
   }
 }
 
-/** Where to listen, whichever way the API server then comes. */
+/** The options of `WebhookAutoTunnel`: where to listen. */
 export interface WebhookAutoTunnelOptions {
-  /** Where to listen. Default: all interfaces; with a tunnel, only this machine. */
+  /** The IP address or host name to listen on. Default: all interfaces, or `127.0.0.1` if a tunnel is used. */
   readonly addr?: string
-  /** Default: any that is free. */
+  /** The port to listen on. Default: any free port. */
   readonly port?: number
-  /** What the paths of all webhooks begin with. Default: nothing. */
+  /** The common prefix of all webhook paths, such as `/hooks`. Default: none. */
   readonly path?: string
 }
 
 /**
- * As `WebhookAutoServer`, but where nothing tells how the cluster reaches this machine, a tunnel of ngrok is opened: it may
- * be anywhere.
+ * A webhook server for development with any cluster: like `WebhookAutoServer` with k3d, Minikube and Docker Desktop, and like `WebhookNgrokTunnel` with
+ * any other cluster, which may be remote. The tunnel requires the program `ngrok`.
  *
  * @example
  * ```ts
@@ -67,7 +67,7 @@ export class WebhookAutoTunnel {
     })
   }
 
-  /** Called by the operator: listens, and yields how it is reached. */
+  /** Called by the operator: listens until the signal is aborted. Yields the address and the CA certificates, and again whenever they change. */
   async *serve(fn: WebhookFn, context: WebhookContext): AsyncGenerator<WebhookClientConfig, void, undefined> {
     const host = guessHost(await context.readSigns())
     if (host === undefined) {

@@ -1,5 +1,11 @@
 /**
- * What listens for requests of the API server, to be set as `settings.admission.server`.
+ * Webhook servers for `settings.admission.server`. Each listens for requests of the API server, passes them to the admission and conversion
+ * handlers, and reports its address and CA certificate to the operator.
+ *
+ * - In a cluster, behind a Service: `WebhookServiceServer`.
+ * - On your machine, with a local cluster: `WebhookAutoServer`.
+ * - On your machine, with a remote cluster: `WebhookAutoTunnel` or `WebhookNgrokTunnel`.
+ * - With your own address and certificates: `WebhookServer`.
  *
  * @module kopf/webhooks
  */

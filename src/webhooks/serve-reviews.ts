@@ -1,6 +1,6 @@
 /**
- * A listener and a source of certificates, put together: what every server of this package is made of. Listens until the
- * signal, renews what is shown in handshakes without a break, and tells how the server is reached whenever that changes.
+ * Serves reviews with certificates from a source; the common part of all webhook servers. Listens until the signal is aborted, renews the certificate
+ * without a break, and yields the client configuration whenever it changes. Called by server.ts and service-server.ts.
  */
 import type { WebhookClientConfig, WebhookContext, WebhookFn } from '../settings/webhook-server.ts'
 import { trySleep } from '../util/async/clock.ts'
@@ -10,17 +10,17 @@ import { ReviewRequests } from './http/review-request.ts'
 
 export interface ServingOptions {
   readonly addr: string | undefined
-  /** Any that is free where there is none. */
+  /** Undefined for any free port. */
   readonly port: number | undefined
-  /** Empty, or with a slash at its beginning and none at its end. */
+  /** The common prefix of all webhook paths: empty, or with a slash at its start and none at its end. */
   readonly path: string
   readonly verifyMode: VerifyMode
   readonly certificates: CertificateSource
-  /** Called once it is known which port it is. */
+  /** Called once, when the server listens, with the actual port. */
   readonly toClientConfig: (port: number) => WebhookClientConfig
 }
 
-/** How long API servers may take to learn of a new authority before a certificate of it is shown to them. */
+/** The time for API servers to learn about a new CA before the server uses a certificate that it has signed. */
 const caPropagationMs = 10_000
 
 export async function* serveReviews(
@@ -41,7 +41,7 @@ export async function* serveReviews(
         continue
       }
       const { isAdded, isRemoved, both } = compareBundles(open.ca, ca)
-      // Both, at first: until all API servers know the new one, the old certificate is shown.
+      // The bundle contains the old and the new CA until all API servers know the new one: the old certificate is served until then.
       if (isAdded) yield withBundle(open.config, isRemoved ? both : ca)
       if (isAdded && !(await trySleep(context.clock, caPropagationMs, context.signal))) return
       if (tls !== undefined) open.listener.renew(tls)
@@ -53,13 +53,16 @@ export async function* serveReviews(
   }
 }
 
-interface Start {
+interface StartParts {
   readonly fn: WebhookFn
   readonly context: WebhookContext
   readonly certificates: Certificates
 }
 
-async function startServing(options: ServingOptions, { fn, context, certificates }: Start): Promise<WebhookListener> {
+async function startServing(
+  options: ServingOptions,
+  { fn, context, certificates }: StartParts,
+): Promise<WebhookListener> {
   const { addr, port = 0, path, verifyMode } = options
   const reviews = new ReviewRequests({ fn, path, context })
   return startListener({ addr, port, verifyMode, tls: certificates.tls }, reviews, context)
@@ -70,8 +73,9 @@ function withBundle(config: WebhookClientConfig, ca: string | undefined): Webhoo
 }
 
 interface BundleChange {
-  /** Whether the new one has what the old one has not. */
+  /** Whether the new bundle has a certificate that the old one has not. */
   readonly isAdded: boolean
+  /** Whether the old bundle has a certificate that the new one has not. */
   readonly isRemoved: boolean
   readonly both: string | undefined
 }

@@ -10,27 +10,27 @@ test('undefined webhook server options are ignored', () => {
 describe('refused webhook server options', () => {
   test.each([
     [{ extra_sans: [] }, 'did you mean "extraSans"?'],
-    [{ colour: 'red' }, 'there are addr, port, path'],
-    [{ port: 70_000 }, '"port" is to be a number from 1 to 65535'],
-    [{ port: '9443' }, '"port" is to be a number'],
-    [{ addr: '' }, '"addr" is to be a string that is not empty'],
-    [{ path: '/a?b' }, '"path" is to be the path of a URL'],
-    [{ path: '/a b' }, '"path" is to be the path of a URL'],
-    [{ host: 'https://example.com' }, '"host" is to be a host name or an address, without a scheme'],
-    [{ host: 'example.com:443' }, '"host" is to be a host name'],
-    [{ insecure: 'yes' }, '"insecure" is to be true or false'],
+    [{ colour: 'red' }, 'the options are addr, port, path'],
+    [{ port: 70_000 }, '"port" must be a number from 1 to 65535'],
+    [{ port: '9443' }, '"port" must be a number'],
+    [{ addr: '' }, '"addr" must be a string that is not empty'],
+    [{ path: '/a?b' }, '"path" must be the path of a URL'],
+    [{ path: '/a b' }, '"path" must be the path of a URL'],
+    [{ host: 'https://example.com' }, '"host" must be a host name or an address, without a scheme'],
+    [{ host: 'example.com:443' }, '"host" must be a host name'],
+    [{ insecure: 'yes' }, '"insecure" must be true or false'],
     [{ verifyMode: 'always' }, '"none", "optional" or "required"'],
-    [{ fileCheckInterval: 0 }, '"fileCheckInterval" is to be a number of seconds'],
-    [{ fileCheckInterval: 'soon' }, '"fileCheckInterval" is to be'],
-    [{ extraSans: 'example.com' }, '"extraSans" is to be a list'],
+    [{ fileCheckInterval: 0 }, '"fileCheckInterval" must be a number of seconds'],
+    [{ fileCheckInterval: 'soon' }, '"fileCheckInterval" must be'],
+    [{ extraSans: 'example.com' }, '"extraSans" must be a list'],
     [{ certfile: 'cert.pem' }, 'give "pkeyfile" too'],
     [{ pkeyfile: 'key.pem' }, 'give "certfile" too'],
-    [{ insecure: true, context: {} }, '"insecure" is plain HTTP, for which "context" means nothing'],
-    [{ insecure: true, certfile: 'a', pkeyfile: 'b' }, 'for which "certfile" means nothing'],
+    [{ insecure: true, context: {} }, '"insecure" means plain HTTP, which has no use for "context"'],
+    [{ insecure: true, certfile: 'a', pkeyfile: 'b' }, 'which has no use for "certfile"'],
     [{ verifyMode: 'required' }, 'give "verifyCafile", "verifyCapath" or "verifyCadata"'],
-    [{ verifyMode: 'none', verifyCafile: 'ca.pem' }, 'client certificates are not asked for'],
+    [{ verifyMode: 'none', verifyCafile: 'ca.pem' }, 'client certificates are not requested'],
     [{ context: { minVersion: 'TLSv1.1' } }, 'versions of TLS before 1.2'],
-    [{ cadata: 5 }, '"cadata" is to be certificates in PEM'],
+    [{ cadata: 5 }, '"cadata" must be certificates in PEM'],
   ])('the webhook server options %j are refused with an explanation', (options, words) => {
     expect(check(options)).toThrow(expect.objectContaining({ code: 'KOPF_WEBHOOK_SERVER' }))
     expect(check(options)).toThrow(words)
@@ -38,7 +38,7 @@ describe('refused webhook server options', () => {
 
   test('refused webhook server options do not reveal their value, which may be a password', () => {
     expect(check({ password: 12_345 })).not.toThrow('12345')
-    expect(check({ password: 12_345 })).toThrow('"password" is to be a string')
+    expect(check({ password: 12_345 })).toThrow('"password" must be a string')
   })
 })
 

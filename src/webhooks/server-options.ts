@@ -1,4 +1,4 @@
-/** What a `WebhookServer` can be told, and what of it makes sense: checked when the server is made, not when it is started. */
+/** The options of `WebhookServer` and their checks. The checks run in the constructor, so that errors show the line of the user's code. */
 import type { SecureContextOptions } from 'node:tls'
 import type { Duration } from '../util/text/duration.ts'
 import type { VerifyMode } from './http/listener.ts'
@@ -12,43 +12,50 @@ import {
   throwOptionsError,
 } from './option-checks.ts'
 
-/** Where a webhook server listens, where the API server finds it, and with which certificates. */
+/**
+ * The options of `WebhookServer`, and of the servers for local clusters: where to listen, the address for the API server, and the certificates.
+ *
+ * @example
+ * ```ts
+ * new WebhookServer({ port: 9443, host: 'operator.example.com', certfile: 'tls.crt', pkeyfile: 'tls.key', cafile: 'ca.crt' })
+ * ```
+ */
 export interface WebhookServerOptions {
-  /** The address or name to listen on, such as `0.0.0.0`. Default: all interfaces. */
+  /** The IP address or host name to listen on, such as `0.0.0.0`. Default: all interfaces. */
   readonly addr?: string
-  /** Default: any that is free. */
+  /** The port to listen on. Default: any free port. */
   readonly port?: number
-  /** What the paths of all webhooks begin with, such as `/hooks`. Default: nothing. */
+  /** The common prefix of all webhook paths, such as `/hooks`. Default: none. */
   readonly path?: string
-  /** The name or address by which the API server reaches this server. Default: that of `addr`, or `localhost`. */
+  /** The host name or IP address by which the API server reaches this server. Default: `addr`, or `localhost` if it listens on all interfaces. */
   readonly host?: string
-  /** What API servers are to trust, in PEM. Default: what is in `cafile`, else the certificate itself. */
+  /** The CA certificates that the API server uses to verify this server, in PEM. Default: the content of `cafile`, or else the server certificate. */
   readonly cadata?: string | Uint8Array
-  /** The same in a file; it is looked at again and again. */
+  /** A file with these CA certificates, in PEM. The server rereads it every `fileCheckInterval`. Ignored if `cadata` is given. */
   readonly cafile?: string
-  /** A file to write it to, such as for `curl --cacert`. */
+  /** A file to which the server writes the CA certificates, for example for `curl --cacert`. Default: they are not written. */
   readonly cadump?: string
-  /** Plain HTTP: no API server takes that, but a tunnel may. Default: false. */
+  /** Whether to serve plain HTTP. API servers require HTTPS, so this is only for use behind a tunnel or proxy. Default: false. */
   readonly insecure?: boolean
-  /** The certificate of the server, in PEM. Default: one of an authority of its own is made. */
+  /** A file with the server certificate, in PEM. Requires `pkeyfile`. Default: the server generates a certificate and a CA. */
   readonly certfile?: string
-  /** Its key, in PEM. */
+  /** A file with the private key of the server certificate, in PEM. Requires `certfile`. */
   readonly pkeyfile?: string
-  /** What the key in `pkeyfile` is encrypted with. */
+  /** The passphrase of the private key in `pkeyfile`. Default: the key is not encrypted. */
   readonly password?: string
-  /** Further names and addresses for the certificate that is made. */
+  /** Additional host names and IP addresses (SANs) for the generated certificate. Default: `host` and `addr` only. */
   readonly extraSans?: readonly string[]
-  /** Whether clients show certificates of their own. Default: `optional` where it is said by whom, else `none`. */
+  /** Whether clients must present a certificate. Default: `optional` if client CAs are given with a `verifyCa…` option, otherwise `none`. */
   readonly verifyMode?: VerifyMode
-  /** The authorities that client certificates must be of: a file in PEM, */
+  /** A file with the CA certificates that verify client certificates, in PEM. Can be combined with the other `verifyCa…` options. */
   readonly verifyCafile?: string
-  /** a folder of such files, */
+  /** A folder of files with CA certificates that verify client certificates, in PEM. Hidden files are ignored. */
   readonly verifyCapath?: string
-  /** or the PEM itself. */
+  /** The CA certificates that verify client certificates, in PEM. */
   readonly verifyCadata?: string | Uint8Array
-  /** How often the files are looked at. Default: every minute. */
+  /** How often the server rereads the certificate files. New certificates are used without a restart. Default: one minute. */
   readonly fileCheckInterval?: Duration
-  /** Whatever else Node can be told of TLS, such as `ciphers`. */
+  /** Other options of Node's `tls.createSecureContext`, such as `ciphers`. The minimum TLS version is 1.2. */
   readonly context?: SecureContextOptions
 }
 
@@ -91,41 +98,41 @@ const checks: Readonly<Record<keyof WebhookServerOptions, OptionCheck>> = {
   },
 }
 
-/** Without those that are undefined. */
+/** Returns the options without undefined values. Throws if an option is invalid. */
 export function checkServerOptions(options: WebhookServerOptions): WebhookServerOptions {
   const known = checkOptions<WebhookServerOptions>(options, checks)
   checkCombinations(known)
   return known
 }
 
-/** Options that contradict each other, or need each other. */
+/** Throws if options contradict each other, or if one needs another. */
 function checkCombinations(options: WebhookServerOptions): void {
   const { insecure, certfile, pkeyfile, verifyMode, context } = options
   if (insecure === true) {
     const useless = tlsOptions.find((name) => options[name] !== undefined)
     if (useless !== undefined)
-      throwOptionsError(`"insecure" is plain HTTP, for which "${useless}" means nothing; leave out one`)
+      throwOptionsError(`"insecure" means plain HTTP, which has no use for "${useless}"; remove one of them`)
     return
   }
   if ((certfile === undefined) !== (pkeyfile === undefined)) {
     const missing = certfile === undefined ? 'certfile' : 'pkeyfile'
     throwOptionsError(
-      `"certfile" and "pkeyfile" go together; give "${missing}" too, or neither for a certificate that is made`,
+      `"certfile" and "pkeyfile" belong together; give "${missing}" too, or neither for a generated certificate`,
     )
   }
   const hasClientCas = verifyOptions.some((name) => options[name] !== undefined)
   if (verifyMode === 'none' && hasClientCas) {
     throwOptionsError(
-      'with "verifyMode" as "none", client certificates are not asked for; leave it out, or the authorities',
+      '"verifyMode" is "none", so client certificates are not requested; remove it, or remove the client CAs',
     )
   }
   if (verifyMode !== undefined && verifyMode !== 'none' && !hasClientCas && context?.ca === undefined) {
     throwOptionsError(
-      'client certificates need authorities to be of; give "verifyCafile", "verifyCapath" or "verifyCadata"',
+      'client certificates need CAs to verify them; give "verifyCafile", "verifyCapath" or "verifyCadata"',
     )
   }
   if (context?.minVersion === 'TLSv1' || context?.minVersion === 'TLSv1.1') {
-    throwOptionsError('versions of TLS before 1.2 are broken; leave out "minVersion" of "context"')
+    throwOptionsError('versions of TLS before 1.2 are insecure; remove "minVersion" from "context"')
   }
 }
 

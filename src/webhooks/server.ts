@@ -1,6 +1,6 @@
 /**
- * The webhook server that listens on this machine, and those of local clusters, which differ in the name they are reached
- * by. Users make them for `settings.admission.server`; the operator calls `serve`. Made of serve-reviews.ts and renewal.ts.
+ * `WebhookServer`, and its variants for local clusters, which differ only in the default of `host`. Users create them for
+ * `settings.admission.server`; the operator calls `serve`. The listener is in serve-reviews.ts, the certificates are in certificates/renewal.ts.
  */
 
 import { KopfError } from '../errors.ts'
@@ -14,7 +14,10 @@ import { serveReviews } from './serve-reviews.ts'
 import { checkServerOptions, verifyModeOf, type WebhookServerOptions } from './server-options.ts'
 
 /**
- * Listens for requests of API servers over HTTPS, with a certificate from files, or of an authority of its own.
+ * A webhook server with an address and certificates of your choice. It listens on HTTPS, with a certificate from files, or with a generated one of its
+ * own CA. Certificates are renewed without a restart.
+ *
+ * Use it if the API server reaches your process directly. In a cluster, use `WebhookServiceServer`; for development, `WebhookAutoServer`.
  *
  * @example
  * ```ts
@@ -32,13 +35,13 @@ export class WebhookServer {
     this.#options = checkServerOptions(options)
   }
 
-  /** Called by the operator: listens, and yields how it is reached, anew when the certificate is another one. */
+  /** Called by the operator: listens until the signal is aborted. Yields the address and the CA certificates, and again whenever they change. */
   async *serve(fn: WebhookFn, context: WebhookContext): AsyncGenerator<WebhookClientConfig, void, undefined> {
     const { addr, port, insecure = false } = this.#options
     const path = toRoot(this.#options.path)
-    const own = toAccessibleAddr(addr)
-    const host = this.#options.host ?? (await this.findHost(context)) ?? own
-    const names = [host, own, ...(this.#options.extraSans ?? [])]
+    const localAddr = toAccessibleAddr(addr)
+    const host = this.#options.host ?? (await this.findHost(context)) ?? localAddr
+    const names = [host, localAddr, ...(this.#options.extraSans ?? [])]
     const scheme = insecure ? 'http' : 'https'
     yield* serveReviews(
       {
@@ -46,7 +49,7 @@ export class WebhookServer {
         port,
         path,
         verifyMode: verifyModeOf(this.#options),
-        certificates: (part) => this.#certificates(names, part),
+        certificates: (certificatesContext) => this.#certificates(names, certificatesContext),
         toClientConfig: (actual) => {
           context.logger.debug(`Listening for webhooks at ${toUrl({ scheme, host: addr ?? '*', port: actual, path })}`)
           const url = toUrl({ scheme, host, port: actual, path })
@@ -59,7 +62,7 @@ export class WebhookServer {
     )
   }
 
-  /** By which name the cluster reaches this machine, where `host` does not say it and it is not that of `addr`. */
+  /** The default of `host`: the name by which the cluster reaches this machine. Undefined: `addr`. Override it in your own subclass. */
   protected async findHost(_context: WebhookContext): Promise<string | undefined> {
     return undefined
   }
@@ -79,21 +82,42 @@ export class WebhookServer {
   }
 }
 
-/** For clusters of k3d, in which this machine is known as `host.k3d.internal`. */
+/**
+ * A `WebhookServer` for development with a k3d cluster, which reaches this machine as `host.k3d.internal`. Takes the same options.
+ *
+ * @example
+ * ```ts
+ * kopf.settings.admission.server = new WebhookK3dServer()
+ * ```
+ */
 export class WebhookK3dServer extends WebhookServer {
   protected override async findHost(): Promise<string> {
     return k3dHost
   }
 }
 
-/** For clusters of Minikube, in which this machine is known as `host.minikube.internal`. */
+/**
+ * A `WebhookServer` for development with a Minikube cluster, which reaches this machine as `host.minikube.internal`. Takes the same options.
+ *
+ * @example
+ * ```ts
+ * kopf.settings.admission.server = new WebhookMinikubeServer()
+ * ```
+ */
 export class WebhookMinikubeServer extends WebhookServer {
   protected override async findHost(): Promise<string> {
     return minikubeHost
   }
 }
 
-/** For the cluster of Docker Desktop, in which this machine is known as `host.docker.internal`. */
+/**
+ * A `WebhookServer` for development with the cluster of Docker Desktop, which reaches this machine as `host.docker.internal`. Takes the same options.
+ *
+ * @example
+ * ```ts
+ * kopf.settings.admission.server = new WebhookDockerDesktopServer()
+ * ```
+ */
 export class WebhookDockerDesktopServer extends WebhookServer {
   protected override async findHost(): Promise<string> {
     return dockerDesktopHost

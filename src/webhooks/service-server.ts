@@ -1,6 +1,6 @@
 /**
- * The webhook server of an operator that runs in the cluster, behind a Service. Users make it for
- * `settings.admission.server`. Made of serve-reviews.ts, and of the certificates in a Secret (shared-secret.ts).
+ * `WebhookServiceServer`: the webhook server of an operator that runs in the cluster, behind a Service. Users create it for
+ * `settings.admission.server`; the operator calls `serve`. The listener is in serve-reviews.ts, the certificates are in certificates/shared-secret.ts.
  */
 
 import { KopfError } from '../errors.ts'
@@ -14,25 +14,25 @@ import type { Certificates } from './certificates/source.ts'
 import { checkOptions, durationCheck, pathCheck, portCheck, textCheck, throwOptionsError } from './option-checks.ts'
 import { serveReviews } from './serve-reviews.ts'
 
-/** Which Service is in front of the operator, and where its certificates are kept. */
+/** The options of `WebhookServiceServer`: the Service in front of the operator, and the Secret for its certificates. */
 export interface WebhookServiceServerOptions {
-  /** The name of the Service in front of the operator's pods. */
+  /** The name of the Service in front of the operator's pods. Required. */
   readonly service: string
-  /** Where the Service and the Secret are. Default: where the operator itself runs. */
+  /** The namespace of the Service and the Secret. Default: the namespace in which the operator runs. */
   readonly namespace?: string
   /** The port of the Service. Default: 443. */
   readonly servicePort?: number
-  /** The address to listen on. Default: all interfaces. */
+  /** The IP address to listen on. Default: all interfaces. */
   readonly addr?: string
   /** The port to listen on: the `targetPort` of the Service. Default: 9443. */
   readonly port?: number
-  /** What the paths of all webhooks begin with, such as `/hooks`. Default: nothing. */
+  /** The common prefix of all webhook paths, such as `/hooks`. Default: none. */
   readonly path?: string
-  /** The name of the Secret that the certificates are kept in. Default: that of the Service and `-certificates`. */
+  /** The name of the Secret with the certificates, which the server creates. Default: the name of the Service with the suffix `-certificates`. */
   readonly secret?: string
-  /** How long an authority is valid; after two thirds of it comes a new one. Default: a year, `'8760h'`. */
+  /** The validity of the CA certificate. It is renewed after two thirds of this time. Default: one year, `'8760h'`. */
   readonly caLifetime?: Duration
-  /** How long a certificate is valid; after two thirds of it comes a new one. Default: 90 days, `'2160h'`. */
+  /** The validity of the server certificate; at least 12 hours. It is renewed after two thirds of this time. Default: 90 days, `'2160h'`. */
   readonly certLifetime?: Duration
 }
 
@@ -45,12 +45,12 @@ const labelCheck = {
   isValid: (value: unknown) => typeof value === 'string' && /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value),
 }
 
-/** In the last third of its life there is time for all steps of a rotation, and for a few hours without an operator. */
+/** The last third of this lifetime is long enough for all steps of a rotation, even if the operator is down for a few hours. */
 const minLifetimeMs = 12 * overlapMs
 
 /**
- * Listens behind a Service, with certificates of an authority of its own. They are kept in a Secret that all replicas of the
- * operator share, and renewed in time without a request being lost.
+ * The webhook server for operators that run in the cluster, behind a Service. It generates its CA and its certificate, keeps them in a Secret that all
+ * replicas of the operator share, and renews them without a failed request. `kopf manifests` writes the Service and the RBAC rules.
  *
  * @example
  * ```ts
@@ -79,37 +79,37 @@ export class WebhookServiceServer {
     if (this.#options.service === undefined)
       throwOptionsError('the name of the Service is missing; give it as "service"')
     const { caLifetimeMs, certLifetimeMs } = this.#lifetimes
-    if (certLifetimeMs < minLifetimeMs) throwOptionsError('"certLifetime" is to be 12 hours at least')
-    if (caLifetimeMs < certLifetimeMs) throwOptionsError('"caLifetime" is to be as long as "certLifetime" at least')
+    if (certLifetimeMs < minLifetimeMs) throwOptionsError('"certLifetime" must be at least 12 hours')
+    if (caLifetimeMs < certLifetimeMs) throwOptionsError('"caLifetime" must be at least as long as "certLifetime"')
   }
 
-  /** What has to be there in front of it, for `kopf manifests`. */
+  /** The Service and the Secret of this server. `kopf manifests` reads them. */
   get service(): WebhookService & { readonly secret: string } {
     const { service: name, namespace, servicePort: port = 443, port: targetPort = 9443 } = this.#options
     const { secret = `${name}-certificates` } = this.#options
     return { name, namespace, port, targetPort, secret }
   }
 
-  /** Called by the operator: listens, and yields how it is reached, anew when the authority is another one. */
+  /** Called by the operator: listens until the signal is aborted. Yields the Service and the CA certificates, and again whenever these change. */
   async *serve(fn: WebhookFn, context: WebhookContext): AsyncGenerator<WebhookClientConfig, void, undefined> {
-    const { name, port, targetPort: listened } = this.service
+    const { name, port, targetPort } = this.service
     const { addr } = this.#options
     const namespace = this.#options.namespace ?? context.namespace ?? throwNoNamespace(name)
     const path = toRoot(this.#options.path)
     const service = { namespace, name, port, ...(path === '' ? {} : { path }) }
     const certificates = () => this.#certificates(namespace, context)
-    const toClientConfig = (actual: number) => {
-      context.logger.debug(`Listening for webhooks of the Service "${namespace}/${name}" at port ${actual}`)
+    const toClientConfig = (boundPort: number) => {
+      context.logger.debug(`Listening for webhooks of the Service "${namespace}/${name}" at port ${boundPort}`)
       return { service }
     }
-    yield* serveReviews({ addr, port: listened, path, verifyMode: 'none', certificates, toClientConfig }, fn, context)
+    yield* serveReviews({ addr, port: targetPort, path, verifyMode: 'none', certificates, toClientConfig }, fn, context)
   }
 
-  /** Those of the Secret, and whenever there are others. */
+  /** Yields the certificates of the Secret, and again whenever they change. */
   async *#certificates(namespace: string, context: WebhookContext): AsyncIterable<Certificates> {
     const { name: service, secret: name } = this.service
-    const qualified = `${service}.${namespace}`
-    const hosts = [`${qualified}.svc`, `${qualified}.svc.cluster.local`, qualified, service]
+    const qualifiedName = `${service}.${namespace}`
+    const hosts = [`${qualifiedName}.svc`, `${qualifiedName}.svc.cluster.local`, qualifiedName, service]
     const secret = new CertificateSecret(
       { service, namespace, name, hosts, commonName: service, ...this.#lifetimes },
       context,
@@ -136,6 +136,6 @@ function toCertificates({ authorities, serving }: Keyring): Certificates {
 function throwNoNamespace(service: string): never {
   throw new KopfError(
     'KOPF_WEBHOOK_SERVER',
-    `Cannot tell in which namespace the Service ${JSON.stringify(service)} is: the operator does not run in a pod; give it as "namespace"`,
+    `Cannot find the namespace of the Service ${JSON.stringify(service)}: the operator does not run in a pod; give it as "namespace"`,
   )
 }

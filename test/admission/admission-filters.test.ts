@@ -220,8 +220,8 @@ describe('webhook paths', () => {
     const { status, message } = await refusalOf(door.ask({}, { webhook }))
     expect(status).toBe(404)
     expect(message).toBe(
-      `Cannot review widgets.v1.${lab.group}: there is no admission handler for it at the path "${shown}"; the paths of all ` +
-        'handlers are in the log of the operator, at its start',
+      `Cannot review widgets.v1.${lab.group}: there is no admission handler for it at the path "${shown}"; the operator logs the paths ` +
+        'of all handlers when it starts',
     )
     expect(lab.logs).toContain(message)
   })

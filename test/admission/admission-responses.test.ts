@@ -268,7 +268,7 @@ describe('patches', () => {
     await lab.start(kopf)
     expect(await door.ask({}, { webhook: 'check' })).toEqual({ uid: 'review-uid', allowed: true })
     expect(lab.logs).toContain(
-      `[${lab.namespace}/one] Handler 'check' validates, and what it has put into its patch is left out: use on.mutate.`,
+      `[${lab.namespace}/one] The patch of the validating handler 'check' is ignored: use on.mutate.`,
     )
     expect(await door.ask({}, { webhook: 'refuse' })).toMatchObject({ allowed: false, status: { message: 'no' } })
     expect(editsOf(await door.ask({}, { webhook: 'refuse' }))).toEqual([])

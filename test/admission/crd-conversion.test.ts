@@ -149,7 +149,7 @@ test('missing conversions between served versions are logged once each', async (
   const gaps = lab.logs.filter((line) => line.includes('cannot be converted'))
   expect(gaps).toHaveLength(2)
   for (const to of ['v1', 'v2']) {
-    const gap = `Objects of ${name} cannot be converted from v3 to ${to}: register it with on.convert, or a way by other versions.`
+    const gap = `Objects of ${name} cannot be converted from v3 to ${to}: register a conversion with on.convert, directly or through other versions.`
     expect(gaps).toContainEqual(expect.stringContaining(gap))
   }
 })

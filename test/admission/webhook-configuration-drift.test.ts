@@ -139,7 +139,7 @@ test.skipIf(lab.isReal)('a configuration that is reverted repeatedly is restored
   const writes = tellings(wire).length - length
   expect(writes).toBeGreaterThan(40)
   expect(writes).toBeLessThanOrEqual(70)
-  expect(lab.logs.filter((line) => line.includes('Somebody else keeps changing'))).toEqual([
+  expect(lab.logs.filter((line) => line.includes('Another client keeps changing'))).toEqual([
     expect.stringContaining(`the validating webhook ${managed.name}: is it managed twice?`),
   ])
   // Once the rival has stopped, the configuration is restored.

@@ -36,7 +36,7 @@ test('webhook configurations are written blindly without the permission to read 
   const running = await lab.start(kopf, { transport: wire })
   expect(await managed.ids()).toEqual(['check'])
   expect(lab.logs.join('\n')).toContain(
-    `Changes of the validating webhook ${managed.name} by others will not be put right: ` +
+    `Changes of the validating webhook ${managed.name} by other clients will not be reverted: ` +
       'the operator may not list and watch validatingwebhookconfigurations.',
   )
   desk.move({ url: `${url}moved` })
@@ -199,8 +199,8 @@ test('an operator that cannot empty its webhook configuration ends and logs how 
   await lab.stop(running)
   expect(lab.logs.join('\n')).toMatch(
     new RegExp(
-      'Cannot take back the validating webhooks: .* 500.*; what they review may be refused until the operator runs again, ' +
-        `or until somebody does: kubectl delete validatingwebhookconfigurations ${managed.name}`,
+      'Cannot remove the validating webhooks: .* 500.*; requests that they review may be rejected until the operator runs again; ' +
+        `to prevent that, run: kubectl delete validatingwebhookconfigurations ${managed.name}`,
     ),
   )
 })
@@ -260,7 +260,7 @@ test.runIf(lab.isReal)('the rules of a service account decide whether configurat
   const resources = ['validatingwebhookconfigurations', 'mutatingwebhookconfigurations']
   await grant({ ...group, resources, verbs: ['create', 'patch'] })
   const blind = await untilStarted()
-  expect(lab.logs.join('\n')).toContain('by others will not be put right')
+  expect(lab.logs.join('\n')).toContain('by other clients will not be reverted')
   expect(await managed.ids()).toEqual(['check'])
   await lab.stop(blind)
   expect(await managed.webhooks()).toEqual([])

@@ -273,7 +273,7 @@ test('the operator warns of persistent webhooks that could reject its own Pods',
   await lab.start(kopf)
   const warnings = lab.logs.filter((line) => line.includes('is persistent'))
   expect(warnings).toEqual([
-    `Webhook 'trap' is persistent: without the operator none of these can be created, those that it needs itself included; ` +
-      'leave them out by "labels", or set "ignoreFailures" (pods.v1)',
+    `Webhook 'trap' is persistent: while the operator does not run, none of these objects can be created, not even those that it needs to ` +
+      'start; exclude them with "labels", or set "ignoreFailures" (pods.v1)',
   ])
 })

@@ -1,6 +1,6 @@
 import { ABSENT, Operator, PRESENT } from 'kopf'
 import { afterAll, expect, test } from 'vitest'
-import { buildWebhooks, type ConfigurationKind } from '../../src/admission/build-webhooks.ts'
+import { buildWebhooks, type ConfigurationType } from '../../src/admission/build-webhooks.ts'
 import type { Resource } from '../../src/kube/resources/resources.ts'
 import { internalsOf } from '../../src/operator.ts'
 import type { Tree } from '../support/answers.ts'
@@ -33,7 +33,7 @@ const ids = [
 ]
 
 /** The webhooks that the operator would write for these ids. */
-function entriesOf(kind: ConfigurationKind, clientConfig: object): readonly Tree[] {
+function entriesOf(kind: ConfigurationType, clientConfig: object): readonly Tree[] {
   const kopf = new Operator()
   for (const id of ids) kopf.on[kind](lab.widgets, { id }, () => {})
   kopf.on[kind](lab.widgets, { id: 'labelled', labels: { a: 'b', c: PRESENT, d: ABSENT, e: () => true } }, () => {})
@@ -51,7 +51,7 @@ function entriesOf(kind: ConfigurationKind, clientConfig: object): readonly Tree
   })
 }
 
-test.each<[ConfigurationKind, string, object]>([
+test.each<[ConfigurationType, string, object]>([
   ['validate', 'a URL', { url: 'https://127.0.0.1:9/base' }],
   ['mutate', 'a URL', { url: 'https://127.0.0.1:9/' }],
   ['validate', 'a service', { service: { namespace: 'n', name: 's' } }],

@@ -58,7 +58,7 @@ describe('webhook servers', () => {
     kopf.settings.admission.server = async function* () {
       yield config as never
     }
-    await expect(lab.start(kopf)).rejects.toThrow('The webhook server does not say where it is reached')
+    await expect(lab.start(kopf)).rejects.toThrow('The webhook server has yielded no address')
   })
 
   test('a webhook server that ends by itself fails the operator', async () => {
@@ -212,7 +212,7 @@ test('reviews that arrive before discovery is complete wait for it', async () =>
   const impatient = door.ask({}, { signal: gone.signal })
   gone.abort(new Error('gone'))
   await expect(impatient).rejects.toThrow('gone')
-  expect(lab.logs).toContain('A review is not waited for any more: gone')
+  expect(lab.logs).toContain('The client no longer waits for the response to a review: gone')
   expect([answer, isReady]).toEqual([undefined, false])
   known.open()
   await lab.until(() => answer !== undefined && isReady)

@@ -152,18 +152,18 @@ const broken: Record<string, [WebhookServerLike, string]> = {
     },
     'The webhook server has failed: not so',
   ],
-  'is not a generator': [(() => Promise.resolve()) as never, 'The webhook server yields nothing'],
+  'is not a generator': [(() => Promise.resolve()) as never, 'The webhook server is no async iterable'],
   'yields an invalid URL': [
     async function* () {
       yield { url: 5 } as never
     },
-    'The webhook server does not say where it is reached',
+    'The webhook server has yielded no address',
   ],
   'yields a service without a name': [
     async function* () {
       yield { service: { namespace: 'default' } } as never
     },
-    'The webhook server does not say where it is reached',
+    'The webhook server has yielded no address',
   ],
 }
 
@@ -234,7 +234,7 @@ test('a webhook server that yields an invalid address later stops the operator',
   desk.move({} as never)
   await lab.until(() => running.stopping.aborted)
   await lab.stopAll()
-  expect((await failed).message).toContain('does not say where it is reached')
+  expect((await failed).message).toContain('has yielded no address')
   expect(await managed.webhooks()).toEqual([])
 })
 

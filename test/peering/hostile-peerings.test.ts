@@ -84,9 +84,7 @@ test('a peering record with an excessive lifetime counts for the maximum lifetim
   await lab.until(() => hasSeen('one'))
   const warnings = lab.logs.filter((line) => line.includes('settings.peering.maxLifetime'))
   expect(warnings).toHaveLength(1)
-  expect(warnings[0]).toContain(
-    `(${lifetime} seconds), and count for no more than that: [<Peer forger: priority=1e+300`,
-  )
+  expect(warnings[0]).toContain(`(${lifetime} seconds), which counts instead: [<Peer forger: priority=1e+300`)
   await peering.untilUnsigned('forger')
 })
 

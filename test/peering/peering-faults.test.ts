@@ -44,7 +44,7 @@ describe('peering without read permission', () => {
     await lab.until(() => hasSeen('one'))
     await peering.untilSigned('me')
     await soon()
-    expect(lab.logs.filter((line) => line.startsWith('Cannot look at the peering'))).toHaveLength(1)
+    expect(lab.logs.filter((line) => line.startsWith('Cannot watch the peering'))).toHaveLength(1)
   })
 
   test('an operator with a mandatory peering is paused until it may read the peering', async () => {
@@ -66,7 +66,7 @@ test('an operator that may not write the peering logs it, and still pauses for o
   const lifetime = lab.isReal ? 2 : 60
   await peering.sign('them', { priority: 100, lifetime })
   await lab.start(createOperator(), { identity: 'me', transport: meddling(isWrite, async () => refusal(403)) })
-  await lab.untilLogged(`Cannot tell the others in the peering "${peering.name}" that the operator runs`)
+  await lab.untilLogged(`Cannot write to the peering "${peering.name}", so other operators may not see this one`)
   await lab.create('one')
   await lab.elapse(lifetime / 2)
   expect(hasSeen('one')).toBe(false)

@@ -85,7 +85,7 @@ test('the API server passes on the reason of a refusal, but not that of an inter
   fn = () => Promise.reject(new Error('canary'))
   expect(messageOf(await create())).toBe(`${failed} internal error`)
   fn = () => new Promise(() => {})
-  expect(messageOf(await create())).toMatch(/timeout=1s": context deadline exceeded$|no answer in time$/)
+  expect(messageOf(await create())).toMatch(/timeout=1s": context deadline exceeded$|no response in time$/)
 })
 
 test('no request fails while the certificate authority is rotated', async () => {

@@ -71,7 +71,7 @@ describe.concurrent('slow webhook clients', () => {
     socket.write('POST /fn?timeout=300ms HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{')
     const text = await readToEnd(socket)
     expect(text).toContain(' 408 ')
-    expect(text).toContain('the body has not come in time')
+    expect(text).toContain('the body was not received in time')
   })
 })
 
@@ -83,7 +83,7 @@ describe('slow webhook functions', () => {
     const reply = await post(serving, reviewOf(), { path: '/fn?timeout=200ms', agent })
     expect({ status: reply.status, message: JSON.parse(reply.text).message }).toEqual({
       status: 504,
-      message: 'no answer in time',
+      message: 'no response in time',
     })
     expect((await called).aborted).toBe(true)
     open()
@@ -243,7 +243,7 @@ test('a webhook server on a port in use fails with advice', async () => {
   const port = Number(first.url.port)
   await expect(serve(new WebhookServer({ port }))).rejects.toMatchObject({
     code: 'KOPF_WEBHOOK_SERVER',
-    message: `Cannot listen for webhooks on port ${port}: the port is taken by another program; choose another one, or none for any that is free`,
+    message: `Cannot listen for webhooks on port ${port}: the port is taken by another program; choose another one, or none for any free port`,
   })
 })
 

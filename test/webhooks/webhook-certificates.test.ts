@@ -225,13 +225,17 @@ describe('encrypted keys', () => {
 
   test.each([{}, { password: 'another' }])('an encrypted key is refused with the options %j', async (options) => {
     const failing = serve(new WebhookServer({ certfile, pkeyfile, ...options }))
-    await expect(failing).rejects.toThrow('the key is encrypted, and "password" is missing or another one')
+    await expect(failing).rejects.toThrow('the key is encrypted, and "password" is missing or wrong')
   })
 })
 
 describe('invalid files at the start', () => {
   test.each([
-    ['a missing file', () => ({ certfile: join(folder, 'none.pem'), pkeyfile: write(serving.keyPem) }), 'is not there'],
+    [
+      'a missing file',
+      () => ({ certfile: join(folder, 'none.pem'), pkeyfile: write(serving.keyPem) }),
+      'does not exist',
+    ],
     [
       'an invalid certificate',
       () => ({ certfile: write('hello'), pkeyfile: write(serving.keyPem) }),
@@ -240,9 +244,13 @@ describe('invalid files at the start', () => {
     [
       'half a certificate',
       () => ({ certfile: write(serving.certPem.slice(0, 300)), pkeyfile: write(serving.keyPem) }),
-      'not whole ones',
+      'no complete certificates',
     ],
-    ['an invalid key', () => ({ certfile: write(serving.certPem), pkeyfile: write('hello') }), 'a private key in PEM'],
+    [
+      'an invalid key',
+      () => ({ certfile: write(serving.certPem), pkeyfile: write('hello') }),
+      'no complete private key in PEM',
+    ],
     ['an empty client CA file', () => ({ verifyCafile: write('') }), 'certificates in PEM'],
     ['an empty client CA folder', () => ({ verifyCapath: makeFolder() }), 'there are no files'],
   ])('a webhook server does not start with %s', async (_, options, words) => {

@@ -121,7 +121,7 @@ test('a webhook request body that is too slow is refused after six seconds, and 
   for (let turn = 0; turn < 50; turn += 1) await settle()
   await clock.advance(5000)
   await clock.advance(1000)
-  expect(await slow.ended).toMatch(/^HTTP\/1\.1 408 .*the body comes too slowly/s)
+  expect(await slow.ended).toMatch(/^HTTP\/1\.1 408 .*the body is sent too slowly/s)
   fast.socket.on('data', () => received())
   const answered = new Promise<void>((resolve) => (received = resolve))
   fast.socket.write(`${'x'.repeat(100_000)}"`)

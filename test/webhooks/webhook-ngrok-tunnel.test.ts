@@ -114,7 +114,7 @@ test('an ngrok program that dies is restarted, and the new URL is yielded', asyn
   await until(() => urls.length === 2)
   expect(factsOf(urls[1]!).pid).not.toBe(factsOf(urls[0]!).pid)
   expect(factsOf(urls[1]!).port).toBe(factsOf(urls[0]!).port)
-  expect(logs.join('')).toContain('started again')
+  expect(logs.join('')).toContain('is restarted')
 })
 
 describe('errors of ngrok tunnels', () => {
@@ -122,9 +122,7 @@ describe('errors of ngrok tunnels', () => {
     const { ended } = open({ binary: '/nowhere/ngrok' })
     await expect(ended).rejects.toMatchObject({
       code: 'KOPF_NGROK',
-      message: expect.stringMatching(
-        /no program "\/nowhere\/ngrok"; install ngrok 3, or give the path of it as "binary"/,
-      ),
+      message: expect.stringMatching(/no program "\/nowhere\/ngrok"; install ngrok 3, or give its path as "binary"/),
     })
   })
 
@@ -156,8 +154,8 @@ describe('errors of ngrok tunnels', () => {
 
 test.each([
   [{ tokn: 'x' }, 'did you mean "token"'],
-  [{ port: -1 }, '"port" is to be'],
-  [{ path: 'a b' }, '"path" is to be'],
+  [{ port: -1 }, '"port" must be'],
+  [{ path: 'a b' }, '"path" must be'],
 ])('the ngrok tunnel options %j are refused', (options, words) => {
   expect(() => new WebhookNgrokTunnel(options as object)).toThrow(words)
 })

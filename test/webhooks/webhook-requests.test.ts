@@ -216,6 +216,6 @@ test('a webhook server logs no secrets', async () => {
   }
   const refused = await post(talkative, 'canary-5 is not JSON', { headers })
   expect(refused.text).not.toContain('canary')
-  expect(talkative.logs.join('')).toContain('refused with 400')
+  expect(talkative.logs.join('')).toContain('rejected with 400')
   expect(talkative.logs.join('')).not.toContain('canary')
 })

@@ -304,7 +304,7 @@ describe('Secret of the webhook server', () => {
   })
 
   test.each([
-    ['has something else in it', { data: { password: garbage } }],
+    ['has other content', { data: { password: garbage } }],
     ['is for the Service "api"', { metadata: { labels: { 'kopf.dev/webhook-service': 'api' } } }],
   ])('the Secret is left unchanged if it %s', async (why, fields) => {
     const world = await createWorld()
@@ -345,7 +345,7 @@ describe('missing permissions for the Secret', () => {
     world.jump(7 * hourMs)
     await world.pass(2 * hourMs)
     expect(replica.failure).toBeUndefined()
-    expect(replica.logs.join('')).toContain('grant the operator')
+    expect(replica.logs.join('')).toContain('allow the operator')
   })
 })
 
@@ -429,11 +429,11 @@ test('a service server without a namespace fails with advice', async () => {
 
 test.each([
   [{}, 'give it as "service"'],
-  [{ service: 'Web' }, '"service" is to be'],
+  [{ service: 'Web' }, '"service" must be'],
   [{ service: 'web', namespaces: 'x' }, 'did you mean "namespace"'],
-  [{ service: 'web', secret: 'a/b' }, '"secret" is to be'],
-  [{ service: 'web', certLifetime: '1h' }, '"certLifetime" is to be 12 hours at least'],
-  [{ service: 'web', caLifetime: '24h' }, '"caLifetime" is to be as long as "certLifetime" at least'],
+  [{ service: 'web', secret: 'a/b' }, '"secret" must be'],
+  [{ service: 'web', certLifetime: '1h' }, '"certLifetime" must be at least 12 hours'],
+  [{ service: 'web', caLifetime: '24h' }, '"caLifetime" must be at least as long as "certLifetime"'],
 ])('the service server options %j are refused', (options, words) => {
   expect(() => new WebhookServiceServer(options as never)).toThrow(words)
 })
@@ -448,7 +448,7 @@ test('a service server never logs a key', async () => {
   world.jump(7 * hourMs)
   await world.pass(2 * hourMs)
   const text = replica.logs.join('')
-  expect(text).toContain('is not in order')
+  expect(text).toContain('is invalid and will be repaired')
   for (const key of [...keys, await world.text('ca.key')]) expect(text).not.toContain(key.split('\n')[1])
   expect(text).not.toMatch(/canary|PRIVATE/)
 })

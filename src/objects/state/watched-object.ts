@@ -35,7 +35,7 @@ export class WatchedObject {
   /** Replaced when the cluster serves the resource in another version. Written by cluster/version-switch.ts. */
   served: ServedResource
   readonly state: ObservedState
-  /** The memo of the handlers, created on first use. Written by context.ts and admission/answer-review.ts. */
+  /** The memo of the handlers, created on first use. Written by context.ts and admission/create-review.ts. */
   memo: object | undefined
   #presence: Presence = present
   #slots: unknown[] | undefined

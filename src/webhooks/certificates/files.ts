@@ -1,4 +1,4 @@
-/** Reads what a webhook server was told of certificates in files, all of it at once. What will not do is refused with reasons. */
+/** Reads the certificate files and options of a `WebhookServer`, and checks them. Called by renewal.ts and server.ts. */
 import { X509Certificate } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -9,9 +9,9 @@ import type { WebhookServerOptions } from '../server-options.ts'
 export interface CertificateTexts {
   readonly cert: string | undefined
   readonly key: string | undefined
-  /** What API servers are to trust, where that is said. */
+  /** The CA certificates for the API server; undefined if none are given. */
   readonly ca: string | undefined
-  /** The authorities of clients, one text for each file; undefined where none are given. */
+  /** The CA certificates that verify clients, one text for each file; undefined if none are given. */
   readonly clientCas: string[] | undefined
 }
 
@@ -39,7 +39,7 @@ async function readClientCas(options: WebhookServerOptions): Promise<string[] | 
   return texts.length === 0 ? undefined : texts
 }
 
-/** Hidden files are not for us: volumes of Kubernetes keep their earlier states so. */
+/** Ignores hidden files: in Secret and ConfigMap volumes, they are links to the current and earlier states. */
 async function readFolder(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch((error) => throwFileError('verifyCapath', folder, error))
   const visible = names.filter((name) => !name.startsWith('.')).sort()
@@ -54,9 +54,7 @@ async function readCertificates(option: string, path: string): Promise<string> {
 async function readKey(path: string): Promise<string> {
   const text = await readText('pkeyfile', path)
   if (/-----BEGIN [A-Z ]*PRIVATE KEY-----.*-----END [A-Z ]*PRIVATE KEY-----/s.test(text)) return text
-  return throwCertificateError(
-    `the file "${path}" of "pkeyfile" does not hold a private key in PEM, or not a whole one`,
-  )
+  return throwCertificateError(`the file "${path}" of "pkeyfile" has no complete private key in PEM`)
 }
 
 async function readText(option: string, path: string): Promise<string> {
@@ -65,7 +63,12 @@ async function readText(option: string, path: string): Promise<string> {
 
 function throwFileError(option: string, path: string, cause: NodeJS.ErrnoException): never {
   const { code } = cause
-  const why = code === 'ENOENT' ? 'is not there' : code === 'EACCES' ? 'may not be read by this user' : `gives ${code}`
+  const why =
+    code === 'ENOENT'
+      ? 'does not exist'
+      : code === 'EACCES'
+        ? 'may not be read by this user'
+        : `cannot be read (${code})`
   return throwCertificateError(`"${path}" of "${option}" ${why}`, cause)
 }
 
@@ -73,13 +76,13 @@ function toText(pem: string | Uint8Array): string {
   return typeof pem === 'string' ? pem : Buffer.from(pem).toString('utf8')
 }
 
-/** Node passes over what it cannot read of a list of certificates, such as the end of a file that is still being written. */
-function checkCertificates(what: string, text: string): string {
+/** Throws if a certificate is incomplete. Node ignores invalid certificates of a list, such as the end of a file that is still being written. */
+function checkCertificates(source: string, text: string): string {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----.*?-----END CERTIFICATE-----/gs) ?? []
   const begun = text.match(/-----BEGIN /g)?.length ?? 0
   const ended = text.match(/-----END /g)?.length ?? 0
   if (blocks.length === 0 || begun !== ended || !blocks.every(isCertificate)) {
-    throwCertificateError(`${what} does not hold certificates in PEM, or not whole ones`)
+    throwCertificateError(`${source} has no complete certificates in PEM`)
   }
   return text
 }
@@ -92,7 +95,7 @@ function isCertificate(pem: string): boolean {
   }
 }
 
-const badPassword = 'the key is encrypted, and "password" is missing or another one'
+const badPassword = 'the key is encrypted, and "password" is missing or wrong'
 const problems: Readonly<Record<string, string>> = {
   ERR_OSSL_X509_KEY_VALUES_MISMATCH: 'the certificate and the key do not belong together',
   ERR_MISSING_PASSPHRASE: badPassword,
@@ -100,12 +103,12 @@ const problems: Readonly<Record<string, string>> = {
   ERR_OSSL_EVP_BAD_DECRYPT: badPassword,
 }
 
-/** That they can be used, and belong together. */
+/** Throws if the certificate and the key cannot be used, or do not belong together. */
 export function checkTls(tls: SecureContextOptions): void {
   try {
     createSecureContext(tls)
   } catch (error) {
-    const { code = 'for no known reason' } = error as NodeJS.ErrnoException
+    const { code = 'unknown reason' } = error as NodeJS.ErrnoException
     throwCertificateError(problems[code] ?? `the certificate or the key cannot be used (${code})`, error)
   }
 }

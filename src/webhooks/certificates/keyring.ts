@@ -1,35 +1,36 @@
 /**
- * What the Secret of `WebhookServiceServer` holds, looked at and judged: the authorities that are trusted, the key of the one
- * that signs, and the certificate that is served. Pure: texts in, texts out, and what is not in order is as good as not
- * there. The words for what is wrong never repeat a text: there are keys among them.
+ * Parses and checks the content of the Secret of `WebhookServiceServer`: the trusted CAs, the key of the CA that signs, and the server certificate.
+ * Invalid parts are left out. Pure. Called by shared-secret.ts. The descriptions of problems never contain the content, which includes private keys.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { backdatedMs, type KeyPair } from '../../util/certificates.ts'
 
-interface Authority {
+interface TrustedCa {
   readonly certPem: string
   readonly issuedMs: number
   readonly expiresMs: number
 }
 
-interface Signer extends Authority {
+/** The CA that signs new certificates. */
+interface SigningCa extends TrustedCa {
   readonly keyPem: string
 }
 
-interface Serving extends KeyPair {
+/** The certificate of the server. */
+interface ServerCertificate extends KeyPair {
   readonly issuedMs: number
   readonly expiresMs: number
-  /** The certificate of the authority that has signed it. */
+  /** The certificate of the CA that has signed it. */
   readonly issuerPem: string
 }
 
 export interface Keyring {
-  /** All that are to be trusted, in the order in which they came; none of them is over. */
-  readonly authorities: readonly Authority[]
-  /** One of the authorities. */
-  readonly signer: Signer | undefined
-  /** Signed by one of the authorities, for all the hosts, and valid. */
-  readonly serving: Serving | undefined
+  /** All trusted CAs, oldest first. None of them has expired. */
+  readonly authorities: readonly TrustedCa[]
+  /** One of the `authorities`, with its key. */
+  readonly signer: SigningCa | undefined
+  /** A valid certificate for all hosts, signed by one of the `authorities`. */
+  readonly serving: ServerCertificate | undefined
 }
 
 /** The data of a Secret: base64 by key. */
@@ -37,7 +38,7 @@ export type SecretData = Readonly<Record<string, string>>
 
 export interface KeyringCheck {
   readonly keyring: Keyring
-  /** What is not in order, in words for people. */
+  /** Descriptions of the invalid parts, for the log. */
   readonly problems: readonly string[]
 }
 
@@ -55,7 +56,7 @@ export function readKeyring(data: SecretData, expectations: Expectations): Keyri
     try {
       return parse()
     } catch (error) {
-      problems.push(error instanceof KeyringProblem ? error.message : 'it cannot be read')
+      problems.push(error instanceof KeyringProblem ? error.message : 'it cannot be parsed')
       return undefined
     }
   }
@@ -66,7 +67,7 @@ export function readKeyring(data: SecretData, expectations: Expectations): Keyri
   return { keyring: { authorities, signer, serving }, problems }
 }
 
-/** Only for what can sign and be served. */
+/** The data of the Secret for a keyring with a signer and a server certificate. */
 export function toSecretData({ authorities, signer, serving }: Keyring): SecretData {
   const texts = {
     'ca.crt': authorities.map(({ certPem }) => `${certPem.trim()}\n`).join(''),
@@ -77,34 +78,38 @@ export function toSecretData({ authorities, signer, serving }: Keyring): SecretD
   return Object.fromEntries(Object.entries(texts).map(([key, text]) => [key, Buffer.from(text).toString('base64')]))
 }
 
-/** What is wrong with one of the texts. */
+/** A problem with one key of the Secret. */
 class KeyringProblem extends Error {}
 
-function readAuthorities(text: string, { nowMs }: Expectations): Authority[] {
+function readAuthorities(text: string, { nowMs }: Expectations): TrustedCa[] {
   const pems = text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? []
-  const certificates = pems.map((certPem) => ({ certPem, certificate: toCertificate(certPem, 'ca.crt') }))
+  const certificates = pems.map((certPem) => ({ certPem, certificate: parseCertificate(certPem, 'ca.crt') }))
   const current = certificates.filter(({ certificate }) => certificate.ca && isCurrent(certificate, nowMs))
-  if (current.length === 0) throw new KeyringProblem('"ca.crt" has no authority that is valid')
+  if (current.length === 0) throw new KeyringProblem('"ca.crt" has no valid CA certificate')
   return current.map(({ certPem, certificate }) => ({ certPem, ...validityOf(certificate) }))
 }
 
-function readSigner(keyPem: string, authorities: readonly Authority[]): Signer {
-  const key = toKey(keyPem, 'ca.key')
+function readSigner(keyPem: string, authorities: readonly TrustedCa[]): SigningCa {
+  const key = parseKey(keyPem, 'ca.key')
   const authority = authorities.findLast(({ certPem }) => new X509Certificate(certPem).checkPrivateKey(key))
-  if (authority === undefined) throw new KeyringProblem('"ca.key" is not the key of an authority in "ca.crt"')
+  if (authority === undefined) throw new KeyringProblem('"ca.key" is not the key of a CA in "ca.crt"')
   return { ...authority, keyPem }
 }
 
-function readServing(pair: KeyPair, authorities: readonly Authority[], { hosts, nowMs }: Expectations): Serving {
-  const certificate = toCertificate(pair.certPem, 'tls.crt')
+function readServing(
+  pair: KeyPair,
+  authorities: readonly TrustedCa[],
+  { hosts, nowMs }: Expectations,
+): ServerCertificate {
+  const certificate = parseCertificate(pair.certPem, 'tls.crt')
   if (!isCurrent(certificate, nowMs)) throw new KeyringProblem('"tls.crt" has expired, or is not valid yet')
-  if (!certificate.checkPrivateKey(toKey(pair.keyPem, 'tls.key'))) {
+  if (!certificate.checkPrivateKey(parseKey(pair.keyPem, 'tls.key'))) {
     throw new KeyringProblem('"tls.key" is not the key of "tls.crt"')
   }
   const missing = hosts.filter((host) => certificate.checkHost(host, { subject: 'never' }) === undefined)
-  if (missing.length > 0) throw new KeyringProblem(`"tls.crt" is not for ${missing.join(', ')}`)
+  if (missing.length > 0) throw new KeyringProblem(`"tls.crt" is not valid for ${missing.join(', ')}`)
   const issuer = authorities.find(({ certPem }) => hasSigned(new X509Certificate(certPem), certificate))
-  if (issuer === undefined) throw new KeyringProblem('"tls.crt" is not signed by an authority in "ca.crt"')
+  if (issuer === undefined) throw new KeyringProblem('"tls.crt" is not signed by a CA in "ca.crt"')
   return { ...pair, ...validityOf(certificate), issuerPem: issuer.certPem }
 }
 
@@ -112,7 +117,7 @@ function hasSigned(authority: X509Certificate, certificate: X509Certificate): bo
   return certificate.checkIssued(authority) && certificate.verify(authority.publicKey)
 }
 
-function toCertificate(pem: string, key: string): X509Certificate {
+function parseCertificate(pem: string, key: string): X509Certificate {
   try {
     return new X509Certificate(pem)
   } catch {
@@ -120,7 +125,7 @@ function toCertificate(pem: string, key: string): X509Certificate {
   }
 }
 
-function toKey(pem: string, key: string): ReturnType<typeof createPrivateKey> {
+function parseKey(pem: string, key: string): ReturnType<typeof createPrivateKey> {
   try {
     return createPrivateKey(pem)
   } catch {

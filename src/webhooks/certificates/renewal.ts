@@ -1,6 +1,6 @@
 /**
- * The certificates of a `WebhookServer`, from the first ones to the last: read from files or made, looked at again and again,
- * and told of whenever they are others. What cannot be used is reported, and those before it are kept.
+ * The certificates of a `WebhookServer`: reads them from files or generates them, checks them regularly, and yields them whenever they have changed.
+ * Invalid certificates are logged, and the earlier ones stay in use. Called by server.ts.
  */
 import { X509Certificate } from 'node:crypto'
 import { trySleep } from '../../util/async/clock.ts'
@@ -13,67 +13,67 @@ import type { WebhookServerOptions } from '../server-options.ts'
 import { checkTls, readCertificateTexts } from './files.ts'
 import type { Certificates, CertificatesContext } from './source.ts'
 
-type Load = () => Promise<Certificates>
+type LoadCertificates = () => Promise<Certificates>
 
-/** `names`: what a certificate that is made is to be for. */
+/** `names`: the host names and addresses of a generated certificate. */
 export async function* renewCertificates(
   options: WebhookServerOptions,
   names: readonly string[],
   context: CertificatesContext,
 ): AsyncIterable<Certificates> {
   const load = await createLoader(options, names, context)
-  const reload = withReports(load, context.logger)
+  const reload = logFailures(load, context.logger)
   let current = await load()
   warnIfExpired(current, context)
   yield current
-  while (await trySleep(context.clock, intervalMs(options), context.signal)) {
+  while (await trySleep(context.clock, checkIntervalMs(options), context.signal)) {
     const latest = await reload()
     if (latest === undefined || isDeepEqual(latest, current)) continue
     current = latest
-    context.logger.info('The webhook server goes on with renewed certificates')
+    context.logger.info('The webhook server uses renewed certificates')
     warnIfExpired(current, context)
     yield current
   }
 }
 
-/** A function that reads everything as it is now. */
+/** Returns a function that reads the current certificates. */
 async function createLoader(
   options: WebhookServerOptions,
   names: readonly string[],
   { clock, logger }: CertificatesContext,
-): Promise<Load> {
-  const { certfile, password, context: more = {} } = options
-  const isGiven = certfile !== undefined || more.cert !== undefined || more.pfx !== undefined
+): Promise<LoadCertificates> {
+  const { certfile, password, context: otherOptions = {} } = options
+  const isGiven = certfile !== undefined || otherOptions.cert !== undefined || otherOptions.pfx !== undefined
   logger.debug(isGiven ? 'Using a provided certificate for HTTPS' : 'Generating a self-signed certificate for HTTPS')
   const selfSigned = isGiven ? undefined : await SelfSigned.create(names)
   return async () => {
     const { cert, key, ca, clientCas } = await readCertificateTexts(options)
     const pair = await selfSigned?.issue(clock.now())
     const tls = {
-      ...more,
+      ...otherOptions,
       ...(cert === undefined ? {} : { cert, key: key! }),
       ...(cert === undefined || password === undefined ? {} : { passphrase: password }),
       ...(pair === undefined ? {} : { cert: pair.certPem, key: pair.keyPem }),
       ...(clientCas === undefined ? {} : { ca: clientCas }),
     }
     checkTls(tls)
-    // As in Kopf: one that was made is known by its own authority, and a given one by itself unless it is said by what.
+    // As in Kopf: a generated certificate is verified by its CA, and a given one by the given CA or by itself.
     return { tls, ca: selfSigned?.caPem ?? ca ?? cert }
   }
 }
 
-/** Undefined where it fails; each problem is told once, since it may be there for long. */
-function withReports(load: Load, logger: Logger): () => Promise<Certificates | undefined> {
-  let reported: string | undefined
+/** Resolves to undefined after a failure, and logs it. A failure that repeats is logged once. */
+function logFailures(load: LoadCertificates, logger: Logger): () => Promise<Certificates | undefined> {
+  let logged: string | undefined
   return async () => {
     try {
       const latest = await load()
-      reported = undefined
+      logged = undefined
       return latest
     } catch (error) {
       const { message } = error as Error
-      if (message !== reported) logger.warn(`${message}. Those before are used as long as this is so`)
-      reported = message
+      if (message !== logged) logger.warn(`${message}; the earlier certificates stay in use`)
+      logged = message
       return undefined
     }
   }
@@ -83,23 +83,23 @@ function warnIfExpired({ tls }: Certificates, { logger }: CertificatesContext): 
   const { cert } = tls ?? {}
   if (typeof cert !== 'string') return
   const { validTo } = new X509Certificate(cert)
-  // By the time of day: that is what API servers go by.
+  // Compared with the system clock, not with the operator's clock: API servers check the real time.
   if (Date.parse(validTo) < Date.now()) logger.warn(`The certificate of the webhook server has expired: ${validTo}`)
 }
 
-/** Where there are no files, there is still the age of what was made. */
-function intervalMs(options: WebhookServerOptions): number {
+/** The time between two checks. Without files, only the age of the generated certificate is checked. */
+function checkIntervalMs(options: WebhookServerOptions): number {
   const { fileCheckInterval = 60 } = options
-  const isOfFiles = fileOptions.some((name) => options[name] !== undefined)
-  return isOfFiles ? toMs(fileCheckInterval, '"fileCheckInterval"') : 24 * 3_600_000
+  const hasFiles = fileOptions.some((name) => options[name] !== undefined)
+  return hasFiles ? toMs(fileCheckInterval, '"fileCheckInterval"') : 24 * 3_600_000
 }
 
 const fileOptions = ['certfile', 'pkeyfile', 'cafile', 'verifyCafile', 'verifyCapath'] as const
 
 const yearMs = 365 * 24 * 3_600_000
-/** So long that no process lives to see it. */
-const authorityLifetimeMs = 20 * yearMs
-/** The last third is for those whose clock is wrong, and for what goes wrong. */
+/** The CA is never renewed: no process runs for so long. */
+const caLifetimeMs = 20 * yearMs
+/** Renewed after two thirds of the validity: the rest allows for wrong clocks and for failures. */
 const renewAfterMs = (yearMs * 2) / 3
 
 class SelfSigned {
@@ -113,16 +113,16 @@ class SelfSigned {
   }
 
   static async create(names: readonly string[]): Promise<SelfSigned> {
-    const authority = await CertificateAuthority.create('kopf-webhooks', { lifetimeMs: authorityLifetimeMs })
+    const authority = await CertificateAuthority.create('kopf-webhooks', { lifetimeMs: caLifetimeMs })
     return new SelfSigned(authority, names)
   }
 
-  /** Stays the same whatever is issued: so what the API server trusts does not change. */
+  /** The CA certificate. It stays the same when a certificate is renewed, so that the webhook configurations do not change. */
   get caPem(): string {
     return this.#authority.caPem
   }
 
-  /** The same one until two thirds of its life are over. */
+  /** Returns the same certificate until two thirds of its validity are over. */
   async issue(nowMs: number): Promise<KeyPair> {
     if (this.#issued === undefined || nowMs - this.#issued.atMs >= renewAfterMs) {
       const pair = await this.#authority.issue({ ...toHosts(this.#names), lifetimeMs: yearMs })

@@ -145,10 +145,10 @@ describe('invalid keyrings', () => {
     [
       'the certificate of another authority',
       () => ({ 'tls.crt': stranger['tls.crt']!, 'tls.key': stranger['tls.key']! }),
-      '"tls.crt" is not signed by an authority in "ca.crt"',
+      '"tls.crt" is not signed by a CA in "ca.crt"',
       ['sign'],
     ],
-    ['an invalid authority', () => ({ 'ca.crt': garbage }), '"ca.crt" has no authority that is valid', ['add', 'sign']],
+    ['an invalid authority', () => ({ 'ca.crt': garbage }), '"ca.crt" has no valid CA certificate', ['add', 'sign']],
     [
       'a server certificate as its authority',
       () => ({ 'ca.crt': data['tls.crt']! }),
@@ -172,7 +172,7 @@ describe('invalid keyrings', () => {
 
   test('a keyring with a certificate for other names is not served', () => {
     const { keyring, problems } = readKeyring(data, { ...other, nowMs: t0 })
-    expect(problems).toEqual(['"tls.crt" is not for other.shop.svc'])
+    expect(problems).toEqual(['"tls.crt" is not valid for other.shop.svc'])
     expect(keyring.serving).toBeUndefined()
   })
 

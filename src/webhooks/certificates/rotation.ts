@@ -1,61 +1,61 @@
 /**
- * When certificates are renewed, and in which steps, so that at every moment the API server trusts what is served. A pure
- * function of what the Secret holds and of the time: whoever is stopped between two steps, another one goes on from there.
+ * Plans and runs the rotation of the certificates in a Secret, so that the API server trusts the served certificate at every moment. Called by
+ * shared-secret.ts. The plan depends only on the content of the Secret and on the time, so that any replica can continue the rotation of another.
  *
- * 1. `add`: a new authority is trusted, beside the old one, and will sign from now on. What is served stays.
- * 2. `sign`: a certificate of the signer is served; a new authority signs only when all had time to hear of it.
- * 3. `drop`: the old authority is not trusted any more, when all had time to stop serving what it has signed.
+ * 1. `add`: a new CA is created and trusted in addition to the old one. The served certificate stays.
+ * 2. `sign`: the new CA signs a new server certificate, after all API servers had time to learn about the new CA.
+ * 3. `drop`: the old CA is removed, after all replicas had time to stop serving the certificate that it has signed.
  */
 import { randomBytes } from 'node:crypto'
 import { CertificateAuthority } from '../../util/certificates.ts'
 import type { Keyring } from './keyring.ts'
 
 /**
- * For operators to tell the API server, for all API servers to hear of it, and for other replicas to follow. Counted from
- * the time in a certificate, which another replica may have written: an hour is 50 minutes at least, though one clock be
- * five minutes slow and the other five minutes fast.
+ * The time between two steps, for the operator to update the webhook configurations, for all API servers to see that, and for all replicas to follow.
+ * It counts from the time in a certificate, which another replica may have written with another clock: even if the two clocks differ by ten minutes, at
+ * least 50 minutes pass.
  */
 export const overlapMs = 3_600_000
 
-/** Better a new certificate that some do not trust yet than one that has expired, by whoever's clock. */
+/** A new certificate is served this long before the old one expires, even if not all API servers trust it yet: an expired one would fail everywhere. */
 const safetyMarginMs = 15 * 60_000
 
 export type RotationStep = 'add' | 'sign' | 'drop'
 
 export interface RotationPlan {
   readonly step: RotationStep
-  /** In the past for what is overdue; `Infinity` where nothing is to be done. */
+  /** When the step is due; in the past for an overdue step, `Infinity` for a step that is not needed. */
   readonly atMs: number
 }
 
-/** What is to be done next, and when. */
+/** The next step, and when it is due. */
 export function planRotation(keyring: Keyring): RotationPlan {
   const plans: RotationPlan[] = [
-    { step: 'add', atMs: whenToAdd(keyring) },
-    { step: 'sign', atMs: whenToSign(keyring) },
-    { step: 'drop', atMs: whenToDrop(keyring) },
+    { step: 'add', atMs: addTime(keyring) },
+    { step: 'sign', atMs: signTime(keyring) },
+    { step: 'drop', atMs: dropTime(keyring) },
   ]
-  // Of what is overdue, too, the earlier step goes first: a new authority is there before something is signed again.
+  // The earliest step runs first, also of several overdue ones; with equal times, `add` comes before `sign`, so that the new CA signs.
   return plans.reduce((first, other) => (other.atMs < first.atMs ? other : first))
 }
 
-function whenToAdd({ signer }: Keyring): number {
+function addTime({ signer }: Keyring): number {
   return signer === undefined ? -Infinity : renewalTime(signer)
 }
 
-function whenToSign({ signer, serving }: Keyring): number {
+function signTime({ signer, serving }: Keyring): number {
   if (signer === undefined) return Infinity
   if (serving === undefined) return -Infinity
   if (serving.issuerPem === signer.certPem) return renewalTime(serving)
   return Math.min(signer.issuedMs + overlapMs, serving.expiresMs - safetyMarginMs)
 }
 
-function whenToDrop({ authorities, signer, serving }: Keyring): number {
+function dropTime({ authorities, signer, serving }: Keyring): number {
   if (authorities.length < 2 || serving === undefined || serving.issuerPem !== signer?.certPem) return Infinity
   return serving.issuedMs + overlapMs
 }
 
-/** With a third of its life left. */
+/** The time at which a third of the validity is left. */
 function renewalTime({ issuedMs, expiresMs }: { readonly issuedMs: number; readonly expiresMs: number }): number {
   return expiresMs - (expiresMs - issuedMs) / 3
 }
@@ -68,14 +68,14 @@ export interface RotationOptions {
   readonly certLifetimeMs: number
 }
 
-export interface Rotated {
+export interface RotationResult {
   readonly keyring: Keyring
-  /** What was done; empty where nothing is due. */
+  /** The steps that were run; empty if none was due. */
   readonly steps: readonly RotationStep[]
 }
 
-/** Does all that is due: mostly nothing or one step, and with nothing to begin with, all that is needed to serve. */
-export async function rotate(keyring: Keyring, options: RotationOptions): Promise<Rotated> {
+/** Runs all due steps: usually none or one; for an empty keyring, `add` and `sign`. */
+export async function rotate(keyring: Keyring, options: RotationOptions): Promise<RotationResult> {
   const steps: RotationStep[] = []
   let current = keyring
   for (let plan = planRotation(current); plan.atMs <= options.nowMs; plan = planRotation(current)) {
@@ -87,7 +87,7 @@ export async function rotate(keyring: Keyring, options: RotationOptions): Promis
 
 const runStep: Readonly<Record<RotationStep, (keyring: Keyring, options: RotationOptions) => Promise<Keyring>>> = {
   async add(keyring, { nowMs, caLifetimeMs: lifetimeMs }) {
-    // Two authorities of one name would be mistaken for each other.
+    // TLS clients find the CA of a certificate by name, so two CAs must not have the same name.
     const name = `kopf webhooks ${randomBytes(8).toString('hex')}`
     const { certPem, keyPem } = await (await CertificateAuthority.create(name, { nowMs, lifetimeMs })).exportPair()
     const authority = { certPem, issuedMs: nowMs, expiresMs: nowMs + lifetimeMs }

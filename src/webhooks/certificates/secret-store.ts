@@ -1,6 +1,6 @@
 /**
- * One Secret by its name: read, written by the version that was read, and waited for. For shared-secret.ts, which
- * knows what is in it. Says in its errors what to grant, and never what the Secret holds.
+ * Reads, writes and watches one Secret by name, with the public client: webhook servers use only what the operator passes to any webhook server, so
+ * they have no informer. Called by shared-secret.ts. The errors name missing permissions, and never contain the content of the Secret.
  */
 import { ApiError, isAlreadyExists, isConflict, isForbidden, isNotFound } from '../../client/api-error.ts'
 import { KopfError } from '../../errors.ts'
@@ -13,13 +13,13 @@ export interface CertificateSecretName {
   readonly namespace: string
 }
 
-/** Where there is no watch, or it has ended. */
+/** The Secret is read again after this time if it cannot be watched, or if the watch has ended. */
 const pollMs = 60_000
 
 export class SecretStore {
   readonly #secret: CertificateSecretName
   readonly #context: WebhookContext
-  /** Of what was read or written last; undefined where there was nothing. */
+  /** The resource version of the last read or write; undefined if the Secret does not exist. */
   #version: string | undefined
 
   constructor(secret: CertificateSecretName, context: WebhookContext) {
@@ -27,7 +27,7 @@ export class SecretStore {
     this.#context = context
   }
 
-  /** Undefined where there is none. */
+  /** Resolves to undefined if the Secret does not exist. */
   async read(): Promise<OpenObject | undefined> {
     const { name, namespace } = this.#secret
     const { client, signal } = this.#context
@@ -42,7 +42,7 @@ export class SecretStore {
     }
   }
 
-  /** Creates what has no version yet. False where somebody was faster. */
+  /** Creates a Secret without a resource version, and replaces one with a version. False if another client has written it since it was read. */
   async write(secret: Partial<OpenObject>): Promise<boolean> {
     const { namespace } = this.#secret
     const { client, signal } = this.#context
@@ -57,15 +57,15 @@ export class SecretStore {
     }
   }
 
-  /** Until it is not as it was read or written last; at most so long, and where it cannot be watched, not for long. */
-  async waitForChange(limitMs: number): Promise<void> {
+  /** Resolves when the Secret changes, or after `maxMs`. Without a watch, it resolves after a minute. */
+  async waitForChange(maxMs: number): Promise<void> {
     const { clock, signal } = this.#context
     const round = new AbortController()
     const stop = () => round.abort(noLongerNeeded)
     signal.addEventListener('abort', stop, { once: true })
     try {
       const watching = this.#watch(round.signal).catch(() => clock.sleep(pollMs, round.signal))
-      await Promise.race([clock.sleep(limitMs, round.signal), watching])
+      await Promise.race([clock.sleep(maxMs, round.signal), watching])
     } catch (error) {
       if (!signal.aborted) throw error
     } finally {
@@ -84,7 +84,7 @@ export class SecretStore {
   }
 }
 
-/** Whether the server could not ask a webhook about it: perhaps one of those that are about to be served. */
+/** Whether the API server could not call a webhook: perhaps one of our own, which is not served yet. */
 export function isBlockedByWebhook(error: unknown): boolean {
   const reason = error instanceof KopfError ? (error.cause ?? error) : error
   return reason instanceof ApiError && reason.status >= 500 && reason.message.includes('failed calling webhook')
@@ -92,14 +92,14 @@ export function isBlockedByWebhook(error: unknown): boolean {
 
 function toSecretError(error: unknown, { name, namespace }: CertificateSecretName): unknown {
   const advice = isForbidden(error)
-    ? 'grant the operator "get", "watch" and "update" of this Secret, and "create" of secrets in its namespace'
+    ? 'allow the operator "get", "watch" and "update" of this Secret, and "create" of secrets in its namespace'
     : isBlockedByWebhook(error)
-      ? 'the webhooks that review secrets must leave out this one, by the label kopf.dev/webhook-service'
+      ? 'exclude this Secret from the webhooks for secrets, by the label kopf.dev/webhook-service'
       : undefined
   if (advice === undefined) return error
   return new KopfError(
     'KOPF_WEBHOOK_SECRET',
-    `Cannot keep the certificates of the webhooks in the Secret "${namespace}/${name}": ${(error as Error).message}; ${advice}`,
+    `Cannot store the certificates of the webhooks in the Secret "${namespace}/${name}": ${(error as Error).message}; ${advice}`,
     { cause: error },
   )
 }

@@ -1,7 +1,6 @@
 /**
- * The certificates that the replicas of an operator share in a Secret. Whoever comes first makes them, whoever sees first
- * that something is due does it, and all others follow. For service-server.ts, which serves what comes from here; what is
- * judged, and what is due, is in keyring.ts and rotation.ts.
+ * The certificates that the replicas of an operator share in a Secret. The first replica creates them; the first one that sees a due rotation step
+ * runs it, and the others follow by watching the Secret. Called by service-server.ts. keyring.ts checks the content, rotation.ts plans the steps.
  */
 
 import { KopfError } from '../../errors.ts'
@@ -17,36 +16,37 @@ export interface CertificateSecretOptions extends CertificateSecretName, Omit<Ro
   readonly service: string
 }
 
-/** The mark of a Secret that is ours; by it, webhooks that review secrets can leave it out. */
+/** The label of a Secret that belongs to a webhook Service. Webhooks for secrets can exclude it by this label. */
 const serviceLabel = 'kopf.dev/webhook-service'
 
-/** A watch is not trusted for longer than this: a connection can die without a word. */
+/** The Secret is read again after this time, even if the watch reports no change: a connection can die unnoticed. */
 const maxWatchMs = 5 * 60_000
-/** Before the next look: what comes in bursts is looked at once. */
+/** The delay between a change and the next read: several changes within this time cause one read. */
 const debounceMs = 1000
-/** After it was put right: should somebody else undo that again and again, nobody is flooded. */
+/** The delay after a repair of the Secret: another client may undo the repair again and again. */
 const repairDelayMs = 60_000
-/** For what could not be written because of webhooks that are not served yet. */
+/** The delay before the next attempt to write certificates that a webhook has prevented from being written. */
 const saveRetryMs = 5000
-/** After a failure. */
+/** The delay after any other failure. */
 const errorRetryMs = 60_000
 
 const rotationMessages: Readonly<Record<RotationStep, string>> = {
-  add: 'another authority is trusted',
-  sign: 'another certificate is served',
-  drop: 'the old authority is not trusted any more',
+  add: 'a new CA is trusted',
+  sign: 'a new certificate is served',
+  drop: 'the old CA is no longer trusted',
 }
 
 export class CertificateSecret {
   readonly #options: CertificateSecretOptions
   readonly #context: WebhookContext
   readonly #store: SecretStore
-  /** What is served; undefined before the first look. */
+  /** The served certificates; undefined before the first read. */
   #served: SecretData | undefined
-  /** False while what is served could not be written. */
+  /** False while the served certificates are not in the Secret, since the write has failed. */
   #isSaved = true
-  /** Until the next look, if nothing is heard of before. */
+  /** The time until the next read if the Secret does not change. */
   #waitMs = 0
+  /** The time between a change and the next read. */
   #delayMs = debounceMs
 
   constructor(options: CertificateSecretOptions, context: WebhookContext) {
@@ -55,7 +55,7 @@ export class CertificateSecret {
     this.#store = new SecretStore(options, context)
   }
 
-  /** What is to be served. Rejects where it can be neither read nor made. */
+  /** Resolves to the first certificates. Rejects if they can be neither read nor created. */
   async open(): Promise<Keyring> {
     const { clock, signal } = this.#context
     for (;;) {
@@ -65,7 +65,7 @@ export class CertificateSecret {
     }
   }
 
-  /** What is to be served from now on, once that is something else. Whatever goes wrong meanwhile is logged. */
+  /** Resolves to the next certificates when they have changed. Failures in the meantime are logged, and the old certificates stay. */
   async next(): Promise<Keyring> {
     const { clock, signal } = this.#context
     for (;;) {
@@ -76,7 +76,7 @@ export class CertificateSecret {
     }
   }
 
-  /** Undefined where it is as before, or nobody knows. */
+  /** Undefined if the certificates have not changed, or the Secret cannot be read or written. */
   async #trySync(): Promise<Keyring | undefined> {
     const { logger, signal } = this.#context
     const before = this.#served
@@ -87,13 +87,13 @@ export class CertificateSecret {
       return isSame(before, this.#served) ? undefined : keyring
     } catch (error) {
       signal.throwIfAborted()
-      logger.warn('Cannot look after the certificates of the webhooks; those that are served stay', { error })
+      logger.warn('Cannot check the certificates of the webhooks; the current certificates stay in use', { error })
       this.#waitMs = errorRetryMs
       return undefined
     }
   }
 
-  /** Reads, does what is due, and writes that; undefined where somebody else has written meanwhile. */
+  /** Reads the Secret, runs the due rotation steps, and writes the result. Undefined if another replica has written the Secret in the meantime. */
   async #sync(): Promise<Keyring | undefined> {
     const nowMs = this.#context.clock.now()
     const secret = await this.#store.read()
@@ -107,36 +107,36 @@ export class CertificateSecret {
     return keyring
   }
 
-  /** From what to go on: what the Secret holds, as far as it is in order; else what is served. */
+  /** The valid content of the Secret, or else the served certificates. */
   #readSecret(secret: OpenObject | undefined, nowMs: number): Keyring {
     const { hosts } = this.#options
     const data = dataOf(secret)
     this.#checkOwner(secret, data)
     const { keyring, problems } = readKeyring(data, { hosts, nowMs })
     if (problems.length > 0 && Object.keys(data).length > 0) {
-      this.#context.logger.warn(`The Secret ${this} is not in order, and is put right: ${problems.join('; ')}`)
+      this.#context.logger.warn(`The Secret ${this} is invalid and will be repaired: ${problems.join('; ')}`)
     }
     if (problems.length > 0 && this.#served !== undefined && this.#isSaved) this.#delayMs = repairDelayMs
     if (keyring.serving !== undefined || keyring.signer !== undefined) {
-      // Whatever could not be written before: somebody else has written.
+      // Another replica has written the Secret: its certificates replace our own unsaved ones.
       this.#isSaved = true
       return keyring
     }
     if (this.#served === undefined) return emptyKeyring
     const { keyring: served } = readKeyring(this.#served, { hosts, nowMs })
-    // Whoever takes the Secret away wants new keys: a rotation begins, and no request is lost for it.
+    // A user who deletes the Secret wants new keys: without a signer, a rotation starts, and the served certificate stays until its end.
     return this.#isSaved ? { ...served, signer: undefined } : served
   }
 
-  /** An empty one may have been put there for us, by somebody who does not let us create secrets. */
+  /** Throws if the Secret belongs to something else. An empty Secret without the label is accepted: the operator may not be allowed to create secrets. */
   #checkOwner(secret: OpenObject | undefined, data: SecretData): void {
     const owner = secret?.metadata.labels?.[serviceLabel]
     if (owner === this.#options.service) return
     if (owner === undefined && Object.keys(data).length === 0) return
-    const whose = owner === undefined ? 'has something else in it' : `is for the Service ${JSON.stringify(owner)}`
+    const problem = owner === undefined ? 'has other content' : `is for the Service ${JSON.stringify(owner)}`
     throw new KopfError(
       'KOPF_WEBHOOK_SECRET',
-      `Cannot keep the certificates of the webhooks in the Secret ${this}: it ${whose}; choose another name with the option "secret", or delete it`,
+      `Cannot store the certificates of the webhooks in the Secret ${this}: it ${problem}; choose another name with the option "secret", or delete the Secret`,
     )
   }
 
@@ -146,10 +146,10 @@ export class CertificateSecret {
       this.#isSaved ||= isWritten
       return isWritten
     } catch (error) {
-      // Should it be our own webhooks that are asked, they must be served before anything can be written.
+      // The API server may call our own webhooks for this write: they must be served before it can succeed.
       if ((this.#served !== undefined && this.#isSaved) || !isBlockedByWebhook(error)) throw error
       if (this.#isSaved) {
-        this.#context.logger.warn('The webhooks are served with certificates that could not be kept', { error })
+        this.#context.logger.warn('The webhooks are served with certificates that could not be stored', { error })
       }
       this.#isSaved = false
       return true
@@ -160,7 +160,7 @@ export class CertificateSecret {
     const { name, namespace, service } = this.#options
     const metadata = secret?.metadata ?? { name, namespace }
     return {
-      // The type can never be changed: what is there keeps its own.
+      // The type of a Secret is immutable: an existing Secret keeps its own.
       type: 'kubernetes.io/tls',
       ...secret,
       metadata: { ...metadata, labels: { ...metadata.labels, [serviceLabel]: service } },
@@ -168,7 +168,7 @@ export class CertificateSecret {
     }
   }
 
-  /** Where it is, for people. */
+  /** The namespace and the name in quotes, for messages. */
   toString(): string {
     return JSON.stringify(`${this.#options.namespace}/${this.#options.name}`)
   }

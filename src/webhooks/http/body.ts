@@ -1,17 +1,16 @@
-/** Reads the body of a request, bounded. */
+/** Reads the body of a webhook request up to a limit, and the client certificate of its connection. Called by review-request.ts and exchange.ts. */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { WebhookError } from '../../errors.ts'
 import type { SslPeer } from '../../settings/webhook-server.ts'
 
-/** Told of every piece; throws what to refuse the request with where it is too much together with what else is kept. After that,
- * nothing more of the body is kept. */
+/** Called for every chunk. Throws the error for the response if all buffered bodies together are too large; the rest of the body is then dropped. */
 type CountBytes = (count: number) => void
 
 /**
- * What is too much is refused as soon as that is known. The rest of it is read all the same, and forgotten: so the client,
- * which may first send and then listen, hears the answer; how long it may go on is limited by listener.ts.
+ * Rejects as soon as the body is too large. The rest of the body is still read and dropped, since many clients read the response only after they have
+ * sent the whole body; listener.ts limits the time for that.
  */
 export function readBody(request: IncomingMessage, maxBytes: number, countBytes: CountBytes): Promise<Buffer> {
   const tooLarge = () => new WebhookError(413, `the body is larger than ${maxBytes} bytes`)
@@ -37,24 +36,22 @@ export function readBody(request: IncomingMessage, maxBytes: number, countBytes:
     request.on('data', onData)
     request.on('end', () => {
       resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks))
-      // The listeners live for as long as the request, and must not keep the pieces for so long.
+      // Frees the chunks: the listeners, which refer to them, live as long as the request.
       chunks.length = 0
     })
-    // Whoever hangs up is noticed where the answer is sent.
+    // A disconnect of the client is handled by review-request.ts, when the response closes.
     request.on('error', reject)
   })
 }
 
-/** Who is at the other end of a connection, by a client certificate that was verified. Read once for each connection. */
-
-/** On the socket itself: a connection has one peer for all its life, and reading a certificate is dear. */
+/** The key of the certificate on its socket: it never changes during a connection, and reading it is slow. */
 const peer: unique symbol = Symbol('kopf.sslpeer')
 
-type KnownPeer = Partial<TLSSocket> & { [peer]?: SslPeer }
+type SocketWithPeer = Partial<TLSSocket> & { [peer]?: SslPeer }
 
-/** Undefined where nobody has shown a certificate, or none that counts. */
+/** The verified client certificate of a connection; undefined if the client has presented none, or an invalid one. Read once for each connection. */
 export function readSslPeer(socket: Socket): SslPeer | undefined {
-  const known = socket as KnownPeer
+  const known = socket as SocketWithPeer
   if (known.authorized !== true) return undefined
   known[peer] ??= toSslPeer(socket as TLSSocket)
   return known[peer]
@@ -73,7 +70,7 @@ function toSslPeer(socket: TLSSocket): SslPeer {
   }
 }
 
-/** Those of several values, such as organizations, are lists. */
+/** The attributes of a name. An attribute with several values, such as `O`, is a list. */
 function toNames(names: object): Readonly<Record<string, string | readonly string[]>> {
   return { ...(names as Record<string, string | string[]>) }
 }

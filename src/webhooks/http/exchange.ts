@@ -1,15 +1,12 @@
-/**
- * One request to a webhook while it is under way, and what is answered to it: shared by the steps of reviews.ts. Knows HTTP, and
- * nothing of limits.
- */
+/** One webhook request and its response: the state that the steps of review-request.ts share, and the HTTP details. Enforces no limits. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { WebhookError } from '../../errors.ts'
 import type { SslPeer, WebhookRequestInfo } from '../../settings/webhook-server.ts'
 import { toJsonText } from '../../util/json/json-text.ts'
 import { readSslPeer } from './body.ts'
-import type { MemoryClaim } from './memory-budget.ts'
+import type { MemoryReservation } from './memory-budget.ts'
 
-export interface WebhookAnswer {
+export interface WebhookResponse {
   readonly status: number
   readonly text: string
 }
@@ -17,23 +14,25 @@ export interface WebhookAnswer {
 export interface Exchange {
   readonly request: IncomingMessage
   readonly response: ServerResponse
-  /** Why the client does not wait for the answer any more; what would be answered. */
+  /** Why the request was aborted. It is also the error of the response, if the client is still connected. */
   abortError: WebhookError | undefined
-  /** Aborted for that reason. Made for those who ask for it: it is dear. */
+  /** Aborted with `abortError`. Created on first use: creating one is slow. */
   controller: AbortController | undefined
-  /** How much of the body, or of the answer, is kept. */
+  /** The number of buffered bytes of the body, or of the response. */
   bytes: number
-  /** How much of the body has come, and had come when its progress was last looked at. */
+  /** The number of received bytes of the body. */
   received: number
+  /** `received` at the last check of the progress. */
   receivedBefore: number
-  /** Whether too little had come when it was last looked at. */
+  /** Whether the body was too slow at the last check. */
   isSuspect: boolean
-  /** By the monotonic clock: when the time for the answer is up. */
+  /** The deadline of the response, by the monotonic clock. */
   dueMs: number
-  /** What the parsed review takes of the memory budget. */
-  claim: MemoryClaim | undefined
-  isAnswered: boolean
-  /** Nothing more is waited for; a listener of the signal would do, and take ten times as long to add. */
+  /** The memory of the parsed review. */
+  reservation: MemoryReservation | undefined
+  /** The response is being sent. */
+  isResponding: boolean
+  /** Rejects the handling of the request. A callback, since adding a listener to a signal is ten times slower. */
   end: (error: WebhookError) => void
 }
 
@@ -48,8 +47,8 @@ export function createExchange(request: IncomingMessage, response: ServerRespons
     receivedBefore: 0,
     isSuspect: false,
     dueMs: Number.POSITIVE_INFINITY,
-    claim: undefined,
-    isAnswered: false,
+    reservation: undefined,
+    isResponding: false,
     end: () => {},
   }
 }
@@ -58,7 +57,7 @@ export function remoteAddress({ request }: Exchange): string {
   return request.socket.remoteAddress ?? ''
 }
 
-/** A later answer of the function is dropped. */
+/** Aborts the handling. A later result of the webhook function is dropped. */
 export function abortExchange(exchange: Exchange, error: WebhookError): void {
   exchange.abortError ??= error
   exchange.end(error)
@@ -67,19 +66,19 @@ export function abortExchange(exchange: Exchange, error: WebhookError): void {
 
 export function toTimeoutError({ request }: Exchange): WebhookError {
   return request.complete
-    ? new WebhookError(504, 'no answer in time')
-    : new WebhookError(408, 'the body has not come in time')
+    ? new WebhookError(504, 'no response in time')
+    : new WebhookError(408, 'the body was not received in time')
 }
 
 export function toSlowBodyError(): WebhookError {
-  return new WebhookError(408, 'the body comes too slowly')
+  return new WebhookError(408, 'the body is sent too slowly')
 }
 
 export function toDisconnectError(): WebhookError {
-  return new WebhookError(400, 'the client has hung up')
+  return new WebhookError(400, 'the client has disconnected')
 }
 
-/** A class, so that there is one getter for all: with one of its own, each would live on until the heap is swept. */
+/** A class, so that all instances share the getter: a closure per request would keep the request in memory until a full garbage collection. */
 export class RequestInfo implements WebhookRequestInfo {
   readonly webhook: string
   readonly headers: Readonly<Record<string, string>>
@@ -102,25 +101,25 @@ export class RequestInfo implements WebhookRequestInfo {
   }
 }
 
-/** Node joins those of one name, but for one kind, which no API server sends. */
+/** Node joins headers of the same name, except `set-cookie`, which it passes as a list. */
 function toHeaders({ headers }: IncomingMessage): Record<string, string> {
   const { 'set-cookie': cookies } = headers
   return (cookies === undefined ? headers : { ...headers, 'set-cookie': cookies.join(', ') }) as Record<string, string>
 }
 
-/** As the API answers: API servers show the message to the user whose request was reviewed. */
+/** The body of an error response: a Status, whose message the API server shows to its user. */
 export function toStatusText(code: number, message: string): string {
   return toJsonText({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code })
 }
 
-/** Whether there is still a connection to send it on. */
-export function writeAnswer({ request, response }: Exchange, { status, text }: WebhookAnswer): boolean {
+/** Sends the response. Returns false if the connection is closed. */
+export function writeResponse({ request, response }: Exchange, { status, text }: WebhookResponse): boolean {
   if (response.destroyed) return false
   response.writeHead(status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),
     ...(status === 405 ? { allow: 'POST' } : {}),
-    // What does not come in time is not waited for.
+    // The rest of a slow body is not read, so the connection cannot be reused.
     ...(status === 408 ? { connection: 'close' } : {}),
   })
   response.end(request.method === 'HEAD' ? undefined : text)

@@ -1,7 +1,6 @@
 /**
- * Listens for requests to webhooks, with or without TLS. Clients that are slow or silent in a handshake or in the head of a request
- * are cut off here, and connections that are too many by connection-guard.ts. What is asked and answered is that of reviews.ts.
- * Called by serve-reviews.ts.
+ * Listens for webhook requests, with or without TLS. Disconnects clients that are too slow in the TLS handshake or in the request headers; the number of
+ * connections is limited by connection-guard.ts. Called by serve-reviews.ts; review-request.ts handles the requests.
  */
 import { createServer as createHttpServer, type Server as HttpServer } from 'node:http'
 import { createServer as createHttpsServer, type Server as HttpsServer } from 'node:https'
@@ -13,13 +12,16 @@ import { withTimeout } from '../../util/async/with-timeout.ts'
 import { ConnectionGuard } from '../../util/process/connection-guard.ts'
 import type { ReviewRequests } from './review-request.ts'
 
-/** `none`: clients are not asked who they are; `optional`: a certificate that is shown must be good; `required`: each shows one. */
+/**
+ * Whether a webhook server requests client certificates. `none`: no. `optional`: a client may connect without a certificate, but not with an invalid one.
+ * `required`: every client must present a valid certificate. Handlers get the certificate as `sslpeer`.
+ */
 export type VerifyMode = 'none' | 'optional' | 'required'
 
 export interface WebhookListenOptions {
   /** Undefined for all interfaces. */
   readonly addr: string | undefined
-  /** 0 for any that is free. */
+  /** 0 for any free port. */
   readonly port: number
   /** Undefined for plain HTTP. */
   readonly tls: SecureContextOptions | undefined
@@ -28,28 +30,28 @@ export interface WebhookListenOptions {
 
 export interface WebhookListener {
   readonly port: number
-  /** New connections see the new certificate; those that are open, and handshakes under way, go on as they are. */
+  /** Uses new certificates for new connections. Open connections and running handshakes are not affected. */
   renew(tls: SecureContextOptions): void
-  /** Stops listening, and waits a moment for the reviews under way. */
+  /** Stops listening, and waits up to two seconds for the running reviews. */
   close(): Promise<void>
 }
 
-/** Who has connected asks within so long, and asks for something. */
+/** A client must finish its TLS handshake, and then the headers of its request, within this time. */
 const headTimeoutMs = 5000
 const limits = {
   headersTimeout: headTimeoutMs,
-  // Of the body, too: longer than any review is waited for.
+  // For the whole request with its body: longer than an API server waits for any review.
   requestTimeout: 40_000,
-  // Longer than API servers keep connections that they do not use (90 s): they must not be hung up on while they ask.
+  // Longer than API servers keep idle connections (90 s): a connection must not be closed while an API server sends a request on it.
   keepAliveTimeout: 120_000,
   connectionsCheckingInterval: 1000,
   noDelay: true,
 }
-/** A connection on which nothing moves during a review: longer than the longest one. */
+/** An idle connection is closed after this time: longer than the longest review. */
 const idleTimeoutMs = 60_000
 /**
- * An API server has one connection for each request that is under way, of which it allows 600 by default. Several API servers may
- * come from one address, such as that of a tunnel to the nodes.
+ * An API server opens one connection for each running request, of which it allows 600 by default. Several API servers may share one address, such as
+ * that of a tunnel to the nodes.
  */
 const connectionLimits = { maxConnections: 1024, maxPerAddress: 768 }
 /** How long reviews may take to end when the server stops. */
@@ -66,12 +68,12 @@ export async function startListener(
   const server = createServer(options, context)
   server.timeout = idleTimeoutMs
   const guard = new ConnectionGuard(server as HttpServer, connectionLimits, (request, response) => {
-    // Its connection is not for further requests.
+    // The connection is closed after this response.
     if (isClosing) response.shouldKeepAlive = false
     void reviews.serve(request, response)
   })
   await listen(server, options)
-  // One that could not be accepted: whoever it was asks again.
+  // Errors of single connections that could not be accepted are ignored: the client retries.
   server.on('error', () => {})
   return {
     port: (server.address() as AddressInfo).port,
@@ -99,9 +101,9 @@ function createServer(
     rejectUnauthorized: verifyMode === 'required',
   })
   server.on('tlsClientError', (error: NodeJS.ErrnoException) => {
-    logger.debug(`A client has not got through the TLS handshake: ${error.code ?? 'no reason given'}`)
+    logger.debug(`The TLS handshake with a client has failed: ${error.code ?? 'no reason given'}`)
   })
-  // Node asks for certificates and takes any, or demands good ones; in between, that is for us to see to.
+  // Node either accepts any client certificate or requires a valid one; `optional` is checked here.
   server.on('secureConnection', (socket: TLSSocket) => {
     if (verifyMode === 'optional' && !socket.authorized && hasCertificate(socket)) socket.destroy()
   })
@@ -117,7 +119,7 @@ function hasCertificate(socket: TLSSocket): boolean {
 }
 
 const problems: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'the port is taken by another program; choose another one, or none for any that is free',
+  EADDRINUSE: 'the port is taken by another program; choose another one, or none for any free port',
   EACCES: 'this user may not listen on that port; choose one above 1023',
   EADDRNOTAVAIL: 'this machine has no such address; leave out `addr` to listen on all that it has',
   ENOTFOUND: 'this machine does not know the name; leave out `addr` to listen on all its addresses',

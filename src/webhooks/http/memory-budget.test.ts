@@ -1,67 +1,67 @@
 import { expect, test } from 'vitest'
 import { expectLinearGrowth } from '../../../test/support/growth.ts'
-import { MemoryBudget, type MemoryClaim } from './memory-budget.ts'
+import { MemoryBudget, type MemoryReservation } from './memory-budget.ts'
 
-/** A budget of 640 bytes: claims up to 10 bytes are small, and all other claims share at most 480 bytes. */
+/** A budget of 640 bytes: reservations up to 10 bytes are small, and all other reservations share at most 480 bytes. */
 function start() {
   const budget = new MemoryBudget(640)
-  const granted: string[] = []
-  const claim = (name: string, bytes: number, address = name) =>
-    budget.claim(bytes, address, () => void granted.push(name))
-  return { budget, granted, claim }
+  const active: string[] = []
+  const reserve = (name: string, bytes: number, address = name) =>
+    budget.reserve(bytes, address, () => void active.push(name))
+  return { budget, active, reserve }
 }
 
-test('memory claims are granted while there is room, and later when others end', () => {
-  const { budget, granted, claim } = start()
-  const first = claim('first', 300)
-  claim('second', 300)
-  expect(granted).toEqual(['first'])
+test('memory reservations are active while there is memory, and later when others end', () => {
+  const { budget, active, reserve } = start()
+  const first = reserve('first', 300)
+  reserve('second', 300)
+  expect(active).toEqual(['first'])
   budget.release(first)
-  expect(granted).toEqual(['first', 'second'])
+  expect(active).toEqual(['first', 'second'])
   budget.release(first)
-  expect(granted).toEqual(['first', 'second'])
+  expect(active).toEqual(['first', 'second'])
 })
 
-test('small memory claims are granted while large ones wait', () => {
-  const { granted, claim } = start()
-  claim('large', 480)
-  claim('waiting', 300)
-  claim('small', 10)
-  expect(granted).toEqual(['large', 'small'])
+test('small memory reservations are active while large ones wait', () => {
+  const { active, reserve } = start()
+  reserve('large', 480)
+  reserve('waiting', 300)
+  reserve('small', 10)
+  expect(active).toEqual(['large', 'small'])
 })
 
-test('memory claims of one address leave room for others, also if they are small', () => {
-  const { granted, claim } = start()
-  for (let count = 0; count < 100; count += 1) claim(`${count}`, 10, 'one')
-  expect(granted).toHaveLength(48)
-  claim('other', 10)
-  expect(granted).toHaveLength(49)
+test('memory reservations of one address leave memory for others, also if they are small', () => {
+  const { active, reserve } = start()
+  for (let count = 0; count < 100; count += 1) reserve(`${count}`, 10, 'one')
+  expect(active).toHaveLength(48)
+  reserve('other', 10)
+  expect(active).toHaveLength(49)
 })
 
-test('a memory claim that is released before it was granted is forgotten', () => {
-  const { budget, granted, claim } = start()
-  const first = claim('first', 480)
-  budget.release(claim('second', 300))
+test('a memory reservation that is released before it was active is forgotten', () => {
+  const { budget, active, reserve } = start()
+  const first = reserve('first', 480)
+  budget.release(reserve('second', 300))
   budget.release(first)
-  expect(granted).toEqual(['first'])
+  expect(active).toEqual(['first'])
 })
 
-test('more than 256 waiting memory claims are refused', () => {
-  const { claim } = start()
-  claim('large', 480)
-  for (let count = 0; count < 256; count += 1) claim(`${count}`, 300)
-  expect(() => claim('last', 300)).toThrow('too many large requests at once')
+test('more than 256 waiting memory reservations are refused', () => {
+  const { reserve } = start()
+  reserve('large', 480)
+  for (let count = 0; count < 256; count += 1) reserve(`${count}`, 300)
+  expect(() => reserve('last', 300)).toThrow('too many large requests at once')
 })
 
-test('the time for n memory claims is linear', async () => {
+test('the time for n memory reservations is linear', async () => {
   await expectLinearGrowth({
     n: 2000,
     prepare: (n) => n,
     run: (n) => {
       const budget = new MemoryBudget(640)
-      const open: MemoryClaim[] = []
+      const open: MemoryReservation[] = []
       for (let count = 0; count < n; count += 1) {
-        open.push(budget.claim(20, `address-${count % 50}`, () => {}))
+        open.push(budget.reserve(20, `address-${count % 50}`, () => {}))
         if (open.length > 100) budget.release(open.shift()!)
       }
     },

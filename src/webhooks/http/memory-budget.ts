@@ -1,32 +1,33 @@
 /**
- * How many bytes parsed reviews may take at once. A review whose claim does not fit waits for others to end; reviews.ts limits for
- * how long. A part of the budget is kept for small reviews, and a part for other addresses, so that neither large reviews nor one
- * client can hold up everybody.
+ * Limits the memory of all parsed reviews together. A review that does not fit waits until others have ended; review-request.ts limits how long. A part
+ * of the budget is reserved for small reviews, and one client address gets only a part, so that neither large reviews nor one client block all others.
  */
 import { getHeapStatistics } from 'node:v8'
 import { WebhookError } from '../../errors.ts'
 
 const mebibyte = 1024 * 1024
-/** Where memory is plenty, time is the limit: more at once would only keep the event loop busy. */
+/** More memory would not help: parsing more reviews at once only blocks the event loop. */
 const maxBudget = 512 * mebibyte
+/** The maximum number of waiting reviews. */
 const maxWaiting = 256
 
-/** Half of the heap, which Node makes half of the memory limit of the container: 128 MiB of the 512Mi that are printed. */
+/** Half of the heap. Node limits the heap to half of the container's memory: a limit of 512Mi, as `kopf manifests` writes it, gives 128 MiB. */
 export function defaultBudgetBytes(): number {
   return Math.min(getHeapStatistics().heap_size_limit / 2, maxBudget)
 }
 
-export interface MemoryClaim {
+export interface MemoryReservation {
   readonly bytes: number
   readonly address: string
-  isGranted: boolean
-  readonly grant: () => void
+  /** False while the reservation waits, and after its release. */
+  isActive: boolean
+  readonly onActive: () => void
 }
 
 export class MemoryBudget {
   readonly #total: number
-  /** In the order in which they came. */
-  readonly #waiting = new Set<MemoryClaim>()
+  /** Reservations that wait, oldest first. */
+  readonly #waiting = new Set<MemoryReservation>()
   readonly #byAddress = new Map<string, number>()
   #used = 0
   #usedByLarge = 0
@@ -35,51 +36,52 @@ export class MemoryBudget {
     this.#total = total
   }
 
-  /** Of an admission review, which has two objects. */
+  /** The maximum for an admission review, which has up to two objects. */
   get maxAdmission(): number {
     return this.#total / 2
   }
 
-  /** Of a conversion review, which may have a whole list of objects; also of all large reviews, or of an address. */
+  /** The maximum for a conversion review, which may have a whole list of objects. Also for all large reviews together, and for one address. */
   get maxConversion(): number {
     return (this.#total * 3) / 4
   }
 
+  /** Reviews up to this size count as small. */
   get #maxSmall(): number {
     return this.#total / 64
   }
 
-  /** Calls `grant` at once or later; throws where so many wait that this one would wait in vain. */
-  claim(bytes: number, address: string, grant: () => void): MemoryClaim {
-    const claim: MemoryClaim = { bytes, address, isGranted: false, grant }
-    if (this.#fits(claim)) this.#grant(claim)
+  /** Calls `onActive` as soon as the memory is available, perhaps at once. Throws if too many reviews wait already. */
+  reserve(bytes: number, address: string, onActive: () => void): MemoryReservation {
+    const reservation: MemoryReservation = { bytes, address, isActive: false, onActive }
+    if (this.#fits(reservation)) this.#activate(reservation)
     else if (this.#waiting.size >= maxWaiting) throw new WebhookError(503, 'too many large requests at once')
-    else this.#waiting.add(claim)
-    return claim
+    else this.#waiting.add(reservation)
+    return reservation
   }
 
-  /** Whether it was granted or not. */
-  release(claim: MemoryClaim): void {
-    if (this.#waiting.delete(claim) || !claim.isGranted) return
-    claim.isGranted = false
-    this.#count(claim, -1)
-    for (const other of this.#waiting) if (this.#fits(other)) this.#grant(other)
+  /** Ends an active or a waiting reservation. */
+  release(reservation: MemoryReservation): void {
+    if (this.#waiting.delete(reservation) || !reservation.isActive) return
+    reservation.isActive = false
+    this.#count(reservation, -1)
+    for (const other of this.#waiting) if (this.#fits(other)) this.#activate(other)
   }
 
-  #fits({ bytes, address }: MemoryClaim): boolean {
+  #fits({ bytes, address }: MemoryReservation): boolean {
     if (this.#used + bytes > this.#total) return false
     if (bytes > this.#maxSmall && this.#usedByLarge + bytes > this.maxConversion) return false
     return (this.#byAddress.get(address) ?? 0) + bytes <= this.maxConversion
   }
 
-  #grant(claim: MemoryClaim): void {
-    this.#waiting.delete(claim)
-    claim.isGranted = true
-    this.#count(claim, 1)
-    claim.grant()
+  #activate(reservation: MemoryReservation): void {
+    this.#waiting.delete(reservation)
+    reservation.isActive = true
+    this.#count(reservation, 1)
+    reservation.onActive()
   }
 
-  #count({ bytes, address }: MemoryClaim, sign: 1 | -1): void {
+  #count({ bytes, address }: MemoryReservation, sign: 1 | -1): void {
     this.#used += sign * bytes
     if (bytes > this.#maxSmall) this.#usedByLarge += sign * bytes
     const used = (this.#byAddress.get(address) ?? 0) + sign * bytes

@@ -1,7 +1,7 @@
 /**
- * One request to a webhook, from its head to the answer: who is meant, the body, the function that answers, the time there
- * is for it. Called by listener.ts for every request; knows nothing of what a review says. Whatever goes wrong with one
- * request is its own answer. Neither headers nor bodies nor paths are logged: all of them may hold secrets.
+ * Handles webhook requests: reads the path, the timeout and the body, calls the webhook function, and sends its result, or an error for this request
+ * only. Called by listener.ts. Limits the memory, the time and the number of requests. Does not interpret reviews. Never logs headers, bodies or paths,
+ * which may contain secrets.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { WebhookError } from '../../errors.ts'
@@ -22,37 +22,39 @@ import {
   toSlowBodyError,
   toStatusText,
   toTimeoutError,
-  type WebhookAnswer,
-  writeAnswer,
+  type WebhookResponse,
+  writeResponse,
 } from './exchange.ts'
-import { defaultBudgetBytes, MemoryBudget, type MemoryClaim } from './memory-budget.ts'
+import { defaultBudgetBytes, MemoryBudget, type MemoryReservation } from './memory-budget.ts'
 
 const mebibyte = 1024 * 1024
 /**
- * API servers take requests of 3 MiB, so that is the most that an object has in a review, together with its former state; the
- * rest is for the user, the options and what else is around the objects. What etcd stores is half of that by default.
+ * API servers accept requests of up to 3 MiB. A review contains two objects of up to this size, the new and the old one, and further fields such as the
+ * user and the options.
  */
 const maxAdmissionBytes = 2 * 3 * mebibyte + 256 * 1024
-/** A conversion review may have all objects of a list. Their number and size have no limit but the memory there is for them. */
+/** A conversion review may contain all objects of a list, which have no common limit in the API server: this one limits the memory. */
 const maxConversionBytes = 16 * mebibyte
-/** The share of the memory budget that bodies may take before they are parsed: outside of the heap, and beside it. */
+/** The share of the memory budget for bodies that are not parsed yet. They are buffers outside of the heap. */
 const bufferedShare = 1 / 2
+/** The maximum number of concurrent requests. */
 const maxActive = 4096
-/** Bodies that take milliseconds to parse: of such, one at a time, and others in between. */
+/** Larger bodies take milliseconds to parse. They are parsed one at a time, with other work in between. */
 const largeBytes = 128 * 1024
-/** How often the progress of a body, or of an answer, is looked at, and how many bytes of a body must have come by then. */
+/** The interval between two checks of the progress of a body or a response. */
 const progressIntervalMs = 5000
+/** The number of bytes of a body that must arrive within this interval: 16 KiB per second. */
 const minProgressBytes = (16 * 1024 * progressIntervalMs) / 1000
-/** A body that seems slow gets another look after so long. */
+/** The delay before the second check of a body that is too slow. */
 const recheckMs = 1000
-/** A function that does not end keeps its review for ever. After so long it does not count, or no review would be read any more. */
-const abandonedClaimMs = 60_000
-/** Larger answers may be too much for the buffers of the system: a client that does not read them is cut off. */
+/** A reservation of an aborted request is released after this time, even if the webhook function still runs: one that never ends would block the budget. */
+const abandonedReservationMs = 60_000
+/** Larger responses may not fit into the socket buffers: a client that does not read one in time is disconnected. */
 const maxUnreadBytes = 4096
 
 export interface ReviewRequestsOptions {
   readonly fn: WebhookFn
-  /** What the paths of all webhooks begin with: empty, or with a slash at its beginning and none at its end. */
+  /** The common prefix of all webhook paths: empty, or with a slash at its start and none at its end. */
   readonly path: string
   readonly context: Pick<WebhookContext, 'clock' | 'logger' | 'signal'>
 }
@@ -62,13 +64,13 @@ export class ReviewRequests {
   readonly #active = new Set<Exchange>()
   readonly #timers: TimerQueue<Exchange>
   readonly #budget: MemoryBudget
-  /** Claims of reviews that are given up, while the function is still at work on them. */
-  readonly #abandoned: TimerQueue<MemoryClaim>
+  /** Reservations of aborted requests whose webhook function still runs. */
+  readonly #abandoned: TimerQueue<MemoryReservation>
   readonly #maxBuffered: number
-  /** The sum over `#underWay`. */
-  #bytes = 0
+  /** The number of buffered bytes of all active requests. */
+  #bufferedBytes = 0
   #onEmpty: (() => void) | undefined
-  /** The turns of large bodies, one after the other. */
+  /** Serializes the parsing of large bodies. */
   #parseQueue: Promise<void> = Promise.resolve()
 
   constructor(options: ReviewRequestsOptions) {
@@ -77,8 +79,8 @@ export class ReviewRequests {
     const total = defaultBudgetBytes()
     this.#budget = new MemoryBudget(total)
     this.#maxBuffered = total * bufferedShare
-    this.#abandoned = new TimerQueue(clock, (claim) => this.#budget.release(claim), signal)
-    // When the operator stops, there is another limit: that of the listener.
+    this.#abandoned = new TimerQueue(clock, (reservation) => this.#budget.release(reservation), signal)
+    // The timers end when the operator stops: the listener then limits the time of running requests.
     this.#timers = new TimerQueue(clock, (exchange) => this.#check(exchange), signal)
   }
 
@@ -86,11 +88,11 @@ export class ReviewRequests {
   async serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const exchange = createExchange(request, response)
     this.#active.add(exchange)
-    // Not where all is sent: nobody would hear of it, and making the reason is dear.
+    // Not if the whole response is sent: no code would see the abort, and creating its error is slow.
     response.once('close', () => response.writableFinished || abortExchange(exchange, toDisconnectError()))
     response.on('error', () => {})
     try {
-      await this.#send(exchange, { status: 200, text: await this.#answerOrEnd(exchange) })
+      await this.#send(exchange, { status: 200, text: await this.#handleUntilAborted(exchange) })
     } catch (error) {
       await this.#sendError(exchange, error)
     }
@@ -100,19 +102,19 @@ export class ReviewRequests {
     if (this.#active.size === 0) this.#onEmpty?.()
   }
 
-  /** Resolves when all that is under way is answered. */
+  /** Resolves when no request is active. */
   async settled(): Promise<void> {
     if (this.#active.size > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve))
   }
 
-  #answerOrEnd(exchange: Exchange): Promise<string> {
+  #handleUntilAborted(exchange: Exchange): Promise<string> {
     return new Promise((resolve, reject) => {
       exchange.end = reject
-      this.#answer(exchange).then(resolve, reject)
+      this.#handle(exchange).then(resolve, reject)
     })
   }
 
-  async #answer(exchange: Exchange): Promise<string> {
+  async #handle(exchange: Exchange): Promise<string> {
     const { request } = exchange
     const { fn, path, context } = this.#options
     const { webhook, timeoutMs } = parseTarget(request, path)
@@ -123,14 +125,14 @@ export class ReviewRequests {
       const review = await this.#read(exchange, webhook === conversionPath)
       return toJsonText(await fn(review, new RequestInfo(exchange, webhook)))
     } finally {
-      // Not when the client hangs up: the function goes on with the review.
-      if (exchange.claim !== undefined) this.#releaseClaim(exchange.claim)
+      // Only when the function has ended, not when the client disconnects: the function still uses the review.
+      if (exchange.reservation !== undefined) this.#releaseReservation(exchange.reservation)
     }
   }
 
-  #releaseClaim(claim: MemoryClaim): void {
-    this.#abandoned.cancel(claim)
-    this.#budget.release(claim)
+  #releaseReservation(reservation: MemoryReservation): void {
+    this.#abandoned.cancel(reservation)
+    this.#budget.release(reservation)
   }
 
   async #read(exchange: Exchange, isConversion: boolean): Promise<unknown> {
@@ -138,25 +140,25 @@ export class ReviewRequests {
     const body = await readBody(exchange.request, maxBytes, (count) => this.#countBytes(exchange, count))
     await this.#reserveMemory(exchange, estimateParsedBytes(body), isConversion)
     if (body.length > largeBytes) await this.#waitForParseTurn()
-    // What is done for nobody must not be done at all.
+    // The body of an aborted request is not parsed.
     if (exchange.abortError !== undefined) throw exchange.abortError
     this.#releaseBuffer(exchange)
     return parseReview(body)
   }
 
-  /** Resolves when there is memory for the parsed review. The deadline of the request ends the waiting. */
+  /** Resolves when there is memory for the parsed review. The deadline of the request limits the wait. */
   async #reserveMemory(exchange: Exchange, bytes: number, isConversion: boolean): Promise<void> {
     const { maxAdmission, maxConversion } = this.#budget
     if (bytes > (isConversion ? maxConversion : maxAdmission)) {
       throw new WebhookError(
         413,
-        `the body would take about ${Math.ceil(bytes / mebibyte)} MiB of memory once it is parsed; raise the memory limit of the ` +
-          'operator where such objects are to be reviewed',
+        `the parsed body would take about ${Math.ceil(bytes / mebibyte)} MiB of memory; raise the memory limit of the ` +
+          'operator to review such objects',
       )
     }
     if (exchange.abortError !== undefined) throw exchange.abortError
     await new Promise<void>((resolve) => {
-      exchange.claim = this.#budget.claim(bytes, remoteAddress(exchange), resolve)
+      exchange.reservation = this.#budget.reserve(bytes, remoteAddress(exchange), resolve)
     })
   }
 
@@ -168,48 +170,48 @@ export class ReviewRequests {
   #countBytes(exchange: Exchange, count: number): void {
     if (exchange.abortError !== undefined) throw exchange.abortError
     exchange.received += count
-    while (this.#bytes + count > this.#maxBuffered) this.#dropLargest(exchange)
-    this.#bytes += count
+    while (this.#bufferedBytes + count > this.#maxBuffered) this.#dropLargest(exchange)
+    this.#bufferedBytes += count
     exchange.bytes += count
   }
 
   /**
-   * Makes room: the largest body that is not complete or waits for memory is refused, or the largest answer that is not read is cut
-   * off. Where the body at hand is the largest, it is refused itself. So small reviews get through.
+   * Frees memory: rejects the request with the largest buffered body, or disconnects the client with the largest unread response. Throws if the given
+   * request is the largest itself. So small reviews still succeed.
    */
   #dropLargest(exchange: Exchange): void {
-    const tooMuch = new WebhookError(503, 'too much at once')
+    const overload = new WebhookError(503, 'too many buffered requests')
     let largest = exchange
-    for (const one of this.#active) if (one.bytes > largest.bytes) largest = one
-    if (largest === exchange) throw tooMuch
+    for (const other of this.#active) if (other.bytes > largest.bytes) largest = other
+    if (largest === exchange) throw overload
     this.#releaseMemory(largest)
-    if (largest.isAnswered) largest.response.destroy()
-    else abortExchange(largest, tooMuch)
+    if (largest.isResponding) largest.response.destroy()
+    else abortExchange(largest, overload)
   }
 
   #releaseBuffer(exchange: Exchange): void {
-    this.#bytes -= exchange.bytes
+    this.#bufferedBytes -= exchange.bytes
     exchange.bytes = 0
   }
 
   #releaseMemory(exchange: Exchange): void {
     this.#releaseBuffer(exchange)
-    const { claim } = exchange
-    if (claim === undefined) return
-    if (claim.isGranted) this.#abandoned.setAfter(claim, abandonedClaimMs)
-    else this.#budget.release(claim)
+    const { reservation } = exchange
+    if (reservation === undefined) return
+    if (reservation.isActive) this.#abandoned.setAfter(reservation, abandonedReservationMs)
+    else this.#budget.release(reservation)
   }
 
-  /** Whether the client is fast enough, and whether the time is up. */
+  /** Aborts a request whose body is too slow at two checks, or whose deadline has passed, and disconnects a client that does not read its response. */
   #check(exchange: Exchange): void {
     const { request, response } = exchange
     const leftMs = exchange.dueMs - monotonicNow(this.#options.context.clock)
     const isSlow = !request.complete && exchange.received - exchange.receivedBefore < minProgressBytes
-    if (exchange.isAnswered) response.destroy()
+    if (exchange.isResponding) response.destroy()
     else if (leftMs <= 0) abortExchange(exchange, toTimeoutError(exchange))
     else if (isSlow && exchange.isSuspect) abortExchange(exchange, toSlowBodyError())
     else if (isSlow) {
-      // If this process was busy, the body may have come and not been read.
+      // The body may have arrived without being read while the event loop was blocked.
       exchange.isSuspect = true
       this.#timers.setAfter(exchange, Math.min(leftMs, recheckMs))
     } else {
@@ -225,34 +227,34 @@ export class ReviewRequests {
     const { logger } = this.#options.context
     const isWebhookError = error instanceof WebhookError && isErrorStatus(error.status)
     const { status, message } = isWebhookError ? error : { status: 500, message: 'internal error' }
-    // Why a review has failed is logged by who was to answer it.
-    logger.debug(`A request to a webhook is refused with ${status}: ${message}`)
+    // The webhook function logs the cause of an internal error.
+    logger.debug(`A webhook request is rejected with ${status}: ${message}`)
     await this.#send(exchange, { status, text: toStatusText(status, message) })
   }
 
-  /** Resolves when the answer is sent. A large one counts as kept until then, and must be read in time. */
-  async #send(exchange: Exchange, answer: WebhookAnswer): Promise<void> {
+  /** Resolves when the response is sent. A large one counts as buffered until then, and the client must read it in time. */
+  async #send(exchange: Exchange, content: WebhookResponse): Promise<void> {
     const { response } = exchange
     this.#timers.cancel(exchange)
     this.#releaseMemory(exchange)
-    exchange.isAnswered = true
-    if (!writeAnswer(exchange, answer) || answer.text.length <= maxUnreadBytes || response.closed) return
-    exchange.bytes = answer.text.length
-    this.#bytes += exchange.bytes
+    exchange.isResponding = true
+    if (!writeResponse(exchange, content) || content.text.length <= maxUnreadBytes || response.closed) return
+    exchange.bytes = content.text.length
+    this.#bufferedBytes += exchange.bytes
     this.#timers.setAfter(exchange, progressIntervalMs)
     await new Promise<void>((resolve) => response.once('close', () => resolve()))
   }
 }
 
-/** With another, no answer could be written. */
+/** Whether the status is one of an error. A `WebhookError` of a user may have any status, and Node throws for some of them. */
 function isErrorStatus(status: unknown): boolean {
   return Number.isInteger(status) && (status as number) >= 400 && (status as number) <= 599
 }
 
-/** The API server reads JSON of at most 10,000 levels; a review puts two more around an object. */
+/** The API server parses JSON of at most 10,000 levels; a review adds two levels around an object. */
 const maxReviewDepth = 10_002
 
-/** The words of the parser are not passed on: they quote the body. */
+/** Does not pass on the message of the JSON parser, which quotes the body. */
 function parseReview(bytes: Buffer): unknown {
   const text = bytes.toString('utf8')
   if (isDeeperThan(text, maxReviewDepth)) {
@@ -265,28 +267,28 @@ function parseReview(bytes: Buffer): unknown {
   }
 }
 
-/** What the first line of a request says: which handler is meant, and how long its answer is waited for. Pure. */
-
+/** The content of the request line. */
 export interface RequestTarget {
-  /** The id of the handler: decoded, with its slashes; empty where the path ends before it. */
+  /** The handler id: decoded, with its slashes; empty if the path has none. */
   readonly webhook: string
+  /** How long the API server waits for the response. */
   readonly timeoutMs: number
 }
 
-/** The longest that an API server waits for a webhook; it says in each request how long that is. */
+/** The maximum `timeoutSeconds` of a webhook. The API server sends the actual timeout with each request. */
 const maxTimeoutMs = 30_000
 
-interface FirstLine {
+interface RequestLine {
   readonly method?: string | undefined
   readonly url?: string | undefined
 }
 
-/** Throws what to answer where the request is none for a webhook. */
-export function parseTarget({ method, url = '' }: FirstLine, path: string): RequestTarget {
+/** Parses the request line. Throws the error for the response if the request is not for a webhook. */
+export function parseTarget({ method, url = '' }: RequestLine, path: string): RequestTarget {
   const [pathname = '', query = ''] = splitOnce(url, '?')
   const isKnown = pathname === path || pathname.startsWith(`${path}/`)
   if (!isKnown) throw new WebhookError(404, 'there is no webhook at this path')
-  if (method !== 'POST') throw new WebhookError(405, 'webhooks are asked with POST')
+  if (method !== 'POST') throw new WebhookError(405, 'webhook requests must use POST')
   return { webhook: decode(pathname.slice(path.length + 1)), timeoutMs: parseTimeout(query) }
 }
 
@@ -294,7 +296,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw new WebhookError(400, 'the path is not well encoded')
+    throw new WebhookError(400, 'the path is not correctly encoded')
   }
 }
 
@@ -305,9 +307,9 @@ function splitOnce(text: string, separator: string): string[] {
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 }
 
-/** As Go writes durations: `10s`, `1m0s`, `1.5s`, `500ms`. Whatever else it is, the longest will do. */
+/** Parses the query parameter `timeout`, in Go's format: `10s`, `1m0s`, `1.5s`, `500ms`. An invalid value counts as the maximum. */
 function parseTimeout(query: string): number {
-  // What API servers write, all day long.
+  // The usual format, without the slower general parser.
   const seconds = /^timeout=([1-9]|[12]\d|30)s$/.exec(query)?.[1]
   if (seconds !== undefined) return Number(seconds) * 1000
   const text = /(?:^|&)timeout=([^&]*)/.exec(query)?.[1] ?? ''

@@ -1,4 +1,4 @@
-/** One run of the program `ngrok`, from its start to its end: the addresses that its tunnel has, and what it complains of. */
+/** Runs the program `ngrok` once, and yields the tunnel addresses and errors from its log. Called by tunnel.ts, which restarts it. */
 import { SessionDeadlines } from '../../client/session-deadline.ts'
 import { KopfError } from '../../errors.ts'
 import type { WebhookContext } from '../../settings/webhook-server.ts'
@@ -7,20 +7,20 @@ import { tryParseJsonText } from '../../util/json/json-text.ts'
 import { runProgram } from '../../util/process/child-program.ts'
 
 export interface NgrokOptions {
-  /** Where the tunnel ends: `http://127.0.0.1:8080`. */
+  /** The local address where the tunnel ends: `http://127.0.0.1:8080`. */
   readonly target: string
   readonly token: string | undefined
   readonly region: string | undefined
   readonly binary: string
 }
 
-/** One or the other. */
+/** One log line of ngrok: either the address of an opened tunnel, or an error. */
 export interface NgrokUpdate {
   readonly url?: string | undefined
   readonly error?: string | undefined
 }
 
-/** For the tunnel to be opened. */
+/** The program is stopped if it has not opened a tunnel within this time. */
 const openTimeoutMs = 30_000
 
 export async function* runNgrok(
@@ -50,7 +50,7 @@ function toProgram({ target, token, region, binary }: NgrokOptions) {
   return {
     file: binary,
     args: ['http', '--log', 'stdout', '--log-format', 'json', ...(region ? ['--region', region] : []), target],
-    // Not as an argument, which everybody on this machine can read.
+    // Not as an argument: all users of the machine can read the arguments of a process.
     env: token === undefined ? {} : { NGROK_AUTHTOKEN: token },
   }
 }
@@ -64,25 +64,23 @@ function hideToken(token: string | undefined, text: string | undefined): string 
 }
 
 function explainStartError({ code, message }: NodeJS.ErrnoException, { binary }: NgrokOptions): string {
-  if (code === 'ENOENT') return `there is no program "${binary}"; install ngrok 3, or give the path of it as "binary"`
+  if (code === 'ENOENT') return `there is no program "${binary}"; install ngrok 3, or give its path as "binary"`
   if (code === 'EACCES') return `"${binary}" may not be run by this user, or is no program; check "binary"`
   return `"${binary}" cannot be run: ${message}`
 }
 
-/** What ngrok 3 says in its log (`--log-format json`), as far as it concerns us. Pure. */
-
-/** The address of a tunnel that was opened, or opened again. */
+/** The address of a tunnel that was opened, or opened again, from a log line of ngrok 3 (`--log-format json`). */
 export function parseTunnelUrl(line: string): string | undefined {
   const { msg, url } = parseLogLine(line)
   return msg === 'started tunnel' && typeof url === 'string' && url.startsWith('https://') ? url : undefined
 }
 
-/** What has gone wrong, in its own words, on one line; undefined for a line that does not complain. */
+/** The error in a log line of ngrok, on one line; undefined for a line without an error. */
 export function parseNgrokError(line: string): string | undefined {
   const { err } = parseLogLine(line)
   const text = typeof err === 'string' ? err : /^ERROR:\s*(.*)/.exec(line)?.[1]
   if (text === undefined || text.trim() === '' || text === '<nil>') return undefined
-  // It repeats the token that it does not like.
+  // The error about an invalid token contains the token.
   const words = text.replaceAll(/(authtoken:\s*)\S+/gi, '$1(hidden)').split(/\s+/)
   return words.join(' ').trim()
 }

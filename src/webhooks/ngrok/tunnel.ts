@@ -1,6 +1,6 @@
 /**
- * A server on this machine that clusters elsewhere reach through a tunnel of ngrok: for development. The program is run for
- * as long as the operator is, and started again when it ends.
+ * `WebhookNgrokTunnel`: a webhook server on this machine that remote clusters reach through an ngrok tunnel. Runs the program `ngrok` (process.ts), and
+ * restarts it when it exits.
  */
 import type { WebhookClientConfig, WebhookContext, WebhookFn } from '../../settings/webhook-server.ts'
 import { Backoff, exponential } from '../../util/async/backoff.ts'
@@ -10,27 +10,28 @@ import { checkOptions, pathCheck, portCheck, textCheck } from '../option-checks.
 import { WebhookServer } from '../server.ts'
 import { runNgrok, toNgrokError } from './process.ts'
 
-/** How `ngrok` is run, and which tunnel it opens. */
+/** The options of `WebhookNgrokTunnel`: where to listen, and how to run `ngrok`. */
 export interface WebhookNgrokTunnelOptions {
-  /** Where the tunnel ends on this machine. Default: `127.0.0.1`, which is reached from nowhere else. */
+  /** The local address to listen on, where the tunnel ends. Default: `127.0.0.1`, which other machines cannot reach. */
   readonly addr?: string
-  /** Default: any that is free. */
+  /** The local port to listen on. Default: any free port. */
   readonly port?: number
-  /** What the paths of all webhooks begin with, such as a random word that nobody guesses. Default: nothing. */
+  /** The common prefix of all webhook paths. A random word protects the webhooks from strangers who find the tunnel. Default: none. */
   readonly path?: string
-  /** The authtoken of an account. Default: the one that ngrok is configured with. */
+  /** The authtoken of your ngrok account. Default: the token in ngrok's own configuration. */
   readonly token?: string
-  /** Where the tunnel begins, such as `eu`. Default: ngrok chooses. */
+  /** The region of the tunnel, such as `eu`. Default: ngrok chooses. */
   readonly region?: string
-  /** The path of the program. Default: `ngrok`, found as all programs are. */
+  /** The path of the program. Default: `ngrok`, from the `PATH`. */
   readonly binary?: string
 }
 
-/** Delays before ngrok is started again; they start over once it has opened a tunnel. */
+/** Delays before a restart of ngrok. They start over after ngrok has opened a tunnel. */
 const restartDelays = exponential({ firstMs: 1000, maxMs: 60_000 })
 
 /**
- * Reached through a tunnel of ngrok. Anybody who knows its address can send requests to it: only for development.
+ * A webhook server for development with a remote cluster: listens on this machine, and opens an ngrok tunnel to it. Requires the program `ngrok`,
+ * version 3. Everyone who knows the address of the tunnel can send requests, so do not use it in production.
  *
  * @example
  * ```ts
@@ -55,7 +56,7 @@ export class WebhookNgrokTunnel {
     })
   }
 
-  /** Called by the operator: listens, opens the tunnel, and yields how it is reached. */
+  /** Called by the operator: listens and keeps the tunnel open until the signal is aborted. Yields the address of the tunnel, and again whenever it changes. */
   async *serve(fn: WebhookFn, context: WebhookContext): AsyncGenerator<WebhookClientConfig, void, undefined> {
     const { addr = '127.0.0.1', port = 0, path = '' } = this.#options
     const local = new WebhookServer({ addr, port, path, insecure: true }).serve(fn, context)
@@ -72,13 +73,13 @@ export class WebhookNgrokTunnel {
     }
   }
 
-  /** The address of the tunnel, and each further one: it may come back under another. */
+  /** Yields the address of the tunnel. After a restart of ngrok, the tunnel may have another address. */
   async *#tunnels(target: string, context: WebhookContext): AsyncGenerator<string, void, undefined> {
     const { token, region, binary = 'ngrok' } = this.#options
     let lastUrl: string | undefined
     const backoff = new Backoff(restartDelays)
     for (;;) {
-      let why = 'it does not say why'
+      let why = 'it gave no reason'
       for await (const { url, error } of runNgrok({ target, token, region, binary }, context)) {
         why = error ?? why
         if (url === undefined) continue
@@ -87,9 +88,9 @@ export class WebhookNgrokTunnel {
         lastUrl = url
       }
       if (context.signal.aborted) return
-      if (lastUrl === undefined) throw toNgrokError(`it has ended before there was a tunnel: ${why}`)
+      if (lastUrl === undefined) throw toNgrokError(`it has exited before it opened a tunnel: ${why}`)
       const delayMs = backoff.next()
-      context.logger.warn(`ngrok has ended and is started again in ${delayMs / 1000} seconds: ${why}`)
+      context.logger.warn(`ngrok has exited and is restarted in ${delayMs / 1000} seconds: ${why}`)
       if (!(await trySleep(context.clock, delayMs, context.signal))) return
     }
   }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { TokenBuckets } from './token-buckets.ts'
+import { TokenBuckets } from './event-aggregation.ts'
 
 /** Returns how many of 100 requested tokens are granted. */
 function takeMany(buckets: TokenBuckets, key: string, nowMs: number): number {

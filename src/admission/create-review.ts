@@ -1,4 +1,7 @@
-/** What reviews are answered with: the handlers, the object at hand, and what is remembered of it. Put together for admission.ts. */
+/**
+ * Creates the function that handles reviews: passes an AdmissionReview to admission-review.ts and a ConversionReview to conversion-review.ts, with
+ * the handlers and arguments from the context of the run. Called by run/bootstrap.ts.
+ */
 
 import type { DiscoveryCache } from '../client/discovery/discovery-cache.ts'
 import type { ArgsSource } from '../handlers/args/object-args.ts'
@@ -17,22 +20,22 @@ import { toMs } from '../util/text/duration.ts'
 import { type ReviewContext, reviewAdmission } from './admission-review.ts'
 import { type ConversionContext, reviewConversion } from './conversion-review.ts'
 
-export interface AnswerReviewOptions {
+export interface CreateReviewOptions {
   readonly registry: Registry
   readonly discovery: DiscoveryCache
   readonly watchdog: Watchdog
-  /** Opened when it is known what the cluster serves. */
+  /** Opened when the served resources are known. */
   readonly discovered: Latch
-  /** Opened when the indices are complete: nobody is called before who could look into them. */
+  /** Opened when the indices are complete. Admission handlers are not called before: they may read the indices. */
   readonly indexed: Latch
 }
 
-export function createReview(context: Context, options: AnswerReviewOptions): WebhookFn {
+export function createReview(context: Context, options: CreateReviewOptions): WebhookFn {
   const reviewing = toReviewContext(context, options)
   const converting = toConversionContext(context, options)
   return async (review, info = {}) => {
     const { discovered, indexed } = options
-    // Not for the indices: what is indexed may have to be converted first.
+    // Conversions do not wait for the indices: indexed objects may have to be converted first.
     if (!discovered.isOpen) await discovered.wait(info.signal)
     const beganMs = monotonicNow(context.clock)
     if (isConversionReview(review)) {
@@ -59,19 +62,19 @@ function reportReview({ observer, clock }: Context, { type, response, beganMs }:
   observer.reviewAnswered({ type, allowed, durationMs: monotonicNow(clock) - beganMs })
 }
 
-function toReviewContext(context: Context, { registry, discovery, watchdog }: AnswerReviewOptions): ReviewContext {
-  const { clock, settings, writesSignal: writing } = context
-  const reviewed = whenChanged((known: readonly Resource[]) => reviewedOf(registry, known))
+function toReviewContext(context: Context, { registry, discovery, watchdog }: CreateReviewOptions): ReviewContext {
+  const { clock, settings, writesSignal } = context
+  const reviewed = cacheLast((known: readonly Resource[]) => reviewedResources(registry, known))
   return {
     clock,
-    // Not that of other handlers: while the operator waits for them to end, the API server may still ask.
-    signal: writing,
+    // Not the signal of other handlers: the API server sends reviews while the operator waits for these handlers to end.
+    signal: writesSignal,
     watch: watchdog.watchOf(),
     observer: context.observer,
     defaultBackoffMs: toMs(settings.execution.defaultBackoff),
     resources: () => reviewed(discovery.resources),
     handlersFor: (resource) => registry.handlersFor(resource),
-    subjectOf: (resource, body, request) => {
+    argsSourceOf: (resource, body, request) => {
       const { uid } = body.metadata ?? {}
       const watched =
         request.operation === 'CREATE' || uid === undefined ? undefined : context.served.find(resource, uid)
@@ -83,32 +86,32 @@ function toReviewContext(context: Context, { registry, discovery, watchdog }: An
   }
 }
 
-/** What is created has nothing to be remembered yet, and may never come to be. */
+/** A new object gets a new memo, which is not kept: the request may still fail. */
 function memoFor(context: Context, object: WatchedObject | undefined): object {
   return object === undefined ? context.createMemo() : memoOf(context, object)
 }
 
 function toConversionContext(
   context: Context,
-  { registry, discovery, watchdog }: AnswerReviewOptions,
+  { registry, discovery, watchdog }: CreateReviewOptions,
 ): ConversionContext {
-  const { clock, settings, writesSignal: writing } = context
+  const { clock, settings, writesSignal } = context
   const versionsOf = (group: string, kind: string) =>
     discovery.resources.filter((one) => one.group === group && one.kind === kind)
   return {
     clock,
-    signal: writing,
+    signal: writesSignal,
     watch: watchdog.watchOf(),
     observer: context.observer,
     defaultBackoffMs: toMs(settings.execution.defaultBackoff),
-    // They are for all versions, whichever one they were registered for: that one may be stored still, and not served any more.
+    // Handlers of all versions of the resource: the version of a conversion may be stored, but no longer served.
     conversionsFor: (group, kind) => {
       const versions = versionsOf(group, kind)
       return registry
         .ofCategory('conversion')
         .filter(({ selector }) => versions.some((one) => selector!.matchesAnyVersion(one)))
     },
-    subjectOf: (body) => {
+    argsSourceOf: (body) => {
       const { group, version } = parseGroupVersion(body.apiVersion)!
       const versions = versionsOf(group, body.kind)
       const resource = versions.find((one) => one.version === version) ?? { ...versions[0]!, version }
@@ -117,7 +120,7 @@ function toConversionContext(
   }
 }
 
-/** What is asked about may have no name yet, or be no object at all: then the request says what it is called. */
+/** A body may have no name yet (`generateName`), or no metadata at all: then the name and the namespace of the request count. */
 function toArgsSource(
   context: Context,
   resource: Resource,
@@ -125,8 +128,8 @@ function toArgsSource(
   { name, namespace }: Partial<Pick<AdmissionRequest, 'name' | 'namespace'>> = {},
 ): Omit<ArgsSource, 'memo'> {
   const { metadata } = body
-  const called = name ?? (metadata?.generateName && `${metadata.generateName}*`)
-  const reference = { ...(namespace && { namespace }), ...(called && { name: called }), ...metadata }
+  const knownName = name ?? (metadata?.generateName && `${metadata.generateName}*`)
+  const reference = { ...(namespace && { namespace }), ...(knownName && { name: knownName }), ...metadata }
   return {
     resource,
     body,
@@ -139,7 +142,8 @@ function toArgsSource(
   }
 }
 
-function reviewedOf(registry: Registry, known: readonly Resource[]): readonly Resource[] {
+/** The served resources that admission handlers select. */
+function reviewedResources(registry: Registry, known: readonly Resource[]): readonly Resource[] {
   const found = new Map<string, Resource>()
   for (const { selector } of registry.ofCategory('admission')) {
     for (const resource of selectResources(selector!, known).candidates) found.set(formatResource(resource), resource)
@@ -147,11 +151,11 @@ function reviewedOf(registry: Registry, known: readonly Resource[]): readonly Re
   return [...found.values()]
 }
 
-/** Worked out anew only for another value than the last time. */
-function whenChanged<K, V>(make: (key: K) => V): (key: K) => V {
+/** Caches the value for the last key: it is computed again only for another key. */
+function cacheLast<K, V>(compute: (key: K) => V): (key: K) => V {
   let last: { readonly key: K; readonly value: V } | undefined
   return (key) => {
-    if (last?.key !== key) last = { key, value: make(key) }
+    if (last?.key !== key) last = { key, value: compute(key) }
     return last!.value
   }
 }
