@@ -1,4 +1,7 @@
-/** Creates the ServedResource of a discovered resource: its handlers, and the selectors of its list and watch requests. Called by orchestrator.ts. */
+/**
+ * Creates the ServedResource of a discovered resource: its handlers, and the selectors of its list and watch requests. Called by
+ * orchestrator.ts.
+ */
 import { ABSENT, PRESENT } from '../handlers/filters.ts'
 import type { Handler, ValuePattern } from '../handlers/handler.ts'
 import type { Registry } from '../handlers/registry.ts'

@@ -5,10 +5,10 @@ import { toTable } from './markdown.ts'
 
 const root = new URL('../../src/', import.meta.url)
 
-/** Folders of generated tables have no header that describes a file. */
+/** Generated files and tests are not listed. */
 const isDescribed = (path: string) => path.endsWith('.ts') && !/\.(test|generated)\.ts$/.test(path)
 
-/** Two tables: the framework, and the embedded server with its own page. */
+/** The tables of the framework and those of the embedded server. */
 export function describeSourceFiles(): Readonly<Record<string, string>> {
   const paths = readdirSync(root, { recursive: true, encoding: 'utf8' })
     .map((path) => path.replaceAll('\\', '/'))
@@ -60,8 +60,8 @@ function readHeader(path: string): string | undefined {
     .trim()
 }
 
-/** Up to the first full stop before a capital letter or a code word; abbreviations such as "e.g." do not end a sentence. */
+/** Up to the first full stop before a capital letter, a code word or a file name; abbreviations such as "e.g." do not end a sentence. */
 function toFirstSentence(header: string): string {
-  const end = /(?<!\b(?:e\.g|i\.e|etc))[.?!](?= [A-Z`]|$)/.exec(header)
+  const end = /(?<!\b(?:e\.g|i\.e|etc))[.?!](?= [A-Z`]| [\w-]+\.ts\b|$)/.exec(header)
   return (end === null ? header : header.slice(0, end.index)).replaceAll(/\s@\w+.*$/g, '')
 }
