@@ -96,12 +96,13 @@ export interface Observer {
     readonly object: ObservedObject
     readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | null
   }): void
-  /** The object waits for a worker. `initial` objects wait behind changed ones. */
+  /** The object waits for a worker. Existing objects (`backlog`) wait behind changed ones (`now`). */
   objectQueued?(event: { readonly object: ObservedObject; readonly priority: 'now' | 'backlog' }): void
+  /** A worker begins to process the object. */
   processingStarted?(event: { readonly object: ObservedObject }): void
   /** What happens next with the object, and why: the same decision that `kopf explain` prints. */
   decisionMade?(event: { readonly object: ObservedObject; readonly decision: Decision }): void
-  /** `error`: an unexpected error; the object is processed again after a delay. */
+  /** The worker has finished. `error`: an unexpected error; the object is processed again after a delay. Undefined otherwise. */
   processingFinished?(event: {
     readonly object: ObservedObject
     readonly durationMs: number
@@ -114,8 +115,9 @@ export interface Observer {
   /** The JSON of the object is larger than `settings.watching.maxObjectBytes`: no handler is called. Once, until the object is smaller. */
   objectTooLarge?(event: { readonly object: ObservedObject; readonly bytes: number }): void
 
+  /** A handler is called: each attempt. */
   handlerStarted?(event: ObservedCall): void
-  /** `delayMs`: when the next attempt is due, if the outcome is `retrying`. */
+  /** The call of a handler has ended. `delayMs`: the time until the next attempt, if the outcome is `retrying`. */
   handlerFinished?(
     event: ObservedCall & {
       readonly outcome: 'succeeded' | 'retrying' | 'failed'
@@ -143,6 +145,7 @@ export interface Observer {
     readonly requests: number
   }): void
 
+  /** A daemon or timer is started for the object. */
   daemonStarted?(event: { readonly object: ObservedObject; readonly handler: ObservedHandler }): void
   /** A daemon or timer ended, by itself or on request. */
   daemonStopped?(event: { readonly object: ObservedObject; readonly handler: ObservedHandler }): void
@@ -155,11 +158,12 @@ export interface Observer {
 
   /** A child of a reconciled object was created or updated. */
   childApplied?(event: { readonly owner: ObservedObject; readonly child: ObservedObject }): void
+  /** A child of a reconciled object was deleted, because the reconciler does not return it any more. */
   childDeleted?(event: { readonly owner: ObservedObject; readonly child: ObservedObject }): void
   /** Another manager changes the same fields of a child again and again. */
   contentionFound?(event: { readonly owner: ObservedObject; readonly child: ObservedObject }): void
 
-  /** A review of the API server was answered. `code` is the HTTP status. */
+  /** A review of the API server was answered. */
   reviewAnswered?(event: {
     readonly type: 'admission' | 'conversion'
     /** For admission: whether the request was allowed. */

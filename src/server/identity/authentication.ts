@@ -3,6 +3,7 @@ import { unauthorized } from '../status.ts'
 import { type AccountTokens, serverAudiences, TokenError } from './account-tokens.ts'
 import { SignatureError } from './jwt.ts'
 
+/** An authenticated user: the name and the groups that RBAC bindings refer to. */
 export interface User {
   readonly username: string
   readonly uid?: string
