@@ -110,7 +110,7 @@ test('the programs in the docs compile', { timeout: 120_000 }, async () => {
 
 describe('programs in the docs', () => {
   const said: Record<string, string> = {}
-  const printed: Record<string, string> = {}
+  const printed: Record<string, string[]> = {}
 
   beforeAll(async () => {
     const runner = join('test', 'support', 'run-programs.ts')
@@ -131,7 +131,7 @@ describe('programs in the docs', () => {
   test.each(shown.map(({ name, file, output }) => [name, file, output]))(
     'the program %s in the docs prints what the page shows',
     (_, file, output) => {
-      expect(printed[file!]).toBe(output)
+      expect(printed[file!]).toContain(output)
     },
   )
 })

@@ -8,7 +8,8 @@ import { join, resolve } from 'node:path'
 
 const folder = resolve(process.argv[2]!)
 const said: Record<string, string> = {}
-const printed: Record<string, string> = {}
+/** The single writes: the output of an earlier program with `node:test` may come between them. */
+const printed: Record<string, string[]> = {}
 
 for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts'))) {
   const lines: string[] = []
@@ -23,7 +24,7 @@ for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts'))) {
     lines.push(error instanceof Error ? `${error.stack}\n` : String(error))
   }
   said[file] = lines.join('')
-  printed[file] = output.join('')
+  printed[file] = output
 }
 
 writeFileSync(join(folder, 'said.json'), JSON.stringify(said))
