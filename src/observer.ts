@@ -149,11 +149,12 @@ export interface Observer {
    */
   objectTooLarge?(event: { readonly object: ObservedObject; readonly bytes: number }): void
 
-  /** Called before each call of a handler. */
+  /** Called before each call of a handler. Not called if the `timeout` or the `retries` of the handler are used up: then it is not called any more. */
   handlerStarted?(event: ObservedCall): void
   /**
-   * Called after each call of a handler. `delayMs` is the delay before the next attempt if the outcome is `retrying`, and undefined
-   * otherwise. `error` is undefined if the handler succeeded.
+   * Called after each call of a handler, and when its `timeout` or its `retries` are used up. `delayMs` is the delay before the next attempt if
+   * the outcome is `retrying`, and undefined otherwise. `error` is undefined if the handler succeeded; an error that `errors: 'ignored'` ignores
+   * is reported with the outcome `succeeded`. `cancelled`: the operator stopped the call, and the attempt does not count.
    */
   handlerFinished?(
     event: ObservedCall & {

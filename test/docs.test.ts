@@ -18,6 +18,7 @@ import { sections } from '../docs/.vitepress/sidebar.ts'
 import { createProgram } from '../src/cli/program.ts'
 import { parseYaml } from '../src/util/yaml.ts'
 import { generated } from '../tools/docs/generate.ts'
+import { filesWithoutHeader } from '../tools/docs/source-files.ts'
 
 const run = promisify(execFile)
 const docs = listPages().filter((page) => page.startsWith('docs/'))
@@ -39,8 +40,10 @@ const Database = defineResource({
 `
 
 const blocks = pages.flatMap((page) =>
-  [...readFileSync(page, 'utf8').matchAll(/^```ts\n(.*?)^```/gms)].map((match, index) => ({
+  [...readFileSync(page, 'utf8').matchAll(/^```ts\n(.*?)^```(?:\n\n```\n(.*?)^```)?/gms)].map((match, index) => ({
     page,
+    /** The block after a program that prints: its output. */
+    output: match[1]!.includes('process.stdout.write') ? match[2] : undefined,
     name: `${page}, block ${index + 1}`,
     file: /^\/\/ (\S+\.ts)\n/.exec(match[1]!)?.[1] ?? `${page.replace(/\W+/g, '-')}-${index + 1}.ts`,
     code: match[1]!,
@@ -107,12 +110,14 @@ test('the programs in the docs compile', { timeout: 120_000 }, async () => {
 
 describe('programs in the docs', () => {
   const said: Record<string, string> = {}
+  const printed: Record<string, string[]> = {}
 
   beforeAll(async () => {
     const runner = join('test', 'support', 'run-programs.ts')
     const loaders = ['--import', 'tsx', '--import', './test/support/tsx-in-threads.mjs', '--conditions=source']
     await run(process.execPath, [...loaders, runner, folder])
     Object.assign(said, JSON.parse(readFileSync(join(folder, 'said.json'), 'utf8')))
+    Object.assign(printed, JSON.parse(readFileSync(join(folder, 'printed.json'), 'utf8')))
   }, 120_000)
 
   test.each(programs.map(({ name, file }) => [name, file]))('the program %s in the docs runs to its end', (_, file) => {
@@ -121,6 +126,14 @@ describe('programs in the docs', () => {
     const lines = said[file]!.split('\n').filter((line) => line !== '' && !/^\[[^\]]+\] \S+ +\[INFO {4}\]/.test(line))
     expect(lines).toEqual([])
   })
+
+  const shown = programs.filter(({ output }) => output !== undefined)
+  test.each(shown.map(({ name, file, output }) => [name, file, output]))(
+    'the program %s in the docs prints what the page shows',
+    (_, file, output) => {
+      expect(printed[file!]).toContain(output)
+    },
+  )
 })
 
 /** The blocks of a language in the pages and the examples. */
@@ -205,6 +218,42 @@ test.each(Object.keys(generated))('the generated page %s is up to date (npm run 
   const text = readFileSync(file, 'utf8')
   expect(generated[file]!(text)).toBe(text)
 })
+
+test('every source file has a header comment', () => {
+  expect(filesWithoutHeader()).toEqual([])
+})
+
+test.each([
+  ['docs/architecture.md', 'src'],
+  ['docs/server-architecture.md', join('src', 'server')],
+])('every source file that %s names exists', (page, folder) => {
+  const named = [...readFileSync(page, 'utf8').matchAll(/`([a-z][\w/-]*\.ts)`/g)].map((match) => match[1]!)
+  expect(named.length).toBeGreaterThan(20)
+  const missing = named.filter((path) => !exists(join(folder, path)) && !exists(path))
+  expect(missing).toEqual([])
+})
+
+test('the events in the reference of the observer, and their data, are those of the interface', () => {
+  const documented = rowsOf(join('docs', 'reference', 'observer.md'))
+    .filter((cells) => cells.length === 3)
+    .map(([name, , data]) => [name!.replaceAll('`', ''), (data!.match(/\w+/g) ?? []).sort()])
+  expect(Object.fromEntries(documented)).toEqual(eventsOf(readFileSync(join('src', 'observer.ts'), 'utf8')))
+})
+
+/** The names of the data of each event, read from the source of the interface `Observer`. */
+function eventsOf(source: string): Record<string, string[]> {
+  const fieldsOf = (text: string) => [...text.matchAll(/\breadonly (\w+):/g)].map((match) => match[1]!)
+  const interfaces = Object.fromEntries(
+    [...source.matchAll(/^export interface (\w+) \{\n(.*?)^\}/gms)].map(([, name, body]) => [name!, body!]),
+  )
+  const events = interfaces['Observer']!.matchAll(/^ {2}(\w+)\?\((.*?)\): void$/gms)
+  return Object.fromEntries(
+    [...events].map(([, name, type]) => {
+      const inherited = [...type!.matchAll(/\b(ObservedCall|ObservedStream)\b/g)].map((match) => interfaces[match[1]!]!)
+      return [name!, [...inherited, type!].flatMap(fieldsOf).sort()]
+    }),
+  )
+}
 
 test('the sidebar of the site lists exactly the existing pages', () => {
   const listed = sections.flatMap(({ pages }) => pages.map((page) => `${typeof page === 'string' ? page : page[0]}.md`))

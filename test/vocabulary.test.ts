@@ -109,3 +109,21 @@ test('file names use the words of the field', () => {
     .filter((path) => wordsOf(basename(path)).some((word) => Object.hasOwn(replaced, word)))
   expect(found).toEqual([])
 })
+
+test('the glossary names every replaced word next to the word of the field', () => {
+  const rows = readFileSync(join('docs', 'glossary.md'), 'utf8')
+    .split('\n')
+    .filter((line) => line.startsWith('| **'))
+    .map((line) => line.split('|').map((cell) => cell.trim()))
+    .map(([, term, , not]) => ({ term: term!.replaceAll('*', '').toLowerCase(), not: not!.split(', ') }))
+  expect(rows.length).toBeGreaterThan(50)
+  const isNamed = (word: string, replacements: string) =>
+    rows.some(({ term, not }) => not.includes(word) && replacements.split(', ').some((one) => isSameTerm(one, term)))
+  const missing = Object.entries(replaced).filter(([word, replacements]) => !isNamed(word, replacements))
+  expect(missing).toEqual([])
+})
+
+/** `events` is the term `event`, and "not persisted" is explained with `persisted`. */
+function isSameTerm(word: string, term: string): boolean {
+  return word === term || word === `${term}s` || word === `not ${term}`
+}

@@ -67,6 +67,11 @@ export function createSession(options: SessionOptions): Session {
   return new RetryingSession(options)
 }
 
+/** The HTTP status of the response, as far as there was one. */
+interface SeenResponse {
+  code: number | undefined
+}
+
 class RetryingSession implements Session {
   readonly #options: SessionOptions
   readonly #deadlines: SessionDeadlines
@@ -82,7 +87,7 @@ class RetryingSession implements Session {
     const errorBackoffs = call.backoffsMs?.map((ms) => ms / 1000) ?? networking.errorBackoffs
     const delays = retryDelays({ errorBackoffs, enforceRetryAfter }, random)
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await this.#observe(call, attempt, () => this.#attempt(call, signal))
+      const outcome = await this.#observe(call, attempt, (seen) => this.#attempt(call, signal, seen))
       if (!(outcome instanceof ApiError || outcome instanceof ConnectionError)) return outcome
       const delayMs = isWorthRetrying(call, outcome) ? delays.next(outcome) : undefined
       if (delayMs === undefined) throw outcome
@@ -101,8 +106,9 @@ class RetryingSession implements Session {
       signal,
       'the head of an answer',
     )
-    const send = async () => {
+    const send = async (seen: SeenResponse) => {
       const response = await this.#options.transport.send(request, deadline.signal)
+      seen.code = response.status
       if (!isSuccess(response)) throw await this.#readError(call, response, deadline)
       return response
     }
@@ -117,28 +123,26 @@ class RetryingSession implements Session {
     }
   }
 
-  /** Reports the attempt to the observer. */
-  async #observe<T>({ method, path }: ApiCall, attempt: number, send: () => Promise<T>): Promise<T> {
+  /** Reports the attempt to the observer, with the status that `send` has put into `seen`. */
+  async #observe<T>({ method, path }: ApiCall, attempt: number, send: (seen: SeenResponse) => Promise<T>): Promise<T> {
     const { observer, clock } = this.#options
-    if (observer?.requestFinished === undefined) return send()
+    const seen: SeenResponse = { code: undefined }
+    if (observer?.requestFinished === undefined) return send(seen)
     const startedMs = monotonicNow(clock)
-    let outcome: unknown
     try {
-      const result = await send()
-      outcome = result
-      return result
-    } catch (error) {
-      outcome = error
-      throw error
+      return await send(seen)
     } finally {
-      const failed = outcome instanceof ApiError ? outcome.status : undefined
-      const code = outcome instanceof Error ? failed : 200
-      observer.requestFinished({ method, path, code, attempt, durationMs: monotonicNow(clock) - startedMs })
+      const durationMs = monotonicNow(clock) - startedMs
+      observer.requestFinished({ method, path, code: seen.code, attempt, durationMs })
     }
   }
 
   /** The response or the error of one attempt. Rejects only with the signal's reason, or if the call itself is invalid. */
-  async #attempt(call: ApiCall, signal: AbortSignal | undefined): Promise<JsonObject | ApiError | ConnectionError> {
+  async #attempt(
+    call: ApiCall,
+    signal: AbortSignal | undefined,
+    seen: SeenResponse,
+  ): Promise<JsonObject | ApiError | ConnectionError> {
     const { guardOf, networking } = this.#options
     const check = guardOf?.(call)
     const request = { ...this.#toRequest(call), ...(check && { check }) }
@@ -147,6 +151,7 @@ class RetryingSession implements Session {
     const deadline = this.#startDeadline(call, limit, signal, 'an answer')
     try {
       const response = await this.#options.transport.send(request, deadline.signal)
+      seen.code = response.status
       if (!isSuccess(response)) return await this.#readError(call, response, deadline)
       return parseAnswer(call, response, await this.#readText(call, response, deadline))
     } catch (error) {

@@ -4,6 +4,7 @@ import { addMissingCommands, describeCommands } from './cli.ts'
 import { listContents, listDecisions } from './lists.ts'
 import { fillMarked } from './markdown.ts'
 import { describeSettings } from './settings.ts'
+import { describeSourceFiles } from './source-files.ts'
 
 const root = new URL('../..', import.meta.url)
 
@@ -11,6 +12,7 @@ const root = new URL('../..', import.meta.url)
 export const generated: Readonly<Record<string, (text: string) => string>> = {
   'docs/reference/cli.md': (text) => fillMarked(addMissingCommands(text), describeCommands()),
   'docs/reference/settings.md': (text) => fillMarked(text, describeSettings()),
+  'docs/reference/source-files.md': (text) => fillMarked(text, describeSourceFiles()),
   'docs/index.md': (text) => fillMarked(text, { contents: listContents() }),
   'docs/decisions/README.md': (text) => fillMarked(text, { decisions: listDecisions() }),
 }
