@@ -6,6 +6,7 @@ import { DiscoveryCache } from '../../client/discovery/discovery-cache.ts'
 import { createSession, type Session } from '../../client/session.ts'
 import type { Resource, ResourceLike } from '../../kube/resources/resources.ts'
 import type { RunOptions } from '../../operator.ts'
+import type { ApiServer } from '../../server/api-server.ts'
 import type { Fault, FaultOptions } from '../../server/faults.ts'
 import type { ServiceAccountName } from '../../server/identity/long-tokens.ts'
 import type { RequestFilter, RequestRecord } from '../../server/request-log.ts'
@@ -55,6 +56,10 @@ export interface ClusterBackend {
   currentVersion(): Promise<string>
   readonly faults: ClusterFaults
   readonly requests: ClusterRequests
+  /** The embedded API server. */
+  readonly server: ApiServer
+  /** A transport to the cluster with the identity of operators. Closed with the cluster. */
+  openTransport(): Transport
   /** Changes with everything that is written; undefined where nobody can tell. */
   readonly version: string | undefined
   /** How long a test waits unless told: by the clock of the cluster, and by that of this machine. */
@@ -62,8 +67,11 @@ export interface ClusterBackend {
   readonly patienceMs: number
   /** Time passes for it while the work lasts. */
   waited<T>(work: () => Promise<T>): Promise<T>
-  /** Lets something happen, and time pass, but not beyond the limit. */
-  pass(limitMs: number): Promise<void>
+  /**
+   * Lets everything happen that can, and resolves to true: the caller looks at the state again before time passes. If `isIdle` is true, the
+   * caller has just done that: time passes, but not beyond the limit, and the result is false.
+   */
+  pass(limitMs: number, isIdle: boolean): Promise<boolean>
   /** The same for an operator that is this service account. */
   accessFor(account: ServiceAccountName): Promise<BackendAccess>
   /** A file by which other programs find the cluster; as an administrator, or as this service account. */

@@ -6,10 +6,23 @@ import { type Clock, monotonicMs, noLongerNeeded, type Occupation, systemClock }
 import { type Duration, toMs } from '../../util/text/duration.ts'
 import { SkippingClock } from '../skipping-clock.ts'
 
+/** How time passes: see the option `clock` of `startCluster`. */
+export type ClockMode = 'skipping' | 'deterministic' | 'real'
+
 /** The clock that operators on the cluster live by. */
 export interface ClusterClock extends Clock {
   /** Lets so much time pass, with all that happens in it. On a real cluster that takes as long. */
   advance(duration: Duration): Promise<void>
+  /**
+   * Skips no time until the work is done, and resolves to its result. For work outside of this process that the clock cannot see, such as
+   * a program that the test runs. No effect where time is not skipped.
+   *
+   * @example
+   * ```ts
+   * await cluster.clock.hold(execa('kubectl', ['--kubeconfig', await cluster.kubeconfig(), 'get', 'pods']))
+   * ```
+   */
+  hold<T>(work: Promise<T>): Promise<T>
   /** How many are at it now. */
   occupied(occupation: Occupation): number
 }
@@ -33,6 +46,8 @@ export interface EmbeddedClockOptions {
   readonly isOccupied: () => boolean
   /** Under faults functions of the user may wait for this clock, to try again: they are waited for only so long in real time. */
   readonly maxPatienceMs: () => number
+  /** Time stands still unless the test waits, or an operator starts or stops. */
+  readonly isDeterministic: boolean
 }
 
 export class EmbeddedClock extends SkippingClock implements BackendClock {
@@ -40,6 +55,8 @@ export class EmbeddedClock extends SkippingClock implements BackendClock {
   onStuck: (waitedMs: number) => void = () => {}
   readonly #options: EmbeddedClockOptions
   #waiting = 0
+  /** The number of calls of `hold` whose work has not ended. */
+  #held = 0
   /** How much time was skipped since an operator last began to start, and when that was by the clock of this machine. */
   #skippedMs = 0
   #beganMs = 0
@@ -65,7 +82,16 @@ export class EmbeddedClock extends SkippingClock implements BackendClock {
   }
 
   override isBusy(): boolean {
-    return this.#options.isOccupied() || super.isBusy()
+    return this.#held > 0 || this.#options.isOccupied() || super.isBusy()
+  }
+
+  async hold<T>(work: Promise<T>): Promise<T> {
+    this.#held += 1
+    try {
+      return await work
+    } finally {
+      this.#held -= 1
+    }
   }
 
   override get patienceMs(): number {
@@ -110,6 +136,7 @@ export class EmbeddedClock extends SkippingClock implements BackendClock {
       this.#noteSkipped(this.now() - sinceMs)
       return
     }
+    if (this.#options.isDeterministic) return
     const endMs = this.now() + tickMs
     while (this.skip(endMs));
     this.set(endMs)
@@ -155,6 +182,10 @@ export class RealClock implements BackendClock {
 
   occupied(occupation: Occupation): number {
     return this.#occupied[occupation]
+  }
+
+  hold<T>(work: Promise<T>): Promise<T> {
+    return work
   }
 
   async advance(duration: Duration): Promise<void> {

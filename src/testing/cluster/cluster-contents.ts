@@ -8,7 +8,7 @@ import { type KubeObject, parseGroupVersion } from '../../kube/objects.ts'
 import type { CustomResource, Resource, ResourceLike } from '../../kube/resources/resources.ts'
 import { isDeepEqual } from '../../util/json/deep-equal.ts'
 import type { ClusterBackend } from './backend.ts'
-import { installCrd, releaseObjects, resourcesOf, uninstall, untilServed } from './install-crds.ts'
+import { installCrd, releaseObjects, removeConversions, resourcesOf, uninstall, untilServed } from './install-crds.ts'
 import { type ManifestObject, toManifestError } from './manifests.ts'
 
 /** Who owns the fields of objects that are applied. */
@@ -60,6 +60,7 @@ export class ClusterContents {
   }
 
   async takeBack(): Promise<void> {
+    await removeConversions(this.#site, this.#installed)
     await releaseObjects(this.#site, [...this.#crds.values()])
     for (const { resource, object } of this.#created.reverse()) {
       const { name, namespace } = object.metadata

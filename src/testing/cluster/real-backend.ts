@@ -12,7 +12,7 @@ import { systemClock } from '../../util/async/clock.ts'
 import { type ClusterBackend, createTestAccess, createTestSession } from './backend.ts'
 import { RealClock } from './cluster-clock.ts'
 
-const pollMs = 50
+const pollMs = 20
 const waitAtMostMs = 60_000
 
 /** Each namespace gets a name of its own, since several tests may run on the cluster. */
@@ -43,11 +43,18 @@ export async function openReal(
     get requests() {
       return refuse('requests')
     },
+    get server() {
+      return refuse('server')
+    },
+    openTransport: () => transport,
     version: undefined,
     timeoutMs: waitAtMostMs,
     patienceMs: Infinity,
     waited: (work) => work(),
-    pass: () => systemClock.sleep(pollMs),
+    async pass() {
+      await systemClock.sleep(pollMs)
+      return true
+    },
     accessFor: async (account) => ({
       connection: await loginAs(session, connection, account),
       namespaces: all,

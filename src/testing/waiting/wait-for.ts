@@ -36,6 +36,8 @@ export function waitFor<T>(backend: ClusterBackend, options: WaitOptions, wait: 
     const { timeoutMs, patienceMs } = limitsOf(backend, options)
     const endMs = backend.clock.now() + timeoutMs
     const beganMs = monotonicMs()
+    // Whether everything that could happen had happened before the last look: only then may time pass.
+    let isIdle = false
     for (;;) {
       const found = await wait.look()
       if (found !== undefined) return found
@@ -43,7 +45,7 @@ export function waitFor<T>(backend: ClusterBackend, options: WaitOptions, wait: 
       const isOver = backend.clock.now() >= endMs && tookMs >= Math.min(atLeastMs, patienceMs)
       const isEnough = tookMs >= patienceMs * (backend.clock.occupied('call') > 0 ? 1 : slowness)
       if (isOver || isEnough) throw timedOut(wait.complain(), isOver ? timeoutMs : undefined, tookMs)
-      await backend.pass(Math.min(endMs, wait.untilMs?.() ?? endMs))
+      isIdle = await backend.pass(Math.min(endMs, wait.untilMs?.() ?? endMs), isIdle)
     }
   })
 }
