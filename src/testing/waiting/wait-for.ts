@@ -15,8 +15,8 @@ export interface WaitOptions {
   readonly patience?: Duration
 }
 
-/** What is under way in the real world is given this long, however fast time is skipped meanwhile. */
-const atLeastMs = 1000
+/** Real time that a wait goes on after the time of the cluster is up: work of threads and sockets may still be under way, however fast time was skipped. */
+const graceMs = 1000
 
 /** Where no handler is busy, there is nothing to lose patience with but a slow machine. */
 const slowness = 5
@@ -38,11 +38,14 @@ export function waitFor<T>(backend: ClusterBackend, options: WaitOptions, wait: 
     const beganMs = monotonicMs()
     // Whether everything that could happen had happened before the last look: only then may time pass.
     let isIdle = false
+    let endedMs: number | undefined
     for (;;) {
       const found = await wait.look()
       if (found !== undefined) return found
-      const tookMs = monotonicMs() - beganMs
-      const isOver = backend.clock.now() >= endMs && tookMs >= Math.min(atLeastMs, patienceMs)
+      const nowMs = monotonicMs()
+      const tookMs = nowMs - beganMs
+      if (backend.clock.now() >= endMs) endedMs ??= nowMs
+      const isOver = endedMs !== undefined && nowMs - endedMs >= Math.min(graceMs, patienceMs)
       const isEnough = tookMs >= patienceMs * (backend.clock.occupied('call') > 0 ? 1 : slowness)
       if (isOver || isEnough) throw timedOut(wait.complain(), isOver ? timeoutMs : undefined, tookMs)
       isIdle = await backend.pass(Math.min(endMs, wait.untilMs?.() ?? endMs), isIdle)
