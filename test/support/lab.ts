@@ -108,8 +108,13 @@ export class Lab {
     this.#api?.close()
   }
 
-  async install(options: Omit<CrdOptions, 'group'>): Promise<void> {
-    await this.#cluster.apply(toManifest({ group: this.group, ...options }))
+  /** Creates a CRD in the group of this file and waits until it is served. It is deleted with the lab. */
+  install(options: Omit<CrdOptions, 'group'>): Promise<void> {
+    return this.installAs({ group: this.group, ...options })
+  }
+
+  async installAs(options: CrdOptions): Promise<void> {
+    await this.#cluster.apply(toManifest(options))
   }
 
   /** Starts the operator and waits until it is ready. It is stopped at the end of the test. */
