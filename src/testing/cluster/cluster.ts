@@ -269,14 +269,16 @@ export class Cluster implements RunOptions, AsyncDisposable {
     expectation?: unknown,
     options: UntilOptions = {},
   ): Promise<unknown> {
-    if (typeof subject === 'function') {
+    // A resource may be a function too: then there is an expectation.
+    if (typeof subject === 'function' && expectation === undefined) {
       return await this.#waits.forCondition(subject as () => unknown, which as WaitOptions)
     }
+    const resource = subject as ResourceLike
     if (typeof which === 'string') {
-      return await this.#waits.forObject(subject, which, expectation as Expectation<KubeObject>, options)
+      return await this.#waits.forObject(resource, which, expectation as Expectation<KubeObject>, options)
     }
     const predicate = expectation as (objects: KubeObject[]) => unknown
-    return await this.#waits.forList(subject, which as ListSelection, predicate, options)
+    return await this.#waits.forList(resource, which as ListSelection, predicate, options)
   }
 
   /**

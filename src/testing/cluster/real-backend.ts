@@ -4,7 +4,7 @@ import { isNotFound } from '../../client/api-error.ts'
 import { ConnectionInfo } from '../../client/auth/connection-info.ts'
 import { loginWithKubeconfig } from '../../client/auth/kubeconfig.ts'
 import { loginWithServiceAccount } from '../../client/auth/service-account.ts'
-import { createHttpsTransport } from '../../client/http/transport.ts'
+import { createHttpsTransport, type HttpsTransport } from '../../client/http/transport.ts'
 import type { Session } from '../../client/session.ts'
 import { KopfError, LoginError } from '../../errors.ts'
 import type { ServiceAccountName } from '../../server/identity/long-tokens.ts'
@@ -22,6 +22,8 @@ export async function openReal(
 ): Promise<ClusterBackend> {
   const connection = given === true ? await login() : given
   const transport = createHttpsTransport(connection)
+  // Apart from the transport of the test: operators must not take connections from the waits.
+  let operatorTransport: HttpsTransport | undefined
   const clock = new RealClock()
   const id = `kopf-test-${randomBytes(4).toString('hex')}`
   const namespaces = new Map(names?.map((name) => [name, `${id}-${name}`]) ?? [[id, id]])
@@ -46,7 +48,7 @@ export async function openReal(
     get server() {
       return refuse('server')
     },
-    openTransport: () => transport,
+    openTransport: () => (operatorTransport ??= createHttpsTransport(connection)),
     version: undefined,
     timeoutMs: waitAtMostMs,
     patienceMs: Infinity,
@@ -62,6 +64,7 @@ export async function openReal(
     kubeconfig: async (account) => refuse(account === undefined ? 'kubeconfig()' : 'kubeconfigFor()'),
     async close() {
       for (const name of all) await client.delete('namespaces', name).catch(ignoreNotFound)
+      await operatorTransport?.close()
       await transport.close()
     },
   }
