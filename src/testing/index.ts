@@ -5,9 +5,10 @@
  * @module kopf/testing
  */
 
+export type { Transport, TransportRequest, TransportResponse } from '../util/transport.ts'
 export type { ClusterFaults, ClusterRequests } from './cluster/backend.ts'
 export type { Cluster } from './cluster/cluster.ts'
-export type { ClusterClock } from './cluster/cluster-clock.ts'
+export type { ClockMode, ClusterClock } from './cluster/cluster-clock.ts'
 export type { ListSelection, NewObject, SettledOptions, UntilOptions } from './cluster/cluster-options.ts'
 export type { Manifest } from './cluster/manifests.ts'
 export { type StartClusterOptions, startCluster } from './cluster/start-cluster.ts'

@@ -144,9 +144,11 @@ export class SkippingClock implements Clock {
    */
   async pass(limitMs: number = Infinity): Promise<boolean> {
     const { changes } = this
+    // Work that has ended during the wait may have consequences that have not happened yet.
+    const wasBusy = this.isBusy()
     await untilIdle(this)
     if (this.#changes !== changes) return true
-    if (!this.isBusy()) return this.skip(limitMs)
+    if (!wasBusy && !this.isBusy()) return this.skip(limitMs)
     await systemClock.sleep(1)
     return true
   }

@@ -244,7 +244,7 @@ test.skipIf(lab.isReal)('an operator with webhooks leaves no timer and no watch 
   expect(lab.server.openWatches).toBe(4)
   await lab.stop(running)
   await lab.elapse(0)
-  expect((lab.clock as Loose).sleeping).toBe(0)
+  expect(lab.skippingClock.sleeping).toBe(0)
   expect(lab.server.openWatches).toBe(0)
 })
 

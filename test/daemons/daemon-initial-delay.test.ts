@@ -107,13 +107,13 @@ describe('invalid initial delays', () => {
     ['returns a word', () => 'soon', 'Cannot use "soon" as the initialDelay of "d"'],
     ['returns a negative number', () => -1, 'Cannot use -1 as the initialDelay of "d"'],
     ['returns NaN', () => Number.NaN, 'as the initialDelay of "d"'],
-    ['is async', async () => 1, 'it is async'],
+    ['is async', async () => 1, 'must be a synchronous function'],
     [
       'is async and fails',
       async () => {
         throw new Error('Nobody waits for this')
       },
-      'it is async',
+      'must be a synchronous function',
     ],
   ]
 

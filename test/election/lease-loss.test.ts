@@ -1,6 +1,5 @@
 import { KopfError, type Operator, type RunningOperator } from 'kopf'
 import { afterEach, expect, test } from 'vitest'
-import { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { systemClock } from '../../src/util/async/clock.ts'
 import { settle, untilHandled, useCleanLab } from '../support/handled.ts'
 import { type Recorded, refusal } from '../support/recording.ts'
@@ -17,8 +16,8 @@ const isLeaseWrite = ({ method, path }: Recorded) => method !== 'GET' && path.in
 
 /** Blocks the event loop for this time, or pretends to with a skipping clock. */
 function block(seconds: number): void {
-  if (lab.clock instanceof SkippingClock) {
-    lab.clock.set(lab.clock.now() + seconds * 1000)
+  if (!lab.isReal) {
+    lab.skippingClock.set(lab.clock.now() + seconds * 1000)
     return
   }
   const endMs = systemClock.monotonic!() + seconds * 1000

@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import { Operator, PermanentError, type RunningOperator, TemporaryError } from 'kopf'
 import { expect, test } from 'vitest'
-import type { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { progressOf, settle, untilHandled, useCleanLab } from '../support/handled.ts'
 
 const lab = useCleanLab()
@@ -232,7 +231,7 @@ test.skipIf(lab.isReal)('a stopped operator leaves no timer and no watch behind'
   await lab.untilObject('one', (body) => progressOf(body, 'c') !== undefined)
   await lab.stop(running)
   await lab.elapse(0)
-  expect((lab.clock as SkippingClock).sleeping).toBe(0)
+  expect(lab.skippingClock.sleeping).toBe(0)
   expect(lab.server.openWatches).toBe(0)
 })
 

@@ -1,7 +1,7 @@
 /** Peerings in the lab: CRDs in one or both groups, the objects, and the records of other operators. */
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import type { Tree } from '../support/answers.ts'
-import { crd, crdsPath } from '../support/crds.ts'
+import { crdsPath } from '../support/crds.ts'
 import { useCleanLab } from '../support/handled.ts'
 import type { Lab } from '../support/lab.ts'
 import type { Recording } from '../support/recording.ts'
@@ -35,17 +35,8 @@ export class PeeringLab {
   }
 
   async install(group: Group): Promise<void> {
-    for (const isClusterwide of [false, true]) {
-      const kind = isClusterwide ? 'ClusterKopfPeering' : 'KopfPeering'
-      const definition = crd({ group, kind, scope: isClusterwide ? 'Cluster' : 'Namespaced' })
-      // The CRDs of an earlier test may still be terminating.
-      await this.lab.until(async () => (await this.lab.call('POST', crdsPath, definition)).status === 201)
-      await this.lab.until(async () => {
-        const path = `/apis/${group}/v1`
-        const { status } = await this.lab.call('GET', `${path}/${kind.toLowerCase()}s`)
-        return status === 200 && (await this.lab.call('GET', path)).status === 200
-      })
-    }
+    await this.lab.installAs({ group, kind: 'KopfPeering', scope: 'Namespaced' })
+    await this.lab.installAs({ group, kind: 'ClusterKopfPeering', scope: 'Cluster' })
   }
 
   async uninstall(group: Group): Promise<void> {

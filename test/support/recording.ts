@@ -1,5 +1,5 @@
 /** A transport between an operator and its cluster that records the requests, and lets a test intercept them. */
-import type { Transport, TransportRequest, TransportResponse } from '../../src/util/transport.ts'
+import type { Transport, TransportRequest, TransportResponse } from 'kopf/testing'
 import type { Tree } from './answers.ts'
 
 export interface Recorded {

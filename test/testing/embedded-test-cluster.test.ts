@@ -41,6 +41,13 @@ test('webhooks of an embedded test cluster are called over TLS while its clock s
   expect(metadata.labels).toEqual({ reviewed: 'yes' })
 })
 
+test('an embedded test cluster gives access to its API server', async () => {
+  await using cluster = await startCluster()
+  expect(cluster.server.openWatches).toBe(0)
+  const { status } = await cluster.server.send({ method: 'GET', path: '/version' })
+  expect(status).toBe(200)
+})
+
 test('an embedded test cluster can use another namespace for everything', async () => {
   const kopf = new Operator()
   kopf.on.create('configmaps', ({ patch }) => {

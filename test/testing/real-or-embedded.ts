@@ -1,17 +1,11 @@
 /** Selects the embedded or the real cluster for the tests of the testing kit. */
-import { ConnectionInfo } from 'kopf'
+import type { ConnectionInfo } from 'kopf'
 import { inject } from 'vitest'
+import { isReal, toConnection } from '../support/real-access.ts'
 
-export const isReal: boolean = process.env['KOPF_TEST_CLUSTER'] === 'real'
+export { isReal }
 
 /** The option for `startCluster({ real })`. */
 export function realOrNot(): ConnectionInfo | false {
-  if (!isReal) return false
-  const { url, caPem, admin } = inject('realCluster')
-  return new ConnectionInfo({
-    server: url,
-    caData: caPem,
-    certificateData: admin.certPem,
-    privateKeyData: admin.keyPem,
-  })
+  return isReal && toConnection(inject('realCluster'))
 }

@@ -188,6 +188,88 @@ test('the requests of operators in a test cluster are recorded without those of 
   expect(cluster.requests.last()).toEqual([])
 })
 
+test('a wait for a condition sees every moment at which nothing more can happen', async () => {
+  const kopf = new Operator()
+  let ticks = 0
+  kopf.timer('configmaps', { interval: '1m' }, () => {
+    ticks += 1
+  })
+  await using cluster = await startCluster({ clock: 'deterministic' })
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  const seen = new Set<number>()
+  await cluster.until(async () => {
+    await cluster.get('configmaps', name)
+    seen.add(ticks)
+    return ticks === 5
+  })
+  expect([...seen]).toEqual([0, 1, 2, 3, 4, 5])
+})
+
+test('time in a deterministic test cluster stands still while the test does not wait', async () => {
+  const kopf = new Operator()
+  kopf.timer('configmaps', { interval: '10ms' }, () => {})
+  await using cluster = await startCluster({ clock: 'deterministic' })
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  const beganMs = cluster.clock.now()
+  await systemClock.sleep(100)
+  expect(cluster.clock.now()).toBe(beganMs)
+})
+
+test('a deterministic test cluster skips time beside a handler that waits for the test', async () => {
+  const kopf = new Operator()
+  const { promise, resolve } = withResolvers()
+  kopf.on.create('configmaps', () => promise)
+  await using cluster = await startCluster({ clock: 'deterministic' })
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  const startedMs = cluster.clock.now()
+  const beganMs = Date.now()
+  for (let minutes = 0; minutes < 60; minutes += 1) await cluster.clock.advance('1m')
+  expect(cluster.clock.now() - startedMs).toBe(3_600_000)
+  expect(Date.now() - beganMs).toBeLessThan(10_000)
+  resolve()
+  await cluster.settled()
+})
+
+test('startup retries and daemons that do not stop need no wait of the test in a deterministic test cluster', async () => {
+  const kopf = new Operator()
+  kopf.on.startup(({ retry }) => {
+    if (retry < 3) throw new TemporaryError('Not yet', { delay: '10m' })
+  })
+  kopf.daemon('configmaps', { cancellationTimeout: '10m' }, () => new Promise(() => {}))
+  await using cluster = await startCluster({ clock: 'deterministic' })
+  const running = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  await cluster.settled()
+  await running.stop()
+  expect(cluster.clock.occupied('run')).toBe(0)
+})
+
+test.each(['skipping', 'deterministic'] as const)('no time is skipped while the clock is held (%s)', async (clock) => {
+  const kopf = new Operator()
+  let ticks = 0
+  kopf.timer('configmaps', { interval: '1h' }, () => {
+    ticks += 1
+  })
+  await using cluster = await startCluster({ clock })
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  await cluster.until(() => ticks === 1)
+  const held = cluster.clock.hold(sleep(200).then(() => ticks))
+  await cluster.until(() => ticks === 2)
+  expect(await held).toBe(1)
+})
+
+test('a condition that does not become true is reported with its source', async () => {
+  await using cluster = await startCluster()
+  await expect(cluster.until(() => false, { timeout: '1s' })).rejects.toThrow(
+    "Cannot wait any longer, after 1 seconds of the cluster's time: the condition has not become true: () => false",
+  )
+  await expect(cluster.until(() => Promise.reject(new TypeError('no number')))).rejects.toThrow('no number')
+})
+
 test('no time is skipped in a test cluster with the real clock', async () => {
   const kopf = new Operator()
   kopf.on.create('configmaps', ({ patch, retry }) => {

@@ -49,6 +49,15 @@ test('a wait sees a state that ended before the wait began', async () => {
   expect((await cluster.get(Job, 'backup')).status?.phase).toBe('Done')
 })
 
+test('a wait can find its resource by a function', async () => {
+  await using cluster = await startCluster({ resources: [Job], real })
+  await cluster.create(Job, { name: 'one', spec })
+  const isJob = ({ group, plural }: { group: string; plural: string }) =>
+    group === 'waiting.example.com' && plural === 'jobs'
+  const { metadata } = await cluster.until(isJob, 'one', () => true)
+  expect(metadata.name).toBe('one')
+})
+
 test('a wait sees every state in order', async () => {
   await using cluster = await startCluster({ resources: [Job], real })
   await cluster.create(Job, { name: 'backup', spec })

@@ -1,6 +1,6 @@
 /** The public testing kit, with the same tests on the embedded cluster and on a real one. */
 import { defineResource, isForbidden, Operator, PermanentError, TemporaryError } from 'kopf'
-import { startCluster } from 'kopf/testing'
+import { startCluster, type Transport } from 'kopf/testing'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { isReal, realOrNot } from './real-or-embedded.ts'
@@ -199,6 +199,68 @@ test('a failed wait in a test cluster reports the current state and the log', as
     'There is no "nobody".',
   )
   await expect(cluster.untilGone(Database, 'orders', { timeout: '100ms' })).rejects.toThrow('"orders" still exists')
+})
+
+test('a test can wait for a condition outside of its cluster', async () => {
+  const kopf = new Operator()
+  const created: string[] = []
+  kopf.on.create(Database, ({ name }) => void created.push(name))
+  await using cluster = await startCluster({ resources: [Database], real })
+  await using _operator = await kopf.start(cluster)
+  await cluster.create(Database, { name: 'orders', spec })
+  expect(await cluster.until(() => created[0])).toBe('orders')
+})
+
+test('a test can stand between an operator and its test cluster', async () => {
+  const kopf = new Operator()
+  kopf.on.create(Database, ({ patch }) => {
+    patch.status.phase = 'Ready'
+  })
+  await using cluster = await startCluster({ resources: [Database], real })
+  const inner = cluster.openTransport()
+  const writes: string[] = []
+  const transport: Transport = {
+    send(request, signal) {
+      if (request.method === 'PATCH') writes.push(request.path.split('?')[0]!.split('/').at(-1)!)
+      return inner.send(request, signal)
+    },
+  }
+  await using _operator = await kopf.start({ ...cluster, transport })
+  await cluster.create(Database, { name: 'orders', spec })
+  await cluster.until(Database, 'orders', ({ status }) => status?.phase === 'Ready')
+  expect(writes).toContain('status')
+})
+
+test('a test cluster stops in good order after the test has deleted a CRD', async () => {
+  const cluster = await startCluster({ resources: [Database], real })
+  await cluster.delete('customresourcedefinitions', 'databases.testing.example.com')
+  await cluster.untilGone('customresourcedefinitions', 'databases.testing.example.com')
+  await cluster.stop()
+})
+
+test('a CRD of a test cluster is deleted although its conversion webhook has no server and objects have finalizers', async () => {
+  const name = 'relics.testing.example.com'
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } }
+  const definition = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name },
+    spec: {
+      group: 'testing.example.com',
+      scope: 'Cluster',
+      names: { plural: 'relics', kind: 'Relic' },
+      versions: ['v1', 'v2'].map((version) => ({ name: version, served: true, storage: version === 'v1', schema })),
+    },
+  }
+  const cluster = await startCluster({ manifests: [definition], real })
+  await cluster.create('relics.v1.testing.example.com', { name: 'one', metadata: { finalizers: ['example.com/held'] } })
+  const clientConfig = { url: 'https://127.0.0.1:1/convert' }
+  const webhook = { conversionReviewVersions: ['v1'], clientConfig }
+  await cluster.patch('customresourcedefinitions', name, { spec: { conversion: { strategy: 'Webhook', webhook } } })
+  await cluster.stop()
+  if (!isReal) return
+  await using other = await startCluster({ real })
+  await other.untilGone('customresourcedefinitions', name)
 })
 
 test('test clusters that run side by side do not share objects', async () => {

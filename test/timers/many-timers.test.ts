@@ -2,7 +2,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { Operator } from 'kopf'
 import { beforeAll, expect, test } from 'vitest'
-import type { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { createLogSink } from '../../src/util/log/log.ts'
 import { ask } from '../support/in-process.ts'
 import { useLab } from '../support/lab.ts'
@@ -47,7 +46,7 @@ class Turns {
 
 /** Advances the clock by ten minutes at once, and then runs the event loop turn by turn until the end. */
 async function oversleep(turns: Turns, isOver: () => boolean): Promise<void> {
-  const clock = lab.clock as SkippingClock
+  const clock = lab.skippingClock
   clock.set(clock.now() + 600_000)
   for (let left = 10_000; !isOver() && left > 0; left -= 1) {
     clock.skip(clock.now())

@@ -1,7 +1,6 @@
 /** Changes of the system time and suspensions: timers follow the elapsed time and never run in bursts. */
 import { Operator } from 'kopf'
 import { expect, test } from 'vitest'
-import type { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { useCleanLab } from '../support/handled.ts'
 import { JumpingClock } from '../support/jumping-clock.ts'
 
@@ -28,7 +27,7 @@ function jump(clock: JumpingClock, byMs: number): number {
 
 /** Advances the clock without firing timers in between. */
 function oversleep(seconds: number): number {
-  const clock = lab.clock as SkippingClock
+  const clock = lab.skippingClock
   clock.set(clock.now() + seconds * 1000)
   return seconds
 }

@@ -1,7 +1,6 @@
 /** The end of timers: deleted objects and stopped operators in every phase of a timer. */
 import { Operator, type RunningOperator } from 'kopf'
 import { expect, test } from 'vitest'
-import { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { finalizer, settle, useCleanLab } from '../support/handled.ts'
 import { cutBy, gate, refusal } from '../support/recording.ts'
 
@@ -98,7 +97,7 @@ test.each(Object.entries(phases))(
 
 /** Number of sleeping timers of the embedded lab. */
 function sleeping(): number {
-  return lab.clock instanceof SkippingClock ? lab.clock.sleeping : 0
+  return lab.isReal ? 0 : lab.skippingClock.sleeping
 }
 
 test('an object deleted while the result of a timer is being written is released after the write', async () => {

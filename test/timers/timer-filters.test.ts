@@ -1,7 +1,6 @@
 /** Timers with filters: the filters are checked before each call, so that timers start and stop without any event. */
 import { Operator } from 'kopf'
 import { expect, test } from 'vitest'
-import { SkippingClock } from '../../src/testing/skipping-clock.ts'
 import { finalizer, settle, useCleanLab } from '../support/handled.ts'
 import { gate } from '../support/recording.ts'
 
@@ -11,7 +10,7 @@ const interval = 0.2
 
 /** Number of sleeping timers of the embedded lab: without one there are no wake-ups. */
 function sleeping(): number {
-  return lab.clock instanceof SkippingClock ? lab.clock.sleeping : 0
+  return lab.isReal ? 0 : lab.skippingClock.sleeping
 }
 
 const isOurs = ({ metadata }: { metadata: { finalizers?: string[] } }) => metadata.finalizers?.[0] === finalizer

@@ -116,7 +116,9 @@ export class WatchedObject {
     if (this.#presence.type !== 'unwatched') this.#presence = this.isUnwatched ? unwatched : present
   }
 
+  /** The watch and the end of the resource may both report the deletion of an object: the second report has no effect. */
   reportDeletion({ object, missed }: DeletionReport): void {
+    if (this.isGone) return
     this.#presence = { type: 'deleted', report: { object, missed }, isStale: this.isUnwatched }
   }
 

@@ -9,6 +9,7 @@ import { DiscoveryCache } from '../../client/discovery/discovery-cache.ts'
 import { createSession, type Session } from '../../client/session.ts'
 import type { Resource, ResourceLike } from '../../kube/resources/resources.ts'
 import type { RunOptions } from '../../operator.ts'
+import type { ApiServer } from '../../server/api-server.ts'
 import type { Fault, FaultOptions } from '../../server/faults.ts'
 import type { ServiceAccountName } from '../../server/identity/long-tokens.ts'
 import type { RequestFilter, RequestRecord } from '../../server/request-log.ts'
@@ -65,6 +66,10 @@ export interface ClusterBackend {
   currentVersion(): Promise<string>
   readonly faults: ClusterFaults
   readonly requests: ClusterRequests
+  /** The embedded API server. */
+  readonly server: ApiServer
+  /** A transport to the cluster with the identity of operators. Closed with the cluster. */
+  openTransport(): Transport
   /** Changes with every write; undefined on a real cluster, where it cannot be read without a request. */
   readonly version: string | undefined
   /** Default limits of waits: in cluster time (`timeoutMs`) and in real time (`patienceMs`). */
@@ -72,8 +77,11 @@ export interface ClusterBackend {
   readonly patienceMs: number
   /** Runs the work of a test that waits. On the skipping clock, time passes for it. */
   whileWaiting<T>(work: () => Promise<T>): Promise<T>
-  /** Lets pending events happen and time pass, up to the limit. */
-  pass(limitMs: number): Promise<void>
+  /**
+   * Lets pending events happen, and resolves to true: the caller checks the state again before time passes. If `isIdle` is true, the caller has just
+   * done that: time passes, up to the limit, and the result is false.
+   */
+  pass(limitMs: number, isIdle: boolean): Promise<boolean>
   /** Access for an operator that authenticates as a service account. */
   accessFor(account: ServiceAccountName): Promise<BackendAccess>
   /** Writes a kubeconfig and returns its path: for an administrator, or for a service account. */

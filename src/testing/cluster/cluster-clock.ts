@@ -6,6 +6,9 @@ import { type Clock, monotonicMs, noLongerNeeded, type Occupation, systemClock }
 import { type Duration, toMs } from '../../util/text/duration.ts'
 import { SkippingClock } from '../skipping-clock.ts'
 
+/** How time passes: see the option `clock` of `startCluster`. */
+export type ClockMode = 'skipping' | 'deterministic' | 'real'
+
 /** The clock of a test cluster and its operators. */
 export interface ClusterClock extends Clock {
   /**
@@ -13,6 +16,16 @@ export interface ClusterClock extends Clock {
    * with `clock: 'real'` and on a real cluster.
    */
   advance(duration: Duration): Promise<void>
+  /**
+   * Skips no time until the work is done, and resolves to its result. For work outside of this process that the clock cannot see, such as
+   * a program that the test runs. Without effect if time is not skipped.
+   *
+   * @example
+   * ```ts
+   * await cluster.clock.hold(execa('kubectl', ['--kubeconfig', await cluster.kubeconfig(), 'get', 'pods']))
+   * ```
+   */
+  hold<T>(work: Promise<T>): Promise<T>
   /** The number of activities of this type in progress, for example of handlers that run (`call`). */
   occupied(occupation: Occupation): number
 }
@@ -43,6 +56,8 @@ export interface EmbeddedClockOptions {
    * functions then wait for this clock to retry.
    */
   readonly maxPatienceMs: () => number
+  /** Time stands still unless the test waits, or an operator starts or stops. */
+  readonly isDeterministic: boolean
 }
 
 export class EmbeddedClock extends SkippingClock implements BackendClock {
@@ -50,6 +65,8 @@ export class EmbeddedClock extends SkippingClock implements BackendClock {
   onStuck: (waitedMs: number) => void = () => {}
   readonly #options: EmbeddedClockOptions
   #waiting = 0
+  /** The number of calls of `hold` whose work has not ended. */
+  #held = 0
   /** The time skipped since an operator last began to start, and the monotonic time of that beginning. */
   #skippedMs = 0
   #startedMs = 0
@@ -75,7 +92,16 @@ export class EmbeddedClock extends SkippingClock implements BackendClock {
   }
 
   override isBusy(): boolean {
-    return this.#options.isOccupied() || super.isBusy()
+    return this.#held > 0 || this.#options.isOccupied() || super.isBusy()
+  }
+
+  async hold<T>(work: Promise<T>): Promise<T> {
+    this.#held += 1
+    try {
+      return await work
+    } finally {
+      this.#held -= 1
+    }
   }
 
   override get patienceMs(): number {
@@ -120,6 +146,7 @@ export class EmbeddedClock extends SkippingClock implements BackendClock {
       this.#recordSkipped(this.now() - sinceMs)
       return
     }
+    if (this.#options.isDeterministic) return
     const endMs = this.now() + tickMs
     while (this.skip(endMs));
     this.set(endMs)
@@ -165,6 +192,10 @@ export class RealClock implements BackendClock {
 
   occupied(occupation: Occupation): number {
     return this.#occupied[occupation]
+  }
+
+  hold<T>(work: Promise<T>): Promise<T> {
+    return work
   }
 
   async advance(duration: Duration): Promise<void> {

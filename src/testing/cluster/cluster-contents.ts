@@ -8,7 +8,7 @@ import { type KubeObject, parseGroupVersion } from '../../kube/objects.ts'
 import type { CustomResource, Resource, ResourceLike } from '../../kube/resources/resources.ts'
 import { isDeepEqual } from '../../util/json/deep-equal.ts'
 import type { ClusterBackend } from './backend.ts'
-import { installCrd, releaseObjects, resourcesOf, uninstall, untilServed } from './install-crds.ts'
+import { installCrd, releaseObjects, removeConversions, resourcesOf, uninstall, untilServed } from './install-crds.ts'
 import { type ManifestObject, toManifestError } from './manifests.ts'
 
 /** The field manager of applied objects. */
@@ -66,6 +66,7 @@ export class ClusterContents {
   }
 
   async cleanUp(): Promise<void> {
+    await removeConversions(this.#backend, this.#installed)
     await releaseObjects(this.#backend, [...this.#crds.values()])
     for (const { resource, object } of this.#created.reverse()) {
       const { name, namespace } = object.metadata

@@ -19,6 +19,7 @@ import type { Meta } from '../../handlers/args/args.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { ObjectOf, OpenObject, ResourceLike } from '../../kube/resources/resources.ts'
 import type { RunOptions } from '../../operator.ts'
+import type { ApiServer } from '../../server/api-server.ts'
 import type { ServiceAccountName } from '../../server/identity/long-tokens.ts'
 import { isDeepEqual } from '../../util/json/deep-equal.ts'
 import { createLogSink, type LogSink } from '../../util/log/log.ts'
@@ -116,6 +117,32 @@ export class Cluster implements RunOptions, AsyncDisposable {
   /** The requests that operators have sent. Throws on a real cluster. */
   get requests(): ClusterRequests {
     return this.#backend.requests
+  }
+
+  /** The embedded API server, for features that the cluster does not have itself, such as `compact()`. Not on a real cluster. */
+  get server(): ApiServer {
+    return this.#backend.server
+  }
+
+  /**
+   * A transport to the cluster with the identity of operators. A test that wraps it can record, delay, change or refuse the requests of
+   * one operator, on a real cluster too.
+   *
+   * @example
+   * ```ts
+   * const inner = cluster.openTransport()
+   * const paths: string[] = []
+   * const transport: Transport = {
+   *   send(request, signal) {
+   *     paths.push(request.path)
+   *     return inner.send(request, signal)
+   *   },
+   * }
+   * await using _operator = await kopf.start({ ...cluster, transport })
+   * ```
+   */
+  openTransport(): Transport {
+    return this.#backend.openTransport()
   }
 
   /**
@@ -245,16 +272,33 @@ export class Cluster implements RunOptions, AsyncDisposable {
     expectation: (objects: StoredOf<R>[]) => unknown,
     options?: WaitOptions,
   ): Promise<StoredOf<R>[]>
+  /**
+   * Waits until a function of the test returns something truthy, or a promise of it, and resolves to that. For conditions outside of the
+   * cluster, such as the number of calls of a handler. The function is called whenever something has happened, and at least once before
+   * time passes. It sees only the present state of the cluster: to see every state of an object, wait for the object.
+   *
+   * @example
+   * ```ts
+   * await cluster.until(() => calls.length === 3)
+   * ```
+   */
+  until<T>(condition: () => T, options?: WaitOptions): Promise<Awaited<T>>
   async until(
-    resource: ResourceLike,
-    which: string | ListSelection,
-    expectation: unknown,
+    subject: ResourceLike | (() => unknown),
+    which: string | ListSelection | WaitOptions = {},
+    expectation?: unknown,
     options: UntilOptions = {},
   ): Promise<unknown> {
+    // A resource may be a function too: then there is an expectation.
+    if (typeof subject === 'function' && expectation === undefined) {
+      return await this.#waits.forCondition(subject as () => unknown, which as WaitOptions)
+    }
+    const resource = subject as ResourceLike
     if (typeof which === 'string') {
       return await this.#waits.forObject(resource, which, expectation as Expectation<KubeObject>, options)
     }
-    return await this.#waits.forList(resource, which, expectation as (objects: KubeObject[]) => unknown, options)
+    const predicate = expectation as (objects: KubeObject[]) => unknown
+    return await this.#waits.forList(resource, which as ListSelection, predicate, options)
   }
 
   /**

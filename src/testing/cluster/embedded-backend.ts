@@ -9,6 +9,7 @@ import { accountUsername } from '../../server/identity/service-accounts.ts'
 import { type RunningServer, startServer } from '../../server/start.ts'
 import { systemClock } from '../../util/async/clock.ts'
 import type { Transport } from '../../util/transport.ts'
+import { untilIdle } from '../skipping-clock.ts'
 import {
   type ClusterBackend,
   type ClusterFaults,
@@ -16,7 +17,7 @@ import {
   createTestAccess,
   createTestSession,
 } from './backend.ts'
-import { EmbeddedClock, RealClock } from './cluster-clock.ts'
+import { type ClockMode, EmbeddedClock, type EmbeddedClockOptions, RealClock } from './cluster-clock.ts'
 import { trackTraffic } from './tracked-traffic.ts'
 
 /** The user as which operators authenticate, so that faults and request records can distinguish them from the test. */
@@ -31,20 +32,19 @@ const maxWaitMs = 4000
 const pollMs = 5
 
 export interface EmbeddedBackendOptions extends Pick<ApiServerOptions, 'authorization' | 'controllers'> {
-  readonly isSkipping: boolean
+  readonly clock: ClockMode
   /** Namespaces to which operators are limited; undefined for all. */
   readonly namespaces: readonly string[] | undefined
 }
 
-export async function openEmbedded({
-  isSkipping,
-  namespaces,
-  ...options
-}: EmbeddedBackendOptions): Promise<ClusterBackend> {
+export async function openEmbedded({ clock, namespaces, ...options }: EmbeddedBackendOptions): Promise<ClusterBackend> {
   let isFaulty = false
-  const timing = isSkipping
-    ? createSkippingTiming({ isOccupied: () => server.webhookCalls > 0, isFaulty: () => isFaulty })
-    : createRealTiming()
+  const isDeterministic = clock === 'deterministic'
+  const maxPatienceMs = () => (isDeterministic ? 0 : isFaulty ? faultyPatienceMs : Infinity)
+  const timing =
+    clock === 'real'
+      ? createRealTiming()
+      : createSkippingTiming({ isOccupied: () => server.webhookCalls > 0, maxPatienceMs, isDeterministic })
   const server = new ApiServer({ ...options, clock: timing.clock })
   const token = randomBytes(16).toString('hex')
   server.addToken(token, operator)
@@ -66,15 +66,18 @@ export async function openEmbedded({
   const access = createTestAccess(createTestSession(transport, timing.clock), namespace)
   const scope = namespaces === undefined ? {} : { namespaces }
   for (const name of names) if (name !== 'default') await access.client.create('namespaces', { metadata: { name } })
+  const operatorTransport = withToken(transport, token)
   return {
     ...timing,
-    access: { transport: withToken(transport, token), ...scope },
+    access: { transport: operatorTransport, ...scope },
     namespace,
     namespaces: new Map(names.map((name) => [name, name])),
     ...access,
     currentVersion: async () => server.version,
     faults,
     requests: new Requests(server, operators),
+    server,
+    openTransport: () => operatorTransport,
     get version() {
       return server.version
     },
@@ -96,22 +99,22 @@ interface Timing extends Pick<ClusterBackend, 'clock' | 'timeoutMs' | 'patienceM
   wrap(transport: Transport): Transport
 }
 
-interface SkipOptions {
-  readonly isOccupied: () => boolean
-  readonly isFaulty: () => boolean
-}
-
-function createSkippingTiming({ isOccupied, isFaulty }: SkipOptions): Timing {
-  const clock = new EmbeddedClock({ isOccupied, maxPatienceMs: () => (isFaulty() ? faultyPatienceMs : Infinity) })
+function createSkippingTiming(options: EmbeddedClockOptions): Timing {
+  const clock = new EmbeddedClock(options)
   return {
     clock,
     timeoutMs: hourMs,
     patienceMs: maxWaitMs,
     whileWaiting: (work) => clock.whileWaiting(work),
-    async pass(limitMs) {
-      if (await clock.pass(limitMs)) return
+    async pass(limitMs, isIdle) {
+      if (!isIdle) {
+        await untilIdle(clock)
+        return true
+      }
+      if (await clock.pass(limitMs)) return false
       clock.set(limitMs)
       await systemClock.sleep(1)
+      return false
     },
     wrap: (transport) => trackTraffic(transport, clock),
   }
@@ -123,7 +126,10 @@ function createRealTiming(): Timing {
     timeoutMs: maxWaitMs,
     patienceMs: Infinity,
     whileWaiting: (work) => work(),
-    pass: () => systemClock.sleep(pollMs),
+    async pass() {
+      await systemClock.sleep(pollMs)
+      return true
+    },
     wrap: (transport) => transport,
   }
 }

@@ -1,5 +1,6 @@
 /** Creates the CRDs of a test and waits until they are served; deletes them from a real cluster. Called by cluster-contents.ts. */
 import { isAlreadyExists, isNotFound } from '../../client/api-error.ts'
+import type { SelectionOptions } from '../../client/client-options.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { SelectorKeywords } from '../../kube/resources/resources.ts'
 import { waitFor } from '../waiting/wait-for.ts'
@@ -90,8 +91,7 @@ function untilListed(backend: ClusterBackend, resource: SelectorKeywords): Promi
           await backend.client.list(resource)
           return true
         } catch (error) {
-          if (isNotFound(error) || (error as { code?: string }).code === 'KOPF_RESOURCE') return undefined
-          throw error
+          return ignoreGone(error)
         }
       },
       describeProblem: () => `the cluster does not serve ${plural}.${version}.${group}, although it has the CRD`,
@@ -100,32 +100,46 @@ function untilListed(backend: ClusterBackend, resource: SelectorKeywords): Promi
 }
 
 /**
- * Removes the finalizers of all custom objects in the namespaces of the test. At this time no operator runs that would remove
- * them.
+ * Removes finalizers from the objects in the namespaces of the test, so that the namespaces can be deleted: the operators that would remove
+ * the finalizers have stopped.
  */
 export async function releaseObjects(backend: ClusterBackend, crds: readonly KubeObject[]): Promise<void> {
   for (const crd of crds) {
-    const [resource] = resourcesOf(crd)
-    if (resource === undefined || (crd['spec'] as CrdSpecFields).scope === 'Cluster') continue
-    for (const namespace of backend.namespaces.values()) await releaseIn(backend, resource, namespace)
+    if ((crd['spec'] as CrdSpecFields).scope === 'Cluster') continue
+    for (const namespace of backend.namespaces.values()) await releaseIn(backend, crd, { namespace })
   }
 }
 
-async function releaseIn(backend: ClusterBackend, resource: SelectorKeywords, namespace: string): Promise<void> {
-  for (const { metadata } of (await backend.client.list(resource, { namespace })) as KubeObject[]) {
-    if ((metadata.finalizers ?? []).length === 0) continue
-    await backend.client
-      .patch(resource, metadata.name!, { metadata: { finalizers: null } }, { namespace })
-      .catch((error) => ignoreGone(error))
+async function releaseIn(backend: ClusterBackend, crd: KubeObject, selection: SelectionOptions): Promise<void> {
+  const [resource] = resourcesOf(crd)
+  if (resource === undefined) return
+  const objects = (await backend.client.list(resource, selection).catch(ignoreGone)) ?? []
+  for (const { metadata } of objects as KubeObject[]) {
+    const { name, namespace, finalizers = [] } = metadata
+    if (finalizers.length === 0) continue
+    const place = namespace === undefined ? {} : { namespace }
+    await backend.client.patch(resource, name!, { metadata: { finalizers: null } }, place).catch(ignoreGone)
   }
 }
 
-export async function uninstall(backend: ClusterBackend, installed: readonly KubeObject[]): Promise<void> {
+/** Removes conversion webhooks from CRDs that the kit has created: if their server has stopped, objects can be neither listed nor deleted. */
+export async function removeConversions(backend: ClusterBackend, installed: readonly KubeObject[]): Promise<void> {
+  const conversion = { strategy: 'None', webhook: null }
   for (const { metadata } of installed) {
-    await backend.client.delete(crdsResource, metadata.name!).catch((error) => ignoreGone(error))
+    await backend.client.patch(crdsResource, metadata.name!, { spec: { conversion } }).catch(ignoreGone)
   }
 }
 
-function ignoreGone(error: unknown): void {
-  if (!isNotFound(error)) throw error
+/** Deletes the CRDs that the kit has created, with all their objects, in other namespaces than those of the test too. */
+export async function uninstall(backend: ClusterBackend, installed: readonly KubeObject[]): Promise<void> {
+  for (const crd of installed) {
+    await releaseIn(backend, crd, { namespace: null })
+    await backend.client.delete(crdsResource, crd.metadata.name!).catch(ignoreGone)
+  }
+}
+
+/** A test may have deleted an object or a CRD itself. */
+function ignoreGone(error: unknown): undefined {
+  if (isNotFound(error) || (error as { code?: string }).code === 'KOPF_RESOURCE') return undefined
+  throw error
 }

@@ -4,7 +4,7 @@ import { isNotFound } from '../../client/api-error.ts'
 import { ConnectionInfo } from '../../client/auth/connection-info.ts'
 import { loginWithKubeconfig } from '../../client/auth/kubeconfig.ts'
 import { loginWithServiceAccount } from '../../client/auth/service-account.ts'
-import { createHttpsTransport } from '../../client/http/transport.ts'
+import { createHttpsTransport, type HttpsTransport } from '../../client/http/transport.ts'
 import type { Session } from '../../client/session.ts'
 import { KopfError, LoginError } from '../../errors.ts'
 import type { ServiceAccountName } from '../../server/identity/long-tokens.ts'
@@ -12,7 +12,7 @@ import { systemClock } from '../../util/async/clock.ts'
 import { type ClusterBackend, createTestAccess, createTestSession } from './backend.ts'
 import { RealClock } from './cluster-clock.ts'
 
-const pollMs = 50
+const pollMs = 20
 const maxWaitMs = 60_000
 
 /** Creates the namespaces of the test with generated names, because several tests may run on the cluster at the same time. */
@@ -22,6 +22,8 @@ export async function openReal(
 ): Promise<ClusterBackend> {
   const connection = given === true ? await login() : given
   const transport = createHttpsTransport(connection)
+  // Apart from the transport of the test: operators must not take connections from the waits.
+  let operatorTransport: HttpsTransport | undefined
   const clock = new RealClock()
   const id = `kopf-test-${randomBytes(4).toString('hex')}`
   const namespaces = new Map(names?.map((name) => [name, `${id}-${name}`]) ?? [[id, id]])
@@ -43,11 +45,18 @@ export async function openReal(
     get requests() {
       return refuse('requests')
     },
+    get server() {
+      return refuse('server')
+    },
+    openTransport: () => (operatorTransport ??= createHttpsTransport(connection)),
     version: undefined,
     timeoutMs: maxWaitMs,
     patienceMs: Infinity,
     whileWaiting: (work) => work(),
-    pass: () => systemClock.sleep(pollMs),
+    async pass() {
+      await systemClock.sleep(pollMs)
+      return true
+    },
     accessFor: async (account) => ({
       connection: await loginAs(session, connection, account),
       namespaces: all,
@@ -55,6 +64,7 @@ export async function openReal(
     kubeconfig: async (account) => refuse(account === undefined ? 'kubeconfig()' : 'kubeconfigFor()'),
     async close() {
       for (const name of all) await client.delete('namespaces', name).catch(ignoreNotFound)
+      await operatorTransport?.close()
       await transport.close()
     },
   }

@@ -6,6 +6,7 @@ import { KopfError } from '../../errors.ts'
 import type { CustomResource } from '../../kube/resources/resources.ts'
 import type { ControllerChoice } from '../../server/controllers/workloads/names.ts'
 import { Cluster } from './cluster.ts'
+import type { ClockMode } from './cluster-clock.ts'
 import { ClusterContents } from './cluster-contents.ts'
 import { openEmbedded } from './embedded-backend.ts'
 import { type Manifest, readManifests } from './manifests.ts'
@@ -35,10 +36,16 @@ export interface StartClusterOptions {
    */
   readonly namespaces?: readonly string[]
   /**
-   * `skipping`: waiting takes no real time. `real`: time passes in real time, for handlers that use their own timers. Default:
-   * `skipping`.
+   * How time passes on the embedded cluster:
+   *
+   * - `skipping`: time is skipped while the test waits, and passes in real time otherwise. Handlers get real time for their own I/O.
+   * - `deterministic`: time stands still unless the test waits or an operator starts or stops, and is skipped as soon as nothing in this
+   *   process can go on. Handlers get no real time: wrap I/O outside of this process in `cluster.clock.hold`.
+   * - `real`: time passes as it does, for handlers that have timers of their own.
+   *
+   * No effect with the option `real`. Default: `skipping`.
    */
-  readonly clock?: 'skipping' | 'real'
+  readonly clock?: ClockMode
   /**
    * `rbac`: roles decide about the permissions of service accounts, as on a real cluster; see `Cluster.as`. `always-allow`: every
    * authenticated client may do everything. Default: `always-allow`. Has no effect with `real`.
@@ -72,10 +79,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   const { resources = [], objects = [], manifests = [], real = false, clock = 'skipping', ...server } = options
   const namespaces = checkNamespaces(options.namespaces)
   const given = await readManifests([...manifests, ...objects])
-  const isSkipping = clock === 'skipping'
-  const backend = await (real === false
-    ? openEmbedded({ isSkipping, ...server, namespaces })
-    : openReal(real, namespaces))
+  const backend = await (real === false ? openEmbedded({ clock, ...server, namespaces }) : openReal(real, namespaces))
   const contents = new ClusterContents(backend)
   const cleanUp = () => (real === false ? Promise.resolve() : contents.cleanUp())
   try {

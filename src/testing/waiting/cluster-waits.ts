@@ -13,7 +13,7 @@ import type { ListSelection, UntilOptions } from '../cluster/cluster-options.ts'
 import { ClusterHistory } from './cluster-history.ts'
 import { describeExpectation, describeMismatches, type Expectation, isExpected } from './expectations.ts'
 import { StateTrail } from './failure-messages.ts'
-import { waitFor } from './wait-for.ts'
+import { type WaitOptions, waitFor } from './wait-for.ts'
 import { Watchpoint } from './watchpoint.ts'
 
 export interface ClusterWaitsOptions {
@@ -120,6 +120,14 @@ export class ClusterWaits {
           ...watchpoint.problems(),
           this.#describeLogs(),
         ].join('\n'),
+    })
+  }
+
+  /** Unlike the other waits, a condition sees only the present state. */
+  async forCondition(condition: () => unknown, options: WaitOptions): Promise<unknown> {
+    return await waitFor(this.#backend, options, {
+      check: async () => (await condition()) || undefined,
+      describeProblem: () => `the condition has not become true: ${condition}\n${this.#describeLogs()}`,
     })
   }
 

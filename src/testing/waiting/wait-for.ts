@@ -21,8 +21,8 @@ export interface WaitOptions {
   readonly patience?: Duration
 }
 
-/** Minimum real time of a wait, however fast the clock skips, so that real work in progress can finish. */
-const minRealMs = 1000
+/** Real time that a wait continues after the time of the cluster is over: work of threads and sockets may still be in progress, however fast time was skipped. */
+const graceMs = 1000
 
 /** If no handler runs, only a slow machine can delay the test: the real-time limit is multiplied by this factor. */
 const idleFactor = 5
@@ -42,14 +42,19 @@ export function waitFor<T>(backend: ClusterBackend, options: WaitOptions, wait: 
     const { timeoutMs, patienceMs } = limitsOf(backend, options)
     const endMs = backend.clock.now() + timeoutMs
     const startedMs = monotonicMs()
+    // Whether everything that could happen had happened before the last check: only then may time pass.
+    let isIdle = false
+    let endedMs: number | undefined
     for (;;) {
       const found = await wait.check()
       if (found !== undefined) return found
-      const tookMs = monotonicMs() - startedMs
-      const isOver = backend.clock.now() >= endMs && tookMs >= Math.min(minRealMs, patienceMs)
+      const nowMs = monotonicMs()
+      const tookMs = nowMs - startedMs
+      if (backend.clock.now() >= endMs) endedMs ??= nowMs
+      const isOver = endedMs !== undefined && nowMs - endedMs >= Math.min(graceMs, patienceMs)
       const isOutOfPatience = tookMs >= patienceMs * (backend.clock.occupied('call') > 0 ? 1 : idleFactor)
       if (isOver || isOutOfPatience) throw timedOut(wait.describeProblem(), isOver ? timeoutMs : undefined, tookMs)
-      await backend.pass(Math.min(endMs, wait.untilMs?.() ?? endMs))
+      isIdle = await backend.pass(Math.min(endMs, wait.untilMs?.() ?? endMs), isIdle)
     }
   })
 }

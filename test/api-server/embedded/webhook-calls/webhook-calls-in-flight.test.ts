@@ -1,6 +1,7 @@
 /** Pending webhook calls of the embedded server: they stop the skipping clock, and end with their client. */
+
+import { SkippingClock } from 'kopf/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { SkippingClock } from '../../../../src/testing/skipping-clock.ts'
 import { useLab } from '../../../support/lab.ts'
 import { reviewed, WebhookServer } from '../../../support/webhook-server.ts'
 
