@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createHandler, handlerDefinitions } from './handler-definitions.ts'
-import type { HandlerType } from './handlers/definition.ts'
+import type { HandlerType } from './handlers/handler-types.ts'
 
 const types = handlerDefinitions.flatMap(({ types, category }) => Object.keys(types).map((type) => [type, category]))
 

@@ -5,13 +5,15 @@ import { explainObject, toResource } from './explain/explain.ts'
 import type { Explanation } from './explain/explanation.ts'
 import { createHandler } from './handler-definitions.ts'
 import type { Body, ObjectHandlerType } from './handlers/args/args.ts'
-import type { ActivityType, HandlerType } from './handlers/definition.ts'
-import type { FieldPath, Handler } from './handlers/handler.ts'
+import type { Handler } from './handlers/handler.ts'
+import type { ActivityType, HandlerType } from './handlers/handler-types.ts'
 import { defaultLifecycle, type Lifecycle } from './handlers/lifecycles.ts'
 import { copyMemo } from './handlers/memos.ts'
+import type { FieldPath } from './handlers/options.ts'
 import { Registry } from './handlers/registry.ts'
 import type { KubeObject } from './kube/objects.ts'
 import type { Resource, ResourceDefinition, ResourceLike } from './kube/resources/resources.ts'
+import { internalsOf, isOperator, setInternals } from './operator-internals.ts'
 import type {
   On,
   Register,
@@ -65,22 +67,6 @@ export interface OperatorOptions<M extends object> {
  * ```
  */
 export type Plugin<M extends object> = (operator: Operator<M>) => void
-
-/** Marks operators. A registered symbol: the command and the user's project may each have loaded a copy of this package. */
-const internals: unique symbol = Symbol.for('kopf.Operator') as never
-
-/** The parts of an operator that the command line and the testing kit need. The package does not export them. */
-export interface OperatorInternals {
-  readonly name: string | undefined
-  readonly registry: Registry
-  readonly settings: Settings
-  /** Creates a new memo with the option `memo`. Each run has its own, and objects get copies of it. */
-  createMemo(): object
-}
-
-export function internalsOf(operator: Operator): OperatorInternals {
-  return (operator as unknown as { readonly [internals]: OperatorInternals })[internals]
-}
 
 /**
  * An operator: register handlers on it, then call `run()` or `start()`.
@@ -155,9 +141,8 @@ export class Operator<M extends object = Record<string, unknown>> {
     this.settings = createSettings(options.settings)
     this.#memo = options.memo ?? (() => ({}) as M)
     this.#lifecycle = options.lifecycle ?? defaultLifecycle
-    const createMemo = () => this.#memo()
-    const parts: OperatorInternals = { name: this.name, registry: this.#registry, settings: this.settings, createMemo }
-    Object.defineProperty(this, internals, { value: parts })
+    const { name, settings } = this
+    setInternals(this, { name, registry: this.#registry, settings, createMemo: () => this.#memo() })
     this.on = {
       startup: this.#registerActivity('startup'),
       cleanup: this.#registerActivity('cleanup'),
@@ -329,9 +314,4 @@ export class Operator<M extends object = Record<string, unknown>> {
 
 function isDefinition(resource: unknown): resource is ResourceDefinition<object> {
   return typeof resource === 'object' && resource !== null && 'selector' in resource && 'scope' in resource
-}
-
-/** Checks a brand rather than the class: the command and the user's project may each have loaded a copy of this package. */
-export function isOperator(value: unknown): value is Operator {
-  return typeof value === 'object' && value !== null && internals in value
 }

@@ -1,6 +1,6 @@
 /** The types of registering handlers: the signatures of `operator.on.…`, `daemon`, `timer`, `reconcile` and `index`. Types only. */
 
-import type { LoginAnswer } from './activities/login.ts'
+import type { LoginAnswer } from './client/auth/connection-info.ts'
 import type {
   ActivityArgs,
   ActivityOptions,
@@ -17,8 +17,8 @@ import type {
   ReconcileOptions,
 } from './handlers/args/args.ts'
 import type { CheckedPath } from './handlers/args/field-types.ts'
-import type { FieldPath } from './handlers/handler.ts'
 import type { Index } from './handlers/index-table.ts'
+import type { FieldPath } from './handlers/options.ts'
 import type { NamespaceOf, ObjectOf, ResourceDefinition, ResourceLike } from './kube/resources/resources.ts'
 
 /**

@@ -9,7 +9,7 @@ import * as testing from 'kopf/testing'
 import * as webhooks from 'kopf/webhooks'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createProgram } from '../src/cli/program.ts'
-import { internalsOf } from '../src/operator.ts'
+import { internalsOf } from '../src/operator-internals.ts'
 
 interface Command {
   readonly options: readonly string[]

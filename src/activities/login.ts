@@ -4,7 +4,7 @@
  */
 
 import type { LoginMethod, LoginOutcome } from '../client/auth/authenticator.ts'
-import { ConnectionInfo } from '../client/auth/connection-info.ts'
+import { ConnectionInfo, type GivenConnection, type LoginAnswer } from '../client/auth/connection-info.ts'
 import { loginWithKubeconfig } from '../client/auth/kubeconfig.ts'
 import { loginWithServiceAccount } from '../client/auth/service-account.ts'
 import { type Client, createClient } from '../client/client.ts'
@@ -13,12 +13,6 @@ import type { Handler } from '../handlers/handler.ts'
 import { describeError, nameError } from '../util/log/describe-error.ts'
 import type { Activities } from './activities.ts'
 import { type ActivityOutcomes, type RunActivityOptions, runActivities } from './run-activity.ts'
-
-/** The result of a login: nothing if there is nothing to log in with. */
-export type LoginAnswer = ConnectionInfo | null | undefined
-
-/** The connection of the run options: fixed, or a function that is called whenever credentials are needed. */
-export type GivenConnection = ConnectionInfo | (() => LoginAnswer | PromiseLike<LoginAnswer>)
 
 /** Calls all login handlers. Rejects only with the reason of the signal. */
 export async function callLoginHandlers(

@@ -6,7 +6,7 @@ import {
   type HandlerTypeInfo,
   retryArgs,
 } from '../handlers/definition.ts'
-import type { AdmissionOperation } from '../handlers/handler.ts'
+import type { AdmissionOperation } from '../handlers/options.ts'
 import { readFlag, throwOptionError } from '../handlers/options.ts'
 
 const info: HandlerTypeInfo = {

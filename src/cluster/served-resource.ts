@@ -1,6 +1,7 @@
 /** Creates the state of a served resource from its handlers and the settings. Called by orchestrator.ts. */
 import { ABSENT, PRESENT } from '../handlers/filters.ts'
-import type { Handler, ValuePattern } from '../handlers/handler.ts'
+import type { Handler } from '../handlers/handler.ts'
+import type { ValuePattern } from '../handlers/options.ts'
 import type { Registry } from '../handlers/registry.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import {

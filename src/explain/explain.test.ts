@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createHandler } from '../handler-definitions.ts'
-import type { HandlerType } from '../handlers/definition.ts'
+import type { HandlerType } from '../handlers/handler-types.ts'
 import { Registry } from '../handlers/registry.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { createHandler } from '../handler-definitions.ts'
 import { createSubhandler, isSuspiciousName } from './create-handler.ts'
-import type { HandlerType } from './definition.ts'
 import { ABSENT, PRESENT } from './filters.ts'
+import type { HandlerType } from './handler-types.ts'
 
 function create_fn() {}
 const anonymous = [() => undefined][0]!

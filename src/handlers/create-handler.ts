@@ -7,7 +7,8 @@ import type { ResourceLike } from '../kube/resources/resources.ts'
 import { toSelector } from '../kube/resources/selectors.ts'
 import { lazy } from '../util/lazy.ts'
 import type { HandlerDefinition, HandlerTypeInfo } from './definition.ts'
-import type { ChangeHandler, FieldPath, Handler, HandlerBase, HandlerFunction } from './handler.ts'
+import type { ChangeHandler, Handler, HandlerBase, HandlerFunction } from './handler.ts'
+import type { FieldPath } from './options.ts'
 import {
   checkOptions,
   checkValuePatterns,

@@ -3,37 +3,14 @@
  * folder; src/handler-definitions.ts lists the definitions. The registry, `kopf explain`, the RBAC rules, the testing kit and the reference
  * read them instead of comparing categories.
  */
+
 import type { RequiredRule } from '../kube/rbac-rules.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import type { ResourceSelector } from '../kube/resources/selectors.ts'
-import type { ErrorsMode, HandlerBase, HandlerCategory, HandlerOf } from './handler.ts'
-import type { Options } from './options.ts'
+import type { HandlerBase, HandlerCategory, HandlerOf } from './handler.ts'
+import type { HandlerType, HandlerTypes } from './handler-types.ts'
+import type { ErrorsMode, Options } from './options.ts'
 import type { Outcome } from './outcomes.ts'
-
-export type ActivityType = 'startup' | 'cleanup' | 'login' | 'probe'
-
-/** The handler types that users can register, with their categories. */
-interface HandlerTypes {
-  create: 'change'
-  update: 'change'
-  delete: 'change'
-  resume: 'change'
-  field: 'change'
-  event: 'event'
-  index: 'index'
-  daemon: 'background'
-  timer: 'background'
-  reconcile: 'reconcile'
-  validate: 'admission'
-  mutate: 'admission'
-  convert: 'conversion'
-  startup: 'activity'
-  cleanup: 'activity'
-  login: 'activity'
-  probe: 'activity'
-}
-
-export type HandlerType = keyof HandlerTypes
 
 /** The handlers of one type. */
 export type HandlerOfType<T extends HandlerType> = HandlerOf<HandlerTypes[T]>

@@ -7,7 +7,7 @@ import { ConcealedValue } from '../causation/concealed-value.ts'
 import { KopfError } from '../errors.ts'
 import { isDeepEqual } from '../util/json/deep-equal.ts'
 import { getOwn, isPlainObject } from '../util/json/json.ts'
-import type { ValuePattern } from './handler.ts'
+import type { ValuePattern } from './options.ts'
 
 /**
  * A pattern for filters that matches any existing value of a label, an annotation or a field, even an empty string.

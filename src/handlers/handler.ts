@@ -7,24 +7,10 @@ import type { HandlerReason } from '../causation/cause.ts'
 import type { ResourceSelector } from '../kube/resources/selectors.ts'
 import type { HandlerDefinition, HandlerTypeInfo } from './definition.ts'
 import type { IndexTable } from './index-table.ts'
-
-/**
- * The effect of an arbitrary error of a handler. `temporary`: the handler is retried. `permanent`: the handler has failed and is not
- * retried. `ignored`: the error is logged and counts as a success.
- */
-export type ErrorsMode = 'ignored' | 'temporary' | 'permanent'
-
-/**
- * The path of a field: a dotted string, `'spec.size'`, or a list of keys if a key contains dots, `['metadata', 'labels',
- * 'example.com/size']`.
- */
-export type FieldPath = string | readonly string[]
+import type { AdmissionOperation, ErrorsMode, ExistingPolicy, ValuePattern } from './options.ts'
 
 /** A function of the user. Its arguments are typed in args/args.ts; only invoke.ts calls it. */
 export type HandlerFunction = (args: never) => unknown
-
-/** A filter for a value: an equal value, PRESENT, ABSENT, or a callback that gets the value and all arguments. */
-export type ValuePattern = unknown
 
 /** The fields that all handlers have, whatever their category. */
 export interface HandlerBase {
@@ -136,17 +122,6 @@ export interface Watch {
   readonly ownersOf: (object: never) => unknown
 }
 
-/**
- * The policy for an existing object that has the name of a child and that the operator has not created.
- *
- * - `refuse`: the object stays unchanged, and the reconciler is retried. The condition `ChildrenApplied` of the parent is `False`.
- * - `leave`: the object stays unchanged, and the reconciler succeeds. The condition `ChildrenApplied` of the parent is `True` and names the
- *   object.
- * - `adopt`: the operator overwrites the object, becomes its owner, and deletes it with the parent. An object with another controller is
- *   refused.
- */
-export type ExistingPolicy = 'refuse' | 'leave' | 'adopt'
-
 /** The parts of a reconciler. */
 export interface ReconcileSpec {
   /** The resources of the children. */
@@ -162,9 +137,6 @@ export interface ReconcileHandler extends HandlerBase {
   readonly category: 'reconcile'
   readonly reconciling: ReconcileSpec
 }
-
-/** The operation of a request to the API server, in admission handlers. `CONNECT` is for subresources such as `exec`. */
-export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
 
 /** Which requests an admission handler reviews, and what it promises to the API server. */
 interface AdmissionSpec {

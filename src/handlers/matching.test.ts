@@ -7,8 +7,8 @@ import type { KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { resolvePath } from '../util/json/paths.ts'
 import { createSubhandler } from './create-handler.ts'
-import type { HandlerType } from './definition.ts'
 import { ABSENT, PRESENT } from './filters.ts'
+import type { HandlerType } from './handler-types.ts'
 import { type MatchContext, preMatches, selectChangeHandlers, selectHandlers, whyNot } from './matching.ts'
 
 const resource: Resource = {

@@ -11,7 +11,8 @@ import type { Resource } from '../kube/resources/resources.ts'
 import { resolvePath } from '../util/json/paths.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import { findPatternMismatch, matchesPattern, PRESENT, toVerdict } from './filters.ts'
-import type { Handler, ValuePattern } from './handler.ts'
+import type { Handler } from './handler.ts'
+import type { ValuePattern } from './options.ts'
 
 /** The object and the cause that filters are compared with. */
 export interface MatchContext {

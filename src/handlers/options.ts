@@ -7,7 +7,35 @@ import { suggestName } from '../util/text/did-you-mean.ts'
 import { type Duration, toMs } from '../util/text/duration.ts'
 import type { CheckedPath, ValueAt, ValuePatternOf } from './args/field-types.ts'
 import { ABSENT, type Absent, PRESENT, type Present } from './filters.ts'
-import type { AdmissionOperation, ErrorsMode, FieldPath, ValuePattern } from './handler.ts'
+
+/**
+ * The effect of an arbitrary error of a handler. `temporary`: the handler is retried. `permanent`: the handler has failed and is not
+ * retried. `ignored`: the error is logged and counts as a success.
+ */
+export type ErrorsMode = 'ignored' | 'temporary' | 'permanent'
+
+/**
+ * The path of a field: a dotted string, `'spec.size'`, or a list of keys if a key contains dots, `['metadata', 'labels',
+ * 'example.com/size']`.
+ */
+export type FieldPath = string | readonly string[]
+
+/** A filter for a value: an equal value, PRESENT, ABSENT, or a callback that gets the value and all arguments. */
+export type ValuePattern = unknown
+
+/**
+ * The policy for an existing object that has the name of a child and that the operator has not created.
+ *
+ * - `refuse`: the object stays unchanged, and the reconciler is retried. The condition `ChildrenApplied` of the parent is `False`.
+ * - `leave`: the object stays unchanged, and the reconciler succeeds. The condition `ChildrenApplied` of the parent is `True` and names the
+ *   object.
+ * - `adopt`: the operator overwrites the object, becomes its owner, and deletes it with the parent. An object with another controller is
+ *   refused.
+ */
+export type ExistingPolicy = 'refuse' | 'leave' | 'adopt'
+
+/** The operation of a request to the API server, in admission handlers. `CONNECT` is for subresources such as `exec`. */
+export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
 
 /** A pattern for a label or an annotation: the exact value, PRESENT, ABSENT, or a callback, which gets undefined if there is no value. */
 type MetaPattern<A> = string | Present | Absent | ((value: string | undefined, args: A) => unknown)

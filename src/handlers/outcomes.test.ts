@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { HandlerRetriesError, HandlerTimeoutError, PermanentError, TemporaryError } from '../errors.ts'
 import { describeError, nameError } from '../util/log/describe-error.ts'
-import type { ErrorsMode } from './handler.ts'
+import type { ErrorsMode } from './options.ts'
 import { ChildrenRetry, checkLimits, type HandlerAttempt, toErrorOutcome, toOutcome } from './outcomes.ts'
 
 interface Given {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { createHandler } from '../handler-definitions.ts'
 import type { Resource, ResourceLike } from '../kube/resources/resources.ts'
-import type { HandlerType } from './definition.ts'
+import type { HandlerType } from './handler-types.ts'
 import { Registry } from './registry.ts'
 
 function resourceOf(plural: string, kind: string): Resource {

@@ -6,8 +6,8 @@ import { KopfError } from '../errors.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { formatResource, type ResourceSelector } from '../kube/resources/selectors.ts'
 import { setOwn } from '../util/json/json.ts'
-import type { ActivityType } from './definition.ts'
 import type { Handler, HandlerCategory, HandlerOf } from './handler.ts'
+import type { ActivityType } from './handler-types.ts'
 import type { Index, IndexTable } from './index-table.ts'
 
 type HandlersByCategory = { readonly [C in Exclude<HandlerCategory, 'activity'>]: readonly HandlerOf<C>[] }

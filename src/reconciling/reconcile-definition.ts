@@ -10,7 +10,8 @@ import {
   retryArgs,
   retryOptions,
 } from '../handlers/definition.ts'
-import type { ExistingPolicy, ReconcileHandler, ReconcileSpec, Watch } from '../handlers/handler.ts'
+import type { ReconcileHandler, ReconcileSpec, Watch } from '../handlers/handler.ts'
+import type { ExistingPolicy } from '../handlers/options.ts'
 import { type Options, readDuration, readFlag, throwOptionError } from '../handlers/options.ts'
 import type { RequiredRule } from '../kube/rbac-rules.ts'
 import type { Resource, ResourceLike } from '../kube/resources/resources.ts'

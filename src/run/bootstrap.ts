@@ -3,6 +3,7 @@
  * election. `assemble` builds the parts that need a connection and the final settings: queue, features, streams, webhooks, peerings. This file starts
  * nothing: run.ts starts the parts, and shutdown.ts stops them.
  */
+
 import { availableParallelism } from 'node:os'
 import { Activities } from '../activities/activities.ts'
 import { createLogin } from '../activities/login.ts'
@@ -19,7 +20,9 @@ import type { DaemonPool } from '../daemons/daemon-pool.ts'
 import { ObjectDaemons } from '../daemons/object-daemons.ts'
 import { Leadership } from '../election/leadership.ts'
 import { createHandlerClock } from '../handlers/args/handler-clock.ts'
+import type { Lifecycle } from '../handlers/lifecycles.ts'
 import { copyMemo } from '../handlers/memos.ts'
+import type { Registry } from '../handlers/registry.ts'
 import { Watchdog } from '../handlers/watchdog.ts'
 import { Health } from '../health/health.ts'
 import { Indexer } from '../indexing/indexer.ts'
@@ -65,7 +68,7 @@ import { toMs } from '../util/text/duration.ts'
 import { Pause } from '../watching/pause.ts'
 import { WorkerPool } from '../workers/pool.ts'
 import { Observers } from './observers.ts'
-import type { OperatorDefinition, RunOptions } from './options.ts'
+import type { RunOptions } from './options.ts'
 import { createOperatorSessions, type OperatorSessions } from './sessions.ts'
 
 /** The signals that end the parts of a run, in the order in which they are aborted. */
@@ -78,6 +81,15 @@ export interface Lifetimes {
   readonly writes: AbortController
   /** Aborted last, after the cleanup handlers, which may still send requests. */
   readonly end: AbortController
+}
+
+/** The parts of the `Operator` that a run needs. */
+export interface OperatorDefinition {
+  readonly name: string | undefined
+  readonly registry: Registry
+  readonly settings: Settings
+  readonly lifecycle: Lifecycle
+  readonly memo: object
 }
 
 export interface BaseOptions {

@@ -1,10 +1,8 @@
 /** The options of `operator.start()` and `operator.run()`, and the running operator that `start()` returns. Types only. */
-import type { GivenConnection } from '../activities/login.ts'
+import type { GivenConnection } from '../client/auth/connection-info.ts'
 import type { Lifecycle } from '../handlers/lifecycles.ts'
-import type { Registry } from '../handlers/registry.ts'
 import type { NamespacePattern } from '../kube/namespaces.ts'
 import type { Observer } from '../observer.ts'
-import type { Settings } from '../settings/settings.ts'
 import type { Clock } from '../util/async/clock.ts'
 import type { FrameworkLevel, LogSink, PinoLike } from '../util/log/log.ts'
 import type { Transport } from '../util/transport.ts'
@@ -63,15 +61,6 @@ export interface RunOptions {
   readonly loadWorkerModule?: (url: URL) => Promise<URL>
   /** Listens to the events of the run: streams, objects, handlers, requests. Default: none. */
   readonly observer?: Observer
-}
-
-/** The parts of the `Operator` that a run needs. */
-export interface OperatorDefinition {
-  readonly name: string | undefined
-  readonly registry: Registry
-  readonly settings: Settings
-  readonly lifecycle: Lifecycle
-  readonly memo: object
 }
 
 /**

@@ -11,8 +11,8 @@ import { type Clock, type Occupation, systemClock } from '../util/async/clock.ts
 import { TaskGroup } from '../util/async/task-group.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import { packageVersion } from '../util/process/package-files.ts'
-import { type Assembly, assemble, type Base, createBase, type Lifetimes } from './bootstrap.ts'
-import type { OperatorDefinition, RunningOperator, RunOptions } from './options.ts'
+import { type Assembly, assemble, type Base, createBase, type Lifetimes, type OperatorDefinition } from './bootstrap.ts'
+import type { RunningOperator, RunOptions } from './options.ts'
 import { shutDown } from './shutdown.ts'
 
 export async function startOperator(definition: OperatorDefinition, options: RunOptions): Promise<RunningOperator> {

@@ -2,7 +2,7 @@ import { ABSENT, Operator, PRESENT } from 'kopf'
 import { afterAll, expect, test } from 'vitest'
 import { buildWebhooks, type ConfigurationType } from '../../src/admission/build-webhooks.ts'
 import type { Resource } from '../../src/kube/resources/resources.ts'
-import { internalsOf } from '../../src/operator.ts'
+import { internalsOf } from '../../src/operator-internals.ts'
 import type { Tree } from '../support/answers.ts'
 import { useLab } from '../support/lab.ts'
 

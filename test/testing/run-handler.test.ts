@@ -13,7 +13,7 @@ import { runHandler, startCluster } from 'kopf/testing'
 import { WebhookServer } from 'kopf/webhooks'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { internalsOf } from '../../src/operator.ts'
+import { internalsOf } from '../../src/operator-internals.ts'
 
 const Database = defineResource({
   group: 'example.com',

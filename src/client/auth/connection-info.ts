@@ -154,3 +154,9 @@ Object.defineProperty(ConnectionInfo.prototype, inspect.custom, {
     return `ConnectionInfo ${inspect(this.toJSON(), options)}`
   },
 })
+
+/** The result of a login: nothing if there is nothing to log in with. */
+export type LoginAnswer = ConnectionInfo | null | undefined
+
+/** The connection of the run options: fixed, or a function that is called whenever credentials are needed. */
+export type GivenConnection = ConnectionInfo | (() => LoginAnswer | PromiseLike<LoginAnswer>)

@@ -22,14 +22,16 @@ import type { SslPeer } from '../../settings/webhook-server.ts'
 import type { DeepReadonly } from '../../util/json/deep-types.ts'
 import type { Logger } from '../../util/log/log.ts'
 import type { Duration } from '../../util/text/duration.ts'
-import type { ActivityType } from '../definition.ts'
-import type { AdmissionOperation, ExistingPolicy, FieldPath } from '../handler.ts'
+import type { ActivityType } from '../handler-types.ts'
 import type { Index } from '../index-table.ts'
 import type {
   AdmissionHandlerOptions,
+  AdmissionOperation,
   BackgroundOptions,
   CancellationOptions,
   ComparedOptions,
+  ExistingPolicy,
+  FieldPath,
   FilterOptions,
   NamedOptions,
   RetryOptions,

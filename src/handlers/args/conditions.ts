@@ -14,7 +14,6 @@ import {
 import type { KubeObject } from '../../kube/objects.ts'
 import type { Patch } from '../../patching/patch.ts'
 import { isPlainObject } from '../../util/json/json.ts'
-import type { Handler } from '../handler.ts'
 
 /**
  * The `conditions` argument of handlers: reads and sets entries of `status.conditions` by their type. Changes are written with the patch,
@@ -42,7 +41,7 @@ export interface ConditionsOptions {
   /** The object in the state that the handler got. */
   readonly body: () => KubeObject
   readonly clock: { now(): number }
-  readonly handler: Pick<Handler, 'observesGeneration'>
+  readonly handler: { readonly observesGeneration: () => boolean }
 }
 
 type Edit = (conditions: readonly Condition[]) => readonly Condition[]
@@ -118,7 +117,7 @@ function applyAll(edits: readonly Edit[], conditions: readonly Condition[]): rea
 function toObserved(
   current: unknown,
   generation: number | undefined,
-  { observesGeneration }: Pick<Handler, 'observesGeneration'>,
+  { observesGeneration }: ConditionsOptions['handler'],
 ): number | undefined {
   if (generation === undefined) return undefined
   if (typeof current === 'number') return current < generation ? generation : undefined

@@ -5,7 +5,7 @@
 import { digestEssence } from '../../causation/essence.ts'
 import { PermanentError } from '../../errors.ts'
 import type { ChildGroup, Reconciled } from '../../handlers/args/args.ts'
-import type { ExistingPolicy } from '../../handlers/handler.ts'
+import type { ExistingPolicy } from '../../handlers/options.ts'
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import { buildOwnerReference } from '../../kube/owners.ts'
 import { toPlainJson } from '../../patching/patch.ts'

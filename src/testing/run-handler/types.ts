@@ -1,8 +1,8 @@
 /** Option and result types of `runHandler`. */
 import type { Diff, HandlerReason } from '../../causation/cause.ts'
 import type { Body, UserInfo } from '../../handlers/args/args.ts'
-import type { HandlerType } from '../../handlers/definition.ts'
-import type { AdmissionOperation } from '../../handlers/handler.ts'
+import type { HandlerType } from '../../handlers/handler-types.ts'
+import type { AdmissionOperation } from '../../handlers/options.ts'
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
 import type { ObjectOf, ResourceLike } from '../../kube/resources/resources.ts'
 import type { SslPeer } from '../../settings/webhook-server.ts'
