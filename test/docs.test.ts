@@ -295,7 +295,7 @@ test('the error codes in the reference are those of the code', () => {
 /** The options of a webhook server, taken from its error for an unknown option. */
 function optionsOf(Server: new (options: never) => unknown): readonly string[] | undefined {
   const message = String(catching(() => new Server({ none: 'such' } as never)))
-  return /the options are (.*)$/.exec(message)?.[1]?.split(', ')
+  return /there are (.*)$/.exec(message)?.[1]?.replaceAll('"', '').split(', ')
 }
 
 test('the options of webhook servers in the reference are those of the code', () => {

@@ -4,6 +4,7 @@ import type { HandlerType } from '../handlers/handler-types.ts'
 import { Registry } from '../handlers/registry.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
+import { Operator } from '../operator.ts'
 import { AnnotationsProgressStorage } from '../persistence/progress-storage.ts'
 import { createSettings, type PartialSettings } from '../settings/settings.ts'
 import { explainObject } from './explain.ts'
@@ -344,4 +345,34 @@ describe('explanation notes', () => {
   ])('the explanation has a note on %s', (_, rows, body, note) => {
     expect(explain(rows, body).notes.join('\n')).toMatch(note)
   })
+})
+
+describe('the resource of an explained object', () => {
+  const kopf = new Operator()
+  kopf.on.create('kopfexamples', { id: 'c' }, fn)
+
+  test.each([
+    ['a plural', 'kopfexamples'],
+    ['a plural with its group', 'kopfexamples.kopf.dev'],
+    ['a kind', 'KopfExample'],
+    ['a short name', 'kex'],
+    ['a list of parts', ['kopf.dev', 'v1', 'kopfexamples'] as const],
+    ['a resource of discovery', resource],
+  ])('an object can be explained by %s', (_, like) => {
+    const { handlers, decision } = kopf.explain(like as string, bodyOf())
+    expect(handlers).toMatchObject([{ id: 'c', verdict: 'now' }])
+    expect(decision).toMatchObject({ type: 'handle', reason: 'create' })
+  })
+
+  test('an object of another group is refused', () => {
+    expect(() => kopf.explain('kopfexamples.example.com', bodyOf())).toThrow(
+      'Cannot explain "n" as one of kopfexamples.example.com: it is a KopfExample of kopf.dev/v1',
+    )
+  })
+})
+
+test('the finalizer of a deleted object stays in the decision while a reconciler has to clean up', () => {
+  const body = bodyOf({ finalizers: [finalizer], deletionTimestamp: '2026-01-31T11:30:00Z' })
+  const { decision } = explain([['reconcile', { cleanup: true }]], body)
+  expect(decision).toEqual({ type: 'ignore', reason: 'no-handlers' })
 })

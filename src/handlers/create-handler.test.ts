@@ -151,7 +151,7 @@ describe('refused handlers', () => {
       { retrys: 3 },
       /^Cannot register a "create" handler for kopfexamples: it has no option "retrys"; did you mean "retries"\?$/,
     ],
-    ['create', { initial_delay: 3 }, /it has no option "initial_delay"; there are id, param/],
+    ['create', { initial_delay: 3 }, /it has no option "initial_delay"; there are "id", "param"/],
     ['create', { old: 1, field: 'f' }, /it has no option "old"/],
     ['create', { optional: true }, /it has no option "optional"/],
     ['update', { deleted: true }, /^Cannot register an "update" handler.*it has no option "deleted"/],

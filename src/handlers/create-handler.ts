@@ -10,7 +10,7 @@ import type { HandlerDefinition, HandlerTypeInfo } from './definition.ts'
 import type { ChangeHandler, Handler, HandlerBase, HandlerFunction } from './handler.ts'
 import type { FieldPath } from './options.ts'
 import {
-  checkOptions,
+  checkHandlerOptions,
   checkValuePatterns,
   type Options,
   readDuration,
@@ -41,7 +41,7 @@ export function buildHandler(definition: HandlerDefinition, input: HandlerInput)
   const subject = selector === undefined ? name : `${name} for ${selector}`
   if (type === 'field' && fieldPath === undefined)
     throwOptionError(subject, 'the field is missing: on.field(resource, "spec.size", fn)')
-  const options = checkOptions(input.options, info.options, subject)
+  const options = checkHandlerOptions(input.options, info.options, subject)
   const fn = checkFunction(input.fn, subject)
   const id = readId(options['id'], subject) ?? (nameOf(fn) || type)
   const field = readFieldPath(fieldPath ?? options['field'], subject)
@@ -76,7 +76,7 @@ export function createSubhandler(
   const subject = `a sub-handler of "${parent.id}"`
   if (parent.category !== 'change') throwOptionError(subject, 'only handlers of changes can have sub-handlers')
   const info = parent.definition.types['subhandler']!
-  const options = checkOptions(given, info.options, subject)
+  const options = checkHandlerOptions(given, info.options, subject)
   const fn = checkFunction(input, subject)
   const ownId = readId(id, subject) ?? nameOf(fn)
   if (ownId === '') throwOptionError(subject, 'the function has no name: give it an id, subhandler("id", fn)')

@@ -3,7 +3,7 @@
  * protect users of plain JavaScript.
  */
 import { KopfError } from '../errors.ts'
-import { suggestName } from '../util/text/did-you-mean.ts'
+import { checkNames } from '../util/option-checks.ts'
 import { type Duration, toMs } from '../util/text/duration.ts'
 import type { CheckedPath, ValueAt, ValuePatternOf } from './args/field-types.ts'
 import { ABSENT, type Absent, PRESENT, type Present } from './filters.ts'
@@ -164,17 +164,17 @@ export type TimerOptions =
 export type Options = Readonly<Record<string, unknown>>
 
 /** Throws for an option that the handler type does not have, with a suggestion for a misspelt name. */
-export function checkOptions(options: unknown, known: readonly string[], what: string): Options {
+export function checkHandlerOptions(options: unknown, known: readonly string[], what: string): Options {
   if (options === undefined) return {}
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     return throwOptionError(what, 'the options are an object, such as { retries: 3 }')
   }
-  for (const [name, value] of Object.entries(options)) {
-    if (value === undefined || known.includes(name)) continue
-    const meant = suggestName(name, known)
-    const hint = meant === undefined ? `there are ${known.join(', ')}` : `did you mean "${meant}"?`
-    throwOptionError(what, `it has no option "${name}"; ${hint}`)
-  }
+  const given = Object.entries(options).filter(([, value]) => value !== undefined)
+  checkNames(
+    given.map(([name]) => name),
+    known,
+    (problem) => throwOptionError(what, problem),
+  )
   return options as Options
 }
 

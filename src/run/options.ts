@@ -50,7 +50,11 @@ export interface RunOptions {
    * Default: the setting.
    */
   readonly frameworkLogLevel?: FrameworkLevel
-  /** Selects which of the due handlers are called next, for this run. Default: the lifecycle of the operator. */
+  /**
+   * Selects which of the due handlers are called next, for this run. Default: the lifecycle of the operator.
+   *
+   * @deprecated Give the lifecycle to `new Operator({ lifecycle })`.
+   */
   readonly lifecycle?: Lifecycle
   /** The address of the health endpoint, such as `http://0.0.0.0:8080/healthz`. Default: no endpoint. */
   readonly livenessEndpoint?: string

@@ -2,24 +2,18 @@
 import { defaultMaxLifetime } from '../kube/peerings.ts'
 import { AnnotationsDiffBaseStorage, type DiffBaseStorage } from '../persistence/diffbase-storage.ts'
 import { type ProgressStorage, SmartProgressStorage } from '../persistence/progress-storage.ts'
+import { duration, flag, integer, type OptionCheck, oneOf, orNull, text } from '../util/option-checks.ts'
 import { handlersSeconds } from '../util/stopping-times.ts'
 import {
   backoffs,
   configurationName,
-  duration,
   durations,
   fieldManagerName,
   finalizerName,
-  flag,
-  integer,
   objectName,
   objectWith,
-  oneOf,
-  orNull,
-  type SettingCheck,
   selectorMap,
   signingKeys,
-  text,
   webhookServer,
 } from './checks.ts'
 import type {
@@ -87,7 +81,7 @@ export interface Settings {
 }
 
 export interface SettingSpec<V> {
-  readonly check: SettingCheck<V>
+  readonly check: OptionCheck<V>
   /** Returns a new value at each call: two operators never share a storage or a map. */
   readonly byDefault: () => V
 }
@@ -96,7 +90,7 @@ export type SettingSpecs = {
   readonly [G in keyof Settings]: { readonly [K in keyof Settings[G]]: SettingSpec<Settings[G][K]> }
 }
 
-function setting<V>(check: SettingCheck<V>, byDefault: NoInfer<V> | (() => NoInfer<V>)): SettingSpec<V> {
+function setting<V>(check: OptionCheck<V>, byDefault: NoInfer<V> | (() => NoInfer<V>)): SettingSpec<V> {
   return { check, byDefault: typeof byDefault === 'function' ? (byDefault as () => V) : () => byDefault }
 }
 

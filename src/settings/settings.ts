@@ -3,7 +3,7 @@
  * reads them at the moment of use. Every assignment of an unknown name or an invalid value throws.
  */
 import { KopfError } from '../errors.ts'
-import { suggestName } from '../util/text/did-you-mean.ts'
+import { adviseName } from '../util/option-checks.ts'
 import { refusedSettings, type SettingSpec, type SettingSpecs, type Settings, settingSpecs } from './schema.ts'
 import type { SelectorMap, SelectorMapSource } from './selector-map.ts'
 
@@ -94,9 +94,7 @@ function throwSettingError(path: string, problem: string): never {
 }
 
 function hint(name: string, known: readonly string[]): string {
-  const meant = suggestName(name, known)
-  if (meant !== undefined) return `; did you mean "${meant}"?`
-  return `; there are ${known.map((each) => `"${each}"`).join(', ')}`
+  return `; ${adviseName(name, known)}`
 }
 
 function asObject(value: unknown, what: string): object {

@@ -3,9 +3,10 @@
  * detection needs no permissions.
  */
 import type { WebhookClientConfig, WebhookContext, WebhookFn } from '../settings/webhook-server.ts'
+import { checkOptions, text } from '../util/option-checks.ts'
 import { guessHost } from './addresses.ts'
 import { WebhookNgrokTunnel } from './ngrok/tunnel.ts'
-import { checkOptions, pathCheck, portCheck, textCheck } from './option-checks.ts'
+import { port, throwOptionsError, urlPath } from './option-checks.ts'
 import { WebhookServer } from './server.ts'
 
 /**
@@ -60,11 +61,15 @@ export class WebhookAutoTunnel {
   readonly #options: WebhookAutoTunnelOptions
 
   constructor(options: WebhookAutoTunnelOptions = {}) {
-    this.#options = checkOptions<WebhookAutoTunnelOptions>(options, {
-      addr: textCheck,
-      port: portCheck,
-      path: pathCheck,
-    })
+    this.#options = checkOptions<WebhookAutoTunnelOptions>(
+      options,
+      {
+        addr: text,
+        port,
+        path: urlPath,
+      },
+      throwOptionsError,
+    )
   }
 
   /** Called by the operator: listens until the signal is aborted. Yields the address and the CA certificates, and again whenever they change. */

@@ -10,7 +10,7 @@ test('undefined webhook server options are ignored', () => {
 describe('refused webhook server options', () => {
   test.each([
     [{ extra_sans: [] }, 'did you mean "extraSans"?'],
-    [{ colour: 'red' }, 'the options are addr, port, path'],
+    [{ colour: 'red' }, 'it has no option "colour"; there are "addr", "port", "path"'],
     [{ port: 70_000 }, '"port" must be a number from 1 to 65535'],
     [{ port: '9443' }, '"port" must be a number'],
     [{ addr: '' }, '"addr" must be a string that is not empty'],
@@ -19,7 +19,7 @@ describe('refused webhook server options', () => {
     [{ host: 'https://example.com' }, '"host" must be a host name or an address, without a scheme'],
     [{ host: 'example.com:443' }, '"host" must be a host name'],
     [{ insecure: 'yes' }, '"insecure" must be true or false'],
-    [{ verifyMode: 'always' }, '"none", "optional" or "required"'],
+    [{ verifyMode: 'always' }, 'one of "none", "optional", "required"'],
     [{ fileCheckInterval: 0 }, '"fileCheckInterval" must be a number of seconds'],
     [{ fileCheckInterval: 'soon' }, '"fileCheckInterval" must be'],
     [{ extraSans: 'example.com' }, '"extraSans" must be a list'],
@@ -49,4 +49,14 @@ test.each([
   [{ verifyCadata: 'pem', verifyMode: 'required' }, 'required'],
 ] as const)('the webhook server options %j make client certificates %s', (options, expected) => {
   expect(verifyModeOf(options)).toBe(expected)
+})
+
+test('options in camelCase are those of Kopf in another spelling', () => {
+  const given = { caData: 'pem', certFile: 'a.pem', pkeyFile: 'b.pem', verifyCaFile: 'c.pem' }
+  const expected = { cadata: 'pem', certfile: 'a.pem', pkeyfile: 'b.pem', verifyCafile: 'c.pem' }
+  expect(checkServerOptions(given)).toEqual(expected)
+})
+
+test('an option in two spellings is refused', () => {
+  expect(() => checkServerOptions({ caFile: 'a.pem', cafile: 'b.pem' })).toThrow('"cafile" is given in two spellings')
 })

@@ -1,26 +1,12 @@
 /** The options of `WebhookServer` and their checks. The checks run in the constructor, so that errors show the line of the user's code. */
 import type { SecureContextOptions } from 'node:tls'
+import { checkOptions, createCheck, flag, type OptionCheck, oneOf, text } from '../util/option-checks.ts'
 import type { Duration } from '../util/text/duration.ts'
 import type { VerifyMode } from './http/listener.ts'
-import {
-  checkOptions,
-  durationCheck,
-  type OptionCheck,
-  pathCheck,
-  portCheck,
-  textCheck,
-  throwOptionsError,
-} from './option-checks.ts'
+import { port, positiveDuration, throwOptionsError, urlPath } from './option-checks.ts'
 
-/**
- * The options of `WebhookServer`, and of the servers for local clusters: where to listen, the address for the API server, and the certificates.
- *
- * @example
- * ```ts
- * new WebhookServer({ port: 9443, host: 'operator.example.com', certfile: 'tls.crt', pkeyfile: 'tls.key', cafile: 'ca.crt' })
- * ```
- */
-export interface WebhookServerOptions {
+/** The options of a `WebhookServer`, in Kopf's spelling. */
+export interface CheckedServerOptions {
   /** The IP address or host name to listen on, such as `0.0.0.0`. Default: all interfaces. */
   readonly addr?: string
   /** The port to listen on. Default: any free port. */
@@ -59,54 +45,102 @@ export interface WebhookServerOptions {
   readonly context?: SecureContextOptions
 }
 
-const flag: OptionCheck = { expected: 'true or false', isValid: (value) => typeof value === 'boolean' }
-const pem: OptionCheck = {
-  expected: 'certificates in PEM: a string or bytes',
-  isValid: (value) => (typeof value === 'string' || value instanceof Uint8Array) && value.length > 0,
+/**
+ * The options of `WebhookServer`, and of the servers for local clusters: where to listen, the address for the API server, and the certificates.
+ *
+ * @example
+ * ```ts
+ * new WebhookServer({ port: 9443, host: 'operator.example.com', certfile: 'tls.crt', pkeyfile: 'tls.key', cafile: 'ca.crt' })
+ * ```
+ */
+export interface WebhookServerOptions extends CheckedServerOptions {
+  /** The option `cadata` in camelCase. */
+  readonly caData?: string | Uint8Array
+  /** The option `cafile` in camelCase. */
+  readonly caFile?: string
+  /** The option `cadump` in camelCase. */
+  readonly caDump?: string
+  /** The option `certfile` in camelCase. */
+  readonly certFile?: string
+  /** The option `pkeyfile` in camelCase. */
+  readonly pkeyFile?: string
+  /** The option `verifyCafile` in camelCase. */
+  readonly verifyCaFile?: string
+  /** The option `verifyCapath` in camelCase. */
+  readonly verifyCaPath?: string
+  /** The option `verifyCadata` in camelCase. */
+  readonly verifyCaData?: string | Uint8Array
 }
 
-const checks: Readonly<Record<keyof WebhookServerOptions, OptionCheck>> = {
-  addr: textCheck,
-  port: portCheck,
-  path: pathCheck,
-  host: {
-    expected: 'a host name or an address, without a scheme or a port',
-    isValid: (value) => typeof value === 'string' && /^([\w.-]+|[\da-fA-F:.]+)$/.test(value),
-  },
+const pem: OptionCheck<string | Uint8Array> = createCheck(
+  'certificates in PEM: a string or bytes',
+  (value): value is string | Uint8Array =>
+    (typeof value === 'string' || value instanceof Uint8Array) && value.length > 0,
+)
+
+const checks: Readonly<Record<keyof CheckedServerOptions, OptionCheck>> = {
+  addr: text,
+  port,
+  path: urlPath,
+  host: createCheck(
+    'a host name or an address, without a scheme or a port',
+    (value): value is string => typeof value === 'string' && /^([\w.-]+|[\da-fA-F:.]+)$/.test(value),
+  ),
   cadata: pem,
-  cafile: textCheck,
-  cadump: textCheck,
+  cafile: text,
+  cadump: text,
   insecure: flag,
-  certfile: textCheck,
-  pkeyfile: textCheck,
-  password: { expected: 'a string', isValid: (value) => typeof value === 'string' },
-  extraSans: {
-    expected: 'a list of host names and addresses',
-    isValid: (value) => Array.isArray(value) && value.every(textCheck.isValid),
-  },
-  verifyMode: {
-    expected: '"none", "optional" or "required"',
-    isValid: (value) => value === 'none' || value === 'optional' || value === 'required',
-  },
-  verifyCafile: textCheck,
-  verifyCapath: textCheck,
+  certfile: text,
+  pkeyfile: text,
+  password: createCheck('a string', (value): value is string => typeof value === 'string'),
+  extraSans: createCheck(
+    'a list of host names and addresses',
+    (value): value is string[] => Array.isArray(value) && value.every((one) => text.accept(one) !== undefined),
+  ),
+  verifyMode: oneOf('none', 'optional', 'required'),
+  verifyCafile: text,
+  verifyCapath: text,
   verifyCadata: pem,
-  fileCheckInterval: durationCheck,
-  context: {
-    expected: "an object with options of Node's tls.createSecureContext",
-    isValid: (value) => typeof value === 'object' && value !== null,
-  },
+  fileCheckInterval: positiveDuration,
+  context: createCheck(
+    "an object with options of Node's tls.createSecureContext",
+    (value): value is object => typeof value === 'object' && value !== null,
+  ),
 }
 
-/** Returns the options without undefined values. Throws if an option is invalid. */
-export function checkServerOptions(options: WebhookServerOptions): WebhookServerOptions {
-  const known = checkOptions<WebhookServerOptions>(options, checks)
+/** Options in camelCase, with Kopf's spelling of each. */
+const spellings = {
+  caData: 'cadata',
+  caFile: 'cafile',
+  caDump: 'cadump',
+  certFile: 'certfile',
+  pkeyFile: 'pkeyfile',
+  verifyCaFile: 'verifyCafile',
+  verifyCaPath: 'verifyCapath',
+  verifyCaData: 'verifyCadata',
+} as const
+
+/** Returns the options in Kopf's spelling, without undefined values. Throws if an option is invalid. */
+export function checkServerOptions(options: WebhookServerOptions): CheckedServerOptions {
+  const known = checkOptions<CheckedServerOptions>(toKopfSpelling(options), checks, throwOptionsError)
   checkCombinations(known)
   return known
 }
 
+function toKopfSpelling(options: WebhookServerOptions): CheckedServerOptions {
+  const result: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined) continue
+    const spelling = Object.hasOwn(spellings, name) ? spellings[name as keyof typeof spellings] : name
+    if (Object.hasOwn(result, spelling))
+      throwOptionsError(`"${spelling}" is given in two spellings; remove one of them`)
+    result[spelling] = value
+  }
+  return result
+}
+
 /** Throws if options contradict each other, or if one needs another. */
-function checkCombinations(options: WebhookServerOptions): void {
+function checkCombinations(options: CheckedServerOptions): void {
   const { insecure, certfile, pkeyfile, verifyMode, context } = options
   if (insecure === true) {
     const useless = tlsOptions.find((name) => options[name] !== undefined)
@@ -139,6 +173,6 @@ function checkCombinations(options: WebhookServerOptions): void {
 const verifyOptions = ['verifyCafile', 'verifyCapath', 'verifyCadata'] as const
 const tlsOptions = ['context', 'certfile', 'pkeyfile', 'verifyMode', ...verifyOptions] as const
 
-export function verifyModeOf(options: WebhookServerOptions): VerifyMode {
+export function verifyModeOf(options: CheckedServerOptions): VerifyMode {
   return options.verifyMode ?? (verifyOptions.some((name) => options[name] !== undefined) ? 'optional' : 'none')
 }

@@ -11,7 +11,12 @@ import { readCertificateTexts } from './certificates/files.ts'
 import { renewCertificates } from './certificates/renewal.ts'
 import { type Certificates, type CertificatesContext, constantCertificates } from './certificates/source.ts'
 import { serveReviews } from './serve-reviews.ts'
-import { checkServerOptions, verifyModeOf, type WebhookServerOptions } from './server-options.ts'
+import {
+  type CheckedServerOptions,
+  checkServerOptions,
+  verifyModeOf,
+  type WebhookServerOptions,
+} from './server-options.ts'
 
 /**
  * A webhook server with an address and certificates of your choice. It listens on HTTPS, with a certificate from files, or with a generated one of its
@@ -29,7 +34,7 @@ import { checkServerOptions, verifyModeOf, type WebhookServerOptions } from './s
  * ```
  */
 export class WebhookServer {
-  readonly #options: WebhookServerOptions
+  readonly #options: CheckedServerOptions
 
   constructor(options: WebhookServerOptions = {}) {
     this.#options = checkServerOptions(options)

@@ -5,13 +5,14 @@
 
 import { KopfError } from '../errors.ts'
 import type { WebhookClientConfig, WebhookContext, WebhookFn, WebhookService } from '../settings/webhook-server.ts'
+import { checkOptions, createCheck, text } from '../util/option-checks.ts'
 import { type Duration, toMs } from '../util/text/duration.ts'
 import { toRoot } from './addresses.ts'
 import type { Keyring } from './certificates/keyring.ts'
 import { overlapMs } from './certificates/rotation.ts'
 import { CertificateSecret } from './certificates/shared-secret.ts'
 import type { Certificates } from './certificates/source.ts'
-import { checkOptions, durationCheck, pathCheck, portCheck, textCheck, throwOptionsError } from './option-checks.ts'
+import { port, positiveDuration, throwOptionsError, urlPath } from './option-checks.ts'
 import { serveReviews } from './serve-reviews.ts'
 
 /** The options of `WebhookServiceServer`: the Service in front of the operator, and the Secret for its certificates. */
@@ -36,14 +37,14 @@ export interface WebhookServiceServerOptions {
   readonly certLifetime?: Duration
 }
 
-const nameCheck = {
-  expected: 'the name of an object, such as "my-operator"',
-  isValid: (value: unknown) => typeof value === 'string' && /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(value),
-}
-const labelCheck = {
-  expected: 'a name of at most 63 lower-case letters, digits and dashes, such as "my-operator"',
-  isValid: (value: unknown) => typeof value === 'string' && /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value),
-}
+const nameCheck = createCheck(
+  'the name of an object, such as "my-operator"',
+  (value): value is string => typeof value === 'string' && /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(value),
+)
+const labelCheck = createCheck(
+  'a name of at most 63 lower-case letters, digits and dashes, such as "my-operator"',
+  (value): value is string => typeof value === 'string' && /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/.test(value),
+)
 
 /** The last third of this lifetime is long enough for all steps of a rotation, even if the operator is down for a few hours. */
 const minLifetimeMs = 12 * overlapMs
@@ -65,17 +66,21 @@ export class WebhookServiceServer {
   readonly #options: WebhookServiceServerOptions
 
   constructor(options: WebhookServiceServerOptions) {
-    this.#options = checkOptions<WebhookServiceServerOptions>(options, {
-      service: labelCheck,
-      namespace: labelCheck,
-      servicePort: portCheck,
-      addr: textCheck,
-      port: portCheck,
-      path: pathCheck,
-      secret: nameCheck,
-      caLifetime: durationCheck,
-      certLifetime: durationCheck,
-    })
+    this.#options = checkOptions<WebhookServiceServerOptions>(
+      options,
+      {
+        service: labelCheck,
+        namespace: labelCheck,
+        servicePort: port,
+        addr: text,
+        port,
+        path: urlPath,
+        secret: nameCheck,
+        caLifetime: positiveDuration,
+        certLifetime: positiveDuration,
+      },
+      throwOptionsError,
+    )
     if (this.#options.service === undefined)
       throwOptionsError('the name of the Service is missing; give it as "service"')
     const { caLifetimeMs, certLifetimeMs } = this.#lifetimes

@@ -181,3 +181,81 @@ test('an observer may implement only some of the methods', async () => {
   await untilHandled(lab, 'a')
   expect(found).toEqual(['widgets'])
 })
+
+/** All events of one run, in their order, as `name detail`. */
+function recordAll(): { readonly observer: Observer; readonly events: string[] } {
+  const events: string[] = []
+  const observer: Observer = {
+    handlerStarted: ({ handler, object, retry }) =>
+      void events.push(`started ${handler.type} ${handler.id} of ${object?.name ?? 'the operator'}, retry ${retry}`),
+    handlerFinished: ({ handler, outcome, delayMs, error }) =>
+      void events.push(
+        `finished ${handler.id} ${outcome} ${delayMs ?? ''} ${error instanceof Error ? error.message : ''}`.trim(),
+      ),
+    decisionMade: ({ decision }) => void events.push(`decided ${decision.type} ${decision.reason}`),
+    patchWritten: ({ purpose }) => void events.push(`patched ${purpose}`),
+    timerFired: ({ handler, latenessMs }) => void events.push(`timer ${handler.id} ${latenessMs >= 0}`),
+    childApplied: ({ owner, child }) =>
+      void events.push(`applied ${child.resource.plural}/${child.name} of ${owner.name}`),
+    childDeleted: ({ child }) => void events.push(`deleted ${child.resource.plural}/${child.name}`),
+  }
+  return { observer, events }
+}
+
+test('the observer gets each attempt of a handler with its outcome, and the decisions about the object', async () => {
+  const { observer, events } = recordAll()
+  const kopf = new Operator()
+  kopf.on.startup({ id: 'setup' }, () => {})
+  kopf.on.create(lab.widgets, { id: 'c' }, ({ retry }) => {
+    if (retry === 0) throw new TemporaryError('Not yet', { delay: 2 })
+  })
+  await lab.start(kopf, { observer })
+  await lab.create('a')
+  await untilHandled(lab, 'a')
+  const calls = events.filter((event) => /^(started|finished)/.test(event))
+  expect(calls).toEqual([
+    'started startup setup of the operator, retry 0',
+    'finished setup succeeded',
+    'started create c of a, retry 0',
+    'finished c retrying 2000 Not yet',
+    'started create c of a, retry 1',
+    'finished c succeeded',
+  ])
+  expect(events).toContain('decided handle create')
+  expect(events).toContain('patched handling')
+})
+
+test('the observer gets a handler whose retries are used up as failed, without a start', async () => {
+  const { observer, events } = recordAll()
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'c', retries: 0 }, () => {})
+  await lab.start(kopf, { observer })
+  await lab.create('a')
+  await lab.until(() => events.some((event) => event.startsWith('finished c failed')))
+  expect(events.filter((event) => event.startsWith('started'))).toEqual([])
+})
+
+test('the observer gets each call of a timer', async () => {
+  const { observer, events } = recordAll()
+  const kopf = new Operator()
+  kopf.timer(lab.widgets, { id: 't', interval: 1 }, () => {})
+  await lab.start(kopf, { observer })
+  await lab.create('a')
+  await lab.until(() => events.filter((event) => event === 'timer t true').length >= 2)
+  expect(events).toContain('started timer t of a, retry 0')
+})
+
+test('the observer gets applied and deleted children of a reconciler', async () => {
+  const { observer, events } = recordAll()
+  const kopf = new Operator()
+  kopf.reconcile(lab.widgets, { id: 'r', owns: ['configmaps'] }, ({ name, spec }) => ({
+    children: spec['isEmpty']
+      ? []
+      : [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: `${name}-map` }, data: { a: 'b' } }],
+  }))
+  await lab.start(kopf, { observer })
+  await lab.create('a', { spec: { isEmpty: false } })
+  await lab.until(() => events.includes('applied configmaps/a-map of a'))
+  await lab.patch('a', { spec: { isEmpty: true } })
+  await lab.until(() => events.includes('deleted configmaps/a-map'))
+})

@@ -4,7 +4,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { KopfError } from '../../errors.ts'
-import type { WebhookServerOptions } from '../server-options.ts'
+import type { CheckedServerOptions } from '../server-options.ts'
 
 export interface CertificateTexts {
   readonly cert: string | undefined
@@ -15,7 +15,7 @@ export interface CertificateTexts {
   readonly clientCas: string[] | undefined
 }
 
-export async function readCertificateTexts(options: WebhookServerOptions): Promise<CertificateTexts> {
+export async function readCertificateTexts(options: CheckedServerOptions): Promise<CertificateTexts> {
   const { certfile, pkeyfile, cadata, cafile } = options
   const [cert, key, ca, clientCas] = await Promise.all([
     certfile === undefined ? undefined : readCertificates('certfile', certfile),
@@ -30,7 +30,7 @@ export async function readCertificateTexts(options: WebhookServerOptions): Promi
   return { cert, key, ca, clientCas }
 }
 
-async function readClientCas(options: WebhookServerOptions): Promise<string[] | undefined> {
+async function readClientCas(options: CheckedServerOptions): Promise<string[] | undefined> {
   const { verifyCafile, verifyCapath, verifyCadata } = options
   const texts: string[] = []
   if (verifyCafile !== undefined) texts.push(await readCertificates('verifyCafile', verifyCafile))

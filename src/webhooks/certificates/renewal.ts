@@ -9,7 +9,7 @@ import { isDeepEqual } from '../../util/json/deep-equal.ts'
 import type { Logger } from '../../util/log/log.ts'
 import { toMs } from '../../util/text/duration.ts'
 import { toHosts } from '../addresses.ts'
-import type { WebhookServerOptions } from '../server-options.ts'
+import type { CheckedServerOptions } from '../server-options.ts'
 import { checkTls, readCertificateTexts } from './files.ts'
 import type { Certificates, CertificatesContext } from './source.ts'
 
@@ -17,7 +17,7 @@ type LoadCertificates = () => Promise<Certificates>
 
 /** `names`: the host names and addresses of a generated certificate. */
 export async function* renewCertificates(
-  options: WebhookServerOptions,
+  options: CheckedServerOptions,
   names: readonly string[],
   context: CertificatesContext,
 ): AsyncIterable<Certificates> {
@@ -38,7 +38,7 @@ export async function* renewCertificates(
 
 /** Returns a function that reads the current certificates. */
 async function createLoader(
-  options: WebhookServerOptions,
+  options: CheckedServerOptions,
   names: readonly string[],
   { clock, logger }: CertificatesContext,
 ): Promise<LoadCertificates> {
@@ -88,7 +88,7 @@ function warnIfExpired({ tls }: Certificates, { logger }: CertificatesContext): 
 }
 
 /** The time between two checks. Without files, only the age of the generated certificate is checked. */
-function checkIntervalMs(options: WebhookServerOptions): number {
+function checkIntervalMs(options: CheckedServerOptions): number {
   const { fileCheckInterval = 60 } = options
   const hasFiles = fileOptions.some((name) => options[name] !== undefined)
   return hasFiles ? toMs(fileCheckInterval, '"fileCheckInterval"') : 24 * 3_600_000

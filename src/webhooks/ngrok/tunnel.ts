@@ -5,8 +5,9 @@
 import type { WebhookClientConfig, WebhookContext, WebhookFn } from '../../settings/webhook-server.ts'
 import { Backoff, exponential } from '../../util/async/backoff.ts'
 import { trySleep } from '../../util/async/clock.ts'
+import { checkOptions, text } from '../../util/option-checks.ts'
 import { toRoot } from '../addresses.ts'
-import { checkOptions, pathCheck, portCheck, textCheck } from '../option-checks.ts'
+import { port, throwOptionsError, urlPath } from '../option-checks.ts'
 import { WebhookServer } from '../server.ts'
 import { runNgrok, toNgrokError } from './process.ts'
 
@@ -46,14 +47,18 @@ export class WebhookNgrokTunnel {
   readonly #options: WebhookNgrokTunnelOptions
 
   constructor(options: WebhookNgrokTunnelOptions = {}) {
-    this.#options = checkOptions<WebhookNgrokTunnelOptions>(options, {
-      addr: textCheck,
-      port: portCheck,
-      path: pathCheck,
-      token: textCheck,
-      region: textCheck,
-      binary: textCheck,
-    })
+    this.#options = checkOptions<WebhookNgrokTunnelOptions>(
+      options,
+      {
+        addr: text,
+        port,
+        path: urlPath,
+        token: text,
+        region: text,
+        binary: text,
+      },
+      throwOptionsError,
+    )
   }
 
   /** Called by the operator: listens and keeps the tunnel open until the signal is aborted. Yields the address of the tunnel, and again whenever it changes. */

@@ -3,8 +3,8 @@
  * starts. Called by run/run.ts.
  */
 
-import { KopfError } from '../errors.ts'
-import { describeError } from '../util/log/describe-error.ts'
+import { KopfError } from '../../errors.ts'
+import { describeError } from '../../util/log/describe-error.ts'
 
 interface Cloneable {
   clone(): unknown
