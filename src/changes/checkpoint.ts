@@ -1,7 +1,6 @@
 /**
- * Writing while handlers run: what is finished does not wait for the one that takes its time, and no step begins before the
- * results of those before it are written. One write at a time. Used by cycle.ts; the write itself is that of
- * objects/change-handling.ts.
+ * Writes while handlers run: the results of finished handlers do not wait for a slow handler, and no step begins before the results of earlier steps
+ * are written. One write at a time. Used by cycle.ts and by the steps of reconcilers; the owner of the checkpoints does the writing.
  */
 import { TemporaryError } from '../errors.ts'
 import { type Clock, monotonicNow, noLongerNeeded } from '../util/async/clock.ts'
@@ -11,22 +10,22 @@ import type { Logger } from '../util/log/log.ts'
 export interface CheckpointOptions {
   readonly clock: Clock
   readonly logger: Logger
-  /** Writes all there is so far; rejects where it cannot be. */
+  /** Writes everything so far. Rejects if the write fails. */
   readonly write: () => Promise<'written' | 'gone'>
 }
 
-/** Nothing that is finished stays unwritten for longer while a handler runs. */
+/** The maximum time for which a finished result stays unwritten while a handler runs. */
 const maxUnwrittenMs = 1000
 
 export class Checkpoints {
   readonly #options: CheckpointOptions
-  /** How many calls are under way: a handler, its sub-handler, … */
+  /** The number of running calls: a handler, its sub-handlers and so on. */
   #calls = 0
   #unwrittenSinceMs: number | undefined
-  /** Among what is not written are results of steps. */
+  /** Whether results of steps are unwritten. */
   #hasSteps = false
   #alarm: AbortController | undefined
-  /** Resolves when the write that is under way is over, whatever came of it. */
+  /** Resolves when the current write has ended, successfully or not. */
   #writing: Promise<void> | undefined
   #isGone = false
   #hasWritten = false
@@ -35,19 +34,19 @@ export class Checkpoints {
     this.#options = options
   }
 
-  /** The object at hand is not any more as it was at the beginning; not as we know it, at least. */
+  /** Whether a checkpoint was written: the object is then newer than the state with which the cycle began. */
   get hasWritten(): boolean {
     return this.#hasWritten
   }
 
-  /** Something is finished: it is written with what comes next, but soon. */
+  /** Called when a handler or a step has finished: its result is written with the next write, at the latest after `maxUnwrittenMs`. */
   add({ isStep }: { readonly isStep: boolean }): void {
     this.#hasSteps ||= isStep
     this.#unwrittenSinceMs ??= monotonicNow(this.#options.clock)
     if (this.#calls > 0) this.#setAlarm()
   }
 
-  /** For as long as the call takes. */
+  /** Writes checkpoints for as long as the call takes. */
   async during<T>(call: Promise<T>): Promise<T> {
     this.#calls += 1
     if (this.#unwrittenSinceMs !== undefined) this.#setAlarm()
@@ -62,7 +61,7 @@ export class Checkpoints {
     }
   }
 
-  /** Resolves when the results of all steps are written: whoever begins another one can count on them. */
+  /** Resolves when the results of all steps are written, so that the next step can rely on them. */
   async commit(): Promise<void> {
     while (this.#writing !== undefined) await this.#writing
     if (this.#hasSteps) {
@@ -115,7 +114,7 @@ export class Checkpoints {
     this.#alarm = undefined
   }
 
-  /** A failure here is not the handler's: it is written afterwards. */
+  /** A failed checkpoint does not fail the handler: the write at the end of the cycle has the same content. */
   #ring(alarm: AbortController): void {
     if (this.#alarm !== alarm) return
     this.#alarm = undefined

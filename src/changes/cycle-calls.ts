@@ -6,7 +6,7 @@
 /** A chain of this many handlers, each waiting for the next one, is called to its end in one cycle. Longer chains wait for their delays. */
 const maxRepeats = 100
 
-/** What plan.ts may know of the calls. */
+/** The facts about the calls that plan.ts depends on. */
 export interface CallHistory {
   wasCalled(id: string): boolean
   hasFinished(id: string): boolean

@@ -1,6 +1,6 @@
 /**
- * Which states of an object the handlers have seen. While some are done and others still wait, the states that were seen
- * are kept on the object, by their digests: so that everybody can be told what has changed since, after a restart too.
+ * The essences that handlers have seen. While some handlers have finished and others are retried, the essences are stored on the object by their
+ * digests, so that each handler can be called for the changes since its own, even after a restart.
  */
 
 import type { Cause, Essence } from '../causation/cause.ts'
@@ -11,8 +11,8 @@ import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { DiffBaseStorage } from '../persistence/diffbase-storage.ts'
 
 /**
- * The author of an object can write states, and digests of states, by the thousand; each costs a comparison with the whole object.
- * Handlers finish on as many states as there are edits between their attempts: more than these do not occur otherwise.
+ * The maximum number of stored essences that are read. Each costs a comparison with the whole object, and the author of the object can forge thousands.
+ * Real ones are few: one per edit between two attempts of a handler.
  */
 const maxStates = 32
 
@@ -22,7 +22,7 @@ export class SeenStates {
   readonly #storage: DiffBaseStorage
   #current: string | undefined
   #older: ReadonlyMap<string, Essence> | undefined
-  /** By the state they count from: all digests of states that are not known share one. */
+  /** Computed causes by their old essence. All unknown digests share one. */
   readonly #rests = new Map<Essence | undefined, Cause>()
 
   constructor(cause: Cause, body: KubeObject, storage: DiffBaseStorage) {
@@ -31,13 +31,13 @@ export class SeenStates {
     this.#storage = storage
   }
 
-  /** The digest of the state at hand; only worked out where somebody has to remember it. */
+  /** The digest of the current essence; computed only when it is stored or compared. */
   get current(): string {
     this.#current ??= digestEssence(this.#cause.new)
     return this.#current
   }
 
-  /** What is new for one who has seen that state. */
+  /** The changes since the essence with this digest, as an update. For an unknown digest, the whole change. */
   restSince(digest: string): Cause {
     const old = this.#essences().get(digest) ?? this.#cause.old
     const known = this.#rests.get(old)
@@ -48,7 +48,7 @@ export class SeenStates {
     return rest
   }
 
-  /** Keeps the states that somebody still counts from, and no others. */
+  /** Stores the essences with these digests, and no others. */
   store(wanted: ReadonlySet<string>, body: KubeObject, patch: JsonObject): void {
     if (wanted.size === 0) return
     const essences = new Map([...this.#essences()].filter(([digest]) => wanted.has(digest)))
@@ -63,7 +63,7 @@ export class SeenStates {
   #essences(): ReadonlyMap<string, Essence> {
     if (this.#older === undefined) {
       const seen = [...this.#storage.fetchSeen({ body: this.#body })].slice(-maxStates)
-      // The framework stores digests here, but an author who may annotate the Secret can write anything.
+      // The operator stores digests of secret values here, but a user who may annotate the Secret can write anything.
       this.#older = new Map(seen.map(([digest, essence]) => [digest, concealSecret(essence, this.#body)]))
     }
     return this.#older

@@ -1,4 +1,4 @@
-/** Filters of handlers, judged by the object as the handlers before have changed it in the same cycle. Used by cycle.ts. */
+/** Compares the filters of handlers with the object as earlier handlers of the same cycle have changed it. Used by cycle.ts. */
 
 import type { Cause } from '../causation/cause.ts'
 import type { ChangeHandler } from '../handlers/handler.ts'
@@ -8,13 +8,13 @@ import type { VisibleState } from './visible-state.ts'
 
 export interface VisibleFiltersOptions {
   readonly visible: VisibleState
-  /** What there is to judge a handler by, for any cause; of the object as handlers have changed it, if that is given. */
+  /** The object and the cause that filters are compared with; `changed` is the object as handlers of this cycle have changed it. */
   readonly matchContextOf: (cause: Cause, changed?: KubeObject) => MatchContext
 }
 
 export class VisibleFilters {
   readonly #options: VisibleFiltersOptions
-  /** The version of the visible state by which handlers were selected last. */
+  /** The version of the visible state at the last selection of handlers. */
   #selectedAt = 0
   #hasFailed = false
 
@@ -23,8 +23,8 @@ export class VisibleFilters {
   }
 
   /**
-   * A filter has failed on the visible state. Handlers of this cycle have done their work, and a failing filter must not keep that from
-   * being written: the cycle ends, and the next one calls the filter first of all and reports the failure.
+   * Whether a filter has thrown for the visible state. The cycle then ends and is written, because handlers have been called; the next cycle calls the
+   * filter before any handler and reports the error.
    */
   get hasFailed(): boolean {
     return this.#hasFailed
@@ -35,13 +35,13 @@ export class VisibleFilters {
     return matchContextOf(cause, visible.changed)
   }
 
-  /** Whether a handler that matched the object at the beginning of the cycle still does. */
+  /** Whether a handler that matched at the beginning of the cycle still matches. */
   matches(handler: ChangeHandler, cause: Cause): boolean {
     if (!this.#options.visible.mayHaveChanged || !looksAtObject(handler)) return true
     return this.#judge(() => selectHandlers([handler], this.matchContextOf(cause)).length > 0) ?? false
   }
 
-  /** Calls `select` if the object has changed since the last call. Kopf selects its handlers again after each of them. */
+  /** Calls `select` if the object has changed since the last selection. Kopf selects again after every handler. */
   selectAgain(handlers: readonly ChangeHandler[], cause: Cause, select: (context: MatchContext) => void): void {
     if (!handlers.some(looksAtObject)) return
     const { version } = this.#options.visible

@@ -1,7 +1,7 @@
 /**
- * The object as the handlers of one cycle see it: the state at the beginning of the cycle, changed by what the handlers before have put
- * into their patches, by their results and by their progress records, as if each handler's part had been written when the handler ended.
- * Nothing is written for it: the cycle still ends with one write. Computed when a handler reads it. Used by cycle.ts.
+ * The object as the handlers of one cycle see it: the state at the beginning of the cycle with the patches, results and progress records of earlier
+ * handlers, as if each had been written when its handler ended. Sends no requests: the cycle still ends with one write. Computed when a handler
+ * reads it. Used by cycle.ts.
  */
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import { mergeInto } from '../patching/patch.ts'
@@ -12,7 +12,7 @@ import { toDraft } from '../util/json/drafts.ts'
 import { toWhole } from '../util/json/lazy-json.ts'
 import { changesAnything, mergeInPlace, withMergePatch } from '../util/json/merge-patch.ts'
 
-/** Pending patches in the order in which they came. Those that follow each other without functions are kept as one. */
+/** Pending patches in their order. Consecutive patches without functions are merged into one. */
 class VisiblePatch {
   readonly #patches: PendingPatch[] = []
 
@@ -22,7 +22,7 @@ class VisiblePatch {
     else mergeInto(last.merge, merge)
   }
 
-  /** A function may change any field: then all of the object is copied, once for all patches. */
+  /** With functions, which may change any field, the whole object is copied once; without, only the changed parts are. */
   applyTo(body: KubeObject): KubeObject {
     if (!this.#hasFunctions) return this.#patches.reduce((result, { merge }) => withMerge(result, merge), body)
     const draft = toDraft(body)
@@ -30,7 +30,7 @@ class VisiblePatch {
     return deepFreeze(draft)
   }
 
-  /** Whether the second object, which was made of the first, differs from it. Looks only at what the patches name, where that is known. */
+  /** Whether the patches have changed the object. Compares only the patched fields, unless functions may have changed others. */
   hasChanged(before: KubeObject, after: KubeObject): boolean {
     if (this.#hasFunctions) return !isDeepEqual(before, after)
     return this.#patches.some(({ merge }) => changesAnything(before as unknown as JsonObject, merge))
@@ -46,26 +46,26 @@ class VisiblePatch {
 }
 
 /**
- * Each state that a handler reads is a copy of the status and the annotations, which have an entry for each handler before: for n handlers
- * that is the square of n. The author of an object may decide on n, by a list that is handled with a sub-handler for each item. So after
- * this many attempts in one cycle, the state is brought up to date only when the attempts have grown by an eighth.
+ * Each computed state copies the status and the annotations, which have an entry per earlier handler: n handlers cost the square of n. The author of
+ * an object can choose n, with a list that is handled by one sub-handler per item. So after this many attempts in one cycle, the state is computed
+ * again only when the number of attempts has grown by an eighth.
  */
 const defaultExactAttempts = 1000
 const coarseness = 8
 
-/** What came after a write has begun, and is therefore not in its answer. */
+/** Changes that were added after a write began, and are therefore not in its response. */
 interface SinceWrite {
   readonly patches: VisiblePatch
-  /** Ids of the handlers that have ended. */
+  /** Ids of the handlers whose attempts have ended. */
   readonly ended: Set<string>
 }
 
 export interface VisibleStateOptions {
-  /** The object at the beginning of the cycle, frozen. A large object is parsed by this call. */
+  /** The object at the beginning of the cycle, frozen. This call parses a large object. */
   readonly initial: () => KubeObject
   /** Puts the progress record of a handler into a patch. */
   readonly storeRecord: (id: string, patch: JsonObject) => void
-  /** After how many attempts the state is not brought up to date for each of them. */
+  /** The number of attempts after which the state is not computed for every attempt any more. Default: 1000. */
   readonly exactAttempts?: number
 }
 
@@ -75,14 +75,14 @@ export class VisibleState {
   #body: KubeObject | undefined
   #version = 0
   readonly #pending = new VisiblePatch()
-  /** Ids of the handlers that have ended, and whose records are not in the body yet. */
+  /** Ids of the handlers whose attempts have ended and whose records are not in the body yet. */
   readonly #ended = new Set<string>()
   #isStale = false
-  /** Among what is pending is a change that counts for `version`. */
+  /** Whether a pending patch counts for `version`. */
   #hasCounted = false
   #mayHaveChanged = false
   #attempts = 0
-  /** How many attempts had ended when the body was computed. */
+  /** The number of attempts at the time when the body was computed. */
   #computedAt = 0
   #sinceWrite: SinceWrite | undefined
 
@@ -91,32 +91,32 @@ export class VisibleState {
     this.#exactAttempts = options.exactAttempts ?? defaultExactAttempts
   }
 
-  /** Frozen. Undefined for as long as nothing was noted. */
+  /** The current state, frozen. Undefined if nothing has changed since the beginning of the cycle. */
   get changed(): KubeObject | undefined {
     this.#refresh()
     return this.#body
   }
 
-  /** Whether nothing was noted so far. */
+  /** Whether nothing has changed since the beginning of the cycle. */
   get isInitial(): boolean {
     return this.#body === undefined && !this.#isStale
   }
 
-  /** Whether a handler of this cycle wants anything to be different. Costs nothing, unlike the others. */
+  /** Whether a handler of this cycle has added a counted patch. Computes nothing, unlike `version`. */
   get mayHaveChanged(): boolean {
     return this.#mayHaveChanged
   }
 
   /**
-   * How often handlers of this cycle have changed the object so far. Progress records do not count: they differ after every attempt, and
-   * handlers do not wait for them alone. After `exactAttempts`, each patch counts as a change.
+   * How often handlers of this cycle have changed the object. Progress records do not count: they differ after every attempt, and handlers do not
+   * wait for them alone. After `exactAttempts`, each patch counts as a change.
    */
   get version(): number {
     if (this.#hasCounted) this.#refresh()
     return this.#version
   }
 
-  /** A handler wants this to be different. With `isCounted`, waiting handlers are called again if that has changed the object. */
+  /** Adds the patch of a handler. With `isCounted`, handlers that asked for a retry are called again if the patch changes the object. */
   addPatch(patch: PendingPatch, { isCounted }: { readonly isCounted: boolean }): void {
     if (patch.fns.length === 0 && Object.keys(patch.merge).length === 0) return
     this.#isStale = true
@@ -127,7 +127,7 @@ export class VisibleState {
     this.#sinceWrite?.patches.add(patch)
   }
 
-  /** An attempt of the handler has ended: its progress record is another one from now on. */
+  /** Called when an attempt of the handler has ended: its progress record has changed. */
   recordAttempt(id: string): void {
     this.#isStale = true
     this.#attempts += 1
@@ -135,12 +135,12 @@ export class VisibleState {
     this.#sinceWrite?.ended.add(id)
   }
 
-  /** All that was noted so far is being written, while a handler is running. */
+  /** Called when a checkpoint begins to write everything so far, while a handler is running. */
   beginWrite(): void {
     this.#sinceWrite = { patches: new VisiblePatch(), ended: new Set() }
   }
 
-  /** From now on the server's answer counts, with what was noted since that write began. */
+  /** Called with the response of the checkpoint: it becomes the state, with the changes that were added since the write began. */
   endWrite(response: KubeObject): void {
     this.#compute()
     const { patches, ended } = this.#sinceWrite!

@@ -78,7 +78,8 @@ function explainBackground(
   { needsFinalizer }: BackgroundHandler,
   { deleting, hasFinalizer }: ExplainedState,
 ): CallForecast {
-  if (deleting) return { verdict: 'no', why: 'The object is being deleted: it is told to stop' }
-  if (needsFinalizer && !hasFinalizer) return { verdict: 'later', why: 'It starts when our finalizer is on the object' }
-  return { verdict: 'runs', why: 'It runs beside the object, unless it has ended by itself, which is stored nowhere' }
+  if (deleting) return { verdict: 'no', why: 'The object is being deleted: the daemon or timer is stopped' }
+  if (needsFinalizer && !hasFinalizer)
+    return { verdict: 'later', why: 'It starts when the finalizer of the operator is on the object' }
+  return { verdict: 'runs', why: 'It runs, unless it has ended by itself, which is not stored' }
 }

@@ -23,34 +23,34 @@ import { checkFilters, type ExplainedObject, matchContextOf } from './filter-che
 
 type ChangeVerdict = Omit<HandlerVerdict, 'id' | 'kind'>
 
-export function changeVerdicts(sight: ExplainedObject, notes: string[]): ReadonlyMap<Handler, ChangeVerdict> {
-  const { handlers, detected, comparison } = sight
+export function changeVerdicts(explained: ExplainedObject, notes: string[]): ReadonlyMap<Handler, ChangeVerdict> {
+  const { handlers, detected, comparison } = explained
   const cause: Cause = {
     reason: isHandlerReason(detected.reason) ? detected.reason : 'update',
     initial: detected.initial,
     ...comparison,
   }
   // In an operator, a failing filter prevents all handlers of the object. Here, the other handlers are still explained.
-  const owned = handlers.change.filter((handler) => checkFilters(handler, sight).error === undefined)
-  const state = sight.hasHandlers ? planCycle(sight, { cause, owned }, notes) : undefined
-  return new Map(handlers.change.map((handler) => [handler, changeVerdict(sight, handler, state)]))
+  const owned = handlers.change.filter((handler) => checkFilters(handler, explained).error === undefined)
+  const state = explained.hasHandlers ? planCycle(explained, { cause, owned }, notes) : undefined
+  return new Map(handlers.change.map((handler) => [handler, changeVerdict(explained, handler, state)]))
 }
 
 /** The plan of the first cycle, before any call: the same functions that a running operator calls. */
 function planCycle(
-  sight: ExplainedObject,
+  explained: ExplainedObject,
   { cause, owned }: { readonly cause: Cause; readonly owned: readonly ChangeHandler[] },
   notes: string[],
 ): HandlingState | undefined {
-  const { reason: detected } = sight.detected
+  const { reason: detected } = explained.detected
   if (detected === 'free' || detected === 'gone') return undefined
-  const { body, nowMs } = sight
-  const { progressStorage: storage, diffbaseStorage } = sight.settings.persistence
+  const { body, nowMs } = explained
+  const { progressStorage: storage, diffbaseStorage } = explained.settings.persistence
   const steps = new StepRecords(storage, nowMs)
   const input: PlanInput = {
     cause,
     owned,
-    matchContextOf: (other) => matchContextOf(sight, other),
+    matchContextOf: (other) => matchContextOf(explained, other),
     seenStates: new SeenStates(cause, body, diffbaseStorage),
     read: (id) => readProgress({ storage, body, remembered: undefined, nowMs }, id),
     isStep: (id) => steps.isStep(id),
@@ -68,20 +68,21 @@ function planCycle(
 }
 
 function changeVerdict(
-  sight: ExplainedObject,
+  explained: ExplainedObject,
   handler: ChangeHandler,
   state: HandlingState | undefined,
 ): ChangeVerdict {
-  const { error } = checkFilters(handler, sight)
+  const { error } = checkFilters(handler, explained)
   if (error !== undefined) return { verdict: 'unclear', why: error }
-  const why = whyNot(handler, matchContextOf(sight, { ...sight.detected, ...sight.comparison }))
+  const why = whyNot(handler, matchContextOf(explained, { ...explained.detected, ...explained.comparison }))
   const progress = state !== undefined && isActive(state, handler.id) ? progressOf(state, handler.id) : undefined
   if (state !== undefined && progress !== undefined) {
     const isRest = progress.seen !== undefined && !isFinished(progress)
-    if (isRest ? isChosen(sight, state, handler) : why === undefined) return fromProgress(sight, handler, progress)
-    if (why === undefined) return { verdict: 'done', why: 'It has finished; only what has changed since is still told' }
+    if (isRest ? isChosen(explained, state, handler) : why === undefined)
+      return fromProgress(explained, handler, progress)
+    if (why === undefined) return { verdict: 'done', why: 'It has finished; it is called only for later changes' }
   }
-  return handler.initial ? resumeVerdict(sight, handler) : { verdict: 'no', why: refusal(sight, handler, why) }
+  return handler.initial ? resumeVerdict(explained, handler) : { verdict: 'no', why: refusal(explained, handler, why) }
 }
 
 /** Of several registrations with one id, one is called for the rest of a change. */
@@ -94,11 +95,11 @@ function isChosen({ nowMs }: ExplainedObject, state: HandlingState, handler: Cha
 function fromProgress({ nowMs }: ExplainedObject, handler: Handler, progress: Progress): ChangeVerdict {
   const { purpose = 'any reason', retries, message, seen, delayedMs, startedMs } = progress
   if (isFinished(progress)) {
-    const how = progress.success ? 'It has succeeded' : `It has failed for good${said(message)}`
-    return { verdict: 'done', why: `${how}; others are waited for` }
+    const how = progress.success ? 'It has succeeded' : `It has failed permanently${said(message)}`
+    return { verdict: 'done', why: `${how}; other handlers have not finished` }
   }
   const usedUp = checkLimits({ handler, startedMs, nowMs, retries, defaultBackoffMs: 0 })
-  if (usedUp !== undefined) return { verdict: 'done', why: `It is given up: ${describeError(usedUp.error)}` }
+  if (usedUp !== undefined) return { verdict: 'done', why: `It is not called any more: ${describeError(usedUp.error)}` }
   const what = seen === undefined ? purpose : 'what has changed since it finished'
   if (isDue(progress, nowMs)) {
     return { verdict: 'now', why: `It is called for ${what}${retries > 0 ? `: attempt ${retries + 1}` : ''}` }
@@ -115,28 +116,32 @@ function said(message: string | undefined): string {
 }
 
 /** The verdict of a resume handler: it is called for objects that exist when the operator starts. */
-function resumeVerdict(sight: ExplainedObject, handler: Handler): ChangeVerdict {
-  const atStart = detectFor(sight, true)
-  const why = whyNot(handler, matchContextOf(sight, { ...atStart, ...sight.comparison }))
+function resumeVerdict(explained: ExplainedObject, handler: Handler): ChangeVerdict {
+  const atStart = detectFor(explained, true)
+  const why = whyNot(handler, matchContextOf(explained, { ...atStart, ...explained.comparison }))
   if (why === undefined) return { verdict: 'later', why: 'It is called when the operator is started' }
   if (atStart.reason === 'create') {
-    return { verdict: 'no', why: 'It is for objects that were handled before, and this one is to be created first' }
+    return {
+      verdict: 'no',
+      why: 'It is for objects that were handled before, and this one is handled as created first',
+    }
   }
-  return { verdict: 'no', why: refusal(sight, handler, why) }
+  return { verdict: 'no', why: refusal(explained, handler, why) }
 }
 
 /**
  * Explains why the handler is not called. A filter mismatch is more helpful than the fact that nothing has changed, so it comes
  * first.
  */
-function refusal(sight: ExplainedObject, handler: Handler, why: string | undefined): string {
-  const { reason } = sight.detected
-  const { resource, body, args } = sight
+function refusal(explained: ExplainedObject, handler: Handler, why: string | undefined): string {
+  const { reason } = explained.detected
+  const { resource, body, args } = explained
   const object: MatchContext = { resource, body, args }
   const always = whyNot(handler, object)
   if (always !== undefined) return always
   if (reason === 'noop') return 'Nothing has changed since the object was handled'
-  if (reason === 'free') return 'The object is being deleted, and our finalizer is not on it: nobody waits for us'
+  if (reason === 'free')
+    return 'The object is being deleted, and has no finalizer of the operator: no handler is called'
   return why ?? 'It is not its turn'
 }
 

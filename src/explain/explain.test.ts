@@ -81,7 +81,7 @@ describe('explained handlers', () => {
       'when no: Its "when" says no',
       'update no: It is for update, and this is create',
       'delete no: It is for delete, and this is create',
-      'resume no: It is for objects that were handled before, and this one is to be created first',
+      'resume no: It is for objects that were handled before, and this one is handled as created first',
     ])
   })
 
@@ -96,8 +96,8 @@ describe('explained handlers', () => {
         '2026-01-31T12:00:30.000000+00:00',
       ],
       ['due', 'now', 'It is called for create: attempt 3', undefined],
-      ['succeeded', 'done', 'It has succeeded; others are waited for', undefined],
-      ['failed', 'done', 'It has failed for good (no way); others are waited for', undefined],
+      ['succeeded', 'done', 'It has succeeded; other handlers have not finished', undefined],
+      ['failed', 'done', 'It has failed permanently (no way); other handlers have not finished', undefined],
       ['fresh', 'now', 'It is called for create', undefined],
     ])
   })
@@ -108,8 +108,8 @@ describe('explained handlers', () => {
       ['create', { id: 'late', timeout: 30 }],
     ]
     expect(verdictsOf(rows, bodyOf({ annotations: stored({ due, late: due }) }))).toEqual([
-      'due done: It is given up: Handler "due" has exceeded 2 retries',
-      'late done: It is given up: Handler "late" has timed out after 60 seconds',
+      'due done: It is not called any more: Handler "due" has exceeded 2 retries',
+      'late done: It is not called any more: Handler "late" has timed out after 60 seconds',
     ])
   })
 
@@ -152,10 +152,10 @@ describe('explained handlers', () => {
     ]
     expect(verdictsOf(rows, bodyOf({ deletionTimestamp, finalizers: [finalizer] }))).toEqual([
       'delete now: It is called for delete',
-      'daemon no: The object is being deleted: it is told to stop',
+      'daemon no: The object is being deleted: the daemon or timer is stopped',
     ])
     expect(verdictsOf(rows, bodyOf({ deletionTimestamp, finalizers: ['other/one'] }))[0]).toBe(
-      'delete no: The object is being deleted, and our finalizer is not on it: nobody waits for us',
+      'delete no: The object is being deleted, and has no finalizer of the operator: no handler is called',
     )
   })
 
@@ -170,8 +170,8 @@ describe('explained handlers', () => {
     expect(verdictsOf(rows, bodyOf())).toEqual([
       'index later: It is called with every state of the object',
       'event later: It is called with every event of the object',
-      'daemon later: It starts when our finalizer is on the object',
-      'timer runs: It runs beside the object, unless it has ended by itself, which is stored nowhere',
+      'daemon later: It starts when the finalizer of the operator is on the object',
+      'timer runs: It runs, unless it has ended by itself, which is not stored',
       'validate later: The API server asks it before the object is stored (CREATE)',
     ])
     expect(verdictsOf(rows, bodyOf({ finalizers: [finalizer] }))[2]).toMatch(/^daemon runs/)
@@ -187,9 +187,9 @@ describe('explained handlers', () => {
     const always = 'It is called at the start, and whenever the object'
     const [plain, cleaning, other] = verdictsOf(rows, bodyOf())
     expect(plain).toBe(
-      `plain later: ${always}, or one of its services, or one of its secrets changes; nothing of it is stored`,
+      `plain later: ${always}, or one of its services, or one of its secrets changes; nothing is stored`,
     )
-    expect(cleaning).toBe('cleaning later: It is called when our finalizer is on the object')
+    expect(cleaning).toBe('cleaning later: It is called when the finalizer of the operator is on the object')
     expect(other).toBe('other no: The label "a" does not match')
     expect(verdictsOf(rows, bodyOf({ finalizers: [finalizer] }))[1]).toBe(
       `cleaning later: ${always} changes; its steps are stored until it returns without an error`,
@@ -198,9 +198,9 @@ describe('explained handlers', () => {
       'cleaning runs: It is called until it returns without an error: the object stays until then',
     )
     expect(verdictsOf(rows, bodyOf({ deletionTimestamp, finalizers: ['other/one'] }))[1]).toBe(
-      'cleaning no: The object is being deleted, and our finalizer is not on it: it is done',
+      'cleaning no: The object is being deleted, and has no finalizer of the operator: the clean-up is done',
     )
-    expect(explain(rows, bodyOf()).notes).toEqual([`The finalizer "${finalizer}" is put on first`])
+    expect(explain(rows, bodyOf()).notes).toEqual([`The finalizer "${finalizer}" is added first`])
   })
 
   test('the explanation lists the steps of a reconciler as its own records', () => {
@@ -239,7 +239,7 @@ describe('explained handlers', () => {
       ['update', { id: 'quick' }],
     ]
     expect(verdictsOf(rows, { ...body, metadata: { ...body.metadata, annotations } })).toEqual([
-      'quick done: It has finished; only what has changed since is still told',
+      'quick done: It has finished; it is called only for later changes',
       'quick now: It is called for what has changed since it finished',
     ])
   })
@@ -319,7 +319,7 @@ describe('explained state', () => {
 describe('explanation notes', () => {
   test.each<[string, Row[], KubeObject, RegExp]>([
     ['startup handlers', [['startup', { id: 'configure' }]], bodyOf(), /Startup handlers are not called.*"configure"/],
-    ['a finalizer that will be added', [['delete', { id: 'd' }]], bodyOf(), /is put on first/],
+    ['a finalizer that will be added', [['delete', { id: 'd' }]], bodyOf(), /is added first/],
     [
       'a finalizer that will be removed',
       [['create', { id: 'c' }]],

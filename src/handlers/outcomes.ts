@@ -1,6 +1,6 @@
 /**
- * What follows from one call of a handler: it is done, tried again later, or has failed for good. Called by invoke.ts
- * with what came back. Pure: it is told the time, and says nothing to any log.
+ * The outcome of one call of a handler: done, retried later, or failed permanently. invoke.ts calls it with the result or the error. Pure: the time is
+ * a parameter, and nothing is logged.
  */
 import { HandlerRetriesError, HandlerTimeoutError, PermanentError, TemporaryError } from '../errors.ts'
 import { describeError } from '../util/log/describe-error.ts'
@@ -10,7 +10,7 @@ import type { Handler } from './handler.ts'
 interface SucceededOutcome {
   readonly type: 'done'
   readonly result: unknown
-  /** There where the handler failed and `errors` is `ignored`. */
+  /** The error of a handler whose option `errors` is `ignored`. Undefined if the handler succeeded. */
   readonly ignoredError?: unknown
 }
 
@@ -27,21 +27,21 @@ export interface FailedOutcome {
 
 export type Outcome = SucceededOutcome | RetryOutcome | FailedOutcome
 
-/** One call of one handler, and those before it for the same cause. */
+/** One attempt of a handler, and the number of earlier attempts for the same cause. */
 export interface HandlerAttempt {
   readonly handler: Pick<Handler, 'id' | 'errors' | 'timeoutMs' | 'retries' | 'backoffMs'>
-  /** When the first attempt was begun. */
+  /** The start of the first attempt. */
   readonly startedMs: number
   readonly nowMs: number
-  /** The attempts before this one. */
+  /** The number of earlier attempts. */
   readonly retries: number
   readonly defaultBackoffMs: number
 }
 
-/** Not a failure: the handler is called again because its sub-handlers are not finished. */
+/** Thrown in a handler whose sub-handlers have not finished: the handler is called again. Not a failure. */
 export class ChildrenRetry extends Error {
   readonly delayMs: number
-  /** One of the sub-handlers has asked for a retry in this cycle. */
+  /** Whether a sub-handler has asked for a retry in this cycle. */
   readonly hasAsked: boolean
 
   constructor(delayMs: number, { hasAsked }: { readonly hasAsked: boolean }) {
@@ -52,7 +52,7 @@ export class ChildrenRetry extends Error {
   }
 }
 
-/** Before a call: what was used up meanwhile, while the operator was down perhaps. Undefined where it may go on. */
+/** The failure of a handler whose `timeout` or `retries` are used up before the call, for example while the operator was down. Undefined otherwise. */
 export function checkLimits({ handler, startedMs, nowMs, retries }: HandlerAttempt): FailedOutcome | undefined {
   const runtimeMs = nowMs - startedMs
   if (handler.timeoutMs !== undefined && runtimeMs >= handler.timeoutMs) {
@@ -70,7 +70,7 @@ export function toOutcome(result: unknown): SucceededOutcome {
   return { type: 'done', result }
 }
 
-/** `nowMs` of the attempt is the time after the call. */
+/** The outcome of an attempt that threw. `nowMs` of the attempt is the time after the call. */
 export function toErrorOutcome(error: unknown, attempt: HandlerAttempt): Outcome {
   const { handler } = attempt
   if (isOf(error, ChildrenRetry)) return { type: 'retry', delayMs: error.delayMs, error }
@@ -82,8 +82,8 @@ export function toErrorOutcome(error: unknown, attempt: HandlerAttempt): Outcome
 }
 
 /**
- * Whether the handler itself wants another attempt, as one does that waits for a field. After any other error, a change of the object is
- * no reason to expect a better outcome.
+ * Whether the handler asked for a retry itself, with a `TemporaryError`: it may wait for a field that another handler sets. After any other error, a
+ * change of the object does not cause an early retry.
  */
 export function asksForRetry(outcome: Outcome): boolean {
   if (outcome.type !== 'retry') return false
@@ -91,7 +91,7 @@ export function asksForRetry(outcome: Outcome): boolean {
   return isOf(error, ChildrenRetry) ? error.hasAsked : isOf(error, TemporaryError)
 }
 
-/** Looks ahead: where the next attempt would not be allowed any more, waiting for it would only be time lost. */
+/** Fails at once if the next attempt would exceed the limits: waiting for it would change nothing. */
 function retryOrFail(error: unknown, delayMs: number, { handler, startedMs, nowMs, retries }: HandlerAttempt): Outcome {
   const { timeoutMs } = handler
   const options = { cause: error }
@@ -110,7 +110,7 @@ function finalError(handler: HandlerAttempt['handler'], limit: string, error: un
   return `Handler "${handler.id}" failed, and another attempt would exceed ${limit}: ${describeError(error)}`
 }
 
-/** Null and what is in the past are for at once; what is no duration at all counts as not given. */
+/** The delay of a `TemporaryError`. Null and negative values mean at once; an invalid duration counts as not given. */
 function delayOf(error: TemporaryError): number {
   const { delay } = error
   if (delay === null || (typeof delay === 'number' && delay < 0)) return 0
@@ -121,17 +121,17 @@ function delayOf(error: TemporaryError): number {
   }
 }
 
-/** A hundred years: the time of the next attempt must be one that can be written down. */
+/** A hundred years: the time of the next attempt must be a valid timestamp. */
 const maxDelayMs = 100 * 365 * 86_400_000
 
 const defaultDelayMs = toMs(new TemporaryError('').delay ?? 0)
 
-/** What was waiting for a signal ends like this when it is aborted: that is no failure of one that was asked to stop. */
+/** Whether the error is an `AbortError`, with which waiting functions reject when their signal is aborted. */
 export function isAbort(error: unknown): boolean {
   return (isOf(error, Error) || isOf(error, DOMException)) && (error as Error).name === 'AbortError'
 }
 
-/** Whatever was thrown may be a proxy that throws when it is looked at. */
+/** Like `instanceof`, but never throws: a thrown value may be a proxy that throws on access. */
 export function isOf<T>(error: unknown, type: abstract new (...args: never[]) => T): error is T {
   try {
     return error instanceof type

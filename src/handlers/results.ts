@@ -1,4 +1,4 @@
-/** What handlers return and put into their patches, before it is written: plain JSON, under `status.<id>`. */
+/** Collects the results and patches of handlers before they are written: results go to `status.<id>` and must be JSON. */
 import { KopfError, PermanentError } from '../errors.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import { mergeInto, type Patch, type PatchFunction, readPatch, takePatch, toPlainJson } from '../patching/patch.ts'
@@ -8,13 +8,13 @@ import { describeError } from '../util/log/describe-error.ts'
 import type { Handler } from './handler.ts'
 import type { Outcome } from './outcomes.ts'
 
-/** What handlers want to be different, in the order they finished. */
+/** The changes that handlers have asked for, in the order in which the handlers finished. */
 export interface CollectedPatch {
   readonly merge: JsonObject
   readonly fns: PatchFunction<KubeObject>[]
 }
 
-/** What JSON cannot hold would be refused by the API for ever: that is told now, and to the right one. */
+/** Fails the handler permanently if its result or patch is not JSON: the API server would reject it in every attempt. */
 export function checkResult(handler: Handler, patch: Patch<KubeObject>, result: unknown): unknown {
   try {
     readPatch(patch as Patch<never>)
@@ -30,10 +30,7 @@ export function checkResult(handler: Handler, patch: Patch<KubeObject>, result: 
   }
 }
 
-/**
- * Adds what an attempt wants to be different, and returns that alone. Also of an attempt that has failed: the handler may have put
- * something into its patch before.
- */
+/** Adds the result and the patch of an attempt, and returns only these. The patch counts even if the attempt failed. */
 export function collectHandlerPatch(
   collected: CollectedPatch,
   {
@@ -49,7 +46,7 @@ export function collectHandlerPatch(
   return add(collected, pending)
 }
 
-/** The same for what a handler that is still running has put into its patch so far. */
+/** Adds the patch of a handler that is still running, as far as it is filled, and returns only that. */
 export function collectPatch(collected: CollectedPatch, handler: Handler, patch: Patch<KubeObject>): PendingPatch {
   return add(collected, takeHandlerPatch(handler, patch))
 }
@@ -60,18 +57,18 @@ function add(collected: CollectedPatch, pending: PendingPatch): PendingPatch {
   return pending
 }
 
-/** What was put into the patch and was not taken before. */
+/** Takes the changes out of the patch that were added since the last call. */
 function takeHandlerPatch({ id }: Handler, patch: Patch<KubeObject>): PendingPatch {
   try {
     const { merge, fns } = takePatch(patch as Patch<never>)
     return { merge, fns: nameFunctions(fns, id) }
   } catch {
-    // The patch holds what JSON cannot: `checkResult` has failed the attempt for it, or will.
+    // The patch is not JSON: `checkResult` fails the attempt for it.
     return { merge: {}, fns: [] }
   }
 }
 
-/** Mappings are merged with what is there, key by key; anything else takes its place. */
+/** Merges an object key by key with the present value; any other result replaces it. */
 function deliverResult(merge: JsonObject, id: string, result: unknown): void {
   const status = isPlainObject(merge['status']) ? merge['status'] : {}
   merge['status'] = status
@@ -80,11 +77,7 @@ function deliverResult(merge: JsonObject, id: string, result: unknown): void {
   else setOwn(status, id, result as never)
 }
 
-/**
- * Functions in the patch of a handler, with its name on them: they are called when the handler has long returned, and what
- * goes wrong in them must still be found by its author. Used by cycle.ts and by the handlers of events.
- */
-
+/** Wraps the functions of a patch, so that their errors name the handler: they are called after the handler has returned. */
 function nameFunctions<T>(fns: readonly PatchFunction<T>[], id: string): PatchFunction<T>[] {
   return fns.map((fn) => (body) => {
     let answer: unknown
@@ -94,7 +87,7 @@ function nameFunctions<T>(fns: readonly PatchFunction<T>[], id: string): PatchFu
       throw failed(id, describeError(error), error)
     }
     if (!(answer instanceof Promise)) return
-    // Nobody waits for it; its failure must not end the process.
+    // The promise is not awaited: an unhandled rejection must not end the process.
     answer.catch(() => undefined)
     throw failed(id, 'it is async, and the object would be sent before it is done')
   })

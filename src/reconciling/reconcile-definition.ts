@@ -127,13 +127,16 @@ function explainReconciler(
 ): CallForecast {
   if (deleting && needsFinalizer) {
     if (!hasFinalizer)
-      return { verdict: 'no', why: 'The object is being deleted, and our finalizer is not on it: it is done' }
+      return {
+        verdict: 'no',
+        why: 'The object is being deleted, and has no finalizer of the operator: the clean-up is done',
+      }
     return { verdict: 'runs', why: 'It is called until it returns without an error: the object stays until then' }
   }
   if (needsFinalizer && !hasFinalizer)
-    return { verdict: 'later', why: 'It is called when our finalizer is on the object' }
+    return { verdict: 'later', why: 'It is called when the finalizer of the operator is on the object' }
   const related = [...reconciling.owns, ...reconciling.watches.map(({ selector }) => selector)]
   const what = ['the object', ...related.map((selector) => `one of its ${selector}`)].join(', or ')
-  const kept = needsFinalizer ? 'its steps are stored until it returns without an error' : 'nothing of it is stored'
+  const kept = needsFinalizer ? 'its steps are stored until it returns without an error' : 'nothing is stored'
   return { verdict: 'later', why: `It is called at the start, and whenever ${what} changes; ${kept}` }
 }

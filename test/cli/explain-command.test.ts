@@ -63,7 +63,7 @@ describe('kopf explain', { timeout: 60_000 }, () => {
     expect(stdout).toMatch(/later +create "slow" +It is called again for create: 3 attempts have failed/)
     expect(stdout).toMatch(/no +create "red" +The label "colour" does not match/)
     expect(stdout).toMatch(/no +delete "gone" +It is for delete, and this is create/)
-    expect(stdout).toContain('The finalizer "kopf.zalando.org/KopfFinalizerMarker" is put on first.')
+    expect(stdout).toContain('The finalizer "kopf.zalando.org/KopfFinalizerMarker" is added first.')
     expect(stdout).toContain('Startup handlers are not called here ("configure")')
     // The operator was loaded but not started, no handler was called, and nothing was written.
     expect(stdout).not.toMatch(/^(started|called)$/m)

@@ -44,7 +44,7 @@ const explanation: Explanation = {
     { id: 'cleanup', kind: 'delete', verdict: 'later', why: 'It waits', at: '2026-01-31T13:00:05.000000+00:00' },
     { id: 'made', kind: 'create', verdict: 'no', why: 'It is for create, and this is delete' },
   ],
-  notes: ['The finalizer is put on first'],
+  notes: ['The finalizer is added first'],
 }
 
 test('an explanation is rendered as a few lines of text', () => {
@@ -71,7 +71,7 @@ Handlers of operator.ts:
   later    delete "cleanup"  It waits; at 13:00:05 UTC (in 1 hour)
   no       create "made"     It is for create, and this is delete
 
-Note: The finalizer is put on first.`,
+Note: The finalizer is added first.`,
   )
 })
 
