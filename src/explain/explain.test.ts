@@ -324,7 +324,7 @@ describe('explanation notes', () => {
       'a finalizer that will be removed',
       [['create', { id: 'c' }]],
       bodyOf({ finalizers: [finalizer] }),
-      /is taken off/,
+      /is removed/,
     ],
     [
       'an object without matching handlers',
