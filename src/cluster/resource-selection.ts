@@ -24,28 +24,22 @@ export function resolveResources(registry: Registry, known: readonly Resource[])
   const ambiguousCandidates: Resource[] = []
   const unresolved: ResourceSelector[] = []
   const warnings = new Map<string, string>()
+  const resolve = (selector: ResourceSelector): readonly Resource[] => {
+    const { selected, ambiguous, candidates } = selectResources(selector, known)
+    if (ambiguous) {
+      const names = candidates.map(formatResource).join(', ')
+      const message = `Ambiguous resources will not be served (try specifying API groups): ${selector}: ${names}`
+      warnings.set(`ambiguous ${selector}: ${names}`, message)
+      return candidates
+    }
+    if (selected.length === 0) unresolved.push(selector)
+    return []
+  }
   for (const selector of registry.watchedSelectors) {
-    const { selected, ambiguous, candidates } = selectResources(selector, known)
-    if (ambiguous) {
-      const names = candidates.map(formatResource).join(', ')
-      const message = `Ambiguous resources will not be served (try specifying API groups): ${selector}: ${names}`
-      warnings.set(`ambiguous ${selector}: ${names}`, message)
-      ambiguousCandidates.push(...candidates)
-    } else if (selected.length === 0) {
-      unresolved.push(selector)
-    }
-    for (const resource of selected) resources.set(formatResource(resource), resource)
+    ambiguousCandidates.push(...resolve(selector))
+    for (const resource of selectResources(selector, known).selected) resources.set(formatResource(resource), resource)
   }
-  for (const selector of registry.relatedSelectors) {
-    const { selected, ambiguous, candidates } = selectResources(selector, known)
-    if (ambiguous) {
-      const names = candidates.map(formatResource).join(', ')
-      const message = `Ambiguous resources will not be served (try specifying API groups): ${selector}: ${names}`
-      warnings.set(`ambiguous ${selector}: ${names}`, message)
-    } else if (selected.length === 0) {
-      unresolved.push(selector)
-    }
-  }
+  for (const selector of registry.relatedSelectors) resolve(selector)
   // Webhook handlers may match several resources, but a selector that matches none is reported.
   for (const selector of registry.webhookSelectors) {
     if (selectResources(selector, known).candidates.length === 0) unresolved.push(selector)

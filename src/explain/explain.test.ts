@@ -320,12 +320,7 @@ describe('explanation notes', () => {
   test.each<[string, Row[], KubeObject, RegExp]>([
     ['startup handlers', [['startup', { id: 'configure' }]], bodyOf(), /Startup handlers are not called.*"configure"/],
     ['a finalizer that will be added', [['delete', { id: 'd' }]], bodyOf(), /is added first/],
-    [
-      'a finalizer that will be removed',
-      [['create', { id: 'c' }]],
-      bodyOf({ finalizers: [finalizer] }),
-      /is removed/,
-    ],
+    ['a finalizer that will be removed', [['create', { id: 'c' }]], bodyOf({ finalizers: [finalizer] }), /is removed/],
     [
       'an object without matching handlers',
       [['create', { id: 'c', labels: { a: 'b' } }]],

@@ -146,3 +146,15 @@ function hasNull(fields: JsonObject): boolean {
   for (const key in fields) if (fields[key] === null) return true
   return false
 }
+
+/**
+ * Removes managed fields, which are large and rarely needed. The metadata is copied, because `delete` would make the object slow
+ * and large in V8.
+ */
+export function dropManagedFields(object: KubeObject): KubeObject {
+  // Large objects are parsed without managed fields. Copying their metadata would parse it.
+  if (object.metadata.managedFields === undefined) return object
+  const { managedFields: _, ...metadata } = object.metadata
+  object.metadata = metadata
+  return object
+}

@@ -5,7 +5,7 @@
 import { isConflict, isNotFound, isUnprocessable } from '../client/api-error.ts'
 import { objectPath } from '../client/paths.ts'
 import type { Session } from '../client/session.ts'
-import type { JsonObject, KubeObject } from '../kube/objects.ts'
+import { dropManagedFields, type JsonObject, type KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { isPlainObject, type Json } from '../util/json/json.ts'
 import type { Logger } from '../util/log/log.ts'
@@ -97,7 +97,7 @@ async function applyParts(
     if (planned === undefined) break
     sent += 1
     try {
-      base = dropManagedFields(await send(writer, base, subresource, planned))
+      base = dropManagedFields((await send(writer, base, subresource, planned)) as KubeObject)
       writer.onResponse(base)
       break
     } catch (error) {
@@ -146,23 +146,11 @@ export async function readObject(
   const { name = '', namespace, uid } = known.metadata
   try {
     const path = objectPath(writer.resource, { name, namespace })
-    const current = dropManagedFields(
-      await writer.session.request({ method: 'GET', path, lazy: lazyObject }, writer.signal),
-    )
+    const response = await writer.session.request({ method: 'GET', path, lazy: lazyObject }, writer.signal)
+    const current = dropManagedFields(response as unknown as KubeObject)
     return current.metadata.uid === uid ? current : undefined
   } catch (error) {
     if (isNotFound(error)) return undefined
     throw error
   }
-}
-
-/** Managed fields are not used, and can be the largest part of an object. */
-function dropManagedFields(response: unknown): KubeObject {
-  const object = response as KubeObject
-  // Large objects are read without them already, and copying their metadata would parse it.
-  if (object.metadata.managedFields === undefined) return object
-  // A copy rather than `delete`: deleting a key would make V8 store the object as a slow, large dictionary.
-  const { managedFields: _, ...metadata } = object.metadata
-  object.metadata = metadata
-  return object
 }

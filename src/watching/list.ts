@@ -2,12 +2,12 @@
 
 import { toSmallerPage } from '../client/connection-error.ts'
 import type { ApiCall, Session } from '../client/session.ts'
-import { formatGroupVersion, type JsonObject, type KubeObject } from '../kube/objects.ts'
+import { dropManagedFields, formatGroupVersion, type JsonObject, type KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { nextTurn } from '../util/async/clock.ts'
 import { isPlainObject } from '../util/json/json.ts'
 import { copyWith, weightOf } from '../util/json/lazy-json.ts'
-import { dropManagedFields, problemOf, withoutManagedFields } from './watch-events.ts'
+import { problemOf, withoutManagedFields } from './watch-events.ts'
 
 export interface ListPagesOptions {
   readonly session: Session

@@ -2,7 +2,7 @@
  * The events that a reflector delivers, and the parser of watch lines. Data from the server is not trusted: a line that violates
  * the API conventions becomes a description of the problem, never an exception.
  */
-import { dropNullFields, type JsonObject, type KubeObject } from '../kube/objects.ts'
+import { dropManagedFields, dropNullFields, type JsonObject, type KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { isPlainObject } from '../util/json/json.ts'
 import { parseJsonText } from '../util/json/json-text.ts'
@@ -69,18 +69,6 @@ export function problemOf(object: unknown, resource: Resource): string | undefin
     return `the object ${quote(metadata['name'])} whose namespace or version is no text`
   }
   return undefined
-}
-
-/**
- * Removes managed fields, which are large and rarely needed. The metadata is copied, because `delete` would make the object slow
- * and large in V8.
- */
-export function dropManagedFields(object: KubeObject): KubeObject {
-  // Large objects are parsed without managed fields. Copying their metadata would parse it.
-  if (object.metadata.managedFields === undefined) return object
-  const { managedFields: _, ...metadata } = object.metadata
-  object.metadata = metadata
-  return object
 }
 
 function isTextOrAbsent(value: unknown): boolean {
