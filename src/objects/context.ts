@@ -59,7 +59,7 @@ export interface Context {
   readonly queue: KeyedQueue<WatchedObject, ObjectEvent>
   /** Puts a wake-up into the queue of an object after a delay. */
   readonly timers: TimerQueue<WatchedObject>
-  /** Undefined if nothing listens to events. */
+  /** Has only the methods that some listener has: an event without a listener costs one property read. */
   readonly observer: Observer | undefined
   readonly catchUp: CatchUp | undefined
   readonly features: ObjectFeatures
