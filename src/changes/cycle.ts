@@ -100,6 +100,7 @@ export class Cycle implements CollectedPatch {
   readonly #visible: VisibleState
   readonly #filters: VisibleFilters
   readonly #calls: CycleCalls
+  readonly #input: PlanInput
   #state: HandlingState = emptyState
 
   constructor(options: CycleOptions) {
@@ -122,6 +123,7 @@ export class Cycle implements CollectedPatch {
     this.#visible.addPatch(options.before, { isCounted: false })
     this.#filters = new VisibleFilters({ visible: this.#visible, matchContextOf: options.matchContextOf })
     this.#calls = new CycleCalls(() => this.#visible.version)
+    this.#input = this.#createInput(cause)
   }
 
   /** Whether all handlers have finished. */
@@ -181,8 +183,8 @@ export class Cycle implements CollectedPatch {
     for (const text of describeSuperseded(superseded, reason)) call.logger.info(text)
   }
 
-  get #input(): PlanInput {
-    const { cause, owned, matchContextOf, remembered } = this.#options
+  #createInput(cause: Cause): PlanInput {
+    const { owned, matchContextOf, remembered, call } = this.#options
     return {
       cause,
       owned,
@@ -191,7 +193,7 @@ export class Cycle implements CollectedPatch {
       read: (id) => readProgress(this.#records, id),
       isStep: (id) => this.#steps.isStep(id),
       isRemembered: remembered !== undefined,
-      nowMs: this.#nowMs,
+      now: () => call.clock.now(),
     }
   }
 

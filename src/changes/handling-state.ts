@@ -44,8 +44,9 @@ export function withProgress(state: HandlingState, id: string, progress: Progres
 }
 
 export function withSelected(state: HandlingState, handler: ChangeHandler, progress: Progress): HandlingState {
-  const selected = new Map(state.selected).set(handler.id, handler)
-  return { ...withProgress(state, handler.id, progress), selected }
+  const { id } = handler
+  const selected = state.selected.get(id) === handler ? state.selected : new Map(state.selected).set(id, handler)
+  return { entries: state.entries.with(id, { progress, isActive: true }), selected, dropped: state.dropped }
 }
 
 /** The state after one call of the handler. */

@@ -51,7 +51,7 @@ function objectOf(n: number, progress: JsonObject, seen: JsonObject = {}): Plann
     read: (id) => readProgress({ storage, body, remembered: undefined, nowMs: 0 }, id),
     isStep: () => false,
     isRemembered: false,
-    nowMs: 0,
+    now: () => 0,
   }
   return { body, input }
 }

@@ -38,7 +38,7 @@ export interface PlanInput {
   readonly isStep: (id: string) => boolean
   /** The records are known from the last cycle of this process: the object was resumed before. */
   readonly isRemembered: boolean
-  readonly nowMs: number
+  readonly now: () => number
 }
 
 export interface Plan {
@@ -121,7 +121,7 @@ function selectHandler(
   handler: ChangeHandler,
   reason: HandlerReason,
 ): HandlingState {
-  const resumed = resume(progressOf(state, handler.id), reason, input.nowMs)
+  const resumed = resume(progressOf(state, handler.id), reason, input.now())
   return withSelected(state, handler, restartForResume(handler.id, resumed, input))
 }
 
@@ -139,11 +139,11 @@ function resume(progress: Progress | undefined, reason: HandlerReason, nowMs: nu
 
 /** A resume handler that finished in another process is called again in this one. */
 function restartForResume(id: string, progress: Progress, input: PlanInput): Progress {
-  const { owned, cause, matchContextOf, isRemembered, nowMs } = input
+  const { owned, cause, matchContextOf, isRemembered, now } = input
   if (!cause.initial || isRemembered || !isFinished(progress)) return progress
   const resuming = owned.filter((handler) => handler.initial && handler.id === id)
   const isMatching = resuming.length > 0 && selectHandlers(resuming, matchContextOf(cause)).length > 0
-  return isMatching ? restart(progress, { reason: cause.reason, nowMs }) : progress
+  return isMatching ? restart(progress, { reason: cause.reason, nowMs: now() }) : progress
 }
 
 /** Keeps the ids of sub-handlers: their records are purged with the record of the handler. */
@@ -156,7 +156,7 @@ function restart(
 
 /** Selects handlers again that were being called for the rest of a change when the last cycle ended. */
 function resumeRests(initial: HandlingState, input: PlanInput): HandlingState {
-  const { owned, cause, matchContextOf, seenStates, nowMs } = input
+  const { owned, cause, matchContextOf, seenStates, now } = input
   let state = initial
   for (const { id } of owned) {
     const progress = progressOf(state, id)
@@ -167,7 +167,7 @@ function resumeRests(initial: HandlingState, input: PlanInput): HandlingState {
       state = withSelected(state, handler, progress)
     } else if (progress.stoppedMs === undefined && state.selected.has(id)) {
       // The handler never finished on the state that its record names: the whole change is new for it.
-      state = withProgress(state, id, restart(progress, { reason: cause.reason, nowMs }))
+      state = withProgress(state, id, restart(progress, { reason: cause.reason, nowMs: now() }))
     } else {
       state = withProgress(state, id, { ...progress, success: true, seen: seenStates.current })
     }
@@ -220,7 +220,7 @@ export function reopen(
 /** Undefined if the handler is not called for the changes since the digest. */
 function reopenHandler(
   state: HandlingState,
-  { nowMs }: PlanInput,
+  { now }: PlanInput,
   {
     handler,
     digest,
@@ -232,10 +232,10 @@ function reopenHandler(
   const isAbandoned = progress !== undefined && !isFinished(progress) && !state.selected.has(handler.id)
   if (progress === undefined || (isAbandoned && progress.retries > 0)) {
     if (!isOldest) return undefined
-    return { ...restart(progress, { reason: 'update', nowMs, seen: digest }), stoppedMs: undefined }
+    return { ...restart(progress, { reason: 'update', nowMs: now(), seen: digest }), stoppedMs: undefined }
   }
   if (!isFinished(progress) || progress.seen !== digest) return undefined
-  return { ...restart(progress, { reason: 'update', nowMs, seen: digest }), stoppedMs: progress.stoppedMs }
+  return { ...restart(progress, { reason: 'update', nowMs: now(), seen: digest }), stoppedMs: progress.stoppedMs }
 }
 
 /** Registered handlers that have seen the digest and need no further call count as up to date. Their sub-handlers follow them. */
@@ -273,7 +273,7 @@ export function admitSubhandler(
   { child, parent, calls }: { readonly child: ChangeHandler; readonly parent: ParentCall; readonly calls: CallHistory },
 ): HandlingState {
   const state = loadRecord(initial, child.id, input.read)
-  const resumed = resume(progressOf(state, child.id), parent.cause.reason, input.nowMs)
+  const resumed = resume(progressOf(state, child.id), parent.cause.reason, input.now())
   const progress = catchUpSubhandler(child, resumed, { input, cause: parent.cause, calls })
   const isForRest = parent.seen !== undefined && progress.seen === undefined && !isFinished(progress)
   return withProgress(state, child.id, isForRest ? { ...progress, seen: parent.seen } : progress)
@@ -284,12 +284,14 @@ function catchUpSubhandler(
   progress: Progress,
   { input, cause, calls }: { readonly input: PlanInput; readonly cause: Cause; readonly calls: CallHistory },
 ): Progress {
-  const { seenStates, matchContextOf, nowMs } = input
+  const { seenStates, matchContextOf, now } = input
   const { seen } = progress
   if (seen === undefined || !isFinished(progress) || cause.reason === 'delete' || seen === seenStates.current)
     return progress
   if (calls.wasCalled(child.id)) return progress
   const rest = seenStates.restSince(seen)
   const isConcerned = rest.diff.length > 0 && selectHandlers([child], matchContextOf(rest)).length > 0
-  return isConcerned ? restart(progress, { reason: 'update', nowMs, seen }) : { ...progress, seen: seenStates.current }
+  return isConcerned
+    ? restart(progress, { reason: 'update', nowMs: now(), seen })
+    : { ...progress, seen: seenStates.current }
 }

@@ -55,7 +55,7 @@ function planCycle(
     read: (id) => readProgress({ storage, body, remembered: undefined, nowMs }, id),
     isStep: (id) => steps.isStep(id),
     isRemembered: false,
-    nowMs,
+    now: () => nowMs,
   }
   const initial = readState(input)
   for (const { id } of owned) steps.read(progressOf(initial, id)?.subrefs ?? [], body, undefined)
