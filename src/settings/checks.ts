@@ -1,14 +1,9 @@
 /** Checks of values that only settings have. The common checks are in util/option-checks.ts. Used by the table in schema.ts. */
 import { createCheck, type OptionCheck } from '../util/option-checks.ts'
 import { type Duration, isDuration } from '../util/text/duration.ts'
+import type { BackoffDelays } from './groups.ts'
 import { SelectorMap, type SelectorMapSource } from './selector-map.ts'
 import type { WebhookServerLike } from './webhook-server.ts'
-
-/**
- * The delays between attempts: one duration for a single retry, or one per retry. Any iterable that can be iterated repeatedly, even an
- * infinite one.
- */
-export type BackoffDelays = Duration | Iterable<Duration>
 
 export function objectWith<V extends object>(what: string, ...methods: (keyof V & string)[]): OptionCheck<V> {
   const expected = `${what}: an object with ${methods.map((name) => `"${name}"`).join(', ')}`

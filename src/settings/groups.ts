@@ -7,14 +7,19 @@ import type { DiffBaseStorage } from '../persistence/diffbase-storage.ts'
 import type { ProgressStorage } from '../persistence/progress-storage.ts'
 import type { FrameworkLevel } from '../util/log/log.ts'
 import type { Duration } from '../util/text/duration.ts'
-import type { BackoffDelays } from './checks.ts'
 import type { SelectorMap } from './selector-map.ts'
 import type { WebhookServerLike } from './webhook-server.ts'
+
+/**
+ * The delays between attempts: one duration for a single retry, or one per retry. Any iterable that can be iterated repeatedly, even an
+ * infinite one.
+ */
+export type BackoffDelays = Duration | Iterable<Duration>
 
 type PostingLevel = 'debug' | 'info' | 'warn' | 'error'
 
 /** The process that runs the operator. */
-export interface ProcessSettings {
+interface ProcessSettings {
   /**
    * Whether `kopf run` and `operator.run()` start a thread that watches the event loop. It names the handler that blocks the
    * loop, and receives signals while the loop is blocked. Default: true.
@@ -32,7 +37,7 @@ export interface ProcessSettings {
 }
 
 /** Kubernetes events about the handled objects. */
-export interface PostingSettings {
+interface PostingSettings {
   /** Whether events are posted. Default: true. */
   enabled: boolean
   /** Whether log lines about an object are also posted as events of the object. Default: false. */
@@ -54,7 +59,7 @@ export interface PostingSettings {
 }
 
 /** The operator's log. `configureLogging` and the options of `kopf run` set the destination and the format. */
-export interface LoggingSettings {
+interface LoggingSettings {
   /**
    * The lowest level of the framework's own log lines, such as "Handler … succeeded.": `debug`, `info`, `warn` or `error`. Lines
    * that handlers write with `logger` are not affected. A suppressed line is not posted as an event either. `null`: the same level
@@ -109,7 +114,7 @@ export interface ElectionSettings {
 }
 
 /** How objects are queued and processed. */
-export interface QueueingSettings {
+interface QueueingSettings {
   /**
    * How many objects an operator processes at the same time. `null`: no limit. Namespaces take turns, and a quarter of the
    * workers is reserved for namespaces that use less than their share.
@@ -139,7 +144,7 @@ export interface QueueingSettings {
 }
 
 /** Discovery of resources and namespaces. */
-export interface ScanningSettings {
+interface ScanningSettings {
   /**
    * Whether not to watch CRDs and namespaces. The operator then serves the resources that exist when it starts, in the namespaces
    * that are given by exact name. Default: false.
@@ -148,7 +153,7 @@ export interface ScanningSettings {
 }
 
 /** Admission and conversion webhooks. */
-export interface AdmissionSettings {
+interface AdmissionSettings {
   /**
    * The server that receives the requests of the API server, such as `new WebhookServer()` of `kopf/webhooks`. Required if the
    * operator has admission or conversion handlers. Default: null.
@@ -162,7 +167,7 @@ export interface AdmissionSettings {
 }
 
 /** How handlers are called. */
-export interface ExecutionSettings {
+interface ExecutionSettings {
   /** The delay before a handler without a `backoff` of its own is retried after an arbitrary error. Default: 60. */
   defaultBackoff: Duration
   /** How many threads there can be for handlers made with `inWorker`. `null`: the number of CPU cores. Default: null. */
@@ -186,7 +191,7 @@ export interface BackgroundSettings {
 }
 
 /** Children of reconciled objects. */
-export interface ReconcilingSettings {
+interface ReconcilingSettings {
   /**
    * The field manager of server-side apply. `null`: the name of the operator, or "kopf" if it has none. Do not change it later:
    * fields that were applied under another name are not removed. Default: null.
@@ -238,7 +243,7 @@ export interface PersistenceSettings {
 }
 
 /** Lists and watches. */
-export interface WatchingSettings {
+interface WatchingSettings {
   /** How long the server is asked to keep a watch open (`timeoutSeconds`). `null`: the server decides. Default: null. */
   serverTimeout: Duration | null
   /** How long the operator keeps a watch open. `null`: until the server closes it. Default: null. */
@@ -284,7 +289,7 @@ export interface WatchingSettings {
 }
 
 /** Requests to the API server. */
-export interface NetworkingSettings {
+interface NetworkingSettings {
   /** How long a request may take; does not apply to watches. `null`: no limit. Default: 300. */
   requestTimeout: Duration | null
   /** How long connecting may take. `null`: the limit of the request. Default: null. */
@@ -303,4 +308,49 @@ export interface NetworkingSettings {
    * Default: false.
    */
   trustEnv: boolean
+}
+
+/**
+ * All settings of an operator, by group. Pass them to the constructor, assign them before the start, or assign them in a startup
+ * handler. A wrong name or value throws a `KopfError` with the code `KOPF_SETTINGS`. Settings are read when they are used.
+ *
+ * @example
+ * ```ts
+ * const kopf = new Operator({ settings: { queueing: { workerLimit: 10 } } })
+ * kopf.on.startup(({ settings }) => {
+ *   settings.persistence.finalizer = 'example.com/finalizer'
+ * })
+ * ```
+ */
+export interface Settings {
+  /** The process that runs the operator. */
+  readonly process: ProcessSettings
+  /** Kubernetes events about the handled objects. */
+  readonly posting: PostingSettings
+  /** The operator's log. */
+  readonly logging: LoggingSettings
+  /** Peering: operators that handle the same objects pause for each other. */
+  readonly peering: PeeringSettings
+  /** Leader election among several replicas of one operator. */
+  readonly election: ElectionSettings
+  /** Lists and watches. */
+  readonly watching: WatchingSettings
+  /** How objects are queued and processed. */
+  readonly queueing: QueueingSettings
+  /** Discovery of resources and namespaces. */
+  readonly scanning: ScanningSettings
+  /** Admission and conversion webhooks. */
+  readonly admission: AdmissionSettings
+  /** How handlers are called. */
+  readonly execution: ExecutionSettings
+  /** How daemons and timers are stopped. */
+  readonly background: BackgroundSettings
+  /** Children of reconciled objects. */
+  readonly reconciling: ReconcilingSettings
+  /** Requests to the API server. */
+  readonly networking: NetworkingSettings
+  /** How the operator recognises step results that it has written itself. */
+  readonly steps: StepsSettings
+  /** The state that the operator stores on objects. */
+  readonly persistence: PersistenceSettings
 }

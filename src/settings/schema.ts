@@ -16,69 +16,8 @@ import {
   signingKeys,
   webhookServer,
 } from './checks.ts'
-import type {
-  AdmissionSettings,
-  BackgroundSettings,
-  ElectionSettings,
-  ExecutionSettings,
-  LoggingSettings,
-  NetworkingSettings,
-  PeeringSettings,
-  PersistenceSettings,
-  PostingSettings,
-  ProcessSettings,
-  QueueingSettings,
-  ReconcilingSettings,
-  ScanningSettings,
-  StepsSettings,
-  WatchingSettings,
-} from './groups.ts'
+import type { Settings } from './groups.ts'
 import { SelectorMap } from './selector-map.ts'
-
-/**
- * All settings of an operator, by group. Pass them to the constructor, assign them before the start, or assign them in a startup
- * handler. A wrong name or value throws a `KopfError` with the code `KOPF_SETTINGS`. Settings are read when they are used.
- *
- * @example
- * ```ts
- * const kopf = new Operator({ settings: { queueing: { workerLimit: 10 } } })
- * kopf.on.startup(({ settings }) => {
- *   settings.persistence.finalizer = 'example.com/finalizer'
- * })
- * ```
- */
-export interface Settings {
-  /** The process that runs the operator. */
-  readonly process: ProcessSettings
-  /** Kubernetes events about the handled objects. */
-  readonly posting: PostingSettings
-  /** The operator's log. */
-  readonly logging: LoggingSettings
-  /** Peering: operators that handle the same objects pause for each other. */
-  readonly peering: PeeringSettings
-  /** Leader election among several replicas of one operator. */
-  readonly election: ElectionSettings
-  /** Lists and watches. */
-  readonly watching: WatchingSettings
-  /** How objects are queued and processed. */
-  readonly queueing: QueueingSettings
-  /** Discovery of resources and namespaces. */
-  readonly scanning: ScanningSettings
-  /** Admission and conversion webhooks. */
-  readonly admission: AdmissionSettings
-  /** How handlers are called. */
-  readonly execution: ExecutionSettings
-  /** How daemons and timers are stopped. */
-  readonly background: BackgroundSettings
-  /** Children of reconciled objects. */
-  readonly reconciling: ReconcilingSettings
-  /** Requests to the API server. */
-  readonly networking: NetworkingSettings
-  /** How the operator recognises step results that it has written itself. */
-  readonly steps: StepsSettings
-  /** The state that the operator stores on objects. */
-  readonly persistence: PersistenceSettings
-}
 
 export interface SettingSpec<V> {
   readonly check: OptionCheck<V>

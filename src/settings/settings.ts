@@ -4,10 +4,11 @@
  */
 import { KopfError } from '../errors.ts'
 import { adviseName } from '../util/option-checks.ts'
-import { refusedSettings, type SettingSpec, type SettingSpecs, type Settings, settingSpecs } from './schema.ts'
+import type { Settings } from './groups.ts'
+import { refusedSettings, type SettingSpec, type SettingSpecs, settingSpecs } from './schema.ts'
 import type { SelectorMap, SelectorMapSource } from './selector-map.ts'
 
-export type { Settings } from './schema.ts'
+export type { Settings } from './groups.ts'
 
 type SettingOf<V> = V extends SelectorMap ? SelectorMap | SelectorMapSource : V
 

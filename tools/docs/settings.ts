@@ -37,7 +37,7 @@ function show(value: unknown): string {
 
 function readInterfaces(file: string): Record<string, Record<string, Member>> {
   const text = readFileSync(new URL(`../../src/settings/${file}`, import.meta.url), 'utf8')
-  const interfaces = text.matchAll(/^export interface (\w+) \{\n(.*?)^\}/gms)
+  const interfaces = text.matchAll(/^(?:export )?interface (\w+) \{\n(.*?)^\}/gms)
   return Object.fromEntries([...interfaces].map(([, name, body]) => [name!, readMembers(body!)]))
 }
 
