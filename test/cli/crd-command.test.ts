@@ -92,7 +92,7 @@ describe('kopf crd failures', { timeout: 60_000 }, () => {
       'the operator defines no resource',
       ['others.ts'],
       1,
-      'kopf: Cannot print definitions of others.ts: no handler is for a resource of defineResource; resources that are only named are defined by somebody else\n',
+      'kopf: Cannot print definitions of others.ts: no handler is for a resource of defineResource; resources that are only named have their CRDs elsewhere\n',
     ],
     [
       'the file to check does not exist',

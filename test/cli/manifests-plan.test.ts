@@ -485,7 +485,7 @@ describe('refusals and remarks', () => {
       'The image is "mine',
       'What handlers do with the client is not in these rules',
       'Startup handlers were not called',
-      'Handlers are for resources that are not named one by one',
+      'Handlers match resources by pattern',
       'The webhook server is no WebhookServiceServer',
       'The peering "default" is mandatory',
     ])

@@ -72,7 +72,7 @@ async function crdCommand(command: Command, files: readonly string[], args: CrdA
   throw new KopfError(
     'KOPF_DRIFT',
     `The definitions have drifted from those of the operator (${drift.length} ${drift.length === 1 ? 'place' : 'places'}): ` +
-      'print them anew with `kopf crd`, look at what changes, and apply them',
+      'print them again with `kopf crd`, review the changes, and apply them',
   )
 }
 
@@ -81,7 +81,7 @@ function crdsOf({ resources }: Operator, names: readonly string[]): KubeObject[]
   throw new KopfError(
     'KOPF_CRD',
     `Cannot print definitions of ${names.join(', ')}: no handler is for a resource of defineResource; resources that ` +
-      'are only named are defined by somebody else',
+      'are only named have their CRDs elsewhere',
   )
 }
 

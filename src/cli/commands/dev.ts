@@ -37,7 +37,7 @@ export function addDevCommand(program: Command): void {
     .command('dev')
     .summary('run an operator while you write it: each save is in effect at once')
     .description(
-      'Runs the operator of these files, and runs it anew whenever one of them, or what they import, is saved. By default ' +
+      'Runs the operator of these files, and restarts it whenever one of them, or a file that they import, is saved. By default ' +
         'on an embedded API server in this process, which stays with its objects while operators come and go. The ' +
         'definitions (CRDs) of the operator are kept up to date in it.',
     )

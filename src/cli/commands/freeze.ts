@@ -98,5 +98,8 @@ async function resume(command: Command): Promise<void> {
   const identity = await toIdentity(args)
   // Imported late: help and usage errors do not need it.
   const { writeRecords } = await import('./freeze-records.ts')
-  await writeRecords(toTarget(args), toRemovalPatch([identity]), { logger, done: `nobody is paused by "${identity}"` })
+  await writeRecords(toTarget(args), toRemovalPatch([identity]), {
+    logger,
+    done: `no operator is paused by "${identity}"`,
+  })
 }

@@ -25,9 +25,9 @@ export function addReleaseCommand(program: Command): void {
     .command('release')
     .summary('take our finalizer off objects, so that they can be deleted')
     .description(
-      'Takes the finalizer of an operator off an object, or off all that have it: for operators that are gone and will ' +
-        'not come back to clean up. Finalizers of others stay. Objects that are being deleted and wait for nobody else ' +
-        'are gone then. An operator that runs puts its finalizer on again.',
+      'Removes the finalizer of an operator from an object, or from all objects that have it: for operators that do not run any more and will ' +
+        'not clean up. Other finalizers stay. An object that is being deleted and has no other finalizer is then deleted. ' +
+        'An operator that runs adds its finalizer again.',
     )
     .argument('<resource>', 'a plural, singular, kind or short name, such as kopfexamples or kopfexamples.kopf.dev')
     .argument('[name]', 'the name of the object')

@@ -37,9 +37,12 @@ export function addServerCommand(program: Command): void {
     )
     .addOption(dataDirOption())
     .addOption(controllersOption())
-    .option('--open', 'plain HTTP without credentials: everybody on this machine may do everything')
+    .option('--open', 'plain HTTP without credentials: every program on this machine may do everything')
     .addOption(
-      new Option('--authorization <mode>', 'who may do what: everybody with credentials everything, or as roles say')
+      new Option(
+        '--authorization <mode>',
+        'permissions: everything for all users with credentials, or as the RBAC roles say',
+      )
         .choices(['always-allow', 'rbac'])
         .default('always-allow'),
     )

@@ -200,7 +200,7 @@ function remarksOn(operator: Operator, options: DraftOptions, rolesPlan: RolesPl
       'Startup handlers were not called: settings that they change are not as they will be. Set those of webhooks, the election, ' +
         'peering and scanning where the operator is made.',
     rolesPlan.isOpen &&
-      'Handlers are for resources that are not named one by one: what is defined later is not allowed until it is printed anew.',
+      'Handlers match resources by pattern: the roles have no rules for resources that are added later, until you print the manifests again.',
     registry.webhookHandlers.length > 0 &&
       plan.webhooks === undefined &&
       'The webhook server is no WebhookServiceServer: the Service in front of it, and its certificates, are for you to provide. Its ' +

@@ -36,11 +36,7 @@ export function readExecPlugin(exec: FoundEntry, cluster: FoundEntry): ExecPlugi
     throwFieldError(exec, 'apiVersion', `is ${JSON.stringify(apiVersion)}; expected ${versions.join(' or ')}`)
   }
   if (optionalText(exec, 'interactiveMode') === 'Always') {
-    throwFieldError(
-      exec,
-      'interactiveMode',
-      'is "Always", and there is nobody to talk to; use a program that asks nothing',
-    )
+    throwFieldError(exec, 'interactiveMode', 'is "Always", and there is no terminal; use a program that asks nothing')
   }
   return {
     found: exec,
