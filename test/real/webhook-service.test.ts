@@ -152,7 +152,7 @@ describe('documented permissions of the webhook server', () => {
     const replica = startAsOperator()
     await until(() => replica.failure !== undefined)
     expect(replica.failure).toMatchObject({ code: 'KOPF_WEBHOOK_SECRET' })
-    expect(replica.failure!.message).toMatch(/cannot get resource "secrets".*grant the operator/)
+    expect(replica.failure!.message).toMatch(/cannot get resource "secrets".*allow the operator/)
   })
 
   test('the documented permissions suffice for the webhook server', async () => {

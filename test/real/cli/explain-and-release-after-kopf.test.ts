@@ -51,6 +51,9 @@ afterAll(async () => {
   folder.remove()
 })
 
+/** With the group: another test file may have left a CRD with the same names that is still being deleted. */
+const resourceName = () => `widgets.${cluster.group}`
+
 async function kopf(args: readonly string[], kubeconfig: string = real.kubeconfigs.operator) {
   const options = ['-n', cluster.namespace, '--kubeconfig', kubeconfig]
   const one = new KopfCommand(folder, [...args, ...options], { GROUP: cluster.group, PHASE: 'second' })
@@ -67,7 +70,7 @@ interface Explained {
 
 async function explain(name: string): Promise<Explained> {
   const file = ['--file', operatorFile, '--output', 'json']
-  const { exit, stdout, stderr } = await kopf(['explain', `widgets.${cluster.group}`, name, ...file])
+  const { exit, stdout, stderr } = await kopf(['explain', resourceName(), name, ...file])
   expect([exit, stderr]).toEqual([0, ''])
   return JSON.parse(stdout) as Explained
 }
@@ -86,7 +89,7 @@ describe('kopf explain', { timeout: 60_000 }, () => {
     expect(explained.progress[0]!.retries).toBeGreaterThanOrEqual(2)
     expect(verdictOf(explained, 'retries')).toBe('now')
     expect(verdictOf(explained, 'made')).toBe('no')
-    const { stdout } = await kopf(['explain', 'Widget', 'retries'])
+    const { stdout } = await kopf(['explain', resourceName(), 'retries'])
     expect(stdout).toMatch(/retries +create: is to be called; \d+ attempts, begun .* ago\): not yet/)
   })
 
@@ -123,13 +126,16 @@ describe('kopf explain', { timeout: 60_000 }, () => {
 
 describe('kopf release', { timeout: 60_000 }, () => {
   test('kopf release removes the finalizer of Python’s Kopf, and keeps the others in order', async () => {
-    expect(await kopf(['release', 'widgets', 'deleting'])).toMatchObject({ exit: 0, stdout: 'Released 1 object.\n' })
+    expect(await kopf(['release', resourceName(), 'deleting'])).toMatchObject({
+      exit: 0,
+      stdout: 'Released 1 object.\n',
+    })
     expect((await widgets.get('deleting')).metadata.finalizers).toEqual(['example.com/first', 'example.com/last'])
     await widgets.patch('deleting', { metadata: { finalizers: [] } })
   })
 
   test('kopf release lets a deleted object go', async () => {
-    const { exit, stdout, stderr } = await kopf(['release', 'widgets', '--all', '--yes'])
+    const { exit, stdout, stderr } = await kopf(['release', resourceName(), '--all', '--yes'])
     expect([exit, stdout]).toEqual([0, 'Released 1 object.\n'])
     expect(stderr).toContain(`  ${cluster.namespace}/deleted (being deleted)\n`)
     expect((await cluster.api.get(cluster.custom('widgets/deleted'))).status).toBe(404)
