@@ -166,7 +166,7 @@ describe('kubeconfig login', () => {
       config({ user: { exec: { command: 'hush', apiVersion: 'client.authentication.k8s.io/v1alpha1' } } }),
     ],
     [
-      '"interactiveMode" of the "exec" of the user "u" is "Always", and there is nobody to talk to',
+      '"interactiveMode" of the "exec" of the user "u" is "Always", and there is no terminal',
       config({ user: { exec: { command: 'hush', apiVersion: execV1, interactiveMode: 'Always' } } }),
     ],
     [
