@@ -320,3 +320,15 @@ test('there are no default exports and no re-exporting indexes but the entries',
   expect(defaults).toEqual([])
   expect(indexes.sort()).toEqual(['index.ts', 'server/index.ts', 'testing/index.ts', 'webhooks/index.ts'])
 })
+
+test('every event of the Observer is emitted', () => {
+  const declared = sources.find(({ path }) => path === 'observer.ts')!.text
+  const events = [...declared.slice(declared.indexOf('export interface Observer {')).matchAll(/^ {2}(\w+)\?\(/gm)].map(
+    ([, name]) => name!,
+  )
+  expect(events.length).toBeGreaterThan(20)
+  const emitters = sources.filter(({ path }) => path !== 'observer.ts' && path !== 'run/observers.ts')
+  const isEmitted = (event: string) =>
+    emitters.some(({ text }) => new RegExp(`\\.${event}(\\?\\.)?\\(|report\\('${event}'`).test(text))
+  expect(events.filter((event) => !isEmitted(event))).toEqual([])
+})

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { expectLinearGrowth } from '../../test/support/growth.ts'
 import { PersistentMap } from './persistent-map.ts'
 
-const many = Array.from({ length: 200 }, (_, index) => `key-${index}`)
+const many = Array.from({ length: 2500 }, (_, index) => `key-${index}`)
 
 function fill(keys: readonly string[]): PersistentMap<number> {
   return keys.reduce((map, key, index) => map.with(key, index), PersistentMap.empty<number>())
@@ -40,6 +40,13 @@ describe('a persistent map', () => {
     expect([map.get('a'), map.size]).toEqual([5, 2])
   })
 
+  test('a map of many entries can be changed at every position', () => {
+    const original = fill(many)
+    const changed = many.reduce((map, key) => map.with(key, -1), original)
+    expect(new Set([...changed.entries()].map(([, value]) => value))).toEqual(new Set([-1]))
+    expect([...original.entries()].at(-1)).toEqual([many.at(-1), many.length - 1])
+  })
+
   test('removing an unknown key returns the same map', () => {
     const map = fill(['a'])
     expect(map.without('b')).toBe(map)
@@ -48,7 +55,7 @@ describe('a persistent map', () => {
 
 test('the cost of filling a persistent map grows linearly with its size', async () => {
   await expectLinearGrowth({
-    n: 2000,
+    n: 20_000,
     prepare: (n) => Array.from({ length: n }, (_, index) => `key-${index}`),
     run: (keys) => void fill(keys),
   })

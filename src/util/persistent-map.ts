@@ -1,60 +1,68 @@
 /**
  * An immutable map with string keys, in the order of insertion. `with()` and `without()` return a new map and share all other entries with the old
- * one, so that a change of one entry among thousands copies only a few of them.
+ * one. A change copies one path of a tree with 32 branches per node, so its cost hardly depends on the size of the map.
  */
 
-const chunkSize = 64
+const bits = 5
+const mask = (1 << bits) - 1
+
+/** A leaf has entries, any other node has nodes. A removed entry is undefined. */
+type TreeNode = readonly unknown[]
 
 export class PersistentMap<V> {
   /** The position of each key. Maps that come from one another share it; positions from `#length` on belong to newer maps. */
   readonly #positions: Map<string, number>
-  readonly #chunks: readonly (readonly (readonly [string, V] | undefined)[])[]
+  readonly #root: TreeNode
+  /** The number of levels above the leaves, times `bits`. */
+  readonly #shift: number
+  /** The number of positions, removed entries included. */
   readonly #length: number
   readonly size: number
 
-  private constructor(
-    positions: Map<string, number>,
-    chunks: readonly (readonly (readonly [string, V] | undefined)[])[],
-    { length, size }: { readonly length: number; readonly size: number },
-  ) {
+  private constructor(positions: Map<string, number>, tree: Tree, size: number) {
     this.#positions = positions
-    this.#chunks = chunks
-    this.#length = length
+    this.#root = tree.root
+    this.#shift = tree.shift
+    this.#length = tree.length
     this.size = size
   }
 
   static empty<V>(): PersistentMap<V> {
-    return new PersistentMap<V>(new Map(), [], { length: 0, size: 0 })
+    return new PersistentMap<V>(new Map(), { root: [], shift: 0, length: 0 }, 0)
   }
 
   get(key: string): V | undefined {
-    return this.#entryAt(this.#positionOf(key))?.[1]
+    const position = this.#positionOf(key)
+    return position === undefined ? undefined : this.#entryAt(position)?.[1]
   }
 
   has(key: string): boolean {
-    return this.#entryAt(this.#positionOf(key)) !== undefined
+    const position = this.#positionOf(key)
+    return position !== undefined && this.#entryAt(position) !== undefined
   }
 
   *entries(): IterableIterator<readonly [string, V]> {
-    for (const chunk of this.#chunks) for (const entry of chunk) if (entry !== undefined) yield entry
+    for (let position = 0; position < this.#length; position += 1) {
+      const entry = this.#entryAt(position)
+      if (entry !== undefined) yield entry
+    }
   }
 
   with(key: string, value: V): PersistentMap<V> {
     const known = this.#positionOf(key)
-    if (known !== undefined) return this.#replace(known, [key, value])
+    if (known !== undefined) {
+      const size = this.size + (this.#entryAt(known) === undefined ? 1 : 0)
+      return new PersistentMap<V>(this.#positions, this.#replaced(known, [key, value]), size)
+    }
     const positions = this.#ownPositions()
     positions.set(key, this.#length)
-    const last = this.#chunks.at(-1)
-    const isFull = last === undefined || last.length === chunkSize
-    const chunks = isFull
-      ? [...this.#chunks, [[key, value] as const]]
-      : [...this.#chunks.slice(0, -1), [...last, [key, value] as const]]
-    return new PersistentMap(positions, chunks, { length: this.#length + 1, size: this.size + 1 })
+    return new PersistentMap<V>(positions, this.#appended([key, value]), this.size + 1)
   }
 
   without(key: string): PersistentMap<V> {
     const position = this.#positionOf(key)
-    return position === undefined || this.#entryAt(position) === undefined ? this : this.#replace(position, undefined)
+    if (position === undefined || this.#entryAt(position) === undefined) return this
+    return new PersistentMap<V>(this.#positions, this.#replaced(position, undefined), this.size - 1)
   }
 
   #positionOf(key: string): number | undefined {
@@ -62,20 +70,22 @@ export class PersistentMap<V> {
     return position === undefined || position >= this.#length ? undefined : position
   }
 
-  #entryAt(position: number | undefined): readonly [string, V] | undefined {
-    if (position === undefined) return undefined
-    return this.#chunks[Math.floor(position / chunkSize)]![position % chunkSize]
+  #entryAt(position: number): readonly [string, V] | undefined {
+    let node = this.#root
+    for (let shift = this.#shift; shift > 0; shift -= bits) node = node[(position >>> shift) & mask] as TreeNode
+    return node[position & mask] as readonly [string, V] | undefined
   }
 
-  #replace(position: number, entry: readonly [string, V] | undefined): PersistentMap<V> {
-    const number = Math.floor(position / chunkSize)
-    const chunk = [...this.#chunks[number]!]
-    const before = chunk[position % chunkSize]
-    chunk[position % chunkSize] = entry
-    const chunks = [...this.#chunks]
-    chunks[number] = chunk
-    const size = this.size + Number(entry !== undefined) - Number(before !== undefined)
-    return new PersistentMap(this.#positions, chunks, { length: this.#length, size })
+  #replaced(position: number, entry: unknown): Tree {
+    return { root: withEntry(this.#root, this.#shift, position, entry), shift: this.#shift, length: this.#length }
+  }
+
+  #appended(entry: unknown): Tree {
+    const position = this.#length
+    const isFull = position >>> (this.#shift + bits) > 0
+    const root = isFull ? [this.#root] : this.#root
+    const shift = isFull ? this.#shift + bits : this.#shift
+    return { root: withEntry(root, shift, position, entry), shift, length: position + 1 }
   }
 
   /** A newer map may have used the next position for another key: then this map gets positions of its own. */
@@ -83,4 +93,18 @@ export class PersistentMap<V> {
     if (this.#positions.size === this.#length) return this.#positions
     return new Map([...this.#positions].filter(([, position]) => position < this.#length))
   }
+}
+
+interface Tree {
+  readonly root: TreeNode
+  readonly shift: number
+  readonly length: number
+}
+
+/** Copies the nodes on the path to the position. The depth is the logarithm of the size to base 32. */
+function withEntry(node: TreeNode | undefined, shift: number, position: number, entry: unknown): TreeNode {
+  const copy = node === undefined ? [] : [...node]
+  const slot = (position >>> shift) & mask
+  copy[slot] = shift === 0 ? entry : withEntry(copy[slot] as TreeNode | undefined, shift - bits, position, entry)
+  return copy
 }

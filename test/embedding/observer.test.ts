@@ -259,3 +259,31 @@ test('the observer gets applied and deleted children of a reconciler', async () 
   await lab.patch('a', { spec: { isEmpty: true } })
   await lab.until(() => events.includes('deleted configmaps/a-map'))
 })
+
+test('the observer gets the phases of a run, the stream, and the status of every response', async () => {
+  const events: string[] = []
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'c' }, async ({ client, name }) => {
+    await client.create('configmaps', { metadata: { name: `${name}-made` } })
+    await client.get('configmaps', 'missing').catch(() => undefined)
+  })
+  kopf.daemon(lab.widgets, { id: 'd' }, ({ stopped }) => stopped.wait())
+  await lab.start(kopf, {
+    observer: {
+      phaseChanged: ({ phase }) => void events.push(phase),
+      streamOpened: ({ resource }) => void events.push(`opened ${resource.plural}`),
+      requestFinished: ({ method, path, code }) => void events.push(`${method} ${path.split('/').at(-1)} ${code}`),
+      daemonStarted: ({ handler }) => void events.push(`started ${handler.id}`),
+      daemonStopped: ({ handler }) => void events.push(`stopped ${handler.id}`),
+    },
+  })
+  await lab.create('a')
+  await untilHandled(lab, 'a')
+  await lab.until(() => events.includes('started d'))
+  await lab.stopAll()
+  expect(events).toEqual(
+    expect.arrayContaining(['POST configmaps 201', 'GET missing 404', 'opened widgets', 'started d', 'stopped d']),
+  )
+  const phases = ['starting', 'running', 'stopping', 'stopped']
+  expect(events.filter((event) => phases.includes(event))).toEqual(phases)
+})

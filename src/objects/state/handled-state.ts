@@ -22,7 +22,7 @@ export class HandledState {
     return this.#isInitial
   }
 
-  /** The progress of unfinished handlers, as it should be stored on the object. */
+  /** The progress of unfinished handlers that the operator has tried to store on the object. */
   get progress(): ProgressById | undefined {
     return this.#progress
   }
