@@ -70,8 +70,12 @@ describe('kopf explain', { timeout: 60_000 }, () => {
     expect(requests()).toHaveLength(before)
   })
 
-  test('kopf explain shows the stored state without a file of the operator', async () => {
-    const { exit, stdout } = await explain('configmaps', 'one')
+  test.each([
+    ['a plural', 'configmaps'],
+    ['a singular', 'configmap'],
+    ['a kind', 'ConfigMap'],
+  ])('kopf explain shows the stored state without a file of the operator, by %s', async (_, resource) => {
+    const { exit, stdout } = await explain(resource, 'one')
     expect(exit).toBe(0)
     expect(stdout).toMatch(/slow +create: waits until/)
     expect(stdout).toContain('Name the file of the operator with --file')
