@@ -82,6 +82,7 @@ export const sections: readonly Section[] = [
     pages: within(
       'docs/guide',
       'deploying',
+      'upgrading-crds',
       'security',
       ['authors', 'What authors of objects can do'],
       'continuity',

@@ -1,7 +1,7 @@
 /** The tree of all commands, with their groups in the help; and the two commands about the tree itself, `help` and `completion`. Called by main.ts. */
 import { Command } from 'commander'
 import { packageVersion } from '../util/process/package-files.ts'
-import { addCrdCommand } from './commands/crd.ts'
+import { addCrdCommand } from './commands/crd/crd.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addFreezeCommand, addResumeCommand } from './commands/freeze.ts'
