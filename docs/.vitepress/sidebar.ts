@@ -83,6 +83,7 @@ export const sections: readonly Section[] = [
       'docs/guide',
       'deploying',
       'upgrading-crds',
+      'uninstalling',
       'security',
       ['authors', 'What authors of objects can do'],
       'continuity',

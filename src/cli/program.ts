@@ -10,6 +10,7 @@ import { addManifestsCommand } from './commands/manifests.ts'
 import { addReleaseCommand } from './commands/release.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addServerCommand } from './commands/server.ts'
+import { addUninstallCommand } from './commands/uninstall/uninstall.ts'
 import { toBash } from './completion/bash.ts'
 import { toFish } from './completion/fish.ts'
 import { readTree } from './completion/model.ts'
@@ -48,6 +49,7 @@ export function createProgram(): Command {
   program.commandsGroup('Deployment:')
   addCrdCommand(program)
   addManifestsCommand(program)
+  addUninstallCommand(program)
   program.commandsGroup('Tools:')
   addServerCommand(program)
   addCompletionCommand(program)
