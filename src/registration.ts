@@ -16,9 +16,9 @@ import type {
   Reconciled,
   ReconcileOptions,
 } from './handlers/args/args.ts'
-import type { CheckedPath } from './handlers/args/field-types.ts'
 import type { Index } from './handlers/index-table.ts'
 import type { FieldPath } from './handlers/options.ts'
+import type { CheckedPath } from './kube/resources/path-types.ts'
 import type { NamespaceOf, ObjectOf, ResourceDefinition, ResourceLike } from './kube/resources/resources.ts'
 
 /**

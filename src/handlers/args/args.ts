@@ -7,6 +7,7 @@ import type { Diff, HandlerReason } from '../../causation/cause.ts'
 import type { ConcealedValue } from '../../causation/concealed-value.ts'
 import type { Client } from '../../client/client.ts'
 import type { ObjectMeta } from '../../kube/objects.ts'
+import type { ValueAt } from '../../kube/resources/path-types.ts'
 import type {
   NamespaceOf,
   ObjectOf,
@@ -39,7 +40,7 @@ import type {
 } from '../options.ts'
 import type { ExecuteOptions, Step, SubhandlerOutcome } from './call-parts.ts'
 import type { Conditions } from './conditions.ts'
-import type { ValueAt } from './field-types.ts'
+
 import type { HandlerClock } from './handler-clock.ts'
 
 /** The type of one top-level field, such as `spec`. An empty object if the type of the object does not have the field. */
