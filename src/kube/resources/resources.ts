@@ -59,12 +59,15 @@ export type SelectorNotation =
   | SelectorKeywords
   | ((resource: Resource) => boolean)
 
+/** The key of the type of the objects. A symbol, so that editors do not offer it; does not exist at run time. */
+declare const objectMark: unique symbol
+
 /** A notation for a resource that carries the type of its objects. Created by `defineResource` and `resource`. */
 export interface ResourceDefinition<T = KubeObject> {
   /** The notation of the resource without the type. */
   readonly selector: SelectorNotation
   /** The type of the objects; does not exist at run time. */
-  readonly '~object'?: T
+  readonly [objectMark]?: T
 }
 
 /**
