@@ -53,7 +53,7 @@ function statusSchema(parts: SchemaParts): Schema {
 }
 
 /** The schema of `spec` or `status` as the author wrote it. Any fields are allowed without a schema, or if the library cannot express it. */
-export function fieldSchema(parts: SchemaParts, field: 'spec' | 'status'): Schema {
+function fieldSchema(parts: SchemaParts, field: 'spec' | 'status'): Schema {
   const converter = parts[field]?.['~standard'].jsonSchema
   if (converter === undefined) return { ...anyFields }
   try {

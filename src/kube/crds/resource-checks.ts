@@ -47,7 +47,9 @@ export function checkDefinition(definition: CheckedDefinition & CrdVersionOption
   const fail: Fail = (advice) => {
     throw new KopfError('KOPF_RESOURCE', `Cannot define the resource "${String(kind)}": ${advice}`)
   }
-  checkNames(Object.keys(given), [...nameOptions, ...schemaOptions, ...versionOptionNames], fail)
+  // Another definition may be spread into the options: `{ ...Database, version: 'v2' }`. Its selector is computed again.
+  const names = Object.keys(given).filter((name) => name !== 'selector')
+  checkNames(names, [...nameOptions, ...schemaOptions, ...versionOptionNames], fail)
   if (!isText(kind, kindPattern)) fail('its kind must be in CamelCase, letters and digits, such as "Database"')
   checkGroup(definition.group, fail)
   if (typeof version !== 'string' || !isConventionalVersion(version)) {

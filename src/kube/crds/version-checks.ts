@@ -82,12 +82,12 @@ function checkScale(scale: unknown, context: CheckContext): void {
   checkScaleField('selector', selector, { parents: ['spec', 'status'], types: ['string'] }, within)
 }
 
-interface ExpectedField {
+interface ScaleTarget {
   readonly parents: readonly string[]
   readonly types: readonly string[]
 }
 
-function checkScaleField(name: string, given: string, { parents, types }: ExpectedField, context: CheckContext): void {
+function checkScaleField(name: string, given: string, { parents, types }: ScaleTarget, context: CheckContext): void {
   const path = withoutDot(given)
   if (!parents.some((parent) => path.startsWith(`${parent}.`))) {
     context.fail(`"${name}" is '${path}', but must be a field in ${parents.join(' or ')}`)

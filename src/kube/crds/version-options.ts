@@ -20,7 +20,7 @@ type PathWithValue<T, P, V> = P extends unknown
 export type ColumnType = 'string' | 'integer' | 'number' | 'boolean' | 'date'
 
 /** The formats of printer columns that the API server accepts. */
-export type ColumnFormat = 'int32' | 'int64' | 'float' | 'double' | 'byte' | 'date' | 'date-time' | 'password'
+type ColumnFormat = 'int32' | 'int64' | 'float' | 'double' | 'byte' | 'date' | 'date-time' | 'password'
 
 /** A column of `kubectl get`. */
 export interface PrinterColumn<T = AnyObject> {
@@ -54,7 +54,7 @@ export interface ScaleFields<T = AnyObject> {
 }
 
 /** Why a rule refuses an object, for programs: the `reason` of the cause in the response. */
-export type RuleReason = 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate'
+type RuleReason = 'FieldValueInvalid' | 'FieldValueForbidden' | 'FieldValueRequired' | 'FieldValueDuplicate'
 
 /** A CEL rule of the CRD: the API server refuses objects for which the expression is false. */
 export interface CelRule<T = AnyObject> {
