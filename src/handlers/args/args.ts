@@ -134,6 +134,18 @@ interface CommonArgs<M> {
   readonly indices: Indices
   /** The clock to use instead of `Date.now()` and `setTimeout`, so that tests can skip time. Not available in workers. */
   readonly clock: HandlerClock
+  /**
+   * Returns the current time as a `Date`, by the clock of the operator: use it instead of `new Date()`, so that tests can skip time. Not
+   * available in workers.
+   *
+   * @example
+   * ```ts
+   * kopf.timer(Certificate, { interval: '1h' }, ({ status, now, patch }) => {
+   *   if (new Date(status.expires) < now()) patch.status.phase = 'Expired'
+   * })
+   * ```
+   */
+  readonly now: () => Date
 }
 
 interface AttemptArgs {
