@@ -105,7 +105,7 @@ export interface CrdVersionOptions<T = AnyObject> {
   readonly storage?: boolean
   /**
    * Whether the API server keeps fields beside `spec` and `status` that no schema declares, such as `data`. Fields in `spec` are kept if
-   * its schema allows them: zod's `z.looseObject`. Default: false; true for a resource without schemas.
+   * its schema allows them: zod's `z.looseObject`. Default: false. A resource without schemas keeps all fields.
    */
   readonly preserveUnknownFields?: boolean
   /** Labels of the CRD itself, not of the objects. Those of all versions are merged. Default: none. */
