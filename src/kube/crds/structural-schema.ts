@@ -168,7 +168,7 @@ function uniteValues(members: readonly Schema[]): Schema {
   const [first] = members
   if (members.every((member) => isDeepEqual(member, first))) return first ?? { [preserve]: true }
   if (types.size === 2 && types.has('string') && types.has('integer') && members.every((one) => !('enum' in one))) {
-    return { [intOrString]: true }
+    return { [intOrString]: true, ...(members.length === 2 ? boundsOfBoth(members) : {}) }
   }
   if (types.size > 1 || type === undefined) return { [preserve]: true, description: openNote }
   if (type === 'object') return commonFields(members)
@@ -177,6 +177,12 @@ function uniteValues(members: readonly Schema[]): Schema {
     return { type, enum: [...new Set(members.flatMap((member) => member['enum']))] }
   }
   return { type, anyOf: members.map((member) => pick(member, [...validations, ...bounds])) }
+}
+
+/** The API server applies the bounds of strings to strings only, and those of integers to integers only. */
+function boundsOfBoth(members: readonly Schema[]): Schema {
+  const [integer, string] = ['integer', 'string'].map((type) => members.find((member) => member['type'] === type) ?? {})
+  return { ...pick(integer!, [...bounds, 'multipleOf']), ...pick(string!, ['minLength', 'maxLength', 'pattern']) }
 }
 
 /** The properties that all members have. In a discriminated union, at least the discriminator is checked. */

@@ -32,6 +32,7 @@ const spec = z.object({
     .union([z.number(), z.string()])
     .meta({ 'x-kubernetes-int-or-string': true, description: 'A number or a name.' })
     .optional(),
+  target: z.union([z.int().min(1), z.string().max(4)]).optional(),
   ports: z
     .array(z.object({ name: z.string(), number: z.int() }))
     .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] })
@@ -223,6 +224,10 @@ describe('a resource with every option', () => {
     ['a port that is a number', { port: 80 }, 201],
     ['a port that is a name', { port: 'http' }, 201],
     ['a port that is a boolean', { port: true }, 422],
+    ['an integer or string within its bounds', { target: 1 }, 201],
+    ['an integer or string that is a string within its bounds', { target: 'http' }, 201],
+    ['an integer or string below its minimum', { target: 0 }, 422],
+    ['an integer or string above its length', { target: 'https' }, 422],
     ['a list of type set with the same item twice', { zones: ['a', 'a'] }, 422],
     ['a list of type map with the same key twice', { ports: Array(2).fill({ name: 'a', number: 1 }) }, 422],
     ['an embedded resource', { template: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'a' }, spec: {} } }, 201],
@@ -230,7 +235,9 @@ describe('a resource with every option', () => {
     ['a field that is nullable by metadata', { note: null }, 201],
     ['an integer beyond the safe integers of JavaScript', { maxReplicas: 2 ** 53 }, 201],
   ])('by the extensions in the schema, the API server handles %s', async (_, fields, expected) => {
-    const answer = await create(`extended-${JSON.stringify(fields).length}-${expected}`, { spec: fields })
+    const metadata = { generateName: 'extended-' }
+    const body = object(`${cluster.group}/v1`, 'Database', metadata, { spec: fields })
+    const answer = await cluster.api.post(databases(), body)
     expect([answer.status, answer.text]).toEqual([expected, expect.any(String)])
     if (expected === 201) expect(answer.body.spec).toMatchObject(fields)
   })
