@@ -84,7 +84,7 @@ const networking = { requestTimeout: 30, connectTimeout: 10, errorBackoffs: [0.5
 export interface ClusterAction {
   /** `explain`, `release` */
   readonly verb: string
-  readonly resource: Resource
+  readonly resource: Pick<Resource, 'group' | 'plural' | 'namespaced'>
   readonly name?: string | undefined
   readonly namespace?: string | undefined
   /** The verbs that an RBAC rule must allow for it. */
