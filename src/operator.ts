@@ -30,7 +30,7 @@ import { createSettings, type PartialSettings, type Settings } from './settings/
 import { systemClock } from './util/async/clock.ts'
 import { defaultLogSink, toLogSink } from './util/log/log.ts'
 import { type LoopGuard, startLoopGuard } from './util/process/loop-guard.ts'
-import { untilSignal } from './util/process/signals.ts'
+import { secondSignalHint, untilSignal } from './util/process/signals.ts'
 
 export type { RunningOperator, RunOptions }
 
@@ -250,7 +250,8 @@ export class Operator<M extends object = Record<string, unknown>> {
     const stopped = untilSignal({ until: ended.signal })
     using _guard = this.settings.process.guard ? this.#startGuard(options) : undefined
     try {
-      await using running = await this.start(options)
+      const stopHint = options.stopHint ?? secondSignalHint()
+      await using running = await this.start({ ...options, ...(stopHint !== undefined && { stopHint }) })
       await Promise.race([stopped, running.done])
     } finally {
       ended.abort()

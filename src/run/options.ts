@@ -63,6 +63,11 @@ export interface RunOptions {
    * module is imported unchanged.
    */
   readonly loadWorkerModule?: (url: URL) => Promise<URL>
+  /**
+   * Added to the log lines about handlers that a stop waits for: how a user ends the process at once. `kopf run` and `operator.run()` pass
+   * "Ctrl-C again to end at once" at a terminal. Default: none.
+   */
+  readonly stopHint?: string
   /** Listens to the events of the run: streams, objects, handlers, requests. Default: none. */
   readonly observer?: Observer
 }

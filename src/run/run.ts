@@ -191,7 +191,8 @@ class OperatorRun implements RunningOperator {
         base: this.#base,
         assembly: this.#assembly,
         lifetimes: this.#lifetimes,
-        settings: this.#definition.settings,
+        definition: this.#definition,
+        hint: this.#options.stopHint,
         posting: this.#posting,
         endpoint: this.#endpoint,
       })
