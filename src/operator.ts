@@ -2,7 +2,7 @@
 
 import { KopfError } from './errors.ts'
 import { explainObject, toResource } from './explain/explain.ts'
-import type { Explanation } from './explain/explanation.ts'
+import type { Explanation, ExplanationOptions } from './explain/explanation.ts'
 import { createHandler } from './handler-definitions.ts'
 import type { Body, ObjectHandlerType } from './handlers/args/args.ts'
 import { copyMemo } from './handlers/args/memos.ts'
@@ -216,7 +216,7 @@ export class Operator<M extends object = Record<string, unknown>> {
 
   /**
    * Explains what the operator has stored on an object, and why each handler would be called for it or not. Calls filters, but no handlers, and
-   * sends no requests. The command `kopf explain` prints the result.
+   * sends no requests. The command `kopf explain` prints the result. With `children`, it also says what has become of the children of reconcilers.
    *
    * @example
    * ```ts
@@ -226,8 +226,11 @@ export class Operator<M extends object = Record<string, unknown>> {
   explain(
     resource: ResourceLike | Resource,
     body: Body<Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>>,
+    { children }: ExplanationOptions = {},
   ): Explanation {
     return explainObject({
+      name: this.name,
+      children,
       registry: this.#registry,
       settings: this.settings,
       resource: toResource(resource, body as KubeObject),

@@ -34,6 +34,11 @@ export function terminalAbilities(): TerminalAbilities {
   return detectAbilities(process.stderr.isTTY === true, terminalVariables())
 }
 
+/** The abilities of the terminal that shows the output. */
+export function outputAbilities(): TerminalAbilities {
+  return detectAbilities(isPrintedToPerson(), terminalVariables())
+}
+
 /** Whether the output goes to a terminal. */
 export function isPrintedToPerson(): boolean {
   return process.stdout.isTTY === true

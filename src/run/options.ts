@@ -1,5 +1,6 @@
-/** The options of `operator.start()` and `operator.run()`, and the running operator that `start()` returns. Types only. */
+/** The options of `operator.start()` and `operator.run()`, the running operator that `start()` returns, and its session for commands. */
 import type { GivenConnection } from '../client/auth/connection-info.ts'
+import type { Session } from '../client/session.ts'
 import type { Lifecycle } from '../handlers/lifecycles.ts'
 import type { NamespacePattern } from '../kube/namespaces.ts'
 import type { Observer } from '../observer.ts'
@@ -96,4 +97,12 @@ export interface RunningOperator extends AsyncDisposable {
    * written, and the cleanup handlers are called. Resolves when all of this is done; rejects if a cleanup handler fails.
    */
   stop(): Promise<void>
+}
+
+/** Marks running operators. A registered symbol: the command and the user's project may each have loaded a copy of this package. */
+export const sessionKey: unique symbol = Symbol.for('kopf.RunningOperator.session') as never
+
+/** The session of a running operator, with its credentials. For commands. */
+export function sessionOf(running: RunningOperator): Session {
+  return (running as RunningOperator & { readonly [sessionKey]: Session })[sessionKey]
 }

@@ -199,6 +199,9 @@ async function runOperator(operator: Operator, command: RunCommand): Promise<voi
       () => display?.listed(),
       () => {},
     )
+    void import('../missing-names.ts').then(({ warnOfMissingNamespaces }) =>
+      warnOfMissingNamespaces(running, options, currentLogSink),
+    )
     // The operator may also stop because of a failure, and its cleanup needs the time limit as well.
     running.stopping.addEventListener('abort', limitExitTime, { once: true })
     await Promise.race([stopped, running.done])
