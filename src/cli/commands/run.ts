@@ -70,6 +70,7 @@ export function addRunCommand(program: Command): void {
     .option('--dev', `for development, the same as --priority ${developerPriority}: others of the peering are paused`)
     .optionsGroup('Health:')
     .option('-L, --liveness <url>', 'tell of its health here, such as http://0.0.0.0:8080/healthz, and at /readyz')
+    .optionsGroup('Stop:')
     .addOption(gracePeriodOption())
     .optionsGroup('Cluster:')
     .option('--kubeconfig <file>', 'use this kubeconfig; with --embedded, write it there')
