@@ -46,11 +46,11 @@ test('the parts of a handler are not changed by later parts of it', () => {
 })
 
 test('the message about a refused write has at most five fields, each of a limited length', () => {
-  const causes = Array.from({ length: 1000 }, (_, n) => ({ field: `status.f${n}`, message: 'm'.repeat(10_000) }))
+  const causes = Array.from({ length: 2000 }, (_, n) => ({ field: `status.f${n % 1000}`, message: 'm'.repeat(10_000) }))
   const refused = new ApiError({ method: 'PATCH', path: '/x', status: 422, reason: 'Invalid', details: { causes } })
   const { message, status } = explainRefusal(refused, 'the status of default/x', new Map())
   expect(message).toMatch(
-    /^Cannot write the status of default\/x: the API server refuses it: status\.f0: m+….*; and 995 more$/,
+    /^Cannot write the status of default\/x: the API server refuses it \(422 Invalid\): status\.f0: m+….*; and 995 more$/,
   )
   expect([status, message.length < 3000]).toEqual([422, true])
 })

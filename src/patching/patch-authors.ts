@@ -97,20 +97,21 @@ const maxCauseLength = 500
  */
 export function explainRefusal(error: ApiError, target: string, authors: ReadonlyMap<string, PatchAuthor>): ApiError {
   const { causes } = error.details
-  const invalid = (Array.isArray(causes) ? causes : []).flatMap((cause) => {
-    const [field, message] = isPlainObject(cause) ? [getString(cause, 'field'), getString(cause, 'message')] : []
-    return field ? [{ field, message: message ?? '' }] : []
-  })
-  if (invalid.length === 0) return error
-  const named = invalid.slice(0, maxCauses).map(({ field, message }) => {
-    const text = `${field}: ${message}`
+  // By text: the API server may give the same cause several times.
+  const invalid = new Map<string, string>()
+  for (const cause of Array.isArray(causes) ? causes : []) {
+    const field = isPlainObject(cause) && getString(cause, 'field')
+    if (field) invalid.set(`${field}: ${getString(cause, 'message') ?? ''}`, field)
+  }
+  if (invalid.size === 0) return error
+  const named = [...invalid].slice(0, maxCauses).map(([text, field]) => {
     const shown = text.length > maxCauseLength ? `${text.slice(0, maxCauseLength - 1)}…` : text
     return `${shown}${describeOrigin(findOrigin(authors, field), field)}`
   })
-  const more = invalid.length - named.length
+  const more = invalid.size - named.length
   const { method, path, status, reason, details, retryAfterMs } = error
   const explained = new ApiError({ method, path, status, reason, details, retryAfterMs }, { cause: error })
-  explained.message = `Cannot write ${target}: the API server refuses it: ${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
+  explained.message = `Cannot write ${target}: the API server refuses it (${status} ${reason}): ${named.join('; ')}${more > 0 ? `; and ${more} more` : ''}`
   return explained
 }
 

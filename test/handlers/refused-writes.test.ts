@@ -147,7 +147,7 @@ describe('values that the schema refuses', () => {
     kopf.on.create(selector, { id: 'returns' }, () => ({ size: 'large' }))
     const line = await refusalOf(kopf, 'typed')
     expect(line).toContain(
-      `Cannot write the status of ${lab.namespace}/typed: the API server refuses it: status.replicas: Invalid value: "string": `,
+      `Cannot write the status of ${lab.namespace}/typed: the API server refuses it (422 Invalid): status.replicas: Invalid value: "string": `,
     )
     expect(line).toContain('must be of type integer: "string" (set by handler "scales": patch.status.replicas)')
     expect(line).toMatch(/status\.returns\.size: Invalid value: .* \(returned by handler "returns"\)/)
