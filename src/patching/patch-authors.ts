@@ -104,7 +104,9 @@ export function explainRefusal(error: ApiError, target: string, authors: Readonl
     if (field) invalid.set(`${field}: ${getString(cause, 'message') ?? ''}`, field)
   }
   if (invalid.size === 0) return error
-  const named = [...invalid].slice(0, maxCauses).map(([text, field]) => {
+  // Sorted: the API server gives the causes in any order.
+  const sorted = [...invalid].sort(([a], [b]) => (a < b ? -1 : 1))
+  const named = sorted.slice(0, maxCauses).map(([text, field]) => {
     const shown = text.length > maxCauseLength ? `${text.slice(0, maxCauseLength - 1)}…` : text
     return `${shown}${describeOrigin(findOrigin(authors, field), field)}`
   })
