@@ -299,7 +299,7 @@ test.each([
   // The pattern does not match the name of another file in comments and messages.
   [
     'addresses of our own files',
-    /(new URL\((?!'\.\/heavy)[^)]*|createRequire\(|fileURLToPath\()import\.meta\.url/,
+    /(new URL\((?!'\.\/(?:heavy|file))[^)]*|createRequire\(|fileURLToPath\()import\.meta\.url/,
     ['util/process/package-files.ts'],
   ],
   ['threads', /\bnew Worker\(/, ['workers/worker-thread.ts', 'util/process/loop-guard.ts']],
