@@ -3,8 +3,9 @@ import type { Command } from 'commander'
 import type { CustomResource } from '../../kube/resources/resources.ts'
 import type { Operator } from '../../operator.ts'
 import type { ControllerChoice } from '../../server/controllers/workloads/names.ts'
+import { createLogger, type LogSink } from '../../util/log/log.ts'
 import { collect, controllersOption, type Embedded, portOption, startEmbedded } from '../embedded.ts'
-import { readEnvironment, type Variable } from '../environment.ts'
+import { isProductionEnvironment, readEnvironment, type Variable } from '../environment.ts'
 import { addEnvironment, addExamples, colourConventions } from '../help.ts'
 import type { Loaded } from '../loading/import-operator.ts'
 import { addFrameworkLevelOption, addLoggingOptions } from '../options/logging.ts'
@@ -56,7 +57,7 @@ export function addRunCommand(program: Command): void {
     checkUsage(command, targets, args)
     await runProgram(command, args, {
       title: targets.join(', '),
-      load: () => load(files, args),
+      load: (sink) => load(files, args.module ?? [], sink),
       prepare: (operator) => prepare(operator, args),
     })
   })
@@ -74,9 +75,21 @@ function checkUsage(command: Command, targets: readonly string[], args: RunComma
 }
 
 /** Loads the operator with code that is imported late: help and usage errors do not need it. */
-async function load(files: readonly string[], { module: modules = [] }: RunCommandArguments): Promise<Loaded> {
-  const { loadOperator } = await import('../loading/load.ts')
+async function load(files: readonly string[], modules: readonly string[], sink: LogSink): Promise<Loaded> {
+  const [{ loadOperator, needsCompiling }, { isInPod }] = await Promise.all([
+    import('../loading/load.ts'),
+    import('../../client/auth/service-account.ts'),
+  ])
+  const [source] = files.filter(needsCompiling)
+  if (source !== undefined && (isInPod() || isProductionEnvironment())) warnOfCompiling(files, sink)
   return loadOperator({ files, modules, folder: process.cwd() })
+}
+
+function warnOfCompiling(files: readonly string[], sink: LogSink): void {
+  const names = files.join(' ')
+  createLogger(sink, 'kopf.cli').warn(
+    `TypeScript is compiled at every start: build the operator once with "kopf build ${names}", and run the JavaScript file in production`,
+  )
 }
 
 /** Starts the embedded server if it is asked for. The worker modules of the operator are compiled at their first use. */
