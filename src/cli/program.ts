@@ -1,6 +1,7 @@
 /** The tree of all commands, with their groups in the help; and the two commands about the tree itself, `help` and `completion`. Called by main.ts. */
 import { Command } from 'commander'
 import { packageVersion } from '../util/process/package-files.ts'
+import { addBuildCommand } from './commands/build.ts'
 import { addCrdCommand } from './commands/crd/crd.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addExplainCommand } from './commands/explain.ts'
@@ -47,6 +48,7 @@ export function createProgram(): Command {
   addExplainCommand(program)
   addReleaseCommand(program)
   program.commandsGroup('Deployment:')
+  addBuildCommand(program)
   addCrdCommand(program)
   addManifestsCommand(program)
   addUninstallCommand(program)

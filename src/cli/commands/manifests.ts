@@ -21,7 +21,7 @@ export function addManifestsCommand(program: Command): void {
     .description(
       'Prints a Deployment with its ServiceAccount, the roles that the handlers of these files need and no more, and what else ' +
         'it takes, as YAML for `kubectl apply -f -`. The operator is loaded, and not started. Options that `kopf run` has, ' +
-        'too, mean the same and are passed on to it.',
+        'too, mean the same and are passed on to the program of `kopf build` in the image.',
     )
     .argument('[files...]', 'TypeScript or JavaScript; their default export is an operator')
     .optionsGroup('Operator:')
@@ -81,8 +81,6 @@ async function manifests(command: Command, files: readonly string[], args: Manif
   const sources = await readSources(await findTargets({ files, modules, folder }), folder)
   const { plan, remarks } = draft(loaded.operator, {
     ...args,
-    files,
-    modules,
     folder,
     scope,
     peering,

@@ -1,18 +1,15 @@
 /**
- * Loads an operator from files and modules: compiles them if necessary, imports them, and merges their operators. The operator of a file is its
- * default export, or else the default operator. Does not start it.
+ * Loads an operator from files and modules: compiles them if necessary, and imports them with import-operator.ts. Does not start it.
  */
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { getDefaultOperator } from '../../default-operator.ts'
 import { KopfError } from '../../errors.ts'
-import type { Operator } from '../../operator.ts'
-import { internalsOf, isOperator } from '../../operator-internals.ts'
 import { suggestName } from '../../util/text/did-you-mean.ts'
 import { explainFileProblem } from '../read-manifests.ts'
 import { type CompiledFiles, compile } from './compile.ts'
-import { isMissingKopf, nothingRegistered, toLoadError } from './load-errors.ts'
+import { importOperator, type Loaded } from './import-operator.ts'
+import { isMissingKopf, toLoadError } from './load-errors.ts'
 
 export interface LoadOperatorOptions {
   readonly files: readonly string[]
@@ -20,12 +17,6 @@ export interface LoadOperatorOptions {
   readonly modules: readonly string[]
   readonly folder: string
 }
-
-export interface Loaded extends AsyncDisposable {
-  readonly operator: Operator
-}
-
-type Module = Readonly<Record<string, unknown>>
 
 export interface LoadTarget {
   /** The name on the command line. */
@@ -54,18 +45,6 @@ export async function findTargets({ files, modules, folder }: LoadOperatorOption
   const targets = [...files.map((name) => toFile(name, folder)), ...modules.map((name) => toModule(name, folder))]
   for (const { name, address, isFile } of targets) if (isFile) await checkFile(name, address)
   return targets
-}
-
-/** Imports the targets one after the other, and merges their operators. */
-export async function importOperator(
-  targets: readonly LoadTarget[],
-  imports: CompiledFiles['imports'],
-): Promise<Operator> {
-  const loaded: Module[] = []
-  for (const [index, { name }] of targets.entries()) {
-    loaded.push(await imports[index]!().catch((error) => Promise.reject(toLoadError(error, name))))
-  }
-  return mergeOperators(targets, loaded)
 }
 
 function toFile(name: string, folder: string): LoadTarget {
@@ -135,37 +114,6 @@ async function importPlain(
 async function compileAll(targets: readonly LoadTarget[], folder: string): Promise<CompiledFiles> {
   const addresses = targets.map(({ address }) => address)
   return compile({ targets: addresses, folder }).catch((error) => Promise.reject(toLoadError(error, folder)))
-}
-
-function mergeOperators(targets: readonly LoadTarget[], loaded: readonly Module[]): Operator {
-  const exported = loaded.flatMap((module) => findOperator(module) ?? [])
-  const fallback = getDefaultOperator()
-  const all = [...new Set(hasHandlers(fallback) ? [...exported, fallback] : exported)]
-  const [first, ...rest] = all.filter(hasHandlers)
-  if (first === undefined) {
-    const names = targets.map(({ name }) => name)
-    throw nothingRegistered(names, {
-      hasOperator: all.length > 0,
-      exportName: loaded.map(findOperatorExport).find(Boolean),
-    })
-  }
-  for (const other of rest) first.use(other)
-  return first
-}
-
-function hasHandlers(operator: Operator): boolean {
-  return internalsOf(operator).registry.handlers.length > 0
-}
-
-/** A CommonJS file has its exports under `default`, and its default export under the `default` there. */
-function findOperator({ default: value }: Module): Operator | undefined {
-  if (isOperator(value)) return value
-  const inner = (value as { default?: unknown } | null | undefined)?.default
-  return isOperator(inner) ? inner : undefined
-}
-
-function findOperatorExport(module: Module): string | undefined {
-  return Object.keys(module).find((name) => name !== 'default' && isOperator(module[name]))
 }
 
 const typescript = ['.ts', '.mts', '.cts', '.tsx', '.jsx']
