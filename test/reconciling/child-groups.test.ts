@@ -53,7 +53,7 @@ test('a group of children can define when a child is ready', async () => {
     children: [
       {
         children: [configMap('switch')],
-        ready: (child: Body, byDefault: boolean) => {
+        ready: (child, byDefault) => {
           asked.push(byDefault)
           return child['data']?.['on'] === 'yes'
         },

@@ -13,8 +13,11 @@ export type DeepReadonly<T> = T extends Primitive | ((...args: never[]) => unkno
       ? readonly DeepReadonly<Item>[]
       : { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T extends object
-      ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
+      ? DeepReadonlyObject<T>
       : T
+
+/** The object form of `DeepReadonly`. Error messages and hover texts show this name, for example `DeepReadonlyObject<PodSpec>`. */
+type DeepReadonlyObject<T> = { readonly [K in keyof T]: DeepReadonly<T[K]> }
 
 /**
  * The type without `readonly` at every depth: every field, list and tuple can be changed, as in the result of `deepCopy`.
@@ -35,3 +38,17 @@ export type Mutable<T> = T extends Primitive | ((...args: never[]) => unknown)
     : T extends object
       ? { -readonly [K in keyof T]: Mutable<T[K]> }
       : T
+
+/**
+ * A merge patch of a type: all fields optional, and null to delete a field. Lists are replaced as a whole, so that their items are complete;
+ * read-only lists of a body are accepted.
+ */
+export type MergePatch<T> = T extends Primitive
+  ? T
+  : T extends readonly unknown[]
+    ? DeepReadonly<T>
+    : T extends object
+      ? MergePatchObject<T>
+      : T
+
+type MergePatchObject<T> = { [K in keyof T]?: MergePatch<T[K]> | null }

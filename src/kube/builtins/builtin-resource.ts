@@ -1,0 +1,32 @@
+/** The definitions of built-in kinds. The generated modules of this folder call `defineBuiltin`, one call per kind. */
+
+/** A built-in kind as a resource, from `kopf/kubernetes`: `T` is the type of its objects, `C` its scope. */
+export interface BuiltinResource<T, C extends 'Namespaced' | 'Cluster' = 'Namespaced' | 'Cluster'> {
+  /** The notation of the resource: group, version and plural. */
+  readonly selector: { readonly group: string; readonly version: string; readonly plural: string }
+  /** The API group: `apps`. Empty for the core group. */
+  readonly group: string
+  /** The version: `v1`. */
+  readonly version: string
+  /** The kind: `Deployment`. */
+  readonly kind: string
+  /** The plural name: `deployments`. */
+  readonly plural: string
+  /** Whether the objects are in namespaces (`Namespaced`) or not (`Cluster`). */
+  readonly scope: C
+  /** The type of the objects; does not exist at run time. */
+  readonly '~object'?: T
+}
+
+type ScopeName = BuiltinResource<unknown>['scope']
+
+// biome-ignore lint/complexity/useMaxParams: the generated calls are a table, one line per kind.
+export function defineBuiltin<C extends ScopeName>(
+  group: string,
+  version: string,
+  kind: string,
+  plural: string,
+  scope: C,
+): BuiltinResource<never, C> {
+  return { selector: { group, version, plural }, group, version, kind, plural, scope }
+}
