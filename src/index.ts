@@ -5,7 +5,7 @@
  * @module kopf
  */
 
-export type { Diff, DiffItem, DiffOperation, Reason } from './causation/cause.ts'
+export type { Diff, DiffItem, DiffOperation, DiffTuple, Reason } from './causation/cause.ts'
 export { ConcealedValue } from './causation/concealed-value.ts'
 export type { Decision } from './causation/decide.ts'
 export {
@@ -82,7 +82,7 @@ export type {
 } from './handlers/args/args.ts'
 export type { ExecuteOptions, SubhandlerOutcome } from './handlers/args/call-parts.ts'
 export type { UntypedChild } from './handlers/args/child-types.ts'
-export type { Conditions } from './handlers/args/conditions.ts'
+export type { Conditions, ConditionToSet } from './handlers/args/conditions.ts'
 export type { HandlerClock } from './handlers/args/handler-clock.ts'
 export { ABSENT, all, any, none, not, PRESENT } from './handlers/filters.ts'
 export type { Index, Store } from './handlers/index-table.ts'

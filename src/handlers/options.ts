@@ -3,9 +3,9 @@
  * protect users of plain JavaScript.
  */
 import { KopfError } from '../errors.ts'
+import type { CheckedPath, ValueAt } from '../kube/resources/path-types.ts'
 import { checkNames } from '../util/option-checks.ts'
 import { type Duration, toMs } from '../util/text/duration.ts'
-import type { CheckedPath, ValueAt, ValuePatternOf } from './args/field-types.ts'
 import { ABSENT, type Absent, PRESENT, type Present } from './filters.ts'
 
 /**
@@ -39,6 +39,15 @@ export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
 
 /** A pattern for a label or an annotation: the exact value, PRESENT, ABSENT, or a callback, which gets undefined if there is no value. */
 type MetaPattern<A> = string | Present | Absent | ((value: string | undefined, args: A) => unknown)
+
+/** A literal of a pattern: any JSON value except null. Only a callback can match null. */
+type JsonPattern = string | number | boolean | bigint | readonly unknown[] | { readonly [key: string]: unknown }
+
+/** A literal of the field's type. Integers beyond 2^53 are bigints in bodies, so patterns of number fields accept bigints. */
+type EqualTo<V> = unknown extends V ? JsonPattern : Exclude<V, null | undefined> | (V extends number ? bigint : never)
+
+/** A pattern for a field: a literal, or a callback that gets the value, or undefined if the object does not have the field. */
+type ValuePatternOf<V, A> = EqualTo<V> | ((value: V | undefined, args: A) => unknown)
 
 /** A pattern for a field: the exact value, PRESENT, ABSENT, or a callback. `V` is the type of the field in the resource. */
 type FieldPattern<V, A> = ValuePatternOf<V, A> | Present | Absent

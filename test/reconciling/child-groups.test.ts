@@ -2,7 +2,6 @@
 import { Operator } from 'kopf'
 import { expect, test } from 'vitest'
 import { settle } from '../support/handled.ts'
-import type { Body } from '../support/lab.ts'
 import { configMap, deployment, useReconcilingLab } from './reconciling-support.ts'
 
 const { lab, reconciling } = useReconcilingLab()

@@ -20,7 +20,6 @@ export interface BuiltinResource<T, C extends 'Namespaced' | 'Cluster' = 'Namesp
 
 type ScopeName = BuiltinResource<unknown>['scope']
 
-// biome-ignore lint/complexity/useMaxParams: the generated calls are a table, one line per kind.
 export function defineBuiltin<C extends ScopeName>(
   group: string,
   version: string,

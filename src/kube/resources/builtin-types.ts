@@ -7,7 +7,15 @@ import type { BuiltinObjects, BuiltinPlurals, BuiltinScopes } from '../builtins/
 /** The type of the objects of a notation; `never` if the notation does not name a built-in kind with literal names. */
 export type BuiltinObject<R> = ObjectByName<DottedName<R>>
 
-type ObjectByName<Name> = Name extends keyof BuiltinObjects ? BuiltinObjects[Name] : ObjectByKind<Name>
+/**
+ * Inferred, and not accessed as `BuiltinObjects[Name]`: while the name is a type parameter, the compiler would compute with the union of all
+ * kinds, which takes half a second.
+ */
+type ObjectByName<Name> = Name extends string
+  ? BuiltinObjects extends { readonly [K in Name]: infer T }
+    ? T
+    : ObjectByKind<Name>
+  : never
 
 /** Replaces a kind or a singular by the plural: `Pod.v1` -> `pods.v1`. */
 type ObjectByKind<Name> = Name extends keyof BuiltinPlurals
@@ -16,7 +24,7 @@ type ObjectByKind<Name> = Name extends keyof BuiltinPlurals
     ? PluralObject<`${BuiltinPlurals[Kind]}.${Rest}`>
     : never
 
-type PluralObject<Name> = Name extends keyof BuiltinObjects ? BuiltinObjects[Name] : never
+type PluralObject<Name extends string> = BuiltinObjects extends { readonly [K in Name]: infer T } ? T : never
 
 /** A notation as text: `pods`, `pods.v1`, `deployments.apps`, `deployments.v1.apps`. */
 type DottedName<R> = R extends string

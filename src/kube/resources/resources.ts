@@ -149,7 +149,7 @@ export interface ResourceOptions<
   readonly status?: U
 }
 
-/** The type of objects with these schemas: the output types, since the API server sets the defaults. */
+/** The type of the objects of a custom resource. `S` and `U` are the types of `spec` and `status`. */
 export interface DefinedObject<S, U> {
   /** The group and version of the resource: `example.com/v1`. */
   apiVersion: string
@@ -158,10 +158,13 @@ export interface DefinedObject<S, U> {
   /** The metadata: name, namespace, labels and so on. */
   metadata: ObjectMeta
   /** The desired state, with the type of its schema. */
-  spec: S extends AnySchema ? OutputOf<S> : OpenObject['spec']
+  spec: S
   /** The observed state, with the type of its schema. */
-  status?: U extends AnySchema ? OutputOf<U> : OpenObject['status']
+  status?: U
 }
+
+/** The type of `spec` or `status` by its schema: the output type, since the API server sets the defaults. Open without a schema. */
+type StanzaOf<S> = S extends AnySchema ? OutputOf<S> : OpenObject['spec']
 
 /** A custom resource defined with `defineResource`, with everything that its CRD needs. */
 export interface CustomResource<T = KubeObject, C extends Scope = Scope> extends ResourceDefinition<T> {
@@ -209,7 +212,7 @@ export function defineResource<
   const S extends AnySchema | undefined = undefined,
   const U extends AnySchema | undefined = undefined,
   const C extends Scope = 'Namespaced',
->(options: ResourceOptions<S, U, C>): CustomResource<DefinedObject<S, U>, C> {
+>(options: ResourceOptions<S, U, C>): CustomResource<DefinedObject<StanzaOf<S>, StanzaOf<U>>, C> {
   const { group, version, kind, shortNames = [], categories = [] } = options
   const scope = options.scope ?? ('Namespaced' as C)
   const singular = options.singular ?? String(kind).toLowerCase()
