@@ -37,12 +37,12 @@ export interface WriteOptions<S extends string | undefined = string | undefined>
 }
 
 /** The types of patches. */
-export type PatchType = 'merge' | 'json' | 'strategic'
+export type ClientPatchType = 'merge' | 'json' | 'strategic'
 
 /** The options of `client.patch`. */
 export interface PatchOptions<
   S extends string | undefined = string | undefined,
-  Y extends PatchType | undefined = PatchType | undefined,
+  Y extends ClientPatchType | undefined = ClientPatchType | undefined,
 > extends WriteOptions<S> {
   /** The type of the patch. `'strategic'` works for built-in kinds only. Default: `'json'` for an array, otherwise `'merge'`. */
   readonly type?: Y
@@ -145,19 +145,19 @@ export type RequestObject<R, S = undefined> = [S] extends ['status' | undefined]
 export type StoredOf<R, S = undefined> = RequestObject<R, S> & NamedObject
 
 /** One operation of a JSON patch (RFC 6902). `path` and `from` are JSON pointers: `/spec/replicas`. */
-export type PatchOperation =
+type ClientPatchOperation =
   | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
   | { readonly op: 'remove'; readonly path: string }
   | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string }
 
 /** A patch of the type `Y` for objects of the type `T`. Without a type, an array is a JSON patch and an object is a merge patch. */
 export type PatchInput<T, Y = undefined> = Y extends 'json'
-  ? readonly PatchOperation[]
+  ? readonly ClientPatchOperation[]
   : Y extends 'merge'
     ? MergePatch<T>
     : Y extends 'strategic'
       ? StrategicPatch<T>
-      : MergePatch<T> | readonly PatchOperation[]
+      : MergePatch<T> | readonly ClientPatchOperation[]
 
 /** A strategic merge patch: items of lists are merged by their keys, so that they may be incomplete. Directives begin with `$`. */
 type StrategicPatch<T> = T extends Primitive

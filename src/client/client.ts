@@ -7,13 +7,13 @@ import { ApiClient } from './client-impl.ts'
 import type {
   ApplyOptions,
   ClientEvent,
+  ClientPatchType,
   DeepPartial,
   DeleteOptions,
   GetOptions,
   ObjectInput,
   PatchInput,
   PatchOptions,
-  PatchType,
   RequestObject,
   SelectionOptions,
   SelfDescribed,
@@ -102,7 +102,7 @@ export interface Client {
   patch<
     const R extends ClientResource,
     const S extends string | undefined = undefined,
-    const Y extends PatchType | undefined = undefined,
+    const Y extends ClientPatchType | undefined = undefined,
   >(
     resource: R,
     name: string,

@@ -15,7 +15,7 @@ export interface KnownResource extends ResourceDefinition<object> {
 }
 
 /** The fields of an object without `apiVersion` and `kind`. Parts of a body, which are read-only, are accepted. */
-export type ObjectFields<T> = DeepReadonly<Omit<T, 'apiVersion' | 'kind'>>
+export type ObjectToBuild<T> = DeepReadonly<Omit<T, 'apiVersion' | 'kind'>>
 
 /**
  * Builds an object of a resource: fills in `apiVersion` and `kind`, and checks the fields against the type of the resource. The resource is
@@ -30,7 +30,7 @@ export type ObjectFields<T> = DeepReadonly<Omit<T, 'apiVersion' | 'kind'>>
  */
 export function buildObject<const R extends KnownResource>(
   resource: R,
-  fields: ObjectFields<ObjectOf<R>>,
+  fields: ObjectToBuild<ObjectOf<R>>,
 ): ObjectOf<R> {
   const { group, version, kind } = resource
   if (typeof group !== 'string' || typeof version !== 'string' || typeof kind !== 'string') {

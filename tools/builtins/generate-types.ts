@@ -122,7 +122,7 @@ function writeInterface(name: string, schema: Schema, context: ModuleContext): s
     if (head !== undefined) return head
     const mark = isRequired(field, property, schema, find) || (kind && field === 'metadata') ? '' : '?'
     const key = /^[A-Za-z_]\w*$/.test(field) ? field : `'${field}'`
-    return `${withComment(toComment(property.description), '  ')}  ${key}${mark}: ${writer.typeOf(property)}\n`
+    return `${withComment(toComment(property.description) ?? `The field \`${field}\` of the API.`, '  ')}  ${key}${mark}: ${writer.typeOf(property)}\n`
   })
   return `${withComment(comment, '')}export interface ${name} {\n${fields.join('')}}\n`
 }

@@ -40,7 +40,7 @@ type DottedName<R> = R extends string
       : R extends readonly [infer Group extends string, infer Version extends string, infer Name extends string]
         ? Qualified<Name, Version, Group>
         : R extends SelectorNames<infer Name extends string>
-          ? Qualified<Name, FieldOf<R, 'version'>, FieldOf<R, 'group'>>
+          ? Qualified<Name, KeywordOf<R, 'version'>, KeywordOf<R, 'group'>>
           : never
 
 /** Keywords with exactly one name. */
@@ -49,7 +49,7 @@ type SelectorNames<Name> =
   | { readonly kind: Name; readonly category?: undefined }
   | { readonly singular: Name; readonly category?: undefined }
 
-type FieldOf<R, K extends string> = R extends { readonly [P in K]: infer V } ? V : undefined
+type KeywordOf<R, K extends string> = R extends { readonly [P in K]: infer V } ? V : undefined
 
 /** `v1` is the only version of the core group, whose name is empty; alone, it stands for the group too. */
 type Qualified<Name extends string, Version, Group> = Group extends '' | 'v1'

@@ -224,13 +224,16 @@ export function defineResource<
 }
 
 /**
- * Names an existing resource and gives its objects a type. Use `defineResource` for resources of your own.
+ * Names an existing resource and gives its objects a type. Use `defineResource` for resources of your own, and `kopf/kubernetes` for built-in
+ * kinds.
  *
  * @example
  * ```ts
- * import type { Pod } from 'kubernetes-types/core/v1'
+ * interface Certificate {
+ *   spec: { secretName: string }
+ * }
  *
- * kopf.on.event(resource<Pod>('v1', 'pods'), ({ body }) => {})
+ * kopf.on.event(resource<Certificate>('cert-manager.io/v1', 'certificates'), ({ spec }) => {})
  * ```
  */
 export function resource<T extends object = OpenObject>(notation: SelectorNotation): ResourceDefinition<T>

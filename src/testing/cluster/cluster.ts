@@ -6,12 +6,12 @@
 import type { ConnectionInfo } from '../../client/auth/connection-info.ts'
 import type { Client } from '../../client/client.ts'
 import type {
+  ClientPatchType,
   DeleteOptions,
   GetOptions,
   ObjectInput,
   PatchInput,
   PatchOptions,
-  PatchType,
   RequestObject,
   SelectionOptions,
   StoredOf,
@@ -223,7 +223,7 @@ export class Cluster implements RunOptions, AsyncDisposable {
   patch<
     const R extends ResourceLike,
     const S extends string | undefined = undefined,
-    const Y extends PatchType | undefined = undefined,
+    const Y extends ClientPatchType | undefined = undefined,
   >(
     resource: R,
     name: string,

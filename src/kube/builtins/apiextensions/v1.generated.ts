@@ -153,7 +153,9 @@ export interface CustomResourceValidation {
 
 /** ExternalDocumentation allows referencing an external resource for extended documentation. */
 export interface ExternalDocumentation {
+  /** The field `description` of the API. */
   description?: string
+  /** The field `url` of the API. */
   url?: string
 }
 
@@ -162,44 +164,79 @@ export type JSON = unknown
 
 /** JSONSchemaProps is a JSON-Schema following Specification Draft 4 (http://json-schema.org/). */
 export interface JSONSchemaProps {
+  /** The field `$ref` of the API. */
   '$ref'?: string
+  /** The field `$schema` of the API. */
   '$schema'?: string
+  /** The field `additionalItems` of the API. */
   additionalItems?: JSONSchemaProps | boolean
+  /** The field `additionalProperties` of the API. */
   additionalProperties?: JSONSchemaProps | boolean
+  /** The field `allOf` of the API. */
   allOf?: JSONSchemaProps[]
+  /** The field `anyOf` of the API. */
   anyOf?: JSONSchemaProps[]
   /** default is a default value for undefined object fields. Defaulting is a beta feature under the CustomResourceDefaulting feature gate. Defaulting requires spec.preserveUnknownFields to be false. */
   default?: unknown
+  /** The field `definitions` of the API. */
   definitions?: { [key: string]: JSONSchemaProps }
+  /** The field `dependencies` of the API. */
   dependencies?: { [key: string]: JSONSchemaProps | string[] }
+  /** The field `description` of the API. */
   description?: string
+  /** The field `enum` of the API. */
   enum?: unknown[]
+  /** The field `example` of the API. */
   example?: unknown
+  /** The field `exclusiveMaximum` of the API. */
   exclusiveMaximum?: boolean
+  /** The field `exclusiveMinimum` of the API. */
   exclusiveMinimum?: boolean
+  /** The field `externalDocs` of the API. */
   externalDocs?: ExternalDocumentation
   /** format is an OpenAPI v3 format string. Unknown formats are ignored. */
   format?: string
+  /** The field `id` of the API. */
   id?: string
+  /** The field `items` of the API. */
   items?: JSONSchemaProps | JSONSchemaProps[]
+  /** The field `maxItems` of the API. */
   maxItems?: number
+  /** The field `maxLength` of the API. */
   maxLength?: number
+  /** The field `maxProperties` of the API. */
   maxProperties?: number
+  /** The field `maximum` of the API. */
   maximum?: number
+  /** The field `minItems` of the API. */
   minItems?: number
+  /** The field `minLength` of the API. */
   minLength?: number
+  /** The field `minProperties` of the API. */
   minProperties?: number
+  /** The field `minimum` of the API. */
   minimum?: number
+  /** The field `multipleOf` of the API. */
   multipleOf?: number
+  /** The field `not` of the API. */
   not?: JSONSchemaProps
+  /** The field `nullable` of the API. */
   nullable?: boolean
+  /** The field `oneOf` of the API. */
   oneOf?: JSONSchemaProps[]
+  /** The field `pattern` of the API. */
   pattern?: string
+  /** The field `patternProperties` of the API. */
   patternProperties?: { [key: string]: JSONSchemaProps }
+  /** The field `properties` of the API. */
   properties?: { [key: string]: JSONSchemaProps }
+  /** The field `required` of the API. */
   required?: string[]
+  /** The field `title` of the API. */
   title?: string
+  /** The field `type` of the API. */
   type?: string
+  /** The field `uniqueItems` of the API. */
   uniqueItems?: boolean
   /** x-kubernetes-embedded-resource defines that the value is an embedded Kubernetes runtime.Object, with TypeMeta and ObjectMeta. The type must be object. */
   'x-kubernetes-embedded-resource'?: boolean

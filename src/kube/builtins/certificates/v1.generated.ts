@@ -8,6 +8,7 @@ export interface CertificateSigningRequest {
   apiVersion: 'certificates.k8s.io/v1'
   /** The kind. */
   kind: 'CertificateSigningRequest'
+  /** The field `metadata` of the API. */
   metadata: ObjectMeta
   /** spec contains the certificate request, and is immutable after creation. Only the request, signerName, expirationSeconds, and usages fields can be set on creation. Other fields are derived by Kubernetes and cannot be modified by users. */
   spec: CertificateSigningRequestSpec

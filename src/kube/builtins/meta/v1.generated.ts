@@ -52,7 +52,9 @@ export type FieldsV1 = { [field: string]: unknown }
 
 /** GroupResource specifies a Group and a Resource, but does not force a version. This is useful for identifying concepts during lookup stages without having partially valid types */
 export interface GroupResource {
+  /** The field `group` of the API. */
   group: string
+  /** The field `resource` of the API. */
   resource: string
 }
 

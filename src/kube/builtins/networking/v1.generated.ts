@@ -138,6 +138,7 @@ export interface IngressPortStatus {
 export interface IngressRule {
   /** host is the fully qualified domain name of a network host, as defined by RFC 3986. Note the following deviations from the "host" part of the URI as defined in RFC 3986: 1. IPs are not allowed. Currently an IngressRuleValue can only apply to the IP in the Spec of the parent Ingress. 2. */
   host?: string
+  /** The field `http` of the API. */
   http?: HTTPIngressRuleValue
 }
 
