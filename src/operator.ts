@@ -76,15 +76,7 @@ export class Operator<M extends object = Memo> {
   readonly on: On<M>
   /** Registers a daemon: a long-running function that is started for each object and stopped when the object is deleted. */
   readonly daemon: RegisterDaemon<M>
-  /**
-   * Registers a timer: a function that is called repeatedly for each object, every `interval`, or when the object has not changed for
-   * `idle`. The returned value is stored in `status.<id>` of the object; return nothing to store nothing.
-   *
-   * @example
-   * ```ts
-   * kopf.timer('kopfexamples', { interval: '1m' }, ({ name, logger }) => logger.info(`Checking ${name}`))
-   * ```
-   */
+  /** Registers a timer: a function that is called repeatedly for each object. */
   readonly timer: RegisterTimer<M>
   /** Registers a reconciler: a function that is called for every change, and returns the desired children of the object. */
   readonly reconcile: RegisterReconcile<M>

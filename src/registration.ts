@@ -18,7 +18,7 @@ import type {
 } from './handlers/args/args.ts'
 import type { ChildOf } from './handlers/args/child-types.ts'
 import type { Index } from './handlers/index-table.ts'
-import type { FieldPath } from './handlers/options.ts'
+import type { FieldPath, IdleOptions, IntervalOptions } from './handlers/options.ts'
 import type { CheckedPath } from './kube/resources/path-types.ts'
 import type { NamespaceOf, ObjectOf, ResourceDefinition, ResourceLike } from './kube/resources/resources.ts'
 
@@ -66,12 +66,37 @@ export interface RegisterDaemon<M> {
   ): void
 }
 
-/** Registers timers. Their options are required. */
-export type RegisterTimer<M> = <const R extends ResourceLike, const P extends FieldPath = FieldPath>(
-  resource: R,
-  options: OptionsFor<'timer', R, M, P>,
-  handler: HandlerFn<ArgsFor<'timer', R, M>>,
-) => void
+/** Registers timers. Their options are required: `interval`, `idle` or both. */
+export interface RegisterTimer<M> {
+  /**
+   * Registers a timer: a function that is called repeatedly for each object, every `interval`. With `idle`, only while the object has not
+   * changed for that time. The returned value is stored in `status.<id>` of the object; return nothing to store nothing.
+   *
+   * @example
+   * ```ts
+   * kopf.timer('kopfexamples', { interval: '1m' }, ({ name, logger }) => logger.info(`Checking ${name}`))
+   * ```
+   */
+  <const R extends ResourceLike, const P extends FieldPath = FieldPath>(
+    resource: R,
+    options: OptionsFor<'timer', R, M, P> & IntervalOptions,
+    handler: HandlerFn<ArgsFor<'timer', R, M>>,
+  ): void
+  /**
+   * Registers a timer: a function that is called for each object once it has not changed for the time `idle`, and again after the next
+   * change. The returned value is stored in `status.<id>` of the object; return nothing to store nothing.
+   *
+   * @example
+   * ```ts
+   * kopf.timer('kopfexamples', { idle: '10m' }, ({ name, logger }) => logger.info(`${name} has not changed for 10 minutes`))
+   * ```
+   */
+  <const R extends ResourceLike, const P extends FieldPath = FieldPath>(
+    resource: R,
+    options: OptionsFor<'timer', R, M, P> & IdleOptions,
+    handler: HandlerFn<ArgsFor<'timer', R, M>>,
+  ): void
+}
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a reconciler may have no return statement.
 type ReconcileFn<A, C> = (args: A) => Reconciled<C> | void | PromiseLike<Reconciled<C> | void>

@@ -45,6 +45,7 @@ export const sections: readonly Section[] = [
       'async',
       'loading',
       'resources-and-types',
+      'custom-resources',
       'filters',
       'results',
       'errors-and-retries',

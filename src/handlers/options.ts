@@ -81,22 +81,32 @@ export interface RetryOptions {
   readonly backoff?: Duration
 }
 
-/**
- * The options that select objects. A handler is called only if all given filters match. `T` is the type of the objects, `P` the path in
- * `field`; the compiler checks the path if the type of the objects is known.
- */
-export interface FilterOptions<A, T = unknown, P = FieldPath> {
+/** The options that select objects by their metadata or by a callback. A handler is called only if all given filters match. */
+export interface MetaFilterOptions<A> {
   /** Selects objects by labels: `{ app: 'web', legacy: ABSENT }`. Values are strings, PRESENT, ABSENT or callbacks. Default: any labels. */
   readonly labels?: Readonly<Record<string, MetaPattern<A>>>
   /** Selects objects by annotations, with the same patterns as `labels`. Default: any annotations. */
   readonly annotations?: Readonly<Record<string, MetaPattern<A>>>
   /** Selects objects by a callback, which returns whether the handler is called. It cannot be asynchronous. Default: all objects. */
   readonly when?: (args: A) => unknown
+}
+
+/**
+ * The options that select objects. A handler is called only if all given filters match. `T` is the type of the objects, `P` the path in
+ * `field`; the compiler checks the path if the type of the objects is known.
+ */
+export interface FilterOptions<A, T = unknown, P = FieldPath>
+  extends MetaFilterOptions<A>,
+    ValueFilterOptions<A, T, P> {
   /**
    * Selects objects that have this field: `'spec.size'`, or `['metadata', 'labels', 'example.com/size']`. Update handlers are called only
    * if the field has changed. Default: any fields.
    */
   readonly field?: CheckedPath<T, P>
+}
+
+/** The option that selects objects by the value of a field. */
+export interface ValueFilterOptions<A, T, P> {
   /** Selects objects by the value of `field`; for changes, by the old or the new value. Default: any value. */
   readonly value?: FieldPattern<ValueAt<T, P>, A>
 }
@@ -156,19 +166,25 @@ export interface AdmissionHandlerOptions {
   readonly ignoreFailures?: boolean
 }
 
-interface AnyTimerOptions {
-  /** The time from the end of a call to the next call. Default: none; the timer is called once after each `idle` period. */
-  readonly interval?: Duration
+/** The options of timers that are called at an interval. */
+export interface IntervalOptions {
+  /** The time from the end of a call to the next call. */
+  readonly interval: Duration
   /** The time for which the object must have been unchanged before the timer is called. Default: none. */
   readonly idle?: Duration
   /** Whether `interval` counts from the beginning of a call rather than from its end. Default: false. */
   readonly sharp?: boolean
 }
 
-/** The options of timers: `interval`, `idle` or both are required. `sharp` requires `interval`. */
-export type TimerOptions =
-  | (AnyTimerOptions & { readonly interval: Duration })
-  | (AnyTimerOptions & { readonly idle: Duration; readonly sharp?: false })
+/** The options of timers without an interval: they are called once each time the object has not changed for a while. */
+export interface IdleOptions {
+  /** The time for which the object must have been unchanged before the timer is called. It is called again after the next change. */
+  readonly idle: Duration
+  /** The time from the end of a call to the next call. Default: none; the timer is called once after each `idle` period. */
+  readonly interval?: undefined
+  /** Requires `interval`. */
+  readonly sharp?: false
+}
 
 export type Options = Readonly<Record<string, unknown>>
 

@@ -12,6 +12,10 @@ export const EphemeralVolumeClaim = defineResource({
     lifetimeSeconds: z.number().int().min(1).optional(),
   }),
   status: z.object({ size: z.string() }),
+  printerColumns: [
+    { name: 'Size', path: 'spec.size' },
+    { name: 'Age', path: 'metadata.creationTimestamp' },
+  ],
 })
 
 const kopf = new Operator({ name: 'ephemeral-volumes' })

@@ -33,9 +33,10 @@ import type {
   ExistingPolicy,
   FieldPath,
   FilterOptions,
+  MetaFilterOptions,
   NamedOptions,
   RetryOptions,
-  TimerOptions,
+  ValueFilterOptions,
 } from '../options.ts'
 import type { ExecuteOptions, Step, SubhandlerOutcome } from './call-parts.ts'
 import type { Conditions } from './conditions.ts'
@@ -622,7 +623,7 @@ export type Args<
 > = K extends ObjectHandlerType
   ? ArgsFor<K, R, P>
   : K extends 'field'
-    ? FieldArgs<ObjectOf<R>, M, P, NamespaceOf<R>>
+    ? FieldArgs<ObjectOf<R>, M, P extends readonly string[] ? Readonly<P> : P, NamespaceOf<R>>
     : K extends 'subhandler'
       ? ArgsFor<'create', R, P>
       : K extends 'convert'
@@ -664,7 +665,8 @@ type ComparingOptions<A, T = unknown, P = FieldPath> = ComparedOptions<
 >
 
 type SubhandlerArgs<T, M, N> = ChangeArgs<T, M, N>
-type SubhandlerOptions<T, M, N, P> = Omit<FilteringOptions<SubhandlerArgs<T, M, N>, T, P>, 'id'> &
+type SubhandlerOptions<T, M, N, P> = Pick<NamedOptions, 'param'> &
+  FilterOptions<FilterArgs<SubhandlerArgs<T, M, N>>, T, P> &
   RetryOptions &
   ComparingOptions<SubhandlerArgs<T, M, N>, T, P>
 
@@ -685,7 +687,7 @@ export interface OptionsOf<A, T = unknown, P = FieldPath> {
   event: FilteringOptions<A, T, P>
   index: FilteringOptions<A, T, P> & RetryOptions
   daemon: FilteringOptions<A, T, P> & RetryOptions & BackgroundOptions<FilterArgs<A>> & CancellationOptions
-  timer: FilteringOptions<A, T, P> & RetryOptions & BackgroundOptions<FilterArgs<A>> & TimerOptions
+  timer: FilteringOptions<A, T, P> & RetryOptions & BackgroundOptions<FilterArgs<A>>
   reconcile: FilteringOptions<A, T, P> &
     RetryOptions &
     ReconcilingOptions<readonly ResourceLike[], readonly ResourceLike[]>
@@ -711,7 +713,11 @@ export interface ConvertOptions<From, To> extends NamedOptions {
 }
 
 /** The options of `on.field`. */
-export type FieldOptions<A, T, P> = Omit<FilteringOptions<A, T, P>, 'field'> & RetryOptions & ComparingOptions<A, T, P>
+export type FieldOptions<A, T, P> = NamedOptions &
+  MetaFilterOptions<FilterArgs<A>> &
+  ValueFilterOptions<FilterArgs<A>, T, P> &
+  RetryOptions &
+  ComparingOptions<A, T, P>
 
 /** The options of `on.startup`, `on.login`, `on.probe` and `on.cleanup`. */
 export type ActivityOptions = NamedOptions & RetryOptions

@@ -1,7 +1,9 @@
 /** The definitions of built-in kinds. The generated modules of this folder call `defineBuiltin`, one call per kind. */
+import type { ResourceDefinition } from '../resources/resources.ts'
 
 /** A built-in kind as a resource, from `kopf/kubernetes`: `T` is the type of its objects, `C` its scope. */
-export interface BuiltinResource<T, C extends 'Namespaced' | 'Cluster' = 'Namespaced' | 'Cluster'> {
+export interface BuiltinResource<T, C extends 'Namespaced' | 'Cluster' = 'Namespaced' | 'Cluster'>
+  extends ResourceDefinition<T> {
   /** The notation of the resource: group, version and plural. */
   readonly selector: { readonly group: string; readonly version: string; readonly plural: string }
   /** The API group: `apps`. Empty for the core group. */
@@ -14,8 +16,6 @@ export interface BuiltinResource<T, C extends 'Namespaced' | 'Cluster' = 'Namesp
   readonly plural: string
   /** Whether the objects are in namespaces (`Namespaced`) or not (`Cluster`). */
   readonly scope: C
-  /** The type of the objects; does not exist at run time. */
-  readonly '~object'?: T
 }
 
 type ScopeName = BuiltinResource<unknown>['scope']

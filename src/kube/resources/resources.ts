@@ -1,7 +1,8 @@
 /** Resources of the API, the notations for them, and the types of their objects, from which the types of handler arguments follow. */
 
-import { checkDefinition } from '../crds/resource-checks.ts'
+import { checkDefinition, versionOptionNames } from '../crds/resource-checks.ts'
 import type { OutputOf, StandardSchemaV1 } from '../crds/standard-schema.ts'
+import type { CrdVersionOptions } from '../crds/version-options.ts'
 import type { KubeObject, ObjectMeta } from '../objects.ts'
 import type { BuiltinNamespace, BuiltinObject } from './builtin-types.ts'
 import type { Everything } from './selector-notations.ts'
@@ -59,12 +60,15 @@ export type SelectorNotation =
   | SelectorKeywords
   | ((resource: Resource) => boolean)
 
+/** The key of the type of the objects. A symbol, so that editors do not offer it; does not exist at run time. */
+declare const objectMark: unique symbol
+
 /** A notation for a resource that carries the type of its objects: from `kopf/kubernetes`, `defineResource` or `resource`. */
 export interface ResourceDefinition<T = KubeObject> {
   /** The notation of the resource without the type. */
   readonly selector: SelectorNotation
   /** The type of the objects; does not exist at run time. */
-  readonly '~object'?: T
+  readonly [objectMark]?: T
 }
 
 /**
@@ -123,7 +127,7 @@ export interface ResourceOptions<
   S extends AnySchema | undefined = undefined,
   U extends AnySchema | undefined = undefined,
   C extends Scope = Scope,
-> {
+> extends CrdVersionOptions<DefinedObject<StanzaOf<S>, StanzaOf<U>>> {
   /** The API group, a domain: `example.com`. */
   readonly group: string
   /** The version of the resource: `v1`, `v1beta1` and so on. */
@@ -134,6 +138,8 @@ export interface ResourceOptions<
   readonly plural?: string
   /** The singular name. Default: the kind in lower case: `database`. */
   readonly singular?: string
+  /** The kind of lists of the objects. Default: the kind with `List`: `DatabaseList`. */
+  readonly listKind?: string
   /** Short names for kubectl: `['db']`. Default: none. */
   readonly shortNames?: readonly string[]
   /** Categories for kubectl: `['all']`. Default: none. */
@@ -167,7 +173,9 @@ export interface DefinedObject<S, U> {
 type StanzaOf<S> = S extends AnySchema ? OutputOf<S> : OpenObject['spec']
 
 /** A custom resource defined with `defineResource`, with everything that its CRD needs. */
-export interface CustomResource<T = KubeObject, C extends Scope = Scope> extends ResourceDefinition<T> {
+export interface CustomResource<T = KubeObject, C extends Scope = Scope>
+  extends ResourceDefinition<T>,
+    CrdVersionOptions {
   /** The notation of the resource: group, version and plural. */
   readonly selector: Required<Pick<SelectorKeywords, 'group' | 'version' | 'plural'>>
   /** The API group: `example.com`. */
@@ -180,6 +188,8 @@ export interface CustomResource<T = KubeObject, C extends Scope = Scope> extends
   readonly plural: string
   /** The singular name: `database`. */
   readonly singular: string
+  /** The kind of lists. Undefined for the kind with `List`. */
+  readonly listKind?: string
   /** Short names for kubectl: `['db']`. */
   readonly shortNames: readonly string[]
   /** Categories for kubectl: `['all']`. */
@@ -194,7 +204,7 @@ export interface CustomResource<T = KubeObject, C extends Scope = Scope> extends
 
 /**
  * Defines a custom resource: handlers get its objects with the types of its schemas, and `toCrd` or `kopf crd` creates its CRD. Throws a
- * `KopfError` (`KOPF_RESOURCE`) for names that the API server would reject.
+ * `KopfError` (`KOPF_RESOURCE`) for names and options that the API server would reject, and for paths that the schemas do not have.
  *
  * @example
  * ```ts
@@ -213,14 +223,17 @@ export function defineResource<
   const U extends AnySchema | undefined = undefined,
   const C extends Scope = 'Namespaced',
 >(options: ResourceOptions<S, U, C>): CustomResource<DefinedObject<StanzaOf<S>, StanzaOf<U>>, C> {
-  const { group, version, kind, shortNames = [], categories = [] } = options
+  const { group, version, kind, shortNames = [], categories = [], listKind, spec, status } = options
   const scope = options.scope ?? ('Namespaced' as C)
   const singular = options.singular ?? String(kind).toLowerCase()
   const plural = options.plural ?? pluralize(String(kind).toLowerCase())
-  const { spec, status } = options
   const names = { group, version, kind, plural, singular, shortNames, categories, scope }
-  checkDefinition({ ...names, spec, status })
-  return { selector: { group, version, plural }, ...names, spec, status }
+  const crdOptions: CrdVersionOptions = Object.fromEntries(
+    versionOptionNames.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
+  )
+  const definition = { ...names, ...(listKind === undefined ? {} : { listKind }), spec, status, ...crdOptions }
+  checkDefinition(definition, options)
+  return { selector: { group, version, plural }, ...definition }
 }
 
 /**
