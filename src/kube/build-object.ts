@@ -1,6 +1,6 @@
 /** `buildObject`: an object of a known resource, with `apiVersion` and `kind` filled in. Used by reconcilers and for `client.apply`. */
 import { KopfError } from '../errors.ts'
-import type { DeepReadonly } from '../util/json/deep-types.ts'
+import type { Primitive } from '../util/json/deep-types.ts'
 import { formatGroupVersion } from './objects.ts'
 import type { ObjectOf, ResourceDefinition } from './resources/resources.ts'
 
@@ -14,8 +14,24 @@ export interface KnownResource extends ResourceDefinition<object> {
   readonly kind: string
 }
 
-/** The fields of an object without `apiVersion` and `kind`. Parts of a body, which are read-only, are accepted. */
-export type ObjectToBuild<T> = DeepReadonly<Omit<T, 'apiVersion' | 'kind'>>
+/**
+ * An object that should exist. Parts of a body, which are read-only, are accepted. Error messages show this name with the name of the type,
+ * `Desired<PodSpec>`, where `DeepReadonly` would show all fields.
+ */
+export type Desired<T> = { readonly [K in keyof T]: DesiredField<T[K]> }
+
+type DesiredField<V> = V extends Primitive
+  ? V
+  : V extends readonly (infer Item)[]
+    ? number extends V['length']
+      ? readonly DesiredField<Item>[]
+      : { readonly [K in keyof V]: DesiredField<V[K]> }
+    : V extends object
+      ? Desired<V>
+      : V
+
+/** The fields of an object without `apiVersion` and `kind`. */
+export type ObjectToBuild<T> = Desired<Omit<T, 'apiVersion' | 'kind'>>
 
 /**
  * Builds an object of a resource: fills in `apiVersion` and `kind`, and checks the fields against the type of the resource. The resource is

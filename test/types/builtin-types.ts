@@ -12,10 +12,10 @@ import {
   Service,
   SubjectAccessReview,
 } from 'kopf/kubernetes'
-import { HorizontalPodAutoscaler as OldAutoscaler } from 'kopf/kubernetes/autoscaling/v1'
-import { ClusterTrustBundle } from 'kopf/kubernetes/certificates/v1beta1'
-import { Event as NewEvent } from 'kopf/kubernetes/events/v1'
 import { z } from 'zod'
+import { HorizontalPodAutoscaler as OldAutoscaler } from '../../src/kube/builtins/autoscaling/v1.generated.ts'
+import { ClusterTrustBundle } from '../../src/kube/builtins/certificates/v1beta1.generated.ts'
+import { Event as NewEvent } from '../../src/kube/builtins/events/v1.generated.ts'
 
 type Same<A, B> = (<X>() => X extends A ? 1 : 2) extends <X>() => X extends B ? 1 : 2 ? true : false
 function holds<_ extends true>(): void {}

@@ -150,7 +150,9 @@ interface ModuleContext {
 function writeModule(module: ApiModule, find: ModuleContext['find']): string {
   const writer = new TypeWriter(module)
   const resources = new Map(module.kinds.map((one) => [one.kind, one]))
+  const isDeclared = (name: string) => module.path !== 'meta/v1' || !ownTypes.has(name)
   const parts = [...module.schemas]
+    .filter(([name]) => isDeclared(name))
     .sort(([a], [b]) => byText(a, b))
     .map(([name, schema]) => {
       const resource = resources.get(name)
@@ -159,7 +161,8 @@ function writeModule(module: ApiModule, find: ModuleContext['find']): string {
     })
   const value =
     module.kinds.length === 0 ? '' : `import { type BuiltinResource, defineBuiltin } from '../builtin-resource.ts'\n`
-  return `${header}${value}${writer.importLines()}\n${parts.join('\n')}`
+  const own = module.path === 'meta/v1' ? `export type { ${[...ownTypes].join(', ')} } from '../../objects.ts'\n` : ''
+  return `${header}${value}${writer.importLines()}${own}\n${parts.join('\n')}`
 }
 
 function writeDefinition({ group, version, kind, plural, scope }: BuiltinKind, schema: Schema): string {

@@ -2,8 +2,8 @@
  * Types of the desired children in the result of a reconciler: a child must have the type of a resource in the option `owns`, told apart by
  * `apiVersion` and `kind`. Types only: reconciling/children/desired.ts checks the values at run time.
  */
+import type { Desired } from '../../kube/build-object.ts'
 import type { ObjectOf } from '../../kube/resources/resources.ts'
-import type { DeepReadonly } from '../../util/json/deep-types.ts'
 
 /** The children that a reconciler with these owned resources may return. */
 export type ChildOf<R> = [R] extends [never] ? MissingOwns : R extends unknown ? ChildOfType<ObjectOf<R>> : never
@@ -13,8 +13,8 @@ type ChildOfType<T> = [keyof T] extends [never]
   : string extends keyof T
     ? UntypedChild
     : 'apiVersion' | 'kind' extends keyof T
-      ? DeepReadonly<T>
-      : DeepReadonly<T> & ApiType
+      ? Desired<T>
+      : Desired<T> & ApiType
 
 /** Added to types of objects that do not declare these fields. */
 interface ApiType {

@@ -13,11 +13,8 @@ export type DeepReadonly<T> = T extends Primitive | ((...args: never[]) => unkno
       ? readonly DeepReadonly<Item>[]
       : { readonly [K in keyof T]: DeepReadonly<T[K]> }
     : T extends object
-      ? DeepReadonlyObject<T>
+      ? { readonly [K in keyof T]: DeepReadonly<T[K]> }
       : T
-
-/** The object form of `DeepReadonly`. Error messages and hover texts show this name, for example `DeepReadonlyObject<PodSpec>`. */
-type DeepReadonlyObject<T> = { readonly [K in keyof T]: DeepReadonly<T[K]> }
 
 /**
  * The type without `readonly` at every depth: every field, list and tuple can be changed, as in the result of `deepCopy`.
