@@ -47,7 +47,16 @@ export {
   type TemporaryErrorOptions,
   WebhookError,
 } from './errors.ts'
-export type { ExplainedChange, Explanation, HandlerVerdict, StoredProgress } from './explain/explanation.ts'
+export type {
+  ExplainedChange,
+  ExplainedChild,
+  ExplainedReconciler,
+  Explanation,
+  ExplanationOptions,
+  ForeignFields,
+  HandlerVerdict,
+  StoredProgress,
+} from './explain/explanation.ts'
 export type {
   ActivityArgs,
   AdmissionArgs,

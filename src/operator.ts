@@ -2,7 +2,7 @@
 
 import { KopfError } from './errors.ts'
 import { explainObject, toResource } from './explain/explain.ts'
-import type { Explanation } from './explain/explanation.ts'
+import type { Explanation, ExplanationOptions } from './explain/explanation.ts'
 import { createHandler } from './handler-definitions.ts'
 import type { Body, Memo, ObjectHandlerType } from './handlers/args/args.ts'
 import { copyMemo } from './handlers/args/memos.ts'
@@ -21,7 +21,7 @@ import { createSettings, type PartialSettings, type Settings } from './settings/
 import { systemClock } from './util/async/clock.ts'
 import { defaultLogSink, toLogSink } from './util/log/log.ts'
 import { type LoopGuard, startLoopGuard } from './util/process/loop-guard.ts'
-import { untilSignal } from './util/process/signals.ts'
+import { secondSignalHint, untilSignal } from './util/process/signals.ts'
 
 export type { RunningOperator, RunOptions }
 
@@ -171,7 +171,7 @@ export class Operator<M extends object = Memo> {
 
   /**
    * Explains what the operator has stored on an object, and why each handler would be called for it or not. Calls filters, but no handlers, and
-   * sends no requests. The command `kopf explain` prints the result.
+   * sends no requests. The command `kopf explain` prints the result. With `children`, it also says what has become of the children of reconcilers.
    *
    * @example
    * ```ts
@@ -181,8 +181,11 @@ export class Operator<M extends object = Memo> {
   explain(
     resource: ResourceLike | Resource,
     body: Body<Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>>,
+    { children }: ExplanationOptions = {},
   ): Explanation {
     return explainObject({
+      name: this.name,
+      children,
       registry: this.#registry,
       settings: this.settings,
       resource: toResource(resource, body as KubeObject),
@@ -205,7 +208,8 @@ export class Operator<M extends object = Memo> {
     const stopped = untilSignal({ until: ended.signal })
     using _guard = this.settings.process.guard ? this.#startGuard(options) : undefined
     try {
-      await using running = await this.start(options)
+      const stopHint = options.stopHint ?? secondSignalHint()
+      await using running = await this.start({ ...options, ...(stopHint !== undefined && { stopHint }) })
       await Promise.race([stopped, running.done])
     } finally {
       ended.abort()

@@ -83,6 +83,8 @@ export const sections: readonly Section[] = [
     pages: within(
       'docs/guide',
       'deploying',
+      'upgrading-crds',
+      'uninstalling',
       'security',
       ['authors', 'What authors of objects can do'],
       'continuity',

@@ -1,7 +1,7 @@
 /** Resources of the API, the notations for them, and the types of their objects, from which the types of handler arguments follow. */
 
 import { checkDefinition, versionOptionNames } from '../crds/resource-checks.ts'
-import type { OutputOf, StandardSchemaV1 } from '../crds/standard-schema.ts'
+import type { StandardSchemaV1 } from '../crds/standard-schema.ts'
 import type { CrdVersionOptions } from '../crds/version-options.ts'
 import type { KubeObject, ObjectMeta } from '../objects.ts'
 import type { BuiltinNamespace, BuiltinObject } from './builtin-types.ts'
@@ -123,11 +123,8 @@ type NamespaceIn<S> = S extends 'Namespaced' ? string : undefined
 type AnySchema = StandardSchemaV1<unknown, unknown>
 
 /** The options of `defineResource`. */
-export interface ResourceOptions<
-  S extends AnySchema | undefined = undefined,
-  U extends AnySchema | undefined = undefined,
-  C extends Scope = Scope,
-> extends CrdVersionOptions<DefinedObject<StanzaOf<S>, StanzaOf<U>>> {
+export interface ResourceOptions<S = OpenObject['spec'], U = OpenObject['status'], C extends Scope = Scope>
+  extends CrdVersionOptions<DefinedObject<S, U>> {
   /** The API group, a domain: `example.com`. */
   readonly group: string
   /** The version of the resource: `v1`, `v1beta1` and so on. */
@@ -147,12 +144,12 @@ export interface ResourceOptions<
   /** Whether the objects are in namespaces (`Namespaced`) or not (`Cluster`). Default: `Namespaced`. */
   readonly scope?: C
   /** The schema of `spec`: any Standard Schema, such as zod's. Default: any fields are allowed. */
-  readonly spec?: S
+  readonly spec?: StandardSchemaV1<unknown, S>
   /**
    * The schema of `status`: any Standard Schema. With a schema, the status is a subresource. Default: no subresource, any fields are
    * allowed.
    */
-  readonly status?: U
+  readonly status?: StandardSchemaV1<unknown, U>
 }
 
 /** The type of the objects of a custom resource. `S` and `U` are the types of `spec` and `status`. */
@@ -168,9 +165,6 @@ export interface DefinedObject<S, U> {
   /** The observed state, with the type of its schema. */
   status?: U
 }
-
-/** The type of `spec` or `status` by its schema: the output type, since the API server sets the defaults. Open without a schema. */
-type StanzaOf<S> = S extends AnySchema ? OutputOf<S> : OpenObject['spec']
 
 /** A custom resource defined with `defineResource`, with everything that its CRD needs. */
 export interface CustomResource<T = KubeObject, C extends Scope = Scope>
@@ -218,11 +212,9 @@ export interface CustomResource<T = KubeObject, C extends Scope = Scope>
  * kopf.on.create(Database, ({ spec, logger }) => logger.info(`${spec.size} requested`))
  * ```
  */
-export function defineResource<
-  const S extends AnySchema | undefined = undefined,
-  const U extends AnySchema | undefined = undefined,
-  const C extends Scope = 'Namespaced',
->(options: ResourceOptions<S, U, C>): CustomResource<DefinedObject<StanzaOf<S>, StanzaOf<U>>, C> {
+export function defineResource<S = OpenObject['spec'], U = OpenObject['status'], const C extends Scope = 'Namespaced'>(
+  options: ResourceOptions<S, U, C>,
+): CustomResource<DefinedObject<S, U>, C> {
   const { group, version, kind, shortNames = [], categories = [], listKind, spec, status } = options
   const scope = options.scope ?? ('Namespaced' as C)
   const singular = options.singular ?? String(kind).toLowerCase()
