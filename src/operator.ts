@@ -273,5 +273,5 @@ export class Operator<M extends object = Memo> {
 }
 
 function isDefinition(resource: unknown): resource is ResourceDefinition<object> {
-  return typeof resource === 'object' && resource !== null && 'selector' in resource && 'scope' in resource
+  return typeof resource === 'object' && resource !== null && 'selector' in resource && 'shortNames' in resource
 }

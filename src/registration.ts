@@ -16,6 +16,7 @@ import type {
   Reconciled,
   ReconcileOptions,
 } from './handlers/args/args.ts'
+import type { ChildOf } from './handlers/args/child-types.ts'
 import type { Index } from './handlers/index-table.ts'
 import type { FieldPath, IdleOptions, IntervalOptions } from './handlers/options.ts'
 import type { CheckedPath } from './kube/resources/path-types.ts'
@@ -98,9 +99,17 @@ export interface RegisterTimer<M> {
 }
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a reconciler may have no return statement.
-type ReconcileFn<A> = (args: A) => Reconciled | void | PromiseLike<Reconciled | void>
+type ReconcileFn<A, C> = (args: A) => Reconciled<C> | void | PromiseLike<Reconciled<C> | void>
 
-/** Registers a reconciler for a resource. The types of its `children` follow from the option `owns`. */
+/**
+ * The reconciler for owned resources `O`. A conditional type, since the compiler inserts the inferred `O` only into such types before it reads
+ * the function: otherwise `kind: 'Deployment'` in a returned child would have the type `string`.
+ */
+type OwningReconcileFn<R extends ResourceLike, M, O extends readonly ResourceLike[]> = O extends unknown
+  ? ReconcileFn<ReconcileArgs<ObjectOf<R>, M, O[number], NamespaceOf<R>>, ChildOf<O[number]>>
+  : never
+
+/** Registers a reconciler for a resource. The types of its existing and of its desired children follow from the option `owns`. */
 export interface RegisterReconcile<M> {
   /**
    * Registers a reconciler: a function that is called whenever the object changes, to bring the world to the state that the object
@@ -115,7 +124,7 @@ export interface RegisterReconcile<M> {
    */
   <const R extends ResourceLike>(
     resource: R,
-    handler: ReconcileFn<ReconcileArgs<ObjectOf<R>, M, never, NamespaceOf<R>>>,
+    handler: ReconcileFn<ReconcileArgs<ObjectOf<R>, M, never, NamespaceOf<R>>, ChildOf<never>>,
   ): void
   /**
    * Registers a reconciler: a function that is called whenever an object, one of its children, or a watched related object changes. It
@@ -136,7 +145,7 @@ export interface RegisterReconcile<M> {
   >(
     resource: R,
     options: ReconcileOptions<ArgsFor<'reconcile', R, M>, O, W, ObjectOf<R>, P>,
-    handler: ReconcileFn<ReconcileArgs<ObjectOf<R>, M, O[number], NamespaceOf<R>>>,
+    handler: OwningReconcileFn<R, M, O>,
   ): void
 }
 

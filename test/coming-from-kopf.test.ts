@@ -221,7 +221,7 @@ function refusal(decorator: string, option: string): string {
   const { on } = operator
   const declare = things['subhandler'] as kopf.ChangeArgs<object, object>['subhandler']
   const register: Readonly<Record<string, () => void>> = {
-    field: () => on.field('pods', 'spec.a', options, fn),
+    field: () => on.field('pods', 'spec.nodeName', options, fn),
     index: () => operator.index('pods', options, fn),
     daemon: () => operator.daemon('pods', options, fn),
     timer: () => operator.timer('pods', options, fn),

@@ -10,6 +10,7 @@ import { execFile } from 'node:child_process'
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import * as kubernetes from 'kopf/kubernetes'
 import { WebhookNgrokTunnel, WebhookServer, WebhookServiceServer } from 'kopf/webhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { home } from '../docs/.vitepress/home.ts'
@@ -66,7 +67,9 @@ function withBeginning(code: string): string {
   )
   const outside = uses('cloud') ? 'declare const cloud: Record<string, any>\n' : ''
   const imports = names.map(({ name, isType }) => (isType ? `type ${name}` : name)).join(', ')
-  return `import { ${imports} } from 'kopf'\n${needsDatabase ? database : ''}${outside}const kopf = new Operator()\n${code}`
+  const kinds = Object.keys(kubernetes).filter((name) => uses(name) && name !== 'Event')
+  const builtins = kinds.length === 0 ? '' : `import { ${kinds.join(', ')} } from 'kopf/kubernetes'\n`
+  return `import { ${imports} } from 'kopf'\n${builtins}${needsDatabase ? database : ''}${outside}const kopf = new Operator()\n${code}`
 }
 
 /** The exports of the package, read from the source, since types do not exist at run time. */

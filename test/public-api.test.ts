@@ -35,6 +35,7 @@ test('kopf exports these names', async () => {
       "all",
       "any",
       "appendOwnerReference",
+      "buildObject",
       "buildObjectReference",
       "buildOwnerReference",
       "configureLogging",
@@ -70,6 +71,14 @@ test('kopf exports these names', async () => {
       "toCrd",
     ]
   `)
+})
+
+test('kopf/kubernetes exports the kinds of stable versions, and no other values', async () => {
+  const kinds = await import('kopf/kubernetes')
+  expect(Object.keys(kinds)).toEqual(
+    expect.arrayContaining(['ConfigMap', 'Deployment', 'Event', 'Ingress', 'Job', 'Pod']),
+  )
+  expect(new Set(Object.values(kinds).map(({ version }) => version))).toEqual(new Set(['v1', 'v2']))
 })
 
 test('kopf/server exports these names', async () => {
@@ -111,6 +120,7 @@ test('kopf/webhooks exports these names', async () => {
 test('every export, and every member of an exported class or interface, has a documentation comment', () => {
   const { checked, undocumented } = findUndocumented([
     'src/index.ts',
+    'src/kube/builtins/index.generated.ts',
     'src/server/index.ts',
     'src/testing/index.ts',
     'src/webhooks/index.ts',

@@ -1,7 +1,6 @@
-import { Operator, resource } from 'kopf'
-import type { Pod as PodObject } from 'kubernetes-types/core/v1.js'
+import { Operator } from 'kopf'
+import { Pod } from 'kopf/kubernetes'
 
-const Pod = resource<PodObject>('v1', 'pods')
 const kopf = new Operator()
 
 /** Sees everything that happens to pods of the app, and puts nothing on them: no finalizer, no annotations. */

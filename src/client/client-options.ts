@@ -1,7 +1,7 @@
 /** Options and object types of the methods of `Client`. Types only. */
 import type { ObjectMeta } from '../kube/objects.ts'
-import type { ObjectOf } from '../kube/resources/resources.ts'
-import type { DeepReadonly, Mutable, Primitive } from '../util/json/deep-types.ts'
+import type { ObjectOf, OpenObject } from '../kube/resources/resources.ts'
+import type { DeepReadonly, MergePatch, Mutable, Primitive } from '../util/json/deep-types.ts'
 
 /** The options of all requests for one object. */
 export interface CallOptions {
@@ -12,13 +12,16 @@ export interface CallOptions {
 }
 
 /** The options of `client.get`. */
-export interface GetOptions extends CallOptions {
-  /** A subresource, for example `'status'` or `'scale'`. Default: the object itself. */
-  readonly subresource?: string | undefined
+export interface GetOptions<S extends string | undefined = string | undefined> extends CallOptions {
+  /**
+   * A subresource, for example `'status'` or `'scale'`. Objects of subresources other than `status` are not typed. Default: the object
+   * itself.
+   */
+  readonly subresource?: S
 }
 
 /** The options of `client.create` and `client.replace`. */
-export interface WriteOptions extends GetOptions {
+export interface WriteOptions<S extends string | undefined = string | undefined> extends GetOptions<S> {
   /** Whether the server only validates the request and stores nothing. Default: false. */
   readonly dryRun?: boolean | undefined
   /**
@@ -33,14 +36,20 @@ export interface WriteOptions extends GetOptions {
   readonly fieldValidation?: 'Strict' | 'Warn' | 'Ignore' | undefined
 }
 
+/** The types of patches. */
+export type ClientPatchType = 'merge' | 'json' | 'strategic'
+
 /** The options of `client.patch`. */
-export interface PatchOptions extends WriteOptions {
+export interface PatchOptions<
+  S extends string | undefined = string | undefined,
+  Y extends ClientPatchType | undefined = ClientPatchType | undefined,
+> extends WriteOptions<S> {
   /** The type of the patch. `'strategic'` works for built-in kinds only. Default: `'json'` for an array, otherwise `'merge'`. */
-  readonly type?: 'merge' | 'json' | 'strategic' | undefined
+  readonly type?: Y
 }
 
 /** The options of `client.apply`. */
-export interface ApplyOptions extends WriteOptions {
+export interface ApplyOptions<S extends string | undefined = string | undefined> extends WriteOptions<S> {
   /** Whether fields of other managers are taken over instead of failing with a conflict. Default: false. */
   readonly force?: boolean | undefined
 }
@@ -102,8 +111,10 @@ export type DeepPartial<T> = T extends Primitive
   : T extends readonly (infer E)[]
     ? readonly DeepPartial<E>[]
     : T extends object
-      ? { readonly [K in keyof T]?: DeepPartial<T[K]> }
+      ? DeepPartialObject<T>
       : T
+
+type DeepPartialObject<T> = { readonly [K in keyof T]?: DeepPartial<T[K]> }
 
 /** An object with `apiVersion` and `kind`, so that the resource need not be named. Optional here, as in many type libraries. */
 export interface SelfDescribed {
@@ -127,5 +138,32 @@ interface NamedObject {
 /** An object as returned by the server: a new, mutable value. */
 export type StoredObject<T> = Mutable<T> & { metadata: ObjectMeta } & NamedObject
 
+/** The type of the objects in a request: that of the resource, or untyped for a subresource (`S`) such as `scale`. */
+export type RequestObject<R, S = undefined> = [S] extends ['status' | undefined] ? ObjectOf<R> : OpenObject
+
 /** An object of a resource as returned by the server. */
-export type StoredOf<R> = ObjectOf<R> & NamedObject
+export type StoredOf<R, S = undefined> = RequestObject<R, S> & NamedObject
+
+/** One operation of a JSON patch (RFC 6902). `path` and `from` are JSON pointers: `/spec/replicas`. */
+type ClientPatchOperation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: string; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: string }
+  | { readonly op: 'move' | 'copy'; readonly from: string; readonly path: string }
+
+/** A patch of the type `Y` for objects of the type `T`. Without a type, an array is a JSON patch and an object is a merge patch. */
+export type PatchInput<T, Y = undefined> = Y extends 'json'
+  ? readonly ClientPatchOperation[]
+  : Y extends 'merge'
+    ? MergePatch<T>
+    : Y extends 'strategic'
+      ? StrategicPatch<T>
+      : MergePatch<T> | readonly ClientPatchOperation[]
+
+/** A strategic merge patch: items of lists are merged by their keys, so that they may be incomplete. Directives begin with `$`. */
+type StrategicPatch<T> = T extends Primitive
+  ? T
+  : T extends readonly (infer Item)[]
+    ? readonly StrategicPatch<Item>[]
+    : T extends object
+      ? { readonly [K in keyof T]?: StrategicPatch<T[K]> | null } & { readonly [directive: `$${string}`]: unknown }
+      : T

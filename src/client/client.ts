@@ -7,11 +7,14 @@ import { ApiClient } from './client-impl.ts'
 import type {
   ApplyOptions,
   ClientEvent,
+  ClientPatchType,
   DeepPartial,
   DeleteOptions,
   GetOptions,
   ObjectInput,
+  PatchInput,
   PatchOptions,
+  RequestObject,
   SelectionOptions,
   SelfDescribed,
   StoredObject,
@@ -50,7 +53,11 @@ export interface Client {
    * const other = await client.get('configmaps', 'settings', { namespace: 'elsewhere' })
    * ```
    */
-  get<R extends ClientResource>(resource: R, name: string, options?: GetOptions): Promise<StoredOf<R>>
+  get<const R extends ClientResource, const S extends string | undefined = undefined>(
+    resource: R,
+    name: string,
+    options?: GetOptions<S>,
+  ): Promise<StoredOf<R, S>>
 
   /**
    * Lists the objects of one namespace, or with `namespace: null` of all namespaces. Reads all pages into one array.
@@ -61,7 +68,7 @@ export interface Client {
    * const everywhere = await client.list('pods', { namespace: null })
    * ```
    */
-  list<R extends ClientResource>(resource: R, options?: SelectionOptions): Promise<StoredOf<R>[]>
+  list<const R extends ClientResource>(resource: R, options?: SelectionOptions): Promise<StoredOf<R>[]>
 
   /**
    * Creates an object and returns it as stored. The resource may be omitted if the object has `apiVersion` and `kind`. Throws an
@@ -75,15 +82,15 @@ export interface Client {
    */
   create<T extends SelfDescribed>(object: T & Undescribed<T>, options?: WriteOptions): Promise<StoredObject<T>>
   /** Creates an object of the named resource; its `apiVersion` and `kind` may be omitted. */
-  create<R extends ClientResource>(
+  create<const R extends ClientResource, const S extends string | undefined = undefined>(
     resource: R,
-    object: ObjectInput<ObjectOf<R>>,
-    options?: WriteOptions,
-  ): Promise<StoredOf<R>>
+    object: ObjectInput<RequestObject<R, S>>,
+    options?: WriteOptions<S>,
+  ): Promise<StoredOf<R, S>>
 
   /**
    * Patches an object and returns it as stored. A JSON object is sent as a merge patch, an array as JSON patch operations; see
-   * `options.type`.
+   * `options.type`. The fields of a merge patch are checked against the type of the resource; null removes a field.
    *
    * @example
    * ```ts
@@ -92,12 +99,16 @@ export interface Client {
    * await client.patch('deployments', 'web', { status: { replicas: 1 } }, { subresource: 'status' })
    * ```
    */
-  patch<R extends ClientResource>(
+  patch<
+    const R extends ClientResource,
+    const S extends string | undefined = undefined,
+    const Y extends ClientPatchType | undefined = undefined,
+  >(
     resource: R,
     name: string,
-    patch: object,
-    options?: PatchOptions,
-  ): Promise<StoredOf<R>>
+    patch: PatchInput<RequestObject<R, S>, Y>,
+    options?: PatchOptions<S, Y>,
+  ): Promise<StoredOf<R, S>>
 
   /**
    * Server-side apply: creates the object or sets the given fields. Fields that the same `fieldManager` applied before and omits now are
@@ -114,11 +125,11 @@ export interface Client {
    */
   apply<T extends SelfDescribed>(object: T & Undescribed<T>, options?: ApplyOptions): Promise<StoredObject<T>>
   /** Applies an object of the named resource; its `apiVersion` and `kind` may be omitted. */
-  apply<R extends ClientResource>(
+  apply<const R extends ClientResource, const S extends string | undefined = undefined>(
     resource: R,
-    object: DeepPartial<ObjectOf<R>>,
-    options?: ApplyOptions,
-  ): Promise<StoredOf<R>>
+    object: DeepPartial<RequestObject<R, S>>,
+    options?: ApplyOptions<S>,
+  ): Promise<StoredOf<R, S>>
 
   /**
    * Replaces the whole object of that name (PUT). If the object has a `resourceVersion` that is not the current one, the request fails
@@ -132,11 +143,11 @@ export interface Client {
    */
   replace<T extends SelfDescribed>(object: T & Undescribed<T>, options?: WriteOptions): Promise<StoredObject<T>>
   /** Replaces an object of the named resource; its `apiVersion` and `kind` may be omitted. */
-  replace<R extends ClientResource>(
+  replace<const R extends ClientResource, const S extends string | undefined = undefined>(
     resource: R,
-    object: ObjectInput<ObjectOf<R>>,
-    options?: WriteOptions,
-  ): Promise<StoredOf<R>>
+    object: ObjectInput<RequestObject<R, S>>,
+    options?: WriteOptions<S>,
+  ): Promise<StoredOf<R, S>>
 
   /**
    * Deletes an object. Returns undefined if it is deleted already, or the object if it waits for finalizers or its grace period.
@@ -148,7 +159,11 @@ export interface Client {
    * await client.delete('jobs', 'backup', { propagationPolicy: 'Background' })
    * ```
    */
-  delete<R extends ClientResource>(resource: R, name: string, options?: DeleteOptions): Promise<StoredOf<R> | undefined>
+  delete<const R extends ClientResource>(
+    resource: R,
+    name: string,
+    options?: DeleteOptions,
+  ): Promise<StoredOf<R> | undefined>
 
   /**
    * Watches objects until the server ends the watch or the loop is left. Does not reconnect. Errors of the server are thrown; if
@@ -161,7 +176,7 @@ export interface Client {
    * }
    * ```
    */
-  watch<R extends ClientResource>(resource: R, options?: WatchOptions): AsyncIterable<ClientEvent<ObjectOf<R>>>
+  watch<const R extends ClientResource>(resource: R, options?: WatchOptions): AsyncIterable<ClientEvent<ObjectOf<R>>>
 }
 
 export interface CreateClientOptions {

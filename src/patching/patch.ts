@@ -6,20 +6,11 @@
 import { ConcealedValue } from '../causation/concealed-value.ts'
 import type { JsonObject, KubeObject, ObjectMeta } from '../kube/objects.ts'
 import { cloneJson, isDeepEqual } from '../util/json/deep-equal.ts'
-import type { DeepReadonly, Primitive } from '../util/json/deep-types.ts'
+import type { MergePatch } from '../util/json/deep-types.ts'
 import { isPlainObject, type Json, setOwn } from '../util/json/json.ts'
 
-/** The same shape with all fields optional, and null to delete a field. Lists are replaced as a whole; read-only lists of a body are accepted. */
-type PatchOf<V> = V extends Primitive
-  ? V
-  : V extends readonly unknown[]
-    ? DeepReadonly<V>
-    : V extends object
-      ? { [K in keyof V]?: PatchOf<V[K]> | null }
-      : V
-
 /** The metadata of a patch. Labels and annotations exist already, so that keys can be assigned directly; null removes a key. */
-interface MetadataPatch extends Omit<PatchOf<ObjectMeta>, 'labels' | 'annotations'> {
+interface MetadataPatch extends Omit<MergePatch<ObjectMeta>, 'labels' | 'annotations'> {
   labels: Record<string, string | null>
   annotations: Record<string, string | null>
 }
@@ -43,7 +34,7 @@ export type PatchFunction<T> = (body: T) => void
  * ```
  */
 export type Patch<T = KubeObject> = {
-  [K in keyof T as K extends 'apiVersion' | 'kind' | 'metadata' ? never : K]-?: PatchOf<NonNullable<T[K]>>
+  [K in keyof T as K extends 'apiVersion' | 'kind' | 'metadata' ? never : K]-?: MergePatch<NonNullable<T[K]>>
 } & {
   metadata: MetadataPatch
 } & {

@@ -1,4 +1,5 @@
-import { defineResource, Operator, resource } from 'kopf'
+import { buildObject, defineResource, Operator } from 'kopf'
+import { ConfigMap } from 'kopf/kubernetes'
 import { z } from 'zod'
 
 /** What people write into the cluster: its types, and its definition there (`npm run crd`). */
@@ -10,8 +11,6 @@ export const Greeting = defineResource({
   status: z.object({ message: z.string() }),
 })
 
-const ConfigMap = resource<{ data?: Record<string, string> }>('v1', 'configmaps')
-
 const kopf = new Operator({ name: 'my-operator' })
 export default kopf
 
@@ -20,5 +19,5 @@ kopf.reconcile(Greeting, { owns: [ConfigMap] }, ({ name, spec, patch, logger }) 
   const message = `Hello, ${spec.name}!`
   logger.info(message)
   patch.status.message = message
-  return { children: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { message } }] }
+  return { children: [buildObject(ConfigMap, { metadata: { name }, data: { message } })] }
 })

@@ -54,7 +54,7 @@ describe.each(reaches)('client %s', (reach) => {
     const color: string | undefined = (await client.get(configMaps, 'settings')).data?.['color']
     expect(color).toBe('blue')
     expect((await client.patch(configMaps, 'settings', { data: { color: 'red' } })).data).toEqual({ color: 'red' })
-    const operations = [{ op: 'add', path: '/data/size', value: 'L' }]
+    const operations = [{ op: 'add', path: '/data/size', value: 'L' }] as const
     expect((await client.patch(configMaps, 'settings', operations)).data).toEqual({ color: 'red', size: 'L' })
     const patched = await client.patch('configmaps', 'settings', { data: { size: null } })
     expect(patched['data']).toEqual({ color: 'red' })
@@ -189,8 +189,8 @@ describe.each(reaches)('client %s', (reach) => {
     const { client, server } = await startClient(reach, 'default')
     await client.create('pods', { metadata: { name: 'p' }, spec: { containers: [{ name: 'c', image: 'i' }] } })
     const status = { status: { message: 'hi' } }
-    expect((await client.patch('pods', 'p', status, { subresource: 'status' })).status.message).toBe('hi')
-    expect((await client.get('pods', 'p', { subresource: 'status' })).status.message).toBe('hi')
+    expect((await client.patch('pods', 'p', status, { subresource: 'status' })).status?.message).toBe('hi')
+    expect((await client.get('pods', 'p', { subresource: 'status' })).status?.message).toBe('hi')
     const record = server.api.requests.last({ method: 'PATCH' }).at(-1)
     expect(record).toMatchObject({ subresource: 'status', name: 'p' })
   })

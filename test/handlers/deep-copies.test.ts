@@ -1,6 +1,6 @@
 /** Read-only objects of handlers can be sent as they are, or copied by deepCopy in order to change them. */
 import { adopt, deepCopy, Operator, resource } from 'kopf'
-import type { ConfigMap as ConfigMapObject } from 'kubernetes-types/core/v1.js'
+import type { ConfigMap as ConfigMapObject } from 'kopf/kubernetes'
 import { expect, test } from 'vitest'
 import { untilHandled, useCleanLab } from '../support/handled.ts'
 

@@ -9,6 +9,7 @@ import {
   PermanentError,
   type ProgressRecord,
   ProgressStorage,
+  resource as resourceOf,
   StatusDiffBaseStorage,
   StatusProgressStorage,
   TemporaryError,
@@ -277,9 +278,9 @@ test('the values of a Secret are neither stored in annotations nor logged, and i
   const seen: unknown[] = []
   const kopf = new Operator()
   const when = ({ name }: { name: string }) => name === 'kept-quiet'
-  kopf.on.event('secrets', { when }, ({ body }) => void seen.push(body['data'].password))
+  kopf.on.event('secrets', { when }, ({ body }) => void seen.push(body.data?.['password'] ?? ''))
   kopf.on.create('secrets', { id: 'fn', when }, ({ body, retry }) => {
-    seen.push(body['data'].password)
+    seen.push(body.data?.['password'] ?? '')
     if (retry < 1) throw new TemporaryError('not yet', { delay: 0.2 })
   })
   kopf.on.update('secrets', { when }, ({ old, diff, logger }) => {
@@ -322,7 +323,7 @@ test('values of custom resources and ConfigMaps are not logged, even at debug le
   const kopf = new Operator()
   const handled: string[] = []
   const when = ({ name }: { name: string }) => name === 'discreet'
-  for (const resource of [lab.widgets, 'configmaps'] as const) {
+  for (const resource of [lab.widgets, resourceOf('v1', 'configmaps')] as const) {
     kopf.on.event(resource, { when }, () => {})
     kopf.on.create(resource, { id: 'c', when }, ({ patch }) => {
       patch.status['token'] = `${canary}-status`

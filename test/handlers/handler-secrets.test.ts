@@ -136,7 +136,7 @@ describe('handlers of Secrets', () => {
         if (shut.has(id)) throw new TemporaryError('not yet', { delay: 0.2 })
         calls.push(`${id} ${reason} ${JSON.stringify(opened(diff, 'b25l', 'dHdv'))}`)
         subhandler('sub', ({ new: now, diff: same }) => {
-          calls.push(`${id}/sub ${now?.['data'].password} ${JSON.stringify(opened(same, 'b25l', 'dHdv'))}`)
+          calls.push(`${id}/sub ${now?.data?.['password']} ${JSON.stringify(opened(same, 'b25l', 'dHdv'))}`)
         })
       }
       kopf.on.create('secrets', { id, labels }, fn)
@@ -184,7 +184,7 @@ describe('handlers of Secrets', () => {
   test('a handler of a Secret cannot write a concealed value', async () => {
     const kopf = new Operator()
     kopf.on.update('secrets', { id: 'u', labels }, ({ old, patch: change }) => {
-      change['data'] = { copy: old!.data!['password'] }
+      change.data = { copy: old!.data!['password'] as string }
     })
     await lab.start(kopf)
     await create('copied', { password: 'b25l' })
@@ -326,7 +326,7 @@ describe('persistence.secretValues', () => {
     const calls: string[] = []
     const kopf = new Operator(options)
     kopf.on.update('secrets', { id: 'u', labels }, ({ old, new: now }) => {
-      calls.push(`u ${old?.data?.['password']} ${now?.['data'].password}`)
+      calls.push(`u ${old?.data?.['password']} ${now?.data?.['password']}`)
     })
     kopf.on.field('secrets', 'data.password', { id: 'f', labels }, ({ reason, old, new: now }) => {
       calls.push(`f ${reason} ${old} ${now}`)

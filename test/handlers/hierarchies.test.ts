@@ -1,5 +1,5 @@
 import { adopt, isAlreadyExists, isNotFound, label, Operator, resource } from 'kopf'
-import type { ConfigMap } from 'kubernetes-types/core/v1.js'
+import type { ConfigMap } from 'kopf/kubernetes'
 import { expect, test } from 'vitest'
 import { type Body, useLab } from '../support/lab.ts'
 

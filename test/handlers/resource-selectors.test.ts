@@ -1,5 +1,5 @@
 import { EVERYTHING, Operator, type Resource, type ResourceLike, resource } from 'kopf'
-import type { ConfigMap } from 'kubernetes-types/core/v1.js'
+import type { ConfigMap } from 'kopf/kubernetes'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { crd, crdsPath } from '../support/crds.ts'
 import { type Body, useLab } from '../support/lab.ts'
@@ -174,7 +174,7 @@ describe('built-in resources', () => {
     const calls: string[] = []
     const kopf = new Operator()
     kopf.on.create('pods', ({ name, spec, patch }) => {
-      calls.push(`${name} ${spec['containers'][0].image}`)
+      calls.push(`${name} ${spec.containers[0]?.image}`)
       patch.status['message'] = 'seen'
     })
     kopf.on.delete('pods', ({ name }) => void calls.push(`delete ${name}`))

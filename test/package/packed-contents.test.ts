@@ -22,7 +22,7 @@ describe('the installed package', () => {
   })
 
   test('the installed package has few files: programs, types and a template', () => {
-    expect(files.length).toBeLessThan(250)
+    expect(files.length).toBeLessThan(330)
     expect(files.filter((file) => /\.(map|test\.[jt]s)$/.test(file))).toEqual(['templates/operator/operator.test.ts'])
     const sources = files.filter((file) => file.endsWith('.ts') && !file.endsWith('.d.ts'))
     expect(sources).toEqual(['templates/operator/operator.test.ts', 'templates/operator/operator.ts'])
@@ -67,12 +67,14 @@ export const load = (url, context, next) => {
 }
 
 const importing = (entry: string) => ['--input-type=module', '--eval', `await import('${entry}')`]
-const isServer = (file: string) => /\/server[-/]|re2js|definitions|engine/.test(file)
+const isServer = (file: string) => /\/server[-/]|re2js|definitions|engine|kubernetes/.test(file)
 const isLater = (file: string) => /x509|yaml|reflect|commander|command-/.test(file)
 
 describe('loaded files', { timeout: 60_000 }, () => {
   test.each([
     ['kopf', 8, isServer],
+    ['kopf/kubernetes', 2, () => false],
+    ['kopf/kubernetes/apps/v1', 2, () => false],
     ['kopf/webhooks', 8, isServer],
     ['kopf/server', 8, (file: string) => /operator-|client-/.test(file)],
     ['kopf/testing', 12, () => false],
@@ -92,7 +94,7 @@ describe('loaded files', { timeout: 60_000 }, () => {
 })
 
 describe('exports of the package', () => {
-  test.each(['kopf', 'kopf/server', 'kopf/testing', 'kopf/webhooks'])(
+  test.each(['kopf', 'kopf/kubernetes', 'kopf/server', 'kopf/testing', 'kopf/webhooks'])(
     'the packed %s exports the same names as the sources',
     async (entry) => {
       using project = Project.withKopf()

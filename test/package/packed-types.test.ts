@@ -4,7 +4,9 @@ import { describe, expect, inject, test } from 'vitest'
 import { Project } from './packed-project.ts'
 
 const operator = `
-import { ApiError, inWorker, Operator, resource, TemporaryError } from 'kopf'
+import { ApiError, buildObject, inWorker, Operator, resource, TemporaryError } from 'kopf'
+import { ConfigMap, type Container, Deployment } from 'kopf/kubernetes'
+import { Event } from 'kopf/kubernetes/events/v1'
 import { type ApiServer, startServer } from 'kopf/server'
 import { runHandler, startCluster } from 'kopf/testing'
 import { WebhookServer } from 'kopf/webhooks'
@@ -30,6 +32,22 @@ kopf.on.create(databases, ({ name, spec, retry, patch }) => {
   return { size, text }
 })
 kopf.on.update(databases, inWorker(new URL('./heavy.js', import.meta.url)))
+kopf.on.event(Event, ({ body }) => body.eventTime)
+kopf.on.event('pods', ({ spec, patch }) => {
+  const containers: readonly Container[] = []
+  // @ts-expect-error: there is no such field
+  spec.container
+  patch.spec.nodeName = spec.nodeName ?? null
+  return containers.length + spec.containers.length
+})
+kopf.reconcile(databases, { owns: [ConfigMap, Deployment] }, async ({ name }) => {
+  return {
+    children: [
+      { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { a: 'b' } },
+      buildObject(ConfigMap, { metadata: { name: 'other' } }),
+    ],
+  }
+})
 
 export async function tryOut(): Promise<ApiServer> {
   await using cluster = await startCluster()
@@ -90,6 +108,58 @@ describe('types of all entry points', { timeout: 120_000 }, () => {
   })
 })
 
+describe('errors in children and patches', { timeout: 120_000 }, () => {
+  const preamble = `import { buildObject, Operator } from 'kopf'
+import { ConfigMap, Deployment } from 'kopf/kubernetes'
+const kopf = new Operator()
+const template = { spec: { containers: [{ name: 'web' }] } }
+`
+  const reconcile = (child: string, owns = '[ConfigMap, Deployment]') =>
+    `kopf.reconcile('shops', { owns: ${owns} }, ({ name }) => ({ children: [${child}] }))\n`
+
+  test.each([
+    [
+      'a Deployment without a selector',
+      reconcile(`{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name }, spec: { template } }`),
+      `Property 'selector' is missing in type '{ template: { spec: { containers: { name: string; }[]; }; }; }' but required in type 'Desired<DeploymentSpec>'.`,
+    ],
+    [
+      'a Deployment of buildObject without a selector',
+      reconcile('buildObject(Deployment, { metadata: { name }, spec: { template } })'),
+      `Property 'selector' is missing in type '{ template: { spec: { containers: { name: string; }[]; }; }; }' but required in type 'Desired<DeploymentSpec>'.`,
+    ],
+    [
+      'a child without an apiVersion',
+      reconcile(`{ kind: 'ConfigMap', metadata: { name } }`),
+      `Property 'apiVersion' is missing in type '{ kind: "ConfigMap"; metadata: { name: string; }; }' but required in type 'Desired<ConfigMap>'.`,
+    ],
+    [
+      'a child of a kind that is not owned',
+      reconcile(`{ apiVersion: 'v1', kind: 'Secret', metadata: { name } }`),
+      `Type '"Secret"' is not assignable to type '"ConfigMap"'.`,
+    ],
+    [
+      'a child without the option owns',
+      reconcile('buildObject(ConfigMap, { metadata: { name } })', '[]'),
+      'Children need the option \\"owns\\": kopf.reconcile(Database, { owns: [Deployment] }, …)',
+    ],
+    [
+      'a misspelt field of buildObject',
+      reconcile('buildObject(ConfigMap, { metadata: { name }, dato: {} })'),
+      `'dato' does not exist in type 'Desired<Omit<ConfigMap, "apiVersion" | "kind">>'`,
+    ],
+    [
+      'a misspelt field of a patch',
+      `kopf.on.create('shops', ({ client }) => client.patch(Deployment, 'web', { spec: { replcas: 1 } }))\n`,
+      `'replcas' does not exist in type 'MergePatchObject<DeploymentSpec>'. Did you mean to write 'replicas'?`,
+    ],
+  ])('the compiler names the problem of %s', async (_, code, message) => {
+    const text = await compile({ 'operator.ts': `${preamble}${code}` }, { module: 'nodenext' })
+    expect(text).toContain(message)
+    expect(text.match(/error TS/g)).toHaveLength(1)
+  })
+})
+
 describe('CommonJS files', { timeout: 120_000 }, () => {
   const text = `import { Operator } from 'kopf'\nexport const kopf = new Operator()\n`
 
@@ -123,7 +193,15 @@ describe('package linters', { timeout: 240_000 }, () => {
     const { analysis } = JSON.parse(stdout) as {
       analysis: { entrypoints: object; problems: ReadonlyArray<{ kind: string; resolutionKind?: string }> }
     }
-    expect(Object.keys(analysis.entrypoints)).toEqual(['.', './server', './testing', './webhooks', './package.json'])
+    expect(Object.keys(analysis.entrypoints)).toEqual([
+      '.',
+      './kubernetes',
+      './kubernetes/*',
+      './server',
+      './testing',
+      './webhooks',
+      './package.json',
+    ])
     const intended = ['node10', 'node16-cjs']
     expect(analysis.problems.filter(({ resolutionKind }) => !intended.includes(resolutionKind ?? ''))).toEqual([])
   })

@@ -30,7 +30,8 @@ function volumes(): Operator {
       await client.patch('persistentvolumeclaims', name, { metadata: { finalizers: null } })
     } else if (status['phase'] !== 'Bound') {
       await client.patch('persistentvolumeclaims', name, { spec: { volumeName: `pvc-${uid}` } })
-      const bound = { phase: 'Bound', capacity: spec['resources'].requests, accessModes: spec['accessModes'] }
+      const { resources, accessModes = [] } = spec
+      const bound = { phase: 'Bound', capacity: resources?.requests ?? {}, accessModes }
       await client.patch('persistentvolumeclaims', name, { status: bound }, { subresource: 'status' })
     }
   })

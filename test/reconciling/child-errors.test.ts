@@ -124,7 +124,7 @@ test.each([
   let calls = 0
   kopf.reconcile(lab.widgets, { owns: ['configmaps', 'namespaces'] }, () => {
     calls += 1
-    return { children: [child as object] }
+    return { children: [child as never] }
   })
   await lab.start(kopf)
   await lab.create(what.replaceAll(' ', '-'), { spec: {} })

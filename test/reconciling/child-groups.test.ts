@@ -2,7 +2,6 @@
 import { Operator } from 'kopf'
 import { expect, test } from 'vitest'
 import { settle } from '../support/handled.ts'
-import type { Body } from '../support/lab.ts'
 import { configMap, deployment, useReconcilingLab } from './reconciling-support.ts'
 
 const { lab, reconciling } = useReconcilingLab()
@@ -53,7 +52,7 @@ test('a group of children can define when a child is ready', async () => {
     children: [
       {
         children: [configMap('switch')],
-        ready: (child: Body, byDefault: boolean) => {
+        ready: (child, byDefault) => {
           asked.push(byDefault)
           return child['data']?.['on'] === 'yes'
         },

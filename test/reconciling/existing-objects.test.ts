@@ -104,13 +104,16 @@ describe('existing: leave', () => {
   test('a child is created as soon as its name is free if the reconciler watches the kind', async () => {
     await reconciling.create(configMap('watched', { by: 'others' }, { labels: { 'widget-name': 'watcher' } }))
     const kopf = new Operator({ name: 'copier' })
-    const options = {
-      id: 'copy',
-      owns: ['configmaps'],
-      existing: 'leave',
-      watches: [['configmaps', ({ metadata }: Body) => metadata.labels?.['widget-name']]],
-    } as const
-    kopf.reconcile(lab.widgets, options as never, () => ({ children: [configMap('watched', { by: 'copier' })] }))
+    kopf.reconcile(
+      lab.widgets,
+      {
+        id: 'copy',
+        owns: ['configmaps'],
+        existing: 'leave',
+        watches: [['configmaps', ({ metadata }) => metadata.labels?.['widget-name']]],
+      },
+      () => ({ children: [configMap('watched', { by: 'copier' })] }),
+    )
     await lab.start(kopf)
     await lab.create('watcher', {})
     await untilSaid('watcher', 'ExistingLeft')

@@ -2,7 +2,8 @@
  * Objects of others under the names of children, or with forged owner references. A user with the permission only to
  * create widgets chooses the names of the children by the names of the widgets, which must not affect objects of others.
  */
-import { Operator } from 'kopf'
+import { buildObject, Operator } from 'kopf'
+import { Secret } from 'kopf/kubernetes'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { settle } from '../support/handled.ts'
 import type { Body } from '../support/lab.ts'
@@ -10,12 +11,7 @@ import { configMap, useReconcilingLab } from './reconciling-support.ts'
 
 const { lab, reconciling } = useReconcilingLab()
 
-const secret = (name: string, password: string) => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: { name },
-  stringData: { password },
-})
+const secret = (name: string, password: string) => buildObject(Secret, { metadata: { name }, stringData: { password } })
 
 /** An operator that creates a Secret with the name of the widget, and one ConfigMap. */
 function deputy({ adopt = false } = {}): Operator {

@@ -1,5 +1,6 @@
 /** Children are created, changed, corrected and deleted as the reconciler returns them, with one request per change. */
-import { Operator } from 'kopf'
+import { buildObject, Operator } from 'kopf'
+import { Deployment, Secret, Service } from 'kopf/kubernetes'
 import { expect, test } from 'vitest'
 import { settle } from '../support/handled.ts'
 import type { Body } from '../support/lab.ts'
@@ -215,7 +216,7 @@ test('an object that is controlled by another owner is not changed, and the chil
 test('a reconciler sees its created children as stored by the API server', async () => {
   const kopf = new Operator()
   kopf.reconcile(lab.widgets, { owns: ['services'] }, ({ children, patch }) => {
-    patch.status['ip'] = children.get('services', 'served')?.spec['clusterIP'] ?? 'none'
+    patch.status['ip'] = children.get('services', 'served')?.spec?.clusterIP ?? 'none'
     const spec = { selector: { app: 'x' }, ports: [{ port: 80 }] }
     return { children: [{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'served' }, spec }] }
   })
@@ -276,17 +277,12 @@ test('defaults and normalized values of the API server are not drift, also after
     tolerations: [{ operator: 'Exists' }],
   }
   const children = [
-    {
-      ...{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'rich', finalizers: ['example.com/x'] } },
+    buildObject(Deployment, {
+      metadata: { name: 'rich', finalizers: ['example.com/x'] },
       spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
-    },
-    {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'rich' },
-      spec: { selector: labels, ports: [{ port: 80 }] },
-    },
-    { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'rich' }, data: { key: 'dmFsdWU=' }, type: 'Opaque' },
+    }),
+    buildObject(Service, { metadata: { name: 'rich' }, spec: { selector: labels, ports: [{ port: 80 }] } }),
+    buildObject(Secret, { metadata: { name: 'rich' }, data: { key: 'dmFsdWU=' }, type: 'Opaque' }),
   ]
   const create = () => {
     const kopf = new Operator()

@@ -1,4 +1,6 @@
 /** Helpers for the tests of reconcilers: manifests of children and requests for them. */
+import { buildObject } from 'kopf'
+import { ConfigMap, Deployment } from 'kopf/kubernetes'
 import type { Tree } from '../support/answers.ts'
 import { useCleanLab } from '../support/handled.ts'
 import type { Body, Lab, LabOptions } from '../support/lab.ts'
@@ -6,19 +8,17 @@ import type { Body, Lab, LabOptions } from '../support/lab.ts'
 const mergePatch = 'application/merge-patch+json'
 
 /** A child that no controller changes. */
-export function configMap(name: string, data: Readonly<Record<string, string>> = {}, metadata: Tree = {}): object {
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, ...metadata }, data }
+export function configMap(name: string, data: Readonly<Record<string, string>> = {}, metadata: Tree = {}): ConfigMap {
+  return buildObject(ConfigMap, { metadata: { name, ...metadata }, data })
 }
 
-export function deployment(name: string, replicas: number = 1): object {
+export function deployment(name: string, replicas: number = 1): Deployment {
   const labels = { app: name }
   const containers = [{ name: 'app', image: 'example.com/app:1', ports: [{ containerPort: 80 }] }]
-  return {
-    apiVersion: 'apps/v1',
-    kind: 'Deployment',
+  return buildObject(Deployment, {
     metadata: { name },
     spec: { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers } } },
-  }
+  })
 }
 
 /** Requests for children of any kind in the namespace of the lab. */

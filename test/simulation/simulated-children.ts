@@ -2,7 +2,8 @@
  * Children in a simulation: a reconciler that returns them, other writers that change and delete them, and the model
  * of the expected children at the end. Registered with each process by simulated-world.ts.
  */
-import { type Operator, TemporaryError } from 'kopf'
+import { buildObject, type Operator, TemporaryError } from 'kopf'
+import { ConfigMap } from 'kopf/kubernetes'
 import type { Tree } from '../support/answers.ts'
 import { ask } from '../support/in-process.ts'
 import type { Stage } from './daemon-behaviour.ts'
@@ -103,7 +104,7 @@ export class Offspring {
 
   async #makeForeign(twin: Twin): Promise<void> {
     const name = `${twin.name}-foreign`
-    await ask(this.#world.server, 'POST', path, { body: toChild(name, { theirs: 'yes' }) as Tree })
+    await ask(this.#world.server, 'POST', path, { body: toChild(name, { theirs: 'yes' }) as unknown as Tree })
     this.#foreign.add(name)
   }
 
@@ -148,8 +149,8 @@ function wantedOf(name: string, spec: Spec): Array<[string, Record<string, strin
   return items.map((item) => [`${name}-${item}`, { size: String(spec['size'] ?? 'none'), item }])
 }
 
-function toChild(name: string, data: Readonly<Record<string, string>>): object {
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data }
+function toChild(name: string, data: Readonly<Record<string, string>>): ConfigMap {
+  return buildObject(ConfigMap, { metadata: { name }, data })
 }
 
 function ours({ theirs: _, ...data }: Readonly<Record<string, string>>): object {

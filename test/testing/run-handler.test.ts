@@ -1,6 +1,7 @@
 /** runHandler calls one handler without an operator: its arguments and its result. */
 import {
   AdmissionError,
+  buildObject,
   ConcealedValue,
   ConnectionInfo,
   defineResource,
@@ -9,6 +10,7 @@ import {
   resource,
   TemporaryError,
 } from 'kopf'
+import { ConfigMap } from 'kopf/kubernetes'
 import { runHandler, startCluster } from 'kopf/testing'
 import { WebhookServer } from 'kopf/webhooks'
 import { describe, expect, test } from 'vitest'
@@ -399,7 +401,7 @@ test('runHandler runs a reconciler with existing children and returns its desire
   kopf.reconcile('shops.example.com', { owns: ['configmaps'] }, ({ name, spec, children, deleting, patch }) => {
     patch.status['menus'] = children.of('configmaps').length
     if (deleting) return undefined
-    const menu = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { coffee: spec['coffee'] } }
+    const menu = buildObject(ConfigMap, { metadata: { name }, data: { coffee: spec['coffee'] } })
     return { children: [[menu]], requeueAfter: '5m' }
   })
   const { outcome, patch } = await runHandler(kopf, {
@@ -442,7 +444,8 @@ test('runHandler allows steps only in a reconciler with cleanup', async () => {
 test('runHandler gives the outcome failed for a reconciler that returns children it does not own', async () => {
   const kopf = new Operator()
   kopf.reconcile('shops.example.com', () => ({
-    children: [{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' } }],
+    // The compiler refuses this child, unless its type is unknown.
+    children: [{ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'x' } } as never],
   }))
   const { outcome } = await runHandler(kopf, { id: 'reconcile' })
   expect(outcome).toMatchObject({ type: 'failed', error: { code: 'KOPF_CHILD' } })

@@ -122,7 +122,7 @@ test('operators in a test cluster serve all its namespaces and no others, and ma
   await cluster.until('configmaps', 'settings', { data: { seen: blue } })
   await cluster.until('configmaps', 'settings', { data: { seen: green } }, { namespace: green })
   const binding = await cluster.get(['rbac.authorization.k8s.io/v1', 'rolebindings'], 'robot', { namespace: green })
-  expect(binding['subjects'][0].namespace).toBe(blue)
+  expect(binding.subjects?.[0]?.namespace).toBe(blue)
   await cluster.create('configmaps', { name: 'unserved', namespace: 'default', labels })
   await cluster.settled({ quiet: '300ms' })
   expect((await cluster.get('configmaps', 'unserved', { namespace: 'default' })).data).toBeUndefined()

@@ -43,7 +43,7 @@ kopf.on.mutate(DatabaseV1, { id: 'defaults' }, ({ spec, patch }) => {
   patch.metadata.labels['reviewed'] = 'yes'
   patch.fns.push((body) => void body.spec.users.push('root'))
 })
-kopf.on.validate('pods', { id: 'open' }, ({ spec, body }) => [spec['anything'], body['anything']])
+kopf.on.validate('widgets', { id: 'open' }, ({ spec, body }) => [spec['anything'], body['anything']])
 
 // All options.
 kopf.on.mutate(

@@ -9,8 +9,7 @@ import {
   resource,
   type WorkerArgs,
 } from 'kopf'
-import type { Deployment as DeploymentObject } from 'kubernetes-types/apps/v1.js'
-import type { Node as NodeObject, Pod as PodObject } from 'kubernetes-types/core/v1.js'
+import type { Deployment as DeploymentObject, Node as NodeObject, Pod as PodObject } from 'kopf/kubernetes'
 import { z } from 'zod'
 
 type Same<A, B> = (<X>() => X extends A ? 1 : 2) extends <X>() => X extends B ? 1 : 2 ? true : false
@@ -121,7 +120,7 @@ kopf.on.event(['rbac.authorization.k8s.io', 'clusterroles'], ({ namespace }) => 
   holds<Same<typeof namespace, undefined>>()
 })
 kopf.on.event(resource('pods'), ({ namespace }) => holds<Same<typeof namespace, string | undefined>>())
-kopf.on.event('deployments', ({ namespace }) => holds<Same<typeof namespace, string | undefined>>())
+kopf.on.event('deployments', ({ namespace }) => holds<Same<typeof namespace, string>>())
 kopf.on.event('kopfexamples', ({ namespace }) => holds<Same<typeof namespace, string | undefined>>())
 kopf.on.event(
   ({ plural }) => plural === 'pods',

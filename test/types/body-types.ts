@@ -1,6 +1,6 @@
 /** Compiled, never run: the types of objects and their parts, for functions that handlers share. */
 import { type Args, type Body, defineResource, Operator, resource, type Spec, type Status } from 'kopf'
-import type { Pod } from 'kubernetes-types/core/v1.js'
+import type { Pod } from 'kopf/kubernetes'
 import { z } from 'zod'
 
 type Same<A, B> = (<X>() => X extends A ? 1 : 2) extends <X>() => X extends B ? 1 : 2 ? true : false

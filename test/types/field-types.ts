@@ -1,6 +1,6 @@
 /** Compiled, never run: field paths in open and closed types, and the options that compare the value of a field. */
 import { ABSENT, all, defineResource, EVERYTHING, Operator, PRESENT, type ResourceDefinition, resource } from 'kopf'
-import type { Deployment as DeploymentObject } from 'kubernetes-types/apps/v1.js'
+import type { Deployment as DeploymentObject } from 'kopf/kubernetes'
 import { z } from 'zod'
 
 type Same<A, B> = (<X>() => X extends A ? 1 : 2) extends <X>() => X extends B ? 1 : 2 ? true : false

@@ -1,6 +1,6 @@
 /** Compiled, never run: the type of an index follows from the return type of its function. */
 import { type Body, defineResource, type Index, type ObjectOf, Operator, PRESENT, resource, type Store } from 'kopf'
-import type { Pod as PodObject } from 'kubernetes-types/core/v1.js'
+import type { Pod as PodObject } from 'kopf/kubernetes'
 import { z } from 'zod'
 
 const Database = defineResource({
@@ -82,7 +82,8 @@ check<Index<null, Date>>()(kopf.index(Pod, () => new Date()))
 // The object itself is a value without a key too, typed or open, with a required or an optional kind.
 check<Index<null, Body<DatabaseObject>>>()(kopf.index(Database, ({ body }) => body))
 check<Index<null, Body<PodObject>>>()(kopf.index(Pod, ({ body }) => body))
-check<Index<null, Body>>()(kopf.index('pods', ({ body }) => body))
+check<Index<null, Body<PodObject>>>()(kopf.index('pods', ({ body }) => body))
+check<Index<null, Body>>()(kopf.index('widgets', ({ body }) => body))
 
 // The arguments: attempts, the memo and the other indices, but no patch.
 kopf.index(Database, { errors: 'temporary', backoff: '10s', retries: 3, timeout: '1h' }, (args) => {

@@ -22,7 +22,7 @@ import {
   type Status,
   TemporaryError,
 } from 'kopf'
-import type { Pod as PodObject } from 'kubernetes-types/core/v1.js'
+import type { Pod as PodObject } from 'kopf/kubernetes'
 import { z } from 'zod'
 
 const Database = defineResource({
@@ -118,7 +118,7 @@ kopf.on.resume(
 function describe(body: Body, meta: Meta, spec: Spec, status: Status, event: RawEvent, memo: Memo): string {
   return `${body.kind} ${meta.name} ${spec['size']} ${status['phase']} ${event.type} ${Object.keys(memo).length}`
 }
-kopf.on.event('pods', { id: 'describe' }, ({ body, meta, spec, status, event, memo }) => {
+kopf.on.event('widgets', { id: 'describe' }, ({ body, meta, spec, status, event, memo }) => {
   describe(body, meta, spec, status, event, { ...memo })
 })
 

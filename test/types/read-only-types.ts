@@ -90,7 +90,7 @@ kopf.on.update(Database, { id: 'patch' }, ({ spec, old, status, patch }) => {
 kopf.on.field(Database, 'spec.ports', ({ new: ports, patch }) => {
   patch.status.ports = ports ?? []
 })
-kopf.reconcile(Database, { owns: [Deployment] }, ({ spec, body, children }) => ({
+kopf.reconcile(Database, { owns: [Deployment, Database, 'copies'] }, ({ spec, body, children }) => ({
   children: [...children, { apiVersion: 'example.com/v1', kind: 'Copy', metadata: body.metadata, spec }, body],
 }))
 
@@ -136,7 +136,7 @@ kopf.daemon(Pod, ({ body }) => {
   copy.spec!.containers[0]!.env = []
   return mutable
 })
-kopf.on.event('pods', ({ body }) => deepCopy(body).spec['anything'].goes)
+kopf.on.event('widgets', ({ body }) => deepCopy(body).spec['anything'].goes)
 holds<Same<Mutable<readonly [1, readonly { readonly a: 1 }[]]>, [1, { a: 1 }[]]>>()
 
 // Objects of kubernetes-types with apiVersion and kind need no resource argument.
@@ -162,7 +162,8 @@ export async function otherTypes(
   await client.create(adopt([pod], deployment)[0]!)
   await cluster.create(Pod, { metadata: pod.metadata ?? {} })
   await cluster.events(pod)
-  kopf.reconcile(Database, { id: 'kubernetes-types' }, ({ body }) => ({
+  const owns = [resource<ConfigMapObject>('v1', 'configmaps'), Pod, Deployment] as const
+  kopf.reconcile(Database, { id: 'kubernetes-types', owns }, ({ body }) => ({
     children: [config, adopt(pod, body), [deployment]],
   }))
   // @ts-expect-error: apiVersion and kind are missing
@@ -174,7 +175,7 @@ export async function otherTypes(
 }
 // Resources by keywords are no objects.
 kopf.on.create(Database, { id: 'keywords' }, async ({ client, resource }) => {
-  const made = await client.create({ group: 'apps', kind: 'Deployment' }, { metadata: { name: 'a' }, spec: {} })
+  const made = await client.create({ group: 'example.com', kind: 'Widget' }, { metadata: { name: 'a' }, spec: {} })
   made.spec['anything'].goes
   await client.create(resource, { metadata: { name: 'a' } })
   const database = await client.create(Database, { metadata: { name: 'a' } })

@@ -23,7 +23,7 @@ kopf.reconcile(Database, ({ name, memo, deleting, children }) => {
   const pings: number = memo.pings
   const gone: boolean = deleting
   const none: number = children.size
-  return { requeueAfter: pings + none + name.length, children: gone ? [] : [{ kind: 'ConfigMap' }] }
+  return { requeueAfter: pings + none + name.length, children: gone ? [] : [] }
 })
 
 kopf.reconcile(Database, { owns: [Deployments, ConfigMaps, 'services'], resync: '10m' }, async ({ children, spec }) => {
@@ -36,7 +36,8 @@ kopf.reconcile(Database, { owns: [Deployments, ConfigMaps, 'services'], resync: 
   // @ts-expect-error: children are read-only; the desired state is returned
   children.of(Deployments)[0]!.spec = {}
   const wanted: Deployment = { apiVersion: 'apps/v1', kind: 'Deployment', spec: { replicas: spec['size'] } }
-  return { children: [[wanted], { children: [{ kind: 'ConfigMap', ready, color, service }], ready: () => true }] }
+  const config = { apiVersion: 'v1', kind: 'ConfigMap', data: { ready: `${ready} ${color} ${service?.spec?.type}` } }
+  return { children: [[wanted], { children: [config], ready: () => true }] }
 })
 
 kopf.reconcile(
@@ -53,7 +54,7 @@ kopf.reconcile(
 )
 
 kopf.reconcile(Database, { owns: [ConfigMaps], existing: 'leave' }, ({ spec }) => ({
-  children: [{ children: [{ kind: 'ConfigMap' }], existing: 'refuse' }],
+  children: [{ children: [{ apiVersion: 'v1', kind: 'ConfigMap' }], existing: 'refuse' }],
   existing: spec['replace'] ? 'adopt' : 'leave',
 }))
 // @ts-expect-error: it is one of "refuse", "leave" and "adopt"

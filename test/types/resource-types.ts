@@ -1,6 +1,5 @@
 /** Compiled, never run: the types of resources and their objects, and their type errors. */
-import type { Deployment } from 'kubernetes-types/apps/v1.js'
-import type { Pod } from 'kubernetes-types/core/v1.js'
+import type { Deployment, Pod } from 'kopf/kubernetes'
 import { z } from 'zod'
 import { toCrd } from '../../src/kube/crds/crd.ts'
 import { adopt } from '../../src/kube/owners.ts'
@@ -67,17 +66,17 @@ on(HalfOpen, ({ spec, status }) => {
   spec.b
 })
 
-holds<Same<ObjectOf<'pods'>, OpenObject>>()
+holds<Same<ObjectOf<'widgets'>, OpenObject>>()
 holds<Same<ObjectOf<readonly ['kopf.dev', typeof EVERYTHING]>, OpenObject>>()
-holds<Same<ObjectOf<{ readonly kind: 'Pod' }>, OpenObject>>()
+holds<Same<ObjectOf<{ readonly kind: 'Widget' }>, OpenObject>>()
 holds<Same<ObjectOf<() => boolean>, OpenObject>>()
-on('pods', ({ spec, status, metadata }) => {
+on('widgets', ({ spec, status, metadata }) => {
   spec.containers[0].image
   status.phase
   metadata.name?.length
 })
-on(['v1', 'pods'], ({ spec }) => spec.anything)
-on({ group: 'apps', kind: 'Deployment' }, ({ spec }) => spec.anything)
+on(['example.com/v1', 'widgets'], ({ spec }) => spec.anything)
+on({ group: 'example.com', kind: 'Widget' }, ({ spec }) => spec.anything)
 on(EVERYTHING, ({ spec }) => spec.anything)
 on(
   ({ group, preferred }) => group === 'apps' && preferred,
@@ -87,9 +86,9 @@ on(
 const pods = resource<Pod>('v1', 'pods')
 holds<Same<ObjectOf<typeof pods>, Pod>>()
 on(pods, (pod) => {
-  pod.spec?.containers.length
+  pod.spec.containers.length
   // @ts-expect-error: there is no such field
-  pod.spec?.container
+  pod.spec.container
 })
 const untyped = resource('pods')
 holds<Same<ObjectOf<typeof untyped>, OpenObject>>()

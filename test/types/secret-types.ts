@@ -1,5 +1,5 @@
 /** Compiled, never run: the types conceal old values of Secrets, but not of other kinds. */
-import type { ConfigMap, Secret } from 'kubernetes-types/core/v1.js'
+import type { ConfigMap, Secret } from 'kopf/kubernetes'
 import { type Args, ConcealedValue, Operator, resource } from '../../src/index.ts'
 
 type Same<A, B> = (<X>() => X extends A ? 1 : 2) extends <X>() => X extends B ? 1 : 2 ? true : false
@@ -40,9 +40,9 @@ kopf.on.create('secrets', ({ old, new: now, body, patch }) => {
   holds<Same<typeof before, Old>>()
   // @ts-expect-error: an old value is concealed, and no string
   takesString(before!)
-  takesString(now?.['data'].password)
-  takesString(body['data'].password)
-  patch['data'] = { password: 'eA==' }
+  takesString(now!.data!['password']!)
+  takesString(body.data!['password']!)
+  patch.data = { password: 'eA==' }
 })
 kopf.on.delete(['v1', 'secrets'], ({ old }) => {
   const before = old?.data?.['password']
@@ -59,7 +59,7 @@ kopf.on.resume({ plural: 'secrets' }, ({ old, subhandler }) => {
 
 kopf.on.field('secrets', 'data.password', ({ old, new: now }) => {
   holds<Same<typeof old, Old>>()
-  takesString(now)
+  holds<Same<typeof now, string | undefined>>()
 })
 kopf.on.field(Secrets, 'data.password', ({ old, new: now }) => {
   holds<Same<typeof old, Old>>()
@@ -80,7 +80,7 @@ kopf.on.update(Secrets, declared)
 
 // Old values of other kinds are not concealed.
 kopf.on.update(resource<ConfigMap>('v1', 'configmaps'), ({ old }) => takesString(old!.data!['password']!))
-kopf.on.update('configmaps', ({ old }) => takesString(old!['data'].password))
+kopf.on.update('configmaps', ({ old }) => takesString(old!.data!['password']!))
 kopf.on.field(resource<ConfigMap>('v1', 'configmaps'), 'data.password', ({ old }) => {
   holds<Same<typeof old, string | undefined>>()
 })

@@ -1,7 +1,7 @@
 /** Compiled, never run: the types of the testing kit for a resource, and their type errors. */
 import { defineResource, Operator, resource } from 'kopf'
+import type { Pod as PodObject } from 'kopf/kubernetes'
 import { KopfRunner, runHandler, SkippingClock, startCluster } from 'kopf/testing'
-import type { Pod as PodObject } from 'kubernetes-types/core/v1.js'
 import { z } from 'zod'
 
 type Same<A, B> = (<X>() => X extends A ? 1 : 2) extends <X>() => X extends B ? 1 : 2 ? true : false
@@ -47,7 +47,7 @@ export async function clusters(): Promise<void> {
   const pod = await cluster.create(Pod, { name: 'web', spec: { containers: [{ name: 'c', image: 'i' }] } })
   holds<Same<typeof pod, PodObject & { metadata: { name: string } }>>()
   const open = await cluster.get('configmaps', 'settings')
-  open['data'].anything
+  open.data?.['anything']?.trim()
   const [first] = await cluster.list(Database)
   first?.spec.users.push('alice')
   await cluster.events(pod)

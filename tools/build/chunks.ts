@@ -15,6 +15,8 @@ export function createGrouping(entries: readonly string[]): (id: string, graph: 
   const own = new Set(entries.map(toId))
   return (id, graph) => {
     const path = relative('src', id)
+    // One chunk for all built-in kinds: `kopf/kubernetes` loads two files, and not one per group and version.
+    if (path.startsWith('kube/builtins/') && !path.includes('/index.')) return 'kubernetes'
     if (own.has(id) || id.startsWith('\0rolldown/')) return undefined
     // Helpers that the bundler adds for syntax that Node does not support yet.
     if (id.startsWith('\0')) return 'base'

@@ -8,8 +8,15 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { builtinEntries } from './builtins.ts'
 
-const entries = ['index.ts', 'server/index.ts', 'testing/index.ts', 'webhooks/index.ts']
+const entries = [
+  'index.ts',
+  'server/index.ts',
+  'testing/index.ts',
+  'webhooks/index.ts',
+  ...builtinEntries.map((name) => `${name}.ts`),
+]
 
 export async function writeDeclarations(folder: string): Promise<void> {
   const all = mkdtempSync(join(tmpdir(), 'kopf-declarations-'))

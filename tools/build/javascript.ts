@@ -7,6 +7,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join, relative, resolve } from 'node:path'
 import { transform } from 'esbuild'
 import { type OutputChunk, type Plugin, rolldown } from 'rolldown'
+import { builtinEntries } from './builtins.ts'
 import { createGrouping } from './chunks.ts'
 import { type BundledLibrary, fileOf, writeLibraries } from './libraries.ts'
 
@@ -22,6 +23,7 @@ const entries = [
   'cli/dev/operator-process',
   'workers/thread/main',
   'util/process/loop-guard-thread',
+  ...builtinEntries,
 ]
 
 const target = 'node20.19'
@@ -43,7 +45,8 @@ export async function writeJavaScript(folder: string): Promise<readonly BundledL
   const { output } = await bundle.generate({
     dir: folder,
     format: 'esm',
-    comments: false,
+    // Bundlers of users drop the built-in kinds that an operator does not import, by the annotation `@__PURE__`.
+    comments: { annotation: true, legal: false, jsdoc: false },
     chunkFileNames: 'chunks/[name]-[hash].js',
     codeSplitting: {
       includeDependenciesRecursively: false,

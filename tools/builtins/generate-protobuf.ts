@@ -4,11 +4,11 @@
  * `npx tsx tools/builtins/generate-protobuf.ts`.
  * Types come from the .proto files; JSON names and omitempty come from the tags of the Go structs.
  */
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writePackedModule } from '../packed-module.ts'
+import { moduleFolder } from './go-modules.ts'
 import { type GoField, type GoPackage, readGoPackage } from './go-structs.ts'
 import { generatedKinds } from './kinds.ts'
 
@@ -110,8 +110,7 @@ class Packages {
   #module(name: string, path: string): string {
     let folder = this.#modules.get(name)
     if (folder === undefined) {
-      const options = { cwd: join(here, '../envtest'), encoding: 'utf8' as const }
-      folder = execFileSync('go', ['list', '-m', '-f', '{{.Dir}}', name], options).trim()
+      folder = moduleFolder(name)
       this.#modules.set(name, folder)
     }
     return join(folder, path)

@@ -3,11 +3,11 @@
  * Run by maintainers after the pin in tools/envtest has moved: `npx tsx tools/builtins/generate.ts`.
  * Two tables go into it: OpenAPI definitions (for documents, list types and merge keys) and Go structs (for decoding).
  */
-import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { writePackedModule } from '../packed-module.ts'
+import { moduleFolder } from './go-modules.ts'
 import { type GoPackage, readGoPackage } from './go-structs.ts'
 import { generatedKinds } from './kinds.ts'
 
@@ -15,11 +15,6 @@ type Schema = { [key: string]: unknown }
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const target = join(here, '../../src/server/builtins/schemas.generated.ts')
-
-function moduleFolder(name: string): string {
-  const options = { cwd: join(here, '../envtest'), encoding: 'utf8' as const }
-  return execFileSync('go', ['list', '-m', '-f', '{{.Dir}}', name], options).trim()
-}
 
 /** Short names for both tables: `core.v1.Pod`, `meta.v1.Time`, `resource.Quantity`. */
 function shorten(definition: string): string {

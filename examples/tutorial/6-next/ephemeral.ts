@@ -1,4 +1,5 @@
-import { defineResource, Operator, resource } from 'kopf'
+import { buildObject, defineResource, Operator } from 'kopf'
+import { PersistentVolumeClaim } from 'kopf/kubernetes'
 import { z } from 'zod'
 
 export const EphemeralVolumeClaim = defineResource({
@@ -17,19 +18,16 @@ export const EphemeralVolumeClaim = defineResource({
   ],
 })
 
-const Claim = resource<{ status?: { capacity?: { storage: string } } }>('v1', 'persistentvolumeclaims')
-
 const kopf = new Operator({ name: 'ephemeral-volumes' })
 export default kopf
 
-kopf.reconcile(EphemeralVolumeClaim, { owns: [Claim] }, ({ name, labels, spec, children, patch }) => {
-  patch.status.size = children.get(Claim, name)?.status?.capacity?.storage ?? null
-  const claim = {
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
+kopf.reconcile(EphemeralVolumeClaim, { owns: [PersistentVolumeClaim] }, ({ name, labels, spec, children, patch }) => {
+  const capacity = children.get(PersistentVolumeClaim, name)?.status?.capacity
+  patch.status.size = capacity?.['storage']?.toString() ?? null
+  const claim = buildObject(PersistentVolumeClaim, {
     metadata: { name, labels },
     spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: spec.size } } },
-  }
+  })
   return { children: [claim] }
 })
 

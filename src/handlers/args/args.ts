@@ -15,7 +15,6 @@ import type {
   Resource,
   ResourceDefinition,
   ResourceLike,
-  SecretMark,
 } from '../../kube/resources/resources.ts'
 import type { Patch } from '../../patching/patch.ts'
 import type { Settings } from '../../settings/settings.ts'
@@ -220,14 +219,8 @@ export type SubhandlerOutcomes<K extends string = never> = {
 /** A sub-handler gets the same arguments as its parent, with its own `retry`, `started`, `runtime` and `patch`. */
 type SubhandlerFunction<T, M, N> = (args: SubhandlerArgs<T, M, N>) => unknown
 
-/** Whether the objects are Secrets: by the notation of the resource, or by the field `stringData`, which no other built-in kind has. */
-type IsSecret<T> = SecretMark extends keyof T
-  ? true
-  : string extends keyof T
-    ? false
-    : 'stringData' extends keyof T
-      ? true
-      : false
+/** Whether the objects are Secrets: by the field `stringData`, which no other built-in kind has. */
+type IsSecret<T> = string extends keyof T ? false : 'stringData' extends keyof T ? true : false
 
 /** The last handled values of a Secret: strings only with `settings.persistence.secretValues: 'plain'`. */
 type OldSecretValues = { readonly [name: string]: ConcealedValue | string }
@@ -258,7 +251,7 @@ export type BodyEssence<T> = DeepReadonly<Omit<T, NoEssence>> & EssenceMetadata
 type FormerEssence<T> =
   IsSecret<T> extends true
     ? {
-        readonly [K in keyof T as K extends NoEssence | SecretMark ? never : K]: OldSecretField<K, DeepReadonly<T[K]>>
+        readonly [K in keyof T as K extends NoEssence ? never : K]: OldSecretField<K, DeepReadonly<T[K]>>
       } & EssenceMetadata
     : BodyEssence<T>
 
@@ -419,9 +412,12 @@ export interface ReconcileArgs<T, M, O extends ResourceLike = ResourceLike, N = 
  * return { children: [[claim], { children: [server], ready: (child) => child.status?.readyReplicas > 0 }, [ingress]] }
  * ```
  */
-export interface ChildGroup {
+// biome-ignore lint/suspicious/noExplicitAny: without a parameter, any children are accepted, and the group fits any reconciler.
+export interface ChildGroup<C = any> {
   /** The desired children of the group. */
-  readonly children: readonly object[]
+  readonly children: readonly C[]
+  /** Objects have a kind, groups have none. The compiler tells them apart by this field. */
+  readonly kind?: never
   /**
    * Returns whether a child is ready. `byDefault` is the result for its kind, for example whether a Deployment is rolled out or a Job is
    * complete. Default: `byDefault`.
@@ -431,8 +427,12 @@ export interface ChildGroup {
   readonly existing?: ExistingPolicy
 }
 
-/** The result of a reconciler. A reconciler may also return nothing: then its children stay unchanged. */
-export interface Reconciled {
+/**
+ * The result of a reconciler. A reconciler may also return nothing: then its children stay unchanged. `C` is the type of the children, such
+ * as `Reconciled<Deployment | Service>` for a function that is declared on its own. Default: any objects.
+ */
+// biome-ignore lint/suspicious/noExplicitAny: as for ChildGroup.
+export interface Reconciled<C = any> {
   /**
    * The delay after which the reconciler is called again even if nothing has changed. A shorter `resync` has precedence. Default: the
    * option `resync`.
@@ -442,7 +442,7 @@ export interface Reconciled {
    * All desired children: the operator creates and updates them, and deletes children that are not in the list. Objects, or groups of
    * objects that are applied one after the other. Default: the children stay unchanged.
    */
-  readonly children?: ReadonlyArray<ChildGroup | readonly object[] | object>
+  readonly children?: ReadonlyArray<C | readonly C[] | ChildGroup<C>>
   /**
    * The policy for existing objects with the names of children, if it depends on the object:
    * `existing: spec.replaceExisting ? 'adopt' : 'leave'`. Default: the option `existing` of the reconciler.

@@ -4,7 +4,7 @@ import { checkDefinition, versionOptionNames } from '../crds/resource-checks.ts'
 import type { StandardSchemaV1 } from '../crds/standard-schema.ts'
 import type { CrdVersionOptions } from '../crds/version-options.ts'
 import type { KubeObject, ObjectMeta } from '../objects.ts'
-import type { BuiltinNamespace } from './builtin-scopes.ts'
+import type { BuiltinNamespace, BuiltinObject } from './builtin-types.ts'
 import type { Everything } from './selector-notations.ts'
 import { toSelector } from './selectors.ts'
 
@@ -63,7 +63,7 @@ export type SelectorNotation =
 /** The key of the type of the objects. A symbol, so that editors do not offer it; does not exist at run time. */
 declare const objectMark: unique symbol
 
-/** A notation for a resource that carries the type of its objects. Created by `defineResource` and `resource`. */
+/** A notation for a resource that carries the type of its objects: from `kopf/kubernetes`, `defineResource` or `resource`. */
 export interface ResourceDefinition<T = KubeObject> {
   /** The notation of the resource without the type. */
   readonly selector: SelectorNotation
@@ -77,7 +77,7 @@ export interface ResourceDefinition<T = KubeObject> {
  */
 export type ResourceLike = SelectorNotation | ResourceDefinition<never> | ResourceDefinition<object>
 
-/** The type of objects whose resource is named by a string: every field has the type `any`. */
+/** The type of objects whose resource is named by a string and is not a built-in kind: every field has the type `any`. */
 export interface OpenObject {
   /** The group and version: `apps/v1`, or `v1` for the core group. */
   apiVersion: string
@@ -96,50 +96,27 @@ export interface OpenObject {
   [field: string]: any
 }
 
-/** Marks a type as that of Secrets; does not exist at run time. */
-declare const secretMark: unique symbol
-export type SecretMark = typeof secretMark
-
-/** A Secret named by a string: untyped, but known to be a Secret, so that its old values have the type of concealed values. */
-interface OpenSecret extends OpenObject {
-  // biome-ignore lint/suspicious/noExplicitAny: as above.
-  data?: any
-  // biome-ignore lint/suspicious/noExplicitAny: as above.
-  stringData?: any
-  readonly [secretMark]?: true
-}
-
-type SecretName = 'secrets' | 'secret' | 'Secret'
-
-/** Notations of Secrets that the type system can recognise. */
-type SecretNotation =
-  | SecretName
-  | `${SecretName}.v1`
-  | readonly [SecretName]
-  | readonly ['v1' | '', SecretName]
-  | readonly ['', 'v1', SecretName]
-  | { readonly group?: ''; readonly version?: 'v1'; readonly plural: 'secrets' }
-  | { readonly group?: ''; readonly version?: 'v1'; readonly kind: 'Secret' }
-  | { readonly group?: ''; readonly version?: 'v1'; readonly singular: 'secret' }
-
-/** The type of the objects of a resource, for any notation: `OpenObject` if the notation carries no type. */
+/**
+ * The type of the objects of a resource, for any notation: the type of a definition, or of the built-in kind that a literal such as `'pods'`
+ * or `'deployments.apps'` names. `OpenObject` for any other notation.
+ */
 export type ObjectOf<R> =
   R extends ResourceDefinition<infer T>
     ? unknown extends T
       ? OpenObject
       : T
-    : R extends SecretNotation
-      ? OpenSecret
-      : OpenObject
+    : [BuiltinObject<R>] extends [never]
+      ? OpenObject
+      : BuiltinObject<R>
 
 type Scope = 'Namespaced' | 'Cluster'
 
 /**
  * The type of `namespace` for a resource's objects: `string` for a namespaced resource, `undefined` for a cluster-scoped one, both if
- * the scope is unknown. The scope is known for resources of `defineResource` and for built-in resources, by types such as those of
- * `kubernetes-types` or by names such as `pods` and `deployments.apps`.
+ * the scope is unknown. The scope is known for resources of `defineResource` and for built-in kinds, by their types or by names such as
+ * `pods` and `deployments.apps`.
  */
-export type NamespaceOf<R> = R extends { readonly scope: infer S } ? NamespaceIn<S> : BuiltinNamespace<R, ObjectOf<R>>
+export type NamespaceOf<R> = R extends { readonly scope: infer S } ? NamespaceIn<S> : BuiltinNamespace<ObjectOf<R>>
 
 type NamespaceIn<S> = S extends 'Namespaced' ? string : undefined
 
@@ -252,13 +229,16 @@ export function defineResource<S = OpenObject['spec'], U = OpenObject['status'],
 }
 
 /**
- * Names an existing resource and gives its objects a type. Use `defineResource` for resources of your own.
+ * Names an existing resource and gives its objects a type. Use `defineResource` for resources of your own, and `kopf/kubernetes` for built-in
+ * kinds.
  *
  * @example
  * ```ts
- * import type { Pod } from 'kubernetes-types/core/v1'
+ * interface Certificate {
+ *   spec: { secretName: string }
+ * }
  *
- * kopf.on.event(resource<Pod>('v1', 'pods'), ({ body }) => {})
+ * kopf.on.event(resource<Certificate>('cert-manager.io/v1', 'certificates'), ({ spec }) => {})
  * ```
  */
 export function resource<T extends object = OpenObject>(notation: SelectorNotation): ResourceDefinition<T>

@@ -6,16 +6,20 @@
 import type { ConnectionInfo } from '../../client/auth/connection-info.ts'
 import type { Client } from '../../client/client.ts'
 import type {
+  ClientPatchType,
   DeleteOptions,
   GetOptions,
   ObjectInput,
+  PatchInput,
   PatchOptions,
+  RequestObject,
   SelectionOptions,
   StoredOf,
   WriteOptions,
 } from '../../client/client-options.ts'
 import { KopfError } from '../../errors.ts'
 import type { Meta } from '../../handlers/args/args.ts'
+import type { Event } from '../../kube/builtins/core/v1.generated.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { ObjectOf, OpenObject, ResourceLike } from '../../kube/resources/resources.ts'
 import type { RunOptions } from '../../operator.ts'
@@ -158,14 +162,14 @@ export class Cluster implements RunOptions, AsyncDisposable {
     const { name, namespace, labels, annotations, metadata, ...rest } = object as NewObject<OpenObject>
     const named = { name, namespace, labels, annotations }
     const present = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
-    const body = { ...rest, metadata: { ...metadata, ...present } } as unknown as ObjectInput<ObjectOf<R>>
-    const created = await this.client.create(resource, body)
+    const body = { ...rest, metadata: { ...metadata, ...present } }
+    const untyped: ResourceLike = resource
+    const created = await this.client.create(untyped as string, body)
     const { status } = rest
-    const { status: stored, metadata: meta } = created as unknown as OpenObject
-    if (status === undefined || isDeepEqual(stored, status)) return created
-    const { name: given = '', namespace: storedIn } = meta
+    if (status === undefined || isDeepEqual(created.status, status)) return created as unknown as StoredOf<R>
+    const { name: given, namespace: storedIn } = created.metadata
     const options = { subresource: 'status', ...(storedIn === undefined ? {} : { namespace: storedIn }) }
-    return await this.client.patch(resource, given, { status }, options)
+    return (await this.client.patch(untyped as string, given, { status }, options)) as unknown as StoredOf<R>
   }
 
   /**
@@ -202,7 +206,11 @@ export class Cluster implements RunOptions, AsyncDisposable {
   }
 
   /** Reads an object by its name. Rejects with an `ApiError` (404) if there is none. */
-  get<const R extends ResourceLike>(resource: R, name: string, options?: GetOptions): Promise<StoredOf<R>> {
+  get<const R extends ResourceLike, const S extends string | undefined = undefined>(
+    resource: R,
+    name: string,
+    options?: GetOptions<S>,
+  ): Promise<StoredOf<R, S>> {
     return this.client.get(resource, name, options)
   }
 
@@ -212,21 +220,25 @@ export class Cluster implements RunOptions, AsyncDisposable {
   }
 
   /** Patches an object: with a JSON merge patch, or with JSON patch operations if `patch` is an array. */
-  patch<const R extends ResourceLike>(
+  patch<
+    const R extends ResourceLike,
+    const S extends string | undefined = undefined,
+    const Y extends ClientPatchType | undefined = undefined,
+  >(
     resource: R,
     name: string,
-    patch: object,
-    options?: PatchOptions,
-  ): Promise<StoredOf<R>> {
+    patch: PatchInput<RequestObject<R, S>, Y>,
+    options?: PatchOptions<S, Y>,
+  ): Promise<StoredOf<R, S>> {
     return this.client.patch(resource, name, patch, options)
   }
 
   /** Replaces the object of the same name (PUT). */
-  replace<const R extends ResourceLike>(
+  replace<const R extends ResourceLike, const S extends string | undefined = undefined>(
     resource: R,
-    object: ObjectInput<ObjectOf<R>>,
-    options?: WriteOptions,
-  ): Promise<StoredOf<R>> {
+    object: ObjectInput<RequestObject<R, S>>,
+    options?: WriteOptions<S>,
+  ): Promise<StoredOf<R, S>> {
     return this.client.replace(resource, object, options)
   }
 
@@ -339,9 +351,9 @@ export class Cluster implements RunOptions, AsyncDisposable {
   }
 
   /** Lists the Kubernetes events about an object, oldest first. */
-  async events(object: { readonly metadata?: Meta | undefined }): Promise<OpenObject[]> {
+  async events(object: { readonly metadata?: Meta | undefined }): Promise<Event[]> {
     const { name, namespace = 'default', uid } = object.metadata ?? {}
-    const events = await this.client.list(['v1', 'events'] as const, { namespace })
+    const events = await this.client.list(['v1', 'events'], { namespace })
     return events.filter(
       ({ involvedObject }) => involvedObject.name === name && (uid ?? involvedObject.uid) === involvedObject.uid,
     )

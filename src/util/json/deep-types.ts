@@ -35,3 +35,17 @@ export type Mutable<T> = T extends Primitive | ((...args: never[]) => unknown)
     : T extends object
       ? { -readonly [K in keyof T]: Mutable<T[K]> }
       : T
+
+/**
+ * A merge patch of a type: all fields optional, and null to delete a field. Lists are replaced as a whole, so that their items are complete;
+ * read-only lists of a body are accepted.
+ */
+export type MergePatch<T> = T extends Primitive
+  ? T
+  : T extends readonly unknown[]
+    ? DeepReadonly<T>
+    : T extends object
+      ? MergePatchObject<T>
+      : T
+
+type MergePatchObject<T> = { [K in keyof T]?: MergePatch<T[K]> | null }

@@ -4,7 +4,7 @@
  */
 import { ApiError, isAlreadyExists, isConflict, isForbidden, isNotFound } from '../../client/api-error.ts'
 import { KopfError } from '../../errors.ts'
-import type { OpenObject } from '../../kube/resources/resources.ts'
+import type { Secret } from '../../kube/builtins/core/v1.generated.ts'
 import type { WebhookContext } from '../../settings/webhook-server.ts'
 import { noLongerNeeded } from '../../util/async/clock.ts'
 
@@ -28,7 +28,7 @@ export class SecretStore {
   }
 
   /** Resolves to undefined if the Secret does not exist. */
-  async read(): Promise<OpenObject | undefined> {
+  async read(): Promise<Secret | undefined> {
     const { name, namespace } = this.#secret
     const { client, signal } = this.#context
     this.#version = undefined
@@ -43,10 +43,10 @@ export class SecretStore {
   }
 
   /** Creates a Secret without a resource version, and replaces one with a version. False if another client has written it since it was read. */
-  async write(secret: Partial<OpenObject>): Promise<boolean> {
+  async write(secret: Omit<Secret, 'apiVersion' | 'kind'>): Promise<boolean> {
     const { namespace } = this.#secret
     const { client, signal } = this.#context
-    const isNew = secret.metadata?.resourceVersion === undefined
+    const isNew = secret.metadata.resourceVersion === undefined
     try {
       const written = await client[isNew ? 'create' : 'replace']('secrets', secret, { namespace, signal })
       this.#version = written.metadata.resourceVersion

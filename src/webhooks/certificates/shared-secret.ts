@@ -4,9 +4,8 @@
  */
 
 import { KopfError } from '../../errors.ts'
-import type { OpenObject } from '../../kube/resources/resources.ts'
+import type { Secret } from '../../kube/builtins/core/v1.generated.ts'
 import type { WebhookContext } from '../../settings/webhook-server.ts'
-import { isPlainObject } from '../../util/json/json.ts'
 import { emptyKeyring, type Keyring, readKeyring, type SecretData, toSecretData } from './keyring.ts'
 import { planRotation, type RotationOptions, type RotationStep, rotate } from './rotation.ts'
 import { type CertificateSecretName, isBlockedByWebhook, SecretStore } from './secret-store.ts'
@@ -108,7 +107,7 @@ export class CertificateSecret {
   }
 
   /** The valid content of the Secret, or else the served certificates. */
-  #readSecret(secret: OpenObject | undefined, nowMs: number): Keyring {
+  #readSecret(secret: Secret | undefined, nowMs: number): Keyring {
     const { hosts } = this.#options
     const data = dataOf(secret)
     this.#checkOwner(secret, data)
@@ -129,7 +128,7 @@ export class CertificateSecret {
   }
 
   /** Throws if the Secret belongs to something else. An empty Secret without the label is accepted: the operator may not be allowed to create secrets. */
-  #checkOwner(secret: OpenObject | undefined, data: SecretData): void {
+  #checkOwner(secret: Secret | undefined, data: SecretData): void {
     const owner = secret?.metadata.labels?.[serviceLabel]
     if (owner === this.#options.service) return
     if (owner === undefined && Object.keys(data).length === 0) return
@@ -140,7 +139,7 @@ export class CertificateSecret {
     )
   }
 
-  async #save(secret: OpenObject | undefined, keyring: Keyring): Promise<boolean> {
+  async #save(secret: Secret | undefined, keyring: Keyring): Promise<boolean> {
     try {
       const isWritten = await this.#store.write(this.#toSecret(secret, keyring))
       this.#isSaved ||= isWritten
@@ -156,7 +155,7 @@ export class CertificateSecret {
     }
   }
 
-  #toSecret(secret: OpenObject | undefined, keyring: Keyring): Partial<OpenObject> {
+  #toSecret(secret: Secret | undefined, keyring: Keyring): Omit<Secret, 'apiVersion' | 'kind'> {
     const { name, namespace, service } = this.#options
     const metadata = secret?.metadata ?? { name, namespace }
     return {
@@ -174,9 +173,8 @@ export class CertificateSecret {
   }
 }
 
-function dataOf(secret: OpenObject | undefined): SecretData {
-  const data = secret?.['data']
-  return isPlainObject(data) ? (data as SecretData) : {}
+function dataOf(secret: Secret | undefined): SecretData {
+  return secret?.data ?? {}
 }
 
 function isSame(one: SecretData | undefined, other: SecretData | undefined): boolean {

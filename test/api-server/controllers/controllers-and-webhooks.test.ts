@@ -47,12 +47,12 @@ test('a pod that a webhook refuses is reported in the status of its Deployment, 
   await operator.ready
   await cluster.create(['apps/v1', 'deployments'], deployment({ replicas: 1 }))
   const { status } = await cluster.until(['apps/v1', 'deployments'], 'web', ({ status }) =>
-    status?.conditions?.some(({ type }: { type: string }) => type === 'ReplicaFailure'),
+    status?.conditions?.some(({ type }) => type === 'ReplicaFailure'),
   )
-  const failure = status.conditions.find(({ type }: { type: string }) => type === 'ReplicaFailure')
+  const failure = status?.conditions?.find(({ type }) => type === 'ReplicaFailure')
   expect(failure).toMatchObject({ status: 'True', reason: 'FailedCreate' })
-  expect(failure.message).toContain('not now')
+  expect(failure?.message).toContain('not now')
   isOpen = true
   const well = await cluster.until(['apps/v1', 'deployments'], 'web', ({ status }) => status?.availableReplicas === 1)
-  expect(well.status.conditions.map(({ type }: { type: string }) => type).sort()).toEqual(['Available', 'Progressing'])
+  expect(well.status?.conditions?.map(({ type }) => type).sort()).toEqual(['Available', 'Progressing'])
 })

@@ -1,10 +1,11 @@
 /** Deployments on the embedded server with controllers: rollouts, scaling, status and deletion. */
+import { resource } from 'kopf'
 import { type Cluster, startCluster } from 'kopf/testing'
 import { expect, test } from 'vitest'
 import { condition, deployment, type Loose, podsOf, template } from './workload-manifests.ts'
 
-const deployments = ['apps/v1', 'deployments'] as const
-const replicaSets = ['apps/v1', 'replicasets'] as const
+const deployments = resource('apps/v1', 'deployments')
+const replicaSets = resource('apps/v1', 'replicasets')
 
 const isRolledOut = ({ status, spec, metadata }: Loose): boolean =>
   status?.observedGeneration === metadata.generation &&

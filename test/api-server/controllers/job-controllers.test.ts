@@ -1,10 +1,11 @@
 /** Jobs and cron jobs on the embedded server with controllers. */
+import { resource } from 'kopf'
 import { startCluster } from 'kopf/testing'
 import { expect, test } from 'vitest'
 import { condition, job, type Loose, podsOf } from './workload-manifests.ts'
 
-const jobs = ['batch/v1', 'jobs'] as const
-const cronJobs = ['batch/v1', 'cronjobs'] as const
+const jobs = resource('batch/v1', 'jobs')
+const cronJobs = resource('batch/v1', 'cronjobs')
 
 const isOver = ({ status }: Loose): boolean =>
   condition(status, 'Complete')?.['status'] === 'True' || condition(status, 'Failed')?.['status'] === 'True'

@@ -1,10 +1,11 @@
 /** Random changes while controllers work: in the end the state is right, and no object is left over. */
+import { resource } from 'kopf'
 import { startCluster } from 'kopf/testing'
 import { expect, test } from 'vitest'
 import { deployment, job, type Loose, podsOf, template } from './workload-manifests.ts'
 
-const deployments = ['apps/v1', 'deployments'] as const
-const jobs = ['batch/v1', 'jobs'] as const
+const deployments = resource('apps/v1', 'deployments')
+const jobs = resource('batch/v1', 'jobs')
 
 /** Pseudo-random numbers, the same in every run. */
 function numbers(seed: number): (below: number) => number {

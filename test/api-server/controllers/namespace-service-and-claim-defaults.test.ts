@@ -1,13 +1,14 @@
 /** Objects that controllers of the embedded server create for namespaces, services and volume claims. */
+import { resource } from 'kopf'
 import { startCluster } from 'kopf/testing'
 import { expect, test } from 'vitest'
 import { deployment, type Loose, template } from './workload-manifests.ts'
 
-const claims = ['v1', 'persistentvolumeclaims'] as const
-const volumes = ['v1', 'persistentvolumes'] as const
-const classes = ['storage.k8s.io/v1', 'storageclasses'] as const
-const slices = ['discovery.k8s.io/v1', 'endpointslices'] as const
-const pods = ['v1', 'pods'] as const
+const claims = resource('v1', 'persistentvolumeclaims')
+const volumes = resource('v1', 'persistentvolumes')
+const classes = resource('storage.k8s.io/v1', 'storageclasses')
+const slices = resource('discovery.k8s.io/v1', 'endpointslices')
+const pods = resource('v1', 'pods')
 
 const claim = (spec: object = {}) => ({
   name: 'data',
@@ -48,7 +49,7 @@ test('a Service has endpoints for its selected pods as they become ready', async
   expect(ready!.endpoints.map(({ conditions }: Loose) => conditions.ready)).toEqual([true, true])
   expect(ready!.ports).toEqual([{ name: '', port: 8080, protocol: 'TCP' }])
   const { subsets } = await cluster.get(['v1', 'endpoints'], 'web')
-  expect(subsets[0].addresses).toHaveLength(2)
+  expect(subsets?.[0]?.addresses).toHaveLength(2)
   await cluster.delete(['v1', 'services'], 'web')
   await cluster.settled()
   expect(await cluster.list(slices)).toEqual([])

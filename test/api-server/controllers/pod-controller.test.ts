@@ -1,10 +1,11 @@
 /** Pods on the embedded server with controllers: scheduling, phases and events, although no container runs. */
+import { resource } from 'kopf'
 import { startCluster } from 'kopf/testing'
 import { expect, test } from 'vitest'
 import { condition, type Loose, podsOf, template } from './workload-manifests.ts'
 
-const pods = ['v1', 'pods'] as const
-const nodes = ['v1', 'nodes'] as const
+const pods = resource('v1', 'pods')
+const nodes = resource('v1', 'nodes')
 
 const pod = (behaviour?: string, spec: object = {}) => {
   const { metadata, spec: base } = template(behaviour === undefined ? {} : { pod: behaviour })

@@ -1,13 +1,14 @@
 /** Replica sets, stateful sets and daemon sets on the embedded server with controllers. */
+import { resource } from 'kopf'
 import { startCluster } from 'kopf/testing'
 import { expect, test } from 'vitest'
 import { podsOf, template } from './workload-manifests.ts'
 
-const replicaSets = ['apps/v1', 'replicasets'] as const
-const statefulSets = ['apps/v1', 'statefulsets'] as const
-const daemonSets = ['apps/v1', 'daemonsets'] as const
-const pods = ['v1', 'pods'] as const
-const claims = ['v1', 'persistentvolumeclaims'] as const
+const replicaSets = resource('apps/v1', 'replicasets')
+const statefulSets = resource('apps/v1', 'statefulsets')
+const daemonSets = resource('apps/v1', 'daemonsets')
+const pods = resource('v1', 'pods')
+const claims = resource('v1', 'persistentvolumeclaims')
 
 const set = (spec: object = {}, behaviour?: string) => ({
   name: 'web',

@@ -9,7 +9,7 @@ export function describe({ old, new: now, diff, logger }: WorkerArgs<'update', '
     isFrozen: Object.isFrozen(old?.data),
     matchesOld: former instanceof ConcealedValue && former.matches('b25l'),
     matchesNew: former instanceof ConcealedValue && former.matches('dHdv'),
-    new: now?.['data'].password,
+    new: now?.data?.['password'],
     changed: item?.[1].join('.'),
     isChangeConcealed: item?.[2] instanceof ConcealedValue,
     to: item?.[3],

@@ -17,12 +17,12 @@ function note(id: string, { name, reason }: Told, old: unknown, now: unknown): v
 }
 
 kopf.on.create('secrets', { labels, id: 'created' }, (args) =>
-  note('created', args, undefined, args.new?.['data'].password),
+  note('created', args, undefined, args.new?.data?.['password']),
 )
 kopf.on.update('secrets', { labels, id: 'updated' }, (args) => {
-  note('updated', args, args.old?.data?.['password'], args.new?.['data'].password)
+  note('updated', args, args.old?.data?.['password'], args.new?.data?.['password'])
 })
 kopf.on.field('secrets', 'data.password', { labels, id: 'field' }, (args) => note('field', args, args.old, args.new))
 kopf.on.resume('secrets', { labels, id: 'resumed' }, (args) =>
-  note('resumed', args, undefined, args.new?.['data'].password),
+  note('resumed', args, undefined, args.new?.data?.['password']),
 )
