@@ -122,8 +122,10 @@ function onTerminal(file: string, options: TerminalOptions & { readonly args?: r
   return new OnTerminal(['operator.ts', '--embedded', '--apply', file, ...(options.args ?? [])], options)
 }
 
-const logLine =
+const fullLine =
   /^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] kopf\.(objects|operator) {8,9}\[(INFO {4}|WARNING |ERROR {3})\] (\[default\/w-\d+\] )?\S.*$/
+
+const shortLine = /^\d\d:\d\d:\d\d (INFO |WARN |ERROR) (default\/w-\d+ {2})?\S.*$/
 
 /** The lines after the introduction of the command: the address of the server and how to use it. */
 function afterGreeting(lines: readonly string[]): readonly string[] {
@@ -153,7 +155,7 @@ describe('kopf run on a terminal', { timeout: 60_000 }, () => {
     const said = lines.filter((line) => line.startsWith('Said by'))
     expect(new Set(said)).toEqual(new Set(Array.from({ length: 40 }, (_, number) => `Said by w-${number}`)))
     expect(said).toHaveLength(40)
-    const logged = lines.filter((line) => logLine.test(line))
+    const logged = lines.filter((line) => shortLine.test(line))
     expect(logged.filter((line) => line.includes('A warning that is made longer'))).toHaveLength(39)
     expect(afterGreeting(lines).slice(0, 3)).toEqual(title)
     const known = new Set<string>([...afterGreeting(lines).slice(0, 3), summary!, ...said, ...logged])
@@ -178,7 +180,7 @@ describe('kopf run on a terminal', { timeout: 60_000 }, () => {
       onTerminal('one.json', { variables: { NO_COLOR: '1' } }).until(/Caught up/),
     ])
     await Promise.all([coloured.stop(), plain.stop()])
-    expect(coloured.output).toContain('\u001b[33m[WARNING ] [default/w-0] A warning')
+    expect(coloured.output).toContain('\u001b[33mWARN  \u001b[39m\u001b[1mdefault/w-0\u001b[22m\u001b[33m  A warning')
     expect(plain.output).not.toContain('\u001b')
     expect(coloured.output).not.toContain('▕')
     const lines = afterGreeting(plain.screen.lines)
@@ -196,15 +198,19 @@ describe('kopf run on a terminal', { timeout: 60_000 }, () => {
       onTerminal('one.json', { variables: { TERM: 'dumb' } }),
       onTerminal('one.json', { variables: { CI: 'true', NO_COLOR: '1' } }),
     ]
+    const full = onTerminal('one.json', { args: ['--log-format', 'full', '--quiet'], variables: { NO_COLOR: '1' } })
     const json = onTerminal('one.json', { args: ['--log-format', 'json'] })
-    for (const one of [...plain, json]) {
+    const formats = new Map([
+      [full, fullLine],
+      [json, /^\{"message": "/],
+    ])
+    for (const one of [...plain, full, json]) {
       await one.until(/A warning/)
       await one.stop()
       expect(one.output).not.toContain('\u001b')
       const rest = afterGreeting(one.screen.lines).filter((line) => line !== 'Said by w-0')
       expect(rest.length).toBeGreaterThan(0)
-      const isOfFormat = (line: string) => (one === json ? line.startsWith('{"message": "') : logLine.test(line))
-      expect(rest.filter((line) => !isOfFormat(line))).toEqual([])
+      expect(rest.filter((line) => !(formats.get(one) ?? shortLine).test(line))).toEqual([])
     }
   })
 })
@@ -215,7 +221,7 @@ describe('kopf run without a terminal', { timeout: 60_000 }, () => {
   /** Compares the logs exactly, since programs parse them. */
   function checkLogs(text: string): void {
     const lines = text.trimEnd().split('\n')
-    expect(lines.filter((line) => !logLine.test(line))).toEqual([])
+    expect(lines.filter((line) => !fullLine.test(line))).toEqual([])
     expect(lines.length).toBeGreaterThan(60)
   }
 
