@@ -94,7 +94,7 @@ async function run(command: Command, files: readonly string[], args: RunArgument
   const peering = readPrecedence(command, args)
   checkUsage(command, [...files, ...modules], args)
   const logging = new CommandLogging(args)
-  const stray = new Promise<void>((resolve) => catchStrayErrors(logging.sink, resolve))
+  const stray = new Promise<void>((resolve) => catchStrayErrors(logging.sink, () => resolve()))
   void stray.then(() => setFailed())
   const stopped = Promise.race([untilStopped(), stray])
   const guard = new CommandGuard(logging)
