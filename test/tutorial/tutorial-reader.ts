@@ -133,7 +133,7 @@ export class Reader {
 
   /** Lines that only appear on a real cluster, since the embedded server needs no login. */
   #isOfCluster(line: string): boolean {
-    return this.#cluster !== undefined && /INFO {2}Activity '.*' succeeded\.$/.test(line)
+    return this.#cluster !== undefined && /INFO {2}(Initial authentication|Activity '\w+') /.test(line)
   }
 
   async #ask({ command, answer }: Extract<Step, { type: 'ask' }>): Promise<void> {

@@ -107,7 +107,7 @@ function toApiVersion({ group, version }: Resource): string {
 }
 
 /** The state of an object in a few words, from its explanation. */
-export function describeState(explanation: Explanation, nowMs: number): ObjectState {
+function describeState(explanation: Explanation, nowMs: number): ObjectState {
   const { deleting, progress, handled, finalizers, handlers } = explanation
   const open = progress.filter(({ state }) => state === 'due' || state === 'waiting')
   const failed = progress.filter(({ state }) => state === 'failed')

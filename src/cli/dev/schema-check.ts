@@ -6,6 +6,7 @@ import { ApiError } from '../../client/api-error.ts'
 import { collectionPath } from '../../client/paths.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import type { CommandCluster } from '../cluster.ts'
+import { printable } from '../terminal.ts'
 
 /** The objects that are checked. */
 const maxObjects = 50
@@ -34,7 +35,7 @@ export async function describeMisfits(cluster: CommandCluster, crd: KubeObject):
   const shown = misfits.slice(0, maxNamed).join(', ')
   const more = misfits.length > maxNamed ? ` and ${misfits.length - maxNamed} more` : ''
   const count = misfits.length === 1 ? 'an existing object' : `${misfits.length} existing objects`
-  return `The new schema of ${names.plural}.${group} does not fit ${count}: ${shown}${more}.`
+  return printable(`The new schema of ${names.plural}.${group} does not fit ${count}: ${shown}${more}.`)
 }
 
 /**

@@ -17,7 +17,7 @@ export interface ProgramOptions {
   readonly clock: Clock
   /** Stops the program. */
   readonly signal: AbortSignal
-  /** Runs with the lowest priority, and is stopped together with the programs that it has started. Default: false. */
+  /** Runs with a low priority, and is stopped together with the programs that it has started. Default: false. */
   readonly isBackground?: boolean
 }
 
@@ -100,7 +100,7 @@ function start(file: string, args: readonly string[], env: Readonly<Record<strin
 
 function lowerPriority({ pid }: ChildProcess): void {
   try {
-    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_LOW)
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
     // The program has already ended.
   }
