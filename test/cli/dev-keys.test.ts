@@ -80,7 +80,8 @@ kopf.on.delete(Widget, { id: 'drop' }, () => { throw new TemporaryError('Still i
       'operator.ts': operatorOf(handlers).replace('Operator,', 'Operator, TemporaryError,'),
       'objects.yaml': names.map((name) => widget(1).replace('first', name)).join('\n---\n'),
     })
-    const one = await devOnTerminal().until(/default\/w-24 {2}Creation is processed/)
+    const one = await devOnTerminal().until(/(Creation is processed[^\n]*\n[\s\S]*?){24}/)
+    await one.until(/default\/w-7 {2}Handler 'make' failed temporarily/)
     const api = apiOf(one)
     await api.delete('/apis/example.com/v1/namespaces/default/widgets/w-8')
     await one.until(/Still in use/)
