@@ -1,7 +1,7 @@
 /** The tree of all commands, with their groups in the help; and the two commands about the tree itself, `help` and `completion`. Called by main.ts. */
 import { Command } from 'commander'
 import { packageVersion } from '../util/process/package-files.ts'
-import { addCrdCommand } from './commands/crd.ts'
+import { addCrdCommand } from './commands/crd/crd.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addFreezeCommand, addResumeCommand } from './commands/freeze.ts'
@@ -10,6 +10,7 @@ import { addManifestsCommand } from './commands/manifests.ts'
 import { addReleaseCommand } from './commands/release.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addServerCommand } from './commands/server.ts'
+import { addUninstallCommand } from './commands/uninstall/uninstall.ts'
 import { toBash } from './completion/bash.ts'
 import { toFish } from './completion/fish.ts'
 import { readTree } from './completion/model.ts'
@@ -48,6 +49,7 @@ export function createProgram(): Command {
   program.commandsGroup('Deployment:')
   addCrdCommand(program)
   addManifestsCommand(program)
+  addUninstallCommand(program)
   program.commandsGroup('Tools:')
   addServerCommand(program)
   addCompletionCommand(program)

@@ -67,6 +67,11 @@ describe('bash completion', () => {
       [['kopf', 'dev', 'operator.ts', '--apply', 'ob'], ['objects.yaml']],
       [['kopf', 'manifests', 'operator.ts', '--inst'], ['--install-namespace']],
       [['kopf', 'manifests', 'operator.ts', '--crd', 'ob'], ['objects.yaml']],
+      [['kopf', 'crd', 'mi'], ['migrate']],
+      [['kopf', 'crd', '--context', 'x', '--check-c'], ['--check-cluster']],
+      [['kopf', 'crd', 'migrate', '--ra'], ['--rate']],
+      [['kopf', 'crd', 'migrate', 'operator.ts', '--check'], []],
+      [['kopf', 'crd', 'migrate', 'op'], ['operator.ts']],
       [['kopf', 'explain', 'kopfexamples', 'a', '--out'], ['--output']],
       [['kopf', 'explain', 'kopfexamples', 'a', '-o', 'j'], ['json']],
       [
@@ -88,7 +93,8 @@ describe('bash completion', () => {
 describe('completion scripts', () => {
   test('the completion scripts of all shells contain every option of every command', () => {
     const [bash, zsh, fish] = [toBash(model), toZsh(model), toFish(model)]
-    const flags = model.commands.flatMap(({ options }) => options.flatMap((option) => option.flags))
+    const all = model.commands.flatMap((command) => [command, ...command.subcommands])
+    const flags = all.flatMap(({ options }) => options.flatMap((option) => option.flags))
     expect(flags.length).toBeGreaterThan(50)
     for (const flag of flags) {
       expect(bash).toContain(flag)
@@ -110,5 +116,8 @@ describe('completion scripts', () => {
     expect(ask('kopf rele')).toMatch(/^release\t/)
     expect(ask('kopf run --log-format ').match(/^\S+/gm)).toEqual(['full', 'json', 'plain', 'short'])
     expect(ask('kopf run op')).toMatch(/^operator\.ts/)
+    expect(ask('kopf crd mig')).toMatch(/^migrate\t/m)
+    expect(ask('kopf crd migrate --ra')).toMatch(/^--rate\t/)
+    expect(ask('kopf crd migrate --check')).toBe('')
   })
 })

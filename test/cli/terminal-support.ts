@@ -4,7 +4,8 @@ import { expect } from 'vitest'
 import { Screen } from '../support/screen.ts'
 import type { Folder } from './run-support.ts'
 
-const interrupt = '\u0003'
+/** The key Ctrl-C. */
+export const interrupt: string = '\u0003'
 
 const running = new Set<OnTerminal>()
 

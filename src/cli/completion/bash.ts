@@ -10,10 +10,14 @@ _kopf() {
   local word="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" command="" each
   COMPREPLY=()
   for each in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    case "$each" in -*) ;; *) command="$each"; break ;; esac
+    case "$command:$each" in
+      *:-*) ;;
+      :*) command="$each" ;;
+${nestedNames(commands).map(toNestedCase).join('')}      *) break ;;
+    esac
   done
   case "$command" in
-${commands.map(toCase).join('\n')}
+${commands.flatMap(toCases).join('\n')}
     "")
       ${words([...names, ...flagsOf(options)])}
       ;;
@@ -23,7 +27,22 @@ complete -F _kopf kopf
 `
 }
 
-function toCase({ name, options, positional }: CompletedCommand): string {
+/** The parent and the name of each command below another one. */
+function nestedNames(commands: readonly CompletedCommand[]): Array<readonly [parent: string, name: string]> {
+  return commands.flatMap(({ name: parent, subcommands }) => subcommands.map(({ name }) => [parent, name] as const))
+}
+
+/** Bash knows a command below another one by both names with a dash between them. */
+function toNestedCase([parent, name]: readonly [parent: string, name: string]): string {
+  return `      ${parent}:${name}) command="${parent}-${name}"; break ;;\n`
+}
+
+function toCases(command: CompletedCommand): string[] {
+  const nested = command.subcommands.map((one) => toCase({ ...one, name: `${command.name}-${one.name}` }))
+  return [toCase(command), ...nested]
+}
+
+function toCase({ name, options, positional, subcommands }: CompletedCommand): string {
   const values = options.filter(({ value }) => value !== undefined)
   return `    ${name})
       case "$previous" in
@@ -31,7 +50,7 @@ ${values.map((option) => `        ${option.flags.join('|')}) ${completionsFor(op
       esac
       case "$word" in
         -*) ${words(flagsOf(options))} ;;
-        *) ${completionsFor(positional)} ;;
+        *) ${[completionsFor(positional), ...(subcommands.length > 0 ? [words(subcommands.map((one) => one.name))] : [])].join('; ')} ;;
       esac
       ;;`
 }

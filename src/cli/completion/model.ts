@@ -18,6 +18,8 @@ export interface CompletedCommand {
   readonly description: string
   readonly options: readonly CompletedOption[]
   readonly positional: ExpectedValue
+  /** The commands below this one, such as `migrate` of `crd`. */
+  readonly subcommands: readonly CompletedCommand[]
 }
 
 export interface CompletionModel {
@@ -31,12 +33,17 @@ export function readTree(program: Command): CompletionModel {
   const names = visible.map((command) => command.name()).filter((name) => name !== 'help')
   return {
     options: optionsOf(program),
-    commands: visible.map((command) => ({
-      name: command.name(),
-      description: command.summary() || command.description(),
-      options: optionsOf(command),
-      positional: command.name() === 'help' ? names : positionalOf(command),
-    })),
+    commands: visible.map((command) => readCommand(command, names)),
+  }
+}
+
+function readCommand(command: Command, names: readonly string[]): CompletedCommand {
+  return {
+    name: command.name(),
+    description: command.summary() || command.description(),
+    options: optionsOf(command),
+    positional: command.name() === 'help' ? names : positionalOf(command),
+    subcommands: command.commands.map((one) => readCommand(one, names)),
   }
 }
 

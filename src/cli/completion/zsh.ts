@@ -25,15 +25,29 @@ if [ "$funcstack[1]" = _kopf ]; then _kopf "$@"; else compdef _kopf kopf; fi
 `
 }
 
-function toCase({ name, options, positional }: CompletedCommand): string {
-  const specs = [...options.flatMap(toSpecs), ...positionals(positional)]
+function toCase(command: CompletedCommand): string {
+  const { name, subcommands } = command
+  const nested = subcommands.map(
+    (one) => `if [[ "$words[2]" == ${one.name} && $CURRENT -gt 2 ]]; then
+            shift words; (( CURRENT-- ))
+            ${toArguments(one)}
+            return
+          fi
+          `,
+  )
   return `        ${name})
-          _arguments ${specs.join(' \\\n            ')}
+          ${nested.join('')}${toArguments(command)}
           ;;`
 }
 
-function positionals(expected: ExpectedValue): string[] {
-  return expected.length === 0 ? [] : [quote(`*: :${action(expected)}`)]
+function toArguments({ options, positional, subcommands }: CompletedCommand): string {
+  const names = subcommands.map((one) => one.name)
+  return `_arguments ${[...options.flatMap(toSpecs), ...positionals(positional, names)].join(' \\\n            ')}`
+}
+
+function positionals(expected: ExpectedValue, names: readonly string[]): string[] {
+  const other = names.length === 0 ? [] : [quote(`1: :{ compadd ${names.join(' ')}; ${action(expected)} }`)]
+  return expected.length === 0 ? other : [...other, quote(`*: :${action(expected)}`)]
 }
 
 /** `'(-q --quiet)'{-q,--quiet}'[only warnings]'`. The spec of a repeatable option starts with a star and excludes no other flag. */

@@ -1,0 +1,54 @@
+/** `kopf crd`: prints the CRDs of an operator as YAML, or compares them with those in files or in a cluster (check.ts). */
+import type { Command } from 'commander'
+import { formatYaml } from '../../../util/yaml.ts'
+import { collect } from '../../embedded.ts'
+import { addExamples, choiceOption } from '../../help.ts'
+import { addClusterOptions } from '../../options/cluster.ts'
+import { print } from '../../terminal.ts'
+import type { CheckArguments } from './check.ts'
+import { addMigrateCommand } from './migrate.ts'
+
+interface CrdArguments extends CheckArguments {
+  readonly module?: readonly string[]
+}
+
+export function addCrdCommand(program: Command): void {
+  const command = program
+    .command('crd')
+    .summary('print the definitions (CRDs) of an operator, or check them for breaking changes')
+    .description(
+      'Prints the CustomResourceDefinitions of all resources that the operator of these files has made with ' +
+        'defineResource, as YAML for `kubectl apply -f -`. With --check or --check-cluster it prints the differences ' +
+        'to a file or a cluster instead, each with its effect: breaking or compatible. It exits with 1 then; with ' +
+        '--fail-on breaking only if a difference is breaking.',
+    )
+    .argument('[files...]', 'TypeScript or JavaScript; their default export is an operator')
+    .optionsGroup('Operator:')
+    .option('-m, --module <name>', 'load this module too: what import takes; can be repeated', collect)
+    .optionsGroup('Drift:')
+    .option('--check <file>', 'compare with the definitions in this YAML or JSON file; can be repeated', collect)
+    .option('--check-cluster', 'compare with the definitions that the cluster has')
+    .addOption(
+      choiceOption('--fail-on <differences>', 'exit with 1 if there are these', ['any', 'breaking']).default('any'),
+    )
+    .addOption(choiceOption('-o, --output <format>', 'of the differences', ['text', 'json']).default('text'))
+  addClusterOptions(command)
+  addExamples(command, [
+    'kopf crd operator.ts > crds.yaml',
+    'kopf crd operator.ts | kubectl apply -f -',
+    'kopf crd operator.ts --check crds.yaml',
+    'kopf crd operator.ts --check crds.yaml --fail-on breaking -o json',
+    'kopf crd operator.ts --check-cluster --context production',
+    'kopf crd migrate operator.ts --context production',
+  ]).action(async (files: readonly string[]) => crdCommand(command, files, command.opts<CrdArguments>()))
+  addMigrateCommand(command)
+}
+
+async function crdCommand(command: Command, files: readonly string[], args: CrdArguments): Promise<void> {
+  if (files.length + (args.module ?? []).length === 0) command.error('error: name the file of an operator')
+  // Imported late: help and usage errors do not need it.
+  const [{ checkCrds }, { loadCrds }] = await Promise.all([import('./check.ts'), import('./load-crds.ts')])
+  const crds = await loadCrds(files, args.module ?? [], 'print')
+  if (args.check === undefined && !args.checkCluster) print(crds.map(formatYaml).join('---\n').trimEnd())
+  else await checkCrds(crds, args)
+}
