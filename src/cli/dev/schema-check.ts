@@ -12,7 +12,7 @@ import { printable } from '../terminal.ts'
 const maxObjects = 50
 const maxNamed = 5
 
-interface CrdSpec {
+interface CheckedCrdSpec {
   readonly group: string
   readonly names: { readonly kind: string; readonly plural: string }
   readonly versions: ReadonlyArray<{ readonly name: string; readonly storage?: boolean }>
@@ -20,7 +20,7 @@ interface CrdSpec {
 
 /** A sentence with the names of the objects that do not fit; undefined if all fit. */
 export async function describeMisfits(cluster: CommandCluster, crd: KubeObject): Promise<string | undefined> {
-  const { group, names, versions } = crd['spec'] as unknown as CrdSpec
+  const { group, names, versions } = crd['spec'] as unknown as CheckedCrdSpec
   const version = versions.find(({ storage }) => storage)?.name ?? versions[0]!.name
   const resource = await cluster.find({ group, version, plural: names.plural })
   const query = { limit: maxObjects }
