@@ -252,8 +252,10 @@ test.each([
   [
     'ending the process',
     /\bprocess\.(exit|abort|kill|reallyExit)\b/,
-    // util/process/process-identity.ts sends signal 0, which only checks whether a process exists.
+    // util/process/process-identity.ts sends signal 0, which only checks whether a process exists; util/process/child-program.ts kills the
+    // process group of a program that it has started.
     [
+      'util/process/child-program.ts',
       'cli/execute.ts',
       'cli/exit.ts',
       'cli/commands/dev.ts',

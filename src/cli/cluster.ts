@@ -1,5 +1,6 @@
 /** Access to a cluster for commands that run once and exit: login, client, discovery, and errors for the user. */
 import { isForbidden, isNotFound } from '../client/api-error.ts'
+import type { ConnectionInfo } from '../client/auth/connection-info.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { discover } from '../client/discovery/discovery.ts'
 import { createHttpsTransport } from '../client/http/transport.ts'
@@ -19,6 +20,7 @@ import { type ClusterArguments, login } from './options/cluster.ts'
 
 export interface ClusterOptions {
   readonly namespace?: string
+  readonly server?: string
   readonly close?: () => Promise<void>
 }
 
@@ -28,21 +30,26 @@ export class CommandCluster implements AsyncDisposable {
   readonly client: Client
   /** The default namespace, from the kubeconfig. */
   readonly namespace: string
+  /** The address of the API server; undefined for a server in this process. */
+  readonly server: string | undefined
   readonly #close: () => Promise<void>
   #resources: Promise<readonly Resource[]> | undefined
 
-  constructor(transport: Transport, { namespace = 'default', close = async () => {} }: ClusterOptions = {}) {
+  constructor(transport: Transport, { namespace = 'default', server, close = async () => {} }: ClusterOptions = {}) {
     this.namespace = namespace
+    this.server = server
     this.#close = close
     this.session = createSession({ transport, clock: systemClock, networking, userAgent: `kopf/${packageVersion()}` })
     this.client = createClient({ session: this.session, namespace, resolve: (like) => this.find(like) })
   }
 
-  static async open(args: ClusterArguments): Promise<CommandCluster> {
-    const connection = await login(args)
+  /** Opens the cluster of the options, or that of a connection. */
+  static async open(args: ClusterArguments, known?: ConnectionInfo): Promise<CommandCluster> {
+    const connection = known ?? (await login(args))
     const transport = createHttpsTransport(connection)
     const { defaultNamespace: namespace } = connection
-    return new CommandCluster(transport, { ...(namespace && { namespace }), close: () => transport.close() })
+    const { server } = connection
+    return new CommandCluster(transport, { server, ...(namespace && { namespace }), close: () => transport.close() })
   }
 
   async resources(): Promise<readonly Resource[]> {

@@ -1,6 +1,6 @@
 /** The guard thread of a command that runs an operator. Started before the files are loaded, since loading may block the event loop, too. */
 import type { Operator } from '../operator.ts'
-import { type LoopGuard, startLoopGuard } from '../util/process/loop-guard.ts'
+import { type LoopGuard, type LoopGuardOptions, startLoopGuard } from '../util/process/loop-guard.ts'
 import { toMs } from '../util/text/duration.ts'
 import type { CommandLogging } from './options/logging.ts'
 
@@ -11,9 +11,9 @@ export class CommandGuard {
   readonly #guard: LoopGuard
   #operator: Operator | undefined
 
-  constructor(logging: CommandLogging, { endsWithParent = false }: { readonly endsWithParent?: boolean } = {}) {
+  constructor(logging: CommandLogging, options: Pick<LoopGuardOptions, 'endsWithParent' | 'onBlocked'> = {}) {
     const { sink, lines } = logging
-    this.#guard = startLoopGuard({ sink, logging: lines, endsWithParent, limitMs: () => this.#limitMs() })
+    this.#guard = startLoopGuard({ ...options, sink, logging: lines, limitMs: () => this.#limitMs() })
     logging.onChange = () => this.#guard.setLogging(logging.lines)
   }
 

@@ -17,8 +17,8 @@ const descriptions = {
 
 type StrayEvent = keyof typeof descriptions
 
-/** Logs each stray error, then calls `onError`. Does nothing if the user's code listens to the event itself. */
-export function catchStrayErrors(sink: LogSink, onError: () => void): void {
+/** Logs each stray error, then calls `onError` with it. Does nothing if the user's code listens to the event itself. */
+export function catchStrayErrors(sink: LogSink, onError: (error: unknown) => void): void {
   trackCalls()
   let logged = 0
   for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
@@ -26,7 +26,7 @@ export function catchStrayErrors(sink: LogSink, onError: () => void): void {
       if (process.listenerCount(event) > 1) return
       logged += 1
       if (logged <= maxLogged) logStrayError(sink, event, error)
-      onError()
+      onError(error)
     })
   }
 }

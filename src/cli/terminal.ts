@@ -19,6 +19,11 @@ export function eraseLine(): string {
   return process.stdout.isTTY === true ? '\r\u001b[K' : ''
 }
 
+/** Clears the screen and the lines that have scrolled off it. */
+export function clearScreen(): void {
+  process.stdout.write('\u001b[2J\u001b[3J\u001b[H')
+}
+
 /** Writes complete lines, including their line breaks. */
 export function writeLog(lines: string): void {
   process.stderr.write(lines)
@@ -78,10 +83,15 @@ async function readAnswer(question: string): Promise<string | undefined> {
   }
 }
 
+/** Whether key presses can be read. */
+export function hasKeys(): boolean {
+  return process.stdin.isTTY === true
+}
+
 /** Calls `onKey` for each key press, including Ctrl-C, which then sends no signal. Does nothing without a terminal. */
 export function readKeys(onKey: (key: string) => void): Disposable {
   const { stdin } = process
-  if (!stdin.isTTY) return { [Symbol.dispose]() {} }
+  if (!hasKeys()) return { [Symbol.dispose]() {} }
   const onData = (keys: Buffer): void => {
     for (const key of keys.toString('utf8')) onKey(key)
   }

@@ -59,7 +59,7 @@ describe('bash completion', () => {
       [['kopf', 'run', '--name'], ['--namespace']],
       [
         ['kopf', 'run', '--log-format', ''],
-        ['full', 'plain', 'json'],
+        ['short', 'full', 'plain', 'json'],
       ],
       [['kopf', 'run', '-n', 'x', '--log-fo'], ['--log-format']],
       [['kopf', 'run', 'op'], ['operator.ts']],
@@ -114,7 +114,7 @@ describe('completion scripts', () => {
         encoding: 'utf8',
       })
     expect(ask('kopf rele')).toMatch(/^release\t/)
-    expect(ask('kopf run --log-format ').match(/^\S+/gm)).toEqual(['full', 'json', 'plain'])
+    expect(ask('kopf run --log-format ').match(/^\S+/gm)).toEqual(['full', 'json', 'plain', 'short'])
     expect(ask('kopf run op')).toMatch(/^operator\.ts/)
     expect(ask('kopf crd mig')).toMatch(/^migrate\t/m)
     expect(ask('kopf crd migrate --ra')).toMatch(/^--rate\t/)

@@ -149,9 +149,53 @@ describe('failures in kopf dev', { timeout: 60_000 }, () => {
     const failing = "kopf.on.startup(() => { throw new PermanentError('cannot start') })"
     const failed = operatorOf(`${failing}\n${telling}`).replace('Operator,', 'Operator, PermanentError,')
     devFolder().write({ 'operator.ts': failed })
-    await one.until(/startup.* has failed.*cannot start.*\n(.*\n)*Nothing runs until it is put right\./)
+    await one.until(/Activity 'startup' failed permanently: cannot start/)
+    await one.until(
+      /The operator has stopped because of the error above:\noperator\.ts:5:31\n(.*\n)*Nothing runs until/,
+    )
+    expect(countOf(one, /failed.*cannot start/g)).toBe(1)
     devFolder().write({ 'operator.ts': operatorOf(telling), 'word.ts': wordOf('good') })
     await one.until(/resume: first good/)
+    await stop(one)
+  })
+
+  test('kopf dev shows the source lines of a file that throws, and does not repeat the same error', async () => {
+    write({ 'word.ts': "export const word = 'x'\nthrow new Error('no luck')\n" })
+    const frame =
+      "word\\.ts:2:7\n {2}1 \\| export const word = 'x'\n> 2 \\| throw new Error\\('no luck'\\)\n {4}\\| {7}\\^\n"
+    const one = await dev().until(new RegExp(`^${frame}`, 'm'))
+    devFolder().write({ 'operator.ts': `${operatorOf(telling)}// Another comment.\n` })
+    await one.until(
+      /^kopf dev: operator\.ts changed, and the error above remains\. Nothing runs until it is put right\.$/m,
+    )
+    expect(countOf(one, /Cannot load/g)).toBe(1)
+    await stop(one)
+  })
+
+  test('kopf dev names a renamed operator file, and loads the file when it is back', async () => {
+    write()
+    const one = await dev().until(/started in/)
+    const [here, there] = ['operator.ts', 'renamed.ts'].map((name) => join(devFolder().path, name)) as [string, string]
+    renameSync(here, there)
+    await one.until(/Cannot load "operator\.ts": the file was deleted or renamed; put it back/)
+    await one.until(/The operator goes on as it was before\./)
+    renameSync(there, here)
+    await one.until(/operator\.ts.* changed, reloaded in/)
+    await stop(one)
+  })
+
+  test('kopf dev names existing objects that do not fit a changed schema', async () => {
+    const typed = (type: string) => {
+      const json = `({ type: 'object', properties: { size: { type: '${type}' } } })`
+      const schema = `validate: (value) => ({ value }), jsonSchema: { input: () => ${json}, output: () => ${json} }`
+      return operatorOf(telling, `, spec: { '~standard': { version: 1, vendor: 'test', ${schema} } }`)
+    }
+    write({ 'operator.ts': typed('integer') })
+    const one = await dev().until(/create: first one/)
+    devFolder().write({ 'operator.ts': typed('string') })
+    await one.until(
+      /The new schema of widgets\.example\.com does not fit an existing object: default\/first \(spec\.size: .*string.*\)\. Change the objects or the schema\.\n/,
+    )
     await stop(one)
   })
 
@@ -198,6 +242,22 @@ describe('failures in kopf dev', { timeout: 60_000 }, () => {
     await one.until(/create: first one/)
     await one.until(/Not all of the operator from before has ended/)
     await stop(one)
+  })
+
+  test('kopf dev does not run on a cluster of others without a terminal and without --yes', async () => {
+    write({
+      kubeconfig: JSON.stringify({
+        'current-context': 'production',
+        contexts: [{ name: 'production', context: { cluster: 'far', namespace: 'shop' } }],
+        clusters: [{ name: 'far', cluster: { server: 'https://cluster.example.com:6443' } }],
+      }),
+    })
+    const one = dev('--cluster', '--kubeconfig', 'kubeconfig', '-n', 'shop')
+    expect(await one.exit).toBe(1)
+    expect(one.stdout).toMatch(
+      /^kopf dev: operator\.ts on https:\/\/cluster\.example\.com:6443 \(context production\), namespace shop$/m,
+    )
+    expect(one.stderr).toMatch(/Cannot start: the cluster .* is not on this machine, .* with --yes/)
   })
 
   test.each<[string, string[], string]>([

@@ -13,7 +13,7 @@ import {
   wordOf,
   write,
 } from './dev-support.ts'
-import type { KopfCommand } from './run-support.ts'
+import { KopfCommand } from './run-support.ts'
 
 useDevFolder()
 
@@ -47,6 +47,25 @@ describe('crashes in kopf dev', { timeout: 60_000 }, () => {
     write({ 'operator.ts': operatorOf(`kopf.on.create(Widget, { id: 'bad' }, () => { ${statement}; void word })`) })
     const one = await dev().until(message)
     await one.until(/^Nothing runs until it is put right\.$/m)
+    await expectToGoOn(one)
+  })
+
+  test('kopf dev shows the source lines of a stray error', async () => {
+    write({
+      'operator.ts': operatorOf("kopf.on.create(Widget, () => {\n  void Promise.reject(new Error('boom ' + word))\n})"),
+    })
+    const one = await dev().until(
+      /The operator has stopped because of the error above:\noperator\.ts:6:23\n(.*\n){2}> 6 \| {3}void Promise\.reject\(new Error\('boom ' \+ word\)\)\n {4}\| {23}\^\n/,
+    )
+    await expectToGoOn(one)
+  })
+
+  test('kopf dev survives an operator that fills its memory', async () => {
+    const filling = 'const kept = []; for (;;) kept.push(new Array(100_000).fill({ word }))'
+    write({ 'operator.ts': operatorOf(`kopf.on.create(Widget, { id: 'bad' }, () => { ${filling} })`) })
+    const args = ['dev', 'operator.ts', '--apply', 'objects.yaml']
+    const one = new KopfCommand(devFolder(), args, { NODE_OPTIONS: '--max-old-space-size=96' })
+    await one.until(/The process of the operator was aborted\. Node does so when its memory is full/)
     await expectToGoOn(one)
   })
 

@@ -84,7 +84,7 @@ describe('mistyped arguments', () => {
     [['--vresion'], "error: unknown option '--vresion'\n(Did you mean --version?)\n"],
     [
       ['run', 'a.ts', '--log-format', 'jsn'],
-      "error: option '--log-format <format>' argument 'jsn' is invalid. Expected one of full, plain, json. Did you mean json?\n",
+      "error: option '--log-format <format>' argument 'jsn' is invalid. Expected one of short, full, plain, json. Did you mean json?\n",
     ],
     [
       ['completion', 'zs'],

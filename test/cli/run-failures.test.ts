@@ -166,7 +166,7 @@ describe('exit code 2', { timeout: 30_000 }, () => {
     [['operator.ts', '--embedded', '--context', 'a'], "error: option '--context' cannot be used with '--embedded'."],
     [
       ['operator.ts', '--log-format', 'xml'],
-      "error: option '--log-format <format>' argument 'xml' is invalid. Expected one of full, plain, json.",
+      "error: option '--log-format <format>' argument 'xml' is invalid. Expected one of short, full, plain, json.",
     ],
     [
       ['operator.ts', '--liveness', 'https://0.0.0.0:8080/healthz'],
@@ -192,7 +192,7 @@ describe('exit code 2', { timeout: 30_000 }, () => {
     ],
     [
       { KOPF_RUN_LOG_FORMAT: 'xml' },
-      'error: environment variable KOPF_RUN_LOG_FORMAT is "xml". Expected one of full, plain, json.',
+      'error: environment variable KOPF_RUN_LOG_FORMAT is "xml". Expected one of short, full, plain, json.',
     ],
     [
       { KOPF_RUN_STANDALONE: 'perhaps' },

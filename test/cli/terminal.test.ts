@@ -1,11 +1,8 @@
 /** The output of `kopf run` on a terminal, and its absence elsewhere. */
-import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Screen } from '../support/screen.ts'
 import { Folder, RunCommand, stopCommands } from './run-support.ts'
-
-const interrupt = '\u0003'
+import { interrupt, OnTerminal, stopTerminals, type TerminalOptions } from './terminal-support.ts'
 
 let folder: Folder
 beforeEach(() => {
@@ -30,8 +27,7 @@ beforeEach(() => {
   })
 })
 afterEach(async () => {
-  for (const one of running) one.type(interrupt)
-  await Promise.all([...running].map(({ exit }) => exit))
+  await stopTerminals()
   await stopCommands()
   folder.remove()
 })
@@ -46,84 +42,14 @@ function objects(count: number, takesMs: number): string {
   return JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
 }
 
-const running = new Set<OnTerminal>()
-
-interface TerminalOptions {
-  readonly variables?: Readonly<Record<string, string>>
-  readonly columns?: number
-  /** Whether the terminal echoes the pressed keys. */
-  readonly isEchoed?: boolean
-  /** Shell text after the command. */
-  readonly redirection?: string
-}
-
-/** The command on a pseudo-terminal of the program `script`, which Linux and macOS have. */
-class OnTerminal {
-  output = ''
-  readonly exit: Promise<number | null>
-  readonly #child
-  readonly #waiting = new Set<() => void>()
-
-  readonly #columns: number
-
-  constructor(
-    args: readonly string[],
-    { variables = {}, columns = 120, isEchoed = false, redirection = '' }: TerminalOptions = {},
-  ) {
-    this.#columns = columns
-    const { KUBECONFIG: _, CI: _ci, NO_COLOR: _no, FORCE_COLOR: _force, ...inherited } = process.env
-    const command = [process.execPath, ...folder.command, 'run', ...args].map((one) => `'${one}'`).join(' ')
-    const line = `stty cols ${columns} rows 40 ${isEchoed ? '' : '-echo'}; exec ${command} ${redirection}`
-    const ways = process.platform === 'darwin' ? ['-q', '/dev/null', 'sh', '-c', line] : ['-qefc', line, '/dev/null']
-    this.#child = spawn('script', ways, {
-      cwd: folder.path,
-      stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...inherited, SHELL: '/bin/sh', TERM: 'xterm', HOME: folder.path, TMPDIR: folder.temporary, ...variables },
-    })
-    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      this.output += text
-      for (const wake of this.#waiting) wake()
-    })
-    running.add(this)
-    this.exit = new Promise((settle) => {
-      this.#child.once('close', (code) => {
-        running.delete(this)
-        for (const wake of this.#waiting) wake()
-        settle(code)
-      })
-    })
-  }
-
-  async until(pattern: RegExp): Promise<this> {
-    while (!pattern.test(this.output)) {
-      if (!running.has(this)) throw new Error(`It ended without ${pattern}:\n${this.output}`)
-      await new Promise<void>((wake) => this.#waiting.add(wake))
-    }
-    return this
-  }
-
-  type(keys: string): void {
-    this.#child.stdin.write(keys)
-  }
-
-  async stop(): Promise<void> {
-    this.type(interrupt)
-    expect(await this.exit).toBe(0)
-  }
-
-  get screen(): Screen {
-    const screen = new Screen(this.#columns)
-    screen.write(this.output)
-    return screen
-  }
-}
-
 function onTerminal(file: string, options: TerminalOptions & { readonly args?: readonly string[] } = {}): OnTerminal {
-  return new OnTerminal(['operator.ts', '--embedded', '--apply', file, ...(options.args ?? [])], options)
+  return new OnTerminal(folder, ['run', 'operator.ts', '--embedded', '--apply', file, ...(options.args ?? [])], options)
 }
 
-const logLine =
+const fullLine =
   /^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] kopf\.(objects|operator) {8,9}\[(INFO {4}|WARNING |ERROR {3})\] (\[default\/w-\d+\] )?\S.*$/
+
+const shortLine = /^\d\d:\d\d:\d\d (INFO |WARN |ERROR) (default\/w-\d+ {2})?\S.*$/
 
 /** The lines after the introduction of the command: the address of the server and how to use it. */
 function afterGreeting(lines: readonly string[]): readonly string[] {
@@ -153,7 +79,7 @@ describe('kopf run on a terminal', { timeout: 60_000 }, () => {
     const said = lines.filter((line) => line.startsWith('Said by'))
     expect(new Set(said)).toEqual(new Set(Array.from({ length: 40 }, (_, number) => `Said by w-${number}`)))
     expect(said).toHaveLength(40)
-    const logged = lines.filter((line) => logLine.test(line))
+    const logged = lines.filter((line) => shortLine.test(line))
     expect(logged.filter((line) => line.includes('A warning that is made longer'))).toHaveLength(39)
     expect(afterGreeting(lines).slice(0, 3)).toEqual(title)
     const known = new Set<string>([...afterGreeting(lines).slice(0, 3), summary!, ...said, ...logged])
@@ -192,7 +118,7 @@ describe('kopf run on a terminal', { timeout: 60_000 }, () => {
       onTerminal('one.json', { variables: { NO_COLOR: '1' } }).until(/Caught up/),
     ])
     await Promise.all([coloured.stop(), plain.stop()])
-    expect(coloured.output).toContain('\u001b[33m[WARNING ] [default/w-0] A warning')
+    expect(coloured.output).toContain('\u001b[33mWARN  \u001b[39m\u001b[1mdefault/w-0\u001b[22m\u001b[33m  A warning')
     expect(plain.output).not.toContain('\u001b')
     expect(coloured.output).not.toContain('▕')
     const lines = afterGreeting(plain.screen.lines)
@@ -210,15 +136,19 @@ describe('kopf run on a terminal', { timeout: 60_000 }, () => {
       onTerminal('one.json', { variables: { TERM: 'dumb' } }),
       onTerminal('one.json', { variables: { CI: 'true', NO_COLOR: '1' } }),
     ]
+    const full = onTerminal('one.json', { args: ['--log-format', 'full', '--quiet'], variables: { NO_COLOR: '1' } })
     const json = onTerminal('one.json', { args: ['--log-format', 'json'] })
-    for (const one of [...plain, json]) {
+    const formats = new Map([
+      [full, fullLine],
+      [json, /^\{"message": "/],
+    ])
+    for (const one of [...plain, full, json]) {
       await one.until(/A warning/)
       await one.stop()
       expect(one.output).not.toContain('\u001b')
       const rest = afterGreeting(one.screen.lines).filter((line) => line !== 'Said by w-0')
       expect(rest.length).toBeGreaterThan(0)
-      const isOfFormat = (line: string) => (one === json ? line.startsWith('{"message": "') : logLine.test(line))
-      expect(rest.filter((line) => !isOfFormat(line))).toEqual([])
+      expect(rest.filter((line) => !(formats.get(one) ?? shortLine).test(line))).toEqual([])
     }
   })
 })
@@ -229,7 +159,7 @@ describe('kopf run without a terminal', { timeout: 60_000 }, () => {
   /** Compares the logs exactly, since programs parse them. */
   function checkLogs(text: string): void {
     const lines = text.trimEnd().split('\n')
-    expect(lines.filter((line) => !logLine.test(line))).toEqual([])
+    expect(lines.filter((line) => !fullLine.test(line))).toEqual([])
     expect(lines.length).toBeGreaterThan(60)
   }
 
@@ -251,7 +181,7 @@ describe('kopf run without a terminal', { timeout: 60_000 }, () => {
   })
 
   test('kopf run with logs in a file writes no terminal output into the file', async () => {
-    const one = await new OnTerminal(args, { redirection: '2>log.txt' }).until(/Said by w-9\r\n/)
+    const one = await new OnTerminal(folder, ['run', ...args], { redirection: '2>log.txt' }).until(/Said by w-9\r\n/)
     await one.stop()
     checkLogs(readFileSync(`${folder.path}/log.txt`, 'utf8'))
     expect(one.output).not.toContain('\u001b')

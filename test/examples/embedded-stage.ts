@@ -41,7 +41,7 @@ export class EmbeddedStage implements Stage {
     if (this.#runs === 1) await this.#fill(operator)
     const lines: string[] = []
     const write = (text: string) => void lines.push(...text.trimEnd().split('\n'))
-    const logging = createLogSink({ verbose: isVerbose, clock: this.#lab.clock, write })
+    const logging = createLogSink({ format: 'short', verbose: isVerbose, clock: this.#lab.clock, write })
     const running = await this.#lab.start(operator, { ...options, logging })
     return { terminal: new Terminal(() => lines), stop: () => this.#lab.stop(running) }
   }

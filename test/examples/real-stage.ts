@@ -70,7 +70,11 @@ export class RealStage implements Stage {
 
   #variables(): Record<string, string> {
     const { kubeconfigs, kubectl } = inject('realCluster')
-    return { KUBECONFIG: kubeconfigs.admin, PATH: `${dirname(kubectl)}:${process.env['PATH']}` }
+    return {
+      KUBECONFIG: kubeconfigs.admin,
+      KOPF_RUN_LOG_FORMAT: 'short',
+      PATH: `${dirname(kubectl)}:${process.env['PATH']}`,
+    }
   }
 
   async call(method: string, path: string, body?: object): Promise<Reply> {

@@ -4,7 +4,10 @@
  */
 
 const gap = '…'
-const timestamps = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.,]\d+)?Z?/g
+const timestamps = /\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d([.,]\d+)?Z?|^\d\d:\d\d:\d\d(?= [A-Z]{4,5} )/g
+/** The start of a log line in the short and in the full format, with the object that the line is about. */
+const shortLine = /^\d\d:\d\d:\d\d [A-Z]+ +(?:(\S+) {2})?/
+const fullLine = /^\[[^\]]+\] \S+ +\[[A-Z]+ *\] (?:\[([^\]]+)\] )?/
 /** Ages in tables, whose columns vary in width. */
 const ages = /(?<=^|\s)(\d+[smhd])+(?=\s|$)/g
 const addresses = /\b10(\.\d+){3}\b/g
@@ -95,7 +98,8 @@ function bySubject(lines: readonly string[]): Map<string, string[]> {
       for (const own of subjects.values()) own.push(line)
       continue
     }
-    if (line.startsWith('[')) subject = /^\[[^\]]+\] \S+ +\[[A-Z]+ *\] \[([^\]]+)\] /.exec(line)?.[1] ?? ''
+    const start = shortLine.exec(line) ?? fullLine.exec(line)
+    if (start !== null) subject = start[1] ?? ''
     if (!subjects.has(subject)) subjects.set(subject, [...gaps])
     subjects.get(subject)!.push(line)
   }

@@ -1,10 +1,10 @@
 /** Compares the output on a tutorial page with the real output, except for times, addresses and generated names. */
 
 const variable: ReadonlyArray<readonly [RegExp, string]> = [
-  [/^\[\d{4}-\d\d-\d\d [\d:,]+\]/, '[time]'],
+  [/^\d\d:\d\d:\d\d(?= [A-Z]+ )/, 'time'],
   [/\b\d+ ms\b/g, 'N ms'],
   [/\([\d.]+ms\)/g, '(N ms)'],
-  [/on (the embedded server at \S+|the cluster of the kubeconfig)$/, 'on a cluster'],
+  [/on (the embedded server at \S+|https:\S+ \(context .*\)), (all namespaces|namespace \S+)$/, 'on a cluster'],
   [/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'uid'],
   [/ +\d+(s|m\d*s?)$/, '  age'],
   [/^\d+\.\d+\.\d+$/, 'version'],

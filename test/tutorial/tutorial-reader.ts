@@ -90,7 +90,9 @@ export class Reader {
     await this.quit()
     if (this.#cluster) await this.#startOver()
     const [, , ...args] = wordsOf(this.#cluster ? clusterCommand() : command)
-    this.#dev = new KopfCommand(this.#folder, args, this.#cluster ? { KUBECONFIG: this.#cluster } : {})
+    // As at a terminal, which a reader has.
+    const variables = { KOPF_DEV_LOG_FORMAT: 'short', ...(this.#cluster && { KUBECONFIG: this.#cluster }) }
+    this.#dev = new KopfCommand(this.#folder, args, variables)
     this.#seen = { stdout: 0, stderr: 0 }
   }
 
@@ -110,7 +112,7 @@ export class Reader {
 
   /** Expects that the output since the last comparison is exactly that of the page. */
   async see(printed: readonly string[]): Promise<void> {
-    const isLog = (line: string) => line.startsWith('[')
+    const isLog = (line: string) => /^\d\d:\d\d:\d\d [A-Z]+ /.test(line)
     const streams = {
       stdout: [...this.#added, ...printed.filter((line) => !isLog(line))],
       // A line with `…` stands for omitted lines of both streams.
@@ -131,7 +133,7 @@ export class Reader {
 
   /** Lines that only appear on a real cluster, since the embedded server needs no login. */
   #isOfCluster(line: string): boolean {
-    return this.#cluster !== undefined && /\] kopf\.activities\.auth +\[INFO/.test(line)
+    return this.#cluster !== undefined && /INFO {2}(Initial authentication|Activity '\w+') /.test(line)
   }
 
   async #ask({ command, answer }: Extract<Step, { type: 'ask' }>): Promise<void> {

@@ -2,12 +2,15 @@
 import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import type { ConnectionInfoOptions } from '../../client/auth/connection-info.ts'
+import { KopfError } from '../../errors.ts'
 import type { ControllerChoice } from '../../server/controllers/workloads/names.ts'
+import type { CommandCluster } from '../cluster.ts'
+import { type ClusterPlace, describePlace, isLocalCluster } from '../cluster-place.ts'
 import { collect, controllersOption, dataDirOption, type Embedded, portOption, startEmbedded } from '../embedded.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
 import { untilStopped } from '../exit.ts'
 import { addEnvironment, addExamples, colourConventions } from '../help.ts'
-import type { ClusterArguments } from '../options/cluster.ts'
+import { type ClusterArguments, findContext } from '../options/cluster.ts'
 import {
   addFrameworkLevelOption,
   addLoggingOptions,
@@ -16,10 +19,17 @@ import {
   type LoggingArguments,
   loggingVariables,
 } from '../options/logging.ts'
-import { addScopeOptions, readScope, type ScopeArguments, scopeVariables, warnOfScope } from '../options/namespaces.ts'
+import {
+  addScopeOptions,
+  describeScope,
+  readScope,
+  type ScopeArguments,
+  scopeVariables,
+  warnOfScope,
+} from '../options/namespaces.ts'
 import { developerPriority } from '../options/peering.ts'
 import { readManifest } from '../read-manifests.ts'
-import { eraseLine, print, readKeys } from '../terminal.ts'
+import { confirm, eraseLine, hasKeys, isInteractive, print, readKeys, terminalAbilities } from '../terminal.ts'
 
 interface DevArguments extends LoggingArguments, ScopeArguments, ClusterArguments {
   readonly cluster?: boolean
@@ -28,6 +38,8 @@ interface DevArguments extends LoggingArguments, ScopeArguments, ClusterArgument
   readonly port: number
   readonly dataDir?: string
   readonly controllers?: readonly ControllerChoice[]
+  readonly check: boolean
+  readonly yes?: boolean
 }
 
 const variables: readonly Variable[] = [...scopeVariables, ...loggingVariables, frameworkLevelVariable]
@@ -48,12 +60,18 @@ export function addDevCommand(program: Command): void {
       'apply the objects of this YAML or JSON file, and again when it is saved; can be repeated',
       collect,
     )
+    .optionsGroup('Types:')
+    .option(
+      '--no-check',
+      'do not check the types after each reload; without this option, by the TypeScript of the project',
+    )
   addScopeOptions(command)
     .optionsGroup('Cluster:')
     .option('--cluster', 'run on the cluster of the kubeconfig, not on the embedded server')
     .option('--kubeconfig <file>', 'with --cluster: use this kubeconfig; without: write it there, for kubectl')
     .option('--context <name>', 'with --cluster: use this context of the kubeconfig')
     .option('--crds', 'with --cluster: keep the definitions (CRDs) of the operator up to date there, too')
+    .option('-y, --yes', 'with --cluster: do not ask before it runs on a cluster that is not on this machine')
     .addOption(portOption())
     .addOption(dataDirOption())
     .addOption(controllersOption('without --cluster: '))
@@ -72,11 +90,12 @@ export function addDevCommand(program: Command): void {
   })
 }
 
-function checkUsage(command: Command, { cluster, context, crds, dataDir, controllers }: DevArguments): void {
+function checkUsage(command: Command, { cluster, context, crds, yes, dataDir, controllers }: DevArguments): void {
   const fail = (option: string, how: string) =>
     command.error(`error: option '${option}' cannot be used ${how} '--cluster'.`)
   if (!cluster && context !== undefined) fail('--context', 'without')
   if (!cluster && crds) fail('--crds', 'without')
+  if (!cluster && yes) fail('--yes', 'without')
   if (cluster && command.getOptionValueSource('port') === 'cli') fail('--port', 'with')
   if (cluster && dataDir !== undefined) fail('--data-dir', 'with')
   if (cluster && controllers !== undefined) fail('--controllers', 'with')
@@ -89,34 +108,45 @@ async function dev(command: Command, files: readonly string[], args: DevArgument
   const stopped = untilStopped()
   const folder = process.cwd()
   // Imported late: help and usage errors do not need it.
-  const [{ CommandCluster }, { findTargets }, { Rebuilder }, { DevSession }] = await Promise.all([
-    import('../cluster.ts'),
-    import('../loading/load.ts'),
-    import('../dev/rebuild.ts'),
-    import('../dev/dev-session.ts'),
-  ])
+  const [{ CommandCluster }, { findTargets }, { Rebuilder }, { DevSession }, { DevKeys }, { TypeChecker }] =
+    await Promise.all([
+      import('../cluster.ts'),
+      import('../loading/load.ts'),
+      import('../dev/rebuild.ts'),
+      import('../dev/dev-session.ts'),
+      import('../dev/keys.ts'),
+      import('../dev/type-check.ts'),
+    ])
   const targets = await findTargets({ files, modules: [], folder })
   const objectFiles = (args.apply ?? []).map((file) => resolve(file))
   // A missing file is reported now, before the start. Errors in its content can be corrected later.
   await Promise.all(objectFiles.map(readManifest))
-  const rebuilder = await Rebuilder.create(
+  await using rebuilder = await Rebuilder.create(
     targets.map(({ address }) => address),
     folder,
   )
-  await using _rebuilder = rebuilder
   await using embedded = args.cluster ? undefined : await startEmbedded({ ...args, manifests: [] })
   await using cluster = embedded ? new CommandCluster(embedded.server.api) : await CommandCluster.open(args)
-  print(describeStart(files, embedded))
-  if (!embedded) warnOfScope(scope, args, logging.sink)
+  const place = embedded ? undefined : { server: cluster.server ?? '', context: await findContext(args) }
+  print(describeStart({ files, embedded, place, scope: describeScope(scope.namespaces) }))
+  if (place) {
+    warnOfScope(scope, args, logging.sink)
+    if (!args.yes && !isLocalCluster(place)) await confirmCluster(place)
+  }
+  await using types = new TypeChecker({ file: targets[0]!.address, folder, hasColours: terminalAbilities().hasColours })
   const { verbose, debug, quiet, logFormat, logRefkey, logPrefix, logFrameworkLevel, kubeconfig, context } = args
   const eraseSequence = logging.wantsDisplay ? eraseLine() : ''
-  const session = new DevSession({
+  await using session = new DevSession({
     targets,
     rebuilder,
     cluster,
     objectFiles,
     deletes: !args.cluster,
     folder,
+    types,
+    checksTypes: args.check,
+    hasKeys: hasKeys(),
+    emptyCluster: embedded && (() => emptyServer(cluster, args)),
     setup: {
       logging: { verbose, debug, quiet, logFormat, logRefkey, logPrefix } as LoggingArguments,
       run: {
@@ -130,27 +160,57 @@ async function dev(command: Command, files: readonly string[], args: DevArgument
     },
     print: (line) => print(`${eraseSequence}kopf dev: ${line}`),
   })
-  await using _session = session
   const quit = new Promise<void>((resolveQuit) => void stopped.then(() => resolveQuit()))
-  using _keys = readKeys((key) => {
-    if (key === 'r') session.reload()
-    if (key === 'q' || key === '\u0003') process.kill(process.pid, 'SIGINT')
-  })
+  const keys = new DevKeys({ session, canReset: !args.cluster, quit: () => process.kill(process.pid, 'SIGINT') })
+  print(`${hasKeys() ? keys.summary : 'Stop it with Ctrl-C.'}\n`)
+  using _keys = readKeys((key) => keys.press(key))
   await Promise.race([session.start(), quit])
   await quit
+}
+
+/** Asks at a terminal. Fails without a terminal, and if the answer is not yes. */
+async function confirmCluster(place: ClusterPlace): Promise<void> {
+  const where = `the cluster ${describePlace(place)} is not on this machine`
+  const why = `kopf dev pauses the operators of its peering there that have a lower priority than ${developerPriority}`
+  if (!isInteractive()) {
+    throw new KopfError('KOPF_CLUSTER', `Cannot start: ${where}, and ${why}; say that you mean it with --yes`)
+  }
+  if (!(await confirm(`kopf dev: ${where.replace('the', 'The')}, and ${why}. Continue?`))) {
+    throw new KopfError('KOPF_STOPPED', 'Stopped, and nothing was done')
+  }
+}
+
+/** Deletes all objects that a new server with the same options would not have. */
+async function emptyServer(cluster: CommandCluster, { controllers = [] }: DevArguments): Promise<number> {
+  const [{ ApiServer }, { resetCluster }] = await Promise.all([
+    import('../../server/api-server.ts'),
+    import('../dev/reset-cluster.ts'),
+  ])
+  const fresh = new ApiServer({ controllers })
+  try {
+    return await resetCluster(cluster, fresh)
+  } finally {
+    await fresh.close()
+  }
 }
 
 function toConnection({ server: { url, token, ca } }: Embedded): ConnectionInfoOptions {
   return { server: url, ...(token !== undefined && { token }), ...(ca !== undefined && { caData: ca }) }
 }
 
-function describeStart(files: readonly string[], embedded: Embedded | undefined): string {
-  const target = embedded ? `the embedded server at ${embedded.server.url}` : 'the cluster of the kubeconfig'
+interface StartDescription {
+  readonly files: readonly string[]
+  readonly embedded: Embedded | undefined
+  /** The cluster if there is no embedded server. */
+  readonly place: ClusterPlace | undefined
+  readonly scope: string
+}
+
+function describeStart({ files, embedded, place, scope }: StartDescription): string {
+  const target = place ? describePlace(place) : `the embedded server at ${embedded!.server.url}`
   return [
-    `kopf dev: ${files.join(', ')} on ${target}`,
+    `kopf dev: ${files.join(', ')} on ${target}, ${scope}`,
     ...(embedded ? ['', 'To use it from another terminal:', `  export KUBECONFIG=${embedded.kubeconfig}`] : []),
-    '',
-    process.stdin.isTTY ? 'Press r to reload, q to quit.' : 'Stop it with Ctrl-C.',
     '',
   ].join('\n')
 }

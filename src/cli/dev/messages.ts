@@ -38,12 +38,18 @@ export type ToOperator =
   | { readonly type: 'load'; readonly request: LoadRequest }
   | { readonly type: 'start' }
   | { readonly type: 'stop' }
+  /** Asks for the objects of the operator and the state of their handling. */
+  | { readonly type: 'list-objects' }
   | { readonly type: 'compiled'; readonly number: number; readonly answer: CompiledAnswer }
 
 export type FromOperator =
   | { readonly type: 'loaded'; readonly operator: LoadedOperator }
   | { readonly type: 'started' }
   | { readonly type: 'ready' }
+  /** A handler blocks the event loop, or does not block it any more. */
+  | { readonly type: 'blocked'; readonly isBlocked: boolean }
+  /** The objects in words, for the user. */
+  | { readonly type: 'objects'; readonly text: string }
   /** The process has received the stop request, so its event loop is not blocked. */
   | { readonly type: 'stopping' }
   | { readonly type: 'stopped' }

@@ -18,13 +18,20 @@ import type {
 
 /** If the process does not acknowledge the stop request within this time, its event loop is blocked. */
 const acknowledgeMs = 1000
+/** The time limit for the list of objects. */
+const listingMs = 10_000
 /** The time limit for a stop: a daemon that does not end must not delay the next operator. */
 const stoppingMs = 3000
 
 export interface OperatorChildOptions {
   readonly setup: OperatorSetup
   readonly compile: (url: URL) => Promise<URL>
+  /** Called when the event loop of the process has been blocked for some seconds. */
+  readonly onBlocked: () => void
 }
+
+/** How a stop ended: the operator stopped, it did not end in time and was killed, or it blocked its event loop and was killed. */
+export type StopResult = 'stopped' | 'too-slow' | 'blocked'
 
 type ChildMessage<T extends FromOperator['type']> = Extract<FromOperator, { readonly type: T }>
 
@@ -36,6 +43,7 @@ export class OperatorChild {
   readonly #listeners = new Map<FromOperator['type'], (message: FromOperator) => void>()
   readonly #ready = this.#next('ready')
   #isStopRequested = false
+  #isBlocked = false
 
   constructor(options: OperatorChildOptions) {
     this.#options = options
@@ -78,9 +86,29 @@ export class OperatorChild {
     await Promise.race([this.#ready, this.ended])
   }
 
-  /** Stops the operator. Resolves to false if it did not stop in time and its process was killed. */
-  async stop(): Promise<boolean> {
+  /** Whether the process has reported that its event loop is blocked. */
+  get isBlocked(): boolean {
+    return this.#isBlocked
+  }
+
+  /** The objects of the operator in words; undefined if the process does not answer. */
+  async listObjects(): Promise<string | undefined> {
+    let text: string | undefined
+    const answered = this.#next('objects').then((answer) => {
+      text = answer.text
+    })
+    this.#send({ type: 'list-objects' })
+    await withTimeout(systemClock, listingMs, Promise.race([answered, this.ended.then(() => {})]))
+    return text
+  }
+
+  /** Stops the operator. Kills its process if the operator does not stop in time, and at once if its event loop is blocked. */
+  async stop(): Promise<StopResult> {
     this.#isStopRequested = true
+    if (this.#isBlocked && this.isAlive) {
+      this.#kill()
+      return 'blocked'
+    }
     let [isStopping, hasEnded] = [!this.isAlive, !this.isAlive]
     const stopped = Promise.race([this.#next('stopped'), this.ended]).then(() => {
       isStopping = hasEnded = true
@@ -91,8 +119,9 @@ export class OperatorChild {
     this.#send({ type: 'stop' })
     await withTimeout(systemClock, acknowledgeMs, Promise.race([stopping, stopped]))
     if (isStopping) await withTimeout(systemClock, stoppingMs, stopped)
-    if (!hasEnded) this.#kill()
-    return hasEnded
+    if (hasEnded) return 'stopped'
+    this.#kill()
+    return isStopping ? 'too-slow' : 'blocked'
   }
 
   /** Kills the process immediately. */
@@ -118,7 +147,13 @@ export class OperatorChild {
 
   #receive(message: FromOperator): void {
     if (message.type === 'compile') void this.#compile(message)
+    else if (message.type === 'blocked') this.#setBlocked(message.isBlocked)
     else this.#listeners.get(message.type)?.(message)
+  }
+
+  #setBlocked(isBlocked: boolean): void {
+    this.#isBlocked = isBlocked
+    if (isBlocked) this.#options.onBlocked()
   }
 
   async #compile({ number, url }: ChildMessage<'compile'>): Promise<void> {
@@ -141,6 +176,13 @@ function withFreePort(flag: string): string {
 }
 
 function describeExit(code: number | null, signal: NodeJS.Signals | null): string {
+  // Node aborts if the heap is full. With a shell in between, the signal becomes the exit code 134.
+  if (signal === 'SIGABRT' || code === 134) {
+    return 'The process of the operator was aborted. Node does so when its memory is full: see the lines above.'
+  }
+  if (signal === 'SIGKILL') {
+    return 'The process of the operator was killed, by another program or by the system for lack of memory.'
+  }
   if (signal !== null) return `The process of the operator was ended by ${signal}.`
   return `The process of the operator has ended by itself, with exit code ${code}.`
 }

@@ -3,12 +3,15 @@
  * the session and the embedded server. Controlled by messages of operator-child.ts. One process runs one operator, once.
  */
 import { ConnectionInfo, type ConnectionInfoOptions } from '../../client/auth/connection-info.ts'
+import { KopfError } from '../../errors.ts'
 import { toCrds } from '../../kube/crds/crd.ts'
 import type { CustomResource } from '../../kube/resources/resources.ts'
 import { Operator, type RunningOperator, type RunOptions } from '../../operator.ts'
 import { internalsOf } from '../../operator-internals.ts'
+import { systemClock } from '../../util/async/clock.ts'
 import type { LogSink } from '../../util/log/log.ts'
 import { toMs } from '../../util/text/duration.ts'
+import { toCodeFrame } from '../code-frame.ts'
 import type { Display } from '../display/display.ts'
 import { describeFailure, toRunError } from '../exit.ts'
 import { CommandGuard } from '../guard-thread.ts'
@@ -38,6 +41,7 @@ class OperatorProcess {
     else if (message.type === 'load') await this.#load(message.request)
     else if (message.type === 'start') await this.#start()
     else if (message.type === 'stop') await this.#stop()
+    else if (message.type === 'list-objects') await this.#listObjects()
     else this.#compiling.get(message.number)?.(message.answer)
   }
 
@@ -45,15 +49,16 @@ class OperatorProcess {
     if (this.#isEnding) return
     this.#isEnding = true
     await this.#endRun()
-    sendAndExit({ type: 'failed', problem: describeFailure(toRunError(error)) }, 1)
+    sendAndExit({ type: 'failed', problem: describeProblem(error) }, 1)
   }
 
   #prepare(setup: OperatorSetup): void {
     process.setSourceMapsEnabled(true)
     this.#setup = setup
     this.#logging = new CommandLogging(setup.logging)
-    new CommandGuard(this.#logging, { endsWithParent: true })
-    catchStrayErrors(this.#logging.sink, () => void this.fail('The operator has stopped because of the error above.'))
+    const onBlocked = (isBlocked: boolean) => send({ type: 'blocked', isBlocked })
+    new CommandGuard(this.#logging, { endsWithParent: true, onBlocked })
+    catchStrayErrors(this.#logging.sink, (error) => void this.fail(describeLogged(error)))
     if (setup.embedded !== undefined) warmUp(setup.embedded, this.#warmingUp.signal).catch(() => {})
   }
 
@@ -95,6 +100,21 @@ class OperatorProcess {
     }
   }
 
+  /** A failure is an answer as well: it must not stop the operator. */
+  async #listObjects(): Promise<void> {
+    const { embedded, cluster: access, run: scope } = this.#setup
+    const listing = async () => {
+      const [{ CommandCluster }, { listObjectStates }] = await Promise.all([
+        import('../cluster.ts'),
+        import('./object-states.ts'),
+      ])
+      await using cluster = await CommandCluster.open(access, embedded && new ConnectionInfo(embedded))
+      return await listObjectStates({ operator: this.#operator!, cluster, scope, nowMs: systemClock.now() })
+    }
+    const text = await listing().catch((error) => `Cannot list the objects: ${describeFailure(error)}`)
+    send({ type: 'objects', text })
+  }
+
   async #stop(): Promise<void> {
     send({ type: 'stopping' })
     if (this.#isEnding) return
@@ -122,6 +142,22 @@ class OperatorProcess {
     if ('problem' in answer) throw new Error(answer.problem)
     return new URL(answer.url)
   }
+}
+
+/** The failure in words. A file that throws while it is loaded is shown with its source lines; a failed activity is in the log already. */
+function describeProblem(error: unknown): string {
+  const { code, cause } = error instanceof KopfError ? error : { code: undefined, cause: undefined }
+  if (code === 'KOPF_ACTIVITY') return describeLogged(cause)
+  const problem = describeFailure(toRunError(error))
+  const frame = code === 'KOPF_LOAD' ? toCodeFrame(cause, process.cwd()) : undefined
+  return frame === undefined ? problem : `${problem}\n${frame}`
+}
+
+/** Refers to the log line of the error, and shows the source lines where the error was thrown. */
+function describeLogged(error: unknown): string {
+  const frame = toCodeFrame(error, process.cwd())
+  const what = 'The operator has stopped because of the error above'
+  return frame === undefined ? `${what}.` : `${what}:\n${frame}`
 }
 
 /**

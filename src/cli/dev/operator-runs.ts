@@ -17,8 +17,10 @@ export interface OperatorRunsOptions {
   readonly onWorkerFile: (path: string) => void
   /** Called with the reason when the running operator has ended without a stop request. */
   readonly onEnd: (problem: string) => void
-  /** Called when the old operator did not stop in time and was killed. */
-  readonly onKill: () => void
+  /** Called when the old operator did not stop in time, or was blocked, and was killed. */
+  readonly onKill: (reason: 'too-slow' | 'blocked') => void
+  /** Called when an operator has blocked its event loop for some seconds. */
+  readonly onBlocked: () => void
 }
 
 interface Prepared {
@@ -43,6 +45,11 @@ export class OperatorRuns implements AsyncDisposable {
 
   get isRunning(): boolean {
     return this.#current !== undefined
+  }
+
+  /** The process of the running operator. */
+  get current(): OperatorChild | undefined {
+    return this.#current?.child
   }
 
   /** Starts the process of the next operator in advance. */
@@ -93,7 +100,8 @@ export class OperatorRuns implements AsyncDisposable {
     const current = this.#current
     this.#current = undefined
     if (current === undefined) return
-    if (!(await current.child.stop())) this.#options.onKill()
+    const result = await current.child.stop()
+    if (result !== 'stopped') this.#options.onKill(result)
     await discard(current)
   }
 
@@ -110,13 +118,13 @@ export class OperatorRuns implements AsyncDisposable {
   }
 
   #create(): Prepared {
-    const { setup, folder, onWorkerFile } = this.#options
+    const { setup, folder, onWorkerFile, onBlocked } = this.#options
     const workers = new WorkerModules(folder)
     const compile = (url: URL) => {
       onWorkerFile(fileURLToPath(url))
       return workers.load(url)
     }
-    return { child: new OperatorChild({ setup, compile }), workers }
+    return { child: new OperatorChild({ setup, compile, onBlocked }), workers }
   }
 }
 

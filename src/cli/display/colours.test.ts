@@ -22,6 +22,6 @@ test.each<[TerminalVariables, { hasColours: boolean; canRedraw: boolean }]>([
   [{ CI: 'false' }, { hasColours: true, canRedraw: true }],
   [{ CI: '' }, { hasColours: true, canRedraw: true }],
 ])('a terminal with the environment %o has the abilities %o', (variables, expected) => {
-  expect(detectAbilities(true, variables)).toEqual(expected)
-  expect(detectAbilities(false, variables)).toEqual({ hasColours: false, canRedraw: false })
+  expect(detectAbilities(true, variables)).toEqual({ ...expected, isTerminal: true })
+  expect(detectAbilities(false, variables)).toEqual({ hasColours: false, canRedraw: false, isTerminal: false })
 })

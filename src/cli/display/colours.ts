@@ -24,15 +24,20 @@ export function createPalette(isColoured: boolean): Palette {
 }
 
 /** The timestamp and the logger name at the start of a line in the full format. */
-const linePrefix = /^\[[\d :,-]+\] \S+ *(?=\[[A-Z]+ *\] )/
+const fullPrefix = /^\[[\d :,-]+\] \S+ *(?=\[[A-Z]+ *\] )/
+/** The time of day, the level, and the object, if the line is about one, in the short format. */
+const shortPrefix = /^(\d\d:\d\d:\d\d )([A-Z]+ +)([a-z\d][a-z\d.:/-]*(?= {2}))?/
 
-/** Colours a log line: dims its prefix and the stack below it, and highlights warnings and errors. */
+/** Colours a log line: dims its prefix and the stack below it, and highlights its object, warnings and errors. */
 export function paintLine(palette: Palette, line: string, level: LogLevel): string {
   const paint = { debug: palette.dim, info: plain, warn: palette.yellow, error: palette.red, fatal: palette.red }[level]
   const [first, ...rest] = line.split('\n')
-  const prefix = linePrefix.exec(first!)?.[0] ?? ''
-  const painted = `${palette.dim(prefix)}${paint(first!.slice(prefix.length))}`
-  return [painted, ...rest.map(palette.dim)].join('\n')
+  const [prefix, time = '', label = '', object = ''] = shortPrefix.exec(first!) ?? [fullPrefix.exec(first!)?.[0] ?? '']
+  const painted =
+    time === ''
+      ? palette.dim(prefix)
+      : `${palette.dim(time)}${(level === 'info' ? palette.green : paint)(label)}${palette.bold(object)}`
+  return [`${painted}${paint(first!.slice(prefix.length))}`, ...rest.map(palette.dim)].join('\n')
 }
 
 /** Conventional environment variables about terminals. */
@@ -44,6 +49,7 @@ export interface TerminalVariables {
 }
 
 export interface TerminalAbilities {
+  readonly isTerminal: boolean
   readonly hasColours: boolean
   /** Lines can be redrawn, and the terminal is not that of a CI job. */
   readonly canRedraw: boolean
@@ -58,6 +64,7 @@ export function detectAbilities(isTerminal: boolean, variables: TerminalVariable
   const hasChoice = FORCE_COLOR !== undefined && FORCE_COLOR !== ''
   const wantsColours = hasChoice ? !falsyValues.has(FORCE_COLOR) : !isDumb
   return {
+    isTerminal,
     hasColours: isTerminal && !NO_COLOR && wantsColours,
     canRedraw: isTerminal && !isDumb && falsyValues.has(CI),
   }

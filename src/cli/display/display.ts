@@ -6,6 +6,8 @@
 import type { RunOptions } from '../../operator.ts'
 import { callAfter, monotonicMs } from '../../util/async/clock.ts'
 import { packageVersion } from '../../util/process/package-files.ts'
+import { describePlace } from '../cluster-place.ts'
+import { describeScope } from '../options/namespaces.ts'
 import { createStatusLine, printable, printNote, terminalAbilities } from '../terminal.ts'
 import { createPalette, type Palette } from './colours.ts'
 import { ProgressModel } from './progress-model.ts'
@@ -157,19 +159,8 @@ function terminalTools() {
 }
 
 function toTitle({ name, embedded, context, namespaces }: RunTitle, server: string | undefined): RenderTitle {
-  const address = server === undefined ? 'its cluster' : withoutCredentials(server)
-  const place = embedded ? 'the embedded server' : `${address}${context === undefined ? '' : ` (context ${context})`}`
-  return { version: packageVersion(), name: printable(name), place: printable(place), scope: toScope(namespaces) }
-}
-
-function withoutCredentials(server: string): string {
-  if (!URL.canParse(server)) return 'its cluster'
-  const { origin, pathname } = new URL(server)
-  return `${origin}${pathname === '/' ? '' : pathname}`
-}
-
-function toScope(namespaces: RunOptions['namespaces']): string {
-  if (namespaces === undefined) return 'all namespaces'
-  const names = namespaces.map((one) => printable(String(one)))
-  return `${names.length === 1 ? 'namespace' : 'namespaces'} ${names.join(', ')}`
+  const address = server === undefined ? 'its cluster' : describePlace({ server, context })
+  const place = embedded ? 'the embedded server' : address
+  const scope = describeScope(namespaces)
+  return { version: packageVersion(), name: printable(name), place, scope }
 }

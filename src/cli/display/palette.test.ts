@@ -40,8 +40,18 @@ test.each([
   expect(line.slice(end + after.length)).toBe(rest)
 })
 
+test.each([
+  ['debug', '\u001b[2mDEBUG \u001b[22m\u001b[1ma\u001b[22m\u001b[2m  so\u001b[22m\n'],
+  ['info', '\u001b[32mINFO  \u001b[39m\u001b[1ma\u001b[22m  so\n'],
+  ['warn', '\u001b[33mWARN  \u001b[39m\u001b[1ma\u001b[22m\u001b[33m  so\u001b[39m\n'],
+  ['error', '\u001b[31mERROR \u001b[39m\u001b[1ma\u001b[22m\u001b[31m  so\u001b[39m\n'],
+] as const)('a short log line of level %s has a dimmed time, a painted level and a bold object', (level, rest) => {
+  const line = paintLine(createPalette(true), lineOf('short', level, 'so'), level)
+  expect(line.replace(/\d\d:\d\d:\d\d/, 'time')).toBe(`\u001b[2mtime \u001b[22m${rest}`)
+})
+
 test('a painted log line keeps its text in every format and at every level', () => {
-  for (const format of ['full', 'plain'] as const) {
+  for (const format of ['short', 'full', 'plain'] as const) {
     for (const level of levels) {
       for (const error of [undefined, new Error('why')]) {
         const line = lineOf(format, level, '[x] odd [INFO    ] text', error)

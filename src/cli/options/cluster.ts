@@ -58,6 +58,20 @@ export async function login(args: ClusterArguments): Promise<ConnectionInfo> {
   throw new LoginError(`Cannot find a cluster: ${whyNoKubeconfig()}; name one with --kubeconfig or KUBECONFIG`)
 }
 
+/** The context of the kubeconfig that `login` uses; undefined in a pod, where the service account is used. */
+export async function findContext({ kubeconfig, context }: ClusterArguments): Promise<string | undefined> {
+  const [{ findContextName }, { loginWithServiceAccount }] = await Promise.all([
+    import('../../client/auth/kubeconfig.ts'),
+    import('../../client/auth/service-account.ts'),
+  ])
+  const hasOptions = kubeconfig !== undefined || context !== undefined
+  if (!hasOptions && loginWithServiceAccount() !== undefined) return undefined
+  return findContextName({
+    ...(kubeconfig === undefined ? {} : { path: resolve(kubeconfig) }),
+    ...(context === undefined ? {} : { context }),
+  })
+}
+
 /** Imported late: help and usage errors do not need it. */
 async function loginByDefault(): Promise<ConnectionInfo | undefined> {
   const [{ loginWithKubeconfig }, { loginWithServiceAccount }] = await Promise.all([

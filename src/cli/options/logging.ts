@@ -28,7 +28,7 @@ export interface LoggingArguments {
   readonly logFrameworkLevel?: FrameworkLevel
 }
 
-const formats: readonly LogFormat[] = ['full', 'plain', 'json']
+const formats: readonly LogFormat[] = ['short', 'full', 'plain', 'json']
 
 export const loggingVariables: readonly Variable[] = [
   { name: 'VERBOSE', type: 'flag', option: 'verbose' },
@@ -52,9 +52,16 @@ export function addLoggingOptions(command: Command): Command {
     .option('-v, --verbose', 'log what the operator does in detail')
     .option('-d, --debug', "as --verbose, with the framework's inner workings")
     .option('-q, --quiet', 'log only warnings and errors')
-    .addOption(choiceOption('--log-format <format>', 'how lines look (default: full)', formats))
+    .addOption(
+      choiceOption('--log-format <format>', 'how lines look (default: short on a terminal, otherwise full)', formats),
+    )
     .option('--log-refkey <key>', 'the key of the object in JSON logs (default: object)')
-    .addOption(new Option('--log-prefix', 'begin lines with [namespace/name] (default: on, except for json)'))
+    .addOption(
+      new Option(
+        '--log-prefix',
+        'begin lines about an object with its namespace and name (default: on, except for json)',
+      ),
+    )
     .addOption(new Option('--no-log-prefix', 'leave that prefix out').default(undefined))
 }
 
@@ -71,7 +78,7 @@ export class CommandLogging {
   /** Called after a call of `configureLogging`. */
   onChange: () => void = () => {}
   readonly #args: LoggingArguments
-  #options: LogSinkOptions = {}
+  #options: LogSinkOptions & { readonly format: LogFormat } = { format: 'full' }
 
   constructor(args: LoggingArguments) {
     this.#args = args
@@ -80,7 +87,7 @@ export class CommandLogging {
 
   /** The format of lines that are not written through the sink, such as those of the guard thread. */
   get lines(): LoggingOptions {
-    const { format = 'full', refkey, prefix } = this.#options
+    const { format, refkey, prefix } = this.#options
     return { format, ...(refkey !== undefined && { refkey }), ...(prefix !== undefined && { prefix }) }
   }
 
@@ -91,10 +98,12 @@ export class CommandLogging {
   }
 
   #createSink(options: LogSinkOptions): LogSink {
-    this.#options = mergeLoggingOptions(this.#args, options)
+    const { hasColours, isTerminal } = terminalAbilities()
+    const merged = mergeLoggingOptions(this.#args, options)
+    const isShown = isTerminal && merged.write === undefined
+    this.#options = { ...merged, format: merged.format ?? (isShown ? 'short' : 'full') }
     this.onChange()
     const { format, write } = this.#options
-    const { hasColours } = terminalAbilities()
     const palette = createPalette(hasColours)
     const paint = (line: string, level: LogLevel) => writeLog(paintLine(palette, line, level))
     const isPainted = hasColours && format !== 'json' && write === undefined

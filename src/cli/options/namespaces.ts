@@ -4,6 +4,7 @@ import type { RunOptions } from '../../operator.ts'
 import { createLogger, type LogSink } from '../../util/log/log.ts'
 import { collect } from '../embedded.ts'
 import { legacyNamespace, type Variable } from '../environment.ts'
+import { printable } from '../terminal.ts'
 
 export interface ScopeArguments {
   readonly namespace?: readonly string[]
@@ -39,4 +40,11 @@ export function warnOfScope({ namespaces }: RunOptions, { allNamespaces }: Scope
   createLogger(sink, 'kopf.cli').warn(
     'Serving the whole cluster, as no namespace was named: say so with --all-namespaces, or choose with --namespace',
   )
+}
+
+/** `all namespaces`, `namespace default`, `namespaces team-a, team-b` */
+export function describeScope(namespaces: RunOptions['namespaces']): string {
+  if (namespaces === undefined) return 'all namespaces'
+  const names = namespaces.map((one) => printable(String(one)))
+  return `${names.length === 1 ? 'namespace' : 'namespaces'} ${names.join(', ')}`
 }

@@ -37,7 +37,7 @@ export interface RunProgram {
 export async function runProgram(command: Command, args: RunArguments, program: RunProgram): Promise<void> {
   const given = readRunOptions(command, args)
   const logging = new CommandLogging(args)
-  const stray = new Promise<void>((resolve) => catchStrayErrors(logging.sink, resolve))
+  const stray = new Promise<void>((resolve) => catchStrayErrors(logging.sink, () => resolve()))
   void stray.then(() => setFailed())
   const calls = new CallsAtWork()
   const stopped = Promise.race([untilStopped(calls), stray])

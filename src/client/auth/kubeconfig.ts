@@ -64,6 +64,11 @@ export function loginWithKubeconfig({
   return toConnection(chosen, cluster, user)
 }
 
+/** The name of the context that `loginWithKubeconfig` uses; undefined if there is none. */
+export function findContextName({ path, context }: KubeconfigLoginOptions = {}): string | undefined {
+  return context ?? findCurrentContext(readSources(path))
+}
+
 function readSources(path: string | undefined): KubeconfigSource[] {
   if (path !== undefined) return [readSource(path) ?? throwMissingFile(path)]
   const listed = listedPaths()

@@ -3,6 +3,7 @@
  * formats.ts.
  */
 import { KopfError } from '../../errors.ts'
+import { ownCode } from '../process/package-files.ts'
 
 const maxTextLength = 64 * 1024
 const maxDepth = 8
@@ -154,11 +155,22 @@ function toHeadline(error: Error): string {
 
 /** The name, message and stack of an error and its causes, on several lines. */
 export function toErrorText(error: Error): string {
+  return toLines(error, () => true)
+}
+
+/** As `toErrorText`, without the stack frames of this package and of Node. */
+export function toUserErrorText(error: Error): string {
+  return toLines(error, (frame) => !frame.includes(ownCode()) && !/\(?node:/.test(frame))
+}
+
+function toLines(error: Error, isShown: (frame: string) => boolean): string {
   const seen = new Set<Error>([error])
   const texts: string[] = []
   for (const one of seen) {
     try {
-      texts.push(`${texts.length === 0 ? '' : 'Caused by: '}${toSafeLine(cutText(toHeadline(one)))}${toFrames(one)}`)
+      texts.push(
+        `${texts.length === 0 ? '' : 'Caused by: '}${toSafeLine(cutText(toHeadline(one)))}${toFrames(one, isShown)}`,
+      )
       const { cause, errors } = one as { cause?: unknown; errors?: unknown }
       const reasons = [cause, ...(Array.isArray(errors) ? errors.slice(0, maxErrors) : [])]
       for (const reason of reasons) if (reason instanceof Error && seen.size < maxErrors) seen.add(reason)
@@ -170,11 +182,11 @@ export function toErrorText(error: Error): string {
 }
 
 /** The frames of the stack after the message, which may contain lines that look like frames. */
-function toFrames(error: Error): string {
+function toFrames(error: Error, isShown: (frame: string) => boolean): string {
   const stack = typeof error.stack === 'string' ? cutText(error.stack) : ''
   const message = toText(error.message)
   const start = stack.indexOf(message)
   const lines = (start < 0 ? stack : stack.slice(start + message.length)).split('\n')
-  const frames = lines.filter((line) => /^ +at /.test(line))
+  const frames = lines.filter((line) => /^ +at /.test(line) && isShown(line))
   return frames.map((line) => `\n${toSafeLine(line)}`).join('')
 }

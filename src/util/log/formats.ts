@@ -1,16 +1,28 @@
 /**
- * Formats log records exactly as Kopf's three formats, so that parsers of Kopf's logs work. Pure; log.ts filters and writes the
- * lines.
+ * Formats log records: exactly as Kopf's three formats, so that parsers of Kopf's logs work, and in a short format for people at a
+ * terminal. Pure; log.ts filters and writes the lines.
  */
 import { getOwn } from '../json/json.ts'
-import { cutText, isError, isExpected, toErrorText, toJsonLine, toSafeLine, toText } from './error-text.ts'
+import {
+  cutText,
+  isError,
+  isExpected,
+  toErrorText,
+  toJsonLine,
+  toSafeLine,
+  toText,
+  toUserErrorText,
+} from './error-text.ts'
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error' | 'fatal'
 
-/** The format of log lines: `full` with time, logger and level, `plain` with the message only, or `json`. */
-export type LogFormat = 'full' | 'plain' | 'json'
+/**
+ * The format of log lines. `short`: the time of day, the level, the object and the message, for a terminal. `full`: with the date, the logger
+ * and the level as in Kopf. `plain`: the message only. `json`: one JSON object per line.
+ */
+export type LogFormat = 'short' | 'full' | 'plain' | 'json'
 
-/** The origin of a line: the operator's handlers or the framework. Not shown in the three formats. */
+/** The origin of a line: the operator's handlers or the framework. Not shown in any format. */
 export type LogSource = 'framework' | 'handler'
 
 export type LogFields = Readonly<Record<string, unknown>>
@@ -61,8 +73,17 @@ const pythonLevels: Readonly<Record<LogLevel, string>> = {
   fatal: 'CRITICAL',
 }
 
+const shortLevels: Readonly<Record<LogLevel, string>> = {
+  debug: 'DEBUG',
+  info: 'INFO ',
+  warn: 'WARN ',
+  error: 'ERROR',
+  fatal: 'FATAL',
+}
+
 /** The line with its line break. */
 export function formatRecord(record: LogRecord, timeMs: number, options: FormatOptions): string {
+  if (options.format === 'short') return `${formatShort(record, timeMs, options.prefix)}\n`
   const prefix = options.prefix && record.object ? toPrefix(record.object) : ''
   if (options.format === 'json') return `${formatJson(record, timeMs, prefix, options.refkey)}\n`
   const text = `${toSafeLine(prefix)}${formatMessage(record)}`
@@ -71,8 +92,14 @@ export function formatRecord(record: LogRecord, timeMs: number, options: FormatO
   return `[${toLocalTime(timeMs)}] ${name} [${pythonLevels[record.level].padEnd(8)}] ${text}\n`
 }
 
+/** `12:03:04 INFO  default/web  Handler 'create' succeeded.` */
+function formatShort(record: LogRecord, timeMs: number, hasObject: boolean): string {
+  const object = hasObject && record.object ? `${toSafeLine(toObjectName(record.object))}  ` : ''
+  return `${toTimeOfDay(new Date(timeMs))} ${shortLevels[record.level]} ${object}${formatMessage(record, toUserErrorText)}`
+}
+
 /** The message with its fields, and the stack of an unexpected error on further lines. */
-export function formatMessage({ message, fields = {} }: LogRecord): string {
+export function formatMessage({ message, fields = {} }: LogRecord, toStack: typeof toErrorText = toErrorText): string {
   const error = getOwn(fields, 'error')
   const hasStack = isUnexpected(error)
   const parts = [toSafeLine(cutText(message))]
@@ -81,7 +108,7 @@ export function formatMessage({ message, fields = {} }: LogRecord): string {
     parts.push(`${toSafeLine(cutText(key, 100))}=${toJsonLine(toShown(key, value), maxFieldLength)}`)
   }
   const text = parts.join(' ')
-  return hasStack ? `${text}\n${toErrorText(error)}` : text
+  return hasStack ? `${text}\n${toStack(error)}` : text
 }
 
 /** Whether the message contains the text of the error, as the messages about failed handlers do. */
@@ -107,8 +134,12 @@ function toShown(key: string, value: unknown): unknown {
   return key === 'error' && isError(value) ? toText(value.message) : value
 }
 
-function toPrefix({ namespace, name }: LoggedObject): string {
-  return namespace ? `[${namespace}/${name ?? ''}] ` : `[${name ?? ''}] `
+function toPrefix(object: LoggedObject): string {
+  return `[${toObjectName(object)}] `
+}
+
+function toObjectName({ namespace, name }: LoggedObject): string {
+  return namespace ? `${namespace}/${name ?? ''}` : (name ?? '')
 }
 
 /** As python-json-logger writes for Kopf: without the name of the logger, and with the stack as `exc_info`. */
@@ -133,8 +164,14 @@ function formatJson(record: LogRecord, timeMs: number, prefix: string, refkey: s
 /** Python's `asctime`: local time, with a comma before the milliseconds. */
 function toLocalTime(timeMs: number): string {
   const time = new Date(timeMs)
-  const two = (part: number): string => String(part).padStart(2, '0')
-  const date = `${time.getFullYear()}-${two(time.getMonth() + 1)}-${two(time.getDate())}`
-  const clock = `${two(time.getHours())}:${two(time.getMinutes())}:${two(time.getSeconds())}`
-  return `${date} ${clock},${String(time.getMilliseconds()).padStart(3, '0')}`
+  const date = `${time.getFullYear()}-${toTwoDigits(time.getMonth() + 1)}-${toTwoDigits(time.getDate())}`
+  return `${date} ${toTimeOfDay(time)},${String(time.getMilliseconds()).padStart(3, '0')}`
+}
+
+function toTimeOfDay(time: Date): string {
+  return [time.getHours(), time.getMinutes(), time.getSeconds()].map(toTwoDigits).join(':')
+}
+
+function toTwoDigits(part: number): string {
+  return String(part).padStart(2, '0')
 }

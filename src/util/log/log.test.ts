@@ -1,6 +1,7 @@
-/** Log lines as users see them. The expected lines of the three formats were written by Kopf 1.45.2 itself. */
+/** Log lines as users see them. The expected lines of the formats full, plain and json were written by Kopf 1.45.2 itself. */
 import { describe, expect, test } from 'vitest'
 import { KopfError, TemporaryError } from '../../errors.ts'
+import { ownCode } from '../process/package-files.ts'
 import {
   configureLogging,
   createLogger,
@@ -38,6 +39,10 @@ describe('log formats', () => {
     ['full', {}, object, '[2026-11-16 03:02:01,023] kopf.objects         [INFO    ] [ns1/n1] Hello\n'],
     ['full, no namespace', {}, clusterObject, '[2026-11-16 03:02:01,023] kopf.objects         [INFO    ] [n1] Hello\n'],
     ['full, no prefix', { prefix: false }, object, '[2026-11-16 03:02:01,023] kopf.objects         [INFO    ] Hello\n'],
+    ['short', { format: 'short' }, object, '03:02:01 INFO  ns1/n1  Hello\n'],
+    ['short, no namespace', { format: 'short' }, clusterObject, '03:02:01 INFO  n1  Hello\n'],
+    ['short, no prefix', { format: 'short', prefix: false }, object, '03:02:01 INFO  Hello\n'],
+    ['short, no object', { format: 'short' }, undefined, '03:02:01 INFO  Hello\n'],
     ['plain', { format: 'plain' }, object, '[ns1/n1] Hello\n'],
     ['plain, no prefix', { format: 'plain', prefix: false }, object, 'Hello\n'],
     ['plain, no object', { format: 'plain' }, undefined, 'Hello\n'],
@@ -45,6 +50,23 @@ describe('log formats', () => {
     const { lines, sink } = capture(options)
     createLogger(sink, 'kopf.objects', about ? { object: about } : {}).info('Hello')
     expect(lines).toEqual([expected])
+  })
+
+  test('the short format aligns the levels, and shows only stack frames of the user', () => {
+    const { lines, sink } = capture({ format: 'short', debug: true })
+    const logger = createLogger(sink, 'kopf.operator')
+    logger.debug('m')
+    logger.warn('m')
+    const error = new Error('boom')
+    error.stack = `Error: boom\n    at create (/app/operator.ts:7:9)\n    at call (file://${ownCode()}handlers/invoke.ts:1:2)\n    at node:internal/x:1:2`
+    logger.error('m', { error })
+    sink.log({ level: 'fatal', name: 'x', source: 'framework', message: 'm' })
+    expect(lines).toEqual([
+      '03:02:01 DEBUG m\n',
+      '03:02:01 WARN  m\n',
+      '03:02:01 ERROR m\nError: boom\n    at create (/app/operator.ts:7:9)\n',
+      '03:02:01 FATAL m\n',
+    ])
   })
 
   test('a log line has level names and widths as in Python, and cuts long logger names', () => {

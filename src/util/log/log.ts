@@ -63,7 +63,7 @@ export type FrameworkLevel = Exclude<LogLevel, 'fatal'>
 
 /** Options of `configureLogging`. */
 export interface LoggingOptions {
-  /** The format of log lines. Default: `full`, with time, logger, level and message. */
+  /** The format of log lines. Default: `full`; in a file of a command that logs to a terminal: `short`. */
   readonly format?: LogFormat
   /** Whether debug messages are logged too. Default: false. */
   readonly verbose?: boolean
@@ -71,7 +71,7 @@ export interface LoggingOptions {
   readonly debug?: boolean
   /** Whether only warnings and errors are logged. Default: false. */
   readonly quiet?: boolean
-  /** Whether messages about objects begin with `[namespace/name]`. Default: true, except for JSON. */
+  /** Whether messages about objects begin with the object: `[namespace/name]`. Default: true, except for JSON. */
   readonly prefix?: boolean
   /** The key of the object reference in JSON. Default: `object`. */
   readonly refkey?: string

@@ -1,3 +1,6 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { systemClock } from '../async/clock.ts'
 import { captureProgram, type ProgramOptions } from './child-program.ts'
@@ -39,4 +42,26 @@ test('a program that does not end is killed with the signal, also if its childre
 test('the captured output of a program is bounded', async () => {
   const printed = await captureProgram(running('process.stdout.write("x".repeat(3 << 20))'))
   expect(printed.stdout.length).toBeLessThanOrEqual(1 << 20)
+})
+
+test('a background program is killed together with the programs that it has started', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kopf-background-'))
+  const file = join(folder, 'pid')
+  // As the command of TypeScript 7, which waits for another program synchronously.
+  const inner = `require("node:fs").writeFileSync(${JSON.stringify(file)}, String(process.pid)); setInterval(() => {}, 1000)`
+  const code = `require("node:child_process").execFileSync(process.execPath, ["-e", ${JSON.stringify(inner)}])`
+  const ending = new AbortController()
+  const settled = Promise.allSettled([captureProgram(running(code, { signal: ending.signal, isBackground: true }))])
+  await expect.poll(() => existsSync(file) && readFileSync(file, 'utf8'), { timeout: 10_000 }).toMatch(/^\d+$/)
+  ending.abort(new Error('enough'))
+  await settled
+  const isRunning = () => {
+    try {
+      return process.kill(Number(readFileSync(file, 'utf8')), 0)
+    } catch {
+      return false
+    }
+  }
+  await expect.poll(isRunning, { timeout: 10_000 }).toBe(false)
+  rmSync(folder, { recursive: true })
 })

@@ -3,6 +3,7 @@
  * Prints and logs nothing.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { constants, setPriority } from 'node:os'
 import { PassThrough } from 'node:stream'
 import { type Clock, noLongerNeeded } from '../async/clock.ts'
 
@@ -16,6 +17,8 @@ export interface ProgramOptions {
   readonly clock: Clock
   /** Stops the program. */
   readonly signal: AbortSignal
+  /** Runs with a low priority, and is stopped together with the programs that it has started. Default: false. */
+  readonly isBackground?: boolean
 }
 
 /** Time between SIGTERM and SIGKILL. */
@@ -55,15 +58,16 @@ const maxOutputBytes = 1 << 20
 
 /** Runs a program to its end and returns its output. Rejects if it cannot be started, and with the signal's reason. */
 export async function captureProgram(options: ProgramOptions): Promise<ProgramOutput> {
-  const { file, args, env, clock, signal } = options
+  const { file, args, env, clock, signal, isBackground = false } = options
   signal.throwIfAborted()
-  const { child, ended } = start(file, args, env)
+  const { child, ended } = start(file, args, env, isBackground)
+  const kill = isBackground ? () => killGroup(child) : () => void child.kill('SIGKILL')
   const stop = async () => {
+    if (isBackground) kill()
     await stopChild(child, ended, clock)
     // A child process of the program may keep the streams open.
     for (const stream of [child.stdout, child.stderr]) stream?.destroy()
   }
-  const kill = () => child.kill('SIGKILL')
   signal.addEventListener('abort', stop, { once: true })
   process.once('exit', kill)
   try {
@@ -83,10 +87,32 @@ export async function captureProgram(options: ProgramOptions): Promise<ProgramOu
   }
 }
 
-function start(file: string, args: readonly string[], env: Readonly<Record<string, string>>) {
-  const child = spawn(file, args, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } })
+function start(file: string, args: readonly string[], env: Readonly<Record<string, string>>, isBackground = false) {
+  const child = spawn(file, args, {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, ...env },
+    detached: isBackground,
+  })
+  if (isBackground) lowerPriority(child)
   const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()).once('error', () => resolve()))
   return { child, ended }
+}
+
+function lowerPriority({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // The program has already ended.
+  }
+}
+
+/** Kills the process group of a background program. Windows has no process groups: there only the program itself is killed. */
+function killGroup(child: ChildProcess): void {
+  try {
+    process.kill(-child.pid!, 'SIGKILL')
+  } catch {
+    child.kill('SIGKILL')
+  }
 }
 
 async function readAll(stream: AsyncIterable<Buffer>): Promise<string> {

@@ -45,6 +45,8 @@ export interface LoopGuardOptions {
   readonly endsWithParent?: boolean
   /** How long a stop waits for a blocked loop; undefined for no limit. Called repeatedly, since settings may change. */
   readonly limitMs: () => number | undefined
+  /** Called after a blocked loop was logged, while it is still blocked, and again when it turns. Must not wait for anything. */
+  readonly onBlocked?: (isBlocked: boolean) => void
 }
 
 export interface LoopGuard extends Disposable {
@@ -77,6 +79,7 @@ class Guard implements LoopGuard, GuardHooks {
   /** The number of each handler that was called, by its title. */
   readonly #numbers = new Map<string, number>()
   #lastBeatMs = monotonicMs()
+  #isReported = false
   #isOver = false
 
   constructor(options: LoopGuardOptions) {
@@ -114,6 +117,8 @@ class Guard implements LoopGuard, GuardHooks {
     const advice = 'Use asynchronous calls, or move the work to a worker thread with inWorker().'
     const logger = call?.logger ?? this.#logger
     logger.warn(`${what}: for ${seconds} seconds so far, and nothing else can run meanwhile. ${advice}`)
+    this.#isReported = true
+    this.#options.onBlocked?.(true)
     return true
   }
 
@@ -131,6 +136,8 @@ class Guard implements LoopGuard, GuardHooks {
   #beat(): void {
     if (this.#isOver) return
     this.#lastBeatMs = monotonicMs()
+    if (this.#isReported) this.#options.onBlocked?.(false)
+    this.#isReported = false
     Atomics.store(this.#shared, cells.limitMs, Math.min(this.#options.limitMs() ?? noLimit, 2 ** 31 - 1))
     Atomics.add(this.#shared, cells.beats, 1)
     callAfter(beatMs, () => this.#beat())
@@ -182,6 +189,6 @@ function describePlace({ stack = '' }: Error): string {
   const own = frames.findLastIndex((line) => line.includes('loop-guard') || /^ +at <anonymous>:\d/.test(line))
   const frame = frames
     .slice(own + 1)
-    .find((line) => !/\(?node:|[\\/]node_modules[\\/]/.test(line) && !line.includes(ownCode()))
+    .find((line) => !/\(?node:|[\\/]node_modules[\\/]|\(<anonymous>\)$/.test(line) && !line.includes(ownCode()))
   return frame === undefined ? '' : ` ${frame.trim()}`
 }

@@ -17,8 +17,10 @@ afterAll(async () => {
   folder.remove()
 })
 
-const operatorOf = (word: string) => `import { Operator, defineResource } from 'kopf'
-const Gizmo = defineResource({ group: '${cluster.group}', version: 'v1', kind: 'Gizmo' })
+const operatorOf = (word: string, type = 'integer') => `import { Operator, defineResource } from 'kopf'
+const json = { type: 'object', properties: { size: { type: '${type}' } } }
+const schema = { '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }), jsonSchema: { input: () => json, output: () => json } } }
+const Gizmo = defineResource({ group: '${cluster.group}', version: 'v1', kind: 'Gizmo', spec: schema })
 const kopf = new Operator()
 kopf.on.create(Gizmo, ({ logger }) => logger.info('create: ${word}'))
 kopf.on.resume(Gizmo, ({ logger }) => logger.info('resume: ${word}'))
@@ -34,6 +36,12 @@ test('kopf dev --cluster applies changed CRDs and objects, and reloads the opera
   folder.write({ 'operator.ts': operatorOf('one'), 'objects.json': JSON.stringify(gizmo) })
   const options = ['--cluster', '--crds', '--kubeconfig', real.kubeconfigs.admin, '-n', cluster.namespace]
   const one = new KopfCommand(folder, ['dev', 'operator.ts', '--apply', 'objects.json', ...options])
+  await one.until(
+    new RegExp(
+      `kopf dev: operator\\.ts on https://127\\.0\\.0\\.1:\\d+ \\(context \\S+\\), namespace ${cluster.namespace}$`,
+      'm',
+    ),
+  )
   await one.until(/create: one/)
   await one.until(/Creation is processed/)
   folder.write({ 'operator.ts': operatorOf('two') })
@@ -41,6 +49,11 @@ test('kopf dev --cluster applies changed CRDs and objects, and reloads the opera
   await one.until(/operator\.ts changed, reloaded in \d+ ms: 2 handlers/)
   folder.write({ 'objects.json': JSON.stringify({ ...gizmo, spec: { size: 1 } }) })
   await one.until(/changed gizmos\.\S+\/first/)
+  // The real server does not validate unchanged fields of an update (ratcheting).
+  folder.write({ 'operator.ts': operatorOf('three', 'string') })
+  await one.until(
+    /The new schema of gizmos\.\S+ does not fit an existing object: \S+\/first \(spec\.size: .*\)\. Change the objects or the schema\.\n/,
+  )
   // An object that is removed from its file stays: `kopf dev` deletes nothing on a cluster.
   folder.write({ 'objects.json': JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [] }) })
   await one.until(/applied in \d+ ms\n(.*\n)*.*applied in/)

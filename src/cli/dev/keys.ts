@@ -1,0 +1,83 @@
+/** The keys of `kopf dev` at a terminal: what each of them does, and the help. */
+import { clearScreen, print } from '../terminal.ts'
+import type { DevSession } from './dev-session.ts'
+
+export interface DevKeysOptions {
+  readonly session: DevSession
+  /** Whether the cluster can be emptied: only the embedded server. */
+  readonly canReset: boolean
+  readonly quit: () => void
+}
+
+interface DevKey {
+  readonly key: string
+  /** The name in the line at the start. */
+  readonly name: string
+  readonly help: string
+  readonly press: () => void
+}
+
+const ctrlC = '\u0003'
+
+export class DevKeys {
+  readonly #options: DevKeysOptions
+  readonly #keys: readonly DevKey[]
+  /** Set while a question is open: the next key answers it. */
+  #onAnswer: ((isYes: boolean) => void) | undefined
+
+  constructor(options: DevKeysOptions) {
+    this.#options = options
+    const { session, canReset, quit } = options
+    const reset: DevKey = {
+      key: 'x',
+      name: 'reset',
+      help: 'delete all objects of the embedded server, then apply CRDs and files again',
+      press: () => this.#askForReset(),
+    }
+    this.#keys = [
+      {
+        key: 'r',
+        name: 'restart',
+        help: 'restart the operator; one that is blocked is killed',
+        press: () => session.reload(),
+      },
+      {
+        key: 'o',
+        name: 'objects',
+        help: 'show the objects of the operator, and the state of their handling',
+        press: () => void session.printObjects(),
+      },
+      { key: 't', name: 'types', help: 'show the type errors', press: () => void session.printTypes() },
+      ...(canReset ? [reset] : []),
+      { key: 'c', name: 'clear', help: 'clear the screen', press: clearScreen },
+      { key: 'h', name: 'help', help: 'show this help', press: () => print(this.#help()) },
+      { key: 'q', name: 'quit', help: 'stop the operator and quit, as Ctrl-C does', press: quit },
+    ]
+  }
+
+  /** The line at the start. */
+  get summary(): string {
+    const others = this.#keys.filter(({ key }) => key !== 'h').map(({ key, name }) => `${key} ${name}`)
+    return `Press h for help: ${others.join(', ')}.`
+  }
+
+  press(key: string): void {
+    const answer = this.#onAnswer
+    this.#onAnswer = undefined
+    if (key === ctrlC) this.#options.quit()
+    else if (answer !== undefined) answer(key === 'y' || key === 'Y')
+    else this.#keys.find((one) => one.key === key)?.press()
+  }
+
+  #askForReset(): void {
+    print('kopf dev: Delete all objects of the embedded server, and apply CRDs and files again? [y/N]')
+    this.#onAnswer = (isYes) => {
+      if (isYes) this.#options.session.reset()
+      else print('kopf dev: Nothing was deleted.')
+    }
+  }
+
+  #help(): string {
+    return ['Keys:', ...this.#keys.map(({ key, help }) => `  ${key}  ${help}`)].join('\n')
+  }
+}
