@@ -15,6 +15,7 @@ import {
   peeringVariables,
   readInteger,
   readPeeringArguments,
+  readSeconds,
   startPeeringLog,
   toIdentity,
   toTarget,
@@ -43,13 +44,13 @@ export function addFreezeCommand(program: Command): void {
         'they watch nothing and handle nothing until the time is up, or until "kopf resume".',
     )
     .optionsGroup('Pause:')
-    .option('-t, --lifetime <seconds>', 'for how long; required')
+    .option('-t, --lifetime <duration>', 'for how long: seconds, or a duration such as 5m or 1h; required')
     .option('-p, --priority <number>', 'pause those up to this priority', '100')
     .option('--dev', `the same as --priority ${developerPriority}`)
     .option('-m, --message <text>', 'why; taken for the sake of scripts, and not written anywhere')
   addPeeringOptions(command).action(() => freeze(command))
   addExamples(command, [
-    'kopf freeze --peering default --all-namespaces --lifetime 600',
+    'kopf freeze --peering default --all-namespaces --lifetime 10m',
     'kopf freeze -P example -n staging --dev --lifetime 60 --id nightly-backup',
   ])
   addEnvironment(command, [...peeringVariables, ...variables], { remarks: ['What is on the command line wins.'] })
@@ -57,8 +58,8 @@ export function addFreezeCommand(program: Command): void {
 
 async function freeze(command: Command): Promise<void> {
   const args = readPeeringArguments<FreezeArguments>(command, variables)
-  if (args.lifetime === undefined) command.error("error: required option '-t, --lifetime <seconds>' not specified")
-  const lifetime = readInteger(command, '-t, --lifetime <seconds>', args.lifetime!, 1)
+  if (args.lifetime === undefined) command.error("error: required option '-t, --lifetime <duration>' not specified")
+  const lifetime = readSeconds(command, '-t, --lifetime <duration>', args.lifetime!)
   const given = readInteger(command, '-p, --priority <number>', args.priority)
   const priority = args.dev ? developerPriority : given
   const logger = startPeeringLog(args)

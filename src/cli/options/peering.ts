@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { personalIdentity } from '../../client/identity.ts'
 import type { RunOptions } from '../../operator.ts'
 import { createLogger, type Logger } from '../../util/log/log.ts'
+import { isDuration, toMs } from '../../util/text/duration.ts'
 import type { PeeringTarget } from '../commands/freeze-records.ts'
 import { collect } from '../embedded.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
@@ -75,10 +76,18 @@ export function startPeeringLog(args: PeeringArguments): Logger {
 }
 
 /** Parses an integer from the command line or the environment. */
-export function readInteger(command: Command, option: string, text: string, min: number = -Infinity): number {
+export function readInteger(command: Command, option: string, text: string): number {
   const number = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN
-  if (Number.isSafeInteger(number) && number >= min) return number
-  const expected = min === -Infinity ? 'a whole number' : `a whole number of at least ${min}`
+  if (Number.isSafeInteger(number)) return number
+  return command.error(`error: option '${option}' is ${JSON.stringify(text)}. Expected a whole number.`)
+}
+
+/** Parses a duration from the command line or the environment, into whole seconds: a number of seconds, or a text with a unit such as `5m`. */
+export function readSeconds(command: Command, option: string, text: string): number {
+  const duration = /^\d+$/.test(text) ? Number(text) : text
+  const seconds = isDuration(duration) ? toMs(duration) / 1000 : Number.NaN
+  if (Number.isSafeInteger(seconds) && seconds >= 1) return seconds
+  const expected = 'a number of seconds, or a duration such as 90s, 5m, 1h or 1d; at least one second, and no fractions'
   return command.error(`error: option '${option}' is ${JSON.stringify(text)}. Expected ${expected}.`)
 }
 
