@@ -10,7 +10,8 @@ import type { Operator } from '../operator.ts'
 import { callAfter } from '../util/async/clock.ts'
 import { untilSignal } from '../util/process/signals.ts'
 import { toMs } from '../util/text/duration.ts'
-import { printNote } from './terminal.ts'
+import { formatFailure } from './failure-format.ts'
+import { writeLog } from './terminal.ts'
 
 /** Resolves with the first signal. A second signal exits the process immediately. */
 export function untilStopped(): Promise<NodeJS.Signals> {
@@ -34,7 +35,7 @@ export function setFailed(): void {
 }
 
 function exitNow(why: string): never {
-  printNote(`kopf: ${why}`)
+  writeLog(formatFailure(why))
   process.exit(1)
 }
 

@@ -2,6 +2,7 @@
 /** The program `kopf`. Exit codes: 0 after success or a stop, 1 after a failure, 2 after a usage error. */
 import { CommanderError } from 'commander'
 import { KopfError } from '../errors.ts'
+import { formatFailure, isFailureJson } from './failure-format.ts'
 import { createProgram } from './program.ts'
 
 async function main(args: readonly string[]): Promise<number> {
@@ -17,8 +18,10 @@ async function main(args: readonly string[]): Promise<number> {
   } catch (error) {
     // Commander has already printed the usage error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    if (!isExpected(error)) throw error
-    process.stderr.write(`kopf: ${error.message}\n`)
+    if (isExpected(error)) process.stderr.write(formatFailure(error.message))
+    else if (isFailureJson())
+      process.stderr.write(formatFailure(`kopf has failed unexpectedly: ${String(error)}`, error))
+    else throw error
     return 1
   }
 }

@@ -14,7 +14,9 @@ import { toBash } from './completion/bash.ts'
 import { toFish } from './completion/fish.ts'
 import { readTree } from './completion/model.ts'
 import { toZsh } from './completion/zsh.ts'
+import { formatUsageError } from './failure-format.ts'
 import { addExamples, choiceArgument } from './help.ts'
+import { readFailureFormat } from './options/logging.ts'
 import { print } from './terminal.ts'
 
 const completionWriters = { bash: toBash, zsh: toZsh, fish: toFish } as const
@@ -28,7 +30,11 @@ export function createProgram(): Command {
     .helpOption('-h, --help', 'print this help and exit')
     .addHelpCommand(helpCommand())
     .configureHelp({ subcommandTerm: (command) => command.name() })
-    .configureOutput({ outputError: (text, write) => write(text.includes('Did you mean') ? text : `${text}${advice}`) })
+    .configureOutput({
+      outputError: (text, write) => write(formatUsageError(text.includes('Did you mean') ? text : `${text}${advice}`)),
+    })
+    // Before the arguments of the command are parsed, so that errors in them have the format, too.
+    .hook('preSubcommand', (_, command) => readFailureFormat(command))
     .exitOverride()
   addExamples(program, [
     'kopf dev operator.ts --apply objects.yaml',

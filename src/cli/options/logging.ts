@@ -13,7 +13,8 @@ import {
   setCommandLogging,
 } from '../../util/log/log.ts'
 import { createPalette, paintLine } from '../display/colours.ts'
-import type { Variable } from '../environment.ts'
+import { readVariable, type Variable } from '../environment.ts'
+import { setFailureFormat } from '../failure-format.ts'
 import { choiceOption } from '../help.ts'
 import { terminalAbilities, writeLog } from '../terminal.ts'
 
@@ -30,11 +31,13 @@ export interface LoggingArguments {
 
 const formats: readonly LogFormat[] = ['full', 'plain', 'json']
 
+const formatVariable: Variable = { name: 'LOG_FORMAT', type: 'text', option: 'logFormat' }
+
 export const loggingVariables: readonly Variable[] = [
   { name: 'VERBOSE', type: 'flag', option: 'verbose' },
   { name: 'DEBUG', type: 'flag', option: 'debug' },
   { name: 'QUIET', type: 'flag', option: 'quiet' },
-  { name: 'LOG_FORMAT', type: 'text', option: 'logFormat' },
+  formatVariable,
   { name: 'LOG_REFKEY', type: 'text', option: 'logRefkey' },
   { name: 'LOG_PREFIX', type: 'flag', option: 'logPrefix' },
 ]
@@ -44,6 +47,15 @@ export const frameworkLevelVariable: Variable = {
   name: 'LOG_FRAMEWORK_LEVEL',
   type: 'text',
   option: 'logFrameworkLevel',
+}
+
+/** Formats failures as the environment says, and from then on as the option says when it is parsed. */
+export function readFailureFormat(command: Command): void {
+  const toFormat = (text: string | undefined) => formats.find((one) => one === text?.toLowerCase()) ?? 'full'
+  const { long } = command.options.find((one) => one.attributeName() === formatVariable.option) ?? {}
+  if (long === undefined) return
+  setFailureFormat(toFormat(readVariable(command, formatVariable)))
+  command.on(`option:${long.slice(2)}`, (text: string) => setFailureFormat(toFormat(text)))
 }
 
 export function addLoggingOptions(command: Command): Command {
@@ -93,7 +105,8 @@ export class CommandLogging {
   #createSink(options: LogSinkOptions): LogSink {
     this.#options = mergeLoggingOptions(this.#args, options)
     this.onChange()
-    const { format, write } = this.#options
+    const { format = 'full', write } = this.#options
+    setFailureFormat(format)
     const { hasColours } = terminalAbilities()
     const palette = createPalette(hasColours)
     const paint = (line: string, level: LogLevel) => writeLog(paintLine(palette, line, level))
