@@ -2,17 +2,17 @@
  * Loads an operator from files and modules: compiles them if necessary, imports them, and merges their operators. The operator of a file is its
  * default export, or else the default operator. Does not start it.
  */
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, readFile, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { getDefaultOperator } from '../../default-operator.ts'
 import { KopfError } from '../../errors.ts'
 import type { Operator } from '../../operator.ts'
-import { internalsOf, isOperator } from '../../operator-internals.ts'
+import { internalsOf, isOperator, recordOperators } from '../../operator-internals.ts'
 import { suggestName } from '../../util/text/did-you-mean.ts'
 import { explainFileProblem } from '../read-manifests.ts'
 import { type CompiledFiles, compile } from './compile.ts'
-import { isMissingKopf, nothingRegistered, toLoadError } from './load-errors.ts'
+import { isMissingKopf, notExported, nothingRegistered, toLoadError } from './load-errors.ts'
 
 export interface LoadOperatorOptions {
   readonly files: readonly string[]
@@ -26,6 +26,12 @@ export interface Loaded extends AsyncDisposable {
 }
 
 type Module = Readonly<Record<string, unknown>>
+
+interface LoadedTarget extends LoadTarget {
+  readonly module: Module
+  /** The operators that were created while the target was imported, exported or not. */
+  readonly created: readonly Operator[]
+}
 
 export interface LoadTarget {
   /** The name on the command line. */
@@ -61,11 +67,13 @@ export async function importOperator(
   targets: readonly LoadTarget[],
   imports: CompiledFiles['imports'],
 ): Promise<Operator> {
-  const loaded: Module[] = []
-  for (const [index, { name }] of targets.entries()) {
-    loaded.push(await imports[index]!().catch((error) => Promise.reject(toLoadError(error, name))))
+  const loaded: LoadedTarget[] = []
+  for (const [index, target] of targets.entries()) {
+    using record = recordOperators()
+    const module = await imports[index]!().catch((error) => Promise.reject(toLoadError(error, target.name)))
+    loaded.push({ ...target, module, created: record.operators })
   }
-  return mergeOperators(targets, loaded)
+  return mergeOperators(loaded)
 }
 
 function toFile(name: string, folder: string): LoadTarget {
@@ -137,17 +145,15 @@ async function compileAll(targets: readonly LoadTarget[], folder: string): Promi
   return compile({ targets: addresses, folder }).catch((error) => Promise.reject(toLoadError(error, folder)))
 }
 
-function mergeOperators(targets: readonly LoadTarget[], loaded: readonly Module[]): Operator {
-  const exported = loaded.flatMap((module) => findOperator(module) ?? [])
+async function mergeOperators(loaded: readonly LoadedTarget[]): Promise<Operator> {
+  const exported = loaded.flatMap(({ module }) => findOperator(module) ?? [])
   const fallback = getDefaultOperator()
   const all = [...new Set(hasHandlers(fallback) ? [...exported, fallback] : exported)]
+  for (const target of loaded) await checkExport(target, all)
   const [first, ...rest] = all.filter(hasHandlers)
   if (first === undefined) {
-    const names = targets.map(({ name }) => name)
-    throw nothingRegistered(names, {
-      hasOperator: all.length > 0,
-      exportName: loaded.map(findOperatorExport).find(Boolean),
-    })
+    const names = loaded.map(({ name }) => name)
+    throw nothingRegistered(names, all.length > 0)
   }
   for (const other of rest) first.use(other)
   return first
@@ -164,8 +170,31 @@ function findOperator({ default: value }: Module): Operator | undefined {
   return isOperator(inner) ? inner : undefined
 }
 
-function findOperatorExport(module: Module): string | undefined {
-  return Object.keys(module).find((name) => name !== 'default' && isOperator(module[name]))
+/**
+ * Throws if the target has no operator as its default export but creates one whose handlers would never be called: neither it nor an operator that
+ * uses it is in `known`.
+ */
+async function checkExport(target: LoadedTarget, known: readonly Operator[]): Promise<void> {
+  const { name, module, created } = target
+  if (findOperator(module) !== undefined) return
+  const called = new Set(known.flatMap(functionsOf))
+  const unused = created.filter((one) => !known.includes(one) && functionsOf(one).some((fn) => !called.has(fn)))
+  if (unused.length === 0) return
+  const exportName = Object.keys(module).find((key) => key !== 'default' && unused.includes(module[key] as Operator))
+  const variables = exportName === undefined ? await findOperatorVariables(target) : [exportName]
+  throw notExported(name, { variables, count: unused.length, isNamedExport: exportName !== undefined })
+}
+
+function functionsOf(operator: Operator): unknown[] {
+  return internalsOf(operator).registry.handlers.map(({ fn }) => fn)
+}
+
+/** The variables of a file that hold an operator, for an error message. None if the operator is created in an imported file. */
+async function findOperatorVariables({ address, isFile }: LoadTarget): Promise<string[]> {
+  const source = isFile ? await readFile(address, 'utf8').catch(() => '') : ''
+  return [...source.matchAll(/\b(?:const|let|var)\s+([\w$]+)[^=;\n]{0,100}=\s*new\s+(?:[\w$]+\.)?Operator\b/g)].map(
+    ([, variable]) => variable!,
+  )
 }
 
 const typescript = ['.ts', '.mts', '.cts', '.tsx', '.jsx']
