@@ -13,7 +13,7 @@ import type { RunningServer } from '../server/start.ts'
 import { replaceFile } from '../util/process/replace-file.ts'
 import { toNumber } from './display/render.ts'
 import { explainFileProblem, type ManifestFile } from './read-manifests.ts'
-import { isPrintedToPerson } from './terminal.ts'
+import { isPrintedToPerson, quoteForShell } from './terminal.ts'
 
 export interface EmbeddedServerOptions {
   readonly port: number
@@ -101,7 +101,7 @@ export async function startEmbedded(options: EmbeddedServerOptions): Promise<Emb
       await written[Symbol.asyncDispose]()
       await server.stop()
     }
-    const quoted = quote(written.path)
+    const quoted = quoteForShell(written.path)
     return { server, kubeconfig: quoted, greeting: describeServer(server, quoted, loaded), [Symbol.asyncDispose]: stop }
   } catch (error) {
     await server.stop()
@@ -113,10 +113,6 @@ export async function startEmbedded(options: EmbeddedServerOptions): Promise<Emb
 export function rethrowFrom(file: string | undefined, error: unknown): never {
   if (!(error instanceof KopfError) || file === undefined) throw error
   throw new KopfError(error.code, `${file}: ${error.message}`, { cause: error })
-}
-
-function quote(path: string): string {
-  return /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
 function describeServer({ url }: RunningServer, quoted: string, loaded: readonly string[]): string {

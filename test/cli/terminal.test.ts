@@ -1,11 +1,8 @@
 /** The output of `kopf run` on a terminal, and its absence elsewhere. */
-import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { Screen } from '../support/screen.ts'
 import { Folder, RunCommand, stopCommands } from './run-support.ts'
-
-const interrupt = '\u0003'
+import { OnTerminal, stopTerminals, type TerminalOptions } from './terminal-support.ts'
 
 let folder: Folder
 beforeEach(() => {
@@ -30,8 +27,7 @@ beforeEach(() => {
   })
 })
 afterEach(async () => {
-  for (const one of running) one.type(interrupt)
-  await Promise.all([...running].map(({ exit }) => exit))
+  await stopTerminals()
   await stopCommands()
   folder.remove()
 })
@@ -46,80 +42,8 @@ function objects(count: number, takesMs: number): string {
   return JSON.stringify({ apiVersion: 'v1', kind: 'List', items })
 }
 
-const running = new Set<OnTerminal>()
-
-interface TerminalOptions {
-  readonly variables?: Readonly<Record<string, string>>
-  readonly columns?: number
-  /** Whether the terminal echoes the pressed keys. */
-  readonly isEchoed?: boolean
-  /** Shell text after the command. */
-  readonly redirection?: string
-}
-
-/** The command on a pseudo-terminal of the program `script`, which Linux and macOS have. */
-class OnTerminal {
-  output = ''
-  readonly exit: Promise<number | null>
-  readonly #child
-  readonly #waiting = new Set<() => void>()
-
-  readonly #columns: number
-
-  constructor(
-    args: readonly string[],
-    { variables = {}, columns = 120, isEchoed = false, redirection = '' }: TerminalOptions = {},
-  ) {
-    this.#columns = columns
-    const { KUBECONFIG: _, CI: _ci, NO_COLOR: _no, FORCE_COLOR: _force, ...inherited } = process.env
-    const command = [process.execPath, ...folder.command, 'run', ...args].map((one) => `'${one}'`).join(' ')
-    const line = `stty cols ${columns} rows 40 ${isEchoed ? '' : '-echo'}; exec ${command} ${redirection}`
-    const ways = process.platform === 'darwin' ? ['-q', '/dev/null', 'sh', '-c', line] : ['-qefc', line, '/dev/null']
-    this.#child = spawn('script', ways, {
-      cwd: folder.path,
-      stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...inherited, SHELL: '/bin/sh', TERM: 'xterm', HOME: folder.path, TMPDIR: folder.temporary, ...variables },
-    })
-    this.#child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      this.output += text
-      for (const wake of this.#waiting) wake()
-    })
-    running.add(this)
-    this.exit = new Promise((settle) => {
-      this.#child.once('close', (code) => {
-        running.delete(this)
-        for (const wake of this.#waiting) wake()
-        settle(code)
-      })
-    })
-  }
-
-  async until(pattern: RegExp): Promise<this> {
-    while (!pattern.test(this.output)) {
-      if (!running.has(this)) throw new Error(`It ended without ${pattern}:\n${this.output}`)
-      await new Promise<void>((wake) => this.#waiting.add(wake))
-    }
-    return this
-  }
-
-  type(keys: string): void {
-    this.#child.stdin.write(keys)
-  }
-
-  async stop(): Promise<void> {
-    this.type(interrupt)
-    expect(await this.exit).toBe(0)
-  }
-
-  get screen(): Screen {
-    const screen = new Screen(this.#columns)
-    screen.write(this.output)
-    return screen
-  }
-}
-
 function onTerminal(file: string, options: TerminalOptions & { readonly args?: readonly string[] } = {}): OnTerminal {
-  return new OnTerminal(['operator.ts', '--embedded', '--apply', file, ...(options.args ?? [])], options)
+  return new OnTerminal(folder, ['run', 'operator.ts', '--embedded', '--apply', file, ...(options.args ?? [])], options)
 }
 
 const logLine =
@@ -237,7 +161,7 @@ describe('kopf run without a terminal', { timeout: 60_000 }, () => {
   })
 
   test('kopf run with logs in a file writes no terminal output into the file', async () => {
-    const one = await new OnTerminal(args, { redirection: '2>log.txt' }).until(/Said by w-9\r\n/)
+    const one = await new OnTerminal(folder, ['run', ...args], { redirection: '2>log.txt' }).until(/Said by w-9\r\n/)
     await one.stop()
     checkLogs(readFileSync(`${folder.path}/log.txt`, 'utf8'))
     expect(one.output).not.toContain('\u001b')

@@ -9,7 +9,7 @@ import { internalsOf, type OperatorInternals } from '../../operator-internals.ts
 import { planRoles, type RolesPlan } from '../../plan/plan-roles.ts'
 import { lastReviewsSeconds, lastStepsSeconds, podGraceSeconds } from '../../util/stopping-times.ts'
 import { toMs } from '../../util/text/duration.ts'
-import { toName } from '../commands/scaffold.ts'
+import { toName } from '../scaffolding/scaffold.ts'
 import { type readAllowedRules, toGrant } from './allow-option.ts'
 import type { DeploymentPlan } from './plan.ts'
 import { remarkOnCalls } from './source/call-notes.ts'
