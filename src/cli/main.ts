@@ -12,6 +12,12 @@ async function main(args: readonly string[]): Promise<number> {
       program.outputHelp({ error: true })
       return 2
     }
+    // Called by the completion scripts; not a command for people, and therefore not in the help.
+    if (args[0] === '__complete') {
+      const { printCandidates } = await import('./completion/candidates.ts')
+      await printCandidates(program, args.slice(args[1] === '--' ? 2 : 1))
+      return 0
+    }
     await program.parseAsync(args, { from: 'user' })
     // A command that fails without throwing has set the exit code.
     return Number(process.exitCode ?? 0)

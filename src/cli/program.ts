@@ -71,18 +71,23 @@ function helpCommand(): Command {
 function addCompletionCommand(program: Command): void {
   program
     .command('completion')
-    .summary('print a script for the completion of a shell')
-    .description('Prints a script that makes a shell complete the commands, options and files of kopf.')
+    .summary('print a completion script for a shell')
+    .description(
+      'Prints a script that makes a shell complete commands, options, choices and files, and from the kubeconfig and the ' +
+        'cluster: contexts, namespaces, resources and names of objects. It works for kopf and for npx kopf.',
+    )
     .addArgument(choiceArgument('<shell>', 'the shell', Object.keys(completionWriters)))
     .addHelpText(
       'after',
       [
-        '\nInstall it for good:',
+        '\nInstall it (the second line of bash and fish is for npx kopf):',
         '  bash  $ kopf completion bash > ~/.local/share/bash-completion/completions/kopf',
+        '        $ ln -s kopf ~/.local/share/bash-completion/completions/npx',
         '  zsh   $ mkdir -p ~/.zfunc && kopf completion zsh > ~/.zfunc/_kopf',
         '        and in ~/.zshrc: fpath+=~/.zfunc; autoload -Uz compinit; compinit',
         '  fish  $ kopf completion fish > ~/.config/fish/completions/kopf.fish',
-        '\nOr for this shell only:',
+        '        $ ln -s kopf.fish ~/.config/fish/completions/npx.fish',
+        '\nOr for this shell only, also for npx kopf:',
         '  $ source <(kopf completion bash)',
       ].join('\n'),
     )

@@ -22,6 +22,8 @@ export interface TerminalOptions {
   readonly isEchoed?: boolean
   /** Shell text after the command. */
   readonly redirection?: string
+  /** Shell text of another program to run instead of `kopf`. */
+  readonly program?: string
 }
 
 /** The command on a pseudo-terminal of the program `script`, which Linux and macOS have. */
@@ -36,12 +38,12 @@ export class OnTerminal {
   constructor(
     folder: Folder,
     args: readonly string[],
-    { variables = {}, columns = 120, isEchoed = false, redirection = '' }: TerminalOptions = {},
+    { variables = {}, columns = 120, isEchoed = false, redirection = '', program }: TerminalOptions = {},
   ) {
     this.#columns = columns
     const { KUBECONFIG: _, CI: _ci, NO_COLOR: _no, FORCE_COLOR: _force, ...inherited } = process.env
     const command = [process.execPath, ...folder.command, ...args].map((one) => `'${one}'`).join(' ')
-    const line = `stty cols ${columns} rows 40 ${isEchoed ? '' : '-echo'}; exec ${command} ${redirection}`
+    const line = `stty cols ${columns} rows 40 ${isEchoed ? '' : '-echo'}; exec ${program ?? command} ${redirection}`
     const ways = process.platform === 'darwin' ? ['-q', '/dev/null', 'sh', '-c', line] : ['-qefc', line, '/dev/null']
     this.#child = spawn('script', ways, {
       cwd: folder.path,

@@ -134,9 +134,9 @@ const maxListed = 10
 
 /** The names of existing peerings, for an error. None if the user may not list them. */
 async function listPeerings(session: Session, { resource, namespace }: PeeringPlace): Promise<string[]> {
-  const path = `${collectionPath(resource, namespace)}?limit=${maxListed}`
+  const path = collectionPath(resource, namespace)
   try {
-    const { items } = await session.request({ method: 'GET', path })
+    const { items } = await session.request({ method: 'GET', path, query: { limit: maxListed } })
     return ((items ?? []) as unknown as KubeObject[]).map(({ metadata }) => metadata.name!).slice(0, maxListed)
   } catch {
     return []

@@ -1,12 +1,30 @@
 /** The completion script for zsh. */
-import type { CompletedCommand, CompletedOption, CompletionModel, ExpectedValue } from './model.ts'
+import {
+  type CompletedCommand,
+  type CompletedOption,
+  type CompletionModel,
+  type ExpectedValue,
+  isClusterValue,
+} from './model.ts'
+import { commandFinder } from './shell-functions.ts'
 
 export function toZsh({ commands, options }: CompletionModel): string {
-  return `#compdef kopf
-# Completion of kopf for zsh. Install it in a folder of fpath: kopf completion zsh > ~/.zfunc/_kopf
+  return `#compdef kopf npx
+# Completion of kopf for zsh, also as "npx kopf". Install it in a folder of fpath: kopf completion zsh > ~/.zfunc/_kopf
+${commandFinder}
+_kopf_cluster() {
+  local -a found
+  found=("\${(@f)$(_kopf_command __complete -- "\${(@Q)words[1,CURRENT]}" </dev/null 2>/dev/null)}")
+  compadd -a found
+}
 _kopf() {
   local context state line
   typeset -A opt_args
+  if [ "$words[1]" = npx ]; then
+    if [ "$words[2]" != kopf ] || (( CURRENT < 3 )); then _default; return; fi
+    shift words
+    (( CURRENT -= 1 ))
+  fi
   _arguments -C ${options.flatMap(toSpecs).join(' ')} '1: :->command' '*:: :->arguments'
   case "$state" in
     command)
@@ -21,19 +39,15 @@ ${commands.map(toCase).join('\n')}
       ;;
   esac
 }
-if [ "$funcstack[1]" = _kopf ]; then _kopf "$@"; else compdef _kopf kopf; fi
+if [ "$funcstack[1]" = _kopf ]; then _kopf "$@"; else compdef _kopf kopf npx; fi
 `
 }
 
-function toCase({ name, options, positional }: CompletedCommand): string {
-  const specs = [...options.flatMap(toSpecs), ...positionals(positional)]
+function toCase({ name, options, positionals }: CompletedCommand): string {
+  const specs = [...options.flatMap(toSpecs), ...positionals.slice(0, 1).map((first) => quote(`*: :${action(first)}`))]
   return `        ${name})
           _arguments ${specs.join(' \\\n            ')}
           ;;`
-}
-
-function positionals(expected: ExpectedValue): string[] {
-  return expected.length === 0 ? [] : [quote(`*: :${action(expected)}`)]
 }
 
 /** `'(-q --quiet)'{-q,--quiet}'[only warnings]'`. The spec of a repeatable option starts with a star and excludes no other flag. */
@@ -41,11 +55,15 @@ function toSpecs({ flags, description, value, isRepeatable }: CompletedOption): 
   const text = description.replaceAll(/[[\]:\\]/g, '\\$&')
   const rest = `[${text}]${value === undefined ? '' : `: :${action(value)}`}`
   const before = isRepeatable ? '*' : flags.length > 1 ? `(${flags.join(' ')})` : ''
-  return flags.map((flag) => quote(`${before}${flag}${rest}`))
+  // With "=", the value may be in the same word: --context=dev.
+  const toFlag = (flag: string) => (value !== undefined && flag.startsWith('--') ? `${flag}=` : flag)
+  return flags.map((flag) => quote(`${before}${toFlag(flag)}${rest}`))
 }
 
 function action(expected: ExpectedValue): string {
+  if (isClusterValue(expected)) return '_kopf_cluster'
   if (expected === 'file') return '_files'
+  if (expected === 'folder') return '_files -/'
   return expected === 'anything' ? ' ' : `(${expected.join(' ')})`
 }
 

@@ -17,6 +17,7 @@ import {
   findSection,
   type KubeconfigSource,
   kubeconfigError,
+  listContexts,
   optionalFlag,
   optionalText,
   pemOptions,
@@ -61,6 +62,11 @@ export function loginWithKubeconfig({
   const userName = optionalText(chosen, 'user')
   const user = userName === undefined ? undefined : findEntry(sources, 'user', userName)
   return toConnection(chosen, cluster, user)
+}
+
+/** The names of the contexts in the kubeconfig; none if there is no kubeconfig. Throws for an invalid one. */
+export function contextsOfKubeconfig(path?: string): string[] {
+  return listContexts(readSources(path))
 }
 
 function readSources(path: string | undefined): KubeconfigSource[] {
