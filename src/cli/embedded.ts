@@ -37,8 +37,8 @@ export interface Embedded extends AsyncDisposable {
 }
 
 export function portOption(): Option {
-  return new Option('--port <number>', 'listen on this port of 127.0.0.1')
-    .default(0, 'any free one')
+  return new Option('--port <number>', 'the port of the embedded server on 127.0.0.1')
+    .default(0, 'any free port')
     .argParser((text) => {
       if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text)
       throw new InvalidArgumentError('Expected a number from 0 to 65535.')
@@ -48,13 +48,13 @@ export function portOption(): Option {
 export function dataDirOption(): Option {
   return new Option(
     '--data-dir <directory>',
-    'keep what the server holds in this directory, and go on from what is there',
+    'store the objects of the embedded server in this directory, and load those that are stored there',
   )
 }
 
 export function controllersOption(when: string = ''): Option {
-  const what = `bring built-in kinds to life: "all", or, with commas between, some of ${controllerNames.join(', ')}`
-  const how = 'each with those it needs; a minus before a name leaves one out'
+  const what = `run controllers of built-in kinds: "all", or a comma-separated list of ${controllerNames.join(', ')}`
+  const how = 'the controllers that they need are added; a minus before a name excludes it'
   return new Option('--controllers <names>', `${when}${what}; ${how}`).argParser(parseControllers)
 }
 

@@ -1,5 +1,6 @@
 /** The tree of all commands, with their groups in the help; and the two commands about the tree itself, `help` and `completion`. Called by main.ts. */
 import { Command } from 'commander'
+import { kubernetesVersion } from '../server/version.ts'
 import { packageVersion } from '../util/process/package-files.ts'
 import { addCrdCommand } from './commands/crd.ts'
 import { addDevCommand } from './commands/dev.ts'
@@ -15,7 +16,7 @@ import { toFish } from './completion/fish.ts'
 import { readTree } from './completion/model.ts'
 import { toZsh } from './completion/zsh.ts'
 import { formatUsageError } from './failure-format.ts'
-import { addExamples, choiceArgument } from './help.ts'
+import { addExamples, choiceArgument, helpConfiguration, styleHeading } from './help.ts'
 import { readFailureFormat } from './options/logging.ts'
 import { print } from './terminal.ts'
 
@@ -26,10 +27,14 @@ const advice = '(see --help)\n'
 export function createProgram(): Command {
   const program = new Command('kopf')
     .description('Kubernetes operators in a few lines of TypeScript')
-    .version(packageVersion(), '--version', 'print the version and exit')
-    .helpOption('-h, --help', 'print this help and exit')
+    .version(
+      describeVersions(),
+      '--version',
+      'print the version of kopf, of Node and of the Kubernetes API of the embedded server',
+    )
+    .helpOption('-h, --help', 'print this help')
     .addHelpCommand(helpCommand())
-    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureHelp(helpConfiguration)
     .configureOutput({
       outputError: (text, write) => write(formatUsageError(text.includes('Did you mean') ? text : `${text}${advice}`)),
     })
@@ -60,6 +65,12 @@ export function createProgram(): Command {
   return program
 }
 
+/** The first line is the version alone, for scripts. */
+function describeVersions(): string {
+  const { node } = process.versions
+  return [packageVersion(), `Node ${node}`, `Kubernetes ${kubernetesVersion} (embedded server)`].join('\n')
+}
+
 function helpCommand(): Command {
   return new Command('help')
     .argument('[command]', 'the command')
@@ -80,14 +91,14 @@ function addCompletionCommand(program: Command): void {
     .addHelpText(
       'after',
       [
-        '\nInstall it (the second line of bash and fish is for npx kopf):',
+        `\n${styleHeading('Install it (the second line of bash and fish is for npx kopf):')}`,
         '  bash  $ kopf completion bash > ~/.local/share/bash-completion/completions/kopf',
         '        $ ln -s kopf ~/.local/share/bash-completion/completions/npx',
         '  zsh   $ mkdir -p ~/.zfunc && kopf completion zsh > ~/.zfunc/_kopf',
         '        and in ~/.zshrc: fpath+=~/.zfunc; autoload -Uz compinit; compinit',
         '  fish  $ kopf completion fish > ~/.config/fish/completions/kopf.fish',
         '        $ ln -s kopf.fish ~/.config/fish/completions/npx.fish',
-        '\nOr for this shell only, also for npx kopf:',
+        `\n${styleHeading('Or for this shell only, also for npx kopf:')}`,
         '  $ source <(kopf completion bash)',
       ].join('\n'),
     )

@@ -110,10 +110,10 @@ describe('kopf freeze and kopf resume', { timeout: 60_000 }, () => {
 
   test('kopf freeze warns of a lifetime that is longer than operators accept, and writes it', async () => {
     const said = await expectDone('freeze', ['-P', 'example', '-n', 'one', '-t', '86401', '-i', 'me'])
-    expect(said).toContain('Operators believe a record for 24h at most, unless settings.peering.maxLifetime')
+    expect(said).toContain('Operators accept a lifetime of at most 24h, unless settings.peering.maxLifetime')
     expect(await recordsAt(pathIn('one'))).toMatchObject({ me: { lifetime: 86_401 } })
     expect(await expectDone('freeze', ['-P', 'example', '-n', 'one', '-t', '86400', '-i', 'me'])).not.toContain(
-      'believe',
+      'at most',
     )
   })
 

@@ -30,18 +30,18 @@ interface CrdSource {
 export function addCrdCommand(program: Command): void {
   const command = program
     .command('crd')
-    .summary('print the definitions (CRDs) of an operator, or check them for drift')
+    .summary('print the CRDs of an operator, or compare them with a file or a cluster')
     .description(
-      'Prints the CustomResourceDefinitions of all resources that the operator of these files has made with ' +
-        'defineResource, as YAML for `kubectl apply -f -`. With --check or --check-cluster it prints nothing, but tells ' +
-        'where a file or a cluster has something else, and exits with 1 then.',
+      'Prints the CustomResourceDefinitions of all resources that the operator in these files defines with defineResource, ' +
+        'as YAML for `kubectl apply -f -`. With --check or --check-cluster, it prints the differences from a file or a ' +
+        'cluster instead, and exits with 1 if there are any.',
     )
-    .argument('[files...]', 'TypeScript or JavaScript; their default export is an operator')
+    .argument('[files...]', 'TypeScript or JavaScript files whose default export is an operator')
     .optionsGroup('Operator:')
-    .option('-m, --module <name>', 'load this module too: what import takes; can be repeated', collect)
+    .option('-m, --module <name>', 'also load this module, by a name or path as in an import; can be repeated', collect)
     .optionsGroup('Drift:')
-    .option('--check <file>', 'compare with the definitions in this YAML or JSON file; can be repeated', collect)
-    .option('--check-cluster', 'compare with the definitions that the cluster has')
+    .option('--check <file>', 'compare with the CRDs in this YAML or JSON file; can be repeated', collect)
+    .option('--check-cluster', 'compare with the CRDs in the cluster')
   addClusterOptions(command)
   addExamples(command, [
     'kopf crd operator.ts > crds.yaml',

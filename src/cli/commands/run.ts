@@ -55,21 +55,30 @@ export function addRunCommand(program: Command): void {
   const command = program
     .command('run')
     .summary('run an operator')
-    .description('Runs the operator of these files and modules until it is stopped by SIGINT or SIGTERM.')
-    .argument('[files...]', 'TypeScript or JavaScript; their default export is an operator')
+    .description('Runs the operator in these files and modules until it receives SIGINT or SIGTERM.')
+    .argument('[files...]', 'TypeScript or JavaScript files whose default export is an operator')
     .optionsGroup('Operator:')
-    .option('-m, --module <name>', 'load this module too: what import takes; can be repeated', collect)
+    .option('-m, --module <name>', 'also load this module, by a name or path as in an import; can be repeated', collect)
   addScopeOptions(command)
   addPrecedenceOptions(command)
-    .option('--dev', `for development, the same as --priority ${developerPriority}: others of the peering are paused`)
+    .option(
+      '--dev',
+      `run with --priority ${developerPriority}, which pauses the deployed operators of the peering; for development`,
+    )
     .optionsGroup('Health:')
-    .option('-L, --liveness <url>', 'tell of its health here, such as http://0.0.0.0:8080/healthz, and at /readyz')
+    .option(
+      '-L, --liveness <url>',
+      'serve health probes at this URL, such as http://0.0.0.0:8080/healthz, and readiness at /readyz',
+    )
     .optionsGroup('Cluster:')
-    .option('--kubeconfig <file>', 'use this kubeconfig; with --embedded, write it there')
+    .option(
+      '--kubeconfig <file>',
+      'use this kubeconfig; with --embedded, write the kubeconfig of the embedded server to this file',
+    )
     .option('--context <name>', 'use this context of the kubeconfig')
     .optionsGroup('Without a cluster:')
-    .option('--embedded', 'run on an embedded API server in this process, with no cluster at all')
-    .option('--apply <file>', 'with --embedded: create the objects of this YAML or JSON file; can be repeated', collect)
+    .option('--embedded', 'run on an embedded API server in this process, without a cluster')
+    .option('--apply <file>', 'with --embedded: create the objects in this YAML or JSON file; can be repeated', collect)
     .addOption(portOption())
     .addOption(controllersOption('with --embedded: '))
   addFrameworkLevelOption(addLoggingOptions(command))
@@ -80,7 +89,7 @@ export function addRunCommand(program: Command): void {
   ])
   addEnvironment(command, variables, {
     conventions: colourConventions,
-    remarks: ['What is on the command line wins.'],
+    remarks: ['Options on the command line take precedence.'],
   })
   command.action(async (files: readonly string[]) => {
     readEnvironment(command, variables)

@@ -61,18 +61,18 @@ export function readFailureFormat(command: Command): void {
 export function addLoggingOptions(command: Command): Command {
   return command
     .optionsGroup('Logs:')
-    .option('-v, --verbose', 'log what the operator does in detail')
-    .option('-d, --debug', "as --verbose, with the framework's inner workings")
+    .option('-v, --verbose', 'log debug messages of handlers and of the framework')
+    .option('-d, --debug', 'as --verbose, with details of the framework')
     .option('-q, --quiet', 'log only warnings and errors')
-    .addOption(choiceOption('--log-format <format>', 'how lines look (default: full)', formats))
-    .option('--log-refkey <key>', 'the key of the object in JSON logs (default: object)')
-    .addOption(new Option('--log-prefix', 'begin lines with [namespace/name] (default: on, except for json)'))
-    .addOption(new Option('--no-log-prefix', 'leave that prefix out').default(undefined))
+    .addOption(choiceOption('--log-format <format>', 'the format of log lines (default: full)', formats))
+    .option('--log-refkey <key>', 'the key of the object in JSON log lines (default: object)')
+    .addOption(new Option('--log-prefix', 'begin log lines with [namespace/name] (default: on, except for json)'))
+    .addOption(new Option('--no-log-prefix', 'omit that prefix').default(undefined))
 }
 
 /** Adds the option for commands that run an operator. */
 export function addFrameworkLevelOption(command: Command): Command {
-  const description = 'the least level of the framework\'s own lines, as "Handler … succeeded."'
+  const description = 'the minimum level of messages of the framework, such as "Handler … succeeded."'
   return command.addOption(choiceOption('--log-framework-level <level>', description, frameworkLevels))
 }
 

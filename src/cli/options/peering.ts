@@ -34,11 +34,11 @@ export function addPeeringOptions(command: Command): Command {
     .option('-P, --peering <name>', 'the name of the peering; required')
     .option(
       '-n, --namespace <pattern>',
-      'the peerings of this namespace, or of those that match; can be repeated',
+      'the peerings in this namespace, or in those that match a pattern; can be repeated',
       collect,
     )
     .option('-A, --all-namespaces', 'the peering of operators that serve the whole cluster')
-    .option('-i, --id <identity>', 'speak under this name (default: POD_ID, or user@host)')
+    .option('-i, --id <identity>', 'the name of the record in the peering (default: POD_ID, or user@host)')
   return addLoggingOptions(addClusterOptions(command))
 }
 
@@ -70,7 +70,7 @@ export async function toIdentity({ id }: PeeringArguments): Promise<string> {
 export function startPeeringLog(args: PeeringArguments): Logger {
   const logger = createLogger(new CommandLogging(args).sink, 'kopf.cli')
   if (args.namespace === undefined && !args.allNamespaces) {
-    logger.warn('The peering of the whole cluster is meant, as no namespace was named: say so with --all-namespaces')
+    logger.warn('Using the cluster-wide peering, since no namespace is given: confirm it with --all-namespaces')
   }
   return logger
 }
@@ -102,9 +102,12 @@ export interface PrecedenceArguments {
 export function addPrecedenceOptions(command: Command): Command {
   return command
     .optionsGroup('Other operators:')
-    .option('-P, --peering <name>', 'work only while no operator of this peering has precedence, and not without it')
-    .option('-p, --priority <number>', 'the precedence among the operators of a peering (default: 0)')
-    .option('--standalone', 'take no notice of any peering and of other operators')
+    .option(
+      '-P, --peering <name>',
+      'join this peering: pause while an operator with a higher priority runs; wait until the peering exists',
+    )
+    .option('-p, --priority <number>', 'the priority among the operators of a peering (default: 0)')
+    .option('--standalone', 'ignore peerings and other operators')
 }
 
 export function readPrecedence(
