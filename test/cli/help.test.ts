@@ -134,7 +134,15 @@ describe('mistyped arguments', () => {
       ['server', '--controllers', 'pods,deploymnts'],
       'error: option \'--controllers <names>\' argument \'pods,deploymnts\' is invalid. Cannot start the controller "deploymnts": there is none of that name; there are "all" of them, cronjobs, daemonsets, deployments, jobs, persistentvolumeclaims, pods, replicasets, serviceaccounts, services, statefulsets, and with a minus before its name one is left out.\n(see --help)\n',
     ],
-    [['manifests'], 'error: name the file of an operator\n(see --help)\n'],
+    [['manifests'], 'error: no operator. Name a file, or a module with --module.\n(see --help)\n'],
+    [
+      ['manifests', 'a.ts', '--image', 'my image'],
+      "error: option '--image <image>' argument 'my image' is invalid. Expected an image such as registry.example.com/databases:1.2.0.\n(see --help)\n",
+    ],
+    [
+      ['server', '--authorization', 'rbak'],
+      "error: option '--authorization <mode>' argument 'rbak' is invalid. Expected one of always-allow, rbac. Did you mean rbac?\n",
+    ],
     [
       ['manifests', 'a.ts', '--replicas', 'two'],
       "error: option '--replicas <number>' argument 'two' is invalid. Expected a number from 1 to 9999.\n(see --help)\n",

@@ -52,7 +52,8 @@ export function addCrdCommand(program: Command): void {
 }
 
 async function crdCommand(command: Command, files: readonly string[], args: CrdArguments): Promise<void> {
-  if (files.length + (args.module ?? []).length === 0) command.error('error: name the file of an operator')
+  if (files.length + (args.module ?? []).length === 0)
+    command.error('error: no operator. Name a file, or a module with --module.')
   // Imported late: help and usage errors do not need it.
   const { loadOperator } = await import('../loading/load.ts')
   await using loaded = await loadOperator({ files, modules: args.module ?? [], folder: process.cwd() })

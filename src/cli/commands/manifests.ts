@@ -33,7 +33,7 @@ export function addManifestsCommand(program: Command): void {
       '--name <name>',
       'the name of the Deployment and the other objects (default: the name of the operator, or of the folder)',
     )
-    .option('--image <image>', 'the container image (default: the name with the tag latest)')
+    .option('--image <image>', 'the container image (default: the name with the tag latest)', parseImage)
     .option('--install-namespace <name>', 'the namespace in which the operator runs', 'default')
     .option('--create-namespace', 'also print that Namespace, with the label for restricted pods')
     .option(
@@ -62,7 +62,7 @@ export function addManifestsCommand(program: Command): void {
 
 async function manifests(command: Command, files: readonly string[], args: ManifestsArguments): Promise<void> {
   const modules = args.module ?? []
-  if (files.length + modules.length === 0) command.error('error: name the file of an operator')
+  if (files.length + modules.length === 0) command.error('error: no operator. Name a file, or a module with --module.')
   const scope = readScope(command, args)
   const peering = readPrecedence(command, args)
   const grants = readAllowedRules(command, args.grant)
@@ -99,6 +99,12 @@ async function manifests(command: Command, files: readonly string[], args: Manif
   })
   print(render(loaded.operator, plan, args))
   for (const text of remarks) printNote(text)
+}
+
+/** Catches mistakes in shell quoting; the registry and the kubelet check the rest. */
+function parseImage(text: string): string {
+  if (/^[\w.-]+(:\d+)?[\w./-]*(:[\w.-]+)?(@[\w:]+)?$/.test(text)) return text
+  throw new InvalidArgumentError('Expected an image such as registry.example.com/databases:1.2.0.')
 }
 
 function parseCount(text: string): number {

@@ -1,9 +1,9 @@
 /** `kopf server`: runs the embedded API server, without an operator, until it is stopped. */
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { ControllerChoice } from '../../server/controllers/workloads/names.ts'
 import { untilSignal } from '../../util/process/signals.ts'
 import { collect, controllersOption, dataDirOption, portOption, startEmbedded } from '../embedded.ts'
-import { addExamples } from '../help.ts'
+import { addExamples, choiceOption } from '../help.ts'
 import { readManifest } from '../read-manifests.ts'
 
 interface ServerOptions {
@@ -39,9 +39,10 @@ export function addServerCommand(program: Command): void {
     .addOption(controllersOption())
     .option('--open', 'serve plain HTTP without credentials: every program on this machine can do everything')
     .addOption(
-      new Option('--authorization <mode>', 'allow everything to all users with credentials, or check RBAC roles')
-        .choices(['always-allow', 'rbac'])
-        .default('always-allow'),
+      choiceOption('--authorization <mode>', 'allow everything to all users with credentials, or check RBAC roles', [
+        'always-allow',
+        'rbac',
+      ]).default('always-allow'),
     )
   addExamples(command, [
     'kopf server --kubeconfig dev.kubeconfig',

@@ -85,8 +85,8 @@ function throwDraftError(why: string): never {
 function checkName(name: string, origin: string): void {
   if (/^[a-z]([-a-z0-9]{0,48}[a-z0-9])?$/.test(name)) return
   throwDraftError(
-    `"${name}" cannot be the name of what is made (${origin}); expected lower case letters, digits and dashes, at most 50, ` +
-      'beginning with a letter',
+    `the name "${name}" is invalid (${origin}); expected at most 50 lower-case letters, digits and dashes, beginning with a ` +
+      'letter',
   )
 }
 
