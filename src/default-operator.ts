@@ -2,6 +2,7 @@
  * The default operator, for programs that do not create one: `import * as kopf from 'kopf'`, then `kopf.on.create(…)`. It is stored under a
  * registered symbol, since the command and the project may each load a copy of this package.
  */
+import type { Memo } from './handlers/args/args.ts'
 import { Operator, type RunningOperator, type RunOptions } from './operator.ts'
 import type { On } from './registration.ts'
 
@@ -30,7 +31,7 @@ export function setDefaultOperator(operator: Operator | undefined): void {
  * kopf.on.create('kopfexamples', ({ name, logger }) => logger.info(`Hello, ${name}`))
  * ```
  */
-export const on: On<Record<string, unknown>> = new Proxy({} as On<Record<string, unknown>>, {
+export const on: On<Memo> = new Proxy({} as On<Memo>, {
   get: (_, type) => getDefaultOperator().on[type as keyof On<object>],
 })
 

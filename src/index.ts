@@ -5,7 +5,7 @@
  * @module kopf
  */
 
-export type { Diff, DiffItem, DiffOperation, Reason } from './causation/cause.ts'
+export type { Diff, DiffItem, DiffOperation, DiffTuple, Reason } from './causation/cause.ts'
 export { ConcealedValue } from './causation/concealed-value.ts'
 export type { Decision } from './causation/decide.ts'
 export {
@@ -47,7 +47,16 @@ export {
   type TemporaryErrorOptions,
   WebhookError,
 } from './errors.ts'
-export type { ExplainedChange, Explanation, HandlerVerdict, StoredProgress } from './explain/explanation.ts'
+export type {
+  ExplainedChange,
+  ExplainedChild,
+  ExplainedReconciler,
+  Explanation,
+  ExplanationOptions,
+  ForeignFields,
+  HandlerVerdict,
+  StoredProgress,
+} from './explain/explanation.ts'
 export type {
   ActivityArgs,
   AdmissionArgs,
@@ -81,7 +90,7 @@ export type {
   UserInfo,
 } from './handlers/args/args.ts'
 export type { ExecuteOptions, SubhandlerOutcome } from './handlers/args/call-parts.ts'
-export type { Conditions } from './handlers/args/conditions.ts'
+export type { Conditions, ConditionToSet } from './handlers/args/conditions.ts'
 export type { HandlerClock } from './handlers/args/handler-clock.ts'
 export { ABSENT, all, any, none, not, PRESENT } from './handlers/filters.ts'
 export type { Index, Store } from './handlers/index-table.ts'

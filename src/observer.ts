@@ -154,7 +154,8 @@ export interface Observer {
   /**
    * Called after each call of a handler, and when its `timeout` or its `retries` are used up. `delayMs` is the delay before the next attempt if
    * the outcome is `retrying`, and undefined otherwise. `error` is undefined if the handler succeeded; an error that `errors: 'ignored'` ignores
-   * is reported with the outcome `succeeded`. `cancelled`: the operator stopped the call, and the attempt does not count.
+   * is reported with the outcome `succeeded`. `cancelled`: the operator stopped the call, and the attempt does not count. `handler` is the same
+   * object as in `handlerStarted` of this call.
    */
   handlerFinished?(
     event: ObservedCall & {
@@ -164,6 +165,12 @@ export interface Observer {
       readonly error: unknown
     },
   ): void
+
+  /**
+   * Called when a stop does not wait for a call any longer: its time is over, and its `signal` is aborted. `handlerFinished` follows if the call
+   * ends all the same.
+   */
+  handlerCutOff?(event: { readonly handler: ObservedHandler; readonly object: ObservedObject | undefined }): void
 
   /**
    * A request to the API server ended. `code` is the HTTP status, or undefined if there was no response. `attempt` counts from 1. `path` has no

@@ -2,9 +2,9 @@
 
 import { KopfError } from './errors.ts'
 import { explainObject, toResource } from './explain/explain.ts'
-import type { Explanation } from './explain/explanation.ts'
+import type { Explanation, ExplanationOptions } from './explain/explanation.ts'
 import { createHandler } from './handler-definitions.ts'
-import type { Body, ObjectHandlerType } from './handlers/args/args.ts'
+import type { Body, Memo, ObjectHandlerType } from './handlers/args/args.ts'
 import { copyMemo } from './handlers/args/memos.ts'
 import type { Handler } from './handlers/handler.ts'
 import type { ActivityType, HandlerType } from './handlers/handler-types.ts'
@@ -14,23 +14,14 @@ import { Registry } from './handlers/registry.ts'
 import type { KubeObject } from './kube/objects.ts'
 import type { Resource, ResourceDefinition, ResourceLike } from './kube/resources/resources.ts'
 import { internalsOf, isOperator, setInternals } from './operator-internals.ts'
-import type {
-  On,
-  Register,
-  RegisterActivity,
-  RegisterConvert,
-  RegisterField,
-  RegisterIndex,
-  RegisterReconcile,
-  RegisterWithOptions,
-} from './registration.ts'
+import type { On, RegisterDaemon, RegisterIndex, RegisterReconcile, RegisterTimer } from './registration.ts'
 import type { RunningOperator, RunOptions } from './run/options.ts'
 import { startOperator } from './run/run.ts'
 import { createSettings, type PartialSettings, type Settings } from './settings/settings.ts'
 import { systemClock } from './util/async/clock.ts'
 import { defaultLogSink, toLogSink } from './util/log/log.ts'
 import { type LoopGuard, startLoopGuard } from './util/process/loop-guard.ts'
-import { untilSignal } from './util/process/signals.ts'
+import { secondSignalHint, untilSignal } from './util/process/signals.ts'
 
 export type { RunningOperator, RunOptions }
 
@@ -78,54 +69,18 @@ export type Plugin<M extends object> = (operator: Operator<M>) => void
  * await kopf.run()
  * ```
  */
-export class Operator<M extends object = Record<string, unknown>> {
+export class Operator<M extends object = Memo> {
   /** The name from the options of the constructor. Undefined if none was given. */
   readonly name: string | undefined
   /** Registers handlers: `kopf.on.create(…)`, `kopf.on.update(…)`, `kopf.on.startup(…)` and so on. */
   readonly on: On<M>
-  /**
-   * Registers a daemon: a long-running function that is started for each object and stopped when the object is deleted. It should end when
-   * `stopped` is set.
-   *
-   * @example
-   * ```ts
-   * kopf.daemon('kopfexamples', async ({ stopped, logger }) => {
-   *   while (!(await stopped.wait('10s'))) logger.info('Still here')
-   * })
-   * ```
-   */
-  readonly daemon: Register<'daemon', M>
-  /**
-   * Registers a timer: a function that is called repeatedly for each object, every `interval`, or when the object has not changed for
-   * `idle`.
-   *
-   * @example
-   * ```ts
-   * kopf.timer('kopfexamples', { interval: '1m' }, ({ name, logger }) => logger.info(`Checking ${name}`))
-   * ```
-   */
-  readonly timer: RegisterWithOptions<'timer', M>
-  /**
-   * Registers a reconciler: a function that is called whenever an object, one of its children, or a watched related object changes. It
-   * returns the desired children; the operator creates, updates and deletes them accordingly.
-   *
-   * @example
-   * ```ts
-   * kopf.reconcile(Website, { owns: ['configmaps'] }, ({ name, spec }) => ({
-   *   children: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { html: spec.html } }],
-   * }))
-   * ```
-   */
+  /** Registers a daemon: a long-running function that is started for each object and stopped when the object is deleted. */
+  readonly daemon: RegisterDaemon<M>
+  /** Registers a timer: a function that is called repeatedly for each object. */
+  readonly timer: RegisterTimer<M>
+  /** Registers a reconciler: a function that is called for every change, and returns the desired children of the object. */
   readonly reconcile: RegisterReconcile<M>
-  /**
-   * Registers an indexing function and returns the index: an in-memory map of all objects of a resource, by keys of your choice.
-   *
-   * @example
-   * ```ts
-   * const podsOf = kopf.index('pods', ({ labels, name }) => [[labels['app'], name]])
-   * podsOf.get('web') // the names of all pods with this label
-   * ```
-   */
+  /** Registers an indexing function and returns the index: an in-memory map of all objects of a resource, by keys of your choice. */
   readonly index: RegisterIndex<M>
   /** The settings. Change them before the operator starts, or in a startup handler. */
   readonly settings: Settings
@@ -160,7 +115,7 @@ export class Operator<M extends object = Record<string, unknown>> {
     }
     this.daemon = this.#register('daemon')
     this.timer = this.#register('timer')
-    this.reconcile = this.#register('reconcile') as RegisterReconcile<M>
+    this.reconcile = this.#register('reconcile')
     this.index = this.#registerIndex()
   }
 
@@ -216,7 +171,7 @@ export class Operator<M extends object = Record<string, unknown>> {
 
   /**
    * Explains what the operator has stored on an object, and why each handler would be called for it or not. Calls filters, but no handlers, and
-   * sends no requests. The command `kopf explain` prints the result.
+   * sends no requests. The command `kopf explain` prints the result. With `children`, it also says what has become of the children of reconcilers.
    *
    * @example
    * ```ts
@@ -226,8 +181,11 @@ export class Operator<M extends object = Record<string, unknown>> {
   explain(
     resource: ResourceLike | Resource,
     body: Body<Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>>,
+    { children }: ExplanationOptions = {},
   ): Explanation {
     return explainObject({
+      name: this.name,
+      children,
       registry: this.#registry,
       settings: this.settings,
       resource: toResource(resource, body as KubeObject),
@@ -250,7 +208,8 @@ export class Operator<M extends object = Record<string, unknown>> {
     const stopped = untilSignal({ until: ended.signal })
     using _guard = this.settings.process.guard ? this.#startGuard(options) : undefined
     try {
-      await using running = await this.start(options)
+      const stopHint = options.stopHint ?? secondSignalHint()
+      await using running = await this.start({ ...options, ...(stopHint !== undefined && { stopHint }) })
       await Promise.race([stopped, running.done])
     } finally {
       ended.abort()
@@ -262,14 +221,15 @@ export class Operator<M extends object = Record<string, unknown>> {
     return startLoopGuard({ sink: toLogSink(logging), limitMs: () => undefined })
   }
 
-  #register<K extends ObjectHandlerType>(type: K & HandlerType): Register<K, M> {
-    return (resource: ResourceLike, ...args: readonly unknown[]) => {
+  /** The function behind `on.create` and so on. The options, between the resource and the handler, can be omitted. */
+  #register(type: HandlerType & ObjectHandlerType): (resource: ResourceLike, ...args: readonly unknown[]) => void {
+    return (resource, ...args) => {
       const [options, fn] = args.length > 1 ? args : [undefined, args[0]]
       this.#add(type, resource, [options, fn])
     }
   }
 
-  #registerConvert(): RegisterConvert<M> {
+  #registerConvert(): On<M>['convert'] {
     return (resource, options, fn) => {
       this.#add('convert', resource, [options, fn])
       for (const version of [options.from, options.to] as const) {
@@ -278,11 +238,11 @@ export class Operator<M extends object = Record<string, unknown>> {
     }
   }
 
-  #registerField(): RegisterField<M> {
-    return ((resource: ResourceLike, field: FieldPath, ...args: readonly unknown[]) => {
+  #registerField(): (resource: ResourceLike, field: unknown, ...args: readonly unknown[]) => void {
+    return (resource, field, ...args) => {
       const [options, fn] = args.length > 1 ? args : [undefined, args[0]]
-      this.#add('field', resource, [options, fn], field)
-    }) as RegisterField<M>
+      this.#add('field', resource, [options, fn], field as FieldPath)
+    }
   }
 
   #registerIndex(): RegisterIndex<M> {
@@ -293,8 +253,8 @@ export class Operator<M extends object = Record<string, unknown>> {
     }) as RegisterIndex<M>
   }
 
-  #registerActivity(type: ActivityType): RegisterActivity<M> {
-    return (...args: readonly unknown[]) => {
+  #registerActivity(type: ActivityType): (...args: readonly unknown[]) => void {
+    return (...args) => {
       const [options, fn] = args.length > 1 ? args : [undefined, args[0]]
       this.#registry.add(createHandler(type, undefined, options as object | undefined, fn))
     }

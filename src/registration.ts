@@ -16,9 +16,9 @@ import type {
   Reconciled,
   ReconcileOptions,
 } from './handlers/args/args.ts'
-import type { CheckedPath } from './handlers/args/field-types.ts'
 import type { Index } from './handlers/index-table.ts'
-import type { FieldPath } from './handlers/options.ts'
+import type { FieldPath, IdleOptions, IntervalOptions } from './handlers/options.ts'
+import type { CheckedPath } from './kube/resources/path-types.ts'
 import type { NamespaceOf, ObjectOf, ResourceDefinition, ResourceLike } from './kube/resources/resources.ts'
 
 /**
@@ -27,50 +27,107 @@ import type { NamespaceOf, ObjectOf, ResourceDefinition, ResourceLike } from './
  */
 type HandlerFn<A> = (args: A) => unknown
 
-/** Registers a handler of one type for a resource. The options, between the resource and the function, can be omitted. */
-export interface Register<K extends ObjectHandlerType, M> {
-  <const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsFor<K, R, M>>): void
+type OptionsFor<K extends ObjectHandlerType, R extends ResourceLike, M, P> = OptionsOf<
+  ArgsFor<K, R, M>,
+  ObjectOf<R>,
+  P
+>[K]
+
+/** Registers daemons. */
+export interface RegisterDaemon<M> {
+  /**
+   * Registers a daemon: a long-running function that is started for each object and stopped when the object is deleted. It should end when
+   * `stopped` is set.
+   *
+   * @example
+   * ```ts
+   * kopf.daemon('kopfexamples', async ({ stopped, logger }) => {
+   *   while (!(await stopped.wait('10s'))) logger.info('Still here')
+   * })
+   * ```
+   */
+  <const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsFor<'daemon', R, M>>): void
+  /**
+   * Registers a daemon with options: a long-running function that is started for each object that the filters match, and stopped when the
+   * object is deleted or does not match any more.
+   *
+   * @example
+   * ```ts
+   * kopf.daemon('kopfexamples', { labels: { monitored: PRESENT }, cancellationTimeout: '10s' }, async ({ stopped }) => {
+   *   await stopped.wait()
+   * })
+   * ```
+   */
   <const R extends ResourceLike, const P extends FieldPath = FieldPath>(
     resource: R,
-    options: OptionsOf<ArgsFor<K, R, M>, ObjectOf<R>, P>[K],
-    handler: HandlerFn<ArgsFor<K, R, M>>,
+    options: OptionsFor<'daemon', R, M, P>,
+    handler: HandlerFn<ArgsFor<'daemon', R, M>>,
   ): void
 }
 
-/** Registers a handler for one field of a resource. The types of its `old` and `new` follow from the path. */
-export interface RegisterField<M> {
-  <const R extends ResourceLike, const P extends FieldPath>(
+/** Registers timers. Their options are required: `interval`, `idle` or both. */
+export interface RegisterTimer<M> {
+  /**
+   * Registers a timer: a function that is called repeatedly for each object, every `interval`. With `idle`, only while the object has not
+   * changed for that time. The returned value is stored in `status.<id>` of the object; return nothing to store nothing.
+   *
+   * @example
+   * ```ts
+   * kopf.timer('kopfexamples', { interval: '1m' }, ({ name, logger }) => logger.info(`Checking ${name}`))
+   * ```
+   */
+  <const R extends ResourceLike, const P extends FieldPath = FieldPath>(
     resource: R,
-    field: CheckedPath<ObjectOf<R>, P>,
-    handler: HandlerFn<FieldArgs<ObjectOf<R>, M, NoInfer<P>, NamespaceOf<R>>>,
+    options: OptionsFor<'timer', R, M, P> & IntervalOptions,
+    handler: HandlerFn<ArgsFor<'timer', R, M>>,
   ): void
-  <const R extends ResourceLike, const P extends FieldPath>(
+  /**
+   * Registers a timer: a function that is called for each object once it has not changed for the time `idle`, and again after the next
+   * change. The returned value is stored in `status.<id>` of the object; return nothing to store nothing.
+   *
+   * @example
+   * ```ts
+   * kopf.timer('kopfexamples', { idle: '10m' }, ({ name, logger }) => logger.info(`${name} has not changed for 10 minutes`))
+   * ```
+   */
+  <const R extends ResourceLike, const P extends FieldPath = FieldPath>(
     resource: R,
-    field: CheckedPath<ObjectOf<R>, P>,
-    options: FieldOptions<FieldArgs<ObjectOf<R>, M, NoInfer<P>, NamespaceOf<R>>, ObjectOf<R>, P>,
-    handler: HandlerFn<FieldArgs<ObjectOf<R>, M, NoInfer<P>, NamespaceOf<R>>>,
+    options: OptionsFor<'timer', R, M, P> & IdleOptions,
+    handler: HandlerFn<ArgsFor<'timer', R, M>>,
   ): void
 }
-
-/** Registers a handler of a type whose options are required, such as the `interval` of a timer. */
-export type RegisterWithOptions<K extends ObjectHandlerType, M> = <
-  const R extends ResourceLike,
-  const P extends FieldPath = FieldPath,
->(
-  resource: R,
-  options: OptionsOf<ArgsFor<K, R, M>, ObjectOf<R>, P>[K],
-  handler: HandlerFn<ArgsFor<K, R, M>>,
-) => void
 
 // biome-ignore lint/suspicious/noConfusingVoidType: a reconciler may have no return statement.
 type ReconcileFn<A> = (args: A) => Reconciled | void | PromiseLike<Reconciled | void>
 
 /** Registers a reconciler for a resource. The types of its `children` follow from the option `owns`. */
 export interface RegisterReconcile<M> {
+  /**
+   * Registers a reconciler: a function that is called whenever the object changes, to bring the world to the state that the object
+   * describes. With the option `owns`, it also manages child objects.
+   *
+   * @example
+   * ```ts
+   * kopf.reconcile(Bucket, async ({ name, spec }) => {
+   *   await cloud.ensureBucket(name, spec.region)
+   * })
+   * ```
+   */
   <const R extends ResourceLike>(
     resource: R,
     handler: ReconcileFn<ReconcileArgs<ObjectOf<R>, M, never, NamespaceOf<R>>>,
   ): void
+  /**
+   * Registers a reconciler: a function that is called whenever an object, one of its children, or a watched related object changes. It
+   * returns the desired children; the operator creates, updates and deletes them accordingly.
+   *
+   * @example
+   * ```ts
+   * kopf.reconcile(Website, { owns: ['configmaps'] }, ({ name, spec }) => ({
+   *   children: [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data: { html: spec.html } }],
+   * }))
+   * ```
+   */
   <
     const R extends ResourceLike,
     const O extends readonly ResourceLike[] = readonly [],
@@ -88,7 +145,7 @@ type Pairs<K, V> = Iterable<readonly [K, V]> | null | undefined
 
 type IndexFn<R extends ResourceLike, M, Result> = (args: ArgsFor<'index', R, M>) => Result | PromiseLike<Result>
 
-type IndexOptions<R extends ResourceLike, M, P> = OptionsOf<ArgsFor<'index', R, M>, ObjectOf<R>, P>['index']
+type IndexOptions<R extends ResourceLike, M, P> = OptionsFor<'index', R, M, P>
 
 /** Makes the compiler infer `[namespace, name]` as a tuple, and a string literal as `string`. */
 type Anything = NonNullable<unknown> | [] | null | undefined
@@ -120,25 +177,59 @@ type IsKubeObject<T> = T extends { readonly apiVersion: unknown; readonly kind: 
       ? true
       : false
 
-/**
- * Registers an indexing function and returns the index. A returned `Map`, an iterable of pairs, or a plain object is stored as keys and
- * values. Any other result is one value under the key null. An empty result removes the object from the index. `undefined` and `null` leave
- * the entries of the object unchanged.
- */
+/** Registers indexing functions. */
 export interface RegisterIndex<M> {
+  /**
+   * Registers an indexing function and returns the index: an in-memory map of all objects of a resource. The function returns keys and
+   * values: pairs, a `Map`, or a plain object. An empty result removes the object from the index; `undefined` and `null` leave its entries
+   * unchanged.
+   *
+   * @example
+   * ```ts
+   * const podsOf = kopf.index('pods', ({ labels, name }) => [[labels['app'], name]])
+   * podsOf.get('web') // the names of all pods with this label
+   * ```
+   */
   <const R extends ResourceLike, K extends Anything, V extends Anything>(
     resource: R,
     fn: IndexFn<R, M, Pairs<K, V>>,
   ): Index<K, V>
+  /**
+   * Registers an indexing function with options and returns the index: an in-memory map of the objects that the filters match. The function
+   * returns keys and values: pairs, a `Map`, or a plain object.
+   *
+   * @example
+   * ```ts
+   * const podsOf = kopf.index('pods', { labels: { app: PRESENT } }, ({ labels, name }) => [[labels['app'], name]])
+   * ```
+   */
   <const R extends ResourceLike, K extends Anything, V extends Anything, const P extends FieldPath = FieldPath>(
     resource: R,
     options: IndexOptions<R, M, P>,
     fn: IndexFn<R, M, Pairs<K, V>>,
   ): Index<K, V>
+  /**
+   * Registers an indexing function and returns the index: an in-memory map of all objects of a resource. A plain object is stored as keys
+   * and values, any other result as one value under the key null. `undefined` and `null` leave the entries of the object unchanged.
+   *
+   * @example
+   * ```ts
+   * const readyByName = kopf.index('pods', ({ name, status }) => ({ [name]: status.phase === 'Running' }))
+   * ```
+   */
   <const R extends ResourceLike, Result extends Anything>(
     resource: R,
     fn: IndexFn<R, M, Result>,
   ): IndexOf<NonNullable<Result>>
+  /**
+   * Registers an indexing function with options and returns the index: an in-memory map of the objects that the filters match. A plain
+   * object is stored as keys and values, any other result as one value under the key null.
+   *
+   * @example
+   * ```ts
+   * const readyByName = kopf.index('pods', { labels: { app: 'web' } }, ({ name, status }) => ({ [name]: status.phase }))
+   * ```
+   */
   <const R extends ResourceLike, Result extends Anything, const P extends FieldPath = FieldPath>(
     resource: R,
     options: IndexOptions<R, M, P>,
@@ -149,22 +240,12 @@ export interface RegisterIndex<M> {
 /** A version of a custom resource: its name, or the definition of the resource in that version. */
 type VersionLike = string | ResourceDefinition<never> | ResourceDefinition<object>
 
-/** Registers a conversion from one version of a custom resource to another. */
-export type RegisterConvert<M> = <
-  const R extends ResourceLike,
-  const From extends VersionLike,
-  const To extends VersionLike,
->(
-  resource: R,
-  options: ConvertOptions<From, To>,
-  handler: (args: ConvertArgs<ObjectOf<From>, M>) => Converted<ObjectOf<To>> | PromiseLike<Converted<ObjectOf<To>>>,
-) => void
+/** An activity handler: one of the operator itself rather than of an object. */
+type ActivityFn<M, Result = unknown> = (args: ActivityArgs<M>) => Result | PromiseLike<Result>
 
-/** Registers an activity handler: one of the operator itself rather than of an object. The options can be omitted. */
-export interface RegisterActivity<M, Result = unknown> {
-  (handler: (args: ActivityArgs<M>) => Result | PromiseLike<Result>): void
-  (options: ActivityOptions, handler: (args: ActivityArgs<M>) => Result | PromiseLike<Result>): void
-}
+type ConvertFn<From, To, M> = (
+  args: ConvertArgs<ObjectOf<From>, M>,
+) => Converted<ObjectOf<To>> | PromiseLike<Converted<ObjectOf<To>>>
 
 /**
  * Registers handlers of objects, of requests to the API server, and of the operator itself.
@@ -189,7 +270,19 @@ export interface On<M> {
    * })
    * ```
    */
-  readonly startup: RegisterActivity<M>
+  startup(handler: ActivityFn<M>): void
+  /**
+   * Called when the operator starts, before any request to the cluster, with options for retries. If the handler fails permanently, the
+   * operator does not start.
+   *
+   * @example
+   * ```ts
+   * kopf.on.startup({ retries: 3, backoff: '5s' }, async ({ memo }) => {
+   *   memo.pool = await openPool()
+   * })
+   * ```
+   */
+  startup(options: ActivityOptions, handler: ActivityFn<M>): void
   /**
    * Called when the operator stops, after all other handlers have ended. For example, to close connections.
    *
@@ -198,7 +291,16 @@ export interface On<M> {
    * kopf.on.cleanup(() => pool.end())
    * ```
    */
-  readonly cleanup: RegisterActivity<M>
+  cleanup(handler: ActivityFn<M>): void
+  /**
+   * Called when the operator stops, after all other handlers have ended, with options for retries.
+   *
+   * @example
+   * ```ts
+   * kopf.on.cleanup({ timeout: '10s' }, () => pool.end())
+   * ```
+   */
+  cleanup(options: ActivityOptions, handler: ActivityFn<M>): void
   /**
    * Called when the operator needs credentials: at the start, and when the old ones expire or are rejected. Returns a `ConnectionInfo`,
    * or nothing. Without a login handler, the operator uses the service account of the pod, or else the kubeconfig.
@@ -208,19 +310,41 @@ export interface On<M> {
    * kopf.on.login(() => loginWithKubeconfig({ context: 'staging' }))
    * ```
    */
-  readonly login: RegisterActivity<M, LoginAnswer>
+  login(handler: ActivityFn<M, LoginAnswer>): void
   /**
-   * Called when the liveness endpoint is requested, at most every 10 seconds while the probes succeed. The result appears in the response
-   * under the id of the handler. An error makes the response a failure (500).
+   * Called when the operator needs credentials, with options for retries. Returns a `ConnectionInfo`, or nothing.
+   *
+   * @example
+   * ```ts
+   * kopf.on.login({ retries: 3 }, () => loginWithKubeconfig({ context: 'staging' }))
+   * ```
+   */
+  login(options: ActivityOptions, handler: ActivityFn<M, LoginAnswer>): void
+  /**
+   * Called when the liveness endpoint is requested, at most every 10 seconds while the probes succeed. The result appears in the
+   * response under the id of the handler. An error makes the response a failure (500).
+   *
+   * @example
+   * ```ts
+   * kopf.on.probe(function database() {
+   *   return pool.query('select 1').then(() => 'reachable')
+   * })
+   * ```
+   */
+  probe(handler: ActivityFn<M>): void
+  /**
+   * Called when the liveness endpoint is requested, at most every 10 seconds while the probes succeed. The result appears in the
+   * response under `id`. An error makes the response a failure (500).
    *
    * @example
    * ```ts
    * kopf.on.probe({ id: 'database' }, () => pool.query('select 1').then(() => 'reachable'))
    * ```
    */
-  readonly probe: RegisterActivity<M>
+  probe(options: ActivityOptions, handler: ActivityFn<M>): void
   /**
-   * Called once for each new object, including objects that were created while the operator was not running.
+   * Called once for each new object, including objects that were created while the operator was not running. The returned value is
+   * stored in `status.<id>` of the object; return nothing to store nothing.
    *
    * @example
    * ```ts
@@ -229,10 +353,26 @@ export interface On<M> {
    * })
    * ```
    */
-  readonly create: Register<'create', M>
+  create<const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsFor<'create', R, M>>): void
+  /**
+   * Called once for each new object that the filters in the options match. The returned value is stored in `status.<id>` of the object;
+   * return nothing to store nothing.
+   *
+   * @example
+   * ```ts
+   * kopf.on.create('kopfexamples', { labels: { tier: 'gold' }, retries: 3 }, ({ name, logger }) => {
+   *   logger.info(`Creating ${name}`)
+   * })
+   * ```
+   */
+  create<const R extends ResourceLike, const P extends FieldPath = FieldPath>(
+    resource: R,
+    options: OptionsFor<'create', R, M, P>,
+    handler: HandlerFn<ArgsFor<'create', R, M>>,
+  ): void
   /**
    * Called once for each existing object after the operator starts, for example to connect to an external system again. Not called for
-   * objects that are created later.
+   * objects that are created later. The returned value is stored in `status.<id>` of the object; return nothing to store nothing.
    *
    * @example
    * ```ts
@@ -241,22 +381,55 @@ export interface On<M> {
    * })
    * ```
    */
-  readonly resume: Register<'resume', M>
+  resume<const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsFor<'resume', R, M>>): void
   /**
-   * Called when an object changes: its spec, labels, annotations, or any other field that users write. Not called for changes of `status`,
-   * of system fields in `metadata`, or of the operator's own annotations.
+   * Called once for each existing object that the filters match, after the operator starts. With `deleted: true`, also for objects that
+   * are being deleted. The returned value is stored in `status.<id>` of the object; return nothing to store nothing.
    *
    * @example
    * ```ts
-   * kopf.on.update('kopfexamples', { field: 'spec.size' }, ({ old, new: size, logger }) => {
-   *   logger.info(`Resizing from ${old} to ${size}`)
+   * kopf.on.resume('kopfexamples', { deleted: true }, ({ name, memo }) => {
+   *   memo.connection = connect(name)
    * })
    * ```
    */
-  readonly update: Register<'update', M>
+  resume<const R extends ResourceLike, const P extends FieldPath = FieldPath>(
+    resource: R,
+    options: OptionsFor<'resume', R, M, P>,
+    handler: HandlerFn<ArgsFor<'resume', R, M>>,
+  ): void
   /**
-   * Called when the object is deleted. A finalizer holds the object until the handler has succeeded or failed permanently, unless the
-   * handler is `optional`.
+   * Called when an object changes: its spec, labels, annotations, or any other field that users write. Not called for changes of
+   * `status`, of system fields in `metadata`, or of the operator's own annotations. The returned value is stored in `status.<id>` of the
+   * object; return nothing to store nothing.
+   *
+   * @example
+   * ```ts
+   * kopf.on.update('kopfexamples', ({ diff, logger }) => {
+   *   for (const { op, path } of diff) logger.info(`${op}: ${path.join('.')}`)
+   * })
+   * ```
+   */
+  update<const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsFor<'update', R, M>>): void
+  /**
+   * Called when an object that the filters match changes. With `field`, only when that field changes, and `old` and `new` select the
+   * values before and after. The returned value is stored in `status.<id>` of the object; return nothing to store nothing.
+   *
+   * @example
+   * ```ts
+   * kopf.on.update('kopfexamples', { field: 'spec.size', new: (size) => size > 10 }, ({ spec, logger }) => {
+   *   logger.info(`Growing to ${spec.size}`)
+   * })
+   * ```
+   */
+  update<const R extends ResourceLike, const P extends FieldPath = FieldPath>(
+    resource: R,
+    options: OptionsFor<'update', R, M, P>,
+    handler: HandlerFn<ArgsFor<'update', R, M>>,
+  ): void
+  /**
+   * Called when the object is deleted. A finalizer holds the object until the handler has succeeded or failed permanently. The returned
+   * value is stored in `status.<id>` of the object; return nothing to store nothing.
    *
    * @example
    * ```ts
@@ -265,29 +438,78 @@ export interface On<M> {
    * })
    * ```
    */
-  readonly delete: Register<'delete', M>
+  delete<const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsFor<'delete', R, M>>): void
   /**
-   * Called when one field is added, changed or removed, also on creation. Fields in `status` are possible, too.
+   * Called when an object that the filters match is deleted. A finalizer holds the object until the handler has succeeded or failed
+   * permanently, unless the handler is `optional`. The returned value is stored in `status.<id>` of the object; return nothing to store
+   * nothing.
+   *
+   * @example
+   * ```ts
+   * kopf.on.delete('kopfexamples', { optional: true }, ({ name, logger }) => logger.info(`${name} is gone`))
+   * ```
+   */
+  delete<const R extends ResourceLike, const P extends FieldPath = FieldPath>(
+    resource: R,
+    options: OptionsFor<'delete', R, M, P>,
+    handler: HandlerFn<ArgsFor<'delete', R, M>>,
+  ): void
+  /**
+   * Called when one field is added, changed or removed, also on creation. Fields in `status` are possible, too. The returned value is
+   * stored in `status.<id>` of the object; return nothing to store nothing.
    *
    * @example
    * ```ts
    * kopf.on.field('kopfexamples', 'spec.size', ({ old, new: size, logger }) => logger.info(`Size: ${old} -> ${size}`))
    * ```
    */
-  readonly field: RegisterField<M>
+  field<const R extends ResourceLike, const P extends FieldPath>(
+    resource: R,
+    field: CheckedPath<ObjectOf<R>, P>,
+    handler: HandlerFn<FieldArgs<ObjectOf<R>, M, NoInfer<P>, NamespaceOf<R>>>,
+  ): void
+  /**
+   * Called when one field is added, changed or removed, also on creation, on objects that the filters match. `old` and `new` select the
+   * values before and after. The returned value is stored in `status.<id>` of the object; return nothing to store nothing.
+   *
+   * @example
+   * ```ts
+   * kopf.on.field('kopfexamples', 'spec.size', { new: PRESENT }, ({ new: size, logger }) => logger.info(`Size: ${size}`))
+   * ```
+   */
+  field<const R extends ResourceLike, const P extends FieldPath>(
+    resource: R,
+    field: CheckedPath<ObjectOf<R>, P>,
+    options: FieldOptions<FieldArgs<ObjectOf<R>, M, NoInfer<P>, NamespaceOf<R>>, ObjectOf<R>, P>,
+    handler: HandlerFn<FieldArgs<ObjectOf<R>, M, NoInfer<P>, NamespaceOf<R>>>,
+  ): void
   /**
    * Called for every watch event of an object, and for every listed object when the operator starts. Nothing is stored on the object.
    * Errors are logged and not retried.
    *
    * @example
    * ```ts
+   * kopf.on.event('pods', ({ event, name, logger }) => logger.info(`${event.type}: ${name}`))
+   * ```
+   */
+  event<const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsFor<'event', R, M>>): void
+  /**
+   * Called for every watch event of an object that the filters match, and for every such object when the operator starts. Nothing is
+   * stored on the object. Errors are logged and not retried.
+   *
+   * @example
+   * ```ts
    * kopf.on.event('pods', { labels: { app: 'web' } }, ({ event, name, logger }) => logger.info(`${event.type}: ${name}`))
    * ```
    */
-  readonly event: Register<'event', M>
+  event<const R extends ResourceLike, const P extends FieldPath = FieldPath>(
+    resource: R,
+    options: OptionsFor<'event', R, M, P>,
+    handler: HandlerFn<ArgsFor<'event', R, M>>,
+  ): void
   /**
-   * A validating admission webhook: called before a request to create, update or delete an object is executed. Throw an `AdmissionError` to
-   * reject the request. Requires `settings.admission.server`.
+   * A validating admission webhook: called before a request to create, update or delete an object is executed. Throw an `AdmissionError`
+   * to reject the request. Requires `settings.admission.server`.
    *
    * @example
    * ```ts
@@ -296,7 +518,23 @@ export interface On<M> {
    * })
    * ```
    */
-  readonly validate: Register<'validate', M>
+  validate<const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsFor<'validate', R, M>>): void
+  /**
+   * A validating admission webhook with options: called before a request that the filters match is executed. Throw an `AdmissionError`
+   * to reject the request. Requires `settings.admission.server`.
+   *
+   * @example
+   * ```ts
+   * kopf.on.validate('kopfexamples', { operations: ['DELETE'] }, ({ labels }) => {
+   *   if (labels['protected'] === 'true') throw new AdmissionError('The object is protected')
+   * })
+   * ```
+   */
+  validate<const R extends ResourceLike, const P extends FieldPath = FieldPath>(
+    resource: R,
+    options: OptionsFor<'validate', R, M, P>,
+    handler: HandlerFn<ArgsFor<'validate', R, M>>,
+  ): void
   /**
    * A mutating admission webhook: called before the validating ones. Changes in `patch` are applied to the object before it is validated
    * and stored. Requires `settings.admission.server`.
@@ -308,15 +546,35 @@ export interface On<M> {
    * })
    * ```
    */
-  readonly mutate: Register<'mutate', M>
+  mutate<const R extends ResourceLike>(resource: R, handler: HandlerFn<ArgsFor<'mutate', R, M>>): void
   /**
-   * A conversion webhook: called when the API server needs an object in another version than the stored one. Returns the fields that differ
-   * in the other version. Requires `settings.admission.server`.
+   * A mutating admission webhook with options: called for requests that the filters match. Changes in `patch` are applied to the object
+   * before it is validated and stored. Requires `settings.admission.server`.
+   *
+   * @example
+   * ```ts
+   * kopf.on.mutate('kopfexamples', { operations: ['CREATE'] }, ({ patch, userinfo }) => {
+   *   patch.meta.annotations = { 'example.com/creator': userinfo.username ?? 'unknown' }
+   * })
+   * ```
+   */
+  mutate<const R extends ResourceLike, const P extends FieldPath = FieldPath>(
+    resource: R,
+    options: OptionsFor<'mutate', R, M, P>,
+    handler: HandlerFn<ArgsFor<'mutate', R, M>>,
+  ): void
+  /**
+   * A conversion webhook: called when the API server needs an object in another version than the stored one. Returns the fields that
+   * differ in the other version. Requires `settings.admission.server`.
    *
    * @example
    * ```ts
    * kopf.on.convert(Database, { from: 'v1', to: 'v2' }, ({ spec }) => ({ spec: { storage: { size: spec.size } } }))
    * ```
    */
-  readonly convert: RegisterConvert<M>
+  convert<const R extends ResourceLike, const From extends VersionLike, const To extends VersionLike>(
+    resource: R,
+    options: ConvertOptions<From, To>,
+    handler: ConvertFn<From, To, M>,
+  ): void
 }

@@ -165,10 +165,9 @@ test('every kopf command in the docs has only existing options', () => {
   expect(shown.length).toBeGreaterThan(30)
   const wrong = shown.filter(({ words: [name, ...rest] }) => {
     if (name === 'help') return false
-    const flags = commands
-      .find((command) => command.name() === name)
-      ?.options.flatMap(({ short, long }) => [short, long])
-      .concat('-h', '--help')
+    const command = commands.find((one) => one.name() === name)
+    const nested = command?.commands.find((one) => one.name() === rest[0])
+    const flags = (nested ?? command)?.options.flatMap(({ short, long }) => [short, long]).concat('-h', '--help')
     return flags === undefined || rest.some((word) => /^--?[a-z]/i.test(word) && !flags.includes(word.split('=')[0]))
   })
   expect(wrong.map(({ page, words }) => `${page}: kopf ${words.join(' ')}`)).toEqual([])

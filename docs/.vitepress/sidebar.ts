@@ -45,6 +45,7 @@ export const sections: readonly Section[] = [
       'async',
       'loading',
       'resources-and-types',
+      'custom-resources',
       'filters',
       'results',
       'errors-and-retries',
@@ -82,6 +83,8 @@ export const sections: readonly Section[] = [
     pages: within(
       'docs/guide',
       'deploying',
+      'upgrading-crds',
+      'uninstalling',
       'security',
       ['authors', 'What authors of objects can do'],
       'continuity',

@@ -8,8 +8,8 @@ kopf.on.create('kopfexamples', { id: 'second' }, ({ logger }) => logger.info('Se
 
 /** Every change of what people write: spec, labels, annotations. Not status. */
 kopf.on.update('kopfexamples', ({ diff, logger }) => {
-  for (const [operation, field, old, now] of diff) {
-    logger.info(`${operation} ${field.join('.')}: ${old} -> ${now}`)
+  for (const { op, path, old, new: value } of diff) {
+    logger.info(`${op} ${path.join('.')}: ${old} -> ${value}`)
   }
 })
 

@@ -13,6 +13,14 @@ const Database = defineResource({
     users: z.array(z.string()).default(['admin']),
   }),
   status: z.object({ phase: z.enum(['Booting', 'Ready']), url: z.string() }),
+  printerColumns: [
+    { name: 'Engine', path: 'spec.engine' },
+    { name: 'Size', path: 'spec.size' },
+    { name: 'Phase', path: 'status.phase' },
+    { name: 'URL', path: 'status.url', priority: 1 },
+    { name: 'Age', path: 'metadata.creationTimestamp' },
+  ],
+  selectableFields: ['spec.engine'],
 })
 
 const kopf = new Operator()

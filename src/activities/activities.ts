@@ -90,6 +90,7 @@ export class Activities {
         client,
         indices,
         clock: this.#clock,
+        now: this.#clock.date,
         [workersKey]: workers,
       },
     }

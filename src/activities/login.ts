@@ -5,7 +5,7 @@
 
 import type { LoginMethod, LoginOutcome } from '../client/auth/authenticator.ts'
 import { ConnectionInfo, type GivenConnection, type LoginAnswer } from '../client/auth/connection-info.ts'
-import { loginWithKubeconfig } from '../client/auth/kubeconfig.ts'
+import { loginWithKubeconfig, whyNoKubeconfig } from '../client/auth/kubeconfig.ts'
 import { loginWithServiceAccount } from '../client/auth/service-account.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { LoginError, PermanentError } from '../errors.ts'
@@ -72,8 +72,7 @@ async function useGivenConnection(connection: GivenConnection): Promise<LoginOut
 
 async function loginByDefault(): Promise<LoginOutcome> {
   const found = loginWithServiceAccount() ?? (await loginWithKubeconfig())
-  const message = 'Cannot find a cluster: there is neither a kubeconfig nor the service account of a pod'
-  return toOutcome('default', found, message)
+  return toOutcome('default', found, `Cannot find a cluster: ${whyNoKubeconfig()}, and no service account of a pod`)
 }
 
 function toOutcome(id: string, found: LoginAnswer, message: string): LoginOutcome {

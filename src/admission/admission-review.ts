@@ -10,8 +10,8 @@ import { type CallContext, callHandler } from '../handlers/invoke.ts'
 import { type MatchContext, selectHandlers } from '../handlers/matching.ts'
 import { isOf, type Outcome } from '../handlers/outcomes.ts'
 import type { ResourceHandlers } from '../handlers/registry.ts'
-import { type CollectedPatch, collectHandlerPatch } from '../handlers/results.ts'
-import type { JsonObject, KubeObject } from '../kube/objects.ts'
+import { type CollectedPatch, collectHandlerPatch, createCollectedPatch } from '../handlers/results.ts'
+import type { KubeObject } from '../kube/objects.ts'
 import type { Resource } from '../kube/resources/resources.ts'
 import { formatResource } from '../kube/resources/selectors.ts'
 import {
@@ -228,7 +228,7 @@ async function reviewWithHandler(
  * rejects a response of a validating webhook with a patch, and the user would see that error instead of the message of the handler.
  */
 function collectOutcomes(called: readonly ReviewCall[]): CollectedPatch & { readonly errors: readonly unknown[] } {
-  const patch: CollectedPatch = { merge: {} as JsonObject, fns: [] }
+  const patch = createCollectedPatch()
   for (const result of called) if (isMutating(result.handler)) collectHandlerPatch(patch, result)
   const errors = called.flatMap(({ outcome }) => (outcome.type === 'done' ? [] : [outcome.error]))
   return { ...patch, errors }

@@ -4,16 +4,29 @@ import type { Json, JsonObject } from '../kube/objects.ts'
 /** Whether a field was added, changed or removed. */
 export type DiffOperation = 'add' | 'change' | 'remove'
 
+/** One changed field as a tuple: the operation, the path, and the values before and after. */
+export type DiffTuple = readonly [op: DiffOperation, path: readonly string[], old: unknown, new: unknown]
+
 /**
- * One changed field: the operation, the path of the field, and the values before and after (undefined if there was none). In the
- * `data` of a Secret, the old value is a `ConcealedValue` or an object of such values.
+ * One changed field: the operation, the path of the field, and the values before and after (undefined if there was none). It can be
+ * destructured as an object or as a tuple. In the `data` of a Secret, the old value is a `ConcealedValue` or an object of such values.
  *
  * @example
  * ```ts
- * ['change', ['spec', 'size'], 1, 2]
+ * for (const { op, path, old, new: value } of diff) logger.info(`${op} ${path.join('.')}: ${old} -> ${value}`)
+ * for (const [op, path, old, value] of diff) logger.info(`${op} ${path.join('.')}: ${old} -> ${value}`)
  * ```
  */
-export type DiffItem = readonly [operation: DiffOperation, field: readonly string[], old: unknown, new: unknown]
+export type DiffItem = DiffTuple & {
+  /** Whether the field was added, changed or removed. */
+  readonly op: DiffOperation
+  /** The path of the field: `['spec', 'size']`. */
+  readonly path: readonly string[]
+  /** The value before. Undefined if the field was added. */
+  readonly old: unknown
+  /** The value after. Undefined if the field was removed. */
+  readonly new: unknown
+}
 
 /** The changes between two states of an object, one item for each field. Empty if nothing has changed. */
 export type Diff = readonly DiffItem[]

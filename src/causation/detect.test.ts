@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Diff, Essence } from './cause.ts'
 import { detectReason } from './detect.ts'
+import { createDiffItem } from './diff-item.ts'
 
-const changed: Diff = [['add', ['spec'], undefined, {}]]
+const changed: Diff = [createDiffItem('add', ['spec'], undefined, {})]
 const stored: Essence = {}
 
 const all = {

@@ -1,15 +1,17 @@
+import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { expectLinearGrowth, nest as nestIn, widen } from '../../test/support/growth.ts'
 import { cloneJson, isDeepEqual } from '../util/json/deep-equal.ts'
 import { isPlainObject } from '../util/json/json.ts'
 import { ensurePath, resolvePath } from '../util/json/paths.ts'
-import type { Diff, Essence } from './cause.ts'
+import type { Diff, DiffTuple, Essence } from './cause.ts'
 import { diffEssences, diffValues, reduceDiff } from './diff.ts'
+import { createDiffItem } from './diff-item.ts'
 import { digestEssence, toDigestEssence } from './essence.ts'
 
 describe('diffValues', () => {
-  test.each<[string, unknown, unknown, Diff]>([
+  test.each<[string, unknown, unknown, readonly DiffTuple[]]>([
     ['equal values have no diff', { a: [1, { b: null }] }, { a: [1, { b: null }] }, []],
     ['a field with null equals an absent field', { a: null, c: 1 }, { b: null, c: 1 }, []],
     ['a nested field with null equals an absent field', { a: { b: null } }, { a: {} }, []],
@@ -72,10 +74,26 @@ describe('diffValues', () => {
   })
 })
 
-describe('reduceDiff', () => {
-  const added: Diff = [['add', [], undefined, { spec: { a: { b: 2 } } }]]
+describe('items of a diff', () => {
+  const [item] = diffValues({ spec: { size: 1 } }, { spec: { size: 2 } })
 
-  test.each<[string, Diff, string[], Diff]>([
+  test('an item can be read by name', () => {
+    const { op, path, old, new: current } = item!
+    expect({ op, path, old, current }).toEqual({ op: 'change', path: ['spec', 'size'], old: 1, current: 2 })
+  })
+
+  test('an item is a plain array for destructuring, comparisons and JSON', () => {
+    const [op, path, old, current] = item!
+    expect([op, path, old, current]).toStrictEqual(item)
+    expect(isDeepStrictEqual(item, ['change', ['spec', 'size'], 1, 2])).toBe(true)
+    expect(JSON.stringify(item)).toBe('["change",["spec","size"],1,2]')
+  })
+})
+
+describe('reduceDiff', () => {
+  const added: DiffTuple[] = [['add', [], undefined, { spec: { a: { b: 2 } } }]]
+
+  test.each<[string, DiffTuple[], string[], DiffTuple[]]>([
     ['strips the path', [['change', ['spec', 'a', 'b'], 1, 2]], ['spec', 'a'], [['change', ['b'], 1, 2]]],
     ['keeps the field itself', [['change', ['spec', 'a'], 1, 2]], ['spec', 'a'], [['change', [], 1, 2]]],
     [
@@ -103,7 +121,12 @@ describe('reduceDiff', () => {
     ],
     ['is the whole diff for the root', added, [], added],
   ])('a reduced diff %s', (_, diff, path, expected) => {
-    expect(reduceDiff(diff, path)).toEqual(expected)
+    expect(
+      reduceDiff(
+        diff.map((item) => createDiffItem(...item)),
+        path,
+      ),
+    ).toEqual(expected)
   })
 })
 

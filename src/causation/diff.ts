@@ -7,6 +7,7 @@ import { isPlainObject } from '../util/json/json.ts'
 import { resolvePath } from '../util/json/paths.ts'
 import type { Diff, DiffItem, DiffOperation, Essence } from './cause.ts'
 import { ConcealedValue } from './concealed-value.ts'
+import { createDiffItem } from './diff-item.ts'
 import { digestEssence, isDigestEssence } from './essence.ts'
 
 /** A path as a linked list from its end. It is converted to an array only for items of the diff. */
@@ -81,7 +82,7 @@ function comparePair(comparison: DiffWalk, pair: DiffPair): void {
 export function diffEssences(old: Essence | undefined, current: Essence): Diff {
   if (old === undefined || !isDigestEssence(old)) return diffValues(old, current)
   // Only the digest of a large essence is stored. The diff can then show that it has changed, but not where.
-  return old['kopf.dev/digest'] === digestEssence(current) ? [] : [['change', [], undefined, current]]
+  return old['kopf.dev/digest'] === digestEssence(current) ? [] : [createDiffItem('change', [], undefined, current)]
 }
 
 /** The differences at and below a field, with paths relative to the field. */
@@ -92,7 +93,8 @@ export function reduceDiff(diff: Diff, path: readonly string[]): Diff {
 
 function reduceItem(item: DiffItem, path: readonly string[]): Diff {
   const [operation, field, old, current] = item
-  if (path.every((key, index) => field[index] === key)) return [[operation, field.slice(path.length), old, current]]
+  if (path.every((key, index) => field[index] === key))
+    return [createDiffItem(operation, field.slice(path.length), old, current)]
   // The field was added or removed together with its parent. Its own difference is computed from the parent's values.
   if (!field.every((key, index) => path[index] === key)) return []
   const rest = path.slice(field.length)
@@ -175,5 +177,5 @@ function toItem({ node, old, new: current }: DiffPair): DiffItem {
   const operation: DiffOperation = old === undefined ? 'add' : current === undefined ? 'remove' : 'change'
   const path: string[] = []
   for (let step = node; step !== undefined; step = step.parent) path.push(step.key)
-  return [operation, path.reverse(), old, current]
+  return createDiffItem(operation, path.reverse(), old, current)
 }

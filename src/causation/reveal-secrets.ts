@@ -9,6 +9,7 @@ import { resolvePath } from '../util/json/paths.ts'
 import type { Diff, DiffItem, Essence } from './cause.ts'
 import { isSecret, isSecretDigest, secretFields, secretKey } from './conceal-secrets.ts'
 import { digestSecretValue, toConcealed } from './concealed-value.ts'
+import { createDiffItem } from './diff-item.ts'
 
 /** Two states of one object and their difference. */
 export interface ComparedStates {
@@ -60,7 +61,7 @@ function concealing(key: string, stored: Essence | undefined): Show {
 function showItem(item: DiffItem, showOld: Show, showNew: Show): DiffItem {
   const [operation, path, old, current] = item
   if (path.length > 0 && !secretFields.includes(path[0]!)) return item
-  return [operation, path, showAt(path, old, showOld), showAt(path, current, showNew)]
+  return createDiffItem(operation, path, showAt(path, old, showOld), showAt(path, current, showNew))
 }
 
 function showAt([field, name]: readonly string[], value: unknown, show: Show): unknown {

@@ -17,6 +17,8 @@ import { isFinished, type Progress } from '../handlers/progress.ts'
 import { type CollectedPatch, collectHandlerPatch, collectPatch } from '../handlers/results.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import { createPatch, type Patch, type PatchFunction } from '../patching/patch.ts'
+import type { PatchAuthors } from '../patching/patch-authors.ts'
+import type { PendingPatch } from '../patching/plan-patch.ts'
 import type { Settings } from '../settings/settings.ts'
 import { StepRecords, type StepSeal } from '../steps/step-records.ts'
 import { type StepJournal, Steps } from '../steps/steps.ts'
@@ -73,7 +75,7 @@ export interface CycleOptions {
   /** The arguments that describe the object. */
   readonly args: () => ObjectArguments
   /** A patch from before the cycle, which is written with its result. */
-  readonly before: CollectedPatch
+  readonly before: PendingPatch
   readonly lifecycle: Lifecycle
   readonly random: () => number
   readonly signal: AbortSignal
@@ -90,6 +92,7 @@ export class Cycle implements CollectedPatch {
   /** The changes that handlers have asked for, in the order in which the handlers finished. */
   readonly merge: JsonObject = {}
   readonly fns: PatchFunction<KubeObject>[] = []
+  readonly authors: PatchAuthors = new Map()
 
   readonly #options: CycleOptions
   readonly #startedMs: number
@@ -302,6 +305,7 @@ export class Cycle implements CollectedPatch {
   clearWritten(): void {
     for (const key of Object.keys(this.merge)) delete this.merge[key]
     this.fns.length = 0
+    this.authors.clear()
   }
 
   /** `lineage`: the ids of the records of each handler above this one, which grow while it runs. */

@@ -6,11 +6,13 @@ import { createHttpsTransport } from '../client/http/transport.ts'
 import { createSession, type Session } from '../client/session.ts'
 import { KopfError } from '../errors.ts'
 import type { Resource, ResourceLike } from '../kube/resources/resources.ts'
-import { formatResource, selectResources, toSelector } from '../kube/resources/selectors.ts'
+import { formatResource, type ResourceSelector, selectResources, toSelector } from '../kube/resources/selectors.ts'
 import { systemClock } from '../util/async/clock.ts'
+import { adviseName } from '../util/option-checks.ts'
 import { packageVersion } from '../util/process/package-files.ts'
 import { suggestName } from '../util/text/did-you-mean.ts'
 import type { Transport } from '../util/transport.ts'
+import { adviseOnNamespace, describeMissing } from './missing-names.ts'
 import { type ClusterArguments, login } from './options/cluster.ts'
 
 export interface ClusterOptions {
@@ -57,19 +59,28 @@ export class CommandCluster implements AsyncDisposable {
     const selector = toSelector(like)
     const { selected, candidates } = selectResources(selector, all)
     if (selected.length === 1) return selected[0]!
-    const listed = candidates.map(formatResource).join(', ')
-    const suggestion = suggestName(
-      String(selector.name ?? selector.kind ?? ''),
-      all.map(({ plural }) => plural),
-    )
-    const advice =
-      suggestion === undefined ? 'is its CustomResourceDefinition installed?' : `did you mean "${suggestion}"?`
     throw new KopfError(
       'KOPF_RESOURCE',
       candidates.length > 1
-        ? `Cannot tell which resource is meant by ${selector}: there are ${listed}; name one of them`
-        : `Cannot find the resource ${selector}: the cluster does not serve it; ${advice}`,
+        ? `Cannot tell which resource is meant by ${selector}: there are ${candidates.map(formatResource).join(', ')}; name one of them`
+        : `Cannot find the resource ${selector}: the cluster does not serve it; ${adviseOnResource(selector, all)}`,
     )
+  }
+
+  /** Explains 403 and 404 responses. If the object was not found, asks for its namespace and for the names that exist. */
+  async explainError(error: unknown, action: ClusterAction): Promise<unknown> {
+    const { resource, name, namespace } = action
+    if (!isNotFound(error) || name === undefined) return toCommandError(error, action)
+    const why = await describeMissing(this.session, { resource, name, namespace })
+    return new KopfError('KOPF_NOT_FOUND', `Cannot ${describeAction(action)}: ${why}`, { cause: error })
+  }
+
+  /** Throws if the namespace does not exist: the API server lists no objects for it, without an error. */
+  async checkNamespace(namespace: string, action: ClusterAction): Promise<void> {
+    const advice = await adviseOnNamespace(this.session, namespace)
+    if (advice === undefined) return
+    const message = `Cannot ${describeAction(action)}: the namespace "${namespace}" does not exist${advice}`
+    throw new KopfError('KOPF_NOT_FOUND', message)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -84,7 +95,7 @@ const networking = { requestTimeout: 30, connectTimeout: 10, errorBackoffs: [0.5
 export interface ClusterAction {
   /** `explain`, `release` */
   readonly verb: string
-  readonly resource: Resource
+  readonly resource: Pick<Resource, 'group' | 'plural' | 'namespaced'>
   readonly name?: string | undefined
   readonly namespace?: string | undefined
   /** The verbs that an RBAC rule must allow for it. */
@@ -93,18 +104,35 @@ export interface ClusterAction {
 
 /** Explains 403 and 404 responses of the API server to the user of the command. Returns other errors unchanged. */
 export function toCommandError(error: unknown, action: ClusterAction): unknown {
-  const { verb, resource, name, namespace, verbs } = action
-  const { group, plural } = resource
+  const { resource, namespace, verbs } = action
   const where = resource.namespaced && namespace !== undefined ? ` in the namespace "${namespace}"` : ''
-  const what = `${group === '' ? plural : `${plural}.${group}`}${name === undefined ? '' : ` "${name}"`}`
   if (isNotFound(error)) {
-    return new KopfError('KOPF_NOT_FOUND', `Cannot ${verb} ${what}: there is none of that name${where}`, {
-      cause: error,
-    })
+    const message = `Cannot ${describeAction(action)}: there is none of that name${where}`
+    return new KopfError('KOPF_NOT_FOUND', message, { cause: error })
   }
   if (!isForbidden(error)) return error
-  const rule = JSON.stringify({ apiGroups: [group], resources: [plural], verbs: verbs })
-  return new KopfError('KOPF_FORBIDDEN', `Cannot ${verb} ${what}: this user may not; a role needs the rule ${rule}`, {
-    cause: error,
-  })
+  const rule = JSON.stringify({ apiGroups: [resource.group], resources: [resource.plural], verbs })
+  const message = `Cannot ${describeAction(action)}: this user may not; a role needs the rule ${rule}`
+  return new KopfError('KOPF_FORBIDDEN', message, { cause: error })
+}
+
+/** `explain databases.example.com "orders"` */
+function describeAction({ verb, resource, name }: ClusterAction): string {
+  return `${verb} ${nameInGroup(resource)}${name === undefined ? '' : ` "${name}"`}`
+}
+
+function nameInGroup({ group, plural }: Resource): string {
+  return group === '' ? plural : `${plural}.${group}`
+}
+
+/** The same name in another group or version, or the most similar name. */
+function adviseOnResource(selector: ResourceSelector, all: readonly Resource[]): string {
+  const name = String(selector.name ?? selector.kind ?? '')
+  const namesakes = all.filter(({ plural, singular, kind, shortcuts }) =>
+    [plural, singular, kind, ...shortcuts].includes(name),
+  )
+  if (namesakes.length > 0) return adviseName(String(selector), namesakes.map(formatResource))
+  const names = all.flatMap(({ plural, singular, kind }) => [plural, singular, kind])
+  const suggestion = suggestName(name, names)
+  return suggestion === undefined ? 'is its CustomResourceDefinition installed?' : `did you mean "${suggestion}"?`
 }

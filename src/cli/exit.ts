@@ -3,30 +3,76 @@
  * the user.
  */
 
+import { InvalidArgumentError, Option } from 'commander'
 import { ApiError } from '../client/api-error.ts'
 import { ConnectionError } from '../client/connection-error.ts'
 import { KopfError } from '../errors.ts'
+import type { ObservedCall, ObservedHandler, Observer } from '../observer.ts'
 import type { Operator } from '../operator.ts'
 import { callAfter } from '../util/async/clock.ts'
 import { untilSignal } from '../util/process/signals.ts'
-import { toMs } from '../util/text/duration.ts'
+import { exitMsWithin } from '../util/stopping-times.ts'
+import { type Duration, isDuration, toMs } from '../util/text/duration.ts'
 import { formatFailure } from './failure-format.ts'
-import { writeLog } from './terminal.ts'
+import { printable, writeLog } from './terminal.ts'
 
 /** Resolves with the first signal. A second signal exits the process immediately. */
-export function untilStopped(): Promise<NodeJS.Signals> {
+export function untilStopped(calls?: CallsAtWork): Promise<NodeJS.Signals> {
   return untilSignal({
-    onSecond: (signal) => exitNow(`${signal} has come for the second time: the process ends at once`),
+    onSecond: (signal) => exitNow(`${signal} has come for the second time: the process ends at once`, calls),
   })
 }
 
 /** Exits the process when the stop exceeds its limit: an operator that never ends could not be restarted. */
-export function exitAfterTimeout({ settings }: Operator): void {
-  const { ultimateExitingTimeout: limit } = settings.process
-  if (limit === null) return
-  const limitMs = toMs(limit, 'process.ultimateExitingTimeout')
-  const seconds = limitMs / 1000
-  callAfter(limitMs, () => exitNow(`stopping has taken more than ${seconds} seconds: the process ends unfinished`))
+export function exitAfterTimeout({ settings }: Operator, calls: CallsAtWork): void {
+  const { ultimateExitingTimeout: ultimate, gracePeriod } = settings.process
+  const limitMs = Math.min(
+    ultimate === null ? Infinity : toMs(ultimate, 'process.ultimateExitingTimeout'),
+    gracePeriod === null ? Infinity : exitMsWithin(toMs(gracePeriod, 'process.gracePeriod')),
+  )
+  if (limitMs === Infinity) return
+  const why = `stopping has taken more than ${limitMs / 1000} seconds: the process ends unfinished`
+  callAfter(limitMs, () => exitNow(why, calls))
+}
+
+/** How many calls are named; the others are counted. */
+const maxNamed = 10
+
+/** The handler calls of a run that have not ended: a process that ends early names them. */
+export class CallsAtWork implements Observer {
+  /** By the handler of the events: both events of one call have the same object. */
+  readonly #calls = new Map<ObservedHandler, ObservedCall>()
+
+  handlerStarted(call: ObservedCall): void {
+    this.#calls.set(call.handler, call)
+  }
+
+  handlerFinished({ handler }: ObservedCall): void {
+    this.#calls.delete(handler)
+  }
+
+  /** `; cut off: create "provision" of default/orders`. Empty if no call is at work. */
+  describe(): string {
+    if (this.#calls.size === 0) return ''
+    const named = [...this.#calls.values()].slice(0, maxNamed).map(describeCall)
+    const more = this.#calls.size - named.length
+    return `; cut off: ${named.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+  }
+}
+
+function describeCall({ handler: { id, type }, object }: ObservedCall): string {
+  if (object === undefined) return `${type} "${id}"`
+  return `${type} "${id}" of ${object.namespace === undefined ? '' : `${object.namespace}/`}${object.name}`
+}
+
+/** The option for the time that the process has to stop. */
+export function gracePeriodOption(): Option {
+  const description = 'stop within this time, such as 30s: terminationGracePeriodSeconds of the pod'
+  return new Option('--grace-period <duration>', description).argParser((text): Duration => {
+    const value = /^\d+(\.\d+)?$/.test(text) ? Number(text) : text
+    if (isDuration(value)) return value
+    throw new InvalidArgumentError('Expected a number of seconds, or a duration such as 30s or 2m.')
+  })
 }
 
 /** Sets the exit code 1 for the regular end of the command. */
@@ -34,8 +80,8 @@ export function setFailed(): void {
   process.exitCode = 1
 }
 
-function exitNow(why: string): never {
-  writeLog(formatFailure(why))
+function exitNow(why: string, calls: CallsAtWork | undefined): never {
+  writeLog(formatFailure(`${why}${printable(calls?.describe() ?? '')}`))
   process.exit(1)
 }
 

@@ -2,7 +2,7 @@
 import { Command } from 'commander'
 import { kubernetesVersion } from '../server/version.ts'
 import { packageVersion } from '../util/process/package-files.ts'
-import { addCrdCommand } from './commands/crd.ts'
+import { addCrdCommand } from './commands/crd/crd.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addExplainCommand } from './commands/explain.ts'
 import { addFreezeCommand, addResumeCommand } from './commands/freeze.ts'
@@ -11,6 +11,7 @@ import { addManifestsCommand } from './commands/manifests.ts'
 import { addReleaseCommand } from './commands/release.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addServerCommand } from './commands/server.ts'
+import { addUninstallCommand } from './commands/uninstall/uninstall.ts'
 import { toBash } from './completion/bash.ts'
 import { toFish } from './completion/fish.ts'
 import { readTree } from './completion/model.ts'
@@ -59,6 +60,7 @@ export function createProgram(): Command {
   program.commandsGroup('Deployment:')
   addCrdCommand(program)
   addManifestsCommand(program)
+  addUninstallCommand(program)
   program.commandsGroup('Tools:')
   addServerCommand(program)
   addCompletionCommand(program)

@@ -1,7 +1,7 @@
 /** The terminal of a command: printing, questions, key presses, and the status line. */
 import { createInterface } from 'node:readline/promises'
 import { KopfError } from '../errors.ts'
-import { detectAbilities, type TerminalAbilities } from './display/colours.ts'
+import { createPalette, detectAbilities, type Palette, type TerminalAbilities } from './display/colours.ts'
 import { StatusLine } from './display/status-line.ts'
 import { terminalVariables } from './environment.ts'
 
@@ -32,6 +32,11 @@ export function isInteractive(): boolean {
 /** The abilities of the terminal that shows the logs. */
 export function terminalAbilities(): TerminalAbilities {
   return detectAbilities(process.stderr.isTTY === true, terminalVariables())
+}
+
+/** Colours for the output; none if it does not go to a terminal. */
+export function outputPalette(): Palette {
+  return createPalette(detectAbilities(isPrintedToPerson(), terminalVariables()).hasColours)
 }
 
 /** Whether the output goes to a terminal. */

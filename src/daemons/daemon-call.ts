@@ -2,7 +2,7 @@
 import { KopfError } from '../errors.ts'
 import { callHandler, type OwnArgs } from '../handlers/invoke.ts'
 import { isAbort, type Outcome } from '../handlers/outcomes.ts'
-import { type CollectedPatch, collectHandlerPatch } from '../handlers/results.ts'
+import { collectHandlerPatch, createCollectedPatch } from '../handlers/results.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { monotonicNow } from '../util/async/clock.ts'
 import { lazy } from '../util/lazy.ts'
@@ -46,7 +46,7 @@ async function callDaemonNow<O>(host: DaemonPoolOptions<O>, task: DaemonTask<O>)
       isInterruption: (error) => task.stopped.isSet() && isAbort(error),
     },
   )
-  const collected: CollectedPatch = { merge: {}, fns: [] }
+  const collected = createCollectedPatch()
   collectHandlerPatch(collected, { handler, patch, outcome })
   if (Object.keys(collected.merge).length > 0 || collected.fns.length > 0) await host.write(owner, handler, collected)
   return outcome

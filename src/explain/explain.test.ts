@@ -42,7 +42,15 @@ function explain(rows: readonly Row[], body: KubeObject, settings: PartialSettin
     const isActivity = kind === 'startup'
     registry.add(createHandler(kind, isActivity ? undefined : of.plural, options, fn))
   }
-  return explainObject({ registry, settings: createSettings(settings), resource: of, body, nowMs, memo: () => ({}) })
+  return explainObject({
+    registry,
+    settings: createSettings(settings),
+    resource: of,
+    body,
+    nowMs,
+    memo: () => ({}),
+    name: undefined,
+  })
 }
 
 function verdictsOf(rows: readonly Row[], body: KubeObject): string[] {

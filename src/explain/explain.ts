@@ -17,7 +17,8 @@ import type { Settings } from '../settings/settings.ts'
 import { systemClock } from '../util/async/clock.ts'
 import { lazy } from '../util/lazy.ts'
 import { detectFor } from './change-verdicts.ts'
-import type { Explanation } from './explanation.ts'
+import { explainReconcilers, readChildrenCondition } from './explained-reconcilers.ts'
+import type { Explanation, ExplanationOptions } from './explanation.ts'
 import { checkFilters, type ExplainedObject } from './filter-check.ts'
 import { decideFor, handlerVerdicts } from './handler-verdicts.ts'
 import { describeStorage, findRecords, ownPrefixes } from './stored-records.ts'
@@ -52,7 +53,7 @@ export function toResource(like: ResourceLike | Resource, { apiVersion, kind, me
   )
 }
 
-export interface ExplainOptions {
+export interface ExplainOptions extends ExplanationOptions {
   readonly registry: Registry
   readonly settings: Settings
   readonly resource: Resource
@@ -60,15 +61,18 @@ export interface ExplainOptions {
   readonly nowMs: number
   /** Creates the memo for filters that use it. */
   readonly memo: () => object
+  /** The name of the operator. */
+  readonly name: string | undefined
 }
 
 export function explainObject(options: ExplainOptions): Explanation {
-  const { settings, registry, resource, body, nowMs } = options
+  const { settings, registry, resource, body, nowMs, name: operator, children } = options
   const { progressStorage, diffbaseStorage, finalizer } = settings.persistence
   const explained = inspect(options)
   const { comparison, detected, handlers } = explained
   const notes: string[] = []
   const verdicts = handlerVerdicts(explained, notes)
+  const childrenApplied = readChildrenCondition(body)
   const { namespace, name, creationTimestamp, deletionTimestamp, finalizers = [] } = body.metadata
   return {
     resource: formatResource(resource),
@@ -105,6 +109,8 @@ export function explainObject(options: ExplainOptions): Explanation {
     reason: detected.reason,
     decision: decideFor(explained),
     handlers: verdicts,
+    reconcilers: explainReconcilers({ handlers: handlers.reconcile, name: operator, settings, body, children }),
+    ...(childrenApplied !== undefined && { childrenApplied }),
     notes: [...handlers.conflicts, ...notes, ...startupNotes(registry)],
   }
 }

@@ -1,6 +1,7 @@
 /** The types of an explanation: the result of `Operator.explain`, and the JSON of `kopf explain`. */
 import type { DiffOperation, Reason } from '../causation/cause.ts'
 import type { Decision } from '../causation/decide.ts'
+import type { KubeObject } from '../kube/objects.ts'
 
 /** The progress of a handler, as stored on the object. Times are the texts on the object. */
 export interface StoredProgress {
@@ -51,6 +52,56 @@ export interface HandlerVerdict {
   readonly at?: string
 }
 
+/** Fields of a child that another field manager has written since the operator's last apply. The operator keeps those that its reconciler does not set. */
+export interface ForeignFields {
+  readonly manager: string
+  readonly time: string
+  /** At most 20. */
+  readonly fields: readonly string[]
+}
+
+/** A child of a reconciler, as it is on the cluster. */
+export interface ExplainedChild {
+  readonly apiVersion: string
+  readonly kind: string
+  readonly namespace?: string
+  readonly name: string
+  /** The position of its group in the result of the reconciler: children of later groups wait for those of earlier ones. */
+  readonly group: number
+  /** Whether it is ready by the rules of its kind. Functions `ready` of groups are not called. */
+  readonly isReady: boolean
+  /** The deletion timestamp, if the child is being deleted. */
+  readonly deleting?: string
+  /** When the operator last changed the child by server-side apply. */
+  readonly applied?: string
+  /** By managed fields: the desired state is not stored, and is not computed here. */
+  readonly foreign: readonly ForeignFields[]
+}
+
+/** The options of `Operator.explain`. */
+export interface ExplanationOptions {
+  /** Objects of the kinds in `owns`, with `metadata.managedFields`; others than the children are ignored. Default: the explanation has no children. */
+  readonly children?: readonly KubeObject[] | undefined
+}
+
+/**
+ * A reconciler of the object. The times of its last and its next call are in the memory of the operator and are not stored on the object, so they
+ * are not part of an explanation.
+ */
+export interface ExplainedReconciler {
+  readonly id: string
+  /** The kinds of its children. */
+  readonly owns: readonly string[]
+  /** The kinds of other objects whose changes lead to a call. */
+  readonly watches: readonly string[]
+  /** The option `resync` in seconds: the longest time until the next call after a success. */
+  readonly resync?: number
+  /** When it last changed a child. */
+  readonly lastApplied?: string
+  /** The existing children. Absent if they were not given. */
+  readonly children?: readonly ExplainedChild[]
+}
+
 /**
  * The explanation of one object: the stored handling state, the decision of the operator, and a verdict for each handler.
  * Returned by `Operator.explain` and printed by `kopf explain`.
@@ -86,6 +137,15 @@ export interface Explanation {
   readonly decision: Decision
   /** The verdict for each handler of the resource. */
   readonly handlers: readonly HandlerVerdict[]
+  /** The reconcilers of the resource, with their children. */
+  readonly reconcilers: readonly ExplainedReconciler[]
+  /** The condition `ChildrenApplied` of the object: the result of the last apply. Absent if children never had a problem. */
+  readonly childrenApplied?: {
+    readonly status: string
+    readonly reason: string
+    readonly message: string
+    readonly since: string
+  }
   /** Additional remarks in full sentences. */
   readonly notes: readonly string[]
 }

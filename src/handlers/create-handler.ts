@@ -2,7 +2,7 @@
  * Creates the record of a handler from a registration, and rejects registrations that cannot work, while the stack still shows the line of the
  * user. Called by handler-definitions.ts and, for sub-handlers, while their parent runs.
  */
-import { hasStatusField } from '../kube/crds/crd.ts'
+import { hasStatusField } from '../kube/crds/object-schema.ts'
 import type { ResourceLike } from '../kube/resources/resources.ts'
 import { toSelector } from '../kube/resources/selectors.ts'
 import { lazy } from '../util/lazy.ts'

@@ -29,7 +29,11 @@ import { checkResult } from './results.ts'
 
 /** Reports calls that block the event loop or never end. Implemented by watchdog.ts. */
 export interface CallWatch {
-  begin(call: { readonly handler: Handler; readonly logger: Logger }): CallEnd
+  begin(call: WatchedCall): CallEnd
+}
+
+export interface WatchedCall extends Pick<CallContext, 'logger' | 'object'> {
+  readonly handler: Handler
 }
 
 export interface CallEnd {
@@ -195,8 +199,8 @@ async function finishResult(handler: Handler, { finish, patch }: AttemptCall, re
 }
 
 /** Contains the one line that calls a function of the user. */
-async function invokeHandler({ logger, watch }: CallContext, handler: Handler, args: object): Promise<unknown> {
-  const end = watch.begin({ handler, logger })
+async function invokeHandler({ logger, watch, object }: CallContext, handler: Handler, args: object): Promise<unknown> {
+  const end = watch.begin({ handler, logger, object })
   try {
     const call = { title: titleOf(handler), handler: handler.id, logger }
     const result = runInCall(call, handler.fn as (args: object) => unknown, args)

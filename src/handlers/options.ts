@@ -3,9 +3,9 @@
  * protect users of plain JavaScript.
  */
 import { KopfError } from '../errors.ts'
+import type { CheckedPath, ValueAt } from '../kube/resources/path-types.ts'
 import { checkNames } from '../util/option-checks.ts'
 import { type Duration, toMs } from '../util/text/duration.ts'
-import type { CheckedPath, ValueAt, ValuePatternOf } from './args/field-types.ts'
 import { ABSENT, type Absent, PRESENT, type Present } from './filters.ts'
 
 /**
@@ -40,6 +40,15 @@ export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT'
 /** A pattern for a label or an annotation: the exact value, PRESENT, ABSENT, or a callback, which gets undefined if there is no value. */
 type MetaPattern<A> = string | Present | Absent | ((value: string | undefined, args: A) => unknown)
 
+/** A literal of a pattern: any JSON value except null. Only a callback can match null. */
+type JsonPattern = string | number | boolean | bigint | readonly unknown[] | { readonly [key: string]: unknown }
+
+/** A literal of the field's type. Integers beyond 2^53 are bigints in bodies, so patterns of number fields accept bigints. */
+type EqualTo<V> = unknown extends V ? JsonPattern : Exclude<V, null | undefined> | (V extends number ? bigint : never)
+
+/** A pattern for a field: a literal, or a callback that gets the value, or undefined if the object does not have the field. */
+type ValuePatternOf<V, A> = EqualTo<V> | ((value: V | undefined, args: A) => unknown)
+
 /** A pattern for a field: the exact value, PRESENT, ABSENT, or a callback. `V` is the type of the field in the resource. */
 type FieldPattern<V, A> = ValuePatternOf<V, A> | Present | Absent
 
@@ -72,22 +81,32 @@ export interface RetryOptions {
   readonly backoff?: Duration
 }
 
-/**
- * The options that select objects. A handler is called only if all given filters match. `T` is the type of the objects, `P` the path in
- * `field`; the compiler checks the path if the type of the objects is known.
- */
-export interface FilterOptions<A, T = unknown, P = FieldPath> {
+/** The options that select objects by their metadata or by a callback. A handler is called only if all given filters match. */
+export interface MetaFilterOptions<A> {
   /** Selects objects by labels: `{ app: 'web', legacy: ABSENT }`. Values are strings, PRESENT, ABSENT or callbacks. Default: any labels. */
   readonly labels?: Readonly<Record<string, MetaPattern<A>>>
   /** Selects objects by annotations, with the same patterns as `labels`. Default: any annotations. */
   readonly annotations?: Readonly<Record<string, MetaPattern<A>>>
   /** Selects objects by a callback, which returns whether the handler is called. It cannot be asynchronous. Default: all objects. */
   readonly when?: (args: A) => unknown
+}
+
+/**
+ * The options that select objects. A handler is called only if all given filters match. `T` is the type of the objects, `P` the path in
+ * `field`; the compiler checks the path if the type of the objects is known.
+ */
+export interface FilterOptions<A, T = unknown, P = FieldPath>
+  extends MetaFilterOptions<A>,
+    ValueFilterOptions<A, T, P> {
   /**
    * Selects objects that have this field: `'spec.size'`, or `['metadata', 'labels', 'example.com/size']`. Update handlers are called only
    * if the field has changed. Default: any fields.
    */
   readonly field?: CheckedPath<T, P>
+}
+
+/** The option that selects objects by the value of a field. */
+export interface ValueFilterOptions<A, T, P> {
   /** Selects objects by the value of `field`; for changes, by the old or the new value. Default: any value. */
   readonly value?: FieldPattern<ValueAt<T, P>, A>
 }
@@ -147,19 +166,25 @@ export interface AdmissionHandlerOptions {
   readonly ignoreFailures?: boolean
 }
 
-interface AnyTimerOptions {
-  /** The time from the end of a call to the next call. Default: none; the timer is called once after each `idle` period. */
-  readonly interval?: Duration
+/** The options of timers that are called at an interval. */
+export interface IntervalOptions {
+  /** The time from the end of a call to the next call. */
+  readonly interval: Duration
   /** The time for which the object must have been unchanged before the timer is called. Default: none. */
   readonly idle?: Duration
   /** Whether `interval` counts from the beginning of a call rather than from its end. Default: false. */
   readonly sharp?: boolean
 }
 
-/** The options of timers: `interval`, `idle` or both are required. `sharp` requires `interval`. */
-export type TimerOptions =
-  | (AnyTimerOptions & { readonly interval: Duration })
-  | (AnyTimerOptions & { readonly idle: Duration; readonly sharp?: false })
+/** The options of timers without an interval: they are called once each time the object has not changed for a while. */
+export interface IdleOptions {
+  /** The time for which the object must have been unchanged before the timer is called. It is called again after the next change. */
+  readonly idle: Duration
+  /** The time from the end of a call to the next call. Default: none; the timer is called once after each `idle` period. */
+  readonly interval?: undefined
+  /** Requires `interval`. */
+  readonly sharp?: false
+}
 
 export type Options = Readonly<Record<string, unknown>>
 

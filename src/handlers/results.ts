@@ -2,6 +2,7 @@
 import { KopfError, PermanentError } from '../errors.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import { mergeInto, type Patch, type PatchFunction, readPatch, takePatch, toPlainJson } from '../patching/patch.ts'
+import { addAuthor, type PatchAuthors } from '../patching/patch-authors.ts'
 import type { PendingPatch } from '../patching/plan-patch.ts'
 import { isPlainObject, setOwn } from '../util/json/json.ts'
 import { describeError } from '../util/log/describe-error.ts'
@@ -12,6 +13,12 @@ import type { Outcome } from './outcomes.ts'
 export interface CollectedPatch {
   readonly merge: JsonObject
   readonly fns: PatchFunction<KubeObject>[]
+  /** The parts of the handlers: messages about a field name the handler that has set it. */
+  readonly authors: PatchAuthors
+}
+
+export function createCollectedPatch(): CollectedPatch {
+  return { merge: {}, fns: [], authors: new Map() }
 }
 
 /** Fails the handler permanently if its result or patch is not JSON: the API server would reject it in every attempt. */
@@ -40,20 +47,24 @@ export function collectHandlerPatch(
   }: { readonly handler: Handler; readonly patch: Patch<KubeObject>; readonly outcome: Outcome },
 ): PendingPatch {
   const pending = takeHandlerPatch(handler, patch)
-  if (outcome.type === 'done' && outcome.result !== undefined && outcome.result !== null) {
-    deliverResult(pending.merge, handler.id, outcome.result)
-  }
-  return add(collected, pending)
+  const hasResult = outcome.type === 'done' && outcome.result !== undefined && outcome.result !== null
+  if (hasResult) deliverResult(pending.merge, handler.id, outcome.result)
+  return add(collected, pending, { id: handler.id, hasResult })
 }
 
 /** Adds the patch of a handler that is still running, as far as it is filled, and returns only that. */
 export function collectPatch(collected: CollectedPatch, handler: Handler, patch: Patch<KubeObject>): PendingPatch {
-  return add(collected, takeHandlerPatch(handler, patch))
+  return add(collected, takeHandlerPatch(handler, patch), { id: handler.id, hasResult: false })
 }
 
-function add(collected: CollectedPatch, pending: PendingPatch): PendingPatch {
+function add(
+  collected: CollectedPatch,
+  pending: PendingPatch,
+  { id, hasResult }: { readonly id: string; readonly hasResult: boolean },
+): PendingPatch {
   mergeInto(collected.merge, pending.merge)
   for (const fn of pending.fns) collected.fns.push(fn)
+  addAuthor(collected.authors, id, { merge: pending.merge, hasFunctions: pending.fns.length > 0, hasResult })
   return pending
 }
 

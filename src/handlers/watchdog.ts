@@ -3,17 +3,17 @@
  * Also lets the worker of a slow handler process another object.
  */
 
+import type { Observer } from '../observer.ts'
 import { type Clock, monotonicMs, monotonicNow } from '../util/async/clock.ts'
 import { TimerQueue } from '../util/async/timer-queue.ts'
 import type { Logger } from '../util/log/log.ts'
 import { SlidingMaximum } from '../util/sliding-max.ts'
 import { titleOf } from './handler.ts'
-import type { CallEnd, CallWatch } from './invoke.ts'
+import type { CallEnd, CallWatch, WatchedCall } from './invoke.ts'
 
-interface RunningCall {
+interface RunningCall extends WatchedCall {
   /** `Timer 'ping'`. */
   readonly title: string
-  readonly logger: Logger
   readonly startedMs: number
   /** The worker that processes the object; undefined for calls without a worker, such as timers and activities. */
   readonly worker: BusyWorker | undefined
@@ -27,6 +27,20 @@ interface BusyWorker {
   readonly yield: () => boolean
   /** The duration after which the handler counts as slow: `settings.queueing.slowAfter`. */
   readonly afterMs: number
+}
+
+export interface WatchdogOptions {
+  readonly clock: Clock
+  readonly observer: Observer
+  /** Aborted when the operator has stopped. */
+  readonly signal: AbortSignal
+}
+
+/** How long a stop waits for running handlers. */
+export interface StopLimit {
+  readonly limitMs: number
+  /** The origin of the limit: a setting, or a fact. */
+  readonly origin: string
 }
 
 /** A handler that blocks the event loop for longer is logged: it delays all other objects. */
@@ -45,11 +59,11 @@ export class Watchdog {
   readonly #running = new Set<RunningCall>()
   readonly #alarms: TimerQueue<RunningCall>
   readonly #lateness = new SlidingMaximum(recentMs)
-  /** How long the current stop waits for handlers. */
-  #stopMs = 0
+  readonly #observer: Observer
 
-  constructor(clock: Clock, signal: AbortSignal) {
+  constructor({ clock, observer, signal }: WatchdogOptions) {
     this.#clock = clock
+    this.#observer = observer
     this.#alarms = new TimerQueue(clock, (call) => this.#checkSlow(call), signal)
   }
 
@@ -60,8 +74,14 @@ export class Watchdog {
 
   watchOf(worker?: BusyWorker): CallWatch {
     return {
-      begin: ({ handler, logger }) =>
-        this.#begin({ title: titleOf(handler), logger, startedMs: monotonicNow(this.#clock), worker, isLogged: false }),
+      begin: (call) =>
+        this.#begin({
+          ...call,
+          title: titleOf(call.handler),
+          startedMs: monotonicNow(this.#clock),
+          worker,
+          isLogged: false,
+        }),
     }
   }
 
@@ -102,19 +122,20 @@ export class Watchdog {
   }
 
   /** Logs at the beginning of a stop for which handlers the operator waits, and for how long at most. */
-  reportWaiting(logger: Logger, limitMs: number): void {
-    this.#stopMs = limitMs
+  reportWaiting(logger: Logger, { limitMs }: StopLimit, hint: string | undefined): void {
     const calls = this.#onObjects()
     if (calls.length === 0) return
     const handlers = calls.length === 1 ? '1 handler' : `${calls.length} handlers`
-    logger.info(`Stopping: waiting up to ${limitMs / 1000} seconds for ${handlers} at work: ${nameTitles(calls)}.`)
+    logger.info(`Stopping: ${describeWait(handlers, limitMs, hint)}. Waiting for ${nameTitles(calls)}.`)
   }
 
-  /** Logs the handlers that have not ended in time when the operator stops, each with the logger of its object. */
-  reportCut(reason?: string): void {
+  /** Reports the handlers that have not ended in time when the operator stops. Each is logged with the logger of its object. */
+  reportCut({ limitMs, origin }: StopLimit): void {
     const calls = this.#onObjects()
-    const why =
-      reason ?? `it has not ended within ${this.#stopMs / 1000} seconds of the stop (settings.queueing.exitTimeout)`
+    const why = limitMs > 0 ? `it has not ended within ${limitMs / 1000} seconds of the stop (${origin})` : origin
+    for (const { handler, object } of calls) {
+      this.#observer.handlerCutOff?.({ handler: { id: handler.id, type: handler.type }, object: object?.() })
+    }
     for (const { title, logger } of calls.slice(0, maxCutNamed)) logger.warn(`${title} is cut off: ${why}.`)
     const more = calls.slice(maxCutNamed)
     if (more.length > 0) more[0]!.logger.warn(`${more.length} more handlers are cut off: ${nameTitles(more)}.`)
@@ -139,6 +160,11 @@ export class Watchdog {
       for (const call of [...this.#running].slice(0, maxNamed)) warnBlocked(call, lateMs)
     }
   }
+}
+
+/** `3 handlers at work, at most 15 s; Ctrl-C again to end at once` */
+function describeWait(subject: string, limitMs: number, hint: string | undefined): string {
+  return `${subject} at work, at most ${Math.round(limitMs / 100) / 10} s${hint === undefined ? '' : `; ${hint}`}`
 }
 
 function warnEndless(

@@ -329,7 +329,7 @@ async function writeExecution(
   run: ProcessingRun,
   execution: Execution,
 ): Promise<PatchResult> {
-  const patch: CollectedPatch = { merge: run.merge, fns: run.fns }
+  const patch: CollectedPatch = { merge: run.merge, fns: run.fns, authors: run.authors }
   try {
     return await writeRun(context, object, run, 'handling')
   } catch (error) {
@@ -370,8 +370,8 @@ async function writeRun(
     // Removes the touch annotation, by which Kopf triggers a watch event on an otherwise unchanged object.
     context.settings.persistence.progressStorage.touch({ body: object.body, patch: run.merge, value: null })
   }
-  const { merge, fns } = run
-  const written = await writePatch(context, object, { logger: run.logger, patch: { merge, fns }, purpose })
+  const { merge, fns, authors } = run
+  const written = await writePatch(context, object, { logger: run.logger, patch: { merge, fns, authors }, purpose })
   run.takePatch()
   // Waits until the written state is indexed, since the next handlers may read the indices.
   await context.features.settled(object)

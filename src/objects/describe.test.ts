@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import type { Diff } from '../causation/cause.ts'
+import type { DiffTuple } from '../causation/cause.ts'
 import { describeDiff, describeState } from './describe.ts'
 
-test.each<[Diff, string]>([
+test.each<[readonly DiffTuple[], string]>([
   [[['change', ['spec', 'password'], 'canary', 'canary2']], 'change spec.password'],
   [
     [
@@ -18,7 +18,7 @@ test.each<[Diff, string]>([
 
 test('the description of a diff is bounded in items, depth and length', () => {
   const deep = Array.from({ length: 9000 }, () => 'k'.repeat(100))
-  const diff: Diff = Array.from({ length: 5000 }, () => ['change', deep, 1, 2] as const)
+  const diff: readonly DiffTuple[] = Array.from({ length: 5000 }, () => ['change', deep, 1, 2] as const)
   const words = describeDiff(diff)
   expect(words.length).toBeLessThan(6000)
   expect(words).toMatch(/ and 4980 more$/)

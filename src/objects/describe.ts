@@ -2,7 +2,7 @@
  * Describes objects and diffs for debug logs. Lists the changed fields and never their values: custom resources and ConfigMaps may contain passwords,
  * and more users can read logs than the objects. Called by change-handling.ts.
  */
-import { type Diff, type DiffItem, titles } from '../causation/cause.ts'
+import { type DiffTuple, titles } from '../causation/cause.ts'
 import { isHandlerReason } from '../handlers/matching.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { cutText } from '../util/log/error-text.ts'
@@ -22,13 +22,13 @@ export function describeState({ metadata }: KubeObject): string {
 }
 
 /** Lists the operations and fields of a diff: `change spec.replicas, add spec.paused`. */
-export function describeDiff(diff: Diff): string {
+export function describeDiff(diff: readonly DiffTuple[]): string {
   const items = diff.slice(0, maxItems).map(describeItem)
   const more = diff.length - items.length
   return more > 0 ? `${items.join(', ')} and ${more} more` : items.join(', ')
 }
 
-function describeItem([operation, field]: DiffItem): string {
+function describeItem([operation, field]: DiffTuple): string {
   const path = field.slice(0, maxDepth).join('.') || 'the whole object'
   return `${operation} ${cutText(path, maxLength)}${field.length > maxDepth ? '.…' : ''}`
 }

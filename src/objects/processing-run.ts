@@ -3,6 +3,7 @@ import type { CollectedPatch } from '../handlers/results.ts'
 import type { JsonObject, KubeObject } from '../kube/objects.ts'
 import type { ObjectOutcome } from '../observer.ts'
 import { mergeInto, type PatchFunction } from '../patching/patch.ts'
+import { addAuthors, type PatchAuthors } from '../patching/patch-authors.ts'
 import type { Logger } from '../util/log/log.ts'
 import { HeldParse } from './large-objects.ts'
 
@@ -18,6 +19,7 @@ export class ProcessingRun implements CollectedPatch {
   outcome: ObjectOutcome | undefined
   #merge: JsonObject = {}
   #fns: PatchFunction<KubeObject>[] = []
+  #authors: PatchAuthors = new Map()
 
   constructor(logger: Logger) {
     this.logger = logger
@@ -31,28 +33,36 @@ export class ProcessingRun implements CollectedPatch {
     return this.#fns
   }
 
+  get authors(): PatchAuthors {
+    return this.#authors
+  }
+
   get hasPatch(): boolean {
     return this.#fns.length > 0 || Object.keys(this.#merge).length > 0
   }
 
   /** Adds a patch that is applied after the collected one. */
-  add({ merge, fns }: CollectedPatch): void {
+  add({ merge, fns, authors }: CollectedPatch): void {
     mergeInto(this.#merge, merge)
     for (const fn of fns) this.#fns.push(fn)
+    addAuthors(this.#authors, authors)
   }
 
   /** Adds an older patch that is applied before the collected one. */
-  prepend({ merge, fns }: CollectedPatch): void {
+  prepend({ merge, fns, authors }: CollectedPatch): void {
     mergeInto(merge, this.#merge)
     this.#merge = merge
     this.#fns = [...fns, ...this.#fns]
+    addAuthors(authors, this.#authors)
+    this.#authors = authors
   }
 
   /** Returns the collected patch, and starts an empty one. */
   takePatch(): CollectedPatch {
-    const patch = { merge: this.#merge, fns: this.#fns }
+    const patch = { merge: this.#merge, fns: this.#fns, authors: this.#authors }
     this.#merge = {}
     this.#fns = []
+    this.#authors = new Map()
     return patch
   }
 }

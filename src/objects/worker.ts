@@ -4,6 +4,7 @@
  */
 import { KopfError } from '../errors.ts'
 import { preMatches } from '../handlers/matching.ts'
+import { createCollectedPatch } from '../handlers/results.ts'
 import { hasFinalizer, isDeletionOngoing, removeFinalizer } from '../kube/finalizers.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import { readObject } from '../patching/apply-patch.ts'
@@ -214,7 +215,7 @@ async function removeOwnFinalizer(context: Context, object: WatchedObject, logge
   const { finalizer } = context.settings.persistence
   if (!hasFinalizer(object.body, finalizer)) return
   logger.debug('Removing the finalizer, as there are no handlers requiring it.')
-  const patch = { merge: {}, fns: [(body: KubeObject) => removeFinalizer(body, finalizer)] }
+  const patch = { ...createCollectedPatch(), fns: [(body: KubeObject) => removeFinalizer(body, finalizer)] }
   await writePatch(context, object, { logger, patch, purpose: 'handling' })
 }
 

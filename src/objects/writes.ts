@@ -2,7 +2,7 @@
  * Writes patches to an object, and accepts the responses as new states. Daemons and timers write at once; after a temporary failure, the worker of the object
  * writes their patches first. Patches of different handlers are written separately, so that a rejected patch does not affect the others.
  */
-import { ApiError } from '../client/api-error.ts'
+import { ApiError, isUnprocessable } from '../client/api-error.ts'
 import { ConnectionError } from '../client/connection-error.ts'
 import type { Handler } from '../handlers/handler.ts'
 import { titleOf } from '../handlers/handler.ts'
@@ -11,6 +11,7 @@ import type { KubeObject } from '../kube/objects.ts'
 import { canHaveCustomResources } from '../kube/resources/well-known.ts'
 import type { Observer } from '../observer.ts'
 import { applyPatch, type PatchResult, type PatchWriter } from '../patching/apply-patch.ts'
+import { explainRefusal, findOrigin, type PatchAuthors } from '../patching/patch-authors.ts'
 import { monotonicNow } from '../util/async/clock.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import type { Logger } from '../util/log/log.ts'
@@ -51,7 +52,9 @@ async function writeNow(
   object: WatchedObject,
   { logger, patch, purpose }: WritePatchOptions,
 ): Promise<PatchResult> {
-  const result = await applyPatch(writerOf(context, object, logger), object.body, patch)
+  const result = await applyPatch(writerOf(context, object, { logger, patch }), object.body, patch).catch((error) => {
+    throw isUnprocessable(error) ? explainRefusal(error, describeTarget(error, object), patch.authors) : error
+  })
   if (result.body === undefined) object.state.markNotFound()
   if (result.requests > 0) {
     context.observer?.patchWritten?.({ object: observedObject(object), purpose, requests: result.requests })
@@ -59,30 +62,57 @@ async function writeNow(
   return result
 }
 
-function writerOf(context: Context, object: WatchedObject, logger: Logger): PatchWriter {
+/** `the status of default/web` */
+function describeTarget({ path }: ApiError, { body }: WatchedObject): string {
+  const { name, namespace } = body.metadata
+  const part = path.endsWith('/status') ? 'the status of ' : ''
+  return `${part}${namespace === undefined ? '' : `${namespace}/`}${name}`
+}
+
+function writerOf(
+  context: Context,
+  object: WatchedObject,
+  { logger, patch: { authors } }: Pick<WritePatchOptions, 'logger' | 'patch'>,
+): PatchWriter {
   return {
     session: context.session,
     resource: object.served.resource,
     logger,
     signal: context.writesSignal,
     onResponse: (body) => void acceptState(context, object, body, 'write'),
-    onDropped: (field) => recordDropped(context, object, field),
+    onDropped: (fields) => recordDropped(context, object, { fields, authors }),
     dropped: object.served.droppedFields,
   }
 }
 
-/** Warns that the server drops a written status field. The usual cause is a handler's result for which the schema has no field. */
-function recordDropped({ warnOnce }: Context, { served }: WatchedObject, field: string): void {
+/**
+ * Warns once per handler that the server drops a status field of it. The usual cause is a value that the handler returns without intention. Fields of the
+ * framework have warnings of their own (change-handling.ts).
+ */
+function recordDropped(
+  { warnOnce }: Context,
+  { served }: WatchedObject,
+  { fields, authors }: { readonly fields: readonly string[]; readonly authors: PatchAuthors },
+): void {
   const isCustom = canHaveCustomResources(served.resource.group)
-  // The schema of a CRD may get the field at any time; the schema of a built-in kind does not.
-  if (!isCustom && served.droppedFields.size < maxDropped) served.droppedFields.add(field)
-  const advice = isCustom ? 'let the schema preserve unknown fields in the status, name the field in it, or' : ''
-  warnOnce(
-    served.resource,
-    'dropped',
-    `The API server drops the field "${field}", which a handler has written, as the schema does not have it; ` +
-      `${advice} return nothing from the handler`.trimStart(),
-  )
+  for (const field of fields) {
+    // The schema of a CRD may get the field at any time; the schema of a built-in kind does not.
+    if (!isCustom && served.droppedFields.size < maxDropped) served.droppedFields.add(field)
+    const origin = findOrigin(authors, field)
+    if (origin === undefined || origin.type === 'function') continue
+    const [verb, remedy] =
+      origin.type === 'result'
+        ? ['has returned', 'return nothing from the handler']
+        : ['has written', 'do not write it']
+    const schema = isCustom
+      ? ', name the field in the schema, or let the status preserve unknown fields (x-kubernetes-preserve-unknown-fields)'
+      : ''
+    warnOnce(
+      served.resource,
+      `dropped of ${origin.id}`,
+      `The API server drops the field "${field}", which handler "${origin.id}" ${verb}, as the schema does not have it; ${remedy}${schema}`,
+    )
+  }
 }
 
 /** Writes the patch of a daemon or timer. Resolves when it is written, rejected by the server, or left to the worker. */

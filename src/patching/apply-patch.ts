@@ -18,8 +18,8 @@ export interface PatchWriter {
   readonly signal: AbortSignal
   /** Called with every response before the next request is sent, since the watch event of the write may arrive at any time. */
   readonly onResponse: (body: KubeObject) => void
-  /** Called with a status field that the server has dropped because the schema does not have it. */
-  readonly onDropped: (field: string) => void
+  /** Called with the status fields that the server has dropped because the schema does not have them. */
+  readonly onDropped: (fields: readonly string[]) => void
   /** Status fields that the server is known to drop; they are not sent. */
   readonly dropped: ReadonlySet<string>
 }
@@ -61,21 +61,35 @@ function withoutDropped(patch: PendingPatch, dropped: ReadonlySet<string>): Pend
   }
 }
 
-/** The server drops unknown fields without a warning. Reports only the first one: the cause is the same for all. */
+/** Limits the reported fields of one write; the fields of later writes are reported then. */
+const maxDropped = 20
+
+/** The server drops unknown fields without a warning: compares the sent status with the response. */
 function reportDropped({ onDropped }: PatchWriter, { merge }: PendingPatch, body: KubeObject): void {
-  const field = findMissing(merge['status'], (body as unknown as JsonObject)['status'], 'status')
-  if (field !== undefined) onDropped(field)
+  const fields: string[] = []
+  collectMissing(fields, {
+    written: merge['status'],
+    stored: (body as unknown as JsonObject)['status'],
+    path: 'status',
+  })
+  if (fields.length > 0) onDropped(fields)
 }
 
-function findMissing(written: Json | undefined, stored: Json | undefined, path: string): string | undefined {
-  if (!isPlainObject(written)) return undefined
+interface SentField {
+  readonly written: Json | undefined
+  readonly stored: Json | undefined
+  readonly path: string
+}
+
+function collectMissing(fields: string[], { written, stored, path }: SentField): void {
+  if (!isPlainObject(written)) return
   for (const [key, value] of Object.entries(written)) {
+    if (fields.length >= maxDropped) return
     if (isRemoval(value)) continue
     const storedValue = isPlainObject(stored) && Object.hasOwn(stored, key) ? stored[key] : undefined
-    const missing = storedValue === undefined ? `${path}.${key}` : findMissing(value, storedValue, `${path}.${key}`)
-    if (missing !== undefined) return missing
+    if (storedValue === undefined) fields.push(`${path}.${key}`)
+    else collectMissing(fields, { written: value, stored: storedValue, path: `${path}.${key}` })
   }
-  return undefined
 }
 
 /** Whether the value only removes fields, so that nothing of it can be found in the response. */

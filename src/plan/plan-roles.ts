@@ -98,7 +98,7 @@ export function planRoles(operator: PlannedOperator, options: PlanRolesOptions):
 }
 
 /** Whether a handler calls `step` is known only at run time, so one handler that could call it is enough. */
-function stepSecretOf({ name, registry, settings }: PlannedOperator): string | undefined {
+export function stepSecretOf({ name, registry, settings }: PlannedOperator): string | undefined {
   const { signing, keys, secret } = settings.steps
   const canHaveSteps = registry.handlers.some((handler) => handler.definition.hasSteps?.(handler) === true)
   if (!canHaveSteps || signing === 'off' || keys.length > 0) return undefined

@@ -6,7 +6,7 @@
 import type { ReconcileHandler } from '../handlers/handler.ts'
 import { type CallResult, callHandler, type OwnArgs } from '../handlers/invoke.ts'
 import { isAmong, preMatches } from '../handlers/matching.ts'
-import { type CollectedPatch, checkResult, collectHandlerPatch } from '../handlers/results.ts'
+import { checkResult, collectHandlerPatch, createCollectedPatch } from '../handlers/results.ts'
 import type { JsonObject } from '../kube/objects.ts'
 import { CauseView } from '../objects/cause-view.ts'
 import { callContextOf } from '../objects/context.ts'
@@ -142,7 +142,7 @@ async function reconcile(context: ReconcilingContext, object: WatchedObject, cal
   const steps = createSteps(context, object, call)
   const called = await callReconciler(context, object, { ...call, steps })
   const { outcome, patch: own, report } = called
-  const patch: CollectedPatch = { merge: {}, fns: [] }
+  const patch = createCollectedPatch()
   collectHandlerPatch(patch, { handler, patch: own, outcome: { type: 'done', result: undefined } })
   const nowMs = monotonicNow(context.clock)
   state.follow(outcome, nowMs + Math.min(called.nextMs, report.wakeMs), nowMs)

@@ -3,7 +3,7 @@
  * clients in between do. Called by object-reconcilers.ts.
  */
 import { isUnprocessable } from '../client/api-error.ts'
-import type { CollectedPatch } from '../handlers/results.ts'
+import { type CollectedPatch, createCollectedPatch } from '../handlers/results.ts'
 import type { KubeObject } from '../kube/objects.ts'
 import type { Context } from '../objects/context.ts'
 import { stopConditions } from '../objects/state/served-resource.ts'
@@ -62,7 +62,7 @@ async function writeProblems(
   const { served } = object
   const edit = served.dropsConditions ? undefined : toCondition(object.body, writing.report, context.clock.now())
   if (edit === undefined) return undefined
-  const patch: CollectedPatch = { merge: {}, fns: [edit] }
+  const patch: CollectedPatch = { ...createCollectedPatch(), fns: [edit] }
   try {
     await write(context, object, writing, patch)
   } catch (error) {

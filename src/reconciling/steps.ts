@@ -5,7 +5,7 @@
 import { Checkpoints } from '../changes/checkpoint.ts'
 import { TemporaryError } from '../errors.ts'
 import type { Outcome } from '../handlers/outcomes.ts'
-import type { CollectedPatch } from '../handlers/results.ts'
+import { type CollectedPatch, createCollectedPatch } from '../handlers/results.ts'
 import type { JsonObject } from '../kube/objects.ts'
 import type { Context } from '../objects/context.ts'
 import type { WatchedObject } from '../objects/state/watched-object.ts'
@@ -132,7 +132,7 @@ class StoredSteps implements CallSteps {
     run.isUnwritten = false
     try {
       const { logger } = this.#call
-      const patch = { merge, fns: [] }
+      const patch = { ...createCollectedPatch(), merge }
       const { body } = await writePatch(this.#context, this.#object, { logger, patch, purpose: 'checkpoint' })
       return body === undefined ? 'gone' : 'written'
     } catch (error) {

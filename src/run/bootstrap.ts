@@ -140,7 +140,7 @@ export function createBase({
   const observers = new Observers(logger)
   if (options.observer !== undefined) observers.add(options.observer)
   const observer = observers.all
-  const watchdog = new Watchdog(clock, end.signal)
+  const watchdog = new Watchdog({ clock, observer, signal: end.signal })
   const pause = new Pause()
   const health = new Health(clock, { lagMs: () => watchdog.lagMs, pause })
   observers.add(health.listener)

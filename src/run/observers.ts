@@ -26,6 +26,7 @@ const eventNames: Readonly<Record<EventName, true>> = {
   objectTooLarge: true,
   handlerStarted: true,
   handlerFinished: true,
+  handlerCutOff: true,
   requestFinished: true,
   patchWritten: true,
   daemonStarted: true,

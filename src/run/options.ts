@@ -1,5 +1,6 @@
-/** The options of `operator.start()` and `operator.run()`, and the running operator that `start()` returns. Types only. */
+/** The options of `operator.start()` and `operator.run()`, the running operator that `start()` returns, and its session for commands. */
 import type { GivenConnection } from '../client/auth/connection-info.ts'
+import type { Session } from '../client/session.ts'
 import type { Lifecycle } from '../handlers/lifecycles.ts'
 import type { NamespacePattern } from '../kube/namespaces.ts'
 import type { Observer } from '../observer.ts'
@@ -63,6 +64,11 @@ export interface RunOptions {
    * module is imported unchanged.
    */
   readonly loadWorkerModule?: (url: URL) => Promise<URL>
+  /**
+   * Added to the log lines about handlers that a stop waits for: how a user ends the process at once. `kopf run` and `operator.run()` pass
+   * "Ctrl-C again to end at once" at a terminal. Default: none.
+   */
+  readonly stopHint?: string
   /** Listens to the events of the run: streams, objects, handlers, requests. Default: none. */
   readonly observer?: Observer
 }
@@ -91,4 +97,12 @@ export interface RunningOperator extends AsyncDisposable {
    * written, and the cleanup handlers are called. Resolves when all of this is done; rejects if a cleanup handler fails.
    */
   stop(): Promise<void>
+}
+
+/** Marks running operators. A registered symbol: the command and the user's project may each have loaded a copy of this package. */
+export const sessionKey: unique symbol = Symbol.for('kopf.RunningOperator.session') as never
+
+/** The session of a running operator, with its credentials. For commands. */
+export function sessionOf(running: RunningOperator): Session {
+  return (running as RunningOperator & { readonly [sessionKey]: Session })[sessionKey]
 }

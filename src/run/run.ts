@@ -1,6 +1,7 @@
 /** Starts an operator, and is the `RunningOperator` that `start()` returns. The parts are built by bootstrap.ts and stopped by shutdown.ts. */
 import { setMaxListeners } from 'node:events'
 import { type AdmissionService, checkAdmission } from '../admission/admission.ts'
+import type { Session } from '../client/session.ts'
 import { KopfError } from '../errors.ts'
 import { checkMemo } from '../handlers/args/memos.ts'
 import { isSuspiciousName } from '../handlers/create-handler.ts'
@@ -12,7 +13,7 @@ import { TaskGroup } from '../util/async/task-group.ts'
 import { describeError } from '../util/log/describe-error.ts'
 import { packageVersion } from '../util/process/package-files.ts'
 import { type Assembly, assemble, type Base, createBase, type Lifetimes, type OperatorDefinition } from './bootstrap.ts'
-import type { RunningOperator, RunOptions } from './options.ts'
+import { type RunningOperator, type RunOptions, sessionKey } from './options.ts'
 import { shutDown } from './shutdown.ts'
 
 export async function startOperator(definition: OperatorDefinition, options: RunOptions): Promise<RunningOperator> {
@@ -163,6 +164,10 @@ class OperatorRun implements RunningOperator {
     if (!stopping.aborted) this.#base.health.webhooks = 'serving'
   }
 
+  get [sessionKey](): Session {
+    return this.#base.sessions.common
+  }
+
   get stopping(): AbortSignal {
     return this.#lifetimes.tasks.signal
   }
@@ -191,7 +196,8 @@ class OperatorRun implements RunningOperator {
         base: this.#base,
         assembly: this.#assembly,
         lifetimes: this.#lifetimes,
-        settings: this.#definition.settings,
+        definition: this.#definition,
+        hint: this.#options.stopHint,
         posting: this.#posting,
         endpoint: this.#endpoint,
       })

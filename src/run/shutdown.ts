@@ -2,20 +2,24 @@
  * Stops an operator: closes the streams, lets daemons and handlers finish, writes their outcomes and the last Kubernetes events, and calls the cleanup handlers.
  * Each step has its own time limit (util/stopping-times.ts). Called by run.ts.
  */
+
+import type { StopLimit } from '../handlers/watchdog.ts'
 import type { HealthEndpoint } from '../health/endpoint.ts'
-import type { Settings } from '../settings/settings.ts'
+import { isAssigned } from '../settings/settings.ts'
 import { createSharedController } from '../util/async/shared-signal.ts'
 import { withTimeout } from '../util/async/with-timeout.ts'
-import { stoppingMs } from '../util/stopping-times.ts'
+import { handlersMsWithin, stoppingMs } from '../util/stopping-times.ts'
 import { toMs } from '../util/text/duration.ts'
-import type { Assembly, Base, Lifetimes } from './bootstrap.ts'
+import type { Assembly, Base, Lifetimes, OperatorDefinition } from './bootstrap.ts'
 
 export interface ShutdownOptions {
   readonly base: Base
   /** Undefined if the operator never had a connection. */
   readonly assembly: Assembly | undefined
   readonly lifetimes: Lifetimes
-  readonly settings: Settings
+  readonly definition: OperatorDefinition
+  /** Tells a user at a terminal how to end the process at once. */
+  readonly hint: string | undefined
   readonly posting: Promise<void> | undefined
   readonly endpoint: HealthEndpoint | undefined
 }
@@ -41,14 +45,29 @@ export async function shutDown(options: ShutdownOptions): Promise<void> {
   await cleanUp(options)
 }
 
-async function stopHandlers({ base, assembly, lifetimes, settings }: ShutdownOptions, hasTime: boolean): Promise<void> {
+async function stopHandlers(
+  { base, assembly, lifetimes, definition, hint }: ShutdownOptions,
+  hasTime: boolean,
+): Promise<void> {
   const { clock, watchdog, logger } = base
-  const handlersMs = hasTime ? toMs(settings.queueing.exitTimeout) : 0
-  watchdog.reportWaiting(logger, handlersMs)
-  await withTimeout(clock, handlersMs, untilIdle(assembly))
-  watchdog.reportCut(hasTime ? undefined : 'this replica is not the leader any more')
+  const limit = hasTime ? limitOf(definition) : { limitMs: 0, origin: 'this replica is not the leader any more' }
+  watchdog.reportWaiting(logger, limit, hint)
+  await withTimeout(clock, limit.limitMs, untilIdle(assembly))
+  watchdog.reportCut(limit)
   lifetimes.handlers.abort(new Error('The operator is stopping'))
   await withTimeout(clock, stoppingMs.lastWrites, untilIdle(assembly))
+}
+
+/** The time for handlers: the setting, or what the last steps leave of a known grace period. An assigned setting can only shorten that. */
+function limitOf({ settings, registry }: OperatorDefinition): StopLimit {
+  const { exitTimeout } = settings.queueing
+  const { gracePeriod } = settings.process
+  const exitLimit: StopLimit = { limitMs: toMs(exitTimeout), origin: 'settings.queueing.exitTimeout' }
+  if (gracePeriod === null) return exitLimit
+  const graceMs = toMs(gracePeriod)
+  const limitMs = handlersMsWithin(graceMs, { hasWebhooks: registry.webhookHandlers.length > 0 })
+  if (isAssigned(settings.queueing, 'exitTimeout') && exitLimit.limitMs <= limitMs) return exitLimit
+  return { limitMs, origin: `the grace period is ${graceMs / 1000} seconds` }
 }
 
 /** Resolves when no handler or indexing function runs for any object. */
@@ -57,12 +76,15 @@ async function untilIdle(assembly: Assembly | undefined): Promise<void> {
 }
 
 async function stopDaemons(
-  { base: { clock, logger }, assembly }: ShutdownOptions,
+  { base: { clock, logger }, assembly, hint }: ShutdownOptions,
   daemons: Promise<void> | undefined,
   hasTime: boolean,
 ): Promise<void> {
   const left = assembly?.daemons.size ?? 0
-  if (left > 0) logger.info(`Waiting for ${left} ${left === 1 ? 'daemon or timer' : 'daemons and timers'} to end.`)
+  if (left > 0) {
+    const tasks = left === 1 ? '1 daemon or timer' : `${left} daemons and timers`
+    logger.info(`Waiting for ${tasks} to end${hint === undefined ? '' : `; ${hint}`}.`)
+  }
   await (hasTime ? daemons : withTimeout(clock, stoppingMs.lastWrites, daemons))
 }
 

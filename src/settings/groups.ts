@@ -34,6 +34,12 @@ interface ProcessSettings {
    * How long a graceful stop of `kopf run` may take. Then the process exits with code 1. `null`: no limit. Default: 600.
    */
   ultimateExitingTimeout: Duration | null
+  /**
+   * How long after the request to stop the process is killed: `terminationGracePeriodSeconds` of the pod. The stop then fits into it:
+   * `queueing.exitTimeout` and `ultimateExitingTimeout` are shortened, and handlers have the time that the last steps of the stop leave. `kopf run`
+   * sets it from `--grace-period` or `KOPF_RUN_GRACE_PERIOD`, which `kopf manifests` writes. `null`: not known. Default: null.
+   */
+  gracePeriod: Duration | null
 }
 
 /** Kubernetes events about the handled objects. */
@@ -132,8 +138,8 @@ interface QueueingSettings {
    */
   slowWorkerLimit: number | null
   /**
-   * How long running handlers may continue when the operator stops. Default: 15, which fits into the 30 seconds that Kubernetes
-   * grants a pod. (Kopf: 2.)
+   * How long running handlers may continue when the operator stops. With `process.gracePeriod`, the default is what the last steps of the stop leave
+   * of it. Default: 15, which fits into the 30 seconds that Kubernetes grants a pod. (Kopf: 2.)
    */
   exitTimeout: Duration
   /**

@@ -42,6 +42,7 @@ export const settingSpecs: SettingSpecs = {
     guard: setting(flag, true),
     blockedExitTimeout: setting(orNull(duration), 5),
     ultimateExitingTimeout: setting(orNull(duration), 600),
+    gracePeriod: setting(orNull(duration), null),
   },
   posting: {
     enabled: setting(flag, true),

@@ -18,7 +18,7 @@ const fibonacci = [1, 1, 2, 3, 5, 8, 13, 21]
 
 test('every setting has a default', () => {
   expect(createSettings()).toEqual({
-    process: { guard: true, blockedExitTimeout: 5, ultimateExitingTimeout: 600 },
+    process: { guard: true, blockedExitTimeout: 5, ultimateExitingTimeout: 600, gracePeriod: null },
     posting: {
       enabled: true,
       loggers: false,
@@ -133,6 +133,7 @@ const valid: [string, string, unknown][] = [
   ['process', 'guard', false],
   ['process', 'blockedExitTimeout', null],
   ['process', 'ultimateExitingTimeout', null],
+  ['process', 'gracePeriod', '45s'],
   ['posting', 'level', 'error'],
   ['posting', 'defaultBackoffs', '1s'],
   ['posting', 'defaultBackoffs', []],

@@ -39,6 +39,14 @@ export function createSettings(overrides: PartialSettings = {}): Settings {
   }) as unknown as Settings
 }
 
+/** The names that were assigned in each group, by the constructor or later. */
+const assignedNames = new WeakMap<object, Set<string>>()
+
+/** Whether the setting was assigned, possibly with its default value. */
+export function isAssigned<G extends object>(group: G, name: keyof G & string): boolean {
+  return assignedNames.get(group)?.has(name) ?? false
+}
+
 function fillGroup(group: SettingsGroup, values: object): void {
   for (const [name, value] of Object.entries(values)) {
     if (value !== undefined) group[name] = value
@@ -49,14 +57,18 @@ function fillGroup(group: SettingsGroup, values: object): void {
 function createGroup(groupName: GroupName, groupSpecs: GroupSpecs): SettingsGroup {
   const values: SettingsGroup = {}
   for (const [name, { byDefault }] of Object.entries(groupSpecs)) values[name] = byDefault()
-  return new Proxy(values, {
+  const assigned = new Set<string>()
+  const group = new Proxy(values, {
     set(target, name, value) {
       target[name as string] = acceptValue(`${groupName}.${String(name)}`, groupSpecs, String(name), value)
+      assigned.add(String(name))
       return true
     },
     defineProperty: (_, name) => throwRedefinition(groupName, name),
     deleteProperty: (_, name) => throwRedefinition(groupName, name),
   })
+  assignedNames.set(group, assigned)
+  return group
 }
 
 function acceptValue(path: string, groupSpecs: GroupSpecs, name: string, value: unknown): unknown {

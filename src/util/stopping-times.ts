@@ -34,3 +34,14 @@ export const lastReviewsSeconds: number = (withdrawWebhooks + lastReviews) / 100
 
 /** The remaining time for handlers in the default grace period: 15 seconds. */
 export const handlersSeconds: number = podGraceSeconds - lastStepsSeconds
+
+/** The time for handlers in a grace period: what the last steps leave, and at least half, since the last steps rarely need all of their time. */
+export function handlersMsWithin(graceMs: number, { hasWebhooks }: { readonly hasWebhooks: boolean }): number {
+  const lastMs = (lastStepsSeconds + (hasWebhooks ? lastReviewsSeconds : 0)) * 1000
+  return Math.max(graceMs - lastMs, graceMs / 2)
+}
+
+/** When a process that has not stopped yet exits by itself, before Kubernetes kills it: only then can it log what was cut off. */
+export function exitMsWithin(graceMs: number): number {
+  return Math.max(graceMs - 1000, graceMs * 0.9)
+}

@@ -10,11 +10,21 @@ import { findModule, nameOf } from './module-files.ts'
 import { WorkerPool } from './pool.ts'
 
 /** Arguments that are not available in a worker thread. */
-type NotInWorkers = 'client' | 'clock' | 'execute' | 'indices' | 'settings' | 'subhandler'
+type NotInWorkers =
+  | 'client'
+  | 'clock'
+  | 'conditions'
+  | 'execute'
+  | 'indices'
+  | 'now'
+  | 'settings'
+  | 'step'
+  | 'subhandler'
 
 /**
  * The arguments of a function that runs in a worker thread. They are copies, except `patch`, `logger`, `recorder`, `signal`, `stopped` and
- * `warnings`, which communicate with the operator. `client`, `clock`, `execute`, `indices`, `settings` and `subhandler` are not available.
+ * `warnings`, which communicate with the operator. `client`, `clock`, `conditions`, `execute`, `indices`, `now`, `settings`, `step` and
+ * `subhandler` are not available.
  *
  * @example
  * ```ts

@@ -104,6 +104,11 @@ describe('bash completion', { timeout: 60_000 }, () => {
       ['kopf dev operator.ts --data-dir da', ['data']],
       ['kopf manifests operator.ts --inst', ['--install-namespace']],
       ['kopf manifests operator.ts --crd ob', ['objects.yaml']],
+      ['kopf crd mi', ['migrate']],
+      ['kopf crd --context x --check-c', ['--check-cluster']],
+      ['kopf crd migrate --ra', ['--rate']],
+      ['kopf crd migrate operator.ts --check', []],
+      ['kopf crd migrate op', ['operator.ts']],
       ['kopf explain kopfexamples a --out', ['--output']],
       ['kopf explain kopfexamples a -o j', ['json']],
       ['kopf server --controllers dep', ['deployments']],
@@ -130,6 +135,7 @@ describe('bash completion', { timeout: 60_000 }, () => {
       ['kopf run --kubeconfig unreachable.kubeconfig --context=k', ['kopf']],
       ['kopf run operator.ts -n team', ['team-a', 'team-b']],
       ['kopf manifests operator.ts --install-namespace team-b', ['team-b']],
+      ['kopf crd migrate --context w', ['with\\ space']],
       ['kopf explain configm', ['configmaps']],
       ['kopf explain deployments', ['deployments.apps']],
       ['kopf explain configmaps -n team-a o', ['orders', 'other']],
@@ -169,7 +175,8 @@ describe('kopf __complete', { timeout: 60_000 }, () => {
 describe('completion scripts', { timeout: 60_000 }, () => {
   test('the completion scripts of all shells contain every option of every command', () => {
     const [bash, zsh, fish] = [toBash(model), toZsh(model), toFish(model)]
-    const flags = model.commands.flatMap(({ options }) => options.flatMap((option) => option.flags))
+    const all = model.commands.flatMap((command) => [command, ...command.subcommands])
+    const flags = all.flatMap(({ options }) => options.flatMap((option) => option.flags))
     expect(flags.length).toBeGreaterThan(50)
     for (const flag of flags) {
       expect(bash).toContain(flag)
@@ -195,6 +202,7 @@ describe('completion scripts', { timeout: 60_000 }, () => {
         ['kopf explain configm\t', /explain configmaps/],
         ['kopf explain configmaps -n team-a ord\t', /-n team-a orders/],
         ['kopf run --namespace=team\t\t', /team-a\s+team-b/],
+        ['kopf crd migrate --context wi\t', /crd migrate --context with\\ space/],
         ['kopf run --context wi\t', /--context with\\ space/],
         ['npx kopf explain deploym\t', /npx kopf explain deployments.apps/],
       ] as const) {
@@ -218,6 +226,9 @@ describe('completion scripts', { timeout: 60_000 }, () => {
       expect(await ask('kopf rele')).toEqual(['release'])
       expect(await ask('kopf run --log-format ')).toEqual(['full', 'json', 'plain'])
       expect(await ask('kopf run op')).toEqual(['operator.ts'])
+      expect(await ask('kopf crd mig')).toContain('migrate')
+      expect(await ask('kopf crd migrate --ra')).toEqual(['--rate'])
+      expect(await ask('kopf crd migrate --check')).toEqual([])
       expect(await ask('kopf run --context=w')).toEqual(['--context=with space'])
       expect(await ask('kopf run -n team')).toEqual(['team-a', 'team-b'])
       expect(await ask('kopf explain configmaps -n team-a or')).toEqual(['orders'])

@@ -65,7 +65,7 @@ describe('CRDs of an operator', { timeout: 60_000 }, () => {
     expect(checked).toEqual({ exit: 0, stdout: '', stderr: 'No drift: databases.example.com, backups.example.com\n' })
   })
 
-  test('kopf crd --check compares with a file field by field and prints the differences', async () => {
+  test('kopf crd --check prints each difference with its effect, and exits with 1 even if all are compatible', async () => {
     const [database] = (await crd('operator.ts')).stdout.split('---\n')
     folder.write({
       'old.yaml': database!
@@ -74,14 +74,88 @@ describe('CRDs of an operator', { timeout: 60_000 }, () => {
     })
     const { exit, stdout, stderr } = await crd('operator.ts', '--check', 'old.yaml')
     expect(exit).toBe(1)
-    const schema = 'spec.versions.v1.schema.openAPIV3Schema.properties.spec.properties.size.minimum'
-    expect(stdout.split('\n').toSorted()).toEqual([
+    expect(stdout.split('\n')).toEqual([
+      'Compatible (3):',
+      '  old.yaml: databases.example.com v1: deprecated is true, and is removed: only warnings to clients differ',
+      '  old.yaml: databases.example.com v1: spec.size: minimum is 2, and becomes 1: smaller values are accepted',
+      '  old.yaml: backups.example.com: is not there: the CRD is new',
       '',
-      'old.yaml: backups.example.com: is not there',
-      'old.yaml: databases.example.com: spec.versions.v1.deprecated is true, and the operator does not have it',
-      `old.yaml: databases.example.com: ${schema} is 2, and should be 1`,
     ])
-    expect(stderr).toContain('kopf: The definitions have drifted from those of the operator (3 places)')
+    expect(stderr).toContain(
+      'kopf: The definitions have drifted from those of the operator (3 places): none is breaking; print them again',
+    )
+    expect(await crd('operator.ts', '--check', 'old.yaml', '--fail-on', 'breaking')).toMatchObject({
+      exit: 0,
+      stdout,
+      stderr: 'The definitions have drifted from those of the operator (3 places): none is breaking\n',
+    })
+  })
+
+  test('kopf crd --check --fail-on breaking exits with 1 if a difference is breaking', async () => {
+    const printed = (await crd('operator.ts')).stdout
+    folder.write({
+      'narrow.yaml': printed
+        .replace('minimum: 1', 'maximum: 5')
+        .replace(/^( +)size:$/m, '$1color:\n$1  type: string\n$1size:'),
+    })
+    const { exit, stdout, stderr } = await crd('operator.ts', '--check', 'narrow.yaml', '--fail-on', 'breaking')
+    expect(exit).toBe(1)
+    expect(stdout.split('\n')).toEqual([
+      'Breaking (2):',
+      '  narrow.yaml: databases.example.com v1: spec.color: the field is removed: its values are dropped at the next write of an object',
+      '  narrow.yaml: databases.example.com v1: spec.size: minimum is not set, and becomes 1: smaller values are refused',
+      'Compatible (1):',
+      '  narrow.yaml: databases.example.com v1: spec.size: maximum is 5, and is removed: larger values are accepted',
+      '',
+    ])
+    expect(stderr).toContain('(3 places): 2 of them are breaking; print them again')
+  })
+
+  test('kopf crd --check -o json prints the differences for programs', async () => {
+    const printed = (await crd('operator.ts')).stdout
+    folder.write({ 'plural.yaml': printed.replaceAll('databases', 'dbs') })
+    const { exit, stdout } = await crd('operator.ts', '--check', 'plural.yaml', '-o', 'json')
+    expect([exit, JSON.parse(stdout)]).toEqual([
+      1,
+      {
+        breaking: [
+          {
+            source: 'plural.yaml',
+            crd: 'databases.example.com',
+            path: 'spec.names.plural',
+            property: '',
+            before: 'dbs',
+            after: 'databases',
+            severity: 'breaking',
+            reason: expect.stringContaining('the API server refuses the change'),
+          },
+        ],
+        compatible: [],
+      },
+    ])
+    folder.write({ 'same.yaml': printed })
+    expect(await crd('operator.ts', '--check', 'same.yaml', '-o', 'json')).toMatchObject({
+      exit: 0,
+      stdout: '{"breaking":[],"compatible":[]}\n',
+    })
+  })
+
+  test('kopf crd --check-cluster compares with the stored versions of the cluster', async () => {
+    const [database] = parseYaml((await crd('operator.ts')).stdout) as [Record<string, { versions: object[] }>]
+    const [v1] = database['spec']!.versions
+    const versions = [
+      { ...v1, name: 'v1alpha1', served: false },
+      { ...v1, storage: false },
+    ]
+    const name = 'databases.example.com'
+    await ask(server.api, 'DELETE', `${crdsPath}/${name}`)
+    const body = { ...database, spec: { ...database['spec'], versions } }
+    expect(await ask(server.api, 'POST', crdsPath, { body })).toMatchObject({ status: 201 })
+    const checked = await crd('operator.ts', '--check-cluster', '--kubeconfig', 'dev.kubeconfig')
+    expect(checked.exit).toBe(1)
+    expect(checked.stdout).toContain(
+      `  the cluster: ${name} v1alpha1: the version is removed: objects may be stored in it, so the API server refuses the change; run \`kopf crd migrate\` first\n`,
+    )
   })
 })
 

@@ -74,8 +74,12 @@ describe('kopf explain', { timeout: 60_000 }, () => {
     ['a plural', 'configmaps'],
     ['a singular', 'configmap'],
     ['a kind', 'ConfigMap'],
+    ['resource/name', 'configmaps/one'],
+    ['kind/name', 'ConfigMap/one'],
+    ['a short name and the name', 'cm/one'],
+    ['resource.version/name', 'configmap.v1/one'],
   ])('kopf explain shows the stored state without a file of the operator, by %s', async (_, resource) => {
-    const { exit, stdout } = await explain(resource, 'one')
+    const { exit, stdout } = await explain(resource, ...(resource.includes('/') ? [] : ['one']))
     expect(exit).toBe(0)
     expect(stdout).toMatch(/slow +create: waits until/)
     expect(stdout).toContain('Name the file of the operator with --file')
@@ -94,12 +98,114 @@ describe('kopf explain', { timeout: 60_000 }, () => {
   })
 })
 
+const shops = `import { Operator } from 'kopf'
+const kopf = new Operator({ name: 'shops' })
+kopf.reconcile('secrets', { id: 'shop', owns: ['configmaps', 'deployments.apps', 'gadgets'], resync: '10m', labels: { shop: 'yes' } }, ({ name }) => {
+  console.log('called')
+  const labels = { shop: name }
+  const container = { name: 'web', image: 'web' }
+  return { children: [
+    [{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: name + '-menu' }, data: { coffee: 'yes' } }],
+    [{ apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name }, spec: { selector: { matchLabels: labels }, template: { metadata: { labels }, spec: { containers: [container] } } } }],
+  ] }
+})
+export default kopf
+`
+
+describe('kopf explain of a reconciled object', { timeout: 60_000 }, () => {
+  const menu = '/api/v1/namespaces/default/configmaps/corner-menu'
+
+  /** Runs the operator until the last child is there, and stops it. */
+  async function reconcile(): Promise<void> {
+    folder.write({ 'shops.ts': shops })
+    await create('secrets', { metadata: { name: 'corner', labels: { shop: 'yes' } } })
+    const one = new KopfCommand(folder, ['run', 'shops.ts', '-n', 'default', '--kubeconfig', 'dev.kubeconfig'])
+    const deployment = '/apis/apps/v1/namespaces/default/deployments/corner'
+    await expect.poll(async () => (await ask(server.api, 'GET', deployment)).status, { timeout: 30_000 }).toBe(200)
+    one.send('SIGTERM')
+    expect(await one.exit).toBe(0)
+  }
+
+  test('kopf explain shows the children of a reconciler, their state, and changes by other managers', async () => {
+    await reconcile()
+    const changed = { data: { coffee: 'no', tea: 'yes' } }
+    await ask(server.api, 'PATCH', `${menu}?fieldManager=kubectl-edit`, { body: changed })
+    const { exit, stdout, stderr } = await explain('secret/corner', '-f', 'shops.ts')
+    expect([exit, stderr]).toEqual([0, ''])
+    expect(stdout).not.toMatch(/^called$/m)
+    const from = stdout.indexOf('Reconciler "shop":')
+    const time = '\\S+( \\S+)? UTC \\(\\d+ \\w+ ago\\)'
+    expect(stdout.slice(from)).toMatch(
+      new RegExp(
+        [
+          '^Reconciler "shop":',
+          `  last run  not recorded; last change of a child: ${time}`,
+          '  result    no problem of children is recorded; errors of the function are not recorded',
+          '  next run  when the operator starts or the object, one of its configmaps, one of its deployments.apps, one of its gadgets changes, ' +
+            'and at the latest 10 minutes after the last one; the time is not recorded',
+          '  children  2',
+          `    changed   ConfigMap default/corner-menu  applied ${time}; since then kubectl-edit has written data\\.coffee, data\\.tea ${time}`,
+          `    not ready Deployment default/corner      applied ${time}`,
+          '',
+          'Note: The cluster does not serve gadgets, which the reconciler "shop" owns.',
+          '',
+        ].join('\n'),
+      ),
+    )
+    const json = await explain('secrets/corner', '-f', 'shops.ts', '-o', 'json')
+    expect(JSON.parse(json.stdout)).toMatchObject({
+      reconcilers: [
+        {
+          id: 'shop',
+          owns: ['configmaps', 'deployments.apps', 'gadgets'],
+          watches: [],
+          resync: 600,
+          lastApplied: expect.any(String),
+          children: [
+            {
+              apiVersion: 'v1',
+              kind: 'ConfigMap',
+              namespace: 'default',
+              name: 'corner-menu',
+              group: 0,
+              isReady: true,
+              applied: expect.any(String),
+              foreign: [{ manager: 'kubectl-edit', time: expect.any(String), fields: ['data.coffee', 'data.tea'] }],
+            },
+            { kind: 'Deployment', name: 'corner', group: 1, isReady: false, foreign: [] },
+          ],
+        },
+      ],
+    })
+  })
+})
+
 describe('kopf explain failures', { timeout: 60_000 }, () => {
   test.each<[string, string[], string]>([
     [
+      'the namespace does not exist',
+      ['configmaps', 'none', '-n', 'defualt'],
+      'kopf: Cannot explain configmaps "none": the namespace "defualt" does not exist; did you mean "default"?\n',
+    ],
+    [
       'the object does not exist',
-      ['configmaps', 'none', '-n', 'elsewhere'],
-      'kopf: Cannot explain configmaps "none": there is none of that name in the namespace "elsewhere"\n',
+      ['configmap/oen'],
+      'kopf: Cannot explain configmaps "oen": there is none of that name in the namespace "default"; did you mean "one"?\n',
+    ],
+    [
+      'there is no object of a similar name',
+      ['widgets.one.example.com', 'blue'],
+      'kopf: Cannot explain widgets.one.example.com "blue": there is none of that name in the namespace "default"; there are no others\n',
+    ],
+    [
+      'the group of the resource is misspelt',
+      ['widgets.tow.example.com/blue'],
+      'kopf: Cannot find the resource widgets.tow.example.com: the cluster does not serve it; did you mean "widgets.v1.two.example.com"?\n',
+    ],
+    [
+      'the context does not exist',
+      ['configmaps', 'one', '--context', 'nope'],
+      expect.stringMatching(/: there is no context "nope" in it; it has "kopf"\n$/) as unknown as string,
     ],
     [
       'the resource does not exist',
@@ -118,5 +224,22 @@ describe('kopf explain failures', { timeout: 60_000 }, () => {
     ],
   ])('kopf explain fails with a message if %s', async (_, args, message) => {
     expect(await explain(...args)).toEqual({ exit: 1, stdout: '', stderr: message })
+  })
+
+  test.each([
+    [['configmaps'], 'error: nothing to explain. Name an object, as resource/name.'],
+    [['configmaps/one', 'two'], 'error: there are two names: "one" in "configmaps/one", and "two".'],
+    [['configmaps/'], 'error: "configmaps/" is not of the form resource/name.'],
+  ])('kopf explain %j is a usage error', async (args, message) => {
+    const { exit, stderr } = await explain(...args)
+    expect([exit, stderr.split('\n')[0]]).toEqual([2, message])
+  })
+
+  test('kopf explain says that the files of KUBECONFIG do not exist', async () => {
+    const one = new KopfCommand(folder, ['explain', 'configmaps/one'], { KUBECONFIG: '/nowhere/config' })
+    expect(await one.exit).toBe(1)
+    expect(one.stderr).toBe(
+      'kopf: Cannot find a cluster: KUBECONFIG names "/nowhere/config", and there is no such file; name one with --kubeconfig or KUBECONFIG\n',
+    )
   })
 })

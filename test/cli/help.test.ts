@@ -110,7 +110,7 @@ describe('mistyped arguments', () => {
       ['completion', 'zs'],
       "error: command-argument value 'zs' is invalid for argument 'shell'. Expected one of bash, zsh, fish. Did you mean zsh?\n",
     ],
-    [['explain', 'pods'], "error: missing required argument 'name'\n(see --help)\n"],
+    [['explain', 'pods'], 'error: nothing to explain. Name an object, as resource/name.\n(see --help)\n'],
     [['release'], "error: missing required argument 'resource'\n(see --help)\n"],
     [['dev'], "error: missing required argument 'files'\n(see --help)\n"],
     [

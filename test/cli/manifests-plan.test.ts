@@ -30,6 +30,13 @@ const Gadget = defineResource({ group: 'example.com', version: 'v1', kind: 'Gadg
 const Zone = defineResource({ group: 'example.com', version: 'v1', kind: 'Zone', scope: 'Cluster' })
 const nothing = () => {}
 
+interface PodSpec {
+  readonly terminationGracePeriodSeconds: number
+  readonly containers: ReadonlyArray<{
+    readonly env: ReadonlyArray<{ readonly name: string; readonly value?: string }>
+  }>
+}
+
 interface PlanOptions extends Partial<DraftOptions> {
   readonly grant?: readonly string[]
 }
@@ -298,6 +305,13 @@ describe('workloads', () => {
       one.daemon('pods', { cancellationBackoff: 5, cancellationTimeout: '1m' }, nothing),
     )
     expect(await graceOf(daemon)).toBe(95)
+  })
+
+  test('the container knows the grace period of its Pod', async () => {
+    const { Deployment } = await printed(operatorOf(pods, { queueing: { exitTimeout: '5m' } }))
+    const { terminationGracePeriodSeconds, containers } = specOf(Deployment!).template.spec as unknown as PodSpec
+    expect(terminationGracePeriodSeconds).toBe(315)
+    expect(containers[0]!.env).toContainEqual({ name: 'KOPF_RUN_GRACE_PERIOD', value: '315' })
   })
 
   test('the arguments of the container are those of kopf run', async () => {

@@ -55,6 +55,19 @@ describe('release of one object', { timeout: 60_000 }, () => {
     expect(await finalizersOf('deleted')).toBeUndefined()
   })
 
+  test('kopf release accepts resource/name, and suggests the names of objects and namespaces', async () => {
+    await create('held', [ours])
+    expect((await release('configmap/hold')).stderr).toBe(
+      'kopf: Cannot release configmaps "hold": there is none of that name in the namespace "default"; did you mean "held"?\n',
+    )
+    expect(await release('configmaps', '--all', '--yes', '-n', 'defaults')).toEqual({
+      exit: 1,
+      stdout: '',
+      stderr: 'kopf: Cannot release configmaps: the namespace "defaults" does not exist; did you mean "default"?\n',
+    })
+    expect(await release('configmap/held')).toMatchObject({ exit: 0, stdout: 'Released 1 object.\n' })
+  })
+
   test('kopf release takes the finalizer from the file of the operator or from an option', async () => {
     folder.write({
       'operator.ts': `import { Operator } from 'kopf'
@@ -93,7 +106,8 @@ export default kopf
   test('kopf release exits with 1 if the object does not exist', async () => {
     expect(await release('cm', 'none')).toMatchObject({
       exit: 1,
-      stderr: 'kopf: Cannot release configmaps "none": there is none of that name in the namespace "default"\n',
+      stderr:
+        'kopf: Cannot release configmaps "none": there is none of that name in the namespace "default"; there are no others\n',
     })
   })
 })

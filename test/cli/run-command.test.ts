@@ -229,6 +229,21 @@ describe('kopf run on a cluster', { timeout: 60_000 }, () => {
     'new Operator({ settings: { networking: { errorBackoffs: [] } } })',
   )
 
+  test('kopf run warns of a namespace that does not exist, with one request for each name', async () => {
+    await using server = await startServer()
+    folder.write({ 'dev.kubeconfig': server.kubeconfig })
+    const args = ['-n', 'defualt', '-n', 'default', '-n', 'team-*', '--kubeconfig', 'dev.kubeconfig']
+    const one = await new RunCommand(folder, [minimal, ...args]).until(/does not exist/)
+    expect(one.stderr).toContain(
+      'The namespace "defualt" does not exist: it is served as soon as it is created; did you mean "default"?\n',
+    )
+    await stop(one)
+    const asked = server.api.requests
+      .last()
+      .filter(({ method, path }) => method === 'GET' && /v1\/namespaces\/[\w-]+$/.test(path))
+    expect(asked.map(({ path }) => path).sort()).toEqual(['/api/v1/namespaces/default', '/api/v1/namespaces/defualt'])
+  })
+
   test('kopf run exits with 1 and a hint if the cluster cannot be reached', async () => {
     const { url } = await startServer().then(async (server) => {
       await server.stop()

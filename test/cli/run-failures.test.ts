@@ -174,7 +174,7 @@ describe('exit code 1', { timeout: 30_000 }, () => {
     [
       'a context that does not exist',
       ['operator.ts', '-A', '--kubeconfig', 'nowhere.kubeconfig', '--context', 'other'],
-      /there is no context "other"/,
+      /there is no context "other" in it; it has ".+"/,
     ],
     [
       'a context without a kubeconfig',

@@ -98,7 +98,37 @@ describe('exit', { timeout: 30_000 }, () => {
     await one.until(/still cleaning/)
     one.send('SIGINT')
     expect(await one.exit).toBe(1)
-    expect(one.stderr).toContain('kopf: SIGINT has come for the second time: the process ends at once\n')
+    expect(one.stderr).toContain(
+      'kopf: SIGINT has come for the second time: the process ends at once; cut off: cleanup "cleanup"\n',
+    )
+  })
+
+  test('kopf run ends before the grace period is over, and names the handlers that it cuts off', async () => {
+    write(
+      "kopf.on.create('secrets', { id: 'slow' }, async () => { console.log('at work'); await new Promise(() => {}) })",
+      ...endless,
+    )
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'one', namespace: 'default' } }
+    folder.write({ 'secret.json': JSON.stringify(secret) })
+    const variables = { KOPF_RUN_GRACE_PERIOD: '1s' }
+    const one = await run(['--embedded', '--apply', 'secret.json'], variables).until(/at work/)
+    one.send('SIGTERM')
+    expect(await one.exit).toBe(1)
+    // Without a terminal, there is no hint about Ctrl-C.
+    expect(one.stderr).toContain("Stopping: 1 handler at work, at most 0.5 s. Waiting for Handler 'slow'.\n")
+    expect(one.stderr).toContain(
+      "[default/one] Handler 'slow' is cut off: it has not ended within 0.5 seconds of the stop",
+    )
+    expect(one.stderr).toMatch(
+      /^kopf: stopping has taken more than 0\.9 seconds: the process ends unfinished; cut off: create "slow" of default\/one/m,
+    )
+  })
+
+  test('kopf run refuses a grace period that is no duration', async () => {
+    write()
+    const one = run(['--embedded', '--grace-period', 'soon'])
+    expect(await one.exit).toBe(2)
+    expect(one.stderr).toContain('Expected a number of seconds, or a duration such as 30s or 2m.')
   })
 
   test('kopf run stops gracefully on two signals in a row, as sent by npx', async () => {
@@ -125,7 +155,9 @@ describe('exit', { timeout: 30_000 }, () => {
       one.send(signal as NodeJS.Signals)
     }
     expect(await one.exit).toBe(1)
-    expect(one.stderr).toContain('kopf: stopping has taken more than 0.5 seconds: the process ends unfinished\n')
+    expect(one.stderr).toContain(
+      'kopf: stopping has taken more than 0.5 seconds: the process ends unfinished; cut off: cleanup "cleanup"\n',
+    )
   })
 
   test('kopf run stops on a signal while a startup handler is being retried', async () => {

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { Folder, RunCommand, stopCommands } from './run-support.ts'
-import { OnTerminal, stopTerminals, type TerminalOptions } from './terminal-support.ts'
+import { interrupt, OnTerminal, stopTerminals, type TerminalOptions } from './terminal-support.ts'
 
 let folder: Folder
 beforeEach(() => {
@@ -94,6 +94,20 @@ describe('kopf run on a terminal', { timeout: 60_000 }, () => {
     expect(screen.lines.filter((line) => line.includes('▕'))).toEqual([])
     expect(screen.isPlain).toBe(true)
     expect(screen.column).toBe(0)
+  })
+
+  test('kopf run on a terminal says at the first Ctrl-C what it waits for, and ends at once at the second', async () => {
+    folder.write({ 'slow.json': objects(1, 600_000) })
+    const one = await onTerminal('slow.json').until(/1 object .*create, update/)
+    one.type(interrupt)
+    await one.until(/Stopping: 1 handler at work, at most 15 s; Ctrl-C again to end at once\. Waiting for Handler/)
+    // A second signal within half a second counts as a repetition of the first one.
+    const timer = setInterval(() => one.type(interrupt), 200)
+    expect(await one.exit).toBe(1)
+    clearInterval(timer)
+    expect(one.screen.lines.at(-1)).toMatch(
+      /^kopf: SIGINT has come for the second time: the process ends at once; cut off: create ".*" of default\/w-0$/,
+    )
   })
 
   test('kopf run on a terminal uses colours unless NO_COLOR is set, and no bar for quick starts', async () => {

@@ -39,6 +39,20 @@ test('a condition is written according to the API conventions', async () => {
   ])
 })
 
+test('a condition can be set as an object', async () => {
+  const kopf = new Operator()
+  kopf.on.create(lab.widgets, { id: 'fn' }, ({ conditions }) => {
+    conditions.set({ type: 'Ready', status: false, reason: 'DiskFull', message: 'Only 2 % are left' })
+    conditions.set({ type: 'Known', status: 'Unknown', reason: 'NotAskedYet' })
+  })
+  await lab.start(kopf)
+  await lab.create('as-object')
+  expect(conditionsOf(await lab.untilObject('as-object', isHandled))).toMatchObject([
+    { type: 'Ready', status: 'False', reason: 'DiskFull', message: 'Only 2 % are left', lastTransitionTime: time },
+    { type: 'Known', status: 'Unknown', reason: 'NotAskedYet', message: '' },
+  ])
+})
+
 test('the transition time changes with the status of a condition, and its generation is the handled one', async () => {
   const kopf = new Operator()
   const say = ({ spec, conditions }: Args<'create', string>) => {

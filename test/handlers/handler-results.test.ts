@@ -123,7 +123,39 @@ describe('results outside of the schema', () => {
     }
     await settle(lab)
     const told = lab.logs.filter((line) => line.includes('The API server drops the field'))
-    expect(told).toEqual([expect.stringMatching(/"status\.fn".*preserve unknown fields.*strict/s)])
+    expect(told).toEqual([
+      expect.stringMatching(
+        /"status\.fn", which handler "fn" has returned, as the schema does not have it; return nothing .*preserve unknown fields.*strict/s,
+      ),
+    ])
+  })
+
+  test('each handler with fields that the schema drops is logged once, also if they share one write', async () => {
+    await lab.install({ kind, plural, schema, subresources: { status: {} } })
+    const kopf = new Operator()
+    const selector = [lab.group, 'v1', plural] as const
+    kopf.on.create(selector, { id: 'returns' }, () => ({ message: 'lost' }))
+    kopf.on.create(selector, { id: 'writes' }, ({ patch }) => {
+      patch.status['phase'] = 'Ready'
+      patch.status['first'] = 1
+      patch.status['second'] = 2
+    })
+    kopf.on.create(selector, { id: 'fits' }, () => undefined)
+    const wire = lab.record()
+    await lab.start(kopf, { transport: wire })
+    const path = lab.path('', plural)
+    for (const name of ['three', 'four']) {
+      await lab.call('POST', path, { apiVersion: `${lab.group}/v1`, kind, metadata: { name } })
+      await lab.until(async () => (await lab.call('GET', `${path}/${name}`)).body.status?.['phase'] === 'Ready')
+    }
+    await settle(lab)
+    const lines = lab.logs.filter((line) => line.includes('The API server drops the field'))
+    expect(lines.map((line) => /field (.*), as the schema/.exec(line)?.[1])).toEqual([
+      '"status.returns", which handler "returns" has returned',
+      '"status.first", which handler "writes" has written',
+    ])
+    // The check costs no request.
+    expect(wire.requests.filter(({ method, path: sent }) => method === 'GET' && sent.endsWith('/three'))).toEqual([])
   })
 
   test('fields that are kept or removed by the patch are not logged as dropped', async () => {
@@ -157,7 +189,7 @@ describe('results outside of the schema', () => {
     expect(bodies.filter((text) => text.includes('"tick"'))).toHaveLength(1)
     expect(lab.logs.filter((line) => line.includes('The API server drops the field'))).toEqual([
       expect.stringMatching(
-        /"status\.tick", which a handler has written, as the schema does not have it; return nothing from the handler/,
+        /"status\.tick", which handler "tick" has returned, as the schema does not have it; return nothing from the handler \(/,
       ),
     ])
   })

@@ -75,6 +75,7 @@ describe('handlers in workers', () => {
       frozen: true,
       kinds: ['one', lab.namespace, uid, 'widgets', 'create', 'number', 'number', 'undefined'],
       started: true,
+      diff: [['add', []]],
       enumerable: [
         ...['annotations', 'body', 'diff', 'labels', 'logger', 'memo', 'meta', 'name', 'namespace', 'new', 'old'],
         ...['param', 'patch', 'reason', 'recorder', 'resource', 'retry', 'runtime', 'signal', 'spec', 'started'],

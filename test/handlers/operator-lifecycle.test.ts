@@ -1,6 +1,6 @@
 /** Start and stop of an operator. */
 import { once } from 'node:events'
-import { Operator, PermanentError, type RunningOperator, TemporaryError } from 'kopf'
+import { type Observer, Operator, PermanentError, type RunningOperator, TemporaryError } from 'kopf'
 import { expect, test } from 'vitest'
 import { progressOf, settle, untilHandled, useCleanLab } from '../support/handled.ts'
 
@@ -165,19 +165,46 @@ test('a stop logs the handlers that it waits for and those that it abandons, wit
     if (name === 'quick') await lab.clock.sleep(50, signal)
     else await new Promise(() => {})
   })
-  const running = await lab.start(kopf)
+  const cutOff: string[] = []
+  const observer: Observer = {
+    handlerCutOff: ({ handler, object }) => void cutOff.push(`${handler.type} ${handler.id} of ${object?.name}`),
+  }
+  const running = await lab.start(kopf, { observer, stopHint: 'Ctrl-C again to end at once' })
   for (const name of ['quick', 'slow-1', 'slow-2']) await lab.create(name, { spec: {} })
   await lab.until(() => begun.length === 3)
   const since = lab.logs.length
   await lab.stop(running)
   const logs = lab.logs.slice(since)
-  const waiting = logs.filter((line) => line.includes('Stopping: waiting up to 0.2 seconds for '))
-  expect(waiting).toEqual([expect.stringMatching(/[23] handlers at work: Handler 'lost' \([23]\)\.$/)])
+  expect(logs.filter((line) => line.includes('Stopping: '))).toEqual([
+    expect.stringMatching(
+      /Stopping: [23] handlers at work, at most 0\.2 s; Ctrl-C again to end at once\. Waiting for Handler 'lost' \([23]\)\.$/,
+    ),
+  ])
   const cut = logs.filter((line) => line.includes('is cut off'))
   const why = 'it has not ended within 0.2 seconds of the stop (settings.queueing.exitTimeout).'
   expect(cut.sort()).toEqual(
     ['slow-1', 'slow-2'].map((name) => `[${lab.namespace}/${name}] Handler 'lost' is cut off: ${why}`),
   )
+  expect(cutOff.sort()).toEqual(['create lost of slow-1', 'create lost of slow-2'])
+})
+
+test.each([
+  ['has the time that the last steps leave', {}, '5 seconds of the stop (the grace period is 10 seconds)'],
+  ['is not longer than that', { exitTimeout: 300 }, '5 seconds of the stop (the grace period is 10 seconds)'],
+  ['can be shorter', { exitTimeout: 0.2 }, '0.2 seconds of the stop (settings.queueing.exitTimeout)'],
+])('a handler at work in a stop with a grace period %s', async (_, queueing, expected) => {
+  const kopf = new Operator({ settings: { process: { gracePeriod: 10 }, queueing } })
+  let begun = false
+  kopf.on.create(lab.widgets, { id: 'lost' }, () => {
+    begun = true
+    return new Promise(() => {})
+  })
+  const running = await lab.start(kopf)
+  await lab.create('one', { spec: {} })
+  await lab.until(() => begun)
+  await lab.stop(running)
+  const cut = lab.logs.filter((line) => line.includes('is cut off'))
+  expect(cut).toEqual([`[${lab.namespace}/one] Handler 'lost' is cut off: it has not ended within ${expected}.`])
 })
 
 test('a stop without running handlers logs nothing about handlers', async () => {
@@ -188,7 +215,7 @@ test('a stop without running handlers logs nothing about handlers', async () => 
   await untilHandled(lab, 'one')
   const since = lab.logs.length
   await lab.stop(running)
-  expect(lab.logs.slice(since).filter((line) => /waiting up to|cut off/.test(line))).toEqual([])
+  expect(lab.logs.slice(since).filter((line) => /Stopping:|cut off/.test(line))).toEqual([])
 })
 
 test('a stopped operator handles no object and sends no request', async () => {

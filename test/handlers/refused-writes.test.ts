@@ -1,6 +1,7 @@
 import { Operator } from 'kopf'
-import { expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { TransportResponse } from '../../src/util/transport.ts'
+import { crdsPath } from '../support/crds.ts'
 import { settle, untilHandled, useCleanLab } from '../support/handled.ts'
 import type { Recording } from '../support/recording.ts'
 
@@ -112,4 +113,72 @@ test.skipIf(lab.isReal)('a server that fails for a while delays the writes and l
   const { status } = await untilHandled(lab, 'patient')
   expect(status).toEqual({ fn: 'done' })
   expect(calls).toEqual(['patient'])
+})
+
+describe('values that the schema refuses', () => {
+  const kind = `Typed${lab.group.slice(1, 9)}`
+  const plural = `${kind.toLowerCase()}s`
+  const status = {
+    type: 'object',
+    properties: {
+      replicas: { type: 'integer' },
+      returns: { type: 'object', properties: { size: { type: 'integer' } } },
+      list: { type: 'array', items: { type: 'string' } },
+      phase: { type: 'string' },
+    },
+  }
+  const schema = { type: 'object', properties: { spec: { type: 'object' }, status } }
+  const selector = [lab.group, 'v1', plural] as const
+  const path = lab.path('', plural)
+  beforeAll(() => lab.install({ kind, plural, schema, subresources: { status: {} } }))
+  afterAll(() => lab.call('DELETE', `${crdsPath}/${plural}.${lab.group}`))
+
+  async function refusalOf(kopf: Operator, name: string): Promise<string> {
+    await lab.start(kopf)
+    await lab.call('POST', path, { apiVersion: `${lab.group}/v1`, kind, metadata: { name } })
+    await lab.untilLogged(`Cannot write the status of ${lab.namespace}/${name}`)
+    return lab.logs.find((line) => line.includes('Cannot write the status of'))!
+  }
+
+  test('a refused status names for each invalid field the handler that has set it', async () => {
+    const kopf = new Operator({ settings: { queueing: { errorDelays } } })
+    kopf.on.create(selector, { id: 'fits' }, ({ patch }) => void Object.assign(patch.status, { phase: 'Ready' }))
+    kopf.on.create(selector, { id: 'scales' }, ({ patch }) => void Object.assign(patch.status, { replicas: 'many' }))
+    kopf.on.create(selector, { id: 'returns' }, () => ({ size: 'large' }))
+    const line = await refusalOf(kopf, 'typed')
+    expect(line).toContain(
+      `Cannot write the status of ${lab.namespace}/typed: the API server refuses it (422 Invalid): status.replicas: Invalid value: "string": `,
+    )
+    expect(line).toContain('must be of type integer: "string" (set by handler "scales": patch.status.replicas)')
+    expect(line).toMatch(/status\.returns\.size: Invalid value: .* \(returned by handler "returns"\)/)
+    expect(line).not.toContain('"fits"')
+  })
+
+  test('a refused status names the handler whose function has set the field', async () => {
+    const kopf = new Operator({ settings: { queueing: { errorDelays } } })
+    kopf.on.create(selector, { id: 'edits' }, ({ patch }) => {
+      patch.fns.push((body) => {
+        body['status'] = { list: [1] }
+      })
+    })
+    expect(await refusalOf(kopf, 'edited')).toMatch(
+      /status\.list\[0\]: Invalid value: .* \(probably set by a function in patch\.fns of handler "edits"\)/,
+    )
+  })
+
+  test('a refused status of a timer names the timer', async () => {
+    const kopf = new Operator()
+    kopf.timer(selector, { id: 'tick', interval: 60, labels: { timed: 'yes' } }, ({ patch }) => {
+      patch.status['list'] = [[]]
+    })
+    await lab.start(kopf)
+    const metadata = { name: 'timed', labels: { timed: 'yes' } }
+    await lab.call('POST', path, { apiVersion: `${lab.group}/v1`, kind, metadata })
+    await lab.untilLogged('Cannot write the status of')
+    await lab.call('DELETE', `${path}/timed`)
+    await lab.until(async () => (await lab.call('GET', `${path}/timed`)).status === 404)
+    expect(lab.logs.join('\n')).toMatch(
+      /Timer 'tick': its patch could not be written: Cannot write the status of \S+timed: .* \(set by handler "tick": patch\.status\.list\[0\]\)/,
+    )
+  })
 })

@@ -30,11 +30,10 @@ export class Project implements Disposable {
     }
   }
 
-  /** Links the TypeScript of this repository, and the types of Node. */
-  linkCompiler(): void {
+  /** Links packages of this repository. */
+  link(...names: readonly string[]): void {
     mkdirSync(join(this.path, 'node_modules', '@types'), { recursive: true })
-    for (const name of ['typescript', '@types/node', 'undici-types'])
-      symlinkSync(resolve('node_modules', name), join(this.path, 'node_modules', name))
+    for (const name of names) symlinkSync(resolve('node_modules', name), join(this.path, 'node_modules', name))
   }
 
   /** Runs a program to its end. Does not reject if it fails. */

@@ -54,12 +54,16 @@ const strict = {
   types: ['node'],
 }
 
-async function compile(files: Readonly<Record<string, string>>, options: object): Promise<string> {
+async function compile(
+  files: Readonly<Record<string, string>>,
+  options: object,
+  compiler: string = resolve('node_modules/typescript'),
+): Promise<string> {
   using project = Project.withKopf()
-  project.linkCompiler()
+  project.link('@types/node', 'undici-types')
   const settings = { compilerOptions: { ...strict, ...options }, files: Object.keys(files) }
   project.write({ ...files, 'tsconfig.json': JSON.stringify(settings) })
-  const { code, stdout } = await project.node('node_modules/typescript/lib/tsc.js')
+  const { code, stdout } = await project.node(join(compiler, 'lib/tsc.js'))
   return code === 0 ? '' : stdout
 }
 
@@ -75,6 +79,10 @@ describe('types of all entry points', { timeout: 120_000 }, () => {
       expect(await compile({ 'operator.ts': operator }, { module, moduleResolution })).toBe('')
     },
   )
+
+  test('TypeScript 5.9 finds the types of all entry points', async () => {
+    expect(await compile({ 'operator.ts': operator }, { module: 'nodenext' }, inject('typescript5'))).toBe('')
+  })
 
   test('TypeScript reports an entry point that does not exist', async () => {
     const text = `import { Operator } from 'kopf/operator'\nvoid Operator\n`

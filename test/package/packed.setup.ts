@@ -14,6 +14,8 @@ declare module 'vitest' {
     createTarball: string
     /** A folder with kopf in its `node_modules`, and no other files. */
     project: string
+    /** The path of TypeScript 5.9. Not a dependency of the repository: its `tsc` would replace that of TypeScript 7. */
+    typescript5: string
   }
 }
 
@@ -27,6 +29,8 @@ export async function setup(run: TestProject): Promise<() => void> {
   writeFileSync(join(project, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
   await npm(['install', '--silent', tarball], project)
   run.provide('project', project)
+  await npm(['install', '--silent', '--no-save', '--prefix', join(folder, 'compilers'), 'typescript@5.9.3'], folder)
+  run.provide('typescript5', join(folder, 'compilers', 'node_modules', 'typescript'))
   return () => rmSync(folder, { recursive: true, force: true })
 }
 

@@ -66,6 +66,21 @@ test('a test can let a given time pass in its cluster', async () => {
   expect(ticks).toBe(11)
 })
 
+test('the argument now of handlers follows the clock of the cluster', async () => {
+  const kopf = new Operator()
+  const times: Date[] = []
+  kopf.on.startup(({ now }) => void times.push(now()))
+  kopf.timer('configmaps', { interval: '1h' }, ({ now }) => void times.push(now()))
+  await using cluster = await startCluster()
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  await cluster.settled()
+  await cluster.clock.advance('2h')
+  const [startup, first, second, third] = times.map((time) => time.getTime())
+  expect(startup).toBeLessThanOrEqual(first!)
+  expect([second! - first!, third! - second!]).toEqual([3_600_000, 3_600_000])
+})
+
 test('an operator that never settles is reported soon, with advice', async () => {
   const kopf = new Operator()
   kopf.on.create('configmaps', () => {

@@ -129,3 +129,20 @@ kopf.on.event(
     holds<Same<typeof namespace, string | undefined>>()
   },
 )
+
+// The clock of the operator, items of a diff by name and by position, and conditions as objects.
+kopf.on.update(Database, ({ now, diff, conditions }) => {
+  holds<Same<ReturnType<typeof now>, Date>>()
+  for (const { op, path, old, new: current } of diff) {
+    holds<Same<typeof op, 'add' | 'change' | 'remove'>>()
+    holds<Same<typeof path, readonly string[]>>()
+    void [old, current]
+  }
+  for (const [op, path] of diff) void [op.trim(), path.at(0)]
+  conditions.set({ type: 'Ready', status: true, reason: 'Running', message: 'All is well' })
+  // @ts-expect-error: a condition needs a reason
+  conditions.set({ type: 'Ready', status: true })
+})
+kopf.on.startup(({ now }) => now().toISOString())
+// @ts-expect-error: the clock stays with the operator
+holds<Same<WorkerArgs<'create', DB>['now'], never>>()

@@ -1,5 +1,5 @@
 /** Compiled, never run: the type of an index follows from the return type of its function. */
-import { type Body, defineResource, type Index, Operator, PRESENT, resource, type Store } from 'kopf'
+import { type Body, defineResource, type Index, type ObjectOf, Operator, PRESENT, resource, type Store } from 'kopf'
 import type { Pod as PodObject } from 'kubernetes-types/core/v1.js'
 import { z } from 'zod'
 
@@ -9,7 +9,7 @@ const Database = defineResource({
   kind: 'Database',
   spec: z.object({ engine: z.enum(['postgres', 'mysql']), size: z.number() }),
 })
-type DatabaseObject = NonNullable<(typeof Database)['~object']>
+type DatabaseObject = ObjectOf<typeof Database>
 const Pod = resource<PodObject>('v1', 'pods')
 const kopf = new Operator({ memo: () => ({ pings: 0 }) })
 

@@ -6,13 +6,13 @@ import { toTable } from './markdown.ts'
 /** By command name, such as `kopf run`: usage, options and examples; and under `commands` a list of all commands. */
 export function describeCommands(): Readonly<Record<string, string>> {
   const program = createProgram()
-  const commands = Object.fromEntries(program.commands.map((command) => [nameOf(command), describe(command)]))
+  const commands = Object.fromEntries(allCommands(program).map((command) => [nameOf(command), describe(command)]))
   return { commands: overview(program), ...commands }
 }
 
 /** Adds a section to the page for every command that has none yet. */
 export function addMissingCommands(page: string): string {
-  const missing = createProgram().commands.filter((command) => !page.includes(`\n## ${nameOf(command)}\n`))
+  const missing = allCommands(createProgram()).filter((command) => !page.includes(`\n## ${nameOf(command)}\n`))
   const sections = missing.map(
     (command) =>
       `\n## ${nameOf(command)}\n\n${command.description()}\n\n<!-- generated: ${nameOf(command)} -->\n<!-- end -->\n`,
@@ -20,12 +20,18 @@ export function addMissingCommands(page: string): string {
   return `${page}${sections.join('')}`
 }
 
+/** The commands of the program, each followed by the commands below it. */
+function allCommands(program: Command): Command[] {
+  return program.commands.flatMap((command) => [command, ...command.commands])
+}
+
+/** `kopf crd migrate` */
 function nameOf(command: Command): string {
-  return `kopf ${command.name()}`
+  return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`
 }
 
 function overview(program: Command): string {
-  const rows = program.commands.map((command) => [
+  const rows = allCommands(program).map((command) => [
     `[\`${nameOf(command)}\`](#${nameOf(command).replaceAll(' ', '-')})`,
     command.summary() || command.description(),
   ])
@@ -34,10 +40,10 @@ function overview(program: Command): string {
 
 function describe(command: Command): string {
   const { environment, examples } = readHelp(command)
-  const usage = `\`\`\`\n${nameOf(command)} ${command.usage().replace(/^\[options\] ?/, '')} [options]\n\`\`\``.replace(
-    / {2,}/g,
-    ' ',
-  )
+  const usage = `\`\`\`\n${nameOf(command)} ${command
+    .usage()
+    .replace(/^\[options\] ?/, '')
+    .replace('[command] ', '')} [options]\n\`\`\``.replace(/ {2,}/g, ' ')
   const args = command.registeredArguments
     .filter(({ description }) => description !== '')
     .map((argument) => toRow(argument.name(), argument))

@@ -8,6 +8,10 @@ export const EphemeralVolumeClaim = defineResource({
   shortNames: ['evc'],
   spec: z.object({ size: z.string().regex(/^[1-9][0-9]*[MGT]i$/) }),
   status: z.object({ size: z.string() }),
+  printerColumns: [
+    { name: 'Size', path: 'spec.size' },
+    { name: 'Age', path: 'metadata.creationTimestamp' },
+  ],
 })
 
 const kopf = new Operator()

@@ -11,6 +11,10 @@ export const EphemeralVolumeClaim = defineResource({
     lifetimeSeconds: z.number().int().min(1).optional(),
   }),
   status: z.object({ size: z.string() }),
+  printerColumns: [
+    { name: 'Size', path: 'spec.size' },
+    { name: 'Age', path: 'metadata.creationTimestamp' },
+  ],
 })
 
 const Claim = resource<{ status?: { capacity?: { storage: string } } }>('v1', 'persistentvolumeclaims')

@@ -1,6 +1,9 @@
 import { expect, test } from 'vitest'
 import type { Explanation } from '../../index.ts'
+import { createPalette } from '../display/colours.ts'
 import { renderExplanation } from './explain-render.ts'
+
+const palette = createPalette(false)
 
 const nowMs = Date.parse('2026-01-31T12:00:05Z')
 
@@ -44,11 +47,12 @@ const explanation: Explanation = {
     { id: 'cleanup', kind: 'delete', verdict: 'later', why: 'It waits', at: '2026-01-31T13:00:05.000000+00:00' },
     { id: 'made', kind: 'create', verdict: 'no', why: 'It is for create, and this is delete' },
   ],
+  reconcilers: [],
   notes: ['The finalizer is added first'],
 }
 
 test('an explanation is rendered as a few lines of text', () => {
-  expect(renderExplanation(explanation, { nowMs, operator: 'operator.ts' })).toBe(
+  expect(renderExplanation(explanation, { nowMs, operator: 'operator.ts', palette })).toBe(
     `Database default/orders (databases.v1.example.com)
   created       2026-01-29 12:00:00 UTC (2 days ago)
   deletion      asked for 12:00:00 UTC (5 seconds ago), held by our finalizer
@@ -84,10 +88,69 @@ test('the explanation of an object that was never handled says so, also without 
     progress: [],
     notes: [],
   }
-  const text = renderExplanation({ ...fresh, handlers: [] }, { nowMs, operator: undefined })
+  const text = renderExplanation({ ...fresh, handlers: [] }, { nowMs, operator: undefined, palette })
   expect(text).toContain('It was never handled: for handlers it is to be created.\n\nNo progress of any handler')
   expect(text).toContain('Name the file of the operator with --file')
-  expect(renderExplanation({ ...fresh, handlers: [] }, { nowMs, operator: 'a.ts' })).toContain(
+  expect(renderExplanation({ ...fresh, handlers: [] }, { nowMs, operator: 'a.ts', palette })).toContain(
     'a.ts has no handlers for this resource.',
   )
+})
+
+test('the explanation of a reconciled object has its children with their state', () => {
+  const child = { apiVersion: 'v1', kind: 'ConfigMap', namespace: 'default', group: 0, applied: '2026-01-31T12:00:00Z' }
+  const reconciled: Explanation = {
+    ...explanation,
+    reconcilers: [
+      {
+        id: 'shop',
+        owns: ['configmaps'],
+        watches: ['secrets'],
+        lastApplied: '2026-01-31T12:00:00Z',
+        children: [
+          { ...child, name: 'a', isReady: true, foreign: [] },
+          { ...child, name: 'bc', isReady: false, foreign: [] },
+          {
+            ...child,
+            name: 'd',
+            isReady: false,
+            foreign: [{ manager: 'k\u001b[2J', time: '2026-01-31T12:00:04Z', fields: ['data.x'] }],
+          },
+          { ...child, name: 'e', isReady: false, deleting: '2026-01-31T12:00:04Z', foreign: [] },
+          ...Array.from({ length: 20 }, (_, n) => ({ ...child, name: `f${n}`, isReady: true, foreign: [] })),
+        ],
+      },
+      { id: 'plain', owns: [], watches: [], resync: 90 },
+    ],
+    childrenApplied: {
+      status: 'False',
+      reason: 'ChildRefused',
+      message: 'It is invalid',
+      since: '2026-01-31T11:00:05Z',
+    },
+  }
+  const lines = renderExplanation(reconciled, { nowMs, operator: 'operator.ts', palette }).split('\n')
+  const from = lines.indexOf('Reconciler "shop":')
+  expect(lines.slice(from, from + 9)).toEqual([
+    'Reconciler "shop":',
+    '  last run  not recorded; last change of a child: 12:00:00 UTC (5 seconds ago)',
+    '  result    ChildrenApplied is False (ChildRefused) since 11:00:05 UTC (1 hour ago): It is invalid',
+    '  next run  when the operator starts or the object, one of its configmaps, one of the secrets changes; the time is not recorded',
+    '  children  24',
+    '    ready     ConfigMap default/a    applied 12:00:00 UTC (5 seconds ago)',
+    '    not ready ConfigMap default/bc   applied 12:00:00 UTC (5 seconds ago)',
+    '    changed   ConfigMap default/d    applied 12:00:00 UTC (5 seconds ago); since then k\\u001b[2J has written data.x 12:00:04 UTC (1 second ago); not ready',
+    '    deleting  ConfigMap default/e    applied 12:00:00 UTC (5 seconds ago)',
+  ])
+  expect(lines).toContain('    … and 4 more')
+  expect(lines).toContain(
+    '  next run  when the operator starts or the object changes, and at the latest 1 minute after the last one; the time is not recorded',
+  )
+  expect(lines).toContain('  children  it owns no kinds')
+})
+
+test('verdicts have colours on a terminal, and texts from the cluster cannot add any', () => {
+  const text = renderExplanation(explanation, { nowMs, operator: 'operator.ts', palette: createPalette(true) })
+  expect(text).toContain('\u001b[33mlater   \u001b[39m delete "cleanup"')
+  expect(text).toContain('\u001b[2mno      \u001b[22m create "made"')
+  expect(text).not.toContain('\u001b[2J')
 })

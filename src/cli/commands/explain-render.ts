@@ -1,17 +1,27 @@
 /** Renders an explanation as text for a terminal, with relative times. Pure. */
-import type { ExplainedChange, Explanation, HandlerVerdict, StoredProgress } from '../../index.ts'
+import type {
+  ExplainedChange,
+  ExplainedChild,
+  ExplainedReconciler,
+  Explanation,
+  HandlerVerdict,
+  StoredProgress,
+} from '../../index.ts'
 import { toJsonText } from '../../util/json/json-text.ts'
+import type { Palette } from '../display/colours.ts'
 import { printable } from '../terminal.ts'
 
 export interface RenderOptions {
   readonly nowMs: number
   /** The files of the operator; undefined if none was given. */
   readonly operator: string | undefined
+  readonly palette: Palette
 }
 
 /** Limits of the text output; `-o json` prints everything. */
 const maxChanges = 20
 const maxValueLength = 60
+const maxChildren = 20
 
 const happened: Readonly<Record<Explanation['reason'], string>> = {
   create: 'It was never handled: for handlers it is to be created.',
@@ -23,19 +33,21 @@ const happened: Readonly<Record<Explanation['reason'], string>> = {
   gone: 'It is gone.',
 }
 
-export function renderExplanation(explanation: Explanation, { nowMs, operator }: RenderOptions): string {
+export function renderExplanation(explanation: Explanation, options: RenderOptions): string {
+  const { nowMs, palette } = options
   const { namespace, name, kind, resource, reason } = explanation
   const subject = namespace === undefined ? name : `${namespace}/${name}`
   const paragraphs = [
-    [`${kind} ${subject} (${resource})`, ...facts(explanation, nowMs)],
-    [happened[reason], ...changes(explanation)],
-    progress(explanation, nowMs),
-    handlers(explanation, { nowMs, operator }),
-    explanation.notes.map((note) => `Note: ${note}.`),
+    [palette.bold(printable(`${kind} ${subject} (${resource})`)), ...facts(explanation, nowMs).map(printable)],
+    [happened[reason], ...changes(explanation).map(printable)],
+    progress(explanation, nowMs).map(printable),
+    handlers(explanation, options),
+    ...explanation.reconcilers.map((one) => reconciler(one, explanation, options)),
+    explanation.notes.map((note) => printable(`Note: ${note}.`)),
   ]
   return paragraphs
     .filter((lines) => lines.length > 0)
-    .map((lines) => lines.map(printable).join('\n'))
+    .map((lines) => lines.join('\n'))
     .join('\n\n')
 }
 
@@ -100,18 +112,89 @@ function describeProgress(one: StoredProgress, nowMs: number): string {
   return `${one.purpose ?? 'any reason'}: ${states[one.state]}; ${attempts}${since}${message}${children}`
 }
 
-function handlers({ handlers: all, decision }: Explanation, { nowMs, operator }: RenderOptions): string[] {
+/** The colours of verdicts: calls that happen, calls that wait, calls that do not happen, and problems. */
+const verdictColours: Readonly<Record<HandlerVerdict['verdict'], keyof Palette>> = {
+  now: 'green',
+  runs: 'green',
+  later: 'yellow',
+  done: 'dim',
+  no: 'dim',
+  unclear: 'red',
+}
+
+function handlers({ handlers: all, decision }: Explanation, { nowMs, operator, palette }: RenderOptions): string[] {
   if (operator === undefined) {
     return ['Name the file of the operator with --file to see why each of its handlers is called or not.']
   }
-  if (all.length === 0) return [`${operator} has no handlers for this resource.`]
+  if (all.length === 0) return [printable(`${operator} has no handlers for this resource.`)]
   const rows = all.map((one) => [one.verdict, `${one.kind} "${one.id}"`, describeVerdict(one, nowMs)] as const)
   const width = Math.max(...rows.map(([, title]) => title.length))
   return [
     `Decision: ${describeDecision(decision)}.`,
-    `Handlers of ${operator}:`,
-    ...rows.map(([verdict, title, why]) => `  ${verdict.padEnd(8)} ${title.padEnd(width)}  ${why}`),
+    printable(`Handlers of ${operator}:`),
+    ...rows.map(([verdict, title, why]) => {
+      const paint = palette[verdictColours[verdict]]
+      return `  ${paint(verdict.padEnd(8))} ${printable(`${title.padEnd(width)}  ${why}`)}`
+    }),
   ]
+}
+
+function reconciler(one: ExplainedReconciler, { childrenApplied }: Explanation, options: RenderOptions): string[] {
+  const { nowMs } = options
+  const { id, owns, lastApplied, children = [] } = one
+  const applied =
+    lastApplied === undefined ? 'no applied child is there' : `last change of a child: ${moment(lastApplied, nowMs)}`
+  const rows: Array<readonly [string, string]> = [
+    ['last run', `not recorded; ${applied}`],
+    ['result', describeResult(childrenApplied, nowMs)],
+    ['next run', describeNextRun(one)],
+    ['children', owns.length === 0 ? 'it owns no kinds' : children.length === 0 ? 'none' : String(children.length)],
+  ]
+  const shown = children.slice(0, maxChildren)
+  const names = shown.map(
+    (child) => `${child.kind} ${child.namespace === undefined ? '' : `${child.namespace}/`}${child.name}`,
+  )
+  const width = Math.max(0, ...names.map(({ length }) => length))
+  return [
+    printable(`Reconciler "${id}":`),
+    ...columns(rows, '  ').map(printable),
+    ...shown.map((child, index) => describeChild(child, names[index]!.padEnd(width), options)),
+    ...(children.length > maxChildren ? [`    … and ${children.length - maxChildren} more`] : []),
+  ]
+}
+
+function describeResult(condition: Explanation['childrenApplied'], nowMs: number): string {
+  if (condition === undefined) return 'no problem of children is recorded; errors of the function are not recorded'
+  const { status, reason, message, since } = condition
+  return `ChildrenApplied is ${status} (${reason}) since ${moment(since, nowMs)}${message === '' ? '' : `: ${message}`}`
+}
+
+function describeNextRun({ owns, watches, resync }: ExplainedReconciler): string {
+  const what = [
+    'the object',
+    ...owns.map((kind) => `one of its ${kind}`),
+    ...watches.map((kind) => `one of the ${kind}`),
+  ]
+  const periodic = resync === undefined ? '' : `, and at the latest ${length(resync * 1000)} after the last one`
+  return `when the operator starts or ${what.join(', ')} changes${periodic}; the time is not recorded`
+}
+
+function describeChild(child: ExplainedChild, name: string, { nowMs, palette }: RenderOptions): string {
+  const { isReady, deleting, applied, foreign } = child
+  const [state, colour] =
+    deleting !== undefined
+      ? (['deleting', 'yellow'] as const)
+      : foreign.length > 0
+        ? (['changed', 'yellow'] as const)
+        : isReady
+          ? (['ready', 'green'] as const)
+          : (['not ready', 'yellow'] as const)
+  const when = applied === undefined ? 'not applied by this operator' : `applied ${moment(applied, nowMs)}`
+  const others = foreign.map(
+    ({ manager, time, fields }) => `${manager} has written ${fields.join(', ')} ${moment(time, nowMs)}`,
+  )
+  const more = others.length === 0 ? '' : `; since then ${others.join('; ')}${isReady ? '' : '; not ready'}`
+  return `    ${palette[colour](state.padEnd(9))} ${printable(`${name}  ${when}${more}`)}`
 }
 
 function describeDecision(decision: Explanation['decision']): string {

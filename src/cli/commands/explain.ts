@@ -1,16 +1,20 @@
 /** `kopf explain`: prints what an operator has stored on an object, and why each handler is called or not. Read-only. */
 import type { Command } from 'commander'
-import type { KubeObject } from '../../kube/objects.ts'
+import { collectionPath } from '../../client/paths.ts'
+import { formatGroupVersion, type KubeObject } from '../../kube/objects.ts'
 import type { Resource } from '../../kube/resources/resources.ts'
+import { selectResources } from '../../kube/resources/selectors.ts'
 import type { Operator } from '../../operator.ts'
 import { internalsOf } from '../../operator-internals.ts'
+import { reconcilerLabel, toReconcilerLabel } from '../../reconciling/children/labels.ts'
 import { systemClock } from '../../util/async/clock.ts'
 import { toJsonText } from '../../util/json/json-text.ts'
+import { describeError } from '../../util/log/describe-error.ts'
 import type { CommandCluster } from '../cluster.ts'
 import { addExamples, choiceOption } from '../help.ts'
-import { addClusterOptions, type ClusterArguments } from '../options/cluster.ts'
+import { addClusterOptions, type ClusterArguments, readObjectName, resourceArgument } from '../options/cluster.ts'
 import { addOperatorOptions, loadOperatorFiles, type OperatorArguments } from '../options/operator-files.ts'
-import { print } from '../terminal.ts'
+import { outputPalette, print } from '../terminal.ts'
 import { renderExplanation } from './explain-render.ts'
 
 interface ExplainArguments extends OperatorArguments, ClusterArguments {
@@ -27,8 +31,8 @@ export function addExplainCommand(program: Command): void {
         'handled last, and the changes since. With the file of the operator, it also shows for each handler whether it would ' +
         'be called now, and why not. It does not change the object and does not start the operator.',
     )
-    .argument('<resource>', 'a plural, singular, kind or short name, such as kopfexamples or kopfexamples.kopf.dev')
-    .argument('<name>', 'the name of the object')
+    .argument('<resource>', resourceArgument)
+    .argument('[name]', 'the name of the object, unless it is part of resource/name')
     .optionsGroup('Object:')
     .option('-n, --namespace <name>', 'the namespace of the object (default: the one in the kubeconfig)')
   addOperatorOptions(command)
@@ -37,22 +41,70 @@ export function addExplainCommand(program: Command): void {
     .addOption(choiceOption('-o, --output <format>', 'the format of the output', ['text', 'json']).default('text'))
   addExamples(command, [
     'kopf explain kopfexamples kopf-example-1',
+    'kopf explain database/orders',
     'kopf explain databases.example.com orders -n production --file operator.ts',
     'kopf explain pods web-1 -o json',
-  ]).action(async (resource: string, name: string) => explain(resource, name, command.opts<ExplainArguments>()))
+  ]).action(async (target: string, given: string | undefined) => {
+    const { resource, name } = readObjectName(command, target, given)
+    const missing = () => command.error('error: nothing to explain. Name an object, as resource/name.')
+    await explain(resource, name ?? missing(), command.opts<ExplainArguments>())
+  })
 }
 
 async function explain(resourceName: string, name: string, args: ExplainArguments): Promise<void> {
-  const { CommandCluster, toCommandError } = await import('../cluster.ts')
+  const { CommandCluster } = await import('../cluster.ts')
   await using loaded = await loadOperatorFiles(args)
   await using cluster = await CommandCluster.open(args)
   const resource = await chooseVersion(loaded.operator, await cluster.find(resourceName), cluster)
   const namespace = args.namespace ?? cluster.namespace
-  const body = await cluster.client.get(resource, name, { namespace }).catch((error) => {
-    throw toCommandError(error, { verb: 'explain', resource, name, namespace, verbs: ['get'] })
+  const body = await cluster.client.get(resource, name, { namespace }).catch(async (error) => {
+    throw await cluster.explainError(error, { verb: 'explain', resource, name, namespace, verbs: ['get'] })
   })
-  const explanation = loaded.operator.explain(resource, body as KubeObject)
+  const { children, notes } = await readChildren(cluster, loaded.operator, { resource, owner: body as KubeObject })
+  const explained = loaded.operator.explain(resource, body as KubeObject, { children })
+  const explanation = { ...explained, notes: [...explained.notes, ...notes] }
   print(args.output === 'json' ? toJsonText(explanation) : renderExplanation(explanation, describe(loaded, args)))
+}
+
+/** How many objects of one kind are read. */
+const maxChildren = 500
+
+/** Lists the objects of the kinds that the reconcilers of the resource own, by the label of their children: one request per kind. */
+async function readChildren(
+  cluster: CommandCluster,
+  operator: Operator,
+  { resource, owner }: { readonly resource: Resource; readonly owner: KubeObject },
+): Promise<{ readonly children: readonly KubeObject[]; readonly notes: readonly string[] }> {
+  const all = await cluster.resources()
+  const { registry, name } = internalsOf(operator)
+  const children: KubeObject[] = []
+  const notes: string[] = []
+  for (const { id, reconciling } of registry.handlersFor(resource).reconcile) {
+    for (const selector of reconciling.owns) {
+      const [kind] = selectResources(selector, all).selected
+      if (kind === undefined) {
+        notes.push(`The cluster does not serve ${selector}, which the reconciler "${id}" owns`)
+        continue
+      }
+      const path = collectionPath(kind, owner.metadata.namespace)
+      const query = { labelSelector: `${reconcilerLabel}=${toReconcilerLabel(name, id)}`, limit: maxChildren }
+      const page = await cluster.session.request({ method: 'GET', path, query }).catch((error) => {
+        notes.push(`The children of the kind ${kind.kind} cannot be read: ${describeError(error)}`)
+        return {}
+      })
+      const { items = [], metadata } = page as { items?: KubeObject[]; metadata?: { continue?: string } }
+      const { apiVersion, kind: kindName } = typeOf(kind)
+      children.push(...items.map((item) => ({ ...item, apiVersion, kind: kindName })))
+      if (metadata?.continue)
+        notes.push(`There are more than ${maxChildren} ${kind.plural} of the reconciler "${id}": only these were read`)
+    }
+  }
+  return { children, notes }
+}
+
+/** The items of a list have no apiVersion and kind. */
+function typeOf({ group, version, kind }: Resource): { readonly apiVersion: string; readonly kind: string } {
+  return { apiVersion: formatGroupVersion(group, version), kind }
 }
 
 /** Prefers a version with handlers over the preferred version of the cluster. */
@@ -65,5 +117,6 @@ async function chooseVersion(operator: Operator, found: Resource, cluster: Comma
 }
 
 function describe({ isNamed }: { readonly isNamed: boolean }, { file = [], module = [] }: ExplainArguments) {
-  return { nowMs: systemClock.now(), operator: isNamed ? [...file, ...module].join(', ') : undefined }
+  const palette = outputPalette()
+  return { nowMs: systemClock.now(), operator: isNamed ? [...file, ...module].join(', ') : undefined, palette }
 }

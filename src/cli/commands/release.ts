@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { KopfError } from '../../errors.ts'
 import type { Resource } from '../../kube/resources/resources.ts'
 import { addExamples } from '../help.ts'
-import { addClusterOptions, type ClusterArguments } from '../options/cluster.ts'
+import { addClusterOptions, type ClusterArguments, readObjectName, resourceArgument } from '../options/cluster.ts'
 import { addOperatorOptions, loadOperatorFiles, type OperatorArguments } from '../options/operator-files.ts'
 import { confirm, isInteractive, print, printable, printNote } from '../terminal.ts'
 import type { HeldByFinalizer, Released } from './release-objects.ts'
@@ -29,8 +29,8 @@ export function addReleaseCommand(program: Command): void {
         'longer runs and will not clean up. Other finalizers stay. An object that is being deleted and has no other finalizer ' +
         'is then deleted. An operator that runs adds its finalizer again.',
     )
-    .argument('<resource>', 'a plural, singular, kind or short name, such as kopfexamples or kopfexamples.kopf.dev')
-    .argument('[name]', 'the name of the object')
+    .argument('<resource>', resourceArgument)
+    .argument('[name]', 'the name of the object, unless it is part of resource/name')
     .optionsGroup('Objects:')
     .option('--all', 'release all objects that have the finalizer, instead of one by its name')
     .option('-n, --namespace <name>', 'the namespace of the objects (default: the one in the kubeconfig)')
@@ -45,8 +45,9 @@ export function addReleaseCommand(program: Command): void {
     'kopf release kopfexamples kopf-example-1',
     'kopf release databases.example.com --all -n staging --dry-run',
     'kopf release kopfexamples --all -A --file operator.ts --yes',
-  ]).action(async (resource: string, name: string | undefined) => {
+  ]).action(async (target: string, given: string | undefined) => {
     const args = command.opts<ReleaseArguments>()
+    const { resource, name } = readObjectName(command, target, given)
     checkUsage(command, name, args)
     await release(resource, name, args)
   })
@@ -78,8 +79,13 @@ async function release(resourceName: string, name: string | undefined, args: Rel
   const namespace = args.allNamespaces ? undefined : (args.namespace ?? cluster.namespace)
   const action = { verb: 'release', resource, name, namespace, verbs: [name === undefined ? 'list' : 'get', 'patch'] }
   const query = { finalizer, resource, name, namespace: resource.namespaced ? namespace : undefined }
-  const held = await findHeld(cluster.session, query).catch((error) => Promise.reject(toCommandError(error, action)))
-  if (held.length === 0) return print(describeNothing(resource, name, finalizer))
+  const held = await findHeld(cluster.session, query).catch(async (error) => {
+    throw await cluster.explainError(error, action)
+  })
+  if (held.length === 0) {
+    if (name === undefined && query.namespace !== undefined) await cluster.checkNamespace(query.namespace, action)
+    return print(describeNothing(resource, name, finalizer))
+  }
   if (!(await isConfirmed(held, finalizer, args))) return
   const released = await releaseAll(cluster.session, held, query, ({ name, namespace }, error) =>
     printNote(printable(messageOf(toCommandError(error, { ...action, name, namespace })))),

@@ -3,12 +3,16 @@ import type { Command } from 'commander'
 import { parseHealthAddress } from '../../health/address.ts'
 import type { CustomResource } from '../../kube/resources/resources.ts'
 import type { Operator, RunOptions } from '../../operator.ts'
+import { Observers } from '../../run/observers.ts'
 import type { ControllerChoice } from '../../server/controllers/workloads/names.ts'
 import { lazy } from '../../util/lazy.ts'
+import { createLogger, currentLogSink } from '../../util/log/log.ts'
+import { secondSignalHint } from '../../util/process/signals.ts'
+import type { Duration } from '../../util/text/duration.ts'
 import type { Display } from '../display/display.ts'
 import { collect, controllersOption, type Embedded, portOption, startEmbedded } from '../embedded.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
-import { exitAfterTimeout, setFailed, toRunError, untilStopped } from '../exit.ts'
+import { CallsAtWork, exitAfterTimeout, gracePeriodOption, setFailed, toRunError, untilStopped } from '../exit.ts'
 import { CommandGuard } from '../guard-thread.ts'
 import { addEnvironment, addExamples, colourConventions } from '../help.ts'
 import { type ClusterArguments, loginByOptions } from '../options/cluster.ts'
@@ -33,6 +37,7 @@ import { catchStrayErrors } from '../stray-errors.ts'
 interface RunArguments extends LoggingArguments, ScopeArguments, PrecedenceArguments, ClusterArguments {
   readonly module?: readonly string[]
   readonly liveness?: string
+  readonly gracePeriod?: Duration
   readonly embedded?: boolean
   readonly apply?: readonly string[]
   readonly port: number
@@ -47,6 +52,7 @@ const variables: readonly Variable[] = [
   { name: 'PEERING', type: 'text', option: 'peering' },
   { name: 'PRIORITY', type: 'text', option: 'priority' },
   { name: 'LIVENESS_ENDPOINT', type: 'text', option: 'liveness' },
+  { name: 'GRACE_PERIOD', type: 'text', option: 'gracePeriod' },
   ...loggingVariables,
   frameworkLevelVariable,
 ]
@@ -70,6 +76,8 @@ export function addRunCommand(program: Command): void {
       '-L, --liveness <url>',
       'serve health probes at this URL, such as http://0.0.0.0:8080/healthz, and readiness at /readyz',
     )
+    .optionsGroup('Stop:')
+    .addOption(gracePeriodOption())
     .optionsGroup('Cluster:')
     .option(
       '--kubeconfig <file>',
@@ -105,7 +113,8 @@ async function run(command: Command, files: readonly string[], args: RunArgument
   const logging = new CommandLogging(args)
   const stray = new Promise<void>((resolve) => catchStrayErrors(logging.sink, resolve))
   void stray.then(() => setFailed())
-  const stopped = Promise.race([untilStopped(), stray])
+  const calls = new CallsAtWork()
+  const stopped = Promise.race([untilStopped(calls), stray])
   const guard = new CommandGuard(logging)
   // Imported late: help and usage errors do not need it.
   const [{ loadOperator }, { WorkerModules }] = await Promise.all([
@@ -118,9 +127,11 @@ async function run(command: Command, files: readonly string[], args: RunArgument
   if (loaded === undefined) return
   await using _ = loaded
   guard.useSettingsOf(loaded.operator)
+  if (args.gracePeriod !== undefined) loaded.operator.settings.process.gracePeriod = args.gracePeriod
   await using workerModules = new WorkerModules(process.cwd())
   await using embedded = args.embedded ? await startEmbeddedServer(loaded.operator, args) : undefined
   if (embedded) process.stdout.write(`${embedded.greeting}\n`)
+  const stopHint = secondSignalHint()
   const options: RunOptions = {
     ...scope,
     ...clusterAccess(args, embedded),
@@ -129,11 +140,12 @@ async function run(command: Command, files: readonly string[], args: RunArgument
     logging: logging.sink,
     ...(args.logFrameworkLevel && { frameworkLogLevel: args.logFrameworkLevel }),
     loadWorkerModule: (url) => workerModules.load(url),
+    ...(stopHint !== undefined && { stopHint }),
   }
   if (!args.embedded) warnOfScope(options, args, logging.sink)
   const title = { name: loaded.operator.name ?? [...files, ...modules].join(', '), ...args, ...scope }
   const display = logging.wantsDisplay ? (await import('../display/display.ts')).showRun(title) : undefined
-  await runOperator(loaded.operator, { options, stopped, display, onStopping: () => guard.stopping() })
+  await runOperator(loaded.operator, { options, stopped, display, calls, onStopping: () => guard.stopping() })
 }
 
 function checkUsage(command: Command, targets: readonly string[], args: RunArguments): void {
@@ -172,14 +184,16 @@ interface RunCommand {
   readonly stopped: Promise<unknown>
   /** The progress display on a terminal. */
   readonly display: Display | undefined
+  readonly calls: CallsAtWork
   /** Called when the operator begins to stop, on request or after a failure. */
   readonly onStopping: () => void
 }
 
-async function runOperator(operator: Operator, { options, stopped, display, onStopping }: RunCommand): Promise<void> {
+async function runOperator(operator: Operator, command: RunCommand): Promise<void> {
+  const { options, stopped, display, calls, onStopping } = command
   const starting = new AbortController()
   const limitExitTime = lazy(() => {
-    exitAfterTimeout(operator)
+    exitAfterTimeout(operator, calls)
     onStopping()
   })
   void stopped.then(() => {
@@ -187,12 +201,16 @@ async function runOperator(operator: Operator, { options, stopped, display, onSt
     starting.abort()
     limitExitTime()
   })
-  const observer = display && { observer: display.progress }
+  const observers = new Observers(createLogger(currentLogSink, 'kopf.cli'))
+  for (const listener of [calls, display?.progress]) if (listener !== undefined) observers.add(listener)
   try {
-    const running = await operator.start({ ...options, ...observer, signal: starting.signal })
+    const running = await operator.start({ ...options, observer: observers.all, signal: starting.signal })
     void running.ready.then(
       () => display?.listed(),
       () => {},
+    )
+    void import('../missing-names.ts').then(({ warnOfMissingNamespaces }) =>
+      warnOfMissingNamespaces(running, options, currentLogSink),
     )
     // The operator may also stop because of a failure, and its cleanup needs the time limit as well.
     running.stopping.addEventListener('abort', limitExitTime, { once: true })

@@ -39,10 +39,14 @@ _kopf() {
   word="\${words[\${#words[@]}-1]}" previous="\${words[\${#words[@]}-2]}"
   case "$word" in --*=*) previous="\${word%%=*}" word="\${word#*=}" ;; esac
   for each in "\${words[@]:1:\${#words[@]}-2}"; do
-    case "$each" in -*) ;; *) command="$each"; break ;; esac
+    case "$command:$each" in
+      *:-*) ;;
+      :*) command="$each" ;;
+${nestedNames(commands).map(toNestedCase).join('')}      *) break ;;
+    esac
   done
   case "$command" in
-${commands.map(toCase).join('\n')}
+${commands.flatMap(toCases).join('\n')}
     "")
       ${words([...names, ...flagsOf(options)])}
       ;;
@@ -53,7 +57,24 @@ complete -p npx >/dev/null 2>&1 || complete -o bashdefault -o default -F _kopf n
 `
 }
 
-function toCase({ name, options, positionals }: CompletedCommand): string {
+/** The parent and the name of each command below another one. */
+function nestedNames(commands: readonly CompletedCommand[]): Array<readonly [parent: string, name: string]> {
+  return commands.flatMap(({ name: parent, subcommands }) => subcommands.map(({ name }) => [parent, name] as const))
+}
+
+/** Bash knows a command below another one by both names with a dash between them. */
+function toNestedCase([parent, name]: readonly [parent: string, name: string]): string {
+  return `      ${parent}:${name}) command="${parent}-${name}"; break ;;\n`
+}
+
+function toCases(command: CompletedCommand): string[] {
+  const nested = command.subcommands.map((one) => toCase({ ...one, name: `${command.name}-${one.name}` }))
+  return [toCase(command), ...nested]
+}
+
+function toCase({ name, options, positionals, subcommands }: CompletedCommand): string {
+  const names = subcommands.map((one) => one.name)
+  const others = [...positionals.slice(0, 1).map(completionsFor), ...(names.length > 0 ? [words(names)] : [])]
   const values = options.filter(({ value }) => value !== undefined)
   return `    ${name})
       case "$previous" in
@@ -61,7 +82,7 @@ ${values.map((option) => `        ${option.flags.join('|')}) ${completionsFor(op
       esac
       case "$word" in
         -*) ${words(flagsOf(options))} ;;
-        *) ${positionals.length === 0 ? ':' : completionsFor(positionals[0]!)} ;;
+        *) ${others.length === 0 ? ':' : others.join('; ')} ;;
       esac
       ;;`
 }

@@ -38,8 +38,7 @@ interface CompletionRequest {
 
 /** Reads the words after `kopf`; the last one is incomplete. Undefined if the kubeconfig and the cluster do not know the value. */
 function toRequest({ commands }: CompletionModel, words: readonly string[]): CompletionRequest | undefined {
-  const [name, ...rest] = words
-  const command = commands.find((one) => one.name === name)
+  const [command, rest] = findCommand(commands, words)
   if (command === undefined || rest.length === 0) return undefined
   const { values, positionals, pending } = readWords(command, rest.slice(0, -1))
   const [typed, expected] = readLastWord(command, rest.at(-1)!, pending ?? positionals.length)
@@ -52,6 +51,17 @@ function toRequest({ commands }: CompletionModel, words: readonly string[]): Com
     namespace: values.get('--namespace'),
     resource: positionals[0],
   }
+}
+
+/** The command and the words after it. Zsh gives the words from the innermost command on: `migrate` without `crd`. */
+function findCommand(
+  commands: readonly CompletedCommand[],
+  [name, ...rest]: readonly string[],
+): [command: CompletedCommand | undefined, rest: readonly string[]] {
+  const nested = commands.flatMap(({ subcommands }) => subcommands)
+  const command = [...commands, ...nested].find((one) => one.name === name)
+  const below = rest.length > 1 ? command?.subcommands.find((one) => one.name === rest[0]) : undefined
+  return below === undefined ? [command, rest] : [below, rest.slice(1)]
 }
 
 interface ReadWords {

@@ -47,10 +47,22 @@ export function toFish({ commands, options }: CompletionModel): string {
   ].join('\n')
 }
 
-function toLines({ name, options, positionals }: CompletedCommand): string[] {
+function toLines(command: CompletedCommand): string[] {
+  const { name, subcommands } = command
   const inside = `__fish_seen_subcommand_from ${name}`
+  if (subcommands.length === 0) return toOwnLines(command, inside)
+  const isNested = `__fish_seen_subcommand_from ${subcommands.map((one) => one.name).join(' ')}`
+  const outside = `${inside}; and not ${isNested}`
+  return [
+    ...toOwnLines(command, outside),
+    ...subcommands.map((one) => line(outside, `-a ${one.name} -d ${quote(one.description)}`)),
+    ...subcommands.flatMap((one) => toOwnLines(one, `${inside}; and __fish_seen_subcommand_from ${one.name}`)),
+  ]
+}
+
+function toOwnLines({ options, positionals }: CompletedCommand, condition: string): string[] {
   const words = positionals.slice(0, 1).map(completionsFor)
-  return [...words, ...options.map(toFlags)].filter((rest) => rest !== '').map((rest) => line(inside, rest))
+  return [...words, ...options.map(toFlags)].filter((rest) => rest !== '').map((rest) => line(condition, rest))
 }
 
 function toFlags({ flags, description, value }: CompletedOption): string {

@@ -23,6 +23,8 @@ export interface CompletedCommand {
   readonly options: readonly CompletedOption[]
   /** The arguments in their order; the last one repeats. */
   readonly positionals: readonly ExpectedValue[]
+  /** The commands below this one, such as `migrate` of `crd`. */
+  readonly subcommands: readonly CompletedCommand[]
 }
 
 export interface CompletionModel {
@@ -36,12 +38,17 @@ export function readTree(program: Command): CompletionModel {
   const names = visible.map((command) => command.name()).filter((name) => name !== 'help')
   return {
     options: optionsOf(program),
-    commands: visible.map((command) => ({
-      name: command.name(),
-      description: command.summary() || command.description(),
-      options: optionsOf(command),
-      positionals: command.name() === 'help' ? [names] : command.registeredArguments.map(toArgumentValue),
-    })),
+    commands: visible.map((command) => readCommand(command, names)),
+  }
+}
+
+function readCommand(command: Command, names: readonly string[]): CompletedCommand {
+  return {
+    name: command.name(),
+    description: command.summary() || command.description(),
+    options: optionsOf(command),
+    positionals: command.name() === 'help' ? [names] : command.registeredArguments.map(toArgumentValue),
+    subcommands: command.commands.map((one) => readCommand(one, names)),
   }
 }
 

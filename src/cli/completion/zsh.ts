@@ -43,11 +43,31 @@ if [ "$funcstack[1]" = _kopf ]; then _kopf "$@"; else compdef _kopf kopf npx; fi
 `
 }
 
-function toCase({ name, options, positionals }: CompletedCommand): string {
-  const specs = [...options.flatMap(toSpecs), ...positionals.slice(0, 1).map((first) => quote(`*: :${action(first)}`))]
+function toCase(command: CompletedCommand): string {
+  const { name, subcommands } = command
+  const nested = subcommands.map(
+    (one) => `if [[ "$words[2]" == ${one.name} && $CURRENT -gt 2 ]]; then
+            shift words; (( CURRENT-- ))
+            ${toArguments(one)}
+            return
+          fi
+          `,
+  )
   return `        ${name})
-          _arguments ${specs.join(' \\\n            ')}
+          ${nested.join('')}${toArguments(command)}
           ;;`
+}
+
+function toArguments({ options, positionals, subcommands }: CompletedCommand): string {
+  const names = subcommands.map((one) => one.name)
+  return `_arguments ${[...options.flatMap(toSpecs), ...toPositionals(positionals, names)].join(' \\\n            ')}`
+}
+
+/** All arguments are completed as the first one; the first one may also be the name of a command. */
+function toPositionals([first]: readonly ExpectedValue[], names: readonly string[]): string[] {
+  const values = first === undefined ? ' ' : action(first)
+  const other = names.length === 0 ? [] : [quote(`1: :{ compadd ${names.join(' ')}; ${values} }`)]
+  return first === undefined ? other : [...other, quote(`*: :${values}`)]
 }
 
 /** `'(-q --quiet)'{-q,--quiet}'[only warnings]'`. The spec of a repeatable option starts with a star and excludes no other flag. */

@@ -55,6 +55,7 @@ function writeDeployment(plan: DeploymentPlan): CommentedObject {
       },
       { path: [...container, 'env', 0], text: 'Who it is to other replicas and operators.' },
       { path: [...container, 'env', 1], text: 'The heap, in MiB: five eighths of the memory limit; change both.' },
+      { path: [...container, 'env', 2], text: 'The same as terminationGracePeriodSeconds; change both.' },
       { path: [...container, 'startupProbe'], text: 'Startup handlers may take two minutes; then it is restarted.' },
       { path: [...container, 'livenessProbe', 'timeoutSeconds'], text: 'Probe handlers may take 5.' },
       { path: [...container, 'volumeMounts', 0], text: 'TypeScript is compiled into it.' },
@@ -79,7 +80,7 @@ function podOf(plan: DeploymentPlan): object {
   }
 }
 
-function containerOf({ image, args, webhooks }: DeploymentPlan): object {
+function containerOf({ image, args, graceSeconds, webhooks }: DeploymentPlan): object {
   const alive = { httpGet: { path: '/healthz', port: 'health' } }
   return {
     name: 'operator',
@@ -88,6 +89,7 @@ function containerOf({ image, args, webhooks }: DeploymentPlan): object {
     env: [
       { name: 'POD_ID', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
       { name: 'NODE_OPTIONS', value: `--max-old-space-size=${heapMi}` },
+      { name: 'KOPF_RUN_GRACE_PERIOD', value: String(graceSeconds) },
     ],
     ports: [
       { name: 'health', containerPort: healthPort },

@@ -2,6 +2,7 @@
 import { delimiter, dirname, resolve } from 'node:path'
 import { KopfError } from '../../errors.ts'
 import { getObjects, getOwn, getString, isPlainObject, type Json } from '../../util/json/json.ts'
+import { listNames, suggestName } from '../../util/text/did-you-mean.ts'
 
 type KubeconfigEntry = { readonly [key: string]: Json }
 
@@ -49,7 +50,17 @@ export function findEntry(
     return { path, title, entry }
   }
   const paths = sources.map(({ path }) => path).join(delimiter)
-  throw kubeconfigError(paths, `there is no ${kind} ${JSON.stringify(name)} in it`)
+  const names = sources.flatMap(({ config }) =>
+    getObjects(config, `${kind}s`).flatMap((one) => getString(one, 'name') ?? []),
+  )
+  throw kubeconfigError(paths, `there is no ${kind} ${JSON.stringify(name)} in it${describeOthers(kind, name, names)}`)
+}
+
+/** The names that there are, and the most similar one. */
+function describeOthers(kind: string, name: string, names: readonly string[]): string {
+  if (names.length === 0) return `, and no other ${kind}`
+  const meant = suggestName(name, names)
+  return `; it has ${listNames(names)}${meant === undefined ? '' : `; did you mean "${meant}"?`}`
 }
 
 /** A mapping inside an entry; undefined if it is absent or null. */

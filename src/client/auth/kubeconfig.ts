@@ -6,6 +6,7 @@ import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { getOwn, isPlainObject } from '../../util/json/json.ts'
+import { listNames } from '../../util/text/did-you-mean.ts'
 import { parseYaml } from '../../util/yaml.ts'
 import { ConnectionInfo, type ConnectionInfoOptions, type Impersonation } from './connection-info.ts'
 import { runExecPlugin } from './exec-plugin.ts'
@@ -71,9 +72,21 @@ export function contextsOfKubeconfig(path?: string): string[] {
 
 function readSources(path: string | undefined): KubeconfigSource[] {
   if (path !== undefined) return [readSource(path) ?? throwMissingFile(path)]
-  const listed = (process.env['KUBECONFIG'] ?? '').split(delimiter).filter((one) => one !== '')
+  const listed = listedPaths()
   const paths = listed.length > 0 ? listed : [join(homedir(), '.kube', 'config')]
   return paths.map(readSource).filter((source) => source !== undefined)
+}
+
+/** The files of `KUBECONFIG`. As in kubectl, a missing one is skipped. */
+function listedPaths(): string[] {
+  return (process.env['KUBECONFIG'] ?? '').split(delimiter).filter((one) => one !== '')
+}
+
+/** Why `loginWithKubeconfig` has found no kubeconfig, for messages. */
+export function whyNoKubeconfig(): string {
+  const listed = listedPaths()
+  if (listed.length === 0) return 'there is no kubeconfig'
+  return `KUBECONFIG names ${listNames(listed)}, and there is no such file`
 }
 
 function readSource(path: string): KubeconfigSource | undefined {

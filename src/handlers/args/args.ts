@@ -7,6 +7,7 @@ import type { Diff, HandlerReason } from '../../causation/cause.ts'
 import type { ConcealedValue } from '../../causation/concealed-value.ts'
 import type { Client } from '../../client/client.ts'
 import type { ObjectMeta } from '../../kube/objects.ts'
+import type { ValueAt } from '../../kube/resources/path-types.ts'
 import type {
   NamespaceOf,
   ObjectOf,
@@ -33,13 +34,14 @@ import type {
   ExistingPolicy,
   FieldPath,
   FilterOptions,
+  MetaFilterOptions,
   NamedOptions,
   RetryOptions,
-  TimerOptions,
+  ValueFilterOptions,
 } from '../options.ts'
 import type { ExecuteOptions, Step, SubhandlerOutcome } from './call-parts.ts'
 import type { Conditions } from './conditions.ts'
-import type { ValueAt } from './field-types.ts'
+
 import type { HandlerClock } from './handler-clock.ts'
 
 /** The type of one top-level field, such as `spec`. An empty object if the type of the object does not have the field. */
@@ -52,7 +54,7 @@ type ObjectTypes<T> = T extends ResourceDefinition<infer _> ? ObjectOf<T> : T
  * The `body` argument: a whole object, read-only at every depth. `T` is a resource (`Body<typeof Database>`) or the type of an object
  * (`Body<Pod>`). Default: an object with untyped fields.
  */
-export type Body<T = OpenObject> = DeepReadonly<ObjectTypes<T>>
+export type Body<T = OpenObject> = ReadonlyObject<ObjectTypes<T>>
 /** The `spec` argument: the desired state, read-only. `T` is a resource or the type of an object, as for `Body`. */
 export type Spec<T = OpenObject> = DeepReadonly<Stanza<ObjectTypes<T>, 'spec'>>
 /**
@@ -61,17 +63,28 @@ export type Spec<T = OpenObject> = DeepReadonly<Stanza<ObjectTypes<T>, 'spec'>>
  */
 export type Status<T = OpenObject> = Partial<DeepReadonly<Stanza<ObjectTypes<T>, 'status'>>>
 /** The `meta` argument: the `metadata` of an object, read-only. */
-export type Meta = DeepReadonly<ObjectMeta>
+export interface Meta extends DeepReadonly<ObjectMeta> {}
+
+/** The object with its metadata as `Meta`: editors then show that name rather than all fields of the metadata. */
+type ReadonlyObject<T> = unknown extends T
+  ? T
+  : T extends object
+    ? { readonly [K in keyof T]: K extends 'metadata' ? ReadonlyMetadata<T[K]> : DeepReadonly<T[K]> }
+    : T
+
+type ReadonlyMetadata<V> = [V, ObjectMeta] extends [ObjectMeta, V] ? Meta : DeepReadonly<V>
 
 /** The type of the `memo` argument for operators without the option `memo`: an object with any fields. */
-export type Memo = Record<string, unknown>
+export interface Memo {
+  [name: string]: unknown
+}
 
 /** The `event` argument of event handlers: one event of the watch, or one listed object. */
 export interface RawEvent<T = OpenObject> {
   /** The type of the watch event. Null if the object comes from a list, for example when the operator starts. */
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | null
   /** The object in the event. For `DELETED`, its last state. */
-  readonly object: DeepReadonly<T>
+  readonly object: Body<T>
 }
 
 /**
@@ -122,6 +135,18 @@ interface CommonArgs<M> {
   readonly indices: Indices
   /** The clock to use instead of `Date.now()` and `setTimeout`, so that tests can skip time. Not available in workers. */
   readonly clock: HandlerClock
+  /**
+   * Returns the current time as a `Date`, by the clock of the operator: use it instead of `new Date()`, so that tests can skip time. Not
+   * available in workers.
+   *
+   * @example
+   * ```ts
+   * kopf.timer(Certificate, { interval: '1h' }, ({ status, now, patch }) => {
+   *   if (new Date(status.expires) < now()) patch.status.phase = 'Expired'
+   * })
+   * ```
+   */
+  readonly now: () => Date
 }
 
 interface AttemptArgs {
@@ -237,10 +262,8 @@ type FormerEssence<T> =
       } & EssenceMetadata
     : BodyEssence<T>
 
-/** The arguments of change handlers: `on.create`, `on.update`, `on.delete`, `on.resume`, `on.field` and sub-handlers. */
-export interface ChangeArgs<T, M, V = BodyEssence<T>, N = string | undefined, O = FormerEssence<T>>
-  extends ObjectArgs<T, M, N>,
-    AttemptArgs {
+/** The arguments of change handlers. `V` and `O` are the types of the new and the old value. */
+interface ComparedArgs<T, M, V, O, N> extends ObjectArgs<T, M, N>, AttemptArgs {
   /** The cause of this call: `create`, `update`, `delete` or `resume`. */
   readonly reason: HandlerReason
   /**
@@ -301,9 +324,17 @@ export interface ChangeArgs<T, M, V = BodyEssence<T>, N = string | undefined, O 
 }
 
 /**
+ * The arguments of change handlers: `on.create`, `on.update`, `on.delete`, `on.resume` and sub-handlers. `old`, `new` and `diff` are about
+ * the essence of the object.
+ */
+export interface ChangeArgs<T, M, N = string | undefined>
+  extends ComparedArgs<T, M, BodyEssence<T>, FormerEssence<T>, N> {}
+
+/**
  * The arguments of field handlers (`on.field`): those of `ChangeArgs`, but `old`, `new` and `diff` are about the field. `P` is its path.
  */
-export type FieldArgs<T, M, P, N = string | undefined> = ChangeArgs<T, M, ValueAt<T, P>, N, ValueAt<OldEssence<T>, P>>
+export interface FieldArgs<T, M, P, N = string | undefined>
+  extends ComparedArgs<T, M, ValueAt<T, P>, ValueAt<OldEssence<T>, P>, N> {}
 
 /**
  * Why a daemon or a timer has to stop.
@@ -551,10 +582,10 @@ export interface ActivityArgs<M> extends CommonArgs<M>, AttemptArgs {
 
 /** The arguments of each handler type that has a resource, except `field`, `subhandler` and `convert`. */
 interface ArgsOf<T, M, N = string | undefined> {
-  create: ChangeArgs<T, M, BodyEssence<T>, N>
-  resume: ChangeArgs<T, M, BodyEssence<T>, N>
-  update: ChangeArgs<T, M, BodyEssence<T>, N>
-  delete: ChangeArgs<T, M, BodyEssence<T>, N>
+  create: ChangeArgs<T, M, N>
+  resume: ChangeArgs<T, M, N>
+  update: ChangeArgs<T, M, N>
+  delete: ChangeArgs<T, M, N>
   event: EventArgs<T, M, N>
   index: IndexArgs<T, M, N>
   daemon: DaemonArgs<T, M, N>
@@ -592,7 +623,7 @@ export type Args<
 > = K extends ObjectHandlerType
   ? ArgsFor<K, R, P>
   : K extends 'field'
-    ? FieldArgs<ObjectOf<R>, M, P, NamespaceOf<R>>
+    ? FieldArgs<ObjectOf<R>, M, P extends readonly string[] ? Readonly<P> : P, NamespaceOf<R>>
     : K extends 'subhandler'
       ? ArgsFor<'create', R, P>
       : K extends 'convert'
@@ -633,8 +664,9 @@ type ComparingOptions<A, T = unknown, P = FieldPath> = ComparedOptions<
   ValueAt<OldEssence<T>, P>
 >
 
-type SubhandlerArgs<T, M, N> = ChangeArgs<T, M, BodyEssence<T>, N>
-type SubhandlerOptions<T, M, N, P> = Omit<FilteringOptions<SubhandlerArgs<T, M, N>, T, P>, 'id'> &
+type SubhandlerArgs<T, M, N> = ChangeArgs<T, M, N>
+type SubhandlerOptions<T, M, N, P> = Pick<NamedOptions, 'param'> &
+  FilterOptions<FilterArgs<SubhandlerArgs<T, M, N>>, T, P> &
   RetryOptions &
   ComparingOptions<SubhandlerArgs<T, M, N>, T, P>
 
@@ -655,7 +687,7 @@ export interface OptionsOf<A, T = unknown, P = FieldPath> {
   event: FilteringOptions<A, T, P>
   index: FilteringOptions<A, T, P> & RetryOptions
   daemon: FilteringOptions<A, T, P> & RetryOptions & BackgroundOptions<FilterArgs<A>> & CancellationOptions
-  timer: FilteringOptions<A, T, P> & RetryOptions & BackgroundOptions<FilterArgs<A>> & TimerOptions
+  timer: FilteringOptions<A, T, P> & RetryOptions & BackgroundOptions<FilterArgs<A>>
   reconcile: FilteringOptions<A, T, P> &
     RetryOptions &
     ReconcilingOptions<readonly ResourceLike[], readonly ResourceLike[]>
@@ -681,7 +713,11 @@ export interface ConvertOptions<From, To> extends NamedOptions {
 }
 
 /** The options of `on.field`. */
-export type FieldOptions<A, T, P> = Omit<FilteringOptions<A, T, P>, 'field'> & RetryOptions & ComparingOptions<A, T, P>
+export type FieldOptions<A, T, P> = NamedOptions &
+  MetaFilterOptions<FilterArgs<A>> &
+  ValueFilterOptions<FilterArgs<A>, T, P> &
+  RetryOptions &
+  ComparingOptions<A, T, P>
 
 /** The options of `on.startup`, `on.login`, `on.probe` and `on.cleanup`. */
 export type ActivityOptions = NamedOptions & RetryOptions

@@ -26,6 +26,15 @@ export interface Conditions {
    *
    * @example
    * ```ts
+   * conditions.set({ type: 'Ready', status: false, reason: 'DiskFull', message: 'Only 2 % are left' })
+   * ```
+   */
+  set(condition: ConditionToSet): void
+  /**
+   * Sets a condition by its type, status, reason and message.
+   *
+   * @example
+   * ```ts
    * conditions.set('Ready', false, 'DiskFull', 'Only 2 % are left')
    * ```
    */
@@ -34,6 +43,18 @@ export interface Conditions {
   get(type: string): Condition | undefined
   /** Removes a condition from the status. */
   remove(type: string): void
+}
+
+/** A condition to set with `conditions.set()`. */
+export interface ConditionToSet {
+  /** The type of the condition, unique within the object: `Ready`. */
+  readonly type: string
+  /** Whether the condition holds: true, false, or `True`, `False`, `Unknown`. */
+  readonly status: boolean | ConditionStatus
+  /** The reason of the status, as one word in CamelCase: `DiskFull`. */
+  readonly reason: string
+  /** A sentence for users. Default: empty. */
+  readonly message?: string
 }
 
 export interface ConditionsOptions {
@@ -59,8 +80,11 @@ class PatchedConditions implements Conditions {
     this.#options = options
   }
 
-  set(type: string, status: boolean | ConditionStatus, reason: string, message?: string): void {
+  set(
+    ...args: readonly [ConditionToSet] | readonly [string, boolean | ConditionStatus, string, (string | undefined)?]
+  ): void {
     const { body, clock } = this.#options
+    const { type, status, reason, message } = toCondition(args)
     const desired = {
       ...checkCondition(type, status, reason, message),
       nowMs: clock.now(),
@@ -104,6 +128,17 @@ class PatchedConditions implements Conditions {
       }
     })
   }
+}
+
+function toCondition(args: readonly unknown[]): ConditionToSet {
+  if (isPlainObject(args[0])) return args[0] as unknown as ConditionToSet
+  const [type, status, reason, message] = args as readonly [
+    string,
+    boolean | ConditionStatus,
+    string,
+    (string | undefined)?,
+  ]
+  return { type, status, reason, ...(message !== undefined && { message }) }
 }
 
 function applyAll(edits: readonly Edit[], conditions: readonly Condition[]): readonly Condition[] {

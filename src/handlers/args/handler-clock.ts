@@ -8,14 +8,16 @@ import { type Duration, toMs } from '../../util/text/duration.ts'
  *
  * @example
  * ```ts
- * kopf.timer(Certificate, { interval: '1h' }, ({ status, clock, patch }) => {
- *   if (Date.parse(status.expires ?? '') < clock.now()) patch.status.phase = 'Expired'
+ * kopf.on.create(Certificate, async ({ clock, signal }) => {
+ *   await clock.sleep('10s', { signal })
  * })
  * ```
  */
 export interface HandlerClock {
   /** Returns the current time in milliseconds since the epoch, like `Date.now()`. */
   now(): number
+  /** Returns the current time as a `Date`. The argument `now` of handlers is this function. */
+  readonly date: () => Date
   /**
    * Resolves after the duration. Rejects if `options.signal` is aborted first, with the reason of the signal. Pass the `signal` argument of
    * the handler, so that a stopping operator does not wait. In daemons, use `stopped.wait()` instead.
@@ -35,6 +37,7 @@ export interface HandlerClock {
 export function createHandlerClock(clock: Clock, { isWaitedFor }: { readonly isWaitedFor: boolean }): HandlerClock {
   return {
     now: () => clock.now(),
+    date: () => new Date(clock.now()),
     async sleep(duration, { signal } = {}) {
       const delayMs = toMs(duration, 'the duration to sleep')
       const over = isWaitedFor ? clock.attend?.('sleep') : undefined

@@ -39,6 +39,7 @@ export interface ObjectArguments extends Omit<ArgsSource, 'workers'>, BodyArgume
   readonly name: string | undefined
   readonly namespace: string | undefined
   readonly uid: string | undefined
+  readonly now: () => Date
   readonly [workersKey]: Workers
 }
 
@@ -79,6 +80,7 @@ export function liveObjectArgs(source: ArgsSource, current: () => KubeObject): o
     recorder: source.recorder,
     indices: source.indices,
     clock: source.clock,
+    now: source.clock.date,
     [workersKey]: source.workers,
   }
 }
@@ -102,6 +104,7 @@ export function objectArgs(source: ArgsSource): ObjectArguments {
     recorder,
     indices,
     clock,
+    now: clock.date,
     [workersKey]: workers,
   }
 }

@@ -292,14 +292,146 @@ describe('CRDs with several versions', () => {
     ])
   })
 
+  const storing = (...choices: (boolean | undefined)[]) =>
+    choices.map((storage, at) =>
+      defineResource({ group, version: `v${at + 1}`, kind: 'Thing', ...(storage === undefined ? {} : { storage }) }),
+    )
+  const storedOf = (crd: object) => versionsOf(crd).find(([, storage]) => storage)?.[0]
+
+  test('the version with storage: true is the storage version, also if it is not the first or the highest', () => {
+    const [first, ...others] = storing(undefined, true, undefined)
+    expect(storedOf(toCrd(first!, ...others))).toBe('v2')
+    expect(storedOf(toCrds([...others, first!])[0]!)).toBe('v2')
+  })
+
+  test('a version with storage: false is not the storage version by default', () => {
+    expect(storedOf(toCrds(storing(undefined, false))[0]!)).toBe('v1')
+  })
+
+  test('the names, labels and annotations of all versions are merged', () => {
+    const other = defineResource({ group, version: 'v2', kind: 'Thing', shortNames: ['th'], labels: { a: 'b' } })
+    const first = defineResource({ group, version: 'v1', kind: 'Thing', shortNames: ['tg'], annotations: { c: 'd' } })
+    expect(toCrd(first, other)).toMatchObject({
+      metadata: { labels: { a: 'b' }, annotations: { c: 'd' } },
+      spec: { names: { shortNames: ['tg', 'th'] } },
+    })
+  })
+
   test.each([
+    ['two storage versions', storing(true, true), /v1 and v2 have "storage: true"/],
+    ['no storage version', storing(false, false), /every version has "storage: false"/],
+    [
+      'two scopes',
+      [v1, defineResource({ group, version: 'v2', kind: 'Thing', scope: 'Cluster' })],
+      /the scope of v1 is "Namespaced", that of v2 is "Cluster"/,
+    ],
     ['a version twice', [v1, v1], /the version v1 is there twice/],
     [
       'another resource',
       [v1, defineResource({ group, version: 'v2', kind: 'Other' })],
       /others.example.com is another/,
     ],
-  ] as const)('a CRD with %s is refused', (_, [first, second], expected) => {
-    expect(() => toCrd(first, second)).toThrow(expected)
+  ])('a CRD with %s is refused', (_, versions, expected) => {
+    const [first, ...others] = versions as [CustomResource<object>, ...CustomResource<object>[]]
+    expect(() => toCrd(first, ...others)).toThrow(expected)
+  })
+})
+
+/** The schema of the field `field` of the spec in the CRD. */
+function fieldOf(field: StandardSchemaV1): Tree {
+  const { spec } = toCrd(thing(z.object({ field: field as z.ZodType }))) as unknown as { spec: { versions: Tree[] } }
+  const { openAPIV3Schema } = spec.versions[0]!['schema'] as { openAPIV3Schema: Tree }
+  type Properties = { properties: { [name: string]: Tree & Properties } }
+  return (openAPIV3Schema as Properties).properties['spec']!.properties['field']!
+}
+
+test.each<[string, z.ZodType, object]>([
+  ['an integer', z.int(), { type: 'integer' }],
+  ['a number that is an integer', z.number().int(), { type: 'integer' }],
+  ['an integer with a minimum', z.int().min(1), { type: 'integer', minimum: 1 }],
+  ['an integer above a number', z.int().gt(0), { type: 'integer', minimum: 0, exclusiveMinimum: true }],
+  ['an integer with a maximum', z.int().max(10), { type: 'integer', maximum: 10 }],
+  ['an integer of 32 bits', z.int32(), { type: 'integer', minimum: -2147483648, maximum: 2147483647 }],
+  ['an integer or null', z.int().nullable(), { type: 'integer', nullable: true }],
+  ['an integer with a format', z.int().meta({ format: 'int64' }), { type: 'integer', format: 'int64' }],
+])('the schema of %s has no bounds of JavaScript', (_, field, expected) => {
+  expect(fieldOf(field)).toEqual(expected)
+})
+
+describe('extensions of Kubernetes in the metadata of a schema', () => {
+  const rule = { rule: 'self != ""', message: 'must not be empty' }
+  const rules = { 'x-kubernetes-validations': [rule] }
+  const fieldRules = (field: string) => ({ 'x-kubernetes-validations': [{ rule: `has(self.${field})` }] })
+
+  test.each<[string, z.ZodType, object]>([
+    ['a string', z.string().meta(rules), { type: 'string', ...rules }],
+    ['an optional string', z.string().meta(rules).optional(), { type: 'string', ...rules }],
+    ['a nullable string', z.string().nullable().meta(rules), { type: 'string', nullable: true, ...rules }],
+    ['a shared schema', z.string().meta({ id: 'Shared-rule', ...rules }), { type: 'string', ...rules }],
+    ['a union of values', z.union([z.literal('a'), z.literal('b')]).meta(rules), { enum: ['a', 'b'], ...rules }],
+    ['a union of types', z.union([z.string(), z.number()]).meta({ 'x-kubernetes-int-or-string': true }), {}],
+    ['an int or string', z.union([z.int(), z.string()]).meta(rules), { 'x-kubernetes-int-or-string': true, ...rules }],
+    [
+      'an intersection',
+      z
+        .object({ a: z.string() })
+        .meta(fieldRules('a'))
+        .and(z.object({ b: z.string() }).meta(fieldRules('b'))),
+      { type: 'object', 'x-kubernetes-validations': [{ rule: 'has(self.a)' }, { rule: 'has(self.b)' }] },
+    ],
+    ['any resource', z.any().meta({ 'x-kubernetes-embedded-resource': true }), { type: 'object' }],
+    [
+      'a map as a resource',
+      z.record(z.string(), z.string()).meta({ 'x-kubernetes-embedded-resource': true }),
+      { type: 'object', 'x-kubernetes-preserve-unknown-fields': true },
+    ],
+  ])('the schema of %s keeps them, and the API server accepts it', async (_, field, expected) => {
+    expect(fieldOf(field)).toMatchObject(expected)
+    const spec = z.object({ field: field.optional() })
+    expect((await create(thing(spec), { spec: {} })).body).toMatchObject({ kind: 'Thing' })
+  })
+
+  test('an int or string has no type and no other alternative', () => {
+    const port = z.union([z.number(), z.string()]).meta({ 'x-kubernetes-int-or-string': true, description: 'Words' })
+    expect(fieldOf(port)).toEqual({ 'x-kubernetes-int-or-string': true, description: 'Words' })
+  })
+
+  test('anything with a description may still be null', () => {
+    expect(fieldOf(z.any().describe('Words'))).toEqual({
+      'x-kubernetes-preserve-unknown-fields': true,
+      nullable: true,
+      description: 'Words',
+    })
+  })
+})
+
+describe('default printer columns', () => {
+  const columnsOf = (status?: z.ZodType) => {
+    const { spec } = toCrd(thing(undefined, status)) as unknown as { spec: { versions: Tree[] } }
+    const columns = (spec.versions[0]!['additionalPrinterColumns'] ?? []) as Tree[]
+    return columns.map(({ name, type, priority = 0 }) => [name, type, priority].join(' '))
+  }
+  const condition = z.object({ type: z.string(), status: z.string() })
+  const reasoned = condition.extend({ reason: z.string().optional() })
+
+  test.each<[string, z.ZodType | undefined, string[]]>([
+    ['no status schema', undefined, []],
+    ['neither conditions nor a phase', z.object({ url: z.string() }), []],
+    ['a phase', z.object({ phase: z.string() }), ['Phase string 0', 'Age date 0']],
+    ['conditions', z.object({ conditions: z.array(condition) }), ['Ready string 0', 'Age date 0']],
+    [
+      'conditions with reasons and a phase',
+      z.object({ phase: z.enum(['A', 'B']), conditions: z.array(reasoned).optional() }),
+      ['Ready string 0', 'Reason string 1', 'Phase string 0', 'Age date 0'],
+    ],
+    [
+      'open conditions',
+      z.object({ conditions: z.array(z.looseObject({})) }),
+      ['Ready string 0', 'Reason string 1', 'Age date 0'],
+    ],
+    ['other conditions', z.object({ conditions: z.array(condition.extend({ type: z.enum(['Up']) })) }), []],
+    ['conditions that are strings', z.object({ conditions: z.array(z.string()) }), []],
+  ])('of a resource with %s follow from the schema', (_, status, expected) => {
+    expect(columnsOf(status)).toEqual(expected)
   })
 })

@@ -1,19 +1,19 @@
-/**
- * Creates the CRD of a resource from `defineResource`, for `kopf crd` and for tests. Standard Schemas become OpenAPI schemas as far
- * as the API server can check them.
- */
+/** Creates the CRD of a resource from `defineResource`, with one or several versions, for `kopf crd`, `kopf dev` and tests. */
 import { KopfError } from '../../errors.ts'
 import type { KubeObject } from '../objects.ts'
 import type { CustomResource } from '../resources/resources.ts'
 import { compareKubeVersions } from './kube-versions.ts'
-import { isStandardSchema, type StandardSchemaV1 } from './standard-schema.ts'
-import { type Schema, toStructural } from './structural-schema.ts'
+import { toObjectSchema } from './object-schema.ts'
+import { toJsonPath, toPrinterColumns } from './printer-columns.ts'
+import type { Schema } from './structural-schema.ts'
+import type { CelRule, ScaleFields } from './version-options.ts'
 
-const anything: Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }
+type AnyResource = CustomResource<object>
 
 /**
- * Creates the CRD (`apiextensions.k8s.io/v1`) of a resource. The first definition is the storage version; further versions are served
- * too, and need conversion handlers (`on.convert`) if their schemas differ.
+ * Creates the CRD (`apiextensions.k8s.io/v1`) of a resource. The version with `storage: true` is the storage version, or else the first
+ * definition; further versions are served too, and need conversion handlers (`on.convert`) if their schemas differ. Throws a `KopfError`
+ * (`KOPF_CRD`) for versions that do not fit together.
  *
  * @example
  * ```ts
@@ -21,133 +21,128 @@ const anything: Schema = { type: 'object', 'x-kubernetes-preserve-unknown-fields
  * ```
  */
 export function toCrd(definition: CustomResource<object>, ...versions: readonly CustomResource<object>[]): KubeObject {
-  checkVersions(definition, versions)
-  const { group, kind, plural, singular, shortNames, categories, scope } = definition
+  const all = [definition, ...versions]
+  checkVersions(all)
+  const stored = storedVersion(all)
+  const { group, plural, scope } = definition
   return {
     apiVersion: 'apiextensions.k8s.io/v1',
     kind: 'CustomResourceDefinition',
-    metadata: { name: `${plural}.${group}` },
+    metadata: {
+      name: `${plural}.${group}`,
+      ...unlessEmpty({ labels: Object.assign({}, ...all.map(({ labels }) => labels)) }),
+      ...unlessEmpty({ annotations: Object.assign({}, ...all.map(({ annotations }) => annotations)) }),
+    },
     spec: {
       group,
       scope,
-      names: {
-        kind,
-        listKind: `${kind}List`,
-        plural,
-        singular,
-        ...(shortNames.length > 0 ? { shortNames: [...shortNames] } : {}),
-        ...(categories.length > 0 ? { categories: [...categories] } : {}),
-      },
-      versions: [definition, ...versions].map((one, position) => ({
-        name: one.version,
-        served: true,
-        storage: position === 0,
-        schema: { openAPIV3Schema: objectSchema(one) },
-        ...(one.status === undefined ? {} : { subresources: { status: {} } }),
-      })),
+      names: toNames(all),
+      versions: all.map((version) => toVersion(version, version === stored)),
     },
   }
 }
 
-/** One CRD per resource, with all its versions. The version with the highest Kubernetes priority is the storage version. */
+/** One CRD per resource, with all its versions. The version with the highest Kubernetes priority is the storage version by default. */
 export function toCrds(definitions: readonly CustomResource<object>[]): KubeObject[] {
-  const byName = new Map<string, CustomResource<object>[]>()
+  const byName = new Map<string, AnyResource[]>()
   for (const definition of definitions) {
     const name = `${definition.plural}.${definition.group}`
     byName.set(name, [...(byName.get(name) ?? []), definition])
   }
   return [...byName.values()].map((versions) => {
-    const [stored, ...others] = versions.toSorted((a, b) => compareKubeVersions(b.version, a.version))
-    return toCrd(stored!, ...others)
+    const [first, ...others] = versions.toSorted((a, b) => compareKubeVersions(b.version, a.version))
+    return toCrd(first!, ...others)
   })
 }
 
-/** Whether the schema of `status` has the field; false for a resource without a schema. */
-export function hasStatusField(resource: unknown, field: string): boolean {
-  const { status } = (resource ?? {}) as Partial<CustomResource<object>>
-  if (!isStandardSchema(status)) return false
-  try {
-    const { properties } = convert(resource as CustomResource<object>, 'status', status)
-    return Object.hasOwn((properties ?? {}) as object, field)
-  } catch {
-    // `toCrd` reports the invalid schema.
-    return false
-  }
-}
-
-function checkVersions(definition: CustomResource<object>, versions: readonly CustomResource<object>[]): void {
-  const { group, plural, kind } = definition
+function checkVersions([definition, ...others]: readonly AnyResource[]): void {
+  const { plural, kind, version } = definition!
   if (kind === undefined || plural === undefined) {
     throw new KopfError(
       'KOPF_CRD',
       'Cannot make a definition of a resource that is only named: define it with defineResource',
     )
   }
-  const names = new Set([definition.version])
-  for (const other of versions) {
-    const isSame = other.group === group && other.plural === plural && other.kind === kind
-    if (isSame && !names.has(other.version)) names.add(other.version)
-    else {
-      const why = isSame
-        ? `the version ${other.version} is there twice`
-        : `${other.plural}.${other.group} is another one`
-      throw new KopfError('KOPF_CRD', `Cannot make one definition of several versions of ${plural}.${group}: ${why}`)
-    }
+  const names = new Set([version])
+  for (const other of others) {
+    const problem = findMismatch(definition!, other, names)
+    if (problem !== undefined) failVersions(definition!, problem)
+    names.add(other.version)
   }
 }
 
-function objectSchema(definition: CustomResource<object>): Schema {
-  if (definition.spec === undefined && definition.status === undefined) return { ...anything }
-  const spec = specSchema(definition)
+/** The names of all versions are the same in a CRD, and so is the scope. */
+function findMismatch(first: AnyResource, other: AnyResource, names: ReadonlySet<string>): string | undefined {
+  const { group, plural, kind, version } = other
+  if (group !== first.group || plural !== first.plural || kind !== first.kind)
+    return `${plural}.${group} is another one`
+  if (names.has(version)) return `the version ${version} is there twice`
+  const differing = (['scope', 'singular', 'listKind'] as const).find((name) => other[name] !== first[name])
+  if (differing === undefined) return undefined
+  return `the ${differing} of ${first.version} is "${first[differing]}", that of ${version} is "${other[differing]}"`
+}
+
+/** The version in which objects are stored: the one that says so, otherwise the first one. */
+function storedVersion(versions: readonly AnyResource[]): AnyResource {
+  const chosen = versions.filter(({ storage }) => storage === true)
+  if (chosen.length > 1) {
+    const names = chosen.map(({ version }) => version).join(' and ')
+    failVersions(chosen[0]!, `${names} have "storage: true", but objects are stored in one version`)
+  }
+  const stored = chosen[0] ?? versions.find(({ storage }) => storage !== false)
+  return (
+    stored ?? failVersions(versions[0]!, 'every version has "storage: false", but objects are stored in one of them')
+  )
+}
+
+function failVersions({ plural, group }: AnyResource, why: string): never {
+  throw new KopfError('KOPF_CRD', `Cannot make one definition of several versions of ${plural}.${group}: ${why}`)
+}
+
+/** Short names and categories of all versions are merged. */
+function toNames(versions: readonly AnyResource[]): Schema {
+  const { kind, plural, singular, listKind = `${kind}List` } = versions[0]!
   return {
-    type: 'object',
-    properties: { spec, status: statusSchema(definition) },
-    ...(spec['required'] === undefined ? {} : { required: ['spec'] }),
+    ...{ kind, listKind, plural, singular },
+    ...unlessEmpty({ shortNames: [...new Set(versions.flatMap(({ shortNames }) => shortNames))] }),
+    ...unlessEmpty({ categories: [...new Set(versions.flatMap(({ categories }) => categories))] }),
   }
 }
 
-/** The API server sets defaults only in objects that are present, so a spec without required fields defaults to an empty object. */
-function specSchema(definition: CustomResource<object>): Schema {
-  const schema = convert(definition, 'spec', definition.spec)
-  const isOptional = schema['type'] === 'object' && schema['required'] === undefined && schema['default'] === undefined
-  return definition.spec !== undefined && isOptional ? { ...schema, default: {} } : schema
-}
-
-/**
- * Unknown fields are preserved, since results and progress of handlers are stored in the status. No field is required: handlers set
- * them one by one.
- */
-function statusSchema(definition: CustomResource<object>): Schema {
-  const { required: _, default: __, ...schema } = convert(definition, 'status', definition.status)
-  return { ...schema, ...anything }
-}
-
-function convert(definition: CustomResource<object>, field: string, schema: StandardSchemaV1 | undefined): Schema {
-  const converter = schema?.['~standard'].jsonSchema
-  if (converter === undefined) return { ...anything }
-  try {
-    const structural = toStructural(toJsonSchema(converter.input))
-    return structural['type'] === undefined ? { ...structural, ...anything } : structural
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new KopfError(
-      'KOPF_CRD',
-      `Cannot make a definition of ${definition.plural}.${definition.group}: its ${field} has types that JSON does not ` +
-        `have (${reason}); store dates as strings, and numbers too large as strings`,
-      { cause: error },
-    )
+function toVersion(definition: AnyResource, isStored: boolean): Schema {
+  const { version, served = true, deprecated = false, printerColumns, rules = [], selectableFields = [] } = definition
+  const schema = toObjectSchema(definition)
+  return {
+    ...{ name: version, served, storage: isStored },
+    ...(deprecated === false ? {} : { deprecated: true }),
+    ...(typeof deprecated === 'string' ? { deprecationWarning: deprecated } : {}),
+    ...unlessEmpty({ additionalPrinterColumns: toPrinterColumns(printerColumns, schema) }),
+    ...unlessEmpty({ selectableFields: selectableFields.map((path) => ({ jsonPath: toJsonPath(path) })) }),
+    schema: { openAPIV3Schema: { ...schema, ...unlessEmpty({ 'x-kubernetes-validations': rules.map(toRule) }) } },
+    ...unlessEmpty({ subresources: toSubresources(definition) }),
   }
 }
 
-/** The JSON Schema of the input type, in which fields with defaults are optional. Not all libraries support the OpenAPI target. */
-function toJsonSchema(write: (options: { readonly target: string }) => Schema): Schema {
-  try {
-    return write({ target: 'openapi-3.0' })
-  } catch (error) {
-    try {
-      return write({ target: 'draft-2020-12' })
-    } catch {
-      throw error
-    }
+function toRule({ fieldPath, ...rule }: CelRule): Schema {
+  return { ...rule, ...(fieldPath === undefined ? {} : { fieldPath: toJsonPath(fieldPath) }) }
+}
+
+function toSubresources({ status, scale }: AnyResource): Schema {
+  return {
+    ...(status === undefined ? {} : { status: {} }),
+    ...(scale === undefined ? {} : { scale: toScale(scale) }),
   }
+}
+
+function toScale({ specReplicas, statusReplicas, selector }: ScaleFields): Schema {
+  return {
+    specReplicasPath: toJsonPath(specReplicas),
+    statusReplicasPath: toJsonPath(statusReplicas),
+    ...(selector === undefined ? {} : { labelSelectorPath: toJsonPath(selector) }),
+  }
+}
+
+/** The API server does not store empty lists and maps, and `kopf crd --check` compares with the stored CRD. */
+function unlessEmpty(field: Readonly<Record<string, object>>): object {
+  return Object.values(field).every((value) => Object.keys(value).length === 0) ? {} : field
 }

@@ -37,9 +37,6 @@ interface JsonSchemaConverter {
   readonly output: (options: { readonly target: string }) => Record<string, unknown>
 }
 
-/** The output type of a schema, with defaults applied. */
-export type OutputOf<S extends StandardSchemaV1> = NonNullable<S['~standard']['types']>['output']
-
 /** Accepts functions too, since schemas of arktype are functions. */
 export function isStandardSchema(value: unknown): value is StandardSchemaV1 {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return false

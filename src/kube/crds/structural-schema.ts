@@ -14,9 +14,18 @@ interface SchemaContext {
   readonly trail: readonly unknown[]
 }
 
-const preserve = 'x-kubernetes-preserve-unknown-fields'
+export const preserve = 'x-kubernetes-preserve-unknown-fields'
+const intOrString = 'x-kubernetes-int-or-string'
+const embedded = 'x-kubernetes-embedded-resource'
+const rules = 'x-kubernetes-validations'
+/** The extensions that replace the type of a schema. */
+const typeExtensions = [preserve, intOrString, embedded]
+
+/** The schema of an object with any fields. */
+export const anyFields: Schema = { type: 'object', [preserve]: true }
+
 const openNote = 'One of several shapes, not checked by the API server.'
-const annotations = ['title', 'description', 'default'] as const
+const annotations = ['title', 'description', 'default', 'example', 'externalDocs'] as const
 const validations = ['minLength', 'maxLength', 'pattern', 'format', 'minItems', 'maxItems', 'multipleOf', 'enum']
 const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minProperties', 'maxProperties']
 
@@ -28,7 +37,7 @@ function convert(given: unknown, context: SchemaContext): Schema {
   if (!isSchema(given)) return { [preserve]: true }
   const schema = withoutNull(withoutConst(given))
   const merged = Array.isArray(schema['allOf']) ? mergeAll(schema, context) : schema
-  const result = convertValue(merged, context)
+  const result = withExtensions(convertValue(merged, context), merged)
   const isNullable = merged['nullable'] === true || result['nullable'] === true
   const annotated = { ...result, ...annotationsOf(merged, result) }
   return isNullable ? { ...withoutEnum(annotated), nullable: true } : annotated
@@ -38,8 +47,34 @@ function convertValue(schema: Schema, context: SchemaContext): Schema {
   if (typeof schema['$ref'] === 'string') return convertReference(schema['$ref'], context)
   const members = schema['anyOf'] ?? schema['oneOf']
   if (Array.isArray(members)) return unite(members.map((one) => convert(one, context)))
-  // An empty schema allows null; without `nullable`, the API server would drop it.
-  return Object.keys(schema).length === 0 ? { [preserve]: true, nullable: true } : convertNode(schema, context)
+  return convertNode(schema, context)
+}
+
+/**
+ * Adds the `x-kubernetes-` extensions that the author wrote beside a schema, with zod's `.meta()`. An extension that changes the type wins
+ * over the type of the schema: `int-or-string` allows none, `embedded-resource` only `object`.
+ */
+function withExtensions(schema: Schema, given: Schema): Schema {
+  const extensions = extensionsOf(given)
+  if (Object.keys(extensions).length === 0) return schema
+  const inherited = listOf(schema[rules])
+  const own = listOf(extensions[rules])
+  const extended: Schema = {
+    ...schema,
+    ...extensions,
+    ...(inherited.length > 0 ? { [rules]: [...inherited, ...own] } : {}),
+  }
+  if (extended[intOrString] === true) {
+    const { [preserve]: _, ...others } = extensionsOf(extended)
+    return { ...pick(schema, [...validations, ...bounds, 'nullable']), ...others }
+  }
+  if (extended[embedded] !== true) return extended
+  const { additionalProperties: _, ...resource } = extended
+  return { ...resource, type: 'object', ...(isSchema(resource['properties']) ? {} : { [preserve]: true }) }
+}
+
+function extensionsOf(schema: Schema): Schema {
+  return Object.fromEntries(Object.entries(schema).filter(([key]) => key.startsWith('x-kubernetes-')))
 }
 
 /** Replaces a reference by its target: structural schemas have no references. A recursive reference is left unchecked. */
@@ -103,13 +138,16 @@ function isNull(member: unknown): boolean {
   return type === 'null' || value === null || (Array.isArray(values) && values.length === 1 && values[0] === null)
 }
 
-/** Merges `allOf` members: properties are united; for other keywords the first member counts. */
+/** Merges `allOf` members: properties and rules are united; for other keywords the first member counts. */
 function mergeAll({ allOf, ...result }: Schema, { root }: SchemaContext): Schema {
   const properties = { ...fieldsOf(result['properties']) }
   const required = new Set(listOf(result['required']))
   for (const given of listOf(allOf).filter(isSchema)) {
     const member = typeof given['$ref'] === 'string' ? fieldsOf(resolve(root, given['$ref'])) : given
-    for (const key of Object.keys(member)) if (!Object.hasOwn(result, key)) result[key] = member[key]
+    for (const key of Object.keys(member)) {
+      if (key === rules) result[rules] = [...listOf(result[rules]), ...listOf(member[rules])]
+      else if (!Object.hasOwn(result, key)) result[key] = member[key]
+    }
     Object.assign(properties, fieldsOf(member['properties']))
     for (const key of listOf(member['required'])) required.add(key)
   }
@@ -130,7 +168,7 @@ function uniteValues(members: readonly Schema[]): Schema {
   const [first] = members
   if (members.every((member) => isDeepEqual(member, first))) return first ?? { [preserve]: true }
   if (types.size === 2 && types.has('string') && types.has('integer') && members.every((one) => !('enum' in one))) {
-    return { 'x-kubernetes-int-or-string': true }
+    return { [intOrString]: true, ...(members.length === 2 ? boundsOfBoth(members) : {}) }
   }
   if (types.size > 1 || type === undefined) return { [preserve]: true, description: openNote }
   if (type === 'object') return commonFields(members)
@@ -139,6 +177,12 @@ function uniteValues(members: readonly Schema[]): Schema {
     return { type, enum: [...new Set(members.flatMap((member) => member['enum']))] }
   }
   return { type, anyOf: members.map((member) => pick(member, [...validations, ...bounds])) }
+}
+
+/** The API server applies the bounds of strings to strings only, and those of integers to integers only. */
+function boundsOfBoth(members: readonly Schema[]): Schema {
+  const [integer, string] = ['integer', 'string'].map((type) => members.find((member) => member['type'] === type) ?? {})
+  return { ...pick(integer!, [...bounds, 'multipleOf']), ...pick(string!, ['minLength', 'maxLength', 'pattern']) }
 }
 
 /** The properties that all members have. In a discriminated union, at least the discriminator is checked. */
@@ -160,12 +204,13 @@ function commonFields(members: readonly Schema[]): Schema {
 
 function convertNode(schema: Schema, context: SchemaContext): Schema {
   const type = schema['type'] ?? typeOfEnum(schema['enum'])
-  const vendor = Object.fromEntries(Object.entries(schema).filter(([key]) => key.startsWith('x-kubernetes-')))
   if (type === undefined) {
-    const isOpen = !(preserve in vendor) && !('x-kubernetes-int-or-string' in vendor)
-    return { ...pick(schema, ['enum']), ...(isOpen ? { [preserve]: true } : {}), ...vendor }
+    const values = { ...pick(schema, ['enum']), [preserve]: true }
+    // A schema that says nothing about the value allows null; without `nullable`, the API server would drop it.
+    const saysNothing = schema['enum'] === undefined && !typeExtensions.some((name) => name in schema)
+    return saysNothing ? { ...values, nullable: true } : values
   }
-  const values = { type, ...pick(schema, validations), ...boundsOf(schema), ...vendor }
+  const values = { type, ...pick(schema, validations), ...boundsOf({ ...schema, type }) }
   if (type === 'object') return { ...values, ...convertFields(schema, context) }
   if (type === 'array') return { ...values, items: convertItems(schema, context) }
   return type === 'string' ? toKubernetesString(values) : values
@@ -189,7 +234,10 @@ function convertItems({ items, prefixItems }: Schema, context: SchemaContext): S
   return places === undefined ? convert(items, context) : unite(places.map((place) => convert(place, context)))
 }
 
-/** Exclusive bounds are booleans beside the bound in OpenAPI 3.0, and numbers in later versions of JSON Schema. */
+/**
+ * Exclusive bounds are booleans beside the bound in OpenAPI 3.0, and numbers in later versions of JSON Schema. The bounds of zod's integers
+ * say what JavaScript can compute with and nothing about the field, so they are dropped.
+ */
 function boundsOf(schema: Schema): Schema {
   const result = pick(schema, bounds)
   for (const [bound, exclusive, isTighter] of [
@@ -203,6 +251,9 @@ function boundsOf(schema: Schema): Schema {
     if (typeof given !== 'number' || isTighter(limit, given))
       Object.assign(result, { [bound]: limit, [exclusive]: true })
   }
+  if (schema['type'] !== 'integer') return result
+  if (result['minimum'] === Number.MIN_SAFE_INTEGER && result['exclusiveMinimum'] !== true) delete result['minimum']
+  if (result['maximum'] === Number.MAX_SAFE_INTEGER && result['exclusiveMaximum'] !== true) delete result['maximum']
   return result
 }
 

@@ -1,7 +1,8 @@
 /** Resources of the API, the notations for them, and the types of their objects, from which the types of handler arguments follow. */
 
-import { checkDefinition } from '../crds/resource-checks.ts'
-import type { OutputOf, StandardSchemaV1 } from '../crds/standard-schema.ts'
+import { checkDefinition, versionOptionNames } from '../crds/resource-checks.ts'
+import type { StandardSchemaV1 } from '../crds/standard-schema.ts'
+import type { CrdVersionOptions } from '../crds/version-options.ts'
 import type { KubeObject, ObjectMeta } from '../objects.ts'
 import type { BuiltinNamespace } from './builtin-scopes.ts'
 import type { Everything } from './selector-notations.ts'
@@ -59,12 +60,15 @@ export type SelectorNotation =
   | SelectorKeywords
   | ((resource: Resource) => boolean)
 
+/** The key of the type of the objects. A symbol, so that editors do not offer it; does not exist at run time. */
+declare const objectMark: unique symbol
+
 /** A notation for a resource that carries the type of its objects. Created by `defineResource` and `resource`. */
 export interface ResourceDefinition<T = KubeObject> {
   /** The notation of the resource without the type. */
   readonly selector: SelectorNotation
   /** The type of the objects; does not exist at run time. */
-  readonly '~object'?: T
+  readonly [objectMark]?: T
 }
 
 /**
@@ -142,11 +146,8 @@ type NamespaceIn<S> = S extends 'Namespaced' ? string : undefined
 type AnySchema = StandardSchemaV1<unknown, unknown>
 
 /** The options of `defineResource`. */
-export interface ResourceOptions<
-  S extends AnySchema | undefined = undefined,
-  U extends AnySchema | undefined = undefined,
-  C extends Scope = Scope,
-> {
+export interface ResourceOptions<S = OpenObject['spec'], U = OpenObject['status'], C extends Scope = Scope>
+  extends CrdVersionOptions<DefinedObject<S, U>> {
   /** The API group, a domain: `example.com`. */
   readonly group: string
   /** The version of the resource: `v1`, `v1beta1` and so on. */
@@ -157,6 +158,8 @@ export interface ResourceOptions<
   readonly plural?: string
   /** The singular name. Default: the kind in lower case: `database`. */
   readonly singular?: string
+  /** The kind of lists of the objects. Default: the kind with `List`: `DatabaseList`. */
+  readonly listKind?: string
   /** Short names for kubectl: `['db']`. Default: none. */
   readonly shortNames?: readonly string[]
   /** Categories for kubectl: `['all']`. Default: none. */
@@ -164,15 +167,15 @@ export interface ResourceOptions<
   /** Whether the objects are in namespaces (`Namespaced`) or not (`Cluster`). Default: `Namespaced`. */
   readonly scope?: C
   /** The schema of `spec`: any Standard Schema, such as zod's. Default: any fields are allowed. */
-  readonly spec?: S
+  readonly spec?: StandardSchemaV1<unknown, S>
   /**
    * The schema of `status`: any Standard Schema. With a schema, the status is a subresource. Default: no subresource, any fields are
    * allowed.
    */
-  readonly status?: U
+  readonly status?: StandardSchemaV1<unknown, U>
 }
 
-/** The type of objects with these schemas: the output types, since the API server sets the defaults. */
+/** The type of the objects of a custom resource. `S` and `U` are the types of `spec` and `status`. */
 export interface DefinedObject<S, U> {
   /** The group and version of the resource: `example.com/v1`. */
   apiVersion: string
@@ -181,13 +184,15 @@ export interface DefinedObject<S, U> {
   /** The metadata: name, namespace, labels and so on. */
   metadata: ObjectMeta
   /** The desired state, with the type of its schema. */
-  spec: S extends AnySchema ? OutputOf<S> : OpenObject['spec']
+  spec: S
   /** The observed state, with the type of its schema. */
-  status?: U extends AnySchema ? OutputOf<U> : OpenObject['status']
+  status?: U
 }
 
 /** A custom resource defined with `defineResource`, with everything that its CRD needs. */
-export interface CustomResource<T = KubeObject, C extends Scope = Scope> extends ResourceDefinition<T> {
+export interface CustomResource<T = KubeObject, C extends Scope = Scope>
+  extends ResourceDefinition<T>,
+    CrdVersionOptions {
   /** The notation of the resource: group, version and plural. */
   readonly selector: Required<Pick<SelectorKeywords, 'group' | 'version' | 'plural'>>
   /** The API group: `example.com`. */
@@ -200,6 +205,8 @@ export interface CustomResource<T = KubeObject, C extends Scope = Scope> extends
   readonly plural: string
   /** The singular name: `database`. */
   readonly singular: string
+  /** The kind of lists. Undefined for the kind with `List`. */
+  readonly listKind?: string
   /** Short names for kubectl: `['db']`. */
   readonly shortNames: readonly string[]
   /** Categories for kubectl: `['all']`. */
@@ -214,7 +221,7 @@ export interface CustomResource<T = KubeObject, C extends Scope = Scope> extends
 
 /**
  * Defines a custom resource: handlers get its objects with the types of its schemas, and `toCrd` or `kopf crd` creates its CRD. Throws a
- * `KopfError` (`KOPF_RESOURCE`) for names that the API server would reject.
+ * `KopfError` (`KOPF_RESOURCE`) for names and options that the API server would reject, and for paths that the schemas do not have.
  *
  * @example
  * ```ts
@@ -228,19 +235,20 @@ export interface CustomResource<T = KubeObject, C extends Scope = Scope> extends
  * kopf.on.create(Database, ({ spec, logger }) => logger.info(`${spec.size} requested`))
  * ```
  */
-export function defineResource<
-  const S extends AnySchema | undefined = undefined,
-  const U extends AnySchema | undefined = undefined,
-  const C extends Scope = 'Namespaced',
->(options: ResourceOptions<S, U, C>): CustomResource<DefinedObject<S, U>, C> {
-  const { group, version, kind, shortNames = [], categories = [] } = options
+export function defineResource<S = OpenObject['spec'], U = OpenObject['status'], const C extends Scope = 'Namespaced'>(
+  options: ResourceOptions<S, U, C>,
+): CustomResource<DefinedObject<S, U>, C> {
+  const { group, version, kind, shortNames = [], categories = [], listKind, spec, status } = options
   const scope = options.scope ?? ('Namespaced' as C)
   const singular = options.singular ?? String(kind).toLowerCase()
   const plural = options.plural ?? pluralize(String(kind).toLowerCase())
-  const { spec, status } = options
   const names = { group, version, kind, plural, singular, shortNames, categories, scope }
-  checkDefinition({ ...names, spec, status })
-  return { selector: { group, version, plural }, ...names, spec, status }
+  const crdOptions: CrdVersionOptions = Object.fromEntries(
+    versionOptionNames.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
+  )
+  const definition = { ...names, ...(listKind === undefined ? {} : { listKind }), spec, status, ...crdOptions }
+  checkDefinition(definition, options)
+  return { selector: { group, version, plural }, ...definition }
 }
 
 /**

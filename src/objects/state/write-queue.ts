@@ -3,6 +3,7 @@ import type { Essence } from '../../causation/cause.ts'
 import type { Handler } from '../../handlers/handler.ts'
 import type { CollectedPatch } from '../../handlers/results.ts'
 import { mergeInto } from '../../patching/patch.ts'
+import { addAuthors } from '../../patching/patch-authors.ts'
 
 /** A patch with the outcome of handlers that could not be written. The worker retries it first, so that the handlers are not called again. */
 export interface UnwrittenPatch {
@@ -56,15 +57,16 @@ export class WriteQueue {
     return [...(this.#background?.keys() ?? [])]
   }
 
-  addBackground(handler: Handler, { merge, fns }: CollectedPatch): void {
+  addBackground(handler: Handler, patch: CollectedPatch): void {
     this.#background ??= new Map()
     const before = this.#background.get(handler)
     if (before === undefined) {
-      this.#background.set(handler, { merge, fns })
+      this.#background.set(handler, patch)
       return
     }
-    mergeInto(before.merge, merge)
-    for (const fn of fns) before.fns.push(fn)
+    mergeInto(before.merge, patch.merge)
+    for (const fn of patch.fns) before.fns.push(fn)
+    addAuthors(before.authors, patch.authors)
   }
 
   /** Removes and returns the pending patch of a daemon or timer. */

@@ -57,7 +57,7 @@ export class SyncReport {
   }
 }
 
-const problemType = 'ChildrenApplied'
+export const problemType = 'ChildrenApplied'
 
 /**
  * Returns an edit that sets the condition `ChildrenApplied`, or undefined if the object has it already. An object whose children never had a

@@ -45,11 +45,12 @@ export class ChildCache {
   readonly #normalised = new Map<string, Normalised>()
 
   /** The children of an owner, sorted by namespace and name. */
-  of({ owner, label, namespace }: OwnerKeyOfChild): KubeObject[] {
-    const uids = this.#byOwner.get(owner) ?? []
-    const children = Array.from(uids, (uid) => this.#children.get(uid)!)
-    const isOwn = (child: KubeObject) => labelOf(child) === label && canOwn(namespace, child.metadata.namespace)
-    return children.filter(isOwn).sort(byName)
+  of(key: OwnerKeyOfChild): KubeObject[] {
+    const uids = this.#byOwner.get(key.owner) ?? []
+    return findChildren(
+      Array.from(uids, (uid) => this.#children.get(uid)!),
+      key,
+    )
   }
 
   /** The child with this name, of any owner. */
@@ -123,6 +124,15 @@ export class ChildCache {
     siblings?.delete(object?.metadata.uid ?? '')
     if (siblings?.size === 0) this.#byOwner.delete(key.owner)
   }
+}
+
+/** The children of an owner among the objects, sorted by namespace and name. */
+export function findChildren(objects: readonly KubeObject[], key: OwnerKeyOfChild): KubeObject[] {
+  const isOwn = (object: KubeObject) => {
+    const found = ownerOfChild(object)
+    return found?.owner === key.owner && found.label === key.label && canOwn(key.namespace, found.namespace)
+  }
+  return objects.filter(isOwn).sort(byName)
 }
 
 function labelOf({ metadata }: KubeObject): string | undefined {

@@ -13,7 +13,13 @@ import type { ChangeHandler, Handler } from '../../handlers/handler.ts'
 import { type CallContext, callHandler, type OwnArgs } from '../../handlers/invoke.ts'
 import { type MatchContext, selectHandlers, whyNot } from '../../handlers/matching.ts'
 import { ChildrenRetry, type Outcome } from '../../handlers/outcomes.ts'
-import { type CollectedPatch, checkResult, collectHandlerPatch, collectPatch } from '../../handlers/results.ts'
+import {
+  type CollectedPatch,
+  checkResult,
+  collectHandlerPatch,
+  collectPatch,
+  createCollectedPatch,
+} from '../../handlers/results.ts'
 import type { KubeObject } from '../../kube/objects.ts'
 import { createPatch } from '../../patching/patch.ts'
 import { refusedSteps } from '../../reconciling/test-run.ts'
@@ -45,7 +51,7 @@ const watch: CallContext['watch'] = { begin: () => ({ returned: () => {}, settle
 const journal: StepJournal = { recall: () => undefined, note: () => {}, commit: async () => {} }
 
 export class HandlerCaller {
-  readonly collected: CollectedPatch = { merge: {}, fns: [] }
+  readonly collected: CollectedPatch = createCollectedPatch()
   /** By handler id. */
   readonly outcomes: Map<string, Outcome> = new Map()
   readonly #given: CallHandlerOptions

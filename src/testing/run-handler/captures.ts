@@ -44,6 +44,7 @@ export function captureEvents(events: RecordedEvent[], objects: readonly object[
 export function createCountedClock(clock: SkippingClock): HandlerClock {
   return {
     now: () => clock.now(),
+    date: () => new Date(clock.now()),
     async sleep(duration, { signal } = {}) {
       signal?.throwIfAborted()
       await clock.advance(duration)

@@ -21,10 +21,10 @@ export class KnownResources {
 }
 
 function fromDefinition(definition: CustomResource<object>): Resource {
-  const { group, version, plural, kind, singular, shortNames, categories, scope, status } = definition
+  const { group, version, plural, kind, singular, shortNames, categories, scope, status, scale } = definition
   return {
     ...{ group, version, plural, kind, singular, categories, shortcuts: shortNames, verbs: [], preferred: true },
-    subresources: status === undefined ? [] : ['status'],
+    subresources: [...(scale === undefined ? [] : ['scale']), ...(status === undefined ? [] : ['status'])],
     namespaced: scope === 'Namespaced',
   }
 }

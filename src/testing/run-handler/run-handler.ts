@@ -6,6 +6,7 @@
 import { diffValues } from '../../causation/diff.ts'
 import type { Client } from '../../client/client.ts'
 import { KopfError } from '../../errors.ts'
+import type { Memo } from '../../handlers/args/args.ts'
 import { objectArgs } from '../../handlers/args/object-args.ts'
 import type { Handler, ReconcileHandler } from '../../handlers/handler.ts'
 import type { Outcome } from '../../handlers/outcomes.ts'
@@ -35,7 +36,7 @@ import type { HandlerOutcome, HandlerRun, LoggedLine, RecordedEvent, RunHandlerO
  * const { outcome } = await runHandler(kopf, { resource: Database, id: 'create', spec: { engine: 'mysql', size: 1 } })
  * ```
  */
-export async function runHandler<const R extends ResourceLike = string, M extends object = Record<string, unknown>>(
+export async function runHandler<const R extends ResourceLike = string, M extends object = Memo>(
   operator: Operator<M>,
   options: RunHandlerOptions<R, M>,
 ): Promise<HandlerRun<ObjectOf<R>, M>> {

@@ -1,4 +1,5 @@
 /** Waits for SIGINT or SIGTERM. Used by the commands and by `run()`. */
+import { isatty } from 'node:tty'
 import { monotonicMs } from '../async/clock.ts'
 
 const signals = ['SIGINT', 'SIGTERM'] as const
@@ -32,6 +33,11 @@ export function untilSignal({ onSecond = end, until }: SignalOptions = {}): Prom
     for (const name of signals) process.on(name, onSignal)
     until?.addEventListener('abort', stopListening, { once: true })
   })
+}
+
+/** Tells a user at a terminal what a second signal does; undefined without a terminal. */
+export function secondSignalHint(): string | undefined {
+  return isatty(2) ? 'Ctrl-C again to end at once' : undefined
 }
 
 /** The default effect of the signal: it ends the process. */

@@ -9,6 +9,8 @@ test.each([
   ['WORKERLIMIT', 'workerLimit'],
   ['errorDelay', 'errorDelays'],
   ['Id', 'id'],
+  ['di', 'id'],
+  ['wrokerLimit', 'workerLimit'],
   ['somethingElse', undefined],
   ['', undefined],
   ['x'.repeat(100_000), undefined],

@@ -17,7 +17,7 @@ export interface CertificateSecretOptions extends CertificateSecretName, Omit<Ro
 }
 
 /** The label of a Secret that belongs to a webhook Service. Webhooks for secrets can exclude it by this label. */
-const serviceLabel = 'kopf.dev/webhook-service'
+export const serviceLabel = 'kopf.dev/webhook-service'
 
 /** The Secret is read again after this time, even if the watch reports no change: a connection can die unnoticed. */
 const maxWatchMs = 5 * 60_000

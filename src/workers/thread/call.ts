@@ -3,6 +3,7 @@
  * messages to host-call.ts in order.
  */
 
+import { restoreDiffItems } from '../../causation/diff-item.ts'
 import { KopfError } from '../../errors.ts'
 import type { DaemonStoppingReason, Recorder, Stopped } from '../../handlers/args/args.ts'
 import type { JsonObject, KubeObject } from '../../kube/objects.ts'
@@ -165,6 +166,7 @@ export function deserializeArgs(
 ): object {
   const args: Record<string, unknown> = { ...serialized.values }
   restoreConcealed(args, serialized.concealed ?? [])
+  if ('diff' in args) args['diff'] = restoreDiffItems(args['diff'])
   for (const name of frozen) deepFreeze(args[name])
   for (const name of serialized.remote) args[name] = remoteValues[name]
   for (const name of serialized.missing) {

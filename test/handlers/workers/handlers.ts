@@ -63,6 +63,7 @@ export function look(args: Args): object {
     frozen: [body, spec, status, meta, labels, annotations, args.new, diff].every(Object.isFrozen),
     kinds: [name, namespace, uid, resource.plural, reason, typeof args.retry, typeof args.runtime, typeof old],
     started: args.started instanceof Date,
+    diff: diff.map(({ op, path }) => [op, path]),
     enumerable: Object.keys(args).sort(),
   }
 }
