@@ -108,7 +108,7 @@ function measureSizes(modules: string): Table {
     ['types', files(kopf, (path) => path.endsWith('.d.ts'))],
   ]
   const rows = [
-    ['everything that npm installs', size(modules), whole(files(modules, () => true).length), '≤ 15 MB'],
+    ['everything that npm installs', size(modules), whole(files(modules, () => true).length), '≤ 18 MB'],
     ['esbuild, for operators in TypeScript', size(join(modules, 'esbuild'), join(modules, '@esbuild')), '', ''],
     ['kopf', size(kopf), whole(files(kopf, () => true).length), ''],
     ...parts.map(([title, paths]) => [`— ${title}`, size(...paths), whole(paths.length), '']),

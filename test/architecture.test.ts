@@ -254,7 +254,7 @@ test.each([
     /\bprocess\.(exit|abort|kill|reallyExit)\b/,
     // util/process/process-identity.ts sends signal 0, which only checks whether a process exists.
     [
-      'cli/main.ts',
+      'cli/execute.ts',
       'cli/exit.ts',
       'cli/commands/dev.ts',
       'cli/loading/compile-process.ts',
@@ -287,7 +287,7 @@ test.each([
     'standard output and error',
     /\bprocess\.(stdout|stderr)\b/,
     [
-      'cli/main.ts',
+      'cli/execute.ts',
       'cli/terminal.ts',
       'cli/commands/run.ts',
       'cli/commands/server.ts',
@@ -299,7 +299,7 @@ test.each([
   // The pattern does not match the name of another file in comments and messages.
   [
     'addresses of our own files',
-    /(new URL\((?!'\.\/heavy)[^)]*|createRequire\(|fileURLToPath\()import\.meta\.url/,
+    /(new URL\((?!'\.\/(?:heavy|file))[^)]*|createRequire\(|fileURLToPath\()import\.meta\.url/,
     ['util/process/package-files.ts'],
   ],
   ['threads', /\bnew Worker\(/, ['workers/worker-thread.ts', 'util/process/loop-guard.ts']],

@@ -3,8 +3,10 @@ import { isForbidden, isNotFound } from '../client/api-error.ts'
 import { type Client, createClient } from '../client/client.ts'
 import { discover } from '../client/discovery/discovery.ts'
 import { createHttpsTransport } from '../client/http/transport.ts'
+import type { Located } from '../client/paths.ts'
 import { createSession, type Session } from '../client/session.ts'
 import { KopfError } from '../errors.ts'
+import { formatGroupResource } from '../kube/objects.ts'
 import type { Resource, ResourceLike } from '../kube/resources/resources.ts'
 import { formatResource, type ResourceSelector, selectResources, toSelector } from '../kube/resources/selectors.ts'
 import { systemClock } from '../util/async/clock.ts'
@@ -95,7 +97,7 @@ const networking = { requestTimeout: 30, connectTimeout: 10, errorBackoffs: [0.5
 export interface ClusterAction {
   /** `explain`, `release` */
   readonly verb: string
-  readonly resource: Pick<Resource, 'group' | 'plural' | 'namespaced'>
+  readonly resource: Located
   readonly name?: string | undefined
   readonly namespace?: string | undefined
   /** The verbs that an RBAC rule must allow for it. */
@@ -118,11 +120,7 @@ export function toCommandError(error: unknown, action: ClusterAction): unknown {
 
 /** `explain databases.example.com "orders"` */
 function describeAction({ verb, resource, name }: ClusterAction): string {
-  return `${verb} ${nameInGroup(resource)}${name === undefined ? '' : ` "${name}"`}`
-}
-
-function nameInGroup({ group, plural }: Resource): string {
-  return group === '' ? plural : `${plural}.${group}`
+  return `${verb} ${formatGroupResource(resource)}${name === undefined ? '' : ` "${name}"`}`
 }
 
 /** The same name in another group or version, or the most similar name. */

@@ -76,3 +76,8 @@ export function terminalVariables(): TerminalVariables {
 export function legacyNamespace(): string | undefined {
   return process.env['KOPF_RUN_NAMESPACE'] || undefined
 }
+
+/** Whether the conventional variable of Node programs says that this is production. */
+export function isProductionEnvironment(): boolean {
+  return process.env['NODE_ENV'] === 'production'
+}

@@ -10,6 +10,7 @@ import { KopfError } from '../errors.ts'
 import type { ObservedCall, ObservedHandler, Observer } from '../observer.ts'
 import type { Operator } from '../operator.ts'
 import { callAfter } from '../util/async/clock.ts'
+import { isBuilt } from '../util/process/package-files.ts'
 import { untilSignal } from '../util/process/signals.ts'
 import { exitMsWithin } from '../util/stopping-times.ts'
 import { type Duration, isDuration, toMs } from '../util/text/duration.ts'
@@ -98,9 +99,12 @@ export function describeFailure(error: unknown): string {
   return error.stack ?? error.message
 }
 
+/** A program of `kopf build` does not contain the embedded server. */
+const withoutCluster = isBuilt ? '' : ', or run without any cluster: --embedded'
+
 function adviceFor(error: unknown): string | undefined {
   if (error instanceof ConnectionError) {
-    return 'Choose another cluster with --kubeconfig or --context, or run without any: --embedded'
+    return `Choose another cluster with --kubeconfig or --context${withoutCluster}`
   }
   if (error instanceof ApiError && error.status === 403) {
     return 'Give the user of the kubeconfig, or the service account of the pod, a role with these verbs on this resource'
@@ -109,7 +113,7 @@ function adviceFor(error: unknown): string | undefined {
     return 'The credentials are not accepted: log in again, or choose others with --kubeconfig or --context'
   }
   if (error instanceof KopfError && error.code === 'KOPF_LOGIN') {
-    return 'Name a kubeconfig with --kubeconfig or KUBECONFIG, or run without any cluster: --embedded'
+    return `Name a kubeconfig with --kubeconfig or KUBECONFIG${withoutCluster}`
   }
   return undefined
 }

@@ -3,11 +3,10 @@
  * one for the existing names. Without the permission for them, there is no advice.
  */
 import { isNotFound } from '../client/api-error.ts'
-import { collectionPath, objectPath } from '../client/paths.ts'
+import { collectionPath, type Located, objectPath } from '../client/paths.ts'
 import type { Session } from '../client/session.ts'
 import { isExactNamespace } from '../kube/namespaces.ts'
 import type { KubeObject } from '../kube/objects.ts'
-import type { Resource } from '../kube/resources/resources.ts'
 import { namespacesResource } from '../kube/resources/well-known.ts'
 import type { RunningOperator, RunOptions } from '../operator.ts'
 import { sessionOf } from '../run/options.ts'
@@ -20,7 +19,7 @@ const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.i
 
 /** An object that was not found. */
 export interface MissingObject {
-  readonly resource: Resource
+  readonly resource: Located
   readonly name: string
   /** Undefined for a cluster-scoped object. */
   readonly namespace: string | undefined

@@ -2,6 +2,7 @@
 import { Command } from 'commander'
 import { kubernetesVersion } from '../server/version.ts'
 import { packageVersion } from '../util/process/package-files.ts'
+import { addBuildCommand } from './commands/build.ts'
 import { addCrdCommand } from './commands/crd/crd.ts'
 import { addDevCommand } from './commands/dev.ts'
 import { addExplainCommand } from './commands/explain.ts'
@@ -58,6 +59,7 @@ export function createProgram(): Command {
   addExplainCommand(program)
   addReleaseCommand(program)
   program.commandsGroup('Deployment:')
+  addBuildCommand(program)
   addCrdCommand(program)
   addManifestsCommand(program)
   addUninstallCommand(program)

@@ -1,6 +1,6 @@
 /** Finds the file of a worker module when a handler is registered, and describes it in messages. */
 import { existsSync } from 'node:fs'
-import { isAbsolute, parse } from 'node:path'
+import { isAbsolute, join, parse } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { KopfError } from '../errors.ts'
 import type { WorkerModule } from '../handlers/args/workers.ts'
@@ -19,11 +19,22 @@ const counterparts: Readonly<Record<string, string>> = {
 /** Returns the file at the URL, or else its compiled version or its source. Throws if neither exists. */
 export function findModule(given: URL | string): URL {
   const path = toPath(given)
-  if (existsSync(path)) return pathToFileURL(path)
-  const { dir, name, ext } = parse(path)
-  const counterpart = ext in counterparts ? `${dir}/${name}${counterparts[ext]}` : undefined
-  if (counterpart !== undefined && existsSync(counterpart)) return pathToFileURL(counterpart)
+  const found = findCounterpart(path)
+  if (found !== undefined) return pathToFileURL(found)
   return throwModuleError(path, 'there is no such file; it is looked for when the handler is registered')
+}
+
+/** The path itself if it exists, or else its compiled version or its source; undefined if neither exists. */
+export function findCounterpart(path: string): string | undefined {
+  if (existsSync(path)) return path
+  const counterpart = toCompiled(path)
+  return counterpart !== path && existsSync(counterpart) ? counterpart : undefined
+}
+
+/** The path of the compiled version of a source, and of the source of a compiled file; the path itself for other files. */
+function toCompiled(path: string): string {
+  const { dir, name, ext } = parse(path)
+  return ext in counterparts ? join(dir, `${name}${counterparts[ext]}`) : path
 }
 
 function toPath(given: URL | string): string {

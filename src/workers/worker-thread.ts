@@ -5,7 +5,7 @@
 import { Worker } from 'node:worker_threads'
 import { KopfError } from '../errors.ts'
 import { describeError } from '../util/log/describe-error.ts'
-import { ownProgram } from '../util/process/package-files.ts'
+import { isBuilt, ownThread } from '../util/process/package-files.ts'
 import { WorkerCall } from './host-call.ts'
 import type { FromThread, LoadedModule, ThreadOptions, ToThread } from './messages.ts'
 import { describeModule } from './module-files.ts'
@@ -23,8 +23,10 @@ export class WorkerThread {
 
   /** Calls `onExit` once when the thread has ended, for any reason. */
   constructor(onExit: (thread: WorkerThread) => void) {
-    const options: ThreadOptions = { sent: this.#sent, sourceMaps: process.sourceMapsEnabled }
-    this.#worker = new Worker(ownProgram('workers/thread/main'), { name: 'kopf', workerData: options })
+    // A program of `kopf build` maps its own stack traces and leaves those of worker modules to Node.
+    const options: ThreadOptions = { sent: this.#sent, sourceMaps: isBuilt || process.sourceMapsEnabled }
+    const { script, eval: isText } = ownThread('workers/thread/main')
+    this.#worker = new Worker(script, { eval: isText, name: 'kopf', workerData: options })
     this.#worker.on('message', (message: FromThread) => this.#receive(message))
     this.#worker.on('messageerror', (error) => this.#call?.fail(error))
     this.#worker.on('error', (error) => {

@@ -1,6 +1,6 @@
 /** `kopf init`: the folder of a new operator: its test, its run, its image. */
 import { execFile } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, inject, test } from 'vitest'
@@ -29,10 +29,40 @@ interface PodSpec {
   readonly securityContext: { readonly runAsUser: number; readonly runAsGroup: number }
 }
 
-/** The instructions of one stage of a Dockerfile, as pairs of name and value. */
-function toInstructions(stage: string): Array<readonly [string, string]> {
-  const lines = stage.split('\n').filter((line) => /^[A-Z]/.test(line))
-  return lines.map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)] as const)
+/** An instruction of a Dockerfile: its name and its value. */
+type Instruction = readonly [string, string]
+
+/** The instructions of each stage of a Dockerfile. */
+function toStages(dockerfile: string): Instruction[][] {
+  const stages = dockerfile.split(/^(?=FROM )/m).slice(1)
+  return stages.map((stage) => {
+    const lines = stage.split('\n').filter((line) => /^[A-Z]/.test(line))
+    return lines.map((line) => [line.slice(0, line.indexOf(' ')), line.slice(line.indexOf(' ') + 1)] as const)
+  })
+}
+
+/** Follows the instructions of the build stage in a folder of its own: copies from the project, and runs the scripts of npm. */
+async function followBuildStage(stage: readonly Instruction[], project: string, image: string): Promise<void> {
+  const source = join(folder.path, project)
+  const ignored = readFileSync(join(source, '.dockerignore'), 'utf8').trim().split('\n')
+  const isCopied = (name: string) =>
+    !ignored.some((pattern) => (pattern.startsWith('*') ? name.endsWith(pattern.slice(1)) : name === pattern))
+  mkdirSync(join(folder.path, image))
+  for (const [name, value] of stage) {
+    if (name === 'COPY') {
+      const names = value.split(' ').slice(0, -1)
+      const present = names.includes('.') ? readdirSync(source) : names
+      for (const one of present.filter(isCopied))
+        cpSync(join(source, one), join(folder.path, image, one), { recursive: true })
+    } else if (name === 'RUN' && value === 'npm ci') install(image)
+    else if (name === 'RUN') {
+      const script = value.match(/^npm run (\w+)$/)![1]!
+      const { scripts } = JSON.parse(readFileSync(join(folder.path, image, 'package.json'), 'utf8'))
+      const [command, ...args] = scripts[script].split(' ')
+      expect(command).toBe('kopf')
+      await promisify(execFile)(process.execPath, [inject('command'), ...args], { cwd: join(folder.path, image) })
+    }
+  }
 }
 
 describe('kopf init', { timeout: 120_000 }, () => {
@@ -59,35 +89,42 @@ describe('kopf init', { timeout: 120_000 }, () => {
   })
 
   test('the Dockerfile from kopf init builds an image that the Deployment of kopf manifests can run', async () => {
-    await init('databases')
-    install('databases')
+    await init('databases', '--kind', 'Database', '--group', 'acme.dev')
     const project = join(folder.path, 'databases')
-    // `npm install` would create it.
-    folder.write({ 'databases/package-lock.json': '{}' })
-    const stages = readFileSync(join(project, 'Dockerfile'), 'utf8')
-      .split(/^(?=FROM )/m)
-      .slice(1)
-    const [packages = [], last = []] = stages.map(toInstructions)
+    const operator = readFileSync(join(project, 'operator.ts'), 'utf8')
+    folder.write({
+      // `npm install` would create it.
+      'databases/package-lock.json': '{}',
+      'databases/lib/greet.ts': "export const greet = (name: string): string => 'Hello, ' + name + '!'\n",
+      'databases/operator.ts': `import { greet } from './lib/greet.ts'\n${operator.replace(/`Hello, .*`/, 'greet(spec.name)')}`,
+    })
+    const [build = [], last = []] = toStages(readFileSync(join(project, 'Dockerfile'), 'utf8'))
     const of = (name: string) => last.filter(([one]) => one === name).map(([, value]) => value!)
     expect([of('FROM'), of('USER'), of('RUN')]).toEqual([[expect.stringContaining('nonroot')], ['65532:65532'], []])
-    const copied = [...packages, ...last]
-      .filter(([name, value]) => name === 'COPY' && !value!.startsWith('--from'))
-      .flatMap(([, value]) => value!.split(' ').slice(0, -1))
-    const present = readdirSync(project)
-    for (const name of copied) {
-      const isMeant = (one: string) => (name === '*.ts' ? one.endsWith('.ts') : one === name)
-      expect(present.filter(isMeant), name).not.toEqual([])
-    }
-    const [entry, command] = [of('ENTRYPOINT'), of('CMD')].map(([value]) => JSON.parse(value!) as string[])
-    expect(existsSync(join(project, entry![1]!))).toBe(true)
-    const scripts = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')).scripts
-    const cwd = { cwd: project }
-    const [, ...args] = scripts.manifests.split(' ')
-    const { stdout } = await promisify(execFile)(process.execPath, [entry![1]!, ...args], cwd)
+    await followBuildStage(build, 'databases', 'build')
+    expect(of('COPY')).toEqual(['--from=build /operator/dist ./'])
+    const image = join(folder.path, 'image')
+    cpSync(join(folder.path, 'build/dist'), image, { recursive: true })
+    expect(readdirSync(image)).not.toContain('node_modules')
+    install('databases')
+    const { manifests } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')).scripts
+    const [, ...printing] = manifests.split(' ')
+    const { stdout } = await promisify(execFile)(process.execPath, [inject('command'), ...printing], { cwd: project })
     const printed = parseYaml(stdout) as Array<{ kind: string; spec: { template: { spec: PodSpec } } }>
     const { containers, securityContext } = printed.find(({ kind }) => kind === 'Deployment')!.spec.template.spec
+    const [entry, command] = [of('ENTRYPOINT'), of('CMD')].map(([value]) => JSON.parse(value!) as string[])
     expect(containers[0]!.args).toEqual(command)
     expect(`${securityContext.runAsUser}:${securityContext.runAsGroup}`).toBe(of('USER')[0])
+    rmSync(join(folder.path, 'build'), { recursive: true })
+    rmSync(join(project, 'node_modules'), { recursive: true })
+    folder.write({ 'crd.yaml': stdout.slice(stdout.indexOf('apiVersion: apiextensions')).split('\n---')[0]! })
+    const kubeconfig = join(folder.path, 'kubeconfig')
+    const objects = ['-f', 'crd.yaml', '-f', 'databases/object.yaml']
+    await new KopfCommand(folder, ['server', '--kubeconfig', kubeconfig, ...objects]).until(/is ready at/)
+    const place = { path: image, temporary: folder.temporary, command: entry!.slice(1) }
+    const args = [...command!, '--liveness=http://127.0.0.1:0/healthz']
+    const one = await new KopfCommand(place, args, { KUBECONFIG: kubeconfig }).until(/Hello, Ada!/)
+    for (const line of one.stderr.trim().split('\n')) expect(JSON.parse(line)).toHaveProperty('message')
   })
 
   test('the operator from kopf init has a valid name for any folder, and kopf init does not prompt without a terminal', async () => {

@@ -45,8 +45,6 @@ async function plan(operator: Operator, { grant = [], ...options }: PlanOptions 
   const command = createProgram().commands.find((one) => one.name() === 'manifests')!
   return draft(operator as Operator, {
     installNamespace: 'ops',
-    files: ['operator.ts'],
-    modules: [],
     folder: '/somewhere/My Operator',
     scope: { clusterwide: true },
     peering: { standalone: true },
@@ -314,24 +312,14 @@ describe('workloads', () => {
     expect(containers[0]!.env).toContainEqual({ name: 'KOPF_RUN_GRACE_PERIOD', value: '315' })
   })
 
-  test('the arguments of the container are those of kopf run', async () => {
+  test('the arguments of the container are the options of kopf run', async () => {
     const options = {
-      files: ['./src/operator.ts'],
-      modules: ['more'],
       ...inNamespaces('a', 'b-*'),
       peering: { peering: 'main', priority: 5 },
     }
     const { args } = (await plan(operatorOf(pods), options)).plan
     expect(args).toEqual([
-      ...[
-        'run',
-        'src/operator.ts',
-        '--module=more',
-        '--namespace=a',
-        '--namespace=b-*',
-        '--peering=main',
-        '--priority=5',
-      ],
+      ...['--namespace=a', '--namespace=b-*', '--peering=main', '--priority=5'],
       ...['--liveness=http://0.0.0.0:8080/healthz', '--log-format=json'],
     ])
   })
@@ -464,11 +452,6 @@ describe('refusals and remarks', () => {
   test('kopf manifests refuses replicas without leader election', async () => {
     const kopf = operatorOf((one) => one.on.event('pods', nothing))
     expect(await refusal(kopf, { replicas: 2 })).toContain('2 replicas would all handle everything')
-  })
-
-  test('kopf manifests refuses files outside of the folder', async () => {
-    const kopf = operatorOf((one) => one.on.event('pods', nothing))
-    expect(await refusal(kopf, { files: ['../operator.ts'] })).toContain('"../operator.ts" is not in this folder')
   })
 
   test('kopf manifests refuses names that Kubernetes does not accept', async () => {

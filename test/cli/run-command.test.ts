@@ -253,7 +253,7 @@ describe('kopf run on a cluster', { timeout: 60_000 }, () => {
     const one = new RunCommand(folder, ['operator.ts', '-A', '--kubeconfig', 'dev.kubeconfig'])
     expect(await one.exit).toBe(1)
     expect(one.stderr).toMatch(/^kopf: .*nothing listens at 127\.0\.0\.1:\d+/m)
-    expect(one.stderr).toContain('or run without any: --embedded')
+    expect(one.stderr).toContain('or run without any cluster: --embedded')
     expect(one.stderr).not.toMatch(/^\s+at /m)
   })
 
@@ -266,5 +266,36 @@ describe('kopf run on a cluster', { timeout: 60_000 }, () => {
     expect(one.stderr).toMatch(/^kopf: .*403.*this user may not/m)
     expect(one.stderr).toContain('a role with these verbs')
     expect(one.stderr).not.toMatch(/^\s+at /m)
+  })
+})
+
+describe('TypeScript in production', { timeout: 60_000 }, () => {
+  const plain =
+    "import { Operator } from 'kopf'\nconst kopf = new Operator()\nexport default kopf\nkopf.on.event('kopfexamples', () => {})\n"
+  const warning = 'TypeScript is compiled at every start: build the operator once with "kopf build operator.ts"'
+
+  test('kopf run of TypeScript in production warns once, and names kopf build', async () => {
+    const folder = new Folder()
+    folder.write({ 'operator.ts': plain })
+    const one = new RunCommand(folder, ['operator.ts', '--embedded'], { NODE_ENV: 'production' })
+    await one.until(/kopf build/)
+    one.send('SIGTERM')
+    expect(await one.exit).toBe(0)
+    expect(one.stderr.split(warning)).toHaveLength(2)
+    folder.remove()
+  })
+
+  test.each([
+    ['JavaScript in production', 'operator.js', 'production'],
+    ['TypeScript elsewhere', 'operator.ts', 'development'],
+  ])('kopf run of %s does not warn', async (_, file, environment) => {
+    const folder = new Folder()
+    folder.write({ [file]: `${plain}console.log('loaded')\n`, 'package.json': '{ "type": "module" }' })
+    const one = new RunCommand(folder, [file, '--embedded'], { NODE_ENV: environment })
+    await one.until(/loaded/)
+    one.send('SIGTERM')
+    await one.exit
+    expect(one.stderr).not.toContain('kopf build')
+    folder.remove()
   })
 })

@@ -1,8 +1,8 @@
 /** The packed package as users have it: running operators, and creating new ones. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterEach, describe, expect, inject, test } from 'vitest'
-import { Folder, RunCommand, stopCommands } from '../cli/run-support.ts'
+import { Folder, KopfCommand, RunCommand, stopCommands } from '../cli/run-support.ts'
 import { Project } from './packed-project.ts'
 
 const objects = resolve('examples/01-minimal/object.yaml')
@@ -57,6 +57,30 @@ describe('operators with the packed package', { timeout: 120_000 }, () => {
     expect(one.stderr).toMatch(
       /RangeError: kopf-example-1 is too far\n {4}at fail \(.*operator\.ts:14:9\)\n {4}at .*wrong \(.*operator\.ts:10:3\)\n\[/,
     )
+    one.send('SIGTERM')
+    expect(await one.exit).toBe(0)
+  })
+
+  test('kopf build of the packed package writes a program that runs in an empty folder', async () => {
+    using project = Project.withKopf()
+    project.write({ 'operator.ts': operator, 'heavy.ts': heavy })
+    const built = await project.node(own, 'build', 'operator.ts', '--json')
+    expect([built.code, built.stderr]).toEqual([0, ''])
+    const { packages, bytes } = JSON.parse(built.stdout) as { packages: Array<{ name: string }>; bytes: number }
+    expect(packages.map(({ name }) => name)).toEqual(['kopf', 'operator'])
+    expect(bytes).toBeLessThan(1_200_000)
+    const bom = JSON.parse(readFileSync(join(project.path, 'dist/operator.sbom.json'), 'utf8'))
+    expect(bom.components.map(({ name }: { name: string }) => name)).toEqual(
+      expect.arrayContaining(['commander', 'kopf', 'yaml']),
+    )
+    const empty = new Folder(['operator.js'])
+    folders.add(empty)
+    cpSync(join(project.path, 'dist'), empty.path, { recursive: true })
+    const kubeconfig = join(empty.path, 'kubeconfig')
+    const server = { path: project.path, temporary: empty.temporary, command: [own] }
+    await new KopfCommand(server, ['server', '--kubeconfig', kubeconfig, '-f', objects]).until(/is ready at/)
+    const one = await new KopfCommand(empty, ['-A', '--kubeconfig', kubeconfig]).until(/in a thread/)
+    await one.until(/is too far\n {4}at fail \(.*operator\.ts:14:9\)/)
     one.send('SIGTERM')
     expect(await one.exit).toBe(0)
   })

@@ -1,6 +1,6 @@
 /**
- * Deploys an operator with the output of `kopf manifests`, but runs it as a local process instead of a pod: with the arguments of
- * its Deployment, as its ServiceAccount, in a cluster with RBAC. Works on both servers, and records the requests of the operator.
+ * Deploys an operator with the output of `kopf manifests`, but runs the program of `kopf build` as a local process instead of a pod: with
+ * the arguments of its Deployment, as its ServiceAccount, in a cluster with RBAC. Works on both servers, and records the requests of the operator.
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -55,12 +55,14 @@ export class Deployment {
     this.objects = parseYaml(text) as Printed[]
   }
 
-  /** Prints and applies the manifests; does not start the operator. */
+  /** Prints and applies the manifests, and builds the operator; does not start it. */
   static async install(target: DeploymentTarget, source: string, args: readonly string[]): Promise<Deployment> {
     const folder = new Folder()
     folder.write({ 'operator.ts': source })
     const printing = new KopfCommand(folder, ['manifests', 'operator.ts', '--with-crds', ...args])
     expect([await printing.exit, printing.stderr.match(/kopf: .*/)]).toEqual([0, null])
+    const building = new KopfCommand(folder, ['build', 'operator.ts'])
+    expect([await building.exit, building.stderr]).toEqual([0, ''])
     expect(await target.apply(printing.stdout, folder)).toEqual([])
     return new Deployment(target, folder, printing.stdout)
   }
@@ -90,7 +92,9 @@ export class Deployment {
     const pod = (this.one('Deployment')['spec'] as { template: { spec: { containers: Array<{ args: string[] }> } } })
       .template
     const own = ['--liveness=http://127.0.0.1:0/healthz', '--kubeconfig=operator.kubeconfig']
-    const command = new KopfCommand(this.folder, [...pod.spec.containers[0]!.args, ...own], { POD_ID: identity })
+    const { path, temporary } = this.folder
+    const program = { path, temporary, command: ['dist/operator.js'] }
+    const command = new KopfCommand(program, [...pod.spec.containers[0]!.args, ...own], { POD_ID: identity })
     this.#replicas.push(command)
     return command
   }

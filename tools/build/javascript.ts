@@ -8,7 +8,7 @@ import { dirname, join, relative, resolve } from 'node:path'
 import { transform } from 'esbuild'
 import { type OutputChunk, type Plugin, rolldown } from 'rolldown'
 import { createGrouping } from './chunks.ts'
-import { fileOf, writeLibraries } from './libraries.ts'
+import { type BundledLibrary, fileOf, writeLibraries } from './libraries.ts'
 
 /** The files that are imported or started by path; package.json and package-files.ts name the same ones. */
 const entries = [
@@ -17,6 +17,7 @@ const entries = [
   'testing/index',
   'webhooks/index',
   'cli/main',
+  'cli/build/built-program',
   'cli/loading/compile-process',
   'cli/dev/operator-process',
   'workers/thread/main',
@@ -28,8 +29,8 @@ const target = 'node20.19'
 /** Prefix of a library import in the bundle, until the chunk that contains it, and so the relative path, is known. */
 const placeholder = 'library:'
 
-/** Returns the source files of the bundled libraries. */
-export async function writeJavaScript(folder: string): Promise<readonly string[]> {
+/** Returns the bundled libraries. */
+export async function writeJavaScript(folder: string): Promise<readonly BundledLibrary[]> {
   const libraries = new Set<string>()
   await using bundle = await rolldown({
     input: Object.fromEntries(entries.map((name) => [name, resolve('src', `${name}.ts`)])),

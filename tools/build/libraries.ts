@@ -31,11 +31,19 @@ export function fileOf(library: string): string {
   return `libraries/${name}.${required.includes(library) ? 'cjs' : 'js'}`
 }
 
-/** Returns the source files that were bundled. */
-export async function writeLibraries(imported: Iterable<string>, folder: string): Promise<readonly string[]> {
-  const libraries = [...imported, ...required]
-  const files = await Promise.all(libraries.map((library) => writeLibrary(library, `${folder}/${fileOf(library)}`)))
-  return files.flat()
+/** A bundled library, and the source files that it was made of. */
+export interface BundledLibrary {
+  /** The path relative to the output folder. */
+  readonly file: string
+  readonly sources: readonly string[]
+}
+
+export async function writeLibraries(imported: Iterable<string>, folder: string): Promise<readonly BundledLibrary[]> {
+  const write = async (file: string, library: string): Promise<BundledLibrary> => ({
+    file,
+    sources: await writeLibrary(library, `${folder}/${file}`),
+  })
+  return Promise.all([...imported, ...required].map((library) => write(fileOf(library), library)))
 }
 
 async function writeLibrary(library: string, outfile: string): Promise<readonly string[]> {

@@ -14,6 +14,9 @@ export async function buildPackage(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })
   const [bundled] = await Promise.all([writeJavaScript(folder), writeDeclarations(folder)])
-  await writeFile(join(folder, 'THIRD-PARTY-LICENSES'), await collectLicences(bundled))
+  await writeFile(
+    join(folder, 'THIRD-PARTY-LICENSES'),
+    await collectLicences(bundled.flatMap(({ sources }) => sources)),
+  )
   await writeFile(join(folder, 'sbom.cdx.json'), await writeSbom(bundled))
 }

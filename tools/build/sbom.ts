@@ -1,11 +1,11 @@
 /**
  * The software bill of materials of the package, in CycloneDX 1.6 JSON: the libraries that are bundled into `dist/libraries` and
  * the packages that npm installs, with versions, licences and the hashes of package-lock.json. Bundled code has no package.json, so
- * scanners find a vulnerable library only here. There is no timestamp, and the serial number is derived from the content, so that the
- * same sources give the same file.
+ * scanners find a vulnerable library only here. `kopf build` reads from it which packages a bundled library consists of.
  */
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { toComponent, toLicences, toPurl, writeBom } from '../../src/cli/build/cyclonedx.ts'
+import type { BundledLibrary } from './libraries.ts'
 import { packageOf } from './licences.ts'
 
 interface Manifest {
@@ -33,33 +33,30 @@ interface Part {
   readonly folder: string
   readonly name: string
   readonly locked: Locked
-  readonly isBundled: boolean
+  /** The files of `dist/` that contain it; none if npm installs it. */
+  readonly files: readonly string[]
   readonly isOptional: boolean
 }
 
-/** `bundled`: the source files of the bundled libraries. */
-export async function writeSbom(bundled: readonly string[]): Promise<string> {
+export async function writeSbom(bundled: readonly BundledLibrary[]): Promise<string> {
   const manifest = JSON.parse(await readFile('package.json', 'utf8')) as Manifest
   const { packages } = JSON.parse(await readFile('package-lock.json', 'utf8')) as { packages: Record<string, Locked> }
   const parts = [...bundledParts(bundled, packages), ...installedParts(manifest, packages)]
-  const content = {
-    metadata: { lifecycles: [{ phase: 'build' }], component: describeOwn(manifest) },
+  return writeBom({
+    metadata: { component: describeOwn(manifest) },
     components: parts.map(describePart),
     dependencies: describeDependencies(manifest, parts),
-  }
-  const head = {
-    $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
-    bomFormat: 'CycloneDX',
-    specVersion: '1.6',
-    serialNumber: `urn:uuid:${toUuid(JSON.stringify(content))}`,
-    version: 1,
-  }
-  return `${JSON.stringify({ ...head, ...content })}\n`
+  })
 }
 
-function bundledParts(files: readonly string[], packages: Readonly<Record<string, Locked>>): Part[] {
-  const folders = [...new Set(files.map(packageOf))].sort()
-  return folders.map((folder) => ({ ...toPart(folder, packages), isBundled: true, isOptional: false }))
+function bundledParts(libraries: readonly BundledLibrary[], packages: Readonly<Record<string, Locked>>): Part[] {
+  const files = new Map<string, Set<string>>()
+  for (const { file, sources } of libraries) {
+    for (const folder of sources.map(packageOf)) files.set(folder, (files.get(folder) ?? new Set()).add(file))
+  }
+  return [...files]
+    .toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([folder, names]) => ({ ...toPart(folder, packages), files: [...names].sort(), isOptional: false }))
 }
 
 /** The dependencies and their optional dependencies: esbuild has one binary for each platform, of which npm installs one. */
@@ -71,8 +68,8 @@ function installedParts({ dependencies }: Manifest, packages: Readonly<Record<st
       throw new Error(`Cannot list the dependencies of "${name}": extend this function`)
     const binaries = Object.keys(optionalDependencies).map((one) => toPart(`node_modules/${one}`, packages))
     return [
-      { ...part, isBundled: false, isOptional: false },
-      ...binaries.map((one) => ({ ...one, isBundled: false, isOptional: true })),
+      { ...part, files: [], isOptional: false },
+      ...binaries.map((one) => ({ ...one, files: [], isOptional: true })),
     ]
   })
 }
@@ -101,19 +98,13 @@ function describeOwn({ name, version, description, license, homepage, bugs, repo
   }
 }
 
-function describePart({ name, locked, isBundled, isOptional }: Part): object {
-  const { version, license, integrity } = locked
-  return {
-    type: 'library',
-    'bom-ref': toPurl(name, version),
+function describePart({ name, locked, files, isOptional }: Part): object {
+  return toComponent({
+    ...locked,
     name,
-    version,
     scope: isOptional ? 'optional' : 'required',
-    hashes: toHashes(integrity!),
-    licenses: toLicences(license!),
-    purl: toPurl(name, version),
-    properties: [{ name: 'kopf:bundled', value: String(isBundled) }],
-  }
+    properties: { bundled: String(files.length > 0), ...(files.length > 0 && { files: files.join(' ') }) },
+  })
 }
 
 function describeDependencies(manifest: Manifest, parts: readonly Part[]): object[] {
@@ -132,31 +123,4 @@ function describeDependencies(manifest: Manifest, parts: readonly Part[]): objec
 function findFolder(from: string, name: string, known: ReadonlyMap<string, unknown>): string {
   const nested = `${from}/node_modules/${name}`
   return known.has(nested) ? nested : `node_modules/${name}`
-}
-
-/** See https://github.com/package-url/purl-spec: the "@" of a scope is escaped, the one before the version is not. */
-function toPurl(name: string, version: string): string {
-  return `pkg:npm/${name.replace('@', '%40')}@${version}`
-}
-
-/** A single SPDX identifier, or an expression of several. */
-function toLicences(license: string): object[] {
-  return /^[\w.+-]+$/.test(license) ? [{ license: { id: license } }] : [{ expression: license }]
-}
-
-/** `sha512-…` in base64, as npm writes it, becomes hexadecimal. */
-function toHashes(integrity: string): object[] {
-  return integrity.split(' ').map((one) => {
-    const [algorithm = '', digest = ''] = one.split(/-(.*)/s)
-    const alg = algorithm.toUpperCase().replace('SHA', 'SHA-')
-    return { alg, content: Buffer.from(digest, 'base64').toString('hex') }
-  })
-}
-
-/** A UUID of version 8 (RFC 9562), whose bits are taken from a digest of the text. */
-function toUuid(text: string): string {
-  const bytes = createHash('sha256').update(text).digest().subarray(0, 16)
-  bytes[6] = (bytes[6]! & 0x0f) | 0x80
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')
 }

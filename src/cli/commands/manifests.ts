@@ -21,7 +21,7 @@ export function addManifestsCommand(program: Command): void {
     .description(
       'Prints the manifests that deploy the operator in these files, as YAML for `kubectl apply -f -`: a Deployment, its ' +
         'ServiceAccount, and roles with only the permissions that the handlers need. The operator is loaded, but not ' +
-        'started. Options that `kopf run` also has are passed on to it.',
+        'started. Options that `kopf run` also has are passed on to the program of `kopf build` in the image.',
     )
     .argument('[files...]', 'TypeScript or JavaScript files whose default export is an operator')
     .optionsGroup('Operator:')
@@ -88,8 +88,6 @@ async function manifests(command: Command, files: readonly string[], args: Manif
   const sources = await readSources(await findTargets({ files, modules, folder }), folder)
   const { plan, remarks } = draft(loaded.operator, {
     ...args,
-    files,
-    modules,
     folder,
     scope,
     peering,

@@ -1,61 +1,27 @@
 /** `kopf run`: loads an operator from files and modules, and runs it on a cluster or on the embedded server until it is stopped. */
 import type { Command } from 'commander'
-import { parseHealthAddress } from '../../health/address.ts'
 import type { CustomResource } from '../../kube/resources/resources.ts'
-import type { Operator, RunOptions } from '../../operator.ts'
-import { Observers } from '../../run/observers.ts'
+import type { Operator } from '../../operator.ts'
 import type { ControllerChoice } from '../../server/controllers/workloads/names.ts'
-import { lazy } from '../../util/lazy.ts'
-import { createLogger, currentLogSink } from '../../util/log/log.ts'
-import { secondSignalHint } from '../../util/process/signals.ts'
-import type { Duration } from '../../util/text/duration.ts'
-import type { Display } from '../display/display.ts'
+import { createLogger, type LogSink } from '../../util/log/log.ts'
 import { collect, controllersOption, type Embedded, portOption, startEmbedded } from '../embedded.ts'
-import { readEnvironment, type Variable } from '../environment.ts'
-import { CallsAtWork, exitAfterTimeout, gracePeriodOption, setFailed, toRunError, untilStopped } from '../exit.ts'
-import { CommandGuard } from '../guard-thread.ts'
+import { isProductionEnvironment, readEnvironment, type Variable } from '../environment.ts'
 import { addEnvironment, addExamples, colourConventions } from '../help.ts'
-import { type ClusterArguments, loginByOptions } from '../options/cluster.ts'
-import {
-  addFrameworkLevelOption,
-  addLoggingOptions,
-  CommandLogging,
-  frameworkLevelVariable,
-  type LoggingArguments,
-  loggingVariables,
-} from '../options/logging.ts'
-import { addScopeOptions, readScope, type ScopeArguments, scopeVariables, warnOfScope } from '../options/namespaces.ts'
-import {
-  addPrecedenceOptions,
-  developerPriority,
-  type PrecedenceArguments,
-  readPrecedence,
-} from '../options/peering.ts'
+import type { Loaded } from '../loading/import-operator.ts'
+import { addFrameworkLevelOption, addLoggingOptions } from '../options/logging.ts'
 import { orderManifests, readManifest } from '../read-manifests.ts'
-import { catchStrayErrors } from '../stray-errors.ts'
+import { addRunOptions, type RunArguments, runVariables } from '../run/run-options.ts'
+import { type PreparedRun, prepareForCluster, runProgram } from '../run/run-program.ts'
 
-interface RunArguments extends LoggingArguments, ScopeArguments, PrecedenceArguments, ClusterArguments {
+interface RunCommandArguments extends RunArguments {
   readonly module?: readonly string[]
-  readonly liveness?: string
-  readonly gracePeriod?: Duration
   readonly embedded?: boolean
   readonly apply?: readonly string[]
   readonly port: number
   readonly controllers?: readonly ControllerChoice[]
 }
 
-const variables: readonly Variable[] = [
-  { name: 'MODULES', type: 'list', option: 'module' },
-  ...scopeVariables,
-  { name: 'STANDALONE', type: 'flag', option: 'standalone' },
-  { name: 'DEV', type: 'flag', option: 'dev' },
-  { name: 'PEERING', type: 'text', option: 'peering' },
-  { name: 'PRIORITY', type: 'text', option: 'priority' },
-  { name: 'LIVENESS_ENDPOINT', type: 'text', option: 'liveness' },
-  { name: 'GRACE_PERIOD', type: 'text', option: 'gracePeriod' },
-  ...loggingVariables,
-  frameworkLevelVariable,
-]
+const variables: readonly Variable[] = [{ name: 'MODULES', type: 'list', option: 'module' }, ...runVariables]
 
 export function addRunCommand(program: Command): void {
   const command = program
@@ -65,19 +31,7 @@ export function addRunCommand(program: Command): void {
     .argument('[files...]', 'TypeScript or JavaScript files whose default export is an operator')
     .optionsGroup('Operator:')
     .option('-m, --module <name>', 'also load this module, by a name or path as in an import; can be repeated', collect)
-  addScopeOptions(command)
-  addPrecedenceOptions(command)
-    .option(
-      '--dev',
-      `run with --priority ${developerPriority}, which pauses the deployed operators of the peering; for development`,
-    )
-    .optionsGroup('Health:')
-    .option(
-      '-L, --liveness <url>',
-      'serve health probes at this URL, such as http://0.0.0.0:8080/healthz, and readiness at /readyz',
-    )
-    .optionsGroup('Stop:')
-    .addOption(gracePeriodOption())
+  addRunOptions(command)
     .optionsGroup('Cluster:')
     .option(
       '--kubeconfig <file>',
@@ -101,61 +55,19 @@ export function addRunCommand(program: Command): void {
   })
   command.action(async (files: readonly string[]) => {
     readEnvironment(command, variables)
-    await run(command, files, command.opts<RunArguments>())
+    const args = command.opts<RunCommandArguments>()
+    const targets = [...files, ...(args.module ?? [])]
+    checkUsage(command, targets, args)
+    await runProgram(command, args, {
+      title: targets.join(', '),
+      load: (sink) => load(files, args.module ?? [], sink),
+      prepare: (operator) => prepare(operator, args),
+    })
   })
 }
 
-async function run(command: Command, files: readonly string[], args: RunArguments): Promise<void> {
-  const modules = args.module ?? []
-  const scope = readScope(command, args)
-  const peering = readPrecedence(command, args)
-  checkUsage(command, [...files, ...modules], args)
-  const logging = new CommandLogging(args)
-  const stray = new Promise<void>((resolve) => catchStrayErrors(logging.sink, resolve))
-  void stray.then(() => setFailed())
-  const calls = new CallsAtWork()
-  const stopped = Promise.race([untilStopped(calls), stray])
-  const guard = new CommandGuard(logging)
-  // Imported late: help and usage errors do not need it.
-  const [{ loadOperator }, { WorkerModules }] = await Promise.all([
-    import('../loading/load.ts'),
-    import('../loading/worker-modules.ts'),
-  ])
-  const loading = loadOperator({ files, modules, folder: process.cwd() })
-  // A top-level await in a file may never settle; a signal must still stop the command.
-  const loaded = await Promise.race([loading, stopped.then(() => undefined)])
-  if (loaded === undefined) return
-  await using _ = loaded
-  guard.useSettingsOf(loaded.operator)
-  if (args.gracePeriod !== undefined) loaded.operator.settings.process.gracePeriod = args.gracePeriod
-  await using workerModules = new WorkerModules(process.cwd())
-  await using embedded = args.embedded ? await startEmbeddedServer(loaded.operator, args) : undefined
-  if (embedded) process.stdout.write(`${embedded.greeting}\n`)
-  const stopHint = secondSignalHint()
-  const options: RunOptions = {
-    ...scope,
-    ...clusterAccess(args, embedded),
-    ...peering,
-    ...(args.liveness === undefined ? {} : { livenessEndpoint: args.liveness }),
-    logging: logging.sink,
-    ...(args.logFrameworkLevel && { frameworkLogLevel: args.logFrameworkLevel }),
-    loadWorkerModule: (url) => workerModules.load(url),
-    ...(stopHint !== undefined && { stopHint }),
-  }
-  if (!args.embedded) warnOfScope(options, args, logging.sink)
-  const title = { name: loaded.operator.name ?? [...files, ...modules].join(', '), ...args, ...scope }
-  const display = logging.wantsDisplay ? (await import('../display/display.ts')).showRun(title) : undefined
-  await runOperator(loaded.operator, { options, stopped, display, calls, onStopping: () => guard.stopping() })
-}
-
-function checkUsage(command: Command, targets: readonly string[], args: RunArguments): void {
+function checkUsage(command: Command, targets: readonly string[], args: RunCommandArguments): void {
   if (targets.length === 0) command.error('error: nothing to run. Name a file, or a module with --module.')
-  const { liveness } = args
-  if (liveness !== undefined) {
-    parseHealthAddress(liveness, (why) =>
-      command.error(`error: option '--liveness <url>' argument '${liveness}' is invalid: ${why}.`),
-    )
-  }
   const misplaced = args.embedded
     ? args.context !== undefined && '--context'
     : (args.apply !== undefined && '--apply') ||
@@ -165,63 +77,48 @@ function checkUsage(command: Command, targets: readonly string[], args: RunArgum
   command.error(`error: option '${misplaced}' cannot be used ${args.embedded ? 'with' : 'without'} '--embedded'.`)
 }
 
-function clusterAccess(args: RunArguments, embedded: Embedded | undefined): RunOptions {
-  if (embedded) return { transport: embedded.server.api }
-  const connection = loginByOptions(args)
-  return connection === undefined ? {} : { connection }
+/** Loads the operator with code that is imported late: help and usage errors do not need it. */
+async function load(files: readonly string[], modules: readonly string[], sink: LogSink): Promise<Loaded> {
+  const [{ loadOperator, needsCompiling }, { isInPod }] = await Promise.all([
+    import('../loading/load.ts'),
+    import('../../client/auth/service-account.ts'),
+  ])
+  const [source] = files.filter(needsCompiling)
+  if (source !== undefined && (isInPod() || isProductionEnvironment())) warnOfCompiling(files, sink)
+  return loadOperator({ files, modules, folder: process.cwd() })
 }
 
-async function startEmbeddedServer({ resources }: Operator, args: RunArguments): Promise<Embedded> {
+function warnOfCompiling(files: readonly string[], sink: LogSink): void {
+  const names = files.join(' ')
+  createLogger(sink, 'kopf.cli').warn(
+    `TypeScript is compiled at every start: build the operator once with "kopf build ${names}", and run the JavaScript file in production`,
+  )
+}
+
+/** Starts the embedded server if it is asked for. The worker modules of the operator are compiled at their first use. */
+async function prepare(operator: Operator, args: RunCommandArguments): Promise<PreparedRun> {
+  const { WorkerModules } = await import('../loading/worker-modules.ts')
+  const access = args.embedded ? await prepareEmbedded(operator, args) : prepareForCluster(args)
+  const workerModules = new WorkerModules(process.cwd())
+  const dispose = async () => {
+    await access[Symbol.asyncDispose]()
+    await workerModules[Symbol.asyncDispose]()
+  }
+  const options = { ...access.options, loadWorkerModule: (url: URL) => workerModules.load(url) }
+  return { ...access, options, [Symbol.asyncDispose]: dispose }
+}
+
+async function prepareEmbedded(operator: Operator, args: RunCommandArguments): Promise<PreparedRun> {
+  const embedded = await startEmbeddedServer(operator, args)
+  process.stdout.write(`${embedded.greeting}\n`)
+  const dispose = () => embedded[Symbol.asyncDispose]()
+  return { options: { transport: embedded.server.api }, isEmbedded: true, [Symbol.asyncDispose]: dispose }
+}
+
+async function startEmbeddedServer({ resources }: Operator, args: RunCommandArguments): Promise<Embedded> {
   const { toCrds } = await import('../../kube/crds/crd.ts')
   const { port, kubeconfig, controllers, apply = [] } = args
   const manifests = await Promise.all(apply.map(readManifest))
   const definitions = toCrds(resources as readonly CustomResource<object>[])
   return startEmbedded({ port, kubeconfig, controllers, manifests: orderManifests(definitions, manifests) })
-}
-
-interface RunCommand {
-  readonly options: RunOptions
-  readonly stopped: Promise<unknown>
-  /** The progress display on a terminal. */
-  readonly display: Display | undefined
-  readonly calls: CallsAtWork
-  /** Called when the operator begins to stop, on request or after a failure. */
-  readonly onStopping: () => void
-}
-
-async function runOperator(operator: Operator, command: RunCommand): Promise<void> {
-  const { options, stopped, display, calls, onStopping } = command
-  const starting = new AbortController()
-  const limitExitTime = lazy(() => {
-    exitAfterTimeout(operator, calls)
-    onStopping()
-  })
-  void stopped.then(() => {
-    display?.hide()
-    starting.abort()
-    limitExitTime()
-  })
-  const observers = new Observers(createLogger(currentLogSink, 'kopf.cli'))
-  for (const listener of [calls, display?.progress]) if (listener !== undefined) observers.add(listener)
-  try {
-    const running = await operator.start({ ...options, observer: observers.all, signal: starting.signal })
-    void running.ready.then(
-      () => display?.listed(),
-      () => {},
-    )
-    void import('../missing-names.ts').then(({ warnOfMissingNamespaces }) =>
-      warnOfMissingNamespaces(running, options, currentLogSink),
-    )
-    // The operator may also stop because of a failure, and its cleanup needs the time limit as well.
-    running.stopping.addEventListener('abort', limitExitTime, { once: true })
-    await Promise.race([stopped, running.done])
-    await running.stop()
-    await running.done
-  } catch (error) {
-    // A stop during the start is not a failure.
-    if (starting.signal.aborted && (error as Error)?.name === 'AbortError') return
-    throw toRunError(error)
-  } finally {
-    display?.end()
-  }
 }

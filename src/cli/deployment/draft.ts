@@ -1,5 +1,4 @@
 /** Creates the deployment plan of a loaded operator from the options of `kopf manifests`, with remarks for the user. */
-import { relative, resolve, sep } from 'node:path'
 import { KopfError } from '../../errors.ts'
 import type { RequiredRule } from '../../kube/rbac-rules.ts'
 import type { Resource } from '../../kube/resources/resources.ts'
@@ -27,8 +26,6 @@ export interface DraftArguments {
 }
 
 export interface DraftOptions extends DraftArguments {
-  readonly files: readonly string[]
-  readonly modules: readonly string[]
   readonly folder: string
   readonly scope: Pick<RunOptions, 'namespaces' | 'clusterwide'>
   readonly peering: Pick<RunOptions, 'peering' | 'priority' | 'standalone'>
@@ -116,13 +113,10 @@ function replicasOf({ settings }: Operator, { replicas }: DraftOptions): number 
   return replicas ?? (enabled ? 2 : 1)
 }
 
-/** The arguments of `kopf run` in the image. Paths are relative: the image has the same folder structure as this folder. */
-function argsOf({ files, modules, folder, scope, peering }: DraftOptions): string[] {
+/** The options of the program in the image: that of `kopf build`, or `kopf run` with its files, which has the same options. */
+function argsOf({ scope, peering }: DraftOptions): string[] {
   const { namespaces } = scope
   return [
-    'run',
-    ...files.map((file) => pathInImage(file, folder)),
-    ...modules.map((name) => `--module=${name}`),
     ...(namespaces === undefined ? ['--all-namespaces'] : namespaces.map((name) => `--namespace=${name}`)),
     ...(peering.peering === undefined ? [] : [`--peering=${peering.peering}`]),
     ...(peering.priority === undefined ? [] : [`--priority=${peering.priority}`]),
@@ -130,14 +124,6 @@ function argsOf({ files, modules, folder, scope, peering }: DraftOptions): strin
     `--liveness=http://0.0.0.0:${healthPort}/healthz`,
     '--log-format=json',
   ]
-}
-
-function pathInImage(file: string, folder: string): string {
-  const path = relative(folder, resolve(folder, file))
-  if (!path.startsWith('..')) return path.split(sep).join('/')
-  return throwDraftError(
-    `"${file}" is not in this folder, and will not be in the image; call the command where the Dockerfile is`,
-  )
 }
 
 /** The termination grace period: long enough for all steps of a stop, and at least Kubernetes' default. */

@@ -11,7 +11,7 @@ export interface DeploymentPlan {
   readonly replicas: number
   /** Whether replicas elect a leader. Otherwise two replicas must not run at the same time. */
   readonly isElected: boolean
-  /** The arguments of the command in the image. */
+  /** The options of the program that is the entry point of the image. */
   readonly args: readonly string[]
   readonly roles: readonly PlannedRole[]
   /** The name of the Secret with the signing keys of steps; undefined if none is used. */

@@ -53,12 +53,19 @@ function writeDeployment(plan: DeploymentPlan): CommentedObject {
         path: ['spec', 'template', 'spec', 'securityContext', 'runAsUser'],
         text: 'OpenShift chooses one: leave both out there.',
       },
+      {
+        path: [...container, 'args'],
+        text: 'Options of the entry point of the image: `node operator.js`, built by `kopf build`.',
+      },
       { path: [...container, 'env', 0], text: 'Who it is to other replicas and operators.' },
       { path: [...container, 'env', 1], text: 'The heap, in MiB: five eighths of the memory limit; change both.' },
       { path: [...container, 'env', 2], text: 'The same as terminationGracePeriodSeconds; change both.' },
       { path: [...container, 'startupProbe'], text: 'Startup handlers may take two minutes; then it is restarted.' },
       { path: [...container, 'livenessProbe', 'timeoutSeconds'], text: 'Probe handlers may take 5.' },
-      { path: [...container, 'volumeMounts', 0], text: 'TypeScript is compiled into it.' },
+      {
+        path: [...container, 'volumeMounts', 0],
+        text: 'For temporary files of your code; nothing else can be written to.',
+      },
     ],
   }
 }

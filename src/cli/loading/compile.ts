@@ -14,10 +14,11 @@ import { ownProgram } from '../../util/process/package-files.ts'
 import { explainFileProblem } from '../read-manifests.ts'
 import type { CompileResult } from './compile-process.ts'
 import type { BundleRequest } from './esbuild-options.ts'
+import type { TargetImports } from './import-operator.ts'
 
 export interface CompiledFiles extends AsyncDisposable {
   /** One function for each target that imports it. Shared files are loaded once. */
-  readonly imports: ReadonlyArray<() => Promise<Record<string, unknown>>>
+  readonly imports: TargetImports
 }
 
 export interface CompileFilesOptions {

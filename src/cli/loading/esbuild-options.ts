@@ -16,7 +16,8 @@ export interface BundleRequest {
   readonly shape: 'imports' | 'module'
 }
 
-const loaders: Readonly<Record<string, Loader>> = {
+/** The loaders of programs. */
+export const programLoaders: Readonly<Record<string, Loader>> = {
   '.ts': 'ts',
   '.mts': 'ts',
   '.cts': 'ts',
@@ -27,8 +28,19 @@ const loaders: Readonly<Record<string, Loader>> = {
   '.cjs': 'js',
 }
 
+/** Other files that a program can import, in addition to JSON: text as a string, and bytes as a Uint8Array. */
+const fileLoaders: Readonly<Record<string, Loader>> = {
+  '.txt': 'text',
+  '.html': 'text',
+  '.sql': 'text',
+  '.yaml': 'text',
+  '.yml': 'text',
+  '.bin': 'binary',
+  '.wasm': 'binary',
+}
+
 /** The bundle is in another folder, so that these expressions are replaced by constants of the original file. */
-const fileConstants = {
+export const fileConstants = {
   'import.meta.url': '__kopf_url',
   'import.meta.dirname': '__kopf_dirname',
   'import.meta.filename': '__kopf_filename',
@@ -36,27 +48,35 @@ const fileConstants = {
   __filename: '__kopf_filename',
 } as const
 
-export function bundleOptions({ targets, folder, output, shape }: BundleRequest): BuildOptions {
-  const base = JSON.stringify(pathToFileURL(join(folder, 'kopf-run.js')).href)
+/** The options that decide what a program means, whether it is compiled for `kopf run`, `kopf dev` or `kopf build`. */
+export function commonOptions(folder: string): BuildOptions {
   return {
-    ...(shape === 'module' ? { entryPoints: [{ in: targets[0]!, out: 'stdin' }] } : importsEntryOf(targets, folder)),
     absWorkingDir: folder,
-    outdir: output,
-    outExtension: { '.js': '.mjs' },
     bundle: true,
-    splitting: true,
     format: 'esm',
     platform: 'node',
     target: 'node20',
     // The ids of handlers are the names of functions.
     keepNames: true,
-    sourcemap: 'inline',
     conditions: nodeConditions(process.execArgv),
     define: { ...fileConstants },
+    loader: { ...fileLoaders },
+    logLevel: 'silent',
+  }
+}
+
+export function bundleOptions({ targets, folder, output, shape }: BundleRequest): BuildOptions {
+  const base = JSON.stringify(pathToFileURL(join(folder, 'kopf-run.js')).href)
+  return {
+    ...(shape === 'module' ? { entryPoints: [{ in: targets[0]!, out: 'stdin' }] } : importsEntryOf(targets, folder)),
+    ...commonOptions(folder),
+    outdir: output,
+    outExtension: { '.js': '.mjs' },
+    splitting: true,
+    sourcemap: 'inline',
     banner: {
       js: `import { createRequire as __kopf_require } from 'node:module'; const require = __kopf_require(${base});`,
     },
-    logLevel: 'silent',
     plugins: [packages, places],
   }
 }
@@ -102,8 +122,14 @@ async function resolvePackage(build: PluginBuild, args: OnResolveArgs): Promise<
 
 /** Resolves "kopf" to this package, for projects without a node_modules folder and a globally installed command. */
 function resolveOwnPackage(path: string): OnResolveResult | undefined {
+  const url = resolveOwnEntry(path)
+  return url === undefined ? undefined : { path: url, external: true }
+}
+
+/** The URL of an entry of this package, such as "kopf/webhooks"; undefined if there is no such entry. */
+export function resolveOwnEntry(path: string): string | undefined {
   try {
-    return { path: import.meta.resolve(path), external: true }
+    return import.meta.resolve(path)
   } catch {
     return undefined
   }
@@ -114,7 +140,7 @@ function toImportPath(path: string, kind: OnResolveArgs['kind']): string {
   return kind === 'require-call' || kind === 'require-resolve' ? path : pathToFileURL(path).href
 }
 
-function toMissingPackage({ path, kind, importer }: OnResolveArgs): OnResolveResult {
+export function toMissingPackage({ path, kind, importer }: OnResolveArgs): OnResolveResult {
   const isTarget = importer === entryName || importer.endsWith(`/${entryName}`)
   // A dynamic import or `require` is resolved at run time: the code may handle its failure.
   if (!isTarget && kind !== 'import-statement') return { path, external: true }
@@ -133,7 +159,7 @@ const places: Plugin = {
       const values = { url: pathToFileURL(path).href, dirname: dirname(path), filename: path }
       const names = Object.entries(values).map(([name, value]) => `__kopf_${name} = ${JSON.stringify(value)}`)
       const contents = `const ${names.join(', ')}; ${source.startsWith('#!') ? '//' : ''}${source}`
-      return { contents, loader: loaders[extname(path)]! }
+      return { contents, loader: programLoaders[extname(path)]! }
     })
   },
 }

@@ -1,36 +1,21 @@
 /**
- * Loads an operator from files and modules: compiles them if necessary, imports them, and merges their operators. The operator of a file is its
- * default export, or else the default operator. Does not start it.
+ * Loads an operator from files and modules: compiles them if necessary, and imports them with import-operator.ts. Does not start it.
  */
-import { readdir, readFile, stat } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { getDefaultOperator } from '../../default-operator.ts'
 import { KopfError } from '../../errors.ts'
-import type { Operator } from '../../operator.ts'
-import { internalsOf, isOperator, recordOperators } from '../../operator-internals.ts'
 import { suggestName } from '../../util/text/did-you-mean.ts'
 import { explainFileProblem } from '../read-manifests.ts'
 import { type CompiledFiles, compile } from './compile.ts'
-import { isMissingKopf, notExported, nothingRegistered, toLoadError } from './load-errors.ts'
+import { importOperator, type Loaded } from './import-operator.ts'
+import { isMissingKopf, toLoadError } from './load-errors.ts'
 
 export interface LoadOperatorOptions {
   readonly files: readonly string[]
   /** Module names, resolved from the folder. */
   readonly modules: readonly string[]
   readonly folder: string
-}
-
-export interface Loaded extends AsyncDisposable {
-  readonly operator: Operator
-}
-
-type Module = Readonly<Record<string, unknown>>
-
-interface LoadedTarget extends LoadTarget {
-  readonly module: Module
-  /** The operators that were created while the target was imported, exported or not. */
-  readonly created: readonly Operator[]
 }
 
 export interface LoadTarget {
@@ -60,20 +45,6 @@ export async function findTargets({ files, modules, folder }: LoadOperatorOption
   const targets = [...files.map((name) => toFile(name, folder)), ...modules.map((name) => toModule(name, folder))]
   for (const { name, address, isFile } of targets) if (isFile) await checkFile(name, address)
   return targets
-}
-
-/** Imports the targets one after the other, and merges their operators. */
-export async function importOperator(
-  targets: readonly LoadTarget[],
-  imports: CompiledFiles['imports'],
-): Promise<Operator> {
-  const loaded: LoadedTarget[] = []
-  for (const [index, target] of targets.entries()) {
-    using record = recordOperators()
-    const module = await imports[index]!().catch((error) => Promise.reject(toLoadError(error, target.name)))
-    loaded.push({ ...target, module, created: record.operators })
-  }
-  return mergeOperators(loaded)
 }
 
 function toFile(name: string, folder: string): LoadTarget {
@@ -143,58 +114,6 @@ async function importPlain(
 async function compileAll(targets: readonly LoadTarget[], folder: string): Promise<CompiledFiles> {
   const addresses = targets.map(({ address }) => address)
   return compile({ targets: addresses, folder }).catch((error) => Promise.reject(toLoadError(error, folder)))
-}
-
-async function mergeOperators(loaded: readonly LoadedTarget[]): Promise<Operator> {
-  const exported = loaded.flatMap(({ module }) => findOperator(module) ?? [])
-  const fallback = getDefaultOperator()
-  const all = [...new Set(hasHandlers(fallback) ? [...exported, fallback] : exported)]
-  for (const target of loaded) await checkExport(target, all)
-  const [first, ...rest] = all.filter(hasHandlers)
-  if (first === undefined) {
-    const names = loaded.map(({ name }) => name)
-    throw nothingRegistered(names, all.length > 0)
-  }
-  for (const other of rest) first.use(other)
-  return first
-}
-
-function hasHandlers(operator: Operator): boolean {
-  return internalsOf(operator).registry.handlers.length > 0
-}
-
-/** A CommonJS file has its exports under `default`, and its default export under the `default` there. */
-function findOperator({ default: value }: Module): Operator | undefined {
-  if (isOperator(value)) return value
-  const inner = (value as { default?: unknown } | null | undefined)?.default
-  return isOperator(inner) ? inner : undefined
-}
-
-/**
- * Throws if the target has no operator as its default export but creates one whose handlers would never be called: neither it nor an operator that
- * uses it is in `known`.
- */
-async function checkExport(target: LoadedTarget, known: readonly Operator[]): Promise<void> {
-  const { name, module, created } = target
-  if (findOperator(module) !== undefined) return
-  const called = new Set(known.flatMap(functionsOf))
-  const unused = created.filter((one) => !known.includes(one) && functionsOf(one).some((fn) => !called.has(fn)))
-  if (unused.length === 0) return
-  const exportName = Object.keys(module).find((key) => key !== 'default' && unused.includes(module[key] as Operator))
-  const variables = exportName === undefined ? await findOperatorVariables(target) : [exportName]
-  throw notExported(name, { variables, count: unused.length, isNamedExport: exportName !== undefined })
-}
-
-function functionsOf(operator: Operator): unknown[] {
-  return internalsOf(operator).registry.handlers.map(({ fn }) => fn)
-}
-
-/** The variables of a file that hold an operator, for an error message. None if the operator is created in an imported file. */
-async function findOperatorVariables({ address, isFile }: LoadTarget): Promise<string[]> {
-  const source = isFile ? await readFile(address, 'utf8').catch(() => '') : ''
-  return [...source.matchAll(/\b(?:const|let|var)\s+([\w$]+)[^=;\n]{0,100}=\s*new\s+(?:[\w$]+\.)?Operator\b/g)].map(
-    ([, variable]) => variable!,
-  )
 }
 
 const typescript = ['.ts', '.mts', '.cts', '.tsx', '.jsx']

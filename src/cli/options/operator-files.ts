@@ -1,7 +1,7 @@
 /** The options that select the operator's files for commands that need its handlers and settings but do not run it. */
 import type { Command } from 'commander'
 import { collect } from '../embedded.ts'
-import type { Loaded } from '../loading/load.ts'
+import type { Loaded } from '../loading/import-operator.ts'
 
 export interface OperatorArguments {
   readonly file?: readonly string[]

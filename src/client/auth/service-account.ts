@@ -46,6 +46,11 @@ export function loginWithServiceAccount({
   })
 }
 
+/** Whether this process runs in a pod with a service account. */
+export function isInPod(): boolean {
+  return process.env['KUBERNETES_SERVICE_HOST'] !== undefined && read(defaultPath, 'token') !== undefined
+}
+
 /** The API server's address, from the variables that Kubernetes sets in every pod; works without DNS. */
 function serverAddress(): string {
   const host = process.env['KUBERNETES_SERVICE_HOST']

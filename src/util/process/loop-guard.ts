@@ -8,7 +8,7 @@ import { isMainThread, Worker } from 'node:worker_threads'
 import { callAfter, monotonicMs } from '../async/clock.ts'
 import { createLogger, type Logger, type LoggingOptions, type LogSink } from '../log/log.ts'
 import { currentCall, trackCalls } from './current-call.ts'
-import { ownCode, ownProgram } from './package-files.ts'
+import { ownCode, ownThread } from './package-files.ts'
 
 /** Indices into the memory that both threads share. */
 export const cells = { beats: 0, handler: 1, isStopping: 2, limitMs: 3 } as const
@@ -163,12 +163,13 @@ class Guard implements LoopGuard, GuardHooks {
 }
 
 function startThread(options: GuardThreadOptions): Worker {
-  const program = ownProgram('util/process/loop-guard-thread')
-  const worker = new Worker(program, {
+  const { script, eval: isText } = ownThread('util/process/loop-guard-thread')
+  const worker = new Worker(script, {
+    eval: isText,
     name: 'kopf guard',
     workerData: options,
     // Preloaded modules of the user are not needed here; TypeScript sources need their loader. For the internals: loop-guard-thread.ts.
-    execArgv: [...(program.endsWith('.ts') ? process.execArgv : []), '--expose-internals', '--no-warnings'],
+    execArgv: [...(script.endsWith('.ts') ? process.execArgv : []), '--expose-internals', '--no-warnings'],
     resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
   })
   worker.unref()

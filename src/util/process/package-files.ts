@@ -1,10 +1,26 @@
 /**
  * Paths of this package's files. The only file that depends on the layout: published code is bundled, so a module's own URL does not
- * lead to its neighbours; in development the sources run directly.
+ * lead to its neighbours; in development the sources run directly; a program of `kopf build` contains everything and has no file beside it.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { fileURLToPath } from 'node:url'
+
+/** The parts of this package in a program of `kopf build`. */
+interface BuiltLayout {
+  /** The version of this package. */
+  readonly version: string
+  /** The name of the program in stack traces. */
+  readonly code: string
+  /** The sources of the programs for threads, as CommonJS. */
+  readonly threads?: Readonly<Record<string, string>>
+  readonly yaml?: () => unknown
+}
+
+/** Declared by the first line of a program of `kopf build`, and nowhere else. */
+declare const __kopf_built: BuiltLayout | undefined
+
+const built = typeof __kopf_built === 'undefined' ? undefined : __kopf_built
 
 const isSource = import.meta.url.endsWith('.ts')
 
@@ -29,18 +45,34 @@ export function ownProgram(name: string): string {
   return packageFile(isSource ? `src/${name}.ts` : `dist/${name}.js`)
 }
 
-/** The path prefix of this package's code, as in stack traces. */
+/** What `new Worker` needs for a program of this package: its path, or its source in a program of `kopf build`. */
+export function ownThread(name: string): { readonly script: string; readonly eval: boolean } {
+  const source = built?.threads?.[name]
+  return source === undefined ? { script: ownProgram(name), eval: false } : { script: source, eval: true }
+}
+
+/** Whether this code is part of a program of `kopf build`. */
+export const isBuilt: boolean = built !== undefined
+
+/** The path prefix of this package's code, as in stack traces. In a program of `kopf build`, packages have it as well; source maps name the user's files. */
 export function ownCode(): string {
+  if (built !== undefined) return built.code
   return new URL(isSource ? 'src/' : 'dist/', findRoot()).pathname
 }
 
 /** A library that the build bundles as CommonJS, for synchronous loading. */
 export function requireLibrary(name: 'yaml'): unknown {
-  return createRequire(import.meta.url)(isSource ? name : packageFile(`dist/libraries/${name}.cjs`))
+  return built?.yaml === undefined ? createRequire(import.meta.url)(libraryFile(name)) : built.yaml()
+}
+
+/** The file of that library. */
+export function libraryFile(name: 'yaml'): string {
+  return isSource ? createRequire(import.meta.url).resolve(name) : packageFile(`dist/libraries/${name}.cjs`)
 }
 
 /** The version of this package, from package.json. */
 export function packageVersion(): string {
+  if (built !== undefined) return built.version
   const text = readFileSync(packageFile('package.json'), 'utf8')
   return (JSON.parse(text) as { version: string }).version
 }

@@ -31,7 +31,12 @@ interface MigrateArguments extends ClusterArguments {
 /** Every API server sees a change of a CRD by its own watch. Objects that it writes before are stored in the old version. */
 const propagationMs = 5000
 
-const crdStatus = { group: 'apiextensions.k8s.io', plural: 'customresourcedefinitions/status', namespaced: false }
+const crdStatus = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions/status',
+  namespaced: false,
+}
 
 /** The number of failures that are printed; all are counted. */
 const maxShown = 20
