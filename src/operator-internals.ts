@@ -17,9 +17,22 @@ export interface OperatorInternals {
   createMemo(): object
 }
 
+/** Key of the list of operators that are created while `kopf run` loads files. Registered, for the same reason. */
+const recordKey: unique symbol = Symbol.for('kopf.createdOperators') as never
+
+const globals = globalThis as { [recordKey]?: Operator[] | undefined }
+
 /** Called by the constructor of `Operator`. */
 export function setInternals(operator: object, internals: OperatorInternals): void {
   Object.defineProperty(operator, key, { value: internals })
+  globals[recordKey]?.push(operator as Operator)
+}
+
+/** Lists the operators that are created until the result is disposed, so that the command notices operators that a file does not export. */
+export function recordOperators(): Disposable & { readonly operators: readonly Operator[] } {
+  const operators: Operator[] = []
+  globals[recordKey] = operators
+  return { operators, [Symbol.dispose]: () => void delete globals[recordKey] }
 }
 
 export function internalsOf(operator: Operator): OperatorInternals {

@@ -13,7 +13,7 @@ import type { RunningServer } from '../server/start.ts'
 import { replaceFile } from '../util/process/replace-file.ts'
 import { toNumber } from './display/render.ts'
 import { explainFileProblem, type ManifestFile } from './read-manifests.ts'
-import { isPrintedToPerson } from './terminal.ts'
+import { isPrintedToPerson, quoteForShell } from './terminal.ts'
 
 export interface EmbeddedServerOptions {
   readonly port: number
@@ -37,8 +37,8 @@ export interface Embedded extends AsyncDisposable {
 }
 
 export function portOption(): Option {
-  return new Option('--port <number>', 'listen on this port of 127.0.0.1')
-    .default(0, 'any free one')
+  return new Option('--port <number>', 'the port of the embedded server on 127.0.0.1')
+    .default(0, 'any free port')
     .argParser((text) => {
       if (/^\d+$/.test(text) && Number(text) <= 65_535) return Number(text)
       throw new InvalidArgumentError('Expected a number from 0 to 65535.')
@@ -48,13 +48,13 @@ export function portOption(): Option {
 export function dataDirOption(): Option {
   return new Option(
     '--data-dir <directory>',
-    'keep what the server holds in this directory, and go on from what is there',
+    'store the objects of the embedded server in this directory, and load those that are stored there',
   )
 }
 
 export function controllersOption(when: string = ''): Option {
-  const what = `bring built-in kinds to life: "all", or, with commas between, some of ${controllerNames.join(', ')}`
-  const how = 'each with those it needs; a minus before a name leaves one out'
+  const what = `run controllers of built-in kinds: "all", or a comma-separated list of ${controllerNames.join(', ')}`
+  const how = 'the controllers that they need are added; a minus before a name excludes it'
   return new Option('--controllers <names>', `${when}${what}; ${how}`).argParser(parseControllers)
 }
 
@@ -101,7 +101,7 @@ export async function startEmbedded(options: EmbeddedServerOptions): Promise<Emb
       await written[Symbol.asyncDispose]()
       await server.stop()
     }
-    const quoted = quote(written.path)
+    const quoted = quoteForShell(written.path)
     return { server, kubeconfig: quoted, greeting: describeServer(server, quoted, loaded), [Symbol.asyncDispose]: stop }
   } catch (error) {
     await server.stop()
@@ -113,10 +113,6 @@ export async function startEmbedded(options: EmbeddedServerOptions): Promise<Emb
 export function rethrowFrom(file: string | undefined, error: unknown): never {
   if (!(error instanceof KopfError) || file === undefined) throw error
   throw new KopfError(error.code, `${file}: ${error.message}`, { cause: error })
-}
-
-function quote(path: string): string {
-  return /^[\w./~-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`
 }
 
 function describeServer({ url }: RunningServer, quoted: string, loaded: readonly string[]): string {

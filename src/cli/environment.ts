@@ -61,6 +61,11 @@ const readers: Readonly<Record<VariableType, VariableReader>> = {
   flag: (text, fail) => flags[text.toLowerCase()] ?? fail('true or false'),
 }
 
+/** The trimmed text of a variable of the command; undefined if it is not set. Does not check it. */
+export function readVariable(command: Command, variable: Variable): string | undefined {
+  return process.env[variableName(command, variable)]?.trim()
+}
+
 /** Conventional variables about terminals, which other programs use, too. */
 export function terminalVariables(): TerminalVariables {
   const { NO_COLOR, FORCE_COLOR, TERM, CI } = process.env

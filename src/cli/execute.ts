@@ -1,11 +1,15 @@
 /** Executes a program of commands to its end. Exit codes: 0 after success or a stop, 1 after a failure, 2 after a usage error. */
 import { type Command, CommanderError } from 'commander'
 import { KopfError } from '../errors.ts'
+import { formatFailure, isFailureJson } from './failure-format.ts'
 
 /** Parses the arguments, runs the command, and exits the process. */
 export async function executeProgram(program: Command, args: readonly string[]): Promise<void> {
-  const exitCode = await execute(program, args)
-  // Exits explicitly: timers and sockets of the user's code could keep the process running.
+  exitAfterOutput(await execute(program, args))
+}
+
+/** Exits explicitly, after the output is written: timers and sockets could keep the process running. */
+export function exitAfterOutput(exitCode: number): void {
   process.stdout.write('', () => process.exit(exitCode))
 }
 
@@ -17,8 +21,10 @@ async function execute(program: Command, args: readonly string[]): Promise<numbe
   } catch (error) {
     // Commander has already printed the usage error.
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    if (!isExpected(error)) throw error
-    process.stderr.write(`kopf: ${error.message}\n`)
+    if (isExpected(error)) process.stderr.write(formatFailure(error.message))
+    else if (isFailureJson())
+      process.stderr.write(formatFailure(`kopf has failed unexpectedly: ${String(error)}`, error))
+    else throw error
     return 1
   }
 }

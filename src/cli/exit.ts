@@ -14,7 +14,8 @@ import { isBuilt } from '../util/process/package-files.ts'
 import { untilSignal } from '../util/process/signals.ts'
 import { exitMsWithin } from '../util/stopping-times.ts'
 import { type Duration, isDuration, toMs } from '../util/text/duration.ts'
-import { printable, printNote } from './terminal.ts'
+import { formatFailure } from './failure-format.ts'
+import { printable, writeLog } from './terminal.ts'
 
 /** Resolves with the first signal. A second signal exits the process immediately. */
 export function untilStopped(calls?: CallsAtWork): Promise<NodeJS.Signals> {
@@ -81,7 +82,7 @@ export function setFailed(): void {
 }
 
 function exitNow(why: string, calls: CallsAtWork | undefined): never {
-  printNote(`kopf: ${why}${printable(calls?.describe() ?? '')}`)
+  writeLog(formatFailure(`${why}${printable(calls?.describe() ?? '')}`))
   process.exit(1)
 }
 

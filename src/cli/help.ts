@@ -1,11 +1,33 @@
-/** Additions to commander's help: examples, environment variables, and options with a choice of values. */
-import { Argument, type Command, InvalidArgumentError, Option } from 'commander'
+/** Additions to commander's help: headings, defaults, examples, environment variables, and options with a choice of values. */
+import { Argument, type Command, type HelpConfiguration, InvalidArgumentError, Option } from 'commander'
 import { suggestName } from '../util/text/did-you-mean.ts'
+import { createPalette } from './display/colours.ts'
 import { type Variable, variableName } from './environment.ts'
+
+/** Commander removes the style where the output is no terminal, and with `NO_COLOR`. */
+export const styleHeading: (heading: string) => string = createPalette(true).bold
+
+/** Headings in bold; choices and defaults in one form, whether commander knows them or only the description does. */
+export const helpConfiguration: HelpConfiguration = {
+  subcommandTerm: (command) => command.name(),
+  styleTitle: styleHeading,
+  optionDescription: describeEntry,
+  argumentDescription: describeEntry,
+}
+
+/** `the format of log lines: full, plain, json (default: full)` */
+function describeEntry(entry: Option | Argument): string {
+  const { description, argChoices, defaultValue, defaultValueDescription } = entry
+  const [, meaning, inWords] = /^(.*?)(?: \(default: (.*)\))?$/s.exec(description)!
+  const isShown = defaultValue !== undefined && typeof defaultValue !== 'boolean'
+  const byDefault = inWords ?? defaultValueDescription ?? (isShown ? String(defaultValue) : undefined)
+  const choices = argChoices === undefined ? '' : `: ${argChoices.join(', ')}`
+  return `${meaning}${choices}${byDefault === undefined ? '' : ` (default: ${byDefault})`}`
+}
 
 export function addExamples(command: Command, examples: readonly string[]): Command {
   const lines = examples.map((example) => `  $ ${example}`)
-  return command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`)
+  return command.addHelpText('after', `\n${styleHeading('Examples:')}\n${lines.join('\n')}`)
 }
 
 /** A conventional environment variable and its meaning. */
@@ -13,8 +35,8 @@ export type Convention = readonly [name: string, meaning: string]
 
 /** The variables of commands that log. */
 export const colourConventions: readonly Convention[] = [
-  ['NO_COLOR', 'with any value: no colours on a terminal'],
-  ['FORCE_COLOR', '0 for no colours on a terminal, 1 for colours on any'],
+  ['NO_COLOR', 'with any value: no colours at a terminal'],
+  ['FORCE_COLOR', '0: no colours; 1: colours at any terminal'],
 ]
 
 export interface EnvironmentOptions {
@@ -37,7 +59,9 @@ export function addEnvironment(
     const terms = [...own, ...conventions]
     const termWidth = Math.max(...terms.map(([term]) => term.length))
     const items = terms.map(([term, description]) => help.formatItem(term, termWidth, description, help))
-    return ['', 'Environment:', ...items, ...remarks.map((one) => help.boxWrap(`  ${one}`, width))].join('\n')
+    return ['', styleHeading('Environment:'), ...items, ...remarks.map((one) => help.boxWrap(`  ${one}`, width))].join(
+      '\n',
+    )
   })
 }
 

@@ -1,5 +1,6 @@
 /** The tree of all commands, with their groups in the help; and the two commands about the tree itself, `help` and `completion`. Called by main.ts. */
 import { Command } from 'commander'
+import { kubernetesVersion } from '../server/version.ts'
 import { packageVersion } from '../util/process/package-files.ts'
 import { addBuildCommand } from './commands/build.ts'
 import { addCrdCommand } from './commands/crd/crd.ts'
@@ -16,7 +17,9 @@ import { toBash } from './completion/bash.ts'
 import { toFish } from './completion/fish.ts'
 import { readTree } from './completion/model.ts'
 import { toZsh } from './completion/zsh.ts'
-import { addExamples, choiceArgument } from './help.ts'
+import { formatUsageError } from './failure-format.ts'
+import { addExamples, choiceArgument, helpConfiguration, styleHeading } from './help.ts'
+import { readFailureFormat } from './options/logging.ts'
 import { print } from './terminal.ts'
 
 const completionWriters = { bash: toBash, zsh: toZsh, fish: toFish } as const
@@ -26,11 +29,19 @@ const advice = '(see --help)\n'
 export function createProgram(): Command {
   const program = new Command('kopf')
     .description('Kubernetes operators in a few lines of TypeScript')
-    .version(packageVersion(), '--version', 'print the version and exit')
-    .helpOption('-h, --help', 'print this help and exit')
+    .version(
+      describeVersions(),
+      '--version',
+      'print the version of kopf, of Node and of the Kubernetes API of the embedded server',
+    )
+    .helpOption('-h, --help', 'print this help')
     .addHelpCommand(helpCommand())
-    .configureHelp({ subcommandTerm: (command) => command.name() })
-    .configureOutput({ outputError: (text, write) => write(text.includes('Did you mean') ? text : `${text}${advice}`) })
+    .configureHelp(helpConfiguration)
+    .configureOutput({
+      outputError: (text, write) => write(formatUsageError(text.includes('Did you mean') ? text : `${text}${advice}`)),
+    })
+    // Before the arguments of the command are parsed, so that errors in them have the format, too.
+    .hook('preSubcommand', (_, command) => readFailureFormat(command))
     .exitOverride()
   addExamples(program, [
     'kopf dev operator.ts --apply objects.yaml',
@@ -58,6 +69,12 @@ export function createProgram(): Command {
   return program
 }
 
+/** The first line is the version alone, for scripts. */
+function describeVersions(): string {
+  const { node } = process.versions
+  return [packageVersion(), `Node ${node}`, `Kubernetes ${kubernetesVersion} (embedded server)`].join('\n')
+}
+
 function helpCommand(): Command {
   return new Command('help')
     .argument('[command]', 'the command')
@@ -69,18 +86,23 @@ function helpCommand(): Command {
 function addCompletionCommand(program: Command): void {
   program
     .command('completion')
-    .summary('print a script for the completion of a shell')
-    .description('Prints a script that makes a shell complete the commands, options and files of kopf.')
+    .summary('print a completion script for a shell')
+    .description(
+      'Prints a script that makes a shell complete commands, options, choices and files, and from the kubeconfig and the ' +
+        'cluster: contexts, namespaces, resources and names of objects. It works for kopf and for npx kopf.',
+    )
     .addArgument(choiceArgument('<shell>', 'the shell', Object.keys(completionWriters)))
     .addHelpText(
       'after',
       [
-        '\nInstall it for good:',
+        `\n${styleHeading('Install it (the second line of bash and fish is for npx kopf):')}`,
         '  bash  $ kopf completion bash > ~/.local/share/bash-completion/completions/kopf',
+        '        $ ln -s kopf ~/.local/share/bash-completion/completions/npx',
         '  zsh   $ mkdir -p ~/.zfunc && kopf completion zsh > ~/.zfunc/_kopf',
         '        and in ~/.zshrc: fpath+=~/.zfunc; autoload -Uz compinit; compinit',
         '  fish  $ kopf completion fish > ~/.config/fish/completions/kopf.fish',
-        '\nOr for this shell only:',
+        '        $ ln -s kopf.fish ~/.config/fish/completions/npx.fish',
+        `\n${styleHeading('Or for this shell only, also for npx kopf:')}`,
         '  $ source <(kopf completion bash)',
       ].join('\n'),
     )

@@ -106,6 +106,11 @@ export function readKeys(onKey: (key: string) => void): Disposable {
   }
 }
 
+/** An argument for a shell, in quotes if it needs them. */
+export function quoteForShell(argument: string): string {
+  return /^[\w./][\w./~-]*$/.test(argument) ? argument : `'${argument.replaceAll("'", "'\\''")}'`
+}
+
 /** Escapes control characters: text from a cluster may contain escape sequences for the terminal. */
 export function printable(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}\u2028\u2029]/gu, (character) =>

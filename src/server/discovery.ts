@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { formatGroupVersion } from '../kube/objects.ts'
 import { type ApiGroup, sortGroups } from './group-order.ts'
 import type { ApiResource, Subresource } from './resource.ts'
+import { kubernetesVersion } from './version.ts'
 
 /** A discovery document, ready to be serialised. */
 export type DiscoveryDocument = Record<string, unknown>
@@ -149,7 +150,7 @@ export function versionInfo(): DiscoveryDocument {
     emulationMinor: '36',
     minCompatibilityMajor: '1',
     minCompatibilityMinor: '35',
-    gitVersion: 'v1.36.3+kopf',
+    gitVersion: `v${kubernetesVersion}+kopf`,
     gitCommit: '',
     gitTreeState: 'clean',
     buildDate: '1970-01-01T00:00:00Z',

@@ -161,7 +161,7 @@ describe('CRDs of an operator', { timeout: 60_000 }, () => {
 
 describe('kopf crd failures', { timeout: 60_000 }, () => {
   test.each<[string, string[], number, string]>([
-    ['no file is named', [], 2, 'error: name the file of an operator\n(see --help)\n'],
+    ['no file is named', [], 2, 'error: no operator. Name a file, or a module with --module.\n(see --help)\n'],
     [
       'the operator defines no resource',
       ['others.ts'],

@@ -165,7 +165,12 @@ describe('migration that cannot be completed', { timeout: 60_000 }, () => {
   })
 
   test.each<[string, string[], number, string]>([
-    ['nothing is named', [], 2, 'error: name the file of an operator, or a definition with --crd\n(see --help)\n'],
+    [
+      'nothing is named',
+      [],
+      2,
+      'error: nothing to migrate. Name the file of an operator, or a CRD with --crd.\n(see --help)\n',
+    ],
     ['the rate is 0', ['--crd', crdName, '--rate', '0'], 2, 'Expected a number of writes per second'],
     ['the CRD does not exist', ['--crd', 'thigns.example.com'], 1, 'did you mean "things.example.com"?'],
   ])('kopf crd migrate fails with a message if %s', async (_, args, exit, message) => {

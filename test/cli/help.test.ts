@@ -3,6 +3,8 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
 import { createProgram } from '../../src/cli/program.ts'
+import { versionInfo } from '../../src/server/discovery.ts'
+import { kubernetesVersion } from '../../src/server/version.ts'
 import { packageVersion } from '../../src/util/process/package-files.ts'
 
 interface Said {
@@ -12,7 +14,7 @@ interface Said {
 }
 
 /** Runs the command in this process, as on a terminal of that width. */
-async function say(args: readonly string[], columns: number = 80): Promise<Said> {
+async function say(args: readonly string[], columns: number = 80, hasColours: boolean = false): Promise<Said> {
   let out = ''
   let error = ''
   const program = createProgram()
@@ -26,6 +28,8 @@ async function say(args: readonly string[], columns: number = 80): Promise<Said>
       },
       getOutHelpWidth: () => columns,
       getErrHelpWidth: () => columns,
+      getOutHasColors: () => hasColours,
+      getErrHasColors: () => hasColours,
     })
   }
   const exitCode = await program.parseAsync(args, { from: 'user' }).then(
@@ -66,12 +70,28 @@ describe('help', () => {
     ]) {
       expect(out).toMatch(new RegExp(`^  KOPF_RUN_${name} +(as|true or false for) --`, 'm'))
     }
-    expect(out).toMatch(/^ {2}NO_COLOR +with any value: no colours on a terminal$/m)
-    expect(out).toMatch(/^ {2}FORCE_COLOR +0 for no colours/m)
+    expect(out).toMatch(/^ {2}NO_COLOR +with any value: no colours at a terminal$/m)
+    expect(out).toMatch(/^ {2}FORCE_COLOR +0: no colours/m)
   })
 
-  test('kopf --version prints the version of the package', async () => {
-    expect(await say(['--version'])).toEqual({ out: `${packageVersion()}\n`, error: '', exitCode: 0 })
+  test('kopf --version prints the version of the package alone in the first line, then those of Node and Kubernetes', async () => {
+    const out = `${packageVersion()}\nNode ${process.versions.node}\nKubernetes ${kubernetesVersion} (embedded server)\n`
+    expect(await say(['--version'])).toEqual({ out, error: '', exitCode: 0 })
+    expect(versionInfo()['gitVersion']).toBe(`v${kubernetesVersion}+kopf`)
+  })
+
+  test.each(['', ...commands])('the headings in the help of kopf %s are bold at a terminal', async (name) => {
+    const { out } = await say([...(name === '' ? [] : [name]), '--help'], 80, true)
+    const plain = (await say([...(name === '' ? [] : [name]), '--help'])).out
+    const headings = plain.match(/^[A-Z][^\n]*:$|^Usage:/gm)!
+    expect(headings.length).toBeGreaterThan(1)
+    for (const heading of headings) expect(out).toContain(`\u001b[1m${heading}\u001b[22m`)
+    expect(plain).not.toContain('\u001b')
+  })
+
+  test.each(commands)('the help of kopf %s shows each default in one form and choices without quotes', async (name) => {
+    const { out } = await say([name, '--help'], 1000)
+    expect(out).not.toMatch(/\(choices|\(default[^:]|default: "/)
   })
 })
 
@@ -114,7 +134,15 @@ describe('mistyped arguments', () => {
       ['server', '--controllers', 'pods,deploymnts'],
       'error: option \'--controllers <names>\' argument \'pods,deploymnts\' is invalid. Cannot start the controller "deploymnts": there is none of that name; there are "all" of them, cronjobs, daemonsets, deployments, jobs, persistentvolumeclaims, pods, replicasets, serviceaccounts, services, statefulsets, and with a minus before its name one is left out.\n(see --help)\n',
     ],
-    [['manifests'], 'error: name the file of an operator\n(see --help)\n'],
+    [['manifests'], 'error: no operator. Name a file, or a module with --module.\n(see --help)\n'],
+    [
+      ['manifests', 'a.ts', '--image', 'my image'],
+      "error: option '--image <image>' argument 'my image' is invalid. Expected an image such as registry.example.com/databases:1.2.0.\n(see --help)\n",
+    ],
+    [
+      ['server', '--authorization', 'rbak'],
+      "error: option '--authorization <mode>' argument 'rbak' is invalid. Expected one of always-allow, rbac. Did you mean rbac?\n",
+    ],
     [
       ['manifests', 'a.ts', '--replicas', 'two'],
       "error: option '--replicas <number>' argument 'two' is invalid. Expected a number from 1 to 9999.\n(see --help)\n",

@@ -3,9 +3,10 @@ import { execFile } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { describe, expect, inject, test } from 'vitest'
+import { afterEach, describe, expect, inject, test } from 'vitest'
 import { parseYaml } from '../../src/util/yaml.ts'
 import { KopfCommand, useFolder } from './run-support.ts'
+import { interrupt, OnTerminal, stopTerminals } from './terminal-support.ts'
 
 const folder = useFolder()
 
@@ -152,13 +153,84 @@ test('npm create kopf creates the same files as kopf init, with no other package
   await expect(create('mine')).rejects.toMatchObject({ code: 1 })
 })
 
+describe('kopf init in a folder with files', { timeout: 60_000 }, () => {
+  test('kopf init --force adds the missing files, keeps the existing ones, and names the packages to install', async () => {
+    folder.write({ 'my operator/README.md': 'mine', 'my operator/package.json': '{}' })
+    const { exit, stdout, stderr } = await init('my operator', '--force')
+    expect([exit, stderr]).toEqual([0, 'These files existed and were not changed: README.md, package.json\n'])
+    expect(stdout).toContain(
+      "  cd 'my operator'\n  npm install kopf zod && npm install --save-dev @types/node tsx typescript\n",
+    )
+    const read = (name: string) => readFileSync(join(folder.path, 'my operator', name), 'utf8')
+    expect([read('README.md'), read('package.json')]).toEqual(['mine', '{}'])
+    expect(read('operator.ts')).toContain('Greeting')
+  })
+
+  test('kopf init replaces words of the template once, also if the names of the user contain such words', async () => {
+    const { exit } = await init('my-greetings', '--kind', 'Database', '--group', 'greetings.example.com')
+    expect(exit).toBe(0)
+    const read = (name: string) => readFileSync(join(folder.path, 'my-greetings', name), 'utf8')
+    expect(read('object.yaml')).toContain('apiVersion: greetings.example.com/v1\nkind: Database\n')
+    expect(JSON.parse(read('package.json')).name).toBe('my-greetings')
+  })
+})
+
+describe('kopf init on a terminal', { timeout: 60_000 }, () => {
+  afterEach(stopTerminals)
+
+  /** Types the answer when the cursor is behind the question. */
+  async function answer(one: OnTerminal, question: string, text: string): Promise<void> {
+    const shown = question.replaceAll(/[()[\]?.]/g, '\\$&')
+    await one.until(new RegExp(`${shown}(\u001b\\[\\d*G)?$`))
+    one.type(`${text}\r`)
+  }
+
+  test('kopf init asks again after an invalid answer, with the reason and a correction as the default', async () => {
+    folder.write({ file: '' })
+    const one = new OnTerminal(folder, ['init'])
+    await answer(one, 'Folder (my-operator): ', 'file')
+    await one.until(/"file": a file is in the way/)
+    await answer(one, 'Folder (my-operator): ', 'my databases')
+    await answer(one, 'Kind of the resource (Greeting): ', 'database')
+    await one.until(/"database" cannot be used: a kind must be in CamelCase/)
+    await answer(one, 'Kind of the resource (Database): ', '')
+    await answer(one, 'API group (example.com): ', 'acme')
+    await one.until(/"acme" cannot be used: an API group must be a domain/)
+    await answer(one, 'API group (example.com): ', 'acme.dev')
+    expect(await one.exit).toBe(0)
+    expect(one.output).toContain("cd 'my databases'")
+    const text = readFileSync(join(folder.path, 'my databases', 'operator.ts'), 'utf8')
+    expect(text).toContain("group: 'acme.dev',\n  version: 'v1',\n  kind: 'Database'")
+  })
+
+  test('kopf init asks before it writes into a folder with files, and for another folder after a no', async () => {
+    folder.write({ 'mine/README.md': 'mine' })
+    const one = new OnTerminal(folder, ['init', 'mine', '--kind', 'Database', '--group', 'acme.dev'])
+    const question = '"mine" is not empty (README.md). Add the operator to it? Existing files are kept. [y/N] '
+    await answer(one, question, 'n')
+    await answer(one, 'Folder (my-operator): ', 'mine')
+    await answer(one, question, 'y')
+    expect(await one.exit).toBe(0)
+    expect(readFileSync(join(folder.path, 'mine', 'README.md'), 'utf8')).toBe('mine')
+    expect(readdirSync(join(folder.path, 'mine'))).toContain('operator.ts')
+  })
+
+  test('kopf init writes nothing if the user presses Ctrl-C at a question', async () => {
+    const one = await new OnTerminal(folder, ['init', 'mine']).until(/Kind of the resource/)
+    one.type(interrupt)
+    expect(await one.exit).toBe(1)
+    expect(one.output).toContain('Stopped, and nothing was done')
+    expect(existsSync(join(folder.path, 'mine'))).toBe(false)
+  })
+})
+
 describe('kopf init failures', { timeout: 60_000 }, () => {
   test('kopf init refuses a folder that is not empty and does not change it', async () => {
     folder.write({ 'mine/operator.ts': 'mine' })
     const { exit, stdout, stderr } = await init('mine')
     expect([exit, stdout]).toEqual([1, ''])
     expect(stderr).toBe(
-      'kopf: Cannot write an operator into "mine": it is not empty (operator.ts), and nothing is overwritten; name a new folder\n',
+      'kopf: Cannot write an operator into "mine": it is not empty (operator.ts); name a new folder, or add the missing files with --force, which overwrites nothing\n',
     )
     expect(readdirSync(join(folder.path, 'mine'))).toEqual(['operator.ts'])
     expect(readFileSync(join(folder.path, 'mine/operator.ts'), 'utf8')).toBe('mine')
@@ -185,7 +257,9 @@ describe('kopf init failures', { timeout: 60_000 }, () => {
   test('kopf init refuses an invalid kind before it writes anything', async () => {
     const { exit, stderr } = await init('databases', '--kind', 'data base')
     expect(exit).toBe(1)
-    expect(stderr).toContain('Cannot define the resource "data base": its kind must be in CamelCase')
+    expect(stderr).toBe(
+      'kopf: Cannot use --kind "data base": a kind must be in CamelCase, letters and digits, such as "Database"; try --kind DataBase\n',
+    )
     expect(existsSync(join(folder.path, 'databases'))).toBe(false)
   })
 })

@@ -16,7 +16,7 @@ import {
   unusedWithoutFailures,
 } from '../support/deployment.ts'
 import { expectStatus, warningsOf } from '../support/expectations.ts'
-import { stopCommands } from './run-support.ts'
+import { Folder, KopfCommand, stopCommands } from './run-support.ts'
 
 let server: RunningServer
 let api: Api
@@ -44,6 +44,22 @@ function toObservedRequest(record: ReturnType<RunningServer['api']['requests']['
   const [plural] = resource.split('.')
   return { verb, resource: subresource === '' ? plural! : `${plural}/${subresource}`, namespace, status }
 }
+
+test('kopf manifests refuses a file of --crd without any CRD', { timeout: 30_000 }, async () => {
+  const files = new Folder()
+  files.write({
+    'operator.mjs':
+      "import { Operator } from 'kopf'\nconst kopf = new Operator()\nkopf.on.create('pods', () => {})\nexport default kopf\n",
+    'objects.yaml': '{apiVersion: v1, kind: ConfigMap, metadata: {name: first}}',
+  })
+  const one = new KopfCommand(files, ['manifests', 'operator.mjs', '--crd', 'objects.yaml'])
+  expect([await one.exit, one.stdout, one.stderr]).toEqual([
+    1,
+    '',
+    'kopf: Cannot use --crd "objects.yaml": there is no CustomResourceDefinition in it; name a file that has one\n',
+  ])
+  files.remove()
+})
 
 async function applyAll(text: string): Promise<readonly string[]> {
   const { CommandCluster } = await import('../../src/cli/cluster.ts')

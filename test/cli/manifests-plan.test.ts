@@ -456,9 +456,7 @@ describe('refusals and remarks', () => {
 
   test('kopf manifests refuses names that Kubernetes does not accept', async () => {
     const kopf = operatorOf((one) => one.on.event('pods', nothing))
-    expect(await refusal(kopf, { name: 'No_Name' })).toContain(
-      '"No_Name" cannot be the name of what is made (given by --name)',
-    )
+    expect(await refusal(kopf, { name: 'No_Name' })).toContain('the name "No_Name" is invalid (given by --name)')
     expect(await refusal(new Operator({ name: 'My Operator' }))).toContain('choose another with --name')
   })
 

@@ -110,10 +110,10 @@ describe('kopf freeze and kopf resume', { timeout: 60_000 }, () => {
 
   test('kopf freeze warns of a lifetime that is longer than operators accept, and writes it', async () => {
     const said = await expectDone('freeze', ['-P', 'example', '-n', 'one', '-t', '86401', '-i', 'me'])
-    expect(said).toContain('Operators believe a record for 24h at most, unless settings.peering.maxLifetime')
+    expect(said).toContain('Operators accept a lifetime of at most 24h, unless settings.peering.maxLifetime')
     expect(await recordsAt(pathIn('one'))).toMatchObject({ me: { lifetime: 86_401 } })
     expect(await expectDone('freeze', ['-P', 'example', '-n', 'one', '-t', '86400', '-i', 'me'])).not.toContain(
-      'believe',
+      'at most',
     )
   })
 
@@ -132,19 +132,57 @@ describe('kopf freeze and kopf resume', { timeout: 60_000 }, () => {
     expect(await recordsAt(pathIn('two'))).toMatchObject({ me: { priority: 666 } })
   })
 
-  test('kopf freeze reports a missing peering with the command that creates it', async () => {
-    const said = await expectDone('freeze', ['-P', 'other', '-n', 'one', '-t', '60'])
-    expect(said).toContain(
-      'There is no peering "other" in "one", nothing was done: ' +
-        `echo '{"apiVersion":"kopf.dev/v1","kind":"KopfPeering","metadata":{"name":"other","namespace":"one"}}' | kubectl apply -f -`,
+  test.each(['freeze', 'resume'])(
+    'kopf %s exits with 1 for a missing peering, with the existing ones and the command that creates it',
+    async (command) => {
+      const one = start(command, ['-P', 'other', '-n', 'one', ...(command === 'freeze' ? ['-t', '60'] : [])])
+      expect(await one.exit).toBe(1)
+      expect(one.stderr).toBe(
+        'kopf: Cannot find the peering "other" in "one"; there is "example"; create it: ' +
+          `echo '{"apiVersion":"kopf.dev/v1","kind":"KopfPeering","metadata":{"name":"other","namespace":"one"}}' | kubectl apply -f -\n`,
+      )
+    },
+  )
+
+  test('kopf freeze suggests the existing peering for a misspelt name', async () => {
+    const one = start('freeze', ['-P', 'exmaple', '-A', '-t', '60'])
+    expect(await one.exit).toBe(1)
+    expect(one.stderr).toContain(
+      'Cannot find the peering "exmaple" cluster-wide; there is "example"; did you mean "example"?',
     )
+  })
+
+  test('kopf freeze pauses where the peering exists, and exits with 1 for a named namespace without it', async () => {
+    await api.delete(`${pathIn('two')}/example`)
+    const one = start('freeze', ['-P', 'example', '-n', 'one', '-n', 'two', '-t', '60', '-i', 'me'])
+    expect(await one.exit).toBe(1)
+    expect(one.stderr).toContain('Cannot find the peering "example" in "two"; create it: ')
+    expect(await recordsAt(pathIn('one'))).toHaveProperty('me')
+    const matching = await expectDone('freeze', ['-P', 'example', '-n', '*', '-t', '61', '-i', 'me'])
+    expect(matching).not.toContain('two')
+    expect(await recordsAt(pathIn('one'))).toMatchObject({ me: { lifetime: 61 } })
+  })
+
+  test.each([
+    ['5m', 300],
+    ['90s', 90],
+    ['1.5m', 90],
+    ['1d', 86_400],
+    ['45', 45],
+  ])('kopf freeze accepts the lifetime %s', async (lifetime, seconds) => {
+    await expectDone('freeze', ['-P', 'example', '-n', 'one', '--lifetime', lifetime, '-i', 'me'])
+    expect(await recordsAt(pathIn('one'))).toMatchObject({ me: { lifetime: seconds } })
   })
 
   test.each<[string, string[], RegExp]>([
     ['freeze', ['-t', '60'], /required option '-P, --peering <name>' not specified/],
-    ['freeze', ['-P', 'x'], /required option '-t, --lifetime <seconds>' not specified/],
-    ['freeze', ['-P', 'x', '-t', '0'], /'-t, --lifetime <seconds>' is "0". Expected a whole number of at least 1/],
-    ['freeze', ['-P', 'x', '-t', '1m'], /is "1m". Expected a whole number of at least 1/],
+    ['freeze', ['-P', 'x'], /required option '-t, --lifetime <duration>' not specified/],
+    [
+      'freeze',
+      ['-P', 'x', '-t', '0'],
+      /'-t, --lifetime <duration>' is "0". Expected a number of seconds, or a duration such as 90s, 5m, 1h or 1d/,
+    ],
+    ['freeze', ['-P', 'x', '-t', '5 minutes'], /is "5 minutes". Expected a number of seconds, or a duration/],
     ['freeze', ['-P', 'x', '-t', '1', '-p', 'high'], /'-p, --priority <number>' is "high". Expected a whole number/],
     ['freeze', ['-P', 'x', '-t', '1', '-n', 'a', '-A'], /'--namespace' and '--all-namespaces' cannot be used together/],
     ['resume', [], /required option '-P, --peering <name>' not specified/],

@@ -54,6 +54,15 @@ async function stop(one: RunCommand, signal: NodeJS.Signals = 'SIGTERM'): Promis
 }
 
 describe('kopf run on the embedded server', { timeout: 30_000 }, () => {
+  test('kopf run calls the handlers of the default operator and of an operator that it uses, without any export', async () => {
+    const register = `import * as kopf from 'kopf'\n${greeter('First')}`
+    const part = `const part = new kopf.Operator()\n${greeter('Second').replace('kopf.', 'part.')}`
+    folder.write({ 'parts.ts': `${register}${part}kopf.getDefaultOperator().use(part)\n` })
+    const one = await embedded('parts.ts').until(/Second/)
+    expect(one.stderr).toContain('First')
+    await stop(one)
+  })
+
   test('kopf run handles the object of the smallest example, and leaves no files behind', async () => {
     const one = await embedded(minimal).until(/And here we are! value/)
     await one.until(/Creation is processed: 1 succeeded/)

@@ -18,6 +18,13 @@ beforeAll(() => {
     'nothing.ts': 'export const answer: number = 42\n',
     'named.ts':
       "import { Operator } from 'kopf'\nexport const mine = new Operator()\nmine.on.create('things', () => {})\n",
+    'unexported.ts':
+      "import { Operator } from 'kopf'\nconst databases: Operator = new Operator()\ndatabases.on.create('things', () => {})\n",
+    'unexported-two.ts':
+      "import { Operator } from 'kopf'\nconst one = new Operator()\nconst two = new Operator()\none.on.create('a', () => {})\ntwo.on.create('b', () => {})\n",
+    'unexported-empty.ts': "import { Operator } from 'kopf'\nconst one = new Operator()\n",
+    'unexported-elsewhere.ts': "import './unexported.ts'\n",
+    'unexported-beside.ts': "import * as kopf from 'kopf'\nimport './unexported.ts'\nkopf.on.create('a', () => {})\n",
     'bare.ts': "import { Operator } from 'kopf'\nexport default new Operator()\n",
     'needs.ts': "import missing from 'kopf-no-such-package'\nmissing()\n",
     'needs.mjs': "import missing from 'kopf-no-such-package'\nmissing()\n",
@@ -90,7 +97,37 @@ describe('exit code 1', { timeout: 30_000 }, () => {
     [
       'an operator that is not exported by default',
       ['named.ts'],
-      'Nothing to run in "named.ts": its operator is not the default export; write "export default mine"',
+      'Cannot run "named.ts": its operator "mine" is exported by name, not by default; add "export default mine"',
+    ],
+    [
+      'an operator that is not exported',
+      ['unexported.ts'],
+      'Cannot run "unexported.ts": it creates an operator, but does not export it; add "export default databases"',
+    ],
+    [
+      'an operator that is not exported, beside one that is',
+      ['operator.ts', 'unexported.ts'],
+      'Cannot run "unexported.ts": it creates an operator, but does not export it; add "export default databases"',
+    ],
+    [
+      'an operator that is not exported, beside the default operator',
+      ['unexported-beside.ts'],
+      'Cannot run "unexported-beside.ts": it creates an operator, but does not export it; add "export default kopf"',
+    ],
+    [
+      'an operator that is not exported by an imported file',
+      ['unexported-elsewhere.ts'],
+      'Cannot run "unexported-elsewhere.ts": it creates an operator, but does not export it; add "export default kopf"',
+    ],
+    [
+      'two operators that are not exported',
+      ['unexported-two.ts'],
+      'Cannot run "unexported-two.ts": it creates 2 operators with handlers, but exports none of them; add "export default one" and "one.use(two)", to run them as one',
+    ],
+    [
+      'an operator without handlers that is not exported',
+      ['unexported-empty.ts'],
+      'Nothing to run in "unexported-empty.ts": it has no operator; write "const kopf = new Operator()", "kopf.on.create(\'kopfexamples\', ({ logger }) => { … })" and "export default kopf"',
     ],
     [
       'an operator without handlers',

@@ -315,7 +315,10 @@ describe('wrong usage', { timeout: patienceMs }, () => {
 describe('help and version', { timeout: patienceMs }, () => {
   test('kopf --version prints the version to stdout and exits with 0', async () => {
     const { version } = JSON.parse(readFileSync('package.json', 'utf8'))
-    expect(await run('--version')).toEqual({ exit: 0, stdout: `${version}\n`, stderr: '' })
+    const stdout = expect.stringMatching(
+      new RegExp(`^${version}\nNode [0-9.]+\nKubernetes [0-9.]+ \\(embedded server\\)\n$`),
+    )
+    expect(await run('--version')).toEqual({ exit: 0, stdout, stderr: '' })
   })
 
   test.each([[['--help']], [['-h']], [['server', '--help']]])(

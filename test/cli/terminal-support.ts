@@ -1,13 +1,19 @@
-/** A command on a pseudo-terminal, for tests of what a person sees and types. */
+/** The command `kopf` on a pseudo-terminal, for tests of what a person sees and types. */
 import { spawn } from 'node:child_process'
 import { expect } from 'vitest'
 import { Screen } from '../support/screen.ts'
 import type { Folder } from './run-support.ts'
 
-/** The key Ctrl-C. */
-export const interrupt: string = '\u0003'
+/** Ctrl-C */
+export const interrupt = '\u0003'
 
 const running = new Set<OnTerminal>()
+
+/** Called after each test: presses Ctrl-C in the terminals whose command still runs, and waits for them. */
+export async function stopTerminals(): Promise<void> {
+  for (const one of running) one.type(interrupt)
+  await Promise.all([...running].map(({ exit }) => exit))
+}
 
 export interface TerminalOptions {
   readonly variables?: Readonly<Record<string, string>>
@@ -16,6 +22,8 @@ export interface TerminalOptions {
   readonly isEchoed?: boolean
   /** Shell text after the command. */
   readonly redirection?: string
+  /** Shell text of another program to run instead of `kopf`. */
+  readonly program?: string
 }
 
 /** The command on a pseudo-terminal of the program `script`, which Linux and macOS have. */
@@ -30,12 +38,12 @@ export class OnTerminal {
   constructor(
     folder: Folder,
     args: readonly string[],
-    { variables = {}, columns = 120, isEchoed = false, redirection = '' }: TerminalOptions = {},
+    { variables = {}, columns = 120, isEchoed = false, redirection = '', program }: TerminalOptions = {},
   ) {
     this.#columns = columns
     const { KUBECONFIG: _, CI: _ci, NO_COLOR: _no, FORCE_COLOR: _force, ...inherited } = process.env
     const command = [process.execPath, ...folder.command, ...args].map((one) => `'${one}'`).join(' ')
-    const line = `stty cols ${columns} rows 40 ${isEchoed ? '' : '-echo'}; exec ${command} ${redirection}`
+    const line = `stty cols ${columns} rows 40 ${isEchoed ? '' : '-echo'}; exec ${program ?? command} ${redirection}`
     const ways = process.platform === 'darwin' ? ['-q', '/dev/null', 'sh', '-c', line] : ['-qefc', line, '/dev/null']
     this.#child = spawn('script', ways, {
       cwd: folder.path,
@@ -78,10 +86,4 @@ export class OnTerminal {
     screen.write(this.output)
     return screen
   }
-}
-
-/** Called after each test: presses Ctrl-C in the terminals of commands that still run, and waits for them. */
-export async function stopTerminals(): Promise<void> {
-  for (const one of running) one.type(interrupt)
-  await Promise.all([...running].map(({ exit }) => exit))
 }

@@ -289,7 +289,7 @@ describe('objects that stay', { timeout: 60_000 }, () => {
   })
 
   test.each<[string, string[], string]>([
-    ['no file is named', [], 'error: name the file of an operator\n'],
+    ['no file is named', [], 'error: no operator. Name a file, or a module with --module.\n'],
     ['--crds is used for some namespaces', ['operator.ts', '--crds', '-n', 'x'], 'cannot be used together'],
   ])('kopf uninstall exits with 2 if %s', async (_, args, message) => {
     const failed = await uninstall(...args)

@@ -7,7 +7,7 @@ const variable: ReadonlyArray<readonly [RegExp, string]> = [
   [/on (the embedded server at \S+|https:\S+ \(context .*\)), (all namespaces|namespace \S+)$/, 'on a cluster'],
   [/[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}/g, 'uid'],
   [/ +\d+(s|m\d*s?)$/, '  age'],
-  [/^\d+\.\d+\.\d+$/, 'version'],
+  [/^(Node )?\d+\.\d+\.\d+$/, '$1version'],
 ]
 
 function normalise(line: string): string {

@@ -41,6 +41,7 @@ kopf.timer(Database, { interval: 5, when: ({ clock }) => clock.now() > 0 }, asyn
 })
 kopf.timer('kopfexamples', { idle: 10 }, ({ spec }) => spec['anything'])
 kopf.timer(Database, { interval: 1, idle: 0, errors: 'permanent', retries: 3, timeout: '1h', backoff: 1 }, () => {})
+kopf.timer(Database, { interval: '30d', idle: '1d' }, () => {})
 kopf.timer(
   Database,
   {

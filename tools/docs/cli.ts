@@ -78,7 +78,11 @@ function toRow(name: string, entry: HelpEntry, variable = ''): string[] {
 /** Commander has no fields for examples and environment variables, so they are parsed from the printed help. */
 function readHelp(command: Command): { environment: Map<string, string>; examples: string[] } {
   let help = ''
-  command.configureOutput({ writeOut: (text) => (help += text), getOutHelpWidth: () => 1000 })
+  command.configureOutput({
+    writeOut: (text) => (help += text),
+    getOutHelpWidth: () => 1000,
+    getOutHasColors: () => false,
+  })
   command.outputHelp()
   const lines = help.split('\n')
   const environment = new Map<string, string>()

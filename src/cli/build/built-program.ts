@@ -6,10 +6,11 @@ import { Command } from 'commander'
 import { packageVersion } from '../../util/process/package-files.ts'
 import { readEnvironment } from '../environment.ts'
 import { executeProgram } from '../execute.ts'
-import { addEnvironment, addExamples, colourConventions } from '../help.ts'
+import { formatUsageError } from '../failure-format.ts'
+import { addEnvironment, addExamples, colourConventions, helpConfiguration } from '../help.ts'
 import { importOperator, type TargetImports } from '../loading/import-operator.ts'
 import { addClusterOptions } from '../options/cluster.ts'
-import { addFrameworkLevelOption, addLoggingOptions } from '../options/logging.ts'
+import { addFrameworkLevelOption, addLoggingOptions, readFailureFormat } from '../options/logging.ts'
 import { addRunOptions, type RunArguments, runVariables } from '../run/run-options.ts'
 import { runProgram } from '../run/run-program.ts'
 import { mapStackTraces } from './stack-traces.ts'
@@ -36,21 +37,23 @@ function createCommand({ version, url, names, imports }: BuiltProgram): Command 
   // The name of the command is part of the names of its environment variables: KOPF_RUN_NAMESPACES.
   const command = new Command('run')
     .description(
-      'Runs the operator until it is stopped by SIGINT or SIGTERM. Built by `kopf build`; the options are those of `kopf run`.',
+      'Runs the operator until it receives SIGINT or SIGTERM. Built by `kopf build`; the options are those of `kopf run`.',
     )
-    .version(`${version} (kopf ${packageVersion()})`, '--version', 'print the versions and exit')
-    .helpOption('-h, --help', 'print this help and exit')
-    .configureHelp({ commandUsage: () => `node ${file} [options]` })
+    .version(`${version} (kopf ${packageVersion()})`, '--version', 'print the versions')
+    .helpOption('-h, --help', 'print this help')
+    .configureHelp({ ...helpConfiguration, commandUsage: () => `node ${file} [options]` })
     .configureOutput({
-      outputError: (text, write) => write(text.includes('Did you mean') ? text : `${text}(see --help)\n`),
+      outputError: (text, write) =>
+        write(formatUsageError(text.includes('Did you mean') ? text : `${text}(see --help)\n`)),
     })
     .exitOverride()
   addClusterOptions(addRunOptions(command))
   addFrameworkLevelOption(addLoggingOptions(command))
+  readFailureFormat(command)
   addExamples(command, [`node ${file} --namespace default`, `node ${file} -A --log-format json`])
   addEnvironment(command, runVariables, {
     conventions: colourConventions,
-    remarks: ['What is on the command line wins.'],
+    remarks: ['Options on the command line take precedence.'],
   })
   return command.action(async () => {
     readEnvironment(command, runVariables)

@@ -23,20 +23,24 @@ export function addBuildCommand(program: Command): void {
     .command('build')
     .summary('bundle an operator into one file for production')
     .description(
-      'Bundles the operator of these files, its packages and the part of kopf that runs it into one JavaScript file, which ' +
+      'Bundles the operator in these files, its packages and the part of kopf that runs it into one JavaScript file, which ' +
         '`node` runs with the options of `kopf run`, without node_modules. The operator is not loaded.',
     )
-    .argument('[files...]', 'TypeScript or JavaScript; their default export is an operator')
+    .argument('[files...]', 'TypeScript or JavaScript files whose default export is an operator')
     .optionsGroup('Operator:')
-    .option('-m, --module <name>', 'bundle this module too: what import takes; can be repeated', collect)
-    .optionsGroup('Output:')
-    .option('-o, --outfile <file>', 'write the program there (default: dist and the name of the first file)')
     .option(
-      '--external <package>',
-      'leave this package out; it is imported from node_modules; can be repeated',
+      '-m, --module <name>',
+      'also bundle this module, by a name or path as in an import; can be repeated',
       collect,
     )
-    .option('--metafile <file>', "write esbuild's metafile there, for tools that analyze bundles")
+    .optionsGroup('Output:')
+    .option('-o, --outfile <file>', 'write the program to this file (default: dist/ and the name of the first file)')
+    .option(
+      '--external <package>',
+      'do not bundle this package, and import it from node_modules; can be repeated',
+      collect,
+    )
+    .option('--metafile <file>', "write esbuild's metafile to this file, for tools that analyze bundles")
     .option('--json', 'print the report as JSON')
   addExamples(command, [
     'kopf build operator.ts',

@@ -47,17 +47,17 @@ const variables: readonly Variable[] = [...scopeVariables, ...loggingVariables, 
 export function addDevCommand(program: Command): void {
   const command = program
     .command('dev')
-    .summary('run an operator while you write it: each save is in effect at once')
+    .summary('run an operator during development, and restart it at each save')
     .description(
-      'Runs the operator of these files, and restarts it whenever one of them, or a file that they import, is saved. By default ' +
-        'on an embedded API server in this process, which stays with its objects while operators come and go. The ' +
-        'definitions (CRDs) of the operator are kept up to date in it.',
+      'Runs the operator in these files, and restarts it whenever one of them, or a file that they import, is saved. By default, ' +
+        'it runs on an embedded API server in this process, which keeps its objects over restarts of the operator. The CRDs ' +
+        'of the operator are kept up to date on it.',
     )
-    .argument('<files...>', 'TypeScript or JavaScript; their default export is an operator')
+    .argument('<files...>', 'TypeScript or JavaScript files whose default export is an operator')
     .optionsGroup('Objects:')
     .option(
       '--apply <file>',
-      'apply the objects of this YAML or JSON file, and again when it is saved; can be repeated',
+      'apply the objects in this YAML or JSON file, and again when it is saved; can be repeated',
       collect,
     )
     .optionsGroup('Types:')
@@ -67,11 +67,14 @@ export function addDevCommand(program: Command): void {
     )
   addScopeOptions(command)
     .optionsGroup('Cluster:')
-    .option('--cluster', 'run on the cluster of the kubeconfig, not on the embedded server')
-    .option('--kubeconfig <file>', 'with --cluster: use this kubeconfig; without: write it there, for kubectl')
+    .option('--cluster', 'run on the cluster of the kubeconfig instead of the embedded server')
+    .option(
+      '--kubeconfig <file>',
+      'with --cluster: use this kubeconfig; otherwise: write the kubeconfig of the embedded server to this file',
+    )
     .option('--context <name>', 'with --cluster: use this context of the kubeconfig')
-    .option('--crds', 'with --cluster: keep the definitions (CRDs) of the operator up to date there, too')
-    .option('-y, --yes', 'with --cluster: do not ask before it runs on a cluster that is not on this machine')
+    .option('--crds', 'with --cluster: also keep the CRDs of the operator up to date on it')
+    .option('-y, --yes', 'with --cluster: do not ask before running on a cluster that is not on this machine')
     .addOption(portOption())
     .addOption(dataDirOption())
     .addOption(controllersOption('without --cluster: '))
@@ -82,7 +85,7 @@ export function addDevCommand(program: Command): void {
   ])
   addEnvironment(command, variables, {
     conventions: colourConventions,
-    remarks: ['What is on the command line wins.'],
+    remarks: ['Options on the command line take precedence.'],
   })
   command.action(async (files: readonly string[]) => {
     readEnvironment(command, variables)

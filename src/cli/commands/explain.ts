@@ -28,17 +28,17 @@ export function addExplainCommand(program: Command): void {
     .summary('show what is stored on an object, and why handlers are called or not')
     .description(
       'Shows what an operator has stored on an object: its finalizer, the progress of its handlers, the state that was ' +
-        'handled last and what has changed since. With the file of the operator it also says of each handler whether it ' +
-        'would be called now, and if not, why. Changes nothing, and starts nothing.',
+        'handled last, and the changes since. With the file of the operator, it also shows for each handler whether it would ' +
+        'be called now, and why not. It does not change the object and does not start the operator.',
     )
     .argument('<resource>', resourceArgument)
     .argument('[name]', 'the name of the object, unless it is part of resource/name')
     .optionsGroup('Object:')
-    .option('-n, --namespace <name>', 'the namespace of the object (default: that of the kubeconfig)')
+    .option('-n, --namespace <name>', 'the namespace of the object (default: the one in the kubeconfig)')
   addOperatorOptions(command)
   addClusterOptions(command)
     .optionsGroup('Options:')
-    .addOption(choiceOption('-o, --output <format>', 'for people or for programs', ['text', 'json']).default('text'))
+    .addOption(choiceOption('-o, --output <format>', 'the format of the output', ['text', 'json']).default('text'))
   addExamples(command, [
     'kopf explain kopfexamples kopf-example-1',
     'kopf explain database/orders',

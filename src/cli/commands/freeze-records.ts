@@ -15,6 +15,7 @@ import type { Resource } from '../../kube/resources/resources.ts'
 import { systemClock } from '../../util/async/clock.ts'
 import type { Logger } from '../../util/log/log.ts'
 import { packageVersion } from '../../util/process/package-files.ts'
+import { suggestName } from '../../util/text/did-you-mean.ts'
 import { type ClusterArguments, login } from '../options/cluster.ts'
 
 export interface PeeringTarget extends ClusterArguments {
@@ -32,25 +33,34 @@ interface PeeringPlace {
 /** Short timeouts and few retries: a user waits for the command. */
 const networking = { requestTimeout: 30, connectTimeout: 10, errorBackoffs: [1, 1, 2], enforceRetryAfter: false }
 
-/** Patches each peering and logs `done` for it. A missing peering is a warning, not a failure, as in Kopf. */
-export async function writeRecords(
-  target: PeeringTarget,
-  patch: JsonObject,
-  { logger, done }: { readonly logger: Logger; readonly done: string },
-): Promise<void> {
+interface Report {
+  readonly logger: Logger
+  /** Logged for each peering that was patched. */
+  readonly done: string
+}
+
+/**
+ * Patches the peering in each place and logs `done` for it. Throws after all writes if a place has no such peering: a script must notice that
+ * operators were not paused. A namespace that only matches a pattern may have none, as long as another one has it.
+ */
+export async function writeRecords(target: PeeringTarget, patch: JsonObject, report: Report): Promise<void> {
   const transport = createHttpsTransport(await login(target))
   try {
     const userAgent = `kopf/${packageVersion()}`
     const session = createSession({ transport, networking, clock: systemClock, userAgent })
+    const written = new Set<string | undefined>()
+    const missing: PeeringPlace[] = []
     for (const place of await findPlaces(session, target)) {
-      const where = place.namespace === undefined ? 'cluster-wide' : `in "${place.namespace}"`
-      const exists = await write(session, target.name, place, patch)
-      if (exists) logger.info(`The peering "${target.name}" ${where}: ${done}.`)
-      else
-        logger.warn(
-          `There is no peering "${target.name}" ${where}, nothing was done: ${creationCommand(target.name, place)}`,
-        )
+      if (await write(session, target.name, place, patch)) {
+        written.add(place.namespace)
+        report.logger.info(`The peering "${target.name}" ${whereOf(place)}: ${report.done}.`)
+      } else missing.push(place)
     }
+    // A cluster that serves both API groups usually has the peering in one of them.
+    const isNeeded = ({ namespace }: PeeringPlace) =>
+      !written.has(namespace) && (written.size === 0 || target.namespaces?.includes(namespace!))
+    const lacking = missing.find(isNeeded)
+    if (lacking !== undefined) throw await missingPeering(session, target.name, lacking)
   } finally {
     await transport.close()
   }
@@ -101,6 +111,40 @@ async function write(
       cause: error,
     })
   }
+}
+
+function whereOf({ namespace }: PeeringPlace): string {
+  return namespace === undefined ? 'cluster-wide' : `in "${namespace}"`
+}
+
+async function missingPeering(session: Session, name: string, place: PeeringPlace): Promise<KopfError> {
+  const existing = await listPeerings(session, place)
+  const suggestion = suggestName(name, existing)
+  const others =
+    existing.length === 0 ? '' : `; there ${existing.length === 1 ? 'is' : 'are'} ${existing.map(quote).join(', ')}`
+  const advice =
+    suggestion === undefined
+      ? `create it: ${creationCommand(name, place)}`
+      : `did you mean "${suggestion}"? To create "${name}": ${creationCommand(name, place)}`
+  return new KopfError('KOPF_PEERING', `Cannot find the peering "${name}" ${whereOf(place)}${others}; ${advice}`)
+}
+
+/** The maximum number of peerings that an error lists. */
+const maxListed = 10
+
+/** The names of existing peerings, for an error. None if the user may not list them. */
+async function listPeerings(session: Session, { resource, namespace }: PeeringPlace): Promise<string[]> {
+  const path = collectionPath(resource, namespace)
+  try {
+    const { items } = await session.request({ method: 'GET', path, query: { limit: maxListed } })
+    return ((items ?? []) as unknown as KubeObject[]).map(({ metadata }) => metadata.name!).slice(0, maxListed)
+  } catch {
+    return []
+  }
+}
+
+function quote(name: string): string {
+  return `"${name}"`
 }
 
 function creationCommand(name: string, { resource, namespace }: PeeringPlace): string {

@@ -15,6 +15,7 @@ import {
   peeringVariables,
   readInteger,
   readPeeringArguments,
+  readSeconds,
   startPeeringLog,
   toIdentity,
   toTarget,
@@ -39,33 +40,35 @@ export function addFreezeCommand(program: Command): void {
     .command('freeze')
     .summary('pause the operators of a peering')
     .description(
-      'Pauses all operators of a peering that have a lower or the same priority, those of Kopf for Python included:\n' +
-        'they watch nothing and handle nothing until the time is up, or until "kopf resume".',
+      'Pauses all operators of a peering that have the same or a lower priority, including those of Kopf for Python. They ' +
+        'watch and handle nothing until the lifetime has passed, or until "kopf resume".',
     )
     .optionsGroup('Pause:')
-    .option('-t, --lifetime <seconds>', 'for how long; required')
-    .option('-p, --priority <number>', 'pause those up to this priority', '100')
+    .option('-t, --lifetime <duration>', 'how long to pause: seconds, or a duration such as 5m or 1h; required')
+    .option('-p, --priority <number>', 'pause operators up to this priority', '100')
     .option('--dev', `the same as --priority ${developerPriority}`)
-    .option('-m, --message <text>', 'why; taken for the sake of scripts, and not written anywhere')
+    .option('-m, --message <text>', 'the reason; accepted for compatibility with Kopf for Python, and not stored')
   addPeeringOptions(command).action(() => freeze(command))
   addExamples(command, [
-    'kopf freeze --peering default --all-namespaces --lifetime 600',
+    'kopf freeze --peering default --all-namespaces --lifetime 10m',
     'kopf freeze -P example -n staging --dev --lifetime 60 --id nightly-backup',
   ])
-  addEnvironment(command, [...peeringVariables, ...variables], { remarks: ['What is on the command line wins.'] })
+  addEnvironment(command, [...peeringVariables, ...variables], {
+    remarks: ['Options on the command line take precedence.'],
+  })
 }
 
 async function freeze(command: Command): Promise<void> {
   const args = readPeeringArguments<FreezeArguments>(command, variables)
-  if (args.lifetime === undefined) command.error("error: required option '-t, --lifetime <seconds>' not specified")
-  const lifetime = readInteger(command, '-t, --lifetime <seconds>', args.lifetime!, 1)
+  if (args.lifetime === undefined) command.error("error: required option '-t, --lifetime <duration>' not specified")
+  const lifetime = readSeconds(command, '-t, --lifetime <duration>', args.lifetime!)
   const given = readInteger(command, '-p, --priority <number>', args.priority)
   const priority = args.dev ? developerPriority : given
   const logger = startPeeringLog(args)
   if (lifetime * 1000 > toMs(defaultMaxLifetime)) {
     logger.warn(
-      `Operators believe a record for ${defaultMaxLifetime} at most, unless settings.peering.maxLifetime of the operator says ` +
-        'otherwise: repeat the command before that time is up',
+      `Operators accept a lifetime of at most ${defaultMaxLifetime}, unless settings.peering.maxLifetime of the operator is longer: ` +
+        'repeat the command before that time has passed',
     )
   }
   const identity = await toIdentity(args)
@@ -79,17 +82,17 @@ async function freeze(command: Command): Promise<void> {
 export function addResumeCommand(program: Command): void {
   const command = program
     .command('resume')
-    .summary('end a pause of the operators of a peering')
+    .summary('end the pause of the operators of a peering')
     .description(
-      'Ends the pause that "kopf freeze" has begun: by the same user on the same machine, or under the same --id.\n' +
-        'The operator of the highest priority goes on.',
+      'Ends the pause of "kopf freeze". Run it as the same user on the same machine, or with the same --id. The operator ' +
+        'with the highest priority continues.',
     )
   addPeeringOptions(command).action(() => resume(command))
   addExamples(command, [
     'kopf resume --peering default --all-namespaces',
     'kopf resume --peering example --namespace staging --id nightly-backup',
   ])
-  addEnvironment(command, peeringVariables, { remarks: ['What is on the command line wins.'] })
+  addEnvironment(command, peeringVariables, { remarks: ['Options on the command line take precedence.'] })
 }
 
 async function resume(command: Command): Promise<void> {

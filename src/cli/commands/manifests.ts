@@ -17,34 +17,41 @@ interface ManifestsArguments extends DraftArguments, ScopeArguments, PrecedenceA
 export function addManifestsCommand(program: Command): void {
   const command = program
     .command('manifests')
-    .summary('print all that an operator needs in a cluster')
+    .summary('print the manifests that deploy an operator')
     .description(
-      'Prints a Deployment with its ServiceAccount, the roles that the handlers of these files need and no more, and what else ' +
-        'it takes, as YAML for `kubectl apply -f -`. The operator is loaded, and not started. Options that `kopf run` has, ' +
-        'too, mean the same and are passed on to the program of `kopf build` in the image.',
+      'Prints the manifests that deploy the operator in these files, as YAML for `kubectl apply -f -`: a Deployment, its ' +
+        'ServiceAccount, and roles with only the permissions that the handlers need. The operator is loaded, but not ' +
+        'started. Options that `kopf run` also has are passed on to the program of `kopf build` in the image.',
     )
-    .argument('[files...]', 'TypeScript or JavaScript; their default export is an operator')
+    .argument('[files...]', 'TypeScript or JavaScript files whose default export is an operator')
     .optionsGroup('Operator:')
-    .option('-m, --module <name>', 'load this module too: what import takes; can be repeated', collect)
+    .option('-m, --module <name>', 'also load this module, by a name or path as in an import; can be repeated', collect)
   addScopeOptions(command)
   addPrecedenceOptions(command)
     .optionsGroup('Deployment:')
-    .option('--name <name>', 'of the Deployment and all else (default: that of the operator, or of the folder)')
-    .option('--image <image>', 'the image to run (default: the name and :latest, which is hardly ever right)')
-    .option('--install-namespace <name>', 'where the operator itself runs', 'default')
-    .option('--create-namespace', 'print that namespace, too, for restricted pods')
+    .option(
+      '--name <name>',
+      'the name of the Deployment and the other objects (default: the name of the operator, or of the folder)',
+    )
+    .option('--image <image>', 'the container image (default: the name with the tag latest)', parseImage)
+    .option('--install-namespace <name>', 'the namespace in which the operator runs', 'default')
+    .option('--create-namespace', 'also print that Namespace, with the label for restricted pods')
     .option(
       '--replicas <number>',
-      'how many pods; more than one elect a leader (default: 2 if they do, else 1)',
+      'the number of pods; more than one need leader election (default: 2 with leader election, otherwise 1)',
       parseCount,
     )
-    .option('--with-crds', 'print the definitions (CRDs) of the operator, too, as `kopf crd` does')
-    .optionsGroup('Rights:')
-    .option('--grant <rule>', 'allow this, too: "verbs resource [names]"; can be repeated', collect)
-    .option('--crd <file>', 'know the definitions (CRDs) in this YAML or JSON file; can be repeated', collect)
+    .option('--with-crds', 'also print the CRDs of the operator, as `kopf crd` does')
+    .optionsGroup('Permissions:')
+    .option(
+      '--grant <rule>',
+      'add a permission: "verbs resource [names]", such as "get,list secrets"; can be repeated',
+      collect,
+    )
+    .option('--crd <file>', 'read the CRDs of other resources from this YAML or JSON file; can be repeated', collect)
     .optionsGroup('Cluster:')
-    .option('--kubeconfig <file>', 'know the resources of the cluster of this kubeconfig')
-    .option('--context <name>', 'know the resources of the cluster of this context')
+    .option('--kubeconfig <file>', 'look up resources in the cluster of this kubeconfig')
+    .option('--context <name>', 'look up resources in the cluster of this context')
   addExamples(command, [
     'kopf manifests operator.ts --image registry.example.com/databases:1.2.0',
     'kopf manifests operator.ts --with-crds -n team-a | kubectl apply -f -',
@@ -55,7 +62,7 @@ export function addManifestsCommand(program: Command): void {
 
 async function manifests(command: Command, files: readonly string[], args: ManifestsArguments): Promise<void> {
   const modules = args.module ?? []
-  if (files.length + modules.length === 0) command.error('error: name the file of an operator')
+  if (files.length + modules.length === 0) command.error('error: no operator. Name a file, or a module with --module.')
   const scope = readScope(command, args)
   const peering = readPrecedence(command, args)
   const grants = readAllowedRules(command, args.grant)
@@ -90,6 +97,12 @@ async function manifests(command: Command, files: readonly string[], args: Manif
   })
   print(render(loaded.operator, plan, args))
   for (const text of remarks) printNote(text)
+}
+
+/** Catches mistakes in shell quoting; the registry and the kubelet check the rest. */
+function parseImage(text: string): string {
+  if (/^[\w.-]+(:\d+)?[\w./-]*(:[\w.-]+)?(@[\w:]+)?$/.test(text)) return text
+  throw new InvalidArgumentError('Expected an image such as registry.example.com/databases:1.2.0.')
 }
 
 function parseCount(text: string): number {

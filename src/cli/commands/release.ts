@@ -23,24 +23,24 @@ const maxShown = 20
 export function addReleaseCommand(program: Command): void {
   const command = program
     .command('release')
-    .summary('take our finalizer off objects, so that they can be deleted')
+    .summary('remove the finalizer of an operator from objects, so that they can be deleted')
     .description(
-      'Removes the finalizer of an operator from an object, or from all objects that have it: for operators that do not run any more and will ' +
-        'not clean up. Other finalizers stay. An object that is being deleted and has no other finalizer is then deleted. ' +
-        'An operator that runs adds its finalizer again.',
+      'Removes the finalizer of an operator from one object, or from all objects that have it. Use it when the operator no ' +
+        'longer runs and will not clean up. Other finalizers stay. An object that is being deleted and has no other finalizer ' +
+        'is then deleted. An operator that runs adds its finalizer again.',
     )
     .argument('<resource>', resourceArgument)
     .argument('[name]', 'the name of the object, unless it is part of resource/name')
     .optionsGroup('Objects:')
-    .option('--all', 'all objects that have the finalizer, instead of one by its name')
-    .option('-n, --namespace <name>', 'the namespace of the object or objects (default: that of the kubeconfig)')
-    .option('-A, --all-namespaces', 'with --all: in all namespaces')
-    .option('--finalizer <name>', "the finalizer (default: that of the operator's settings, or Kopf's)")
+    .option('--all', 'release all objects that have the finalizer, instead of one by its name')
+    .option('-n, --namespace <name>', 'the namespace of the objects (default: the one in the kubeconfig)')
+    .option('-A, --all-namespaces', 'with --all: release objects in all namespaces')
+    .option('--finalizer <name>', "the finalizer (default: the one in the operator's settings, or that of Kopf)")
   addOperatorOptions(command)
   addClusterOptions(command)
     .optionsGroup('Options:')
-    .option('-y, --yes', 'do not ask')
-    .option('--dry-run', 'only say what would be done')
+    .option('-y, --yes', 'do not ask for confirmation')
+    .option('--dry-run', 'only print what would be done')
   addExamples(command, [
     'kopf release kopfexamples kopf-example-1',
     'kopf release databases.example.com --all -n staging --dry-run',

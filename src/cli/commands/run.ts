@@ -27,17 +27,20 @@ export function addRunCommand(program: Command): void {
   const command = program
     .command('run')
     .summary('run an operator')
-    .description('Runs the operator of these files and modules until it is stopped by SIGINT or SIGTERM.')
-    .argument('[files...]', 'TypeScript or JavaScript; their default export is an operator')
+    .description('Runs the operator in these files and modules until it receives SIGINT or SIGTERM.')
+    .argument('[files...]', 'TypeScript or JavaScript files whose default export is an operator')
     .optionsGroup('Operator:')
-    .option('-m, --module <name>', 'load this module too: what import takes; can be repeated', collect)
+    .option('-m, --module <name>', 'also load this module, by a name or path as in an import; can be repeated', collect)
   addRunOptions(command)
     .optionsGroup('Cluster:')
-    .option('--kubeconfig <file>', 'use this kubeconfig; with --embedded, write it there')
+    .option(
+      '--kubeconfig <file>',
+      'use this kubeconfig; with --embedded, write the kubeconfig of the embedded server to this file',
+    )
     .option('--context <name>', 'use this context of the kubeconfig')
     .optionsGroup('Without a cluster:')
-    .option('--embedded', 'run on an embedded API server in this process, with no cluster at all')
-    .option('--apply <file>', 'with --embedded: create the objects of this YAML or JSON file; can be repeated', collect)
+    .option('--embedded', 'run on an embedded API server in this process, without a cluster')
+    .option('--apply <file>', 'with --embedded: create the objects in this YAML or JSON file; can be repeated', collect)
     .addOption(portOption())
     .addOption(controllersOption('with --embedded: '))
   addFrameworkLevelOption(addLoggingOptions(command))
@@ -48,7 +51,7 @@ export function addRunCommand(program: Command): void {
   ])
   addEnvironment(command, variables, {
     conventions: colourConventions,
-    remarks: ['What is on the command line wins.'],
+    remarks: ['Options on the command line take precedence.'],
   })
   command.action(async (files: readonly string[]) => {
     readEnvironment(command, variables)

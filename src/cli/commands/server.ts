@@ -1,9 +1,9 @@
 /** `kopf server`: runs the embedded API server, without an operator, until it is stopped. */
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import type { ControllerChoice } from '../../server/controllers/workloads/names.ts'
 import { untilSignal } from '../../util/process/signals.ts'
 import { collect, controllersOption, dataDirOption, portOption, startEmbedded } from '../embedded.ts'
-import { addExamples } from '../help.ts'
+import { addExamples, choiceOption } from '../help.ts'
 import { readManifest } from '../read-manifests.ts'
 
 interface ServerOptions {
@@ -19,32 +19,30 @@ interface ServerOptions {
 export function addServerCommand(program: Command): void {
   const command = program
     .command('server')
-    .summary('run a Kubernetes API server, with nothing but Node')
+    .summary('run an embedded Kubernetes API server')
     .description(
-      'Runs a Kubernetes API server in this process, for development and tests.\n' +
-        'It serves custom resources and the built-in kinds to kubectl, client libraries and operators.\n' +
-        'Nothing runs on it, and what it holds is gone when it stops, unless it is kept in a directory.',
+      'Runs a Kubernetes API server in this process, for development and tests. It serves custom resources and the built-in ' +
+        'kinds to kubectl, client libraries and operators. There are no nodes that run containers. Its objects are lost when it ' +
+        'stops, unless you pass --data-dir.',
     )
     .addOption(portOption())
     .option(
       '--kubeconfig <file>',
-      'write the kubeconfig to this file (default: a temporary one, whose path is printed)',
+      'write the kubeconfig to this file (default: a temporary file, whose path is printed)',
     )
     .option(
       '-f, --filename <file>',
-      'create the objects of this YAML or JSON file at the start; can be repeated',
+      'create the objects in this YAML or JSON file at the start; can be repeated',
       collect,
     )
     .addOption(dataDirOption())
     .addOption(controllersOption())
-    .option('--open', 'plain HTTP without credentials: every program on this machine may do everything')
+    .option('--open', 'serve plain HTTP without credentials: every program on this machine can do everything')
     .addOption(
-      new Option(
-        '--authorization <mode>',
-        'permissions: everything for all users with credentials, or as the RBAC roles say',
-      )
-        .choices(['always-allow', 'rbac'])
-        .default('always-allow'),
+      choiceOption('--authorization <mode>', 'allow everything to all users with credentials, or check RBAC roles', [
+        'always-allow',
+        'rbac',
+      ]).default('always-allow'),
     )
   addExamples(command, [
     'kopf server --kubeconfig dev.kubeconfig',

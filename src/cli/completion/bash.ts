@@ -1,15 +1,44 @@
 /** The completion script for bash. Works with version 3.2, which macOS has. */
-import type { CompletedCommand, CompletedOption, CompletionModel, ExpectedValue } from './model.ts'
+import {
+  type CompletedCommand,
+  type CompletedOption,
+  type CompletionModel,
+  type ExpectedValue,
+  isClusterValue,
+} from './model.ts'
+import { commandFinder } from './shell-functions.ts'
 
+/**
+ * `compgen -W` expands its words as the shell does, including `$(…)`. Names from a cluster or a kubeconfig are therefore read line by line. Readline
+ * splits words at ":" and "=", and replaces only the part behind the last one, so that the part before is removed from the candidates.
+ */
 export function toBash({ commands, options }: CompletionModel): string {
   const names = commands.map(({ name }) => name)
   return `# Completion of kopf for bash. Install it: kopf completion bash > ~/.local/share/bash-completion/completions/kopf
+# For "npx kopf" as well: ln -s kopf ~/.local/share/bash-completion/completions/npx
+${commandFinder}
 _kopf_words() { COMPREPLY+=($(compgen -W "$1" -- "$word")); }
-_kopf_files() { local IFS=$'\\n'; compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen -f -- "$word")); }
+_kopf_files() { local IFS=$'\\n'; compopt -o filenames 2>/dev/null; COMPREPLY+=($(compgen "$1" -- "$word")); }
+_kopf_cluster() {
+  local each before=""
+  case "$COMP_WORDBREAKS" in *:*) before="\${word%"\${word##*:}"}" ;; esac
+  while IFS= read -r each; do
+    COMPREPLY+=("$(printf %q "\${each#"$before"}")")
+  done < <(_kopf_command __complete -- "\${words[@]:1}" </dev/null 2>/dev/null)
+}
 _kopf() {
-  local word="\${COMP_WORDS[COMP_CWORD]}" previous="\${COMP_WORDS[COMP_CWORD-1]}" command="" each
+  local -a words
+  local word previous command="" each line="\${COMP_LINE:0:COMP_POINT}"
   COMPREPLY=()
-  for each in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+  read -a words <<<"$line"
+  case "$line" in *\\\\[[:space:]]) ;; *[[:space:]]) words+=("") ;; esac
+  if [ "\${words[0]}" = npx ]; then
+    [ "\${words[1]}" = kopf ] && [ "\${#words[@]}" -gt 2 ] || return
+    words=("\${words[@]:1}")
+  fi
+  word="\${words[\${#words[@]}-1]}" previous="\${words[\${#words[@]}-2]}"
+  case "$word" in --*=*) previous="\${word%%=*}" word="\${word#*=}" ;; esac
+  for each in "\${words[@]:1:\${#words[@]}-2}"; do
     case "$command:$each" in
       *:-*) ;;
       :*) command="$each" ;;
@@ -24,6 +53,7 @@ ${commands.flatMap(toCases).join('\n')}
   esac
 }
 complete -F _kopf kopf
+complete -p npx >/dev/null 2>&1 || complete -o bashdefault -o default -F _kopf npx
 `
 }
 
@@ -42,7 +72,9 @@ function toCases(command: CompletedCommand): string[] {
   return [toCase(command), ...nested]
 }
 
-function toCase({ name, options, positional, subcommands }: CompletedCommand): string {
+function toCase({ name, options, positionals, subcommands }: CompletedCommand): string {
+  const names = subcommands.map((one) => one.name)
+  const others = [...positionals.slice(0, 1).map(completionsFor), ...(names.length > 0 ? [words(names)] : [])]
   const values = options.filter(({ value }) => value !== undefined)
   return `    ${name})
       case "$previous" in
@@ -50,7 +82,7 @@ ${values.map((option) => `        ${option.flags.join('|')}) ${completionsFor(op
       esac
       case "$word" in
         -*) ${words(flagsOf(options))} ;;
-        *) ${[completionsFor(positional), ...(subcommands.length > 0 ? [words(subcommands.map((one) => one.name))] : [])].join('; ')} ;;
+        *) ${others.length === 0 ? ':' : others.join('; ')} ;;
       esac
       ;;`
 }
@@ -59,9 +91,12 @@ function flagsOf(options: readonly CompletedOption[]): string[] {
   return options.flatMap(({ flags }) => flags)
 }
 
+/** All arguments are completed as the first one, except for names in a cluster: `kopf __complete` finds out which one is meant. */
 function completionsFor(expected: ExpectedValue): string {
-  if (expected === 'file') return '_kopf_files'
-  return expected === 'anything' || expected.length === 0 ? ':' : words(expected)
+  if (isClusterValue(expected)) return '_kopf_cluster'
+  if (expected === 'file') return '_kopf_files -f'
+  if (expected === 'folder') return '_kopf_files -d'
+  return expected === 'anything' ? ':' : words(expected)
 }
 
 /** The words need no quoting: names of commands and options consist of letters, digits and dashes. */

@@ -1,8 +1,12 @@
 /** The commands and options to complete, read from commander's tree, so that the scripts are never outdated. Used per shell. */
 import type { Argument, Command, Option } from 'commander'
+import { controllerNames } from '../../server/controllers/workloads/names.ts'
 
-/** A value: one of these words, a file, or anything. */
-export type ExpectedValue = readonly string[] | 'file' | 'anything'
+/** A value that only a kubeconfig or a cluster knows. The script asks `kopf __complete` for it, see candidates.ts. */
+export type ClusterValue = 'context' | 'namespace' | 'resource' | 'object'
+
+/** A value: one of these words, a file, a folder, a name in the cluster, or anything. */
+export type ExpectedValue = readonly string[] | 'file' | 'folder' | 'anything' | ClusterValue
 
 export interface CompletedOption {
   /** `['-n', '--namespace']` */
@@ -17,7 +21,8 @@ export interface CompletedCommand {
   readonly name: string
   readonly description: string
   readonly options: readonly CompletedOption[]
-  readonly positional: ExpectedValue
+  /** The arguments in their order; the last one repeats. */
+  readonly positionals: readonly ExpectedValue[]
   /** The commands below this one, such as `migrate` of `crd`. */
   readonly subcommands: readonly CompletedCommand[]
 }
@@ -42,9 +47,13 @@ function readCommand(command: Command, names: readonly string[]): CompletedComma
     name: command.name(),
     description: command.summary() || command.description(),
     options: optionsOf(command),
-    positional: command.name() === 'help' ? names : positionalOf(command),
+    positionals: command.name() === 'help' ? [names] : command.registeredArguments.map(toArgumentValue),
     subcommands: command.commands.map((one) => readCommand(one, names)),
   }
+}
+
+export function isClusterValue(expected: ExpectedValue): expected is ClusterValue {
+  return ['context', 'namespace', 'resource', 'object'].includes(expected as string)
 }
 
 function optionsOf(command: Command): CompletedOption[] {
@@ -54,20 +63,32 @@ function optionsOf(command: Command): CompletedOption[] {
     .map((option) => ({
       flags: [option.short, option.long].filter((flag) => flag !== undefined),
       description: option.description,
-      value: option.required ? expectedValueOf(option) : undefined,
+      value: option.required ? toOptionValue(option) : undefined,
       isRepeatable: option.description.includes('can be repeated'),
     }))
 }
 
-/** The same type of value for all positions. If they differ, the first one decides. */
-function positionalOf(command: Command): ExpectedValue {
-  const [first] = command.registeredArguments
-  return first === undefined ? [] : expectedValueOf(first)
+/** Options whose value is neither a choice nor a path. */
+const optionValues: Readonly<Record<string, ExpectedValue>> = {
+  '--context': 'context',
+  '--namespace': 'namespace',
+  '--install-namespace': 'namespace',
+  '--controllers': ['all', ...controllerNames],
 }
 
-/** A value is a file if its name in the help says so: `<file>`, `[files...]`. */
-function expectedValueOf(target: Option | Argument): ExpectedValue {
-  if (target.argChoices !== undefined) return target.argChoices
-  const name = 'flags' in target ? target.flags : target.name()
-  return /\bfiles?\b(?!name)/.test(name.replace(/^.*[<[]/, '')) ? 'file' : 'anything'
+function toOptionValue(option: Option): ExpectedValue {
+  return option.argChoices ?? optionValues[option.long ?? ''] ?? toPathValue(option.flags.replace(/^.*[<[]/, ''))
+}
+
+function toArgumentValue(argument: Argument, position: number, all: readonly Argument[]): ExpectedValue {
+  if (argument.argChoices !== undefined) return argument.argChoices
+  const name = argument.name()
+  if (name === 'resource') return 'resource'
+  return all[position - 1]?.name() === 'resource' ? 'object' : toPathValue(name)
+}
+
+/** A value is a file or a folder if its name in the help says so: `<file>`, `[files...]`, `<directory>`. */
+function toPathValue(name: string): ExpectedValue {
+  if (/\bfiles?\b(?!name)/.test(name)) return 'file'
+  return /\b(directory|folder)\b/.test(name) ? 'folder' : 'anything'
 }

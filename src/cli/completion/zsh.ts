@@ -1,12 +1,30 @@
 /** The completion script for zsh. */
-import type { CompletedCommand, CompletedOption, CompletionModel, ExpectedValue } from './model.ts'
+import {
+  type CompletedCommand,
+  type CompletedOption,
+  type CompletionModel,
+  type ExpectedValue,
+  isClusterValue,
+} from './model.ts'
+import { commandFinder } from './shell-functions.ts'
 
 export function toZsh({ commands, options }: CompletionModel): string {
-  return `#compdef kopf
-# Completion of kopf for zsh. Install it in a folder of fpath: kopf completion zsh > ~/.zfunc/_kopf
+  return `#compdef kopf npx
+# Completion of kopf for zsh, also as "npx kopf". Install it in a folder of fpath: kopf completion zsh > ~/.zfunc/_kopf
+${commandFinder}
+_kopf_cluster() {
+  local -a found
+  found=("\${(@f)$(_kopf_command __complete -- "\${(@Q)words[1,CURRENT]}" </dev/null 2>/dev/null)}")
+  compadd -a found
+}
 _kopf() {
   local context state line
   typeset -A opt_args
+  if [ "$words[1]" = npx ]; then
+    if [ "$words[2]" != kopf ] || (( CURRENT < 3 )); then _default; return; fi
+    shift words
+    (( CURRENT -= 1 ))
+  fi
   _arguments -C ${options.flatMap(toSpecs).join(' ')} '1: :->command' '*:: :->arguments'
   case "$state" in
     command)
@@ -21,7 +39,7 @@ ${commands.map(toCase).join('\n')}
       ;;
   esac
 }
-if [ "$funcstack[1]" = _kopf ]; then _kopf "$@"; else compdef _kopf kopf; fi
+if [ "$funcstack[1]" = _kopf ]; then _kopf "$@"; else compdef _kopf kopf npx; fi
 `
 }
 
@@ -40,14 +58,16 @@ function toCase(command: CompletedCommand): string {
           ;;`
 }
 
-function toArguments({ options, positional, subcommands }: CompletedCommand): string {
+function toArguments({ options, positionals, subcommands }: CompletedCommand): string {
   const names = subcommands.map((one) => one.name)
-  return `_arguments ${[...options.flatMap(toSpecs), ...positionals(positional, names)].join(' \\\n            ')}`
+  return `_arguments ${[...options.flatMap(toSpecs), ...toPositionals(positionals, names)].join(' \\\n            ')}`
 }
 
-function positionals(expected: ExpectedValue, names: readonly string[]): string[] {
-  const other = names.length === 0 ? [] : [quote(`1: :{ compadd ${names.join(' ')}; ${action(expected)} }`)]
-  return expected.length === 0 ? other : [...other, quote(`*: :${action(expected)}`)]
+/** All arguments are completed as the first one; the first one may also be the name of a command. */
+function toPositionals([first]: readonly ExpectedValue[], names: readonly string[]): string[] {
+  const values = first === undefined ? ' ' : action(first)
+  const other = names.length === 0 ? [] : [quote(`1: :{ compadd ${names.join(' ')}; ${values} }`)]
+  return first === undefined ? other : [...other, quote(`*: :${values}`)]
 }
 
 /** `'(-q --quiet)'{-q,--quiet}'[only warnings]'`. The spec of a repeatable option starts with a star and excludes no other flag. */
@@ -55,11 +75,15 @@ function toSpecs({ flags, description, value, isRepeatable }: CompletedOption): 
   const text = description.replaceAll(/[[\]:\\]/g, '\\$&')
   const rest = `[${text}]${value === undefined ? '' : `: :${action(value)}`}`
   const before = isRepeatable ? '*' : flags.length > 1 ? `(${flags.join(' ')})` : ''
-  return flags.map((flag) => quote(`${before}${flag}${rest}`))
+  // With "=", the value may be in the same word: --context=dev.
+  const toFlag = (flag: string) => (value !== undefined && flag.startsWith('--') ? `${flag}=` : flag)
+  return flags.map((flag) => quote(`${before}${toFlag(flag)}${rest}`))
 }
 
 function action(expected: ExpectedValue): string {
+  if (isClusterValue(expected)) return '_kopf_cluster'
   if (expected === 'file') return '_files'
+  if (expected === 'folder') return '_files -/'
   return expected === 'anything' ? ' ' : `(${expected.join(' ')})`
 }
 

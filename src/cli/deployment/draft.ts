@@ -8,7 +8,7 @@ import { internalsOf, type OperatorInternals } from '../../operator-internals.ts
 import { planRoles, type RolesPlan } from '../../plan/plan-roles.ts'
 import { lastReviewsSeconds, lastStepsSeconds, podGraceSeconds } from '../../util/stopping-times.ts'
 import { toMs } from '../../util/text/duration.ts'
-import { toName } from '../commands/scaffold.ts'
+import { toName } from '../scaffolding/scaffold.ts'
 import { type readAllowedRules, toGrant } from './allow-option.ts'
 import type { DeploymentPlan } from './plan.ts'
 import { remarkOnCalls } from './source/call-notes.ts'
@@ -82,8 +82,8 @@ function throwDraftError(why: string): never {
 function checkName(name: string, origin: string): void {
   if (/^[a-z]([-a-z0-9]{0,48}[a-z0-9])?$/.test(name)) return
   throwDraftError(
-    `"${name}" cannot be the name of what is made (${origin}); expected lower case letters, digits and dashes, at most 50, ` +
-      'beginning with a letter',
+    `the name "${name}" is invalid (${origin}); expected at most 50 lower-case letters, digits and dashes, beginning with a ` +
+      'letter',
   )
 }
 

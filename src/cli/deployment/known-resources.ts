@@ -2,6 +2,7 @@
  * The resources known to `kopf manifests`: those of the given cluster; without one, the built-in kinds of the embedded server. In both cases also
  * the CRDs of the operator and of the given files.
  */
+import { KopfError } from '../../errors.ts'
 import { toCrds } from '../../kube/crds/crd.ts'
 import type { CustomResource, Resource } from '../../kube/resources/resources.ts'
 import { canHaveCustomResources } from '../../kube/resources/well-known.ts'
@@ -35,6 +36,11 @@ function isClusterNamed({ kubeconfig, context }: ClusterArguments): boolean {
 async function readDefinedResources({ resources }: Operator, files: readonly string[]): Promise<readonly Resource[]> {
   const manifests = await Promise.all(files.map(readManifest))
   const crds = manifests.map(({ objects, ...rest }) => ({ ...rest, objects: objects.filter(isCrd) }))
+  const empty = crds.find(({ objects }) => objects.length === 0)
+  if (empty !== undefined) {
+    const why = 'there is no CustomResourceDefinition in it; name a file that has one'
+    throw new KopfError('KOPF_FILE', `Cannot use --crd "${empty.file}": ${why}`)
+  }
   const api = new ApiServer({ open: true })
   try {
     for (const { file, objects } of orderManifests(toCrds(resources as CustomResource<object>[]), crds)) {

@@ -71,20 +71,32 @@ function toRelativePath(address: string): string {
   return `${isBracketed ? '(' : ''}${relative(process.cwd(), path) || path}`
 }
 
-interface LoadFindings {
-  /** Whether there is an operator, but without handlers. */
-  readonly hasOperator: boolean
-  /** The name of a named export that is an operator. */
-  readonly exportName: string | undefined
+interface UnusedOperators {
+  /** The variables that hold the operators, as far as the file shows them. */
+  readonly variables: readonly string[]
+  readonly count: number
+  /** Whether the operator is exported, but not by default. */
+  readonly isNamedExport: boolean
 }
 
-export function nothingRegistered(names: readonly string[], { hasOperator, exportName }: LoadFindings): KopfError {
+/** The file creates operators with handlers that would never be called. */
+export function notExported(name: string, { variables, count, isNamedExport }: UnusedOperators): KopfError {
+  const [first = 'kopf', second = 'other'] = variables
+  const problem = isNamedExport
+    ? `its operator "${first}" is exported by name, not by default`
+    : count === 1
+      ? 'it creates an operator, but does not export it'
+      : `it creates ${count} operators with handlers, but exports none of them`
+  const others = count === 1 || isNamedExport ? '' : ` and "${first}.use(${second})", to run them as one`
+  return new KopfError('KOPF_LOAD', `Cannot run "${name}": ${problem}; add "export default ${first}"${others}`)
+}
+
+/** `hasOperator`: whether there is an operator, but without handlers. */
+export function nothingRegistered(names: readonly string[], hasOperator: boolean): KopfError {
   const where = names.map((name) => `"${name}"`).join(', ')
   const example = "kopf.on.create('kopfexamples', ({ logger }) => { … })"
   const hint = hasOperator
     ? `its operator has no handlers; register one: ${example}`
-    : exportName === undefined
-      ? `it has no operator; write "const kopf = new Operator()", "${example}" and "export default kopf"`
-      : `its operator is not the default export; write "export default ${exportName}"`
+    : `it has no operator; write "const kopf = new Operator()", "${example}" and "export default kopf"`
   return new KopfError('KOPF_LOAD', `Nothing to run in ${where}: ${hint}`)
 }

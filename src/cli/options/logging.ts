@@ -13,7 +13,8 @@ import {
   setCommandLogging,
 } from '../../util/log/log.ts'
 import { createPalette, paintLine } from '../display/colours.ts'
-import type { Variable } from '../environment.ts'
+import { readVariable, type Variable } from '../environment.ts'
+import { setFailureFormat } from '../failure-format.ts'
 import { choiceOption } from '../help.ts'
 import { terminalAbilities, writeLog } from '../terminal.ts'
 
@@ -30,11 +31,13 @@ export interface LoggingArguments {
 
 const formats: readonly LogFormat[] = ['short', 'full', 'plain', 'json']
 
+const formatVariable: Variable = { name: 'LOG_FORMAT', type: 'text', option: 'logFormat' }
+
 export const loggingVariables: readonly Variable[] = [
   { name: 'VERBOSE', type: 'flag', option: 'verbose' },
   { name: 'DEBUG', type: 'flag', option: 'debug' },
   { name: 'QUIET', type: 'flag', option: 'quiet' },
-  { name: 'LOG_FORMAT', type: 'text', option: 'logFormat' },
+  formatVariable,
   { name: 'LOG_REFKEY', type: 'text', option: 'logRefkey' },
   { name: 'LOG_PREFIX', type: 'flag', option: 'logPrefix' },
 ]
@@ -46,28 +49,36 @@ export const frameworkLevelVariable: Variable = {
   option: 'logFrameworkLevel',
 }
 
+/** Formats failures as the environment says, and from then on as the option says when it is parsed. */
+export function readFailureFormat(command: Command): void {
+  const toFormat = (text: string | undefined) => formats.find((one) => one === text?.toLowerCase()) ?? 'full'
+  const { long } = command.options.find((one) => one.attributeName() === formatVariable.option) ?? {}
+  if (long === undefined) return
+  setFailureFormat(toFormat(readVariable(command, formatVariable)))
+  command.on(`option:${long.slice(2)}`, (text: string) => setFailureFormat(toFormat(text)))
+}
+
 export function addLoggingOptions(command: Command): Command {
   return command
     .optionsGroup('Logs:')
-    .option('-v, --verbose', 'log what the operator does in detail')
-    .option('-d, --debug', "as --verbose, with the framework's inner workings")
+    .option('-v, --verbose', 'log debug messages of handlers and of the framework')
+    .option('-d, --debug', 'as --verbose, with details of the framework')
     .option('-q, --quiet', 'log only warnings and errors')
     .addOption(
-      choiceOption('--log-format <format>', 'how lines look (default: short on a terminal, otherwise full)', formats),
-    )
-    .option('--log-refkey <key>', 'the key of the object in JSON logs (default: object)')
-    .addOption(
-      new Option(
-        '--log-prefix',
-        'begin lines about an object with its namespace and name (default: on, except for json)',
+      choiceOption(
+        '--log-format <format>',
+        'the format of log lines (default: short at a terminal, otherwise full)',
+        formats,
       ),
     )
-    .addOption(new Option('--no-log-prefix', 'leave that prefix out').default(undefined))
+    .option('--log-refkey <key>', 'the key of the object in JSON log lines (default: object)')
+    .addOption(new Option('--log-prefix', 'begin log lines with [namespace/name] (default: on, except for json)'))
+    .addOption(new Option('--no-log-prefix', 'omit that prefix').default(undefined))
 }
 
 /** Adds the option for commands that run an operator. */
 export function addFrameworkLevelOption(command: Command): Command {
-  const description = 'the least level of the framework\'s own lines, as "Handler … succeeded."'
+  const description = 'the minimum level of messages of the framework, such as "Handler … succeeded."'
   return command.addOption(choiceOption('--log-framework-level <level>', description, frameworkLevels))
 }
 
@@ -104,6 +115,7 @@ export class CommandLogging {
     this.#options = { ...merged, format: merged.format ?? (isShown ? 'short' : 'full') }
     this.onChange()
     const { format, write } = this.#options
+    setFailureFormat(format)
     const palette = createPalette(hasColours)
     const paint = (line: string, level: LogLevel) => writeLog(paintLine(palette, line, level))
     const isPainted = hasColours && format !== 'json' && write === undefined

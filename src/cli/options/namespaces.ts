@@ -19,8 +19,12 @@ export const scopeVariables: readonly Variable[] = [
 export function addScopeOptions(command: Command): Command {
   return command
     .optionsGroup('Scope:')
-    .option('-n, --namespace <pattern>', 'serve this namespace, or those that match; can be repeated', collect)
-    .option('-A, --all-namespaces', 'serve all namespaces, and what is in none')
+    .option(
+      '-n, --namespace <pattern>',
+      'serve this namespace, or those that match a pattern; can be repeated',
+      collect,
+    )
+    .option('-A, --all-namespaces', 'serve all namespaces and cluster-scoped objects')
 }
 
 export function readScope(
@@ -38,7 +42,7 @@ export function readScope(
 export function warnOfScope({ namespaces }: RunOptions, { allNamespaces }: ScopeArguments, sink: LogSink): void {
   if (namespaces !== undefined || allNamespaces) return
   createLogger(sink, 'kopf.cli').warn(
-    'Serving the whole cluster, as no namespace was named: say so with --all-namespaces, or choose with --namespace',
+    'Serving the whole cluster, since no namespace is given: confirm it with --all-namespaces, or choose one with --namespace',
   )
 }
 

@@ -13,10 +13,10 @@ export function addOperatorOptions(command: Command): Command {
     .optionsGroup('Operator:')
     .option(
       '-f, --file <file>',
-      'load the operator of this file, for its handlers and settings; can be repeated',
+      'load the operator in this file, for its handlers and settings; can be repeated',
       collect,
     )
-    .option('-m, --module <name>', 'load this module too: what import takes; can be repeated', collect)
+    .option('-m, --module <name>', 'also load this module, by a name or path as in an import; can be repeated', collect)
 }
 
 /** Loads the operator without starting it. Without files, returns an operator with default settings. */

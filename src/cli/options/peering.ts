@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { personalIdentity } from '../../client/identity.ts'
 import type { RunOptions } from '../../operator.ts'
 import { createLogger, type Logger } from '../../util/log/log.ts'
+import { isDuration, toMs } from '../../util/text/duration.ts'
 import type { PeeringTarget } from '../commands/freeze-records.ts'
 import { collect } from '../embedded.ts'
 import { readEnvironment, type Variable } from '../environment.ts'
@@ -33,11 +34,11 @@ export function addPeeringOptions(command: Command): Command {
     .option('-P, --peering <name>', 'the name of the peering; required')
     .option(
       '-n, --namespace <pattern>',
-      'the peerings of this namespace, or of those that match; can be repeated',
+      'the peerings in this namespace, or in those that match a pattern; can be repeated',
       collect,
     )
     .option('-A, --all-namespaces', 'the peering of operators that serve the whole cluster')
-    .option('-i, --id <identity>', 'speak under this name (default: POD_ID, or user@host)')
+    .option('-i, --id <identity>', 'the name of the record in the peering (default: POD_ID, or user@host)')
   return addLoggingOptions(addClusterOptions(command))
 }
 
@@ -69,16 +70,24 @@ export async function toIdentity({ id }: PeeringArguments): Promise<string> {
 export function startPeeringLog(args: PeeringArguments): Logger {
   const logger = createLogger(new CommandLogging(args).sink, 'kopf.cli')
   if (args.namespace === undefined && !args.allNamespaces) {
-    logger.warn('The peering of the whole cluster is meant, as no namespace was named: say so with --all-namespaces')
+    logger.warn('Using the cluster-wide peering, since no namespace is given: confirm it with --all-namespaces')
   }
   return logger
 }
 
 /** Parses an integer from the command line or the environment. */
-export function readInteger(command: Command, option: string, text: string, min: number = -Infinity): number {
+export function readInteger(command: Command, option: string, text: string): number {
   const number = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN
-  if (Number.isSafeInteger(number) && number >= min) return number
-  const expected = min === -Infinity ? 'a whole number' : `a whole number of at least ${min}`
+  if (Number.isSafeInteger(number)) return number
+  return command.error(`error: option '${option}' is ${JSON.stringify(text)}. Expected a whole number.`)
+}
+
+/** Parses a duration from the command line or the environment, into whole seconds: a number of seconds, or a text with a unit such as `5m`. */
+export function readSeconds(command: Command, option: string, text: string): number {
+  const duration = /^\d+$/.test(text) ? Number(text) : text
+  const seconds = isDuration(duration) ? toMs(duration) / 1000 : Number.NaN
+  if (Number.isSafeInteger(seconds) && seconds >= 1) return seconds
+  const expected = 'a number of seconds, or a duration such as 90s, 5m, 1h or 1d; at least one second, and no fractions'
   return command.error(`error: option '${option}' is ${JSON.stringify(text)}. Expected ${expected}.`)
 }
 
@@ -93,9 +102,12 @@ export interface PrecedenceArguments {
 export function addPrecedenceOptions(command: Command): Command {
   return command
     .optionsGroup('Other operators:')
-    .option('-P, --peering <name>', 'work only while no operator of this peering has precedence, and not without it')
-    .option('-p, --priority <number>', 'the precedence among the operators of a peering (default: 0)')
-    .option('--standalone', 'take no notice of any peering and of other operators')
+    .option(
+      '-P, --peering <name>',
+      'join this peering: pause while an operator with a higher priority runs; wait until the peering exists',
+    )
+    .option('-p, --priority <number>', 'the priority among the operators of a peering (default: 0)')
+    .option('--standalone', 'ignore peerings and other operators')
 }
 
 export function readPrecedence(

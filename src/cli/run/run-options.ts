@@ -39,9 +39,15 @@ export const runVariables: readonly Variable[] = [
 export function addRunOptions(command: Command): Command {
   addScopeOptions(command)
   return addPrecedenceOptions(command)
-    .option('--dev', `for development, the same as --priority ${developerPriority}: others of the peering are paused`)
+    .option(
+      '--dev',
+      `run with --priority ${developerPriority}, which pauses the deployed operators of the peering; for development`,
+    )
     .optionsGroup('Health:')
-    .option('-L, --liveness <url>', 'tell of its health here, such as http://0.0.0.0:8080/healthz, and at /readyz')
+    .option(
+      '-L, --liveness <url>',
+      'serve health probes at this URL, such as http://0.0.0.0:8080/healthz, and readiness at /readyz',
+    )
     .optionsGroup('Stop:')
     .addOption(gracePeriodOption())
 }

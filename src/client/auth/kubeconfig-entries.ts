@@ -27,6 +27,14 @@ export function findCurrentContext(sources: readonly KubeconfigSource[]): string
   return undefined
 }
 
+/** The names of all contexts, in the order of the files. */
+export function listContexts(sources: readonly KubeconfigSource[]): string[] {
+  const names = sources.flatMap(({ config }) =>
+    getObjects(config, 'contexts').map((one) => getString(one, 'name') ?? ''),
+  )
+  return [...new Set(names)].filter((name) => name !== '')
+}
+
 /** The entry of that name in the first file that has one, as in kubectl. */
 export function findEntry(
   sources: readonly KubeconfigSource[],

@@ -18,6 +18,7 @@ import {
   findSection,
   type KubeconfigSource,
   kubeconfigError,
+  listContexts,
   optionalFlag,
   optionalText,
   pemOptions,
@@ -67,6 +68,11 @@ export function loginWithKubeconfig({
 /** The name of the context that `loginWithKubeconfig` uses; undefined if there is none. */
 export function findContextName({ path, context }: KubeconfigLoginOptions = {}): string | undefined {
   return context ?? findCurrentContext(readSources(path))
+}
+
+/** The names of the contexts in the kubeconfig; none if there is no kubeconfig. Throws for an invalid one. */
+export function contextsOfKubeconfig(path?: string): string[] {
+  return listContexts(readSources(path))
 }
 
 function readSources(path: string | undefined): KubeconfigSource[] {

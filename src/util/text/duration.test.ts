@@ -10,11 +10,13 @@ test.each<[Duration, number]>([
   ['0.5s', 500],
   ['5m', 300_000],
   ['1h', 3_600_000],
+  ['30d', 2_592_000_000],
+  ['0.5d', 43_200_000],
 ])('the duration %s is %d milliseconds', (duration, ms) => {
   expect(toMs(duration)).toBe(ms)
 })
 
-test.each([-1, Number.NaN, '10', '10 s', '-5s', '5d', '', null, undefined, {}])(
+test.each([-1, Number.NaN, '10', '10 s', '-5s', '5w', '5D', '', null, undefined, {}])(
   'the value %s is not a duration',
   (value) => {
     expect(isDuration(value)).toBe(false)

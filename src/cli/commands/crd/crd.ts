@@ -15,23 +15,26 @@ interface CrdArguments extends CheckArguments {
 export function addCrdCommand(program: Command): void {
   const command = program
     .command('crd')
-    .summary('print the definitions (CRDs) of an operator, or check them for breaking changes')
+    .summary('print the CRDs of an operator, or check them for breaking changes')
     .description(
-      'Prints the CustomResourceDefinitions of all resources that the operator of these files has made with ' +
-        'defineResource, as YAML for `kubectl apply -f -`. With --check or --check-cluster it prints the differences ' +
-        'to a file or a cluster instead, each with its effect: breaking or compatible. It exits with 1 then; with ' +
-        '--fail-on breaking only if a difference is breaking.',
+      'Prints the CustomResourceDefinitions of all resources that the operator in these files defines with defineResource, ' +
+        'as YAML for `kubectl apply -f -`. With --check or --check-cluster, it prints the differences from a file or a cluster ' +
+        'instead, each with its effect: breaking or compatible. It exits with 1 if there are differences; with --fail-on ' +
+        'breaking, only if one of them is breaking.',
     )
-    .argument('[files...]', 'TypeScript or JavaScript; their default export is an operator')
+    .argument('[files...]', 'TypeScript or JavaScript files whose default export is an operator')
     .optionsGroup('Operator:')
-    .option('-m, --module <name>', 'load this module too: what import takes; can be repeated', collect)
+    .option('-m, --module <name>', 'also load this module, by a name or path as in an import; can be repeated', collect)
     .optionsGroup('Drift:')
-    .option('--check <file>', 'compare with the definitions in this YAML or JSON file; can be repeated', collect)
-    .option('--check-cluster', 'compare with the definitions that the cluster has')
+    .option('--check <file>', 'compare with the CRDs in this YAML or JSON file; can be repeated', collect)
+    .option('--check-cluster', 'compare with the CRDs in the cluster')
     .addOption(
-      choiceOption('--fail-on <differences>', 'exit with 1 if there are these', ['any', 'breaking']).default('any'),
+      choiceOption('--fail-on <differences>', 'the differences that make the command exit with 1', [
+        'any',
+        'breaking',
+      ]).default('any'),
     )
-    .addOption(choiceOption('-o, --output <format>', 'of the differences', ['text', 'json']).default('text'))
+    .addOption(choiceOption('-o, --output <format>', 'the format of the differences', ['text', 'json']).default('text'))
   addClusterOptions(command)
   addExamples(command, [
     'kopf crd operator.ts > crds.yaml',
@@ -45,7 +48,8 @@ export function addCrdCommand(program: Command): void {
 }
 
 async function crdCommand(command: Command, files: readonly string[], args: CrdArguments): Promise<void> {
-  if (files.length + (args.module ?? []).length === 0) command.error('error: name the file of an operator')
+  if (files.length + (args.module ?? []).length === 0)
+    command.error('error: no operator. Name a file, or a module with --module.')
   // Imported late: help and usage errors do not need it.
   const [{ checkCrds }, { loadCrds }] = await Promise.all([import('./check.ts'), import('./load-crds.ts')])
   const crds = await loadCrds(files, args.module ?? [], 'print')

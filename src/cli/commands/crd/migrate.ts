@@ -46,18 +46,18 @@ export function addMigrateCommand(parent: Command): void {
     .command('migrate')
     .summary('move stored objects to the storage version')
     .description(
-      'Stores all objects in the storage version of their definition (CRD), and then removes the other versions from ' +
-        'status.storedVersions, so that they can be removed from the definition. Uses StorageVersionMigration if the ' +
+      'Stores all objects in the storage version of their CRD, and then removes the other versions from ' +
+        'status.storedVersions, so that they can be removed from the CRD. Uses StorageVersionMigration if the ' +
         'cluster has it, or else rewrites each object without a change. It can be stopped with Ctrl-C and run again.',
     )
-    .argument('[files...]', 'TypeScript or JavaScript; their default export is an operator')
+    .argument('[files...]', 'TypeScript or JavaScript files whose default export is an operator')
     .optionsGroup('Objects:')
-    .option('-m, --module <name>', 'load this module too: what import takes; can be repeated', collect)
-    .option('--crd <name>', 'the definition of this name, such as databases.example.com; can be repeated', collect)
+    .option('-m, --module <name>', 'also load this module, by a name or path as in an import; can be repeated', collect)
+    .option('--crd <name>', 'migrate the objects of this CRD, such as databases.example.com; can be repeated', collect)
     .optionsGroup('Writes:')
     .option('--rate <number>', 'rewrite at most this many objects per second', parseRate, 20)
     .option('--rewrite', 'rewrite the objects even if the cluster has StorageVersionMigration')
-    .option('--dry-run', 'only say what would be done')
+    .option('--dry-run', 'only print what would be done')
   addClusterOptions(command)
   addExamples(command, [
     'kopf crd migrate operator.ts --dry-run',
@@ -69,7 +69,7 @@ export function addMigrateCommand(parent: Command): void {
     if (args.check !== undefined || args.checkCluster)
       command.error('error: a migration checks nothing; leave out --check')
     if (files.length + (args.module ?? []).length + (args.crd ?? []).length === 0) {
-      command.error('error: name the file of an operator, or a definition with --crd')
+      command.error('error: nothing to migrate. Name the file of an operator, or a CRD with --crd.')
     }
     await migrateAll(files, args)
   })

@@ -30,25 +30,35 @@ export function addUninstallCommand(program: Command): void {
     .command('uninstall')
     .summary('remove what an operator has left in a cluster')
     .description(
-      'Removes the finalizer of the operator of these files from all objects, and deletes its webhook configurations, its ' +
+      'Removes the finalizer of the operator in these files from all objects, and deletes its webhook configurations, its ' +
         'Lease, its Secrets of certificates and of steps, and expired records in its peering. Refuses to do so while the ' +
-        'operator runs. With --crds it deletes the definitions (CRDs), too, and all objects with them. It can be repeated.',
+        'operator runs. With --crds, it also deletes the CRDs, and all objects with them. It can be repeated.',
     )
-    .argument('[files...]', 'TypeScript or JavaScript; their default export is an operator')
+    .argument('[files...]', 'TypeScript or JavaScript files whose default export is an operator')
     .optionsGroup('Operator:')
-    .option('-m, --module <name>', 'load this module too: what import takes; can be repeated', collect)
-    .option('--name <name>', 'of the Deployment (default: that of the operator, or of the folder)')
-    .option('--install-namespace <name>', 'where the operator itself ran (default: that of the kubeconfig)')
-    .option('-P, --peering <name>', "the peering (default: that of the operator's settings)")
+    .option('-m, --module <name>', 'also load this module, by a name or path as in an import; can be repeated', collect)
+    .option('--name <name>', 'the name of the Deployment (default: the name of the operator, or of the folder)')
+    .option(
+      '--install-namespace <name>',
+      'the namespace in which the operator ran (default: the one in the kubeconfig)',
+    )
+    .option('-P, --peering <name>', "the peering (default: the one in the operator's settings)")
     .optionsGroup('Scope:')
-    .option('-n, --namespace <pattern>', 'objects in this namespace, or in those that match; can be repeated', collect)
-    .option('-A, --all-namespaces', 'objects in all namespaces, and in none; this is the default')
+    .option(
+      '-n, --namespace <pattern>',
+      'release objects in this namespace, or in those that match a pattern; can be repeated',
+      collect,
+    )
+    .option(
+      '-A, --all-namespaces',
+      'release objects in all namespaces and cluster-scoped objects, which is the default',
+    )
   addClusterOptions(command)
     .optionsGroup('Options:')
-    .option('--crds', 'delete the definitions (CRDs) of the operator, and with them all objects')
-    .option('--force', 'even if the operator seems to run')
-    .option('-y, --yes', 'do not ask')
-    .option('--dry-run', 'only say what would be done')
+    .option('--crds', 'also delete the CRDs of the operator, and with them all objects')
+    .option('--force', 'uninstall even if the operator seems to run')
+    .option('-y, --yes', 'do not ask for confirmation')
+    .option('--dry-run', 'only print what would be done')
   addExamples(command, [
     'kopf uninstall operator.ts --dry-run',
     'kopf uninstall operator.ts --install-namespace operators',
@@ -62,7 +72,7 @@ export function addUninstallCommand(program: Command): void {
 
 function checkUsage(command: Command, files: readonly string[], args: UninstallArguments): void {
   const fail = (why: string) => command.error(`error: ${why}`)
-  if (files.length + (args.module ?? []).length === 0) fail('name the file of an operator')
+  if (files.length + (args.module ?? []).length === 0) fail('no operator. Name a file, or a module with --module.')
   if (args.crds && args.namespace !== undefined) {
     fail(
       "options '--crds' and '--namespace' cannot be used together: objects of all namespaces are deleted with a CRD.",
@@ -82,7 +92,7 @@ async function uninstall(
   const [{ CommandCluster }, { loadOperator }, { toName }, { findLeftovers }, { removeLeftovers }] = await Promise.all([
     import('../../cluster.ts'),
     import('../../loading/load.ts'),
-    import('../scaffold.ts'),
+    import('../../scaffolding/scaffold.ts'),
     import('./find-leftovers.ts'),
     import('./remove-leftovers.ts'),
   ])
