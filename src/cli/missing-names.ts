@@ -2,6 +2,7 @@
  * Advice about names that the cluster does not have: objects and namespaces. Sends requests only after a name was not found: one for the namespace, and
  * one for the existing names. Without the permission for them, there is no advice.
  */
+import { reviewAccess } from '../client/access-reviews.ts'
 import { isNotFound } from '../client/api-error.ts'
 import { collectionPath, type Located, objectPath } from '../client/paths.ts'
 import type { Session } from '../client/session.ts'
@@ -15,6 +16,8 @@ import { listNames, suggestName } from '../util/text/did-you-mean.ts'
 
 /** How many existing names are compared with the given one. */
 const maxCompared = 500
+/** How many of the namespaces that an operator serves are checked. */
+const maxChecked = 20
 const metadataOnly = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
 
 /** An object that was not found. */
@@ -55,19 +58,27 @@ async function adviseOn(session: Session, path: string, name: string): Promise<s
 }
 
 /**
- * Warns of namespaces that do not exist: their names may be misspelt. One request per name, and none for patterns. The operator serves them, since they may be
- * created later.
+ * Warns of namespaces that do not exist: their names may be misspelt. The operator serves them, since they may be created later. Sends one request per name, and
+ * none for patterns. An operator with the permissions of `kopf manifests` may not read namespaces: it asks for that permission first, and sends no request that
+ * would be refused.
  */
 export async function warnOfMissingNamespaces(
   running: RunningOperator,
   { namespaces = [] }: RunOptions,
   sink: LogSink,
 ): Promise<void> {
+  const names = namespaces.filter(isExactNamespace).slice(0, maxChecked)
   const session = sessionOf(running)
-  for (const name of namespaces.filter(isExactNamespace)) {
+  if (names.length === 0 || !(await mayReadNamespaces(session, running.stopping))) return
+  for (const name of names) {
     const advice = await adviseOnNamespace(session, name.trim()).catch(() => undefined)
     if (advice === undefined) continue
     const message = `The namespace "${name.trim()}" does not exist: it is served as soon as it is created${advice}`
     createLogger(sink, 'kopf.cli').warn(message)
   }
+}
+
+function mayReadNamespaces(session: Session, signal: AbortSignal): Promise<boolean> {
+  const access = { verb: 'get', group: '', resource: 'namespaces', namespace: undefined }
+  return reviewAccess(session, access, signal).catch(() => false)
 }
