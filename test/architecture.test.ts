@@ -278,7 +278,7 @@ test.each([
       'cli/dev/operator-child.ts',
       'cli/dev/operator-process.ts',
       'cli/dev/rebuild.ts',
-      'cli/stray-errors.ts',
+      'cli/run/stray-errors.ts',
       'cli/terminal.ts',
       'testing/kopf-runner.ts',
       'util/process/child-program.ts',

@@ -127,7 +127,7 @@ const silent = { debug() {}, info() {}, warn() {}, error() {} }
 function reviewingOf(handlers: readonly HandlerData[], seen: Given[]): ReviewContext {
   const registry = register(handlers, seen)
   const ended = { returned() {}, settled() {} }
-  const nothing = { memo: {}, client: {}, recorder: {}, indices: {}, workers: {} } as never
+  const nothing = { memo: {}, client: {}, recorder: {}, indices: {}, workers: {}, clock: {} } as never
   return {
     clock: { now: () => 0, sleep: () => Promise.resolve() },
     observer: undefined,

@@ -64,8 +64,11 @@ const running = new Set<KopfCommand>()
 
 /** Called after each test: sends SIGTERM to the commands that still run, and waits for them. */
 export async function stopCommands(): Promise<void> {
-  for (const one of running) one.send('SIGTERM')
-  await Promise.all([...running].map(({ exit }) => exit))
+  // The latest one first: an operator whose server has ended waits for the server before it stops.
+  for (const one of [...running].reverse()) {
+    one.send('SIGTERM')
+    await one.exit
+  }
 }
 
 export class KopfCommand {

@@ -10,14 +10,14 @@ import { createLogger, type LogSink } from '../../util/log/log.ts'
 import { secondSignalHint } from '../../util/process/signals.ts'
 import type { Display } from '../display/display.ts'
 import { CallsAtWork, exitAfterTimeout, setFailed, toRunError, untilStopped } from '../exit.ts'
-import { CommandGuard } from '../guard-thread.ts'
 import type { Loaded } from '../loading/import-operator.ts'
 import { warnOfMissingNamespaces } from '../missing-names.ts'
 import { loginByOptions } from '../options/cluster.ts'
 import { CommandLogging } from '../options/logging.ts'
 import { warnOfScope } from '../options/namespaces.ts'
-import { catchStrayErrors } from '../stray-errors.ts'
+import { CommandGuard } from './guard-thread.ts'
 import { type RunArguments, readRunOptions } from './run-options.ts'
+import { catchStrayErrors } from './stray-errors.ts'
 
 /** The options of one kind of program, and what to dispose of after the run. */
 export interface PreparedRun extends AsyncDisposable {

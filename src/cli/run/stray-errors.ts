@@ -4,8 +4,8 @@
  * dev/operator-process.ts.
  */
 
-import { createLogger, type LogSink } from '../util/log/log.ts'
-import { currentCall, trackCalls } from '../util/process/current-call.ts'
+import { createLogger, type LogSink } from '../../util/log/log.ts'
+import { currentCall, trackCalls } from '../../util/process/current-call.ts'
 
 /** The limit of logged errors: a timer that throws repeatedly must not fill the log while the operator stops. */
 const maxLogged = 10

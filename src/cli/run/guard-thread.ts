@@ -1,8 +1,8 @@
 /** The guard thread of a command that runs an operator. Started before the files are loaded, since loading may block the event loop, too. */
-import type { Operator } from '../operator.ts'
-import { type LoopGuard, type LoopGuardOptions, startLoopGuard } from '../util/process/loop-guard.ts'
-import { toMs } from '../util/text/duration.ts'
-import type { CommandLogging } from './options/logging.ts'
+import type { Operator } from '../../operator.ts'
+import { type LoopGuard, type LoopGuardOptions, startLoopGuard } from '../../util/process/loop-guard.ts'
+import { toMs } from '../../util/text/duration.ts'
+import type { CommandLogging } from '../options/logging.ts'
 
 /** The limit until the operator is loaded: the default of `settings.process.blockedExitTimeout`. */
 const loadingLimitMs = 5000
