@@ -108,7 +108,7 @@ function toApiVersion({ group, version }: Resource): string {
 
 /** The state of an object in a few words, from its explanation. */
 function describeState(explanation: Explanation, nowMs: number): ObjectState {
-  const { deleting, progress, handled, finalizers, handlers } = explanation
+  const { deleting, progress, handled, finalizers, handlers, childrenApplied } = explanation
   const open = progress.filter(({ state }) => state === 'due' || state === 'waiting')
   const failed = progress.filter(({ state }) => state === 'failed')
   const parts = [...open.map((one) => describeOpen(one, nowMs)), ...failed.map(describeFailed)]
@@ -116,13 +116,14 @@ function describeState(explanation: Explanation, nowMs: number): ObjectState {
     const held = finalizers.length === 0 ? '' : `, held by ${finalizers.map(({ name }) => name).join(', ')}`
     return { isUnfinished: true, text: ['being deleted', ...parts].join('; ') + (parts.length === 0 ? held : '') }
   }
+  if (childrenApplied?.status === 'False') parts.push(`children not applied: ${childrenApplied.message}`)
   if (parts.length > 0) return { isUnfinished: true, text: parts.join('; ') }
   const due = handlers.filter(({ verdict }) => verdict === 'now').map(({ id }) => `'${id}'`)
   if (due.length > 0) return { isUnfinished: true, text: `pending: ${due.slice(0, maxNamed).join(', ')}` }
   if (handled !== 'never') return { isUnfinished: false, text: 'handled' }
   const others = handlers.filter(({ verdict }) => verdict === 'runs' || verdict === 'later')
   const named = others.slice(0, maxNamed).map(({ kind, id }) => `${kind} '${id}'`)
-  return { isUnfinished: false, text: named.length > 0 ? `watched by ${named.join(', ')}` : 'no handler matches' }
+  return { isUnfinished: false, text: named.length > 0 ? `served by ${named.join(', ')}` : 'no handler matches' }
 }
 
 function describeOpen({ id, state, retries, delayed, message }: StoredProgress, nowMs: number): string {
