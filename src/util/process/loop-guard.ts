@@ -171,13 +171,17 @@ class Guard implements LoopGuard, GuardHooks {
 
 function startThread(options: GuardThreadOptions): Worker {
   const { script, eval: isText } = ownThread('util/process/loop-guard-thread')
+  const isSource = !isText && script.endsWith('.ts')
   const worker = new Worker(script, {
     eval: isText,
     name: 'kopf guard',
     workerData: options,
     // Preloaded modules of the user are not needed here; TypeScript sources need their loader. For the internals: loop-guard-thread.ts.
-    execArgv: [...(script.endsWith('.ts') ? process.execArgv : []), '--expose-internals', '--no-warnings'],
-    resourceLimits: { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
+    execArgv: [...(isSource ? process.execArgv : []), '--expose-internals', '--no-warnings'],
+    // The loader of TypeScript needs more memory than the program alone.
+    resourceLimits: isSource
+      ? { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 16 }
+      : { maxOldGenerationSizeMb: 16, maxYoungGenerationSizeMb: 2 },
   })
   worker.unref()
   return worker
