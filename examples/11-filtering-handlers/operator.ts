@@ -26,8 +26,8 @@ kopf.on.create(
 
 kopf.on.create(
   'kopfexamples',
-  { id: 'nobody', labels: { team: ABSENT }, annotations: { 'example.com/paused': ABSENT } },
-  ({ logger }) => logger.info('Belongs to nobody'),
+  { id: 'unowned', labels: { team: ABSENT }, annotations: { 'example.com/paused': ABSENT } },
+  ({ logger }) => logger.info('Has no team'),
 )
 
 /** Only when it grows beyond the limit, not while it stays there. */
