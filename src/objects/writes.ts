@@ -25,6 +25,9 @@ export type WritePurpose = Parameters<NonNullable<Observer['patchWritten']>>[0][
 /** Limits the remembered dropped fields of a built-in kind: handlers may generate field names. */
 const maxDropped = 100
 
+/** Limits the fields of one write whose handlers are searched: the author of an object may cause thousands of sub-handlers, each with a result. */
+const maxSearched = 20
+
 /** Accepts a state; returns whether it is new. Reports states from responses to the features; states of the watch were reported on arrival. */
 export function acceptState(context: Context, object: WatchedObject, body: KubeObject, from: StateSource): boolean {
   const { state } = object
@@ -95,10 +98,10 @@ function recordDropped(
   { fields, authors }: { readonly fields: readonly string[]; readonly authors: PatchAuthors },
 ): void {
   const isCustom = canHaveCustomResources(served.resource.group)
-  for (const field of fields) {
+  for (const [index, field] of fields.entries()) {
     // The schema of a CRD may get the field at any time; the schema of a built-in kind does not.
     if (!isCustom && served.droppedFields.size < maxDropped) served.droppedFields.add(field)
-    const origin = findOrigin(authors, field)
+    const origin = index < maxSearched ? findOrigin(authors, field) : undefined
     if (origin === undefined || origin.type === 'function') continue
     const [verb, remedy] =
       origin.type === 'result'
@@ -109,7 +112,8 @@ function recordDropped(
       : ''
     warnOnce(
       served.resource,
-      `dropped of ${origin.id}`,
+      // One warning for a handler and all its sub-handlers, whose ids the author of an object may choose.
+      `dropped of ${origin.id.split('/', 1)}`,
       `The API server drops the field "${field}", which handler "${origin.id}" ${verb}, as the schema does not have it; ${remedy}${schema}`,
     )
   }
