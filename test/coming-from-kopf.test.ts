@@ -31,7 +31,7 @@ const recorded = JSON.parse(readFileSync(join('test', 'testdata', 'kopf-names.js
   readonly commands: Readonly<Record<string, Command>>
 }
 
-const page = readFileSync(join('docs', 'guide', 'coming-from-kopf.md'), 'utf8')
+const page = readFileSync(join('docs', 'from-kopf', 'index.md'), 'utf8')
 const programs = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!).join('\n')
 
 interface Row {

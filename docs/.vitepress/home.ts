@@ -11,7 +11,7 @@ export const home: Readonly<Record<string, unknown>> = {
     actions: [
       { theme: 'brand', text: 'Getting started', link: '/guide/getting-started' },
       { theme: 'alt', text: 'Handlers', link: '/guide/handlers' },
-      { theme: 'alt', text: 'Coming from Kopf', link: '/guide/coming-from-kopf' },
+      { theme: 'alt', text: 'Coming from Kopf', link: '/from-kopf/index' },
     ],
   },
   features: [

@@ -40,12 +40,15 @@ const languages: Readonly<Record<string, string>> = { ts: 'ts', yaml: 'yaml', js
 /** An example is its README and its files: where there is no repository to look them up in, the page shows them. */
 export function showExampleFiles(md: Markdown): void {
   md.core.ruler.before('normalize', 'kopf-examples', (state) => {
-    const folder = /^(examples(?:\/[^/]+)?)\/README\.md$/.exec(fileOf(state.env))?.[1]
+    const folder = /^((?:examples|cookbook)(?:\/[^/]+)?)\/README\.md$/.exec(fileOf(state.env))?.[1]
     if (folder === undefined) return
     // The folder of all examples has files of its own; what is further down is on other pages.
-    const recursive = folder !== 'examples'
+    const recursive = folder.includes('/')
     const names = readdirSync(join(root, folder), { recursive, encoding: 'utf8' })
-      .filter((name) => extensionOf(name) in languages && name !== 'tsconfig.json')
+      .filter(
+        (name) =>
+          extensionOf(name) in languages && !/tsconfig\.json$|package-lock\.json$|node_modules|dist\//.test(name),
+      )
       .map((name) => name.replaceAll('\\', '/'))
       .sort()
     const files = names.map((name) => {

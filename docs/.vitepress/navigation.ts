@@ -10,7 +10,16 @@ export function createSidebar(): DefaultTheme.SidebarMulti {
   return {
     '/': manual,
     '/decisions/': [{ text: 'Decisions', items: listDecisions() }, ...manual],
-    '/examples/': [{ text: 'Examples', link: '/examples/', items: listExamples().map(toExample) }],
+    '/examples/': [
+      { text: 'Examples', link: '/examples/', items: listExamples().map((name) => toExample(name, 'examples')) },
+    ],
+    '/cookbook/': [
+      {
+        text: 'Cookbook',
+        link: '/cookbook/',
+        items: listExamples('cookbook').map((name) => toExample(name, 'cookbook')),
+      },
+    ],
     '/reference/api/': listApi(),
   }
 }
@@ -23,8 +32,8 @@ function toSidebar({ title, isCollapsed, pages }: Section): DefaultTheme.Sidebar
   return { text: title, items, collapsed: isCollapsed ?? false }
 }
 
-function toExample(name: string): DefaultTheme.SidebarItem {
-  return { text: titleOf(`examples/${name}/README.md`), link: linkOf(`examples/${name}/README.md`) }
+function toExample(name: string, folder: string): DefaultTheme.SidebarItem {
+  return { text: titleOf(`${folder}/${name}/README.md`), link: linkOf(`${folder}/${name}/README.md`) }
 }
 
 function listDecisions(): DefaultTheme.SidebarItem[] {

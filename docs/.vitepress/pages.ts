@@ -2,7 +2,7 @@
  * Which files are pages of the site, and at which address: all of docs/, and what lies outside of it but belongs to it, such as
  * the examples. Links are written for whoever reads the files where they are; this is the map from there to the site.
  */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -15,6 +15,8 @@ const outside: Readonly<Record<string, string>> = {
   'CONTRIBUTING.md': 'contributing.md',
   'SECURITY.md': 'security-policy.md',
   'CHANGELOG.md': 'changes.md',
+  'CODE_OF_CONDUCT.md': 'code-of-conduct.md',
+  'cookbook/README.md': 'cookbook/index.md',
   'bench/README.md': 'benchmarks.md',
   'examples/README.md': 'examples/index.md',
 }
@@ -23,8 +25,8 @@ const outside: Readonly<Record<string, string>> = {
 export function pageOf(file: string): string | undefined {
   if (file === 'README.md') return 'index.md'
   if (file in outside) return outside[file]
-  const example = /^examples\/([^/]+)\/README\.md$/.exec(file)?.[1]
-  if (example !== undefined) return `examples/${example}.md`
+  const example = /^((?:examples|cookbook)\/[^/]+)\/README\.md$/.exec(file)?.[1]
+  if (example !== undefined) return `${example}.md`
   if (!file.startsWith('docs/') || !file.endsWith('.md')) return undefined
   return file.slice('docs/'.length).replace(/(^|\/)README\.md$/, '$1index.md')
 }
@@ -35,11 +37,15 @@ export function listPages(): string[] {
     .map((path) => posix.join('docs', path.replaceAll('\\', '/')))
     .filter((path) => path.endsWith('.md') && !path.includes('/node_modules/') && !path.startsWith(`${apiFolder}/`))
   const examples = listExamples().map((name) => `examples/${name}/README.md`)
-  return [...Object.keys(outside), ...examples, ...docs].sort()
+  const cookbook = listExamples('cookbook').map((name) => `cookbook/${name}/README.md`)
+  const others = Object.keys(outside).filter((file) => existsSync(join(root, file)))
+  return [...others, ...examples, ...cookbook, ...docs].sort()
 }
 
-export function listExamples(): string[] {
-  const entries = readdirSync(join(root, 'examples'), { withFileTypes: true })
+/** The folders of examples/ or of cookbook/: each has a README, which is a page. */
+export function listExamples(folder: 'examples' | 'cookbook' = 'examples'): string[] {
+  if (!existsSync(join(root, folder))) return []
+  const entries = readdirSync(join(root, folder), { withFileTypes: true })
   return entries
     .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
     .map(({ name }) => name)
@@ -70,6 +76,6 @@ export function resolveLink(file: string, link: string): string | undefined {
   const target = posix.join(posix.dirname(file), decodeURI(path)).replace(/\/$/, '')
   const page = pageOf(target) ?? pageOf(`${target}/README.md`)
   if (page !== undefined) return `/${page}${anchor === undefined ? '' : `#${anchor}`}`
-  const [, example = 'index', name] = /^examples\/(?:([^/]+)\/)?(.+)$/.exec(target) ?? []
-  return name === undefined ? undefined : `/examples/${example}.md#${toAnchor(name)}`
+  const [, folder, example = 'index', name] = /^(examples|cookbook)\/(?:([^/]+)\/)?(.+)$/.exec(target) ?? []
+  return name === undefined ? undefined : `/${folder}/${example}.md#${toAnchor(name)}`
 }

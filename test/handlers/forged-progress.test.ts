@@ -1,5 +1,5 @@
 /**
- * Effects of edits of the progress by the author of an object, as described in docs/guide/authors.md. An ordinary object beside each
+ * Effects of edits of the progress by the author of an object, as described in docs/operate/untrusted-objects.md. An ordinary object beside each
  * forged one must be handled normally.
  */
 import fc from 'fast-check'

@@ -1,4 +1,4 @@
-/** The policy printed in docs/guide/authors.md, on a real control plane: only the operator can write its annotations. */
+/** The policy printed in docs/operate/untrusted-objects.md, on a real control plane: only the operator can write its annotations. */
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
@@ -29,7 +29,7 @@ beforeAll(async () => {
   author = as('alice')
   operator = as('system:serviceaccount:operators:databases')
   await make(crdsPath, crd({ group, kind: 'Database', subresources: { status: {} } }))
-  const [yaml] = /(?<=^```yaml\n).*?(?=^```)/ms.exec(readFileSync('docs/guide/authors.md', 'utf8'))!
+  const [yaml] = /(?<=^```yaml\n).*?(?=^```)/ms.exec(readFileSync('docs/operate/untrusted-objects.md', 'utf8'))!
   for (const object of parseYaml(yaml.replaceAll('[example.com]', `[${group}]`)) as Array<Tree & { kind: string }>) {
     const plural = object.kind.endsWith('Binding') ? 'validatingadmissionpolicybindings' : 'validatingadmissionpolicies'
     await make(`${policies}/${plural}`, object)

@@ -14,7 +14,7 @@ const looks = [
   '/guide/getting-started.html',
   '/guide/reconcile.html',
   '/guide/embedded-server.html',
-  '/guide/coming-from-kopf.html',
+  '/from-kopf/index.html',
   '/reference/handlers-and-options.html',
   '/reference/settings.html',
   '/reference/cli.html',
