@@ -1,6 +1,8 @@
 /** `npm run docs:generate`: rewrites the parts of the docs that are generated from the code, between `<!-- generated -->` markers. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { addMissingCommands, describeCommands } from './cli.ts'
+import { diagrams } from './diagrams/pictures.ts'
+import { drawDiagram } from './diagrams/svg.ts'
 import { listContents, listDecisions } from './lists.ts'
 import { fillMarked } from './markdown.ts'
 import { describeSettings } from './settings.ts'
@@ -15,6 +17,7 @@ export const generated: Readonly<Record<string, (text: string) => string>> = {
   'docs/reference/source-files.md': (text) => fillMarked(text, describeSourceFiles()),
   'docs/index.md': (text) => fillMarked(text, { contents: listContents() }),
   'docs/decisions/README.md': (text) => fillMarked(text, { decisions: listDecisions() }),
+  ...Object.fromEntries(diagrams.map((diagram) => [`docs/diagrams/${diagram.name}.svg`, () => drawDiagram(diagram)])),
 }
 
 if (process.argv[1] === new URL(import.meta.url).pathname) {
