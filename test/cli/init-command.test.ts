@@ -1,6 +1,6 @@
 /** `kopf init`: the folder of a new operator: its test, its run, its image. */
 import { execFile } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { afterEach, describe, expect, inject, test } from 'vitest'
@@ -148,9 +148,40 @@ test('npm create kopf creates the same files as kopf init, with no other package
   symlinkSync(inject('package'), join(installed, 'kopf'))
   const command = join(installed, 'create-kopf/create.js')
   const create = (...args: string[]) => promisify(execFile)(process.execPath, [command, ...args], { cwd: folder.path })
-  expect((await create('mine')).stdout).toContain('mine is ready')
+  expect((await create('mine', '--no-install')).stdout).toContain('mine is ready')
   expect(readdirSync(join(folder.path, 'mine'))).toContain('operator.ts')
-  await expect(create('mine')).rejects.toMatchObject({ code: 1 })
+  await expect(create('mine', '--no-install')).rejects.toMatchObject({ code: 1 })
+})
+
+test('npm create kopf installs the packages of the new operator, and names the command to run if npm fails', {
+  timeout: 60_000,
+}, async () => {
+  // A program named npm that records its arguments, and fails for a folder named "offline".
+  const bin = join(folder.path, 'bin')
+  folder.write({
+    'bin/npm': '#!/bin/sh\necho "$@" >> "$0.log"\ncase "$*" in *offline*) echo "no network" >&2; exit 7;; esac\n',
+  })
+  chmodSync(join(bin, 'npm'), 0o755)
+  const installed = join(folder.path, 'node_modules')
+  mkdirSync(join(installed, 'create-kopf'), { recursive: true })
+  cpSync('packages/create-kopf', join(installed, 'create-kopf'), { recursive: true })
+  symlinkSync(inject('package'), join(installed, 'kopf'))
+  const env = { ...process.env, PATH: `${bin}:${process.env['PATH']}` }
+  const command = join(installed, 'create-kopf/create.js')
+  const create = (...args: string[]) =>
+    promisify(execFile)(process.execPath, [command, ...args], { cwd: folder.path, env })
+  const { stdout } = await create('mine')
+  expect(stdout).toContain('mine is ready')
+  expect(stdout).not.toContain('npm install')
+  expect(readFileSync(join(bin, 'npm.log'), 'utf8')).toBe(
+    'install --prefix mine --no-audit --no-fund --loglevel=error\n',
+  )
+  const failed = await create('offline').catch((error: { code: number; stderr: string }) => error)
+  expect(failed).toMatchObject({ code: 1 })
+  expect(failed.stderr).toContain(
+    'Cannot install the packages of offline: npm install ended with exit code 7 (no network). The folder is complete: run "npm install" in it',
+  )
+  expect(readdirSync(join(folder.path, 'offline'))).toContain('operator.ts')
 })
 
 describe('kopf init in a folder with files', { timeout: 60_000 }, () => {

@@ -118,13 +118,22 @@ describe('new operators', { timeout: 300_000 }, () => {
     expect(code).toBe(0)
   })
 
+  test('an operator that is created from a checkout of the repository installs it and passes its tests', async () => {
+    using project = new Project()
+    const made = await project.node(resolve('dist/cli/main.js'), 'init', 'mine', '--install')
+    expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('mine is ready') })
+    const { code, stdout } = await project.run('npm', ['--prefix', 'mine', 'test'])
+    expect(stdout).toMatch(/pass 1\n/)
+    expect(code).toBe(0)
+  })
+
   test('npm create kopf creates an operator', async () => {
     using project = new Project()
     project.write({ 'package.json': '{ "private": true }' })
     const packages = [inject('tarball'), inject('createTarball')]
     const installed = await project.run('npm', ['install', '--no-audit', '--no-fund', ...packages])
     expect(installed).toMatchObject({ code: 0 })
-    const made = await project.run('npm', ['create', '--no-install', 'kopf', 'mine'])
+    const made = await project.run('npm', ['create', '--no-install', 'kopf', 'mine', '--', '--no-install'])
     expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('mine is ready') })
     expect(readdirSync(join(project.path, 'mine'))).toContain('operator.ts')
   })

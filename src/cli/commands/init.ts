@@ -11,6 +11,7 @@ interface InitArguments {
   readonly kind?: string
   readonly group?: string
   readonly force?: boolean
+  readonly install?: boolean
 }
 
 export function addInitCommand(program: Command): void {
@@ -25,6 +26,8 @@ export function addInitCommand(program: Command): void {
     .argument('[folder]', 'the folder to create (default: my-operator)')
     .option('--kind <name>', 'the kind of the resource, in CamelCase (default: Greeting)')
     .option('--group <domain>', 'the API group of the resource: a domain that you own (default: example.com)')
+    .option('--install', 'run "npm install" in the new folder; the default of "npm create kopf"')
+    .option('--no-install', 'do not run "npm install"; the default of "kopf init"')
     .option('--force', 'write into a folder that is not empty, without asking; existing files are kept')
   addExamples(command, ['kopf init my-operator', 'kopf init databases --kind Database --group example.com']).action(
     async (folder?: string) => init(folder, command.opts<InitArguments>()),
@@ -33,7 +36,7 @@ export function addInitCommand(program: Command): void {
 
 async function init(given: string | undefined, args: InitArguments): Promise<void> {
   // Imported late: help and usage errors do not need it.
-  const [{ checkApiGroup, checkKind }, { installCommand, scaffold }] = await Promise.all([
+  const [{ checkApiGroup, checkKind }, { installCommand, installPackages, scaffold }] = await Promise.all([
     import('../scaffolding/answers.ts'),
     import('../scaffolding/scaffold.ts'),
   ])
@@ -45,13 +48,19 @@ async function init(given: string | undefined, args: InitArguments): Promise<voi
   const { written, kept } = await scaffold({ folder, kind, group, allowsFiles })
   if (kept.length > 0) printNote(`These files existed and were not changed: ${kept.join(', ')}`)
   const isCurrent = resolve(folder) === process.cwd()
-  const install = kept.includes('package.json') ? await installCommand() : 'npm install'
+  const hasOwnPackage = kept.includes('package.json')
+  const installs = args.install === true && !hasOwnPackage
+  if (installs) {
+    printNote(`Installing the packages of ${folder} …`)
+    await installPackages(folder)
+  }
+  const install = hasOwnPackage ? await installCommand() : 'npm install'
   print(
     [
       `${folder} is ready: ${written.join(', ')}`,
       '',
       ...(isCurrent ? [] : [`  cd ${quoteForShell(folder)}`]),
-      `  ${install}`,
+      ...(installs ? [] : [`  ${install}`]),
       '  npm test       checks the types and runs the test, without a cluster',
       '  npm run dev    runs it on an embedded API server, and restarts it at each save',
     ].join('\n'),

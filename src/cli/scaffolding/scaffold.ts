@@ -3,8 +3,10 @@ import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, join, resolve } from 'node:path'
 import { KopfError } from '../../errors.ts'
 import { defineResource } from '../../kube/resources/resources.ts'
+import { systemClock } from '../../util/async/clock.ts'
+import { captureProgram, type ProgramOutput } from '../../util/process/child-program.ts'
 import { makeFolder } from '../../util/process/make-folder.ts'
-import { packageFile, packageVersion } from '../../util/process/package-files.ts'
+import { packageFile, packageSpecifier } from '../../util/process/package-files.ts'
 import { explainFileProblem } from '../read-manifests.ts'
 
 export interface Scaffold {
@@ -65,7 +67,7 @@ function createReplacer({ folder, kind, group }: Scaffold): (text: string) => st
   const { plural, singular } = defineResource({ group, version: 'v1', kind })
   const replacements: Readonly<Record<string, string>> = {
     'my-operator': toName(folder),
-    '"kopf": "0.0.0"': `"kopf": "${packageVersion()}"`,
+    '"kopf": "0.0.0"': `"kopf": ${JSON.stringify(packageSpecifier())}`,
     'example.com': group,
     Greeting: kind,
     greetings: plural,
@@ -130,5 +132,28 @@ function throwFolderError(folder: string): (error: unknown) => never {
     const { code = '' } = error as NodeJS.ErrnoException
     const why = `${folderProblems[code] ?? explainFileProblem(error)}; name another folder`
     throw new KopfError('KOPF_FILE', `Cannot write an operator into "${folder}": ${why}`, { cause: error })
+  }
+}
+
+/** Runs `npm install` in the folder of a new operator: for `--install`, which `npm create kopf` passes. */
+export async function installPackages(folder: string): Promise<void> {
+  const { status, stderr } = await runNpm(folder)
+  if (status === 0) return
+  const reason = stderr.trim().split('\n').at(-1) ?? ''
+  throw new KopfError(
+    'KOPF_INSTALL',
+    `Cannot install the packages of ${folder}: npm install ended with exit code ${status}${reason === '' ? '' : ` (${reason})`}. ` +
+      'The folder is complete: run "npm install" in it',
+  )
+}
+
+async function runNpm(folder: string): Promise<ProgramOutput> {
+  const args = ['install', '--prefix', folder, '--no-audit', '--no-fund', '--loglevel=error']
+  const { signal } = new AbortController()
+  try {
+    return await captureProgram({ file: 'npm', args, env: {}, clock: systemClock, signal })
+  } catch (error) {
+    const advice = 'npm cannot be started. Install npm, or use --no-install'
+    throw new KopfError('KOPF_INSTALL', `Cannot install the packages of ${folder}: ${advice}`, { cause: error })
   }
 }

@@ -76,3 +76,12 @@ export function packageVersion(): string {
   const text = readFileSync(packageFile('package.json'), 'utf8')
   return (JSON.parse(text) as { version: string }).version
 }
+
+/**
+ * What a package.json names to depend on this package: its version, or its folder where it is a checkout of the repository, whose version may
+ * not be published.
+ */
+export function packageSpecifier(): string {
+  const isCheckout = existsSync(packageFile('src/index.ts'))
+  return isCheckout ? `file:${packageFile('.').replaceAll('\\', '/').replace(/\/$/, '')}` : packageVersion()
+}
