@@ -1,10 +1,14 @@
 /** The documentation site: `npm run docs` builds it, `npm run docs:dev` shows it while it is written. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig, type Plugin } from 'vitepress'
 import { home } from './home.ts'
 import { mapLinks, showExampleFiles } from './markdown.ts'
 import { createSidebar } from './navigation.ts'
 import { pageOf, root, toAnchor } from './pages.ts'
+
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+const repository = 'https://github.com/OWNER/kopf'
 
 // biome-ignore lint/style/noDefaultExport: vitepress looks for it.
 export default defineConfig({
@@ -13,7 +17,7 @@ export default defineConfig({
   lang: 'en',
   // The pages of examples/ and of the root belong to the site, too.
   srcDir: '..',
-  srcExclude: ['README.md', '{src,test,tools,templates,packages}/**', 'bench/*/**'],
+  srcExclude: ['README.md', '{src,test,tools,templates,packages,.github}/**', 'bench/*/**', '**/node_modules/**'],
   rewrites: (file) => pageOf(file) ?? file,
   cacheDir: '.vitepress/cache',
   outDir: '.vitepress/dist',
@@ -27,18 +31,52 @@ export default defineConfig({
     },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
   },
-  transformPageData: ({ relativePath }) => (relativePath === 'index.md' ? { frontmatter: home } : undefined),
+  transformPageData({ relativePath, frontmatter }) {
+    if (relativePath === 'index.md') return { frontmatter: home }
+    // API pages are generated: there is no file to edit.
+    return relativePath.startsWith('reference/api/') ? { frontmatter: { ...frontmatter, editLink: false } } : undefined
+  },
   themeConfig: {
     nav: [
       { text: 'Guide', link: '/guide/getting-started', activeMatch: '^/guide/' },
-      { text: 'Reference', link: '/reference/handlers-and-options', activeMatch: '^/reference/(?!api/)' },
-      { text: 'API', link: '/reference/api/', activeMatch: '^/reference/api/' },
-      { text: 'Examples', link: '/examples/', activeMatch: '^/examples/' },
+      { text: 'Tutorial', link: '/tutorial/', activeMatch: '^/tutorial/' },
+      { text: 'Cookbook', link: '/cookbook/', activeMatch: '^/(cookbook|examples)/' },
+      { text: 'Operate', link: '/operate/deploying', activeMatch: '^/operate/' },
+      { text: 'Reference', link: '/reference/handlers-and-options', activeMatch: '^/reference/' },
+      { text: 'From Kopf', link: '/from-kopf/', activeMatch: '^/from-kopf/' },
+      {
+        text: `v${version}`,
+        items: [
+          { text: 'Changes', link: '/changes' },
+          { text: 'Versions and support', link: '/about/versioning' },
+          { text: 'Examples', link: '/examples/' },
+          { text: 'API of the package', link: '/reference/api/' },
+          { text: 'Contributing', link: '/contributing' },
+        ],
+      },
     ],
     sidebar: createSidebar(),
     outline: { level: [2, 3] },
-    search: { provider: 'local' },
-    footer: { message: 'MIT licensed.' },
+    editLink: { pattern: `${repository}/edit/main/:path`, text: 'Edit this page' },
+    search: {
+      provider: 'local',
+      options: {
+        miniSearch: {
+          searchOptions: {
+            // Pages that explain come before generated pages and before records of decisions. The function is copied into the page as text, so it
+            // uses nothing from outside.
+            boostDocument: (id: string) => {
+              if (/^\/(guide|tutorial)\//.test(id)) return 3
+              if (/^\/(operate|cookbook|from-kopf)\//.test(id)) return 2.5
+              if (/^\/reference\/api\//.test(id)) return 0.3
+              if (/^\/(decisions|changes|reference\/source-files)/.test(id)) return 0.4
+              return 1
+            },
+          },
+        },
+      },
+    },
+    footer: { message: `kopf for TypeScript ${version}, MIT licensed.` },
   },
 })
 
