@@ -1,0 +1,39 @@
+/** The check of the documentation's language: which sentences it finds, and which it leaves alone. */
+import { expect, test } from 'vitest'
+import { checkLanguage } from '../tools/docs/language.ts'
+
+const advices = (text: string, file = 'page.md') => checkLanguage(file, text).map(({ advice }) => advice)
+
+test.each([
+  [
+    'What they have come to is stored on the object.',
+    ['write "result", "progress" or "outcome"', 'start the sentence with its subject'],
+  ],
+  [
+    'Whoever deletes it is told.',
+    ['name the person or the program: "a user", "another operator"', 'say what is logged, returned or called'],
+  ],
+  ['It runs in a process of its own.', ['write "its own …", "your own …" or "a separate …"']],
+  [
+    '## Of your own',
+    ['write "its own …", "your own …" or "a separate …"', 'use a heading that a reader would search for'],
+  ],
+  ['| `a` | What the handler returns. |', ['start the sentence with its subject']],
+])('the language check finds %j', (text, expected) => {
+  expect(advices(text)).toEqual(expected)
+})
+
+test.each([
+  'Progress is stored on the object.',
+  'What is an operator?',
+  '## What is an operator?',
+  '`nobody` is a user of Linux.',
+  '```\nWhoever reads this: it is output.\n```',
+  '<!-- language: allow -->\nThe book is called "Whoever".',
+])('the language check accepts %j', (text) => {
+  expect(advices(text)).toEqual([])
+})
+
+test('the language check reads comments of code, and not the code', () => {
+  expect(advices("const text = 'nobody'\n// Nobody calls this.", 'operator.ts')).toHaveLength(1)
+})
