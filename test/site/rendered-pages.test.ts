@@ -1,11 +1,13 @@
 /** The built site in a real browser: on a phone and on a desktop, in light and in dark. */
+import { readFileSync } from 'node:fs'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { serveSite } from './built-site.ts'
 import { findChromium } from './chromium.ts'
 import { readContrasts } from './contrast.ts'
 
-const phone = { width: 390, height: 844 }
+/** The narrowest window that WCAG 2.2 asks for (1.4.10, reflow). */
+const phone = { width: 320, height: 640 }
 const desk = { width: 1280, height: 800 }
 
 /** The pages with the widest tables and the longest code, and one page of each type. */
@@ -14,13 +16,18 @@ const looks = [
   '/guide/getting-started.html',
   '/guide/reconcile.html',
   '/guide/embedded-server.html',
-  '/from-kopf/index.html',
+  '/from-kopf/names.html',
   '/reference/handlers-and-options.html',
   '/reference/settings.html',
   '/reference/cli.html',
   '/reference/errors.html',
   '/reference/api/kopf/classes/Operator.html',
   '/examples/01-minimal.html',
+  '/cookbook/',
+  '/cookbook/database.html',
+  '/operate/deploying.html',
+  '/operate/troubleshooting.html',
+  '/tutorial/cluster.html',
   '/benchmarks.html',
 ]
 
@@ -81,6 +88,7 @@ describe('pages of the sidebars', () => {
   test.each([
     ['the manual', '/guide/getting-started.html', 50, 1],
     ['the examples', '/examples/', 20, 1],
+    ['the cookbook', '/cookbook/', 7, 1],
     ['the API', '/reference/api/kopf/', 150, 10],
   ])(
     'every page in the sidebar of %s loads without problems and fits a phone',
@@ -166,6 +174,48 @@ test.each([
   // The address changes before the content.
   await expect.poll(() => page.locator('.vp-doc').textContent()).toMatch(/finalizer/i)
   expect(troubles).toEqual([])
+})
+
+test.each([
+  ['daemon', '/guide/daemons'],
+  ['leader election', '/operate/replicas'],
+  ['RBAC', '/operate/'],
+  ['printer columns', '/guide/custom-resources'],
+  ['reconcile', '/guide/reconcile'],
+])('the search for %j shows a guide before generated pages', async (words, expected) => {
+  await using reader = await visit(desk)
+  const { page } = reader
+  await page.goto(`${site.url}/guide/getting-started.html`)
+  await page.locator('.VPNavBarSearch button').first().click()
+  await page.locator('#localsearch-input').fill(words)
+  const results = page.locator('.VPLocalSearchBox .result')
+  await results.first().waitFor()
+  const found = await results.evaluateAll((all) => all.map((one) => new URL((one as HTMLAnchorElement).href).pathname))
+  expect(
+    found.slice(0, 3).some((path) => path.startsWith(expected)),
+    found.slice(0, 5).join(' '),
+  ).toBe(true)
+  expect(found[0]).not.toContain('/reference/api/')
+})
+
+test('the first page shows the code and its output without scrolling on a desktop', async () => {
+  await using reader = await visit(desk)
+  await reader.page.goto(site.url)
+  const bottoms = await reader.page
+    .locator('.side-by-side div[class*="language-ts"], .side-by-side img')
+    .evaluateAll((parts) => parts.map((part) => part.getBoundingClientRect().bottom))
+  expect(bottoms).toHaveLength(2)
+  expect(bottoms.filter((bottom) => bottom > desk.height)).toEqual([])
+})
+
+test('a page has a link to edit it, and the version of the package', async () => {
+  await using reader = await visit(desk)
+  await reader.page.goto(`${site.url}/operate/deploying.html`)
+  const { version } = JSON.parse(readFileSync('package.json', 'utf8')) as { version: string }
+  expect(await reader.page.locator('.edit-link-button').getAttribute('href')).toMatch(
+    /\/edit\/main\/docs\/operate\/deploying\.md$/,
+  )
+  expect(await reader.page.locator('.VPNavBarMenu').textContent()).toContain(`v${version}`)
 })
 
 test('the menu on a phone opens the sidebar, and its links open their pages', async () => {
