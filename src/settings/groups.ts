@@ -174,7 +174,7 @@ interface AdmissionSettings {
 
 /** How handlers are called. */
 interface ExecutionSettings {
-  /** The delay before a handler without a `backoff` of its own is retried after an arbitrary error. Default: 60. */
+  /** The delay before a handler without its own `backoff` is retried after an arbitrary error. Default: 60. */
   defaultBackoff: Duration
   /** How many threads there can be for handlers made with `inWorker`. `null`: the number of CPU cores. Default: null. */
   maxWorkers: number | null
