@@ -277,7 +277,7 @@ interface WatchingSettings {
   initialStreaming: boolean
   /**
    * The maximum size of an object, in bytes of its JSON. `null`: no limit. No handler is called for a larger object; its condition
-   * `Handled`, an event and the log say so. Default: 3145728, more than an API server stores of a custom resource.
+   * `Handled`, an event and a log line report it. Default: 3145728, more than an API server stores of a custom resource.
    */
   maxObjectBytes: number | null
   /**
