@@ -149,6 +149,17 @@ describe('posted events', () => {
     expect(session.calls.map(({ backoffsMs }) => backoffsMs)).toEqual([[1000, 2000], [5000]])
   })
 
+  test('an infinite iterable of backoffs is read up to 100 retries', async () => {
+    const backoffs = {
+      *[Symbol.iterator]() {
+        for (;;) yield 1
+      },
+    }
+    poster.post(referenceTo('one'), { ...normal('a'), backoffs })
+    await poster.drain()
+    expect(session.calls[0]!.backoffsMs).toHaveLength(100)
+  })
+
   test('events of one object are posted in order, one at a time', async () => {
     api.faults.add({ on: { verb: 'create' }, effect: { type: 'delay', delayMs: 100 }, times: 1 })
     for (const message of ['1', '2', '3']) poster.post(referenceTo('one'), normal(message))

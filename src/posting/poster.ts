@@ -213,7 +213,13 @@ class BackgroundPoster implements Poster {
   }
 }
 
+/** Retries of one event. The setting may be an infinite iterable, which must not be read to its end. */
+const maxRetries = 100
+
 function toBackoffsMs(backoffs: PostingBackoffs): number[] {
-  const list = typeof backoffs === 'object' ? [...backoffs] : [backoffs]
-  return list.map((one) => toMs(one, 'a back-off of posting'))
+  const list: number[] = []
+  for (const one of typeof backoffs === 'object' ? backoffs : [backoffs]) {
+    if (list.push(toMs(one, 'a back-off of posting')) === maxRetries) break
+  }
+  return list
 }

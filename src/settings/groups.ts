@@ -174,7 +174,7 @@ interface AdmissionSettings {
 
 /** How handlers are called. */
 interface ExecutionSettings {
-  /** The delay before a handler without a `backoff` of its own is retried after an arbitrary error. Default: 60. */
+  /** The delay before a handler without its own `backoff` is retried after an arbitrary error. Default: 60. */
   defaultBackoff: Duration
   /** How many threads there can be for handlers made with `inWorker`. `null`: the number of CPU cores. Default: null. */
   maxWorkers: number | null
@@ -277,7 +277,7 @@ interface WatchingSettings {
   initialStreaming: boolean
   /**
    * The maximum size of an object, in bytes of its JSON. `null`: no limit. No handler is called for a larger object; its condition
-   * `Handled`, an event and the log say so. Default: 3145728, more than an API server stores of a custom resource.
+   * `Handled`, an event and a log line report it. Default: 3145728, more than an API server stores of a custom resource.
    */
   maxObjectBytes: number | null
   /**
