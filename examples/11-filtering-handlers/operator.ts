@@ -1,4 +1,4 @@
-import { ABSENT, any, none, not, Operator } from 'kopf'
+import { ABSENT, any, none, Operator } from 'kopf'
 
 const kopf = new Operator()
 
@@ -19,7 +19,7 @@ kopf.on.create(
   {
     id: 'large',
     field: 'spec.size',
-    value: not((size) => Number(size) < 10),
+    value: (size) => Number(size) >= 10,
     when: none(
       ({ annotations }) => 'example.com/paused' in annotations,
       ({ labels }) => labels['tier'] === 'test',
