@@ -2,8 +2,8 @@ import { adopt, isAlreadyExists, Operator } from 'kopf'
 
 const kopf = new Operator()
 
-/** What is adopted is named after its owner, lives in its namespace, has its labels, and goes when it goes. */
-kopf.on.create('kopfexamples', { id: 'make' }, async ({ body, name, spec, client, logger }) => {
+/** A reconciler is the better way to manage children: see 18-reconcile. `adopt` sets the name, namespace, labels and owner of the pod. */
+kopf.on.create('kopfexamples', { id: 'createPod' }, async ({ body, name, spec, client, logger }) => {
   const command = ['sh', '-c', `sleep ${spec.seconds}`]
   const pod = {
     apiVersion: 'v1',
@@ -13,9 +13,9 @@ kopf.on.create('kopfexamples', { id: 'make' }, async ({ body, name, spec, client
   }
   try {
     await client.create(adopt(pod, body, { strict: true }))
-    logger.info(`Made the pod ${name}`)
+    logger.info(`Created the pod ${name}`)
   } catch (error) {
-    // An earlier attempt may have made it and not lived to tell.
+    // An earlier attempt may have created the pod before it was interrupted.
     if (!isAlreadyExists(error)) throw error
   }
 })

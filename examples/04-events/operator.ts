@@ -8,7 +8,7 @@ kopf.on.create('kopfexamples', { id: 'brew' }, ({ spec, recorder }) => {
   try {
     heatMilk(spec.milk)
   } catch (error) {
-    // The type is Error, the message that of the error.
+    // Posts an event of the type Error with the message of the error.
     recorder.exception(error, { reason: 'NoMilk' })
   }
 })

@@ -2,12 +2,12 @@ import { Operator } from 'kopf'
 
 const kopf = new Operator()
 
-/** The peering "default" is used where there is one. This is how soon others notice when this operator is killed. */
+/** The peering "default" is used if it exists. Other operators notice after the lifetime that this operator was killed. */
 kopf.on.startup(({ settings }) => {
   settings.peering.lifetime = '30s'
 })
 
-/** Stopped while another operator has precedence, and started again afterwards. */
+/** Stopped while another operator has a higher priority, and started again afterwards. */
 kopf.daemon('kopfexamples', async ({ name, stopped, logger }) => {
   logger.info(`Looking after ${name}`)
   await stopped.wait()

@@ -2,7 +2,7 @@ import { Operator, TemporaryError } from 'kopf'
 
 const kopf = new Operator()
 
-/** One sub-handler per item: each is retried by itself, and what is done is not done again. */
+/** One sub-handler per item. Each one has its own retries; a sub-handler that has succeeded is not called again. */
 kopf.on.create('kopfexamples', { id: 'items' }, ({ spec, subhandler }) => {
   for (const item of spec.items) {
     subhandler(item, ({ retry, logger }) => {

@@ -3,7 +3,7 @@ import { Pod } from 'kopf/kubernetes'
 
 const kopf = new Operator()
 
-/** Sees everything that happens to pods of the app, and puts nothing on them: no finalizer, no annotations. */
+/** Called for every event of the app's pods. It adds no finalizer and no annotations to them. */
 kopf.on.event(Pod, { labels: { app: 'web' } }, ({ event, status, logger }) => {
   logger.info(`${event.type ?? 'LISTED'}: ${status.phase}`)
 })

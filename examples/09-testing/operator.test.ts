@@ -13,7 +13,7 @@ test('a created database becomes ready', async () => {
   assert.equal(status?.url, 'postgres://orders')
 })
 
-test('a database is looked after once an hour', async () => {
+test('a database is checked once an hour', async () => {
   await using cluster = await startCluster({ resources: [Database] })
   await using _operator = await kopf.start(cluster)
   await cluster.create(Database, { name: 'orders', spec })
@@ -22,7 +22,7 @@ test('a database is looked after once an hour', async () => {
   assert.equal((await cluster.get(Database, 'orders')).status?.checks, 25)
 })
 
-test('a booting database is asked for again', async () => {
+test('a booting database is retried', async () => {
   const { outcome } = await runHandler(kopf, { resource: Database, id: 'create', name: 'orders', spec })
   assert.ok(outcome.type === 'retry')
   assert.equal(outcome.delay, 1)

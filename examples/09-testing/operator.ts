@@ -12,14 +12,14 @@ export const Database = defineResource({
 const kopf = new Operator()
 export default kopf
 
-/** Boots for a while. */
+/** The database needs four attempts to boot. */
 kopf.on.create(Database, ({ name, spec, patch, retry }) => {
   if (retry < 3) throw new TemporaryError('The database is still booting', { delay: '1s' })
   patch.status.phase = 'Ready'
   patch.status.url = `${spec.engine}://${name}`
 })
 
-/** Is looked after once an hour. */
+/** Checks the database once an hour. */
 kopf.timer(Database, { interval: '1h' }, ({ status, patch }) => {
   patch.status.checks = (status.checks ?? 0) + 1
 })

@@ -1,4 +1,4 @@
-import { ABSENT, all, not, Operator } from 'kopf'
+import { ABSENT, any, none, Operator } from 'kopf'
 
 const kopf = new Operator()
 
@@ -6,19 +6,23 @@ kopf.on.create('kopfexamples', { id: 'production', labels: { tier: 'production' 
   logger.info('In production')
 })
 
-kopf.on.create(
-  'kopfexamples',
-  { id: 'data', labels: { team: (team) => team?.startsWith('data-') ?? false } },
-  ({ logger }) => logger.info('Of a data team'),
+/** Combinators work for callbacks of labels, annotations and fields. */
+const isData = any<[string | undefined]>(
+  (team) => team === 'data',
+  (team) => team?.startsWith('data-'),
 )
+kopf.on.create('kopfexamples', { id: 'data', labels: { team: isData } }, ({ logger }) => logger.info('Of a data team'))
 
+/** `value` selects by the value of the field: a literal, PRESENT, ABSENT or a callback. */
 kopf.on.create(
   'kopfexamples',
   {
     id: 'large',
-    when: all(
-      ({ spec }) => spec.size >= 10,
-      not(({ annotations }) => 'example.com/paused' in annotations),
+    field: 'spec.size',
+    value: (size) => Number(size) >= 10,
+    when: none(
+      ({ annotations }) => 'example.com/paused' in annotations,
+      ({ labels }) => labels['tier'] === 'test',
     ),
   },
   ({ logger }) => logger.info('Large, and not paused'),
@@ -30,7 +34,7 @@ kopf.on.create(
   ({ logger }) => logger.info('Has no team'),
 )
 
-/** Only when it grows beyond the limit, not while it stays there. */
+/** Called when the size grows beyond the limit, not for later changes above the limit. */
 kopf.on.update(
   'kopfexamples',
   { id: 'grown', field: 'spec.size', old: (size) => Number(size) < 10, new: (size) => Number(size) >= 10 },

@@ -1,27 +1,18 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { CustomObjectsApi, KubeConfig } from '@kubernetes/client-node'
-import kopf, { names } from './operator.ts'
+import { on } from 'node:events'
+import kopf, { greetings, names } from './operator.ts'
 
-// The application has a client of its own: whichever it likes.
-const config = new KubeConfig()
-config.loadFromDefault()
-const api = config.makeApiClient(CustomObjectsApi)
-const examples = { group: 'kopf.dev', version: 'v1', namespace: 'default', plural: 'kopfexamples' }
+const greeted = on(greetings, 'greeted')
 
-// Stopped at the end of the program, however that comes about.
+// The operator stops at the end of the program, also after an error.
 await using running = await kopf.start({ namespaces: ['default'] })
 await running.ready
 
-for (const name of ['alice', 'bob']) {
-  const body = { apiVersion: 'kopf.dev/v1', kind: 'KopfExample', metadata: { name }, spec: { who: name } }
-  await api.createNamespacedCustomObject({ ...examples, body })
-  await sleep(500)
-  say(`The operator knows: ${names.get('all').join(', ')}`)
-}
-for (const name of ['alice', 'bob']) await api.deleteNamespacedCustomObject({ ...examples, name })
-await sleep(500)
-say(`The operator knows ${names.get('all').length} objects`)
+const objects = names.get('all').toSorted()
+process.stdout.write(`Objects: ${objects.join(', ')}\n`)
 
-function say(text: string): void {
-  process.stdout.write(`${text}\n`)
+let count = 0
+for await (const _ of greeted) {
+  count += 1
+  process.stdout.write(`Greeted: ${count} of ${objects.length}\n`)
+  if (count === objects.length) break
 }

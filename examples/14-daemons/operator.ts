@@ -1,33 +1,31 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { Operator } from 'kopf'
 
 const kopf = new Operator()
 
-/** Stands for something outside of the cluster that every object wants to have an eye on. */
-const outside = createServer((request, response) => response.end(`pong for ${request.url}`))
+async function isUp(url: string, stopped: AbortSignal): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.any([stopped, AbortSignal.timeout(5000)]) })
+    return response.ok
+  } catch {
+    return false
+  }
+}
 
-kopf.on.startup(async () => {
-  await once(outside.listen(0, '127.0.0.1'), 'listening')
-})
-
-/** Runs beside each object for as long as it is there. What it is given is live: a new path counts from the next round. */
-kopf.daemon('kopfexamples', { id: 'ping' }, async ({ name, spec, client, resource, stopped, logger }) => {
-  const { port } = outside.address() as AddressInfo
-  for (let pings = 1; !stopped.isSet(); pings += 1) {
-    const response = await fetch(`http://127.0.0.1:${port}/${spec.path}`, { signal: stopped.signal })
-    const answer = await response.text()
-    logger.info(`${pings}: ${answer}`)
-    // What is put into `patch` is written when the daemon ends; this is written now.
-    await client.patch(resource, name, { status: { pings, answer } }, { subresource: 'status' })
+/** Runs as long as the object exists. `spec` is live: a new URL is used in the next round. */
+kopf.daemon('kopfexamples', { id: 'monitor' }, async ({ name, spec, client, resource, stopped, logger }) => {
+  let last = ''
+  while (!stopped.isSet()) {
+    const state = (await isUp(spec.url, stopped.signal)) ? 'up' : 'down'
+    const message = `${spec.url} is ${state}`
+    if (message !== last && !stopped.isSet()) {
+      logger.info(message)
+      // A patch of a daemon is written when the daemon ends. This request is sent now.
+      await client.patch(resource, name, { status: { state } }, { subresource: 'status' })
+      last = message
+    }
     await stopped.wait('2s')
   }
   logger.info(`Stopped: ${stopped.reason}`)
-})
-
-kopf.on.cleanup(() => {
-  outside.close()
 })
 
 export default kopf

@@ -2,12 +2,12 @@ import { Operator, PRESENT } from 'kopf'
 
 const kopf = new Operator()
 
-/** The names of config maps, by the object that uses them. Kept up to date as they come, change and go. */
+/** The names of config maps, by the object that uses them. Updated when config maps are created, changed or deleted. */
 const configMapsOf = kopf.index('configmaps', { labels: { 'used-by': PRESENT } }, ({ labels, name }) => [
   [labels['used-by'], name],
 ])
 
-/** All of them are there before any handler is called: no request is needed to know them. */
+/** The index is complete before any handler is called, and needs no request. */
 kopf.on.create('kopfexamples', ({ name, logger }) => {
   logger.info(`Config maps: ${configMapsOf.get(name).toSorted().join(', ')}`)
 })

@@ -1,17 +1,30 @@
-import { Operator, TemporaryError } from 'kopf'
+import { buildObject, buildOwnerReference, Operator, TemporaryError } from 'kopf'
+import { ConfigMap, CronJob } from 'kopf/kubernetes'
 
 const kopf = new Operator()
 
-/** The bucket is made once, however often the handler is called: by us, or by the process after us. */
-kopf.on.create('kopfexamples', { id: 'backups' }, async ({ name, spec, retry, step, logger }) => {
-  const bucket = await step('bucket', () => {
-    logger.info('Making a bucket')
-    return { name: `${name}-backups`, region: 'north' }
+/** Each step runs once, even if the handler is retried or the operator restarts. */
+kopf.on.create('kopfexamples', { id: 'backups' }, async ({ body, name, spec, labels, client, step, logger }) => {
+  const ownerReferences = [buildOwnerReference(body)]
+
+  // Without the step, every retry would create another object, since the server generates the name.
+  const target = await step('target', async () => {
+    const metadata = { generateName: `${name}-`, ownerReferences }
+    const created = await client.create(ConfigMap, { metadata, data: { retention: `${spec.retention}d` } })
+    logger.info('Created a target')
+    return created.metadata.name
   })
-  await step('rules', () => logger.info(`Keeping what is in ${bucket.name} for ${spec.retention} days`))
-  if (retry === 0) throw new TemporaryError('The bucket is not there yet', { delay: '10s' })
-  await step('schedule', () => logger.info(`Scheduling backups into ${bucket.name}`))
-  return { bucket: bucket.name, attempts: retry + 1 }
+
+  if (labels['approved'] !== 'yes') throw new TemporaryError('Waiting for the label approved=yes', { delay: '10s' })
+
+  await step('schedule', async () => {
+    const containers = [{ name: 'backup', image: 'backup', args: [target] }]
+    const jobTemplate = { spec: { template: { spec: { containers, restartPolicy: 'Never' } } } }
+    const metadata = { name, ownerReferences }
+    await client.create(buildObject(CronJob, { metadata, spec: { schedule: '0 3 * * *', jobTemplate } }))
+    logger.info('Scheduled the backups')
+  })
+  return { schedule: '0 3 * * *' }
 })
 
 export default kopf

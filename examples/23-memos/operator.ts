@@ -1,22 +1,22 @@
 import { Operator } from 'kopf'
 
-/** What is kept in memory of each object; the first one is the operator's own. */
+/** In-memory data: one instance for the operator, and one for each object. */
 class Memo {
   #events = 0
-  readonly everybody: Set<string>
+  readonly names: Set<string>
 
-  constructor(everybody = new Set<string>()) {
-    this.everybody = everybody
+  constructor(names = new Set<string>()) {
+    this.names = names
   }
 
-  /** Makes the memo of each object: it counts its own events, and all share the list of names. */
+  /** Creates the memo of an object: with its own counter, and the shared set of names. */
   clone(): Memo {
-    return new Memo(this.everybody)
+    return new Memo(this.names)
   }
 
   note(name: string): void {
     this.#events += 1
-    this.everybody.add(name)
+    this.names.add(name)
   }
 
   take(): number {
@@ -31,9 +31,9 @@ const kopf = new Operator({ memo: () => new Memo() })
 kopf.on.event('kopfexamples', ({ name, memo }) => memo.note(name))
 
 kopf.timer('kopfexamples', { interval: '5s', initialDelay: '1s', finalizer: false }, ({ memo, logger }) => {
-  logger.info(`${memo.take()} events, one of ${memo.everybody.size} objects`)
+  logger.info(`${memo.take()} events, one of ${memo.names.size} objects`)
 })
 
-kopf.on.cleanup(({ memo, logger }) => logger.info(`Seen: ${[...memo.everybody].sort().join(', ')}`))
+kopf.on.cleanup(({ memo, logger }) => logger.info(`Seen: ${[...memo.names].sort().join(', ')}`))
 
 export default kopf

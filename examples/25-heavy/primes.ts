@@ -1,6 +1,6 @@
 import type { WorkerArgs } from 'kopf'
 
-/** Computes without a pause: in the thread of the operator, nothing else could happen meanwhile. */
+/** Computes without interruption. In the main thread, it would block the whole operator. */
 export default function primes({ spec, logger, signal }: WorkerArgs<'create', 'kopfexamples'>) {
   const found: number[] = []
   for (let number = 2; found.length < spec.count; number += 1) {

@@ -1,7 +1,7 @@
 import { defineResource, Operator } from 'kopf'
 import { z } from 'zod'
 
-/** One source for three things: the types here, the definition in the cluster, and its validation there. */
+/** One definition for the types, the CRD and its validation in the cluster. */
 const Database = defineResource({
   group: 'example.com',
   version: 'v1',

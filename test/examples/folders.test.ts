@@ -38,7 +38,7 @@ test('every README of an example has how to run it, its output, things to try, a
       shell.some((line) => line.includes('kubectl apply -f')),
       folder,
     ).toBe(true)
-    expect(read(folder, 'README.md'), folder).toMatch(/## What you will see\n.+## What to try\n.+## Read on\n/s)
+    expect(read(folder, 'README.md'), folder).toMatch(/## Expected output\n.+## Try it\n.+## Next\n/s)
   }
 })
 

@@ -114,12 +114,12 @@ test('the example 12-embedded prints what its README shows, and ends', patience,
   story.end()
 })
 
-/** A cluster for a separate process: `npx kopf server --filename ../crd.yaml --kubeconfig dev.kubeconfig`, or the real one. */
+/** A cluster for a separate process: `npx kopf server --filename object.yaml --kubeconfig dev.kubeconfig`, or the real one. */
 async function openCluster(): Promise<AsyncDisposable & { variables: Record<string, string> }> {
   if (isReal)
     return { variables: { KUBECONFIG: inject('realCluster').kubeconfigs.admin }, [Symbol.asyncDispose]: async () => {} }
   const server = await startServer()
-  await loadObjects(server.api, parseYaml(readFileSync(join('examples', 'crd.yaml'), 'utf8')))
+  await loadObjects(server.api, parseYaml(readFileSync(join('examples', '12-embedded', 'object.yaml'), 'utf8')))
   const file = join(copy('12-embedded'), 'dev.kubeconfig')
   writeFileSync(file, server.kubeconfig)
   return { variables: { KUBECONFIG: file }, [Symbol.asyncDispose]: () => server.stop() }

@@ -1,5 +1,5 @@
 /**
- * The testable parts of the README of an example: the commands in ```shell blocks, and under "What you will see" the blocks
+ * The testable parts of the README of an example: the commands in ```shell blocks, and under "Expected output" the blocks
  * without a language: log lines of the operator, `^C` for its stop, and `$ commands` with their output.
  */
 import { readFileSync } from 'node:fs'
@@ -23,8 +23,8 @@ export interface Readme {
 export function readReadme(folder: string, words: Readonly<Record<string, string>> = {}): Readme {
   const original = readFileSync(join('examples', folder, 'README.md'), 'utf8')
   const text = Object.entries(words).reduce((text, [old, now]) => text.replaceAll(old, now), original)
-  const [, seen] = text.split('## What you will see\n')
-  if (seen === undefined) throw new Error(`The README of ${folder} does not say what you will see`)
+  const [, seen] = text.split('## Expected output\n')
+  if (seen === undefined) throw new Error(`The README of ${folder} has no section "Expected output"`)
   return {
     shell: fencesIn(text, 'shell').flat(),
     seen: fencesIn(seen, '').map(toBlock),
