@@ -1,4 +1,5 @@
 /** The roles and workloads of `kopf manifests`, planned in this process from handlers, settings and options. */
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineResource, EVERYTHING, Operator, resource } from 'kopf'
 import { startServer } from 'kopf/server'
@@ -281,6 +282,18 @@ describe('roles', () => {
 })
 
 describe('workloads', () => {
+  test('the page "Health checks" shows the ports and probes of the container', async () => {
+    const { Deployment } = await printed(operatorOf((kopf) => kopf.on.event('pods', nothing)))
+    const page = readFileSync(join('docs', 'operate', 'health-checks.md'), 'utf8')
+    const [yaml] = /(?<=^```yaml\n)ports:.*?(?=^```)/ms.exec(page)!
+    const shown = parseYaml(yaml)
+    const { spec } = Deployment as unknown as {
+      spec: { template: { spec: { containers: Record<string, unknown>[] } } }
+    }
+    const { ports, startupProbe, livenessProbe, readinessProbe } = spec.template.spec.containers[0]!
+    expect(shown).toEqual([{ ports, startupProbe, livenessProbe, readinessProbe }])
+  })
+
   const pods = (one: Operator) => one.on.event('pods', nothing)
   const specOf = (deployment: Tree) => deployment['spec'] as Tree & { template: { spec: Tree } }
 
