@@ -1,20 +1,18 @@
 import { AdmissionError, Operator } from 'kopf'
 import { WebhookServer } from 'kopf/webhooks'
 
-const kopf = new Operator()
-
-kopf.on.startup(({ settings }) => {
-  // Any free port of this machine, with certificates of its own making; the cluster is told of it by the configuration.
-  settings.admission.server = new WebhookServer({ addr: '127.0.0.1' })
-  settings.admission.managed = 'auto.kopf.dev'
+const kopf = new Operator({
+  // The server listens on a free port of this machine with a self-signed certificate. The operator writes its address into the
+  // webhook configurations. Settings of webhooks belong here, not into a startup handler: `kopf manifests` reads them without starting.
+  settings: { admission: { server: new WebhookServer({ addr: '127.0.0.1' }), managed: 'auto.kopf.dev' } },
 })
 
-/** Before anybody validates: what is missing is filled in. */
+/** Mutating handlers are called before validating handlers. This one sets a default. */
 kopf.on.mutate('kopfexamples', function ensureDefaultNumbers({ spec, patch }) {
   if (spec.numbers === undefined) patch.spec.numbers = [1, 2, 3]
 })
 
-/** Whatever is thrown refuses the request; this error has a message and a code for whoever made it. */
+/** Any error refuses the request. The message and the status of an AdmissionError are shown to the user. */
 kopf.on.validate('kopfexamples', { operations: ['CREATE', 'UPDATE'] }, function checkNumbers({ spec, warnings }) {
   if (!Array.isArray(spec.numbers)) throw new AdmissionError('Numbers must be a list if present.', { status: 400 })
   for (const number of spec.numbers) {
@@ -25,10 +23,10 @@ kopf.on.validate('kopfexamples', { operations: ['CREATE', 'UPDATE'] }, function 
   }
 })
 
-/** `old` is the whole object as it is now. */
+/** `old` is the whole stored object. */
 kopf.on.validate('kopfexamples', { operations: ['DELETE'] }, function keepProtected({ old }) {
   if (old?.metadata.labels?.['protected'] === 'yes') {
-    throw new AdmissionError('It is protected: take off the label first.', { status: 403 })
+    throw new AdmissionError('It is protected: remove the label first.', { status: 403 })
   }
 })
 
