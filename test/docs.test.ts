@@ -273,7 +273,8 @@ test('every page of the site has its own address', () => {
 test.each(['README.md', join('docs', 'index.md')])('the figures in %s are those of the benchmarks', (page) => {
   const figures = readFileSync(page, 'utf8').match(/\d[\d,.]* (?:ms|MB|%)/g) ?? []
   expect(figures.length).toBeGreaterThan(4)
-  const benchmarks = readFileSync(join('bench', 'README.md'), 'utf8')
+  const sources = [join('bench', 'README.md'), join('docs', 'about', 'alternatives.md')]
+  const benchmarks = sources.map((file) => readFileSync(file, 'utf8')).join('\n')
   expect(figures.filter((figure) => !benchmarks.includes(` ${figure}`))).toEqual([])
 })
 
