@@ -1,0 +1,94 @@
+/** A PostgreSQL server for each `Database`: with a password, backups, a restore, volumes that grow, and a clean-up in steps. */
+import { Operator, TemporaryError } from 'kopf'
+import { CronJob, Job, PersistentVolumeClaim, Service, StatefulSet } from 'kopf/kubernetes'
+import { buildBackups, buildRestore, type JobResult, resultOf } from './backups.ts'
+import { ensureCredentials, find, type Problem } from './credentials.ts'
+import { cleanUp } from './deletion.ts'
+import { claimName, cronJobName, databaseLabel, restoreJobName } from './names.ts'
+import { Database } from './resource.ts'
+import { buildServer, buildService, templateStorageOf } from './server.ts'
+import { growStorage, planStorage } from './storage.ts'
+
+export { Database }
+
+const kopf = new Operator({ name: 'database-operator' })
+export default kopf
+
+interface Labelled {
+  readonly metadata: { readonly labels?: Readonly<Record<string, string>> }
+}
+
+/** Claims and the last backup have no owner reference. Their label says which database to look at when they change. */
+const databaseOf = ({ metadata }: Labelled) => metadata.labels?.[databaseLabel]
+
+kopf.reconcile(
+  Database,
+  {
+    id: 'database',
+    owns: [Service, StatefulSet, Job, CronJob],
+    watches: [
+      [PersistentVolumeClaim, databaseOf],
+      [Job, databaseOf],
+    ],
+    cleanup: true,
+  },
+  async ({ children, ...args }) => {
+    const { name, namespace, spec, status, patch, conditions, client, deleting } = args
+    if (deleting) return void (await cleanUp(args))
+
+    const problem = await ensureCredentials(client, name)
+    if (problem !== undefined) {
+      conditions.set({ type: 'Ready', status: false, ...problem })
+      throw new TemporaryError(problem.message, { delay: '1m' })
+    }
+
+    const claim = await find(client.get(PersistentVolumeClaim, claimName(name)))
+    let storage = planStorage(claim, name, spec.storage)
+    if (storage.type === 'grow') storage = await growStorage(client, claimName(name), storage.to)
+    const capacity = claim?.status?.capacity?.['storage']
+    if (capacity !== undefined) patch.status.storage = String(capacity)
+    if (storage.type === 'refused') {
+      conditions.set({ type: 'StorageResized', status: false, reason: storage.reason, message: storage.message })
+    } else if (storage.type === 'growing') {
+      const message = `The volume is growing to ${storage.to}`
+      conditions.set({ type: 'StorageResized', status: false, reason: 'Growing', message })
+    } else if (storage.type === 'fits') {
+      conditions.set({ type: 'StorageResized', status: true, reason: 'AsRequested' })
+    }
+
+    const restore = children.get(Job, restoreJobName(name))
+    const restored = restore === undefined ? undefined : resultOf(restore)
+    if (restored === 'complete') patch.status.restoredFrom = spec.restoreFrom ?? null
+    const needsRestore = spec.restoreFrom !== undefined && status.restoredFrom === undefined && restored !== 'complete'
+
+    const server = children.get(StatefulSet, name)
+    const state = stateOf((server?.status?.readyReplicas ?? 0) > 0, needsRestore, restored)
+    const isProgressing = state.reason === 'Starting' || state.reason === 'Restoring' || storage.type === 'growing'
+    conditions.set({ type: 'Ready', status: state.reason === 'Running', ...state })
+    conditions.set({ type: 'Progressing', status: isProgressing, ...(isProgressing ? state : settled) })
+    patch.status.host = `${name}.${namespace}.svc`
+    const lastBackup = children.get(CronJob, cronJobName(name))?.status?.lastSuccessfulTime
+    if (lastBackup !== undefined) patch.status.lastBackup = lastBackup
+
+    const { backup } = spec
+    return {
+      children: [
+        [buildService(name), buildServer(name, spec, templateStorageOf(server) ?? spec.storage)],
+        // The server has to run before it can be restored, and is backed up when it is restored.
+        backup !== undefined && needsRestore ? [buildRestore(name, spec, backup)] : [],
+        backup === undefined ? [] : [buildBackups(name, spec, backup)],
+      ],
+    }
+  },
+)
+
+const settled = { reason: 'Settled', message: 'Nothing is under way' }
+
+function stateOf(isRunning: boolean, needsRestore: boolean, restored: JobResult | undefined): Problem {
+  if (!isRunning) return { reason: 'Starting', message: 'The server is starting' }
+  if (!needsRestore) return { reason: 'Running', message: 'The server accepts connections' }
+  if (restored !== 'failed') return { reason: 'Restoring', message: 'The backup is being restored' }
+  const message =
+    'The backup cannot be restored: read the logs of the Job, correct the cause, and delete the Job to repeat it'
+  return { reason: 'RestoreFailed', message }
+}
