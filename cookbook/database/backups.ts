@@ -23,17 +23,25 @@ tables="$(psql -tAc "select count(*) from pg_tables where schemaname = 'public'"
 if [ "$tables" != 0 ]; then echo "The database has $tables tables already: nothing is restored" >&2; exit 1; fi
 pg_restore --exit-on-error --single-transaction --no-owner --dbname="$PGDATABASE" "/backups/$FILE"`
 
+/** A script, and the variables that it reads. */
+interface Task {
+  readonly script: string
+  readonly env: Readonly<Record<string, string>>
+}
+
+function dump(name: string, { keepDays }: Backup): Task {
+  return { script: dumpScript, env: { DATABASE: name, KEEP_DAYS: String(keepDays) } }
+}
+
 /** Runs a script with the connection of the database in its environment. The password is in no manifest. */
-function podTemplate(name: string, spec: Spec<typeof Database>, backup: Backup, script: string) {
+function podTemplate(name: string, spec: Spec<typeof Database>, backup: Backup, task: Task) {
   const fromSecret = (key: string) => ({ valueFrom: { secretKeyRef: { name: secretName(name), key } } })
   const container = {
     name: 'postgres',
     image: imageOf(spec),
-    command: ['sh', '-c', script],
+    command: ['sh', '-c', task.script],
     env: [
-      { name: 'DATABASE', value: name },
-      { name: 'KEEP_DAYS', value: String(backup.keepDays) },
-      { name: 'FILE', value: spec.restoreFrom ?? '' },
+      ...Object.entries(task.env).map(([name, value]) => ({ name, value })),
       { name: 'PGHOST', value: name },
       { name: 'PGUSER', ...fromSecret('username') },
       { name: 'PGPASSWORD', ...fromSecret('password') },
@@ -61,15 +69,16 @@ export function buildBackups(name: string, spec: Spec<typeof Database>, backup: 
       timeZone: 'Etc/UTC',
       concurrencyPolicy: 'Forbid',
       startingDeadlineSeconds: 3600,
-      jobTemplate: { spec: { backoffLimit: 3, template: podTemplate(name, spec, backup, dumpScript) } },
+      jobTemplate: { spec: { backoffLimit: 3, template: podTemplate(name, spec, backup, dump(name, backup)) } },
     },
   })
 }
 
-export function buildRestore(name: string, spec: Spec<typeof Database>, backup: Backup): Job {
+export function buildRestore(name: string, spec: Spec<typeof Database>, backup: Backup, file: string): Job {
+  const restore = { script: restoreScript, env: { FILE: file } }
   return buildObject(Job, {
     metadata: { name: restoreJobName(name), labels: labelsOf(name) },
-    spec: { backoffLimit: 3, template: podTemplate(name, spec, backup, restoreScript) },
+    spec: { backoffLimit: 3, template: podTemplate(name, spec, backup, restore) },
   })
 }
 
@@ -77,7 +86,11 @@ export function buildRestore(name: string, spec: Spec<typeof Database>, backup: 
 export function buildLastBackup(job: string, name: string, spec: Spec<typeof Database>, backup: Backup): Job {
   return buildObject(Job, {
     metadata: { name: job, labels: labelsOf(name) },
-    spec: { backoffLimit: 3, ttlSecondsAfterFinished: 86_400, template: podTemplate(name, spec, backup, dumpScript) },
+    spec: {
+      backoffLimit: 3,
+      ttlSecondsAfterFinished: 86_400,
+      template: podTemplate(name, spec, backup, dump(name, backup)),
+    },
   })
 }
 

@@ -59,7 +59,9 @@ kopf.reconcile(
     const restore = children.get(Job, restoreJobName(name))
     const restored = restore === undefined ? undefined : resultOf(restore)
     if (restored === 'complete') patch.status.restoredFrom = spec.restoreFrom ?? null
-    const needsRestore = spec.restoreFrom !== undefined && status.restoredFrom === undefined && restored !== 'complete'
+    const isRestored = status.restoredFrom !== undefined || restored === 'complete'
+    const { backup, restoreFrom: file } = spec
+    const needsRestore = file !== undefined && !isRestored
 
     const server = children.get(StatefulSet, name)
     const state = stateOf((server?.status?.readyReplicas ?? 0) > 0, needsRestore, restored)
@@ -70,12 +72,11 @@ kopf.reconcile(
     const lastBackup = children.get(CronJob, cronJobName(name))?.status?.lastSuccessfulTime
     if (lastBackup !== undefined) patch.status.lastBackup = lastBackup
 
-    const { backup } = spec
     return {
       children: [
         [buildService(name), buildServer(name, spec, templateStorageOf(server) ?? spec.storage)],
         // The server has to run before it can be restored, and is backed up when it is restored.
-        backup !== undefined && needsRestore ? [buildRestore(name, spec, backup)] : [],
+        backup !== undefined && needsRestore ? [buildRestore(name, spec, backup, file)] : [],
         backup === undefined ? [] : [buildBackups(name, spec, backup)],
       ],
     }
