@@ -110,7 +110,6 @@ test('the volume grows with the storage, and the server is not replaced', async 
   await using cluster = await openCluster()
   await using _operator = await kopf.start(cluster)
   await createRunning(cluster)
-  await cluster.patch('storageclasses.storage.k8s.io', 'standard', { allowVolumeExpansion: true })
   const server = await cluster.get(StatefulSet, 'orders')
   await cluster.patch(Database, 'orders', { spec: { storage: '2Gi' } })
   await cluster.until(Database, 'orders', has('StorageResized', 'Growing'))
@@ -142,7 +141,6 @@ test('a smaller storage is refused by the API server, and reported if the volume
   await assert.rejects(cluster.patch(Database, 'orders', { spec: { storage: '512Mi' } }), (error) => {
     return isUnprocessable(error) && error.message.includes('storage can only grow')
   })
-  await cluster.patch('storageclasses.storage.k8s.io', 'standard', { allowVolumeExpansion: true })
   await cluster.patch(PersistentVolumeClaim, 'data-orders-0', { spec: { resources: { requests: { storage: '1Ti' } } } })
   await cluster.until(Database, 'orders', has('StorageResized', 'ShrinkRefused'))
   const claim = await cluster.get(PersistentVolumeClaim, 'data-orders-0')
@@ -203,6 +201,40 @@ test('data stays while the last backup fails, until the policy allows to go on w
   await cluster.patch(Database, 'orders', { spec: { deletionPolicy: 'Retain' } })
   await cluster.untilGone(Database, 'orders')
   assert.ok(await cluster.get(PersistentVolumeClaim, 'data-orders-0'))
+})
+
+test('finished steps of a deletion are not repeated after a restart', async () => {
+  await using cluster = await openCluster()
+  const first = await kopf.start(cluster)
+  await createRunning(cluster, { backup, deletionPolicy: 'Backup' })
+  // The operator cannot delete claims for now, and so it is stopped between its steps.
+  const refusal = { type: 'error', status: 403 } as const
+  const fault = cluster.faults.add({ on: { verb: 'delete', resource: 'persistentvolumeclaims' }, effect: refusal })
+  await cluster.delete(Database, 'orders')
+  const job = await untilJob(cluster, 'orders-last-backup-')
+  await cluster.until(() => fault.hits > 0)
+  await first.stop()
+  cluster.faults.clear()
+  await cluster.delete(Job, job)
+  await cluster.untilGone(Job, job)
+  await using _second = await kopf.start(cluster)
+  await cluster.untilGone(Database, 'orders')
+  await cluster.untilGone(PersistentVolumeClaim, 'data-orders-0')
+  assert.deepEqual(await cluster.list(Job), [])
+})
+
+test('the permissions in the manifests are enough', async () => {
+  const manifests = [new URL('./manifests/operator.yaml', import.meta.url)]
+  await using cluster = await startCluster({ manifests, objects: [backups], controllers, authorization: 'rbac' })
+  const access = await cluster.as({ serviceAccount: 'database-operator' })
+  await using _operator = await kopf.start(access)
+  await createRunning(cluster, { backup, deletionPolicy: 'Backup' })
+  await cluster.patch(Database, 'orders', { spec: { storage: '2Gi' } })
+  await cluster.until(Database, 'orders', has('StorageResized', 'Growing'))
+  await cluster.delete(Database, 'orders')
+  await cluster.untilGone(Database, 'orders')
+  await cluster.untilGone(PersistentVolumeClaim, 'data-orders-0')
+  assert.deepEqual(cluster.requests.last({ status: 403 }), [])
 })
 
 test('by default, a database of the same name has the data and the password of the deleted one', async () => {

@@ -2,12 +2,12 @@
 import { Operator, TemporaryError } from 'kopf'
 import { CronJob, Job, PersistentVolumeClaim, Service, StatefulSet } from 'kopf/kubernetes'
 import { buildBackups, buildRestore, type JobResult, resultOf } from './backups.ts'
-import { ensureCredentials, find, type Problem } from './credentials.ts'
+import { ensureCredentials, type Problem } from './credentials.ts'
 import { cleanUp } from './deletion.ts'
-import { claimName, cronJobName, databaseLabel, restoreJobName } from './names.ts'
+import { cronJobName, databaseLabel, restoreJobName } from './names.ts'
 import { Database } from './resource.ts'
 import { buildServer, buildService, templateStorageOf } from './server.ts'
-import { growStorage, planStorage } from './storage.ts'
+import { resizeStorage } from './storage.ts'
 
 export { Database }
 
@@ -42,30 +42,21 @@ kopf.reconcile(
       throw new TemporaryError(problem.message, { delay: '1m' })
     }
 
-    const claim = await find(client.get(PersistentVolumeClaim, claimName(name)))
-    let storage = planStorage(claim, name, spec.storage)
-    if (storage.type === 'grow') storage = await growStorage(client, claimName(name), storage.to)
-    const capacity = claim?.status?.capacity?.['storage']
-    if (capacity !== undefined) patch.status.storage = String(capacity)
-    if (storage.type === 'refused') {
-      conditions.set({ type: 'StorageResized', status: false, reason: storage.reason, message: storage.message })
-    } else if (storage.type === 'growing') {
-      const message = `The volume is growing to ${storage.to}`
-      conditions.set({ type: 'StorageResized', status: false, reason: 'Growing', message })
-    } else if (storage.type === 'fits') {
-      conditions.set({ type: 'StorageResized', status: true, reason: 'AsRequested' })
-    }
+    const storage = await resizeStorage(client, name, spec.storage)
+    if (storage.capacity !== undefined) patch.status.storage = storage.capacity
+    if (storage.condition !== undefined) conditions.set({ type: 'StorageResized', ...storage.condition })
 
+    const { backup, restoreFrom: file } = spec
     const restore = children.get(Job, restoreJobName(name))
     const restored = restore === undefined ? undefined : resultOf(restore)
-    if (restored === 'complete') patch.status.restoredFrom = spec.restoreFrom ?? null
-    const isRestored = status.restoredFrom !== undefined || restored === 'complete'
-    const { backup, restoreFrom: file } = spec
-    const needsRestore = file !== undefined && !isRestored
+    // The status remembers that the backup was restored: the Job is deleted, and not created again.
+    if (file !== undefined && restored === 'complete') patch.status.restoredFrom = file
+    const needsRestore = file !== undefined && status.restoredFrom === undefined && restored !== 'complete'
 
     const server = children.get(StatefulSet, name)
     const state = stateOf((server?.status?.readyReplicas ?? 0) > 0, needsRestore, restored)
-    const isProgressing = state.reason === 'Starting' || state.reason === 'Restoring' || storage.type === 'growing'
+    const isProgressing =
+      state.reason === 'Starting' || state.reason === 'Restoring' || storage.condition?.reason === 'Growing'
     conditions.set({ type: 'Ready', status: state.reason === 'Running', ...state })
     conditions.set({ type: 'Progressing', status: isProgressing, ...(isProgressing ? state : settled) })
     patch.status.host = `${name}.${namespace}.svc`
