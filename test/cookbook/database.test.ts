@@ -1,6 +1,6 @@
 /** The operator of cookbook/database: a server for each Database, volumes that grow, a restore, and a clean-up in steps. */
-import { ApiError } from 'kopf'
-import { CronJob, Job, PersistentVolumeClaim, Secret, Service, StatefulSet } from 'kopf/kubernetes'
+import { ApiError, buildObject } from 'kopf'
+import { CronJob, Job, PersistentVolumeClaim, Secret, Service, StatefulSet, StorageClass } from 'kopf/kubernetes'
 import { expect, test } from 'vitest'
 import kopf, { Database } from '../../cookbook/database/operator.ts'
 import { useProject } from './cookbook-support.ts'
@@ -9,13 +9,11 @@ const storageClass = 'cookbook-database'
 const project = useProject(kopf, {
   resources: [Database],
   objects: [
-    {
-      apiVersion: 'storage.k8s.io/v1',
-      kind: 'StorageClass',
+    buildObject(StorageClass, {
       metadata: { name: storageClass },
       provisioner: 'example.com/none',
       allowVolumeExpansion: true,
-    },
+    }),
   ],
 })
 
@@ -126,7 +124,7 @@ test('a deleted database is backed up before its data and its password are delet
   await cluster.delete(Database, 'old')
   await cluster.until(Database, 'old', has('Ready', 'BackingUp'))
   expect(await cluster.get(PersistentVolumeClaim, 'data-old-0')).toBeDefined()
-  await complete(`old-last-backup-${metadata.uid.slice(0, 8)}`)
+  await complete(`old-last-backup-${metadata.uid?.slice(0, 8)}`)
   await cluster.untilGone(Database, 'old')
   await cluster.untilGone(StatefulSet, 'old')
   await cluster.untilGone(Secret, 'old-credentials')
