@@ -1,7 +1,7 @@
 /** Decides the state of each task from its Jobs: a pure function, without requests and without a clock. */
 import type { Body, Spec } from 'kopf'
 import type { Job } from 'kopf/kubernetes'
-import { jobName } from './jobs.ts'
+import { jobName, type Owner } from './jobs.ts'
 import type { Workflow } from './resource.ts'
 
 export type Task = Spec<typeof Workflow>['tasks'][number]
@@ -22,54 +22,55 @@ export type Jobs = ReadonlyMap<string, Body<Job>>
 
 /** The states of all tasks. The tasks are sorted: the dependencies of a task come before it. `stored` are the states in the status. */
 export function planTasks(
-  workflow: string,
+  workflow: Owner,
   tasks: readonly Task[],
   jobs: Jobs,
   stored: readonly TaskState[],
-): Map<string, TaskState> {
-  const finished = new Map(stored.filter(({ phase }) => isFinished(phase)).map((state) => [state.name, state]))
+): ReadonlyMap<string, TaskState> {
+  const known = new Map(stored.map((state) => [state.name, state]))
   const states = new Map<string, TaskState>()
   for (const task of tasks) {
+    const state = known.get(task.name)
     // The result of a task stays, also if its Job is deleted.
-    states.set(task.name, finished.get(task.name) ?? planTask(workflow, task, jobs, states))
+    if (state !== undefined && isFinished(state)) states.set(task.name, state)
+    else states.set(task.name, planByDependencies(task, states) ?? planAttempts(workflow, task, jobs, state))
   }
   return states
 }
 
-export const isFinished = (phase: Phase) => phase === 'Succeeded' || phase === 'Failed' || phase === 'Skipped'
+export const isFinished = ({ phase }: TaskState) => phase !== 'Pending' && phase !== 'Running'
 
-function planTask(workflow: string, task: Task, jobs: Jobs, states: ReadonlyMap<string, TaskState>): TaskState {
-  const { name, dependsOn } = task
-  const failed = dependsOn.find((one) => ['Failed', 'Skipped'].includes(states.get(one)?.phase ?? ''))
-  if (failed !== undefined)
-    return { name, phase: 'Skipped', attempts: 0, message: `The task "${failed}" did not succeed` }
-  if (dependsOn.some((one) => states.get(one)?.phase !== 'Succeeded')) return { name, phase: 'Pending', attempts: 0 }
-  return planAttempts(workflow, task, jobs)
+/** The state of a task that cannot run: it waits, or never runs. */
+function planByDependencies({ name, dependsOn }: Task, states: ReadonlyMap<string, TaskState>): TaskState | undefined {
+  const phases = dependsOn.map((dependency) => ({ dependency, phase: states.get(dependency)?.phase }))
+  const failed = phases.find(({ phase }) => phase === 'Failed' || phase === 'Skipped')
+  if (failed !== undefined) {
+    const message = `The task "${failed.dependency}" did not succeed`
+    return { name, phase: 'Skipped', attempts: 0, message }
+  }
+  if (phases.some(({ phase }) => phase !== 'Succeeded')) return { name, phase: 'Pending', attempts: 0 }
+  return undefined
 }
 
-/** Attempts are counted by their Jobs, so that the count survives a restart of the operator, and a Job that is lost is created again. */
-function planAttempts(workflow: string, { name, retries }: Task, jobs: Jobs): TaskState {
-  for (let attempt = 1; ; attempt += 1) {
-    const job = jobs.get(jobName(workflow, name, attempt))
-    const { startTime } = job?.status ?? {}
-    const times = startTime === undefined ? {} : { startTime }
-    if (job === undefined || !hasCondition(job, 'Complete', 'Failed')) {
-      return { name, phase: 'Running', attempts: attempt, ...times }
-    }
-    const completionTime = job.status?.completionTime ?? finishTimeOf(job)
-    const end = { ...times, ...(completionTime === undefined ? {} : { completionTime }) }
-    if (hasCondition(job, 'Complete')) return { name, phase: 'Succeeded', attempts: attempt, ...end }
-    if (attempt > retries) return { name, phase: 'Failed', attempts: attempt, message: failureOf(job), ...end }
+/**
+ * Continues at the attempt in the status: the Jobs of earlier attempts may be deleted. A Job of this attempt that does not exist yet, or that was
+ * deleted before it has finished, is created.
+ */
+function planAttempts(workflow: Owner, { name, retries }: Task, jobs: Jobs, stored: TaskState | undefined): TaskState {
+  for (let attempts = Math.max(stored?.attempts ?? 0, 1); ; attempts += 1) {
+    const job = jobs.get(jobName(workflow, name, attempts))
+    const startTime = job?.status?.startTime
+    const state = { name, attempts, ...(startTime === undefined ? {} : { startTime }) }
+    const [end] = conditionsOf(job, ['Complete', 'Failed'])
+    if (end === undefined) return { ...state, phase: 'Running' }
+    const completionTime = end.lastTransitionTime
+    const times = completionTime === undefined ? {} : { completionTime }
+    if (end.type === 'Complete') return { ...state, ...times, phase: 'Succeeded' }
+    const message = [end.reason ?? 'Failed', end.message].filter(Boolean).join(': ')
+    if (attempts > retries) return { ...state, ...times, phase: 'Failed', message }
   }
 }
 
-const conditionsOf = (job: Body<Job>, types: readonly string[]) =>
-  (job.status?.conditions ?? []).filter(({ type, status }) => types.includes(type) && status === 'True')
-
-const hasCondition = (job: Body<Job>, ...types: string[]) => conditionsOf(job, types).length > 0
-const finishTimeOf = (job: Body<Job>) => conditionsOf(job, ['Failed'])[0]?.lastTransitionTime
-
-function failureOf(job: Body<Job>): string {
-  const { reason, message } = conditionsOf(job, ['Failed'])[0] ?? {}
-  return [reason ?? 'Failed', message].filter((text) => text !== undefined && text !== '').join(': ')
+function conditionsOf(job: Body<Job> | undefined, types: readonly string[]) {
+  return (job?.status?.conditions ?? []).filter(({ type, status }) => types.includes(type) && status === 'True')
 }

@@ -4,7 +4,7 @@ import { z } from 'zod'
 
 const taskName = z
   .string()
-  .max(30)
+  .max(24)
   .regex(/^[a-z]([-a-z0-9]*[a-z0-9])?$/)
 
 const task = z.object({
@@ -35,35 +35,19 @@ export const Workflow = defineResource({
   kind: 'Workflow',
   shortNames: ['wf'],
   description: 'Runs Jobs in the order of their dependencies.',
-  spec: z
-    .object({
-      tasks: z
-        .array(task)
-        .min(1)
-        .max(100)
-        // The API server refuses two tasks with the same name.
-        .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] }),
-      keepSeconds: z.int().min(0).optional().describe('How long a finished workflow is kept. Without it: forever'),
-    })
-    .meta({
-      'x-kubernetes-validations': [
-        {
-          rule: 'self.tasks == oldSelf.tasks',
-          message: 'the tasks cannot be changed: create another Workflow',
-          fieldPath: '.tasks',
-        },
-        {
-          rule: 'self.tasks.all(task, !has(task.dependsOn) || !(task.name in task.dependsOn))',
-          message: 'a task cannot depend on itself',
-          fieldPath: '.tasks',
-        },
-        {
-          rule: 'self.tasks.all(task, !has(task.dependsOn) || task.dependsOn.all(name, self.tasks.exists(other, other.name == name)))',
-          message: 'a task depends on a task that does not exist',
-          fieldPath: '.tasks',
-        },
-      ],
-    }),
+  spec: z.object({
+    tasks: z
+      .array(task)
+      .min(1)
+      .max(100)
+      // The API server refuses two tasks with the same name.
+      .meta({ 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] }),
+    keepJobsSeconds: z
+      .int()
+      .min(0)
+      .default(3600)
+      .describe('How long the Jobs stay, with their pods and logs, after the workflow has finished'),
+  }),
   status: z.object({
     observedGeneration: z.int(),
     phase: z.enum(['Running', 'Succeeded', 'Failed', 'Invalid']),
@@ -88,6 +72,25 @@ export const Workflow = defineResource({
     { name: 'Age', path: 'metadata.creationTimestamp' },
   ],
   selectableFields: ['status.phase'],
-  // The names of Jobs have the name of the workflow, of the task, and the number of the attempt.
-  rules: [{ rule: 'size(self.metadata.name) <= 28', message: 'the name must have at most 28 characters' }],
+  rules: [
+    {
+      rule: 'size(self.metadata.name) <= 24',
+      message: 'the name must have at most 24 characters, since it is a part of the names of Jobs',
+    },
+    {
+      rule: 'self.spec.tasks == oldSelf.spec.tasks',
+      message: 'the tasks cannot be changed: create another Workflow',
+      fieldPath: 'spec.tasks',
+    },
+    {
+      rule: 'self.spec.tasks.all(task, task.dependsOn.all(name, self.spec.tasks.exists(other, other.name == name)))',
+      message: 'a task depends on a task that does not exist',
+      fieldPath: 'spec.tasks',
+    },
+    {
+      rule: 'self.spec.tasks.all(task, !(task.name in task.dependsOn))',
+      message: 'a task cannot depend on itself',
+      fieldPath: 'spec.tasks',
+    },
+  ],
 })
