@@ -1,21 +1,13 @@
 /** Decides the state of each task from its Jobs: a pure function, without requests and without a clock. */
-import type { Body, Spec } from 'kopf'
+import type { Body, Spec, Status } from 'kopf'
 import type { Job } from 'kopf/kubernetes'
 import { jobName, type Owner } from './jobs.ts'
 import type { Workflow } from './resource.ts'
 
 export type Task = Spec<typeof Workflow>['tasks'][number]
-type Phase = 'Pending' | 'Running' | 'Succeeded' | 'Failed' | 'Skipped'
 
-export interface TaskState {
-  readonly name: string
-  readonly phase: Phase
-  /** Attempts that have started or are about to start. */
-  readonly attempts: number
-  readonly message?: string
-  readonly startTime?: string
-  readonly completionTime?: string
-}
+/** The state of a task, as in the status. Its attempts are those that have started or are about to start. */
+export type TaskState = NonNullable<Status<typeof Workflow>['tasks']>[number]
 
 /** The Jobs of the workflow, by name. */
 export type Jobs = ReadonlyMap<string, Body<Job>>
