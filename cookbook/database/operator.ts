@@ -7,7 +7,7 @@ import { cleanUp } from './deletion.ts'
 import { cronJobName, databaseLabel, restoreJobName } from './names.ts'
 import { Database } from './resource.ts'
 import { buildServer, buildService, templateStorageOf } from './server.ts'
-import { resizeStorage } from './storage.ts'
+import { resizeStorage, type Storage } from './storage.ts'
 
 export { Database }
 
@@ -55,10 +55,8 @@ kopf.reconcile(
 
     const server = children.get(StatefulSet, name)
     const state = stateOf((server?.status?.readyReplicas ?? 0) > 0, needsRestore, restored)
-    const isProgressing =
-      state.reason === 'Starting' || state.reason === 'Restoring' || storage.condition?.reason === 'Growing'
     conditions.set({ type: 'Ready', status: state.reason === 'Running', ...state })
-    conditions.set({ type: 'Progressing', status: isProgressing, ...(isProgressing ? state : settled) })
+    conditions.set({ type: 'Progressing', ...progressOf(state, storage.condition) })
     patch.status.host = `${name}.${namespace}.svc`
     const lastBackup = children.get(CronJob, cronJobName(name))?.status?.lastSuccessfulTime
     if (lastBackup !== undefined) patch.status.lastBackup = lastBackup
@@ -74,8 +72,6 @@ kopf.reconcile(
   },
 )
 
-const settled = { reason: 'Settled', message: 'Nothing is under way' }
-
 function stateOf(isRunning: boolean, needsRestore: boolean, restored: JobResult | undefined): Problem {
   if (!isRunning) return { reason: 'Starting', message: 'The server is starting' }
   if (!needsRestore) return { reason: 'Running', message: 'The server accepts connections' }
@@ -83,4 +79,10 @@ function stateOf(isRunning: boolean, needsRestore: boolean, restored: JobResult 
   const message =
     'The backup cannot be restored: read the logs of the Job, correct the cause, and delete the Job to repeat it'
   return { reason: 'RestoreFailed', message }
+}
+
+function progressOf(state: Problem, storage: Storage['condition']): NonNullable<Storage['condition']> {
+  if (state.reason === 'Starting' || state.reason === 'Restoring') return { status: true, ...state }
+  if (storage?.reason === 'Growing') return { ...storage, status: true }
+  return { status: false, reason: 'Settled', message: 'Nothing is under way' }
 }

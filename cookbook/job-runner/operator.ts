@@ -68,7 +68,7 @@ function summarize(states: readonly TaskState[]) {
   const count = (phase: TaskState['phase']) => states.filter((state) => state.phase === phase).length
   const progress = `${count('Succeeded')}/${states.length}`
   if (!states.every(isFinished)) {
-    const message = `${count('Running')} tasks are running, ${count('Pending')} are waiting`
+    const message = `Running tasks: ${count('Running')}, waiting tasks: ${count('Pending')}`
     return { phase: 'Running', progress, condition: { status: 'Unknown', reason: 'Running', message } } as const
   }
   const failed = states.filter(({ phase }) => phase === 'Failed').map(({ name }) => name)
