@@ -13,7 +13,7 @@ export const secretName = (name: string) => `${name}-credentials`
 export const cronJobName = (name: string) => `${name}-backup`
 export const restoreJobName = (name: string) => `${name}-restore`
 
-/** With a part of the uid: a later database of the same name gets a last backup of its own. */
+/** With a part of the uid: a later database of the same name gets a separate last backup. */
 export const lastBackupName = (name: string, uid: string) => `${name}-last-backup-${uid.slice(0, 8)}`
 
 /** The StatefulSet controller names claims after the template, the StatefulSet and the ordinal of the pod. */

@@ -4,7 +4,7 @@ import { PersistentVolumeClaim } from 'kopf/kubernetes'
 import { find } from './credentials.ts'
 import { claimName, databaseLabel } from './names.ts'
 
-/** What to do with the claim, and why. */
+/** The decision about the claim, with its reason. */
 type Plan =
   | { readonly type: 'missing' | 'fits' }
   | { readonly type: 'grow' | 'growing'; readonly to: string }

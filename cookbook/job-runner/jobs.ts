@@ -16,7 +16,7 @@ export interface Owner {
 export const jobName = ({ name, uid }: Owner, task: string, attempt: number) =>
   `${name}-${task}-${uid.slice(0, 5)}-${attempt}`
 
-/** A Job has one pod and no retries of its own: the operator repeats a task with another Job, and so each attempt keeps its logs. */
+/** A Job has one pod and never repeats it: the operator repeats a task with another Job, and so each attempt keeps its logs. */
 export function buildJob(workflow: Owner, task: Task, attempt: number): Job {
   const { name, image, command, timeoutSeconds } = task
   const labels = { 'example.com/workflow': workflow.name, 'example.com/task': name }
