@@ -10,7 +10,7 @@ import {
   createClientFromEnvironment,
 } from './cloud-client.ts'
 
-/** Tests pass a client of their own server. */
+/** Tests pass a client that calls a server of the test. */
 export function createOperator(createClient: () => CloudClient): Operator {
   const kopf = new Operator({ name: 'buckets' })
   let cloud: CloudClient
