@@ -65,7 +65,7 @@ test('a team without environments has one namespace, and changes reach the objec
   await cluster.create(Team, one)
   await cluster.until('rolebindings.rbac.authorization.k8s.io', 'team-edit', () => true, inNamespace('shop'))
   await cluster.patch(Team, 'shop', {
-    spec: { isolation: 'none', quota: { cpu: 16 }, members: [{ name: 'bob', role: 'view' }] },
+    spec: { isolation: 'none', quota: { cpu: 16 }, members: [{ kind: 'User', name: 'bob', role: 'view' }] },
   })
   await cluster.until('resourcequotas', 'team', { spec: { hard: { 'requests.cpu': '16' } } }, inNamespace('shop'))
   await cluster.untilGone('networkpolicies.networking.k8s.io', 'team', inNamespace('shop'))
@@ -183,7 +183,7 @@ test('the webhook does not review changes of metadata, so that a team can always
   const edited = await runHandler(kopf, {
     ...body,
     labels: { edited: 'yes' },
-    old: { labels: {} },
+    old: { metadata: { name: 'shop', labels: {} } },
     operation: 'UPDATE',
   })
   assert.equal(edited.outcome.type, 'done')
@@ -194,7 +194,7 @@ test('the webhook does not review changes of metadata, so that a team can always
 test('the roles in the manifests are enough for the operator', async () => {
   await using cluster = await startCluster({
     authorization: 'rbac',
-    manifests: [new URL('./manifests/operator.yaml', import.meta.url)],
+    manifests: [new URL('./manifests', import.meta.url)],
     objects: ['admin', 'edit', 'view'].map((name) => ({
       apiVersion: 'rbac.authorization.k8s.io/v1',
       kind: 'ClusterRole',
