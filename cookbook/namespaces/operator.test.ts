@@ -151,6 +151,17 @@ test('a namespace that was created meanwhile is left alone, and the condition sa
   assert.deepEqual(await cluster.list('resourcequotas', inNamespace('shop-dev')), [])
 })
 
+test('a team that was created without the webhook gets no reserved namespace', async () => {
+  await using cluster = await startCluster({ resources: [Team] })
+  await cluster.create(Team, { name: 'kube', spec: { ...shop.spec, environments: ['tools'] } })
+  await using _operator = await kopf.start(cluster)
+  const { status } = await cluster.until(Team, 'kube', ({ status }) => (status?.conditions?.length ?? 0) > 0)
+  const [ready] = status?.conditions ?? []
+  assert.deepEqual([ready?.reason, ready?.message], ['Invalid', 'the namespace name "kube-tools" is reserved'])
+  await cluster.settled()
+  await assert.rejects(cluster.get('namespaces', 'kube-tools'), /not found/)
+})
+
 test('the webhook refuses what a team must not have, in words', async () => {
   await using cluster = await startCluster({ resources: [Team], objects: [namespaceObject('billing')] })
   await using operator = await kopf.start(cluster)

@@ -1,6 +1,15 @@
 /** Provides namespaces for teams: Team -> Namespaces -> quota, limits, network policies and role bindings in them. */
 import { isDeepStrictEqual } from 'node:util'
-import { AdmissionError, type Client, isAlreadyExists, isNotFound, Operator, PRESENT, TemporaryError } from 'kopf'
+import {
+  AdmissionError,
+  type Client,
+  isAlreadyExists,
+  isNotFound,
+  Operator,
+  PermanentError,
+  PRESENT,
+  TemporaryError,
+} from 'kopf'
 import { LimitRange, Namespace, NetworkPolicy, ResourceQuota, RoleBinding } from 'kopf/kubernetes'
 import { WebhookAutoServer, WebhookServiceServer } from 'kopf/webhooks'
 import { buildAccess, buildIsolation, buildLimits } from './namespace-objects.ts'
@@ -37,6 +46,13 @@ kopf.reconcile(
   Team,
   { id: 'namespaces', cleanup: true, watches: [[Namespace, ({ metadata }) => metadata.labels?.[teamLabel]]] },
   async ({ name, uid, spec, client, deleting, patch, conditions, logger }) => {
+    // The webhook is not called while the operator is down: the rules hold here, too.
+    const problems = deleting ? [] : checkSpec({ name, spec, old: undefined })
+    if (problems.length > 0) {
+      const message = problems.join('; ')
+      conditions.set({ type: 'Ready', status: false, reason: 'Invalid', message })
+      throw new PermanentError(message)
+    }
     const wanted = deleting ? [] : namespacesOf(name, spec)
     const existing = await client.list(Namespace, { labelSelector: { [teamLabel]: name } })
     const surplus = existing.filter(({ metadata }) => !wanted.some((one) => one.name === metadata.name))
