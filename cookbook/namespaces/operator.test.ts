@@ -127,7 +127,7 @@ test('with deletionPolicy: Delete the namespaces of the team are deleted, and no
   await operator.ready
   await cluster.create(Team, { ...one, spec: { ...one.spec, deletionPolicy: 'Delete' } })
   await untilReady(cluster, 'shop')
-  // Somebody gives the label to a namespace that the operator has not created.
+  // A user gives the label to a namespace that the operator has not created.
   await cluster.create('namespaces', { name: 'payroll', labels: { [teamLabel]: 'shop' } })
   await cluster.delete(Team, 'shop')
   await cluster.untilGone(Team, 'shop')
