@@ -1,0 +1,175 @@
+/** Provides namespaces for teams: Team -> Namespaces -> quota, limits, network policies and role bindings in them. */
+import { isDeepStrictEqual } from 'node:util'
+import {
+  AdmissionError,
+  type Client,
+  isAlreadyExists,
+  isNotFound,
+  Operator,
+  PermanentError,
+  PRESENT,
+  TemporaryError,
+} from 'kopf'
+import { LimitRange, Namespace, NetworkPolicy, ResourceQuota, RoleBinding } from 'kopf/kubernetes'
+import { WebhookAutoServer, WebhookServiceServer } from 'kopf/webhooks'
+import { buildAccess, buildIsolation, buildLimits } from './namespace-objects.ts'
+import { namespacesOf, Team, type TeamSpec, teamLabel, uidAnnotation, type WantedNamespace } from './team.ts'
+import { checkSpec, findClashes, isReserved } from './validation.ts'
+
+const kopf = new Operator({
+  name: 'teams',
+  // Here, and not in a startup handler: `kopf manifests` reads it to print the Service and the permissions.
+  settings: {
+    admission: { server: new WebhookServiceServer({ service: 'teams' }), managed: 'teams.example.com' },
+  },
+})
+export default kopf
+
+/** Outside of a cluster there is no Service in front of the operator: `kopf dev` and tests call it at an address of this machine. */
+kopf.on.startup({ id: 'webhooks' }, ({ settings }) => {
+  if (!process.env['KUBERNETES_SERVICE_HOST']) settings.admission.server = new WebhookAutoServer()
+})
+
+kopf.on.validate(Team, { id: 'check', operations: ['CREATE', 'UPDATE'] }, async ({ name, spec, old, client }) => {
+  // Labels, finalizers and so on: a team that breaks a newer rule can still be deleted.
+  if (old !== undefined && isDeepStrictEqual(old.spec, spec)) return
+  if (name === undefined)
+    throw new AdmissionError('Give the team a name: generateName is not supported', { status: 422 })
+  const change = { name, spec, old: old?.spec }
+  const problems = checkSpec(change)
+  if (problems.length === 0) problems.push(...(await findClashes(change, client)))
+  if (problems.length > 0) throw new AdmissionError(problems.join('; '), { status: 422 })
+})
+
+/** Namespaces have no owner reference to the team: Kubernetes would delete them with it, and all data in them. */
+kopf.reconcile(
+  Team,
+  { id: 'namespaces', cleanup: true, watches: [[Namespace, ({ metadata }) => metadata.labels?.[teamLabel]]] },
+  async ({ name, uid, spec, client, deleting, patch, conditions, logger }) => {
+    // The webhook is not called while the operator is down: the rules hold here, too.
+    const problems = deleting ? [] : checkSpec({ name, spec, old: undefined })
+    if (problems.length > 0) {
+      const message = problems.join('; ')
+      conditions.set({ type: 'Ready', status: false, reason: 'Invalid', message })
+      throw new PermanentError(message)
+    }
+    const wanted = deleting ? [] : namespacesOf(name, spec)
+    const existing = await client.list(Namespace, { labelSelector: { [teamLabel]: name } })
+    const surplus = existing.filter(({ metadata }) => !wanted.some((one) => one.name === metadata.name))
+    const retained: string[] = []
+    for (const { metadata } of surplus) {
+      const isOurs = metadata.annotations?.[uidAnnotation] === uid && !isReserved(metadata.name)
+      if (spec.deletionPolicy === 'Retain' || !isOurs) retained.push(metadata.name)
+      else if (metadata.deletionTimestamp === undefined) {
+        logger.warn(`Deleting the namespace ${metadata.name}, as the deletion policy says`)
+        await client
+          .delete(Namespace, metadata.name, { preconditions: { uid: metadata.uid ?? '' } })
+          .catch(ignoreNotFound)
+      }
+    }
+    if (deleting) return
+    const taken: string[] = []
+    for (const one of wanted) {
+      const found = existing.find(({ metadata }) => metadata.name === one.name)
+      if (found === undefined) {
+        if (!(await createNamespace(one, uid, client))) taken.push(one.name)
+      } else await correctNamespace(found.metadata, one, uid, client)
+    }
+    patch.status.namespaces = wanted.map((one) => one.name).filter((namespace) => !taken.includes(namespace))
+    patch.status.retained = retained
+    if (taken.length > 0) {
+      const message = `These namespaces exist and have no label ${teamLabel}=${name}: ${taken.join(', ')}`
+      conditions.set({ type: 'Ready', status: false, reason: 'NamespaceTaken', message })
+      throw new TemporaryError(message, { delay: '5m' })
+    }
+    const kept = retained.length === 0 ? '' : `; retained: ${retained.join(', ')}`
+    conditions.set({ type: 'Ready', status: true, reason: 'Provided', message: `All namespaces exist${kept}` })
+  },
+)
+
+/** Quota, limits and isolation of a namespace stay as they are when its team is gone: data is not exposed. */
+kopf.reconcile(
+  Namespace,
+  {
+    id: 'limits',
+    labels: { [teamLabel]: PRESENT },
+    owns: [ResourceQuota, LimitRange, NetworkPolicy],
+    watches: [[Team, namespaceNames]],
+  },
+  async ({ name, labels, client }) => {
+    const team = await findTeam(name, labels[teamLabel], client)
+    if (team === undefined) return undefined
+    return { children: [...buildLimits(name, team.spec), ...buildIsolation(name, team.spec, team.name)] }
+  },
+)
+
+/** Members lose access when the team is gone, or does not have the namespace any more. */
+kopf.reconcile(
+  Namespace,
+  { id: 'access', labels: { [teamLabel]: PRESENT }, owns: [RoleBinding], watches: [[Team, namespaceNames]] },
+  async ({ name, labels, client }) => {
+    const team = await findTeam(name, labels[teamLabel], client)
+    return { children: team === undefined ? [] : buildAccess(name, team.spec) }
+  },
+)
+
+interface TeamObject {
+  readonly metadata: { readonly name?: string }
+  readonly spec: TeamSpec
+}
+
+function namespaceNames({ metadata, spec }: TeamObject): string[] {
+  return namespacesOf(metadata.name ?? '', spec).map(({ name }) => name)
+}
+
+interface FoundTeam {
+  readonly name: string
+  readonly spec: TeamSpec
+}
+
+/** The team of a namespace, if both agree: a label alone gives a team no access. */
+async function findTeam(namespace: string, name: string | undefined, client: Client): Promise<FoundTeam | undefined> {
+  if (name === undefined || isReserved(namespace)) return undefined
+  try {
+    const team = await client.get(Team, name)
+    const isCurrent = team.metadata.deletionTimestamp === undefined && namespaceNames(team).includes(namespace)
+    return isCurrent ? { name, spec: team.spec } : undefined
+  } catch (error) {
+    return ignoreNotFound(error)
+  }
+}
+
+/** False if a namespace of this name exists that is not of this team: it is left alone. */
+async function createNamespace({ name, labels }: WantedNamespace, uid: string, client: Client): Promise<boolean> {
+  try {
+    await client.create(Namespace, { metadata: { name, labels, annotations: { [uidAnnotation]: uid } } })
+    return true
+  } catch (error) {
+    if (isAlreadyExists(error)) return false
+    throw error
+  }
+}
+
+interface NamespaceMetadata {
+  readonly name: string
+  readonly labels?: Readonly<Record<string, string>>
+  readonly annotations?: Readonly<Record<string, string>>
+}
+
+/** Puts labels back. A retained namespace of an earlier team with this name gets the uid of the present one. */
+async function correctNamespace(
+  found: NamespaceMetadata,
+  wanted: WantedNamespace,
+  uid: string,
+  client: Client,
+): Promise<void> {
+  const isAsWanted = Object.entries(wanted.labels).every(([key, value]) => found.labels?.[key] === value)
+  if (isAsWanted && found.annotations?.[uidAnnotation] === uid) return
+  const metadata = { labels: wanted.labels, annotations: { [uidAnnotation]: uid } }
+  await client.patch(Namespace, wanted.name, { metadata })
+}
+
+function ignoreNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error
+  return undefined
+}
