@@ -15,8 +15,8 @@ export interface Project {
 }
 
 /** Call it once at the top of a test file. */
-// biome-ignore lint/suspicious/noExplicitAny: operators with any memo.
 export function useProject(
+  // biome-ignore lint/suspicious/noExplicitAny: operators with any memo.
   operator: Operator<any>,
   options: Omit<StartClusterOptions, 'real' | 'controllers'>,
 ): Project {
