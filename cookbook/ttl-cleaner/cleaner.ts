@@ -1,5 +1,13 @@
 /** Creates the operator. Each object with one of the annotations has one timer; objects are never polled. */
-import { EVERYTHING, isConflict, isNotFound, Operator, type ReconcileArgs, type Reconciled, type ResourceLike } from 'kopf'
+import {
+  EVERYTHING,
+  isConflict,
+  isNotFound,
+  Operator,
+  type ReconcileArgs,
+  type Reconciled,
+  type ResourceLike,
+} from 'kopf'
 import type { CleanerConfig } from './config.ts'
 import { expiryOf, hasTtl } from './expiry.ts'
 
@@ -10,7 +18,17 @@ interface CleanerMemo {
 
 type CleanerArgs = Pick<
   ReconcileArgs<object, CleanerMemo>,
-  'meta' | 'annotations' | 'name' | 'namespace' | 'resource' | 'deleting' | 'clock' | 'client' | 'memo' | 'logger' | 'recorder'
+  | 'meta'
+  | 'annotations'
+  | 'name'
+  | 'namespace'
+  | 'resource'
+  | 'deleting'
+  | 'clock'
+  | 'client'
+  | 'memo'
+  | 'logger'
+  | 'recorder'
 >
 
 export function createCleaner(config: CleanerConfig): Operator<CleanerMemo> {
@@ -48,7 +66,8 @@ function obstacleOf({ meta, name, namespace, resource }: CleanerArgs, config: Cl
   if (place !== undefined && config.protectedNamespaces.includes(place)) return `The namespace "${place}" is protected`
   // Controllers copy annotations to their objects (a Deployment to its ReplicaSets), and create deleted objects again.
   const controller = meta.ownerReferences?.find((owner) => owner.controller === true)
-  if (controller !== undefined) return `${controller.kind} "${controller.name}" controls the object: annotate that instead`
+  if (controller !== undefined)
+    return `${controller.kind} "${controller.name}" controls the object: annotate that instead`
   return undefined
 }
 

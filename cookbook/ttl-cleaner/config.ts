@@ -17,7 +17,8 @@ const defaultKinds = [
 /** An empty variable counts as a missing one, except for the list of namespaces: it can be empty on purpose. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): CleanerConfig {
   const kinds = toList(env['TTL_KINDS'] ?? '')
-  if (kinds.includes('*') && kinds.length > 1) throw new Error('TTL_KINDS is either "*" or a list of resources, not both')
+  if (kinds.includes('*') && kinds.length > 1)
+    throw new Error('TTL_KINDS is either "*" or a list of resources, not both')
   return {
     kinds: kinds.includes('*') ? '*' : kinds.length > 0 ? kinds : defaultKinds,
     protectedNamespaces: toList(env['TTL_PROTECTED_NAMESPACES'] ?? 'default,kube-system,kube-public,kube-node-lease'),

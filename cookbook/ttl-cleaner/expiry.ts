@@ -29,7 +29,9 @@ export function expiryOf(annotations: Annotations, createdAt: string | undefined
   const lifetimeMs = parseTtl(ttl)
   const createdMs = Date.parse(createdAt ?? '')
   if (lifetimeMs === undefined) {
-    return invalid(`${ttlAnnotation} is "${ttl}": write a duration up to 10 years, such as "90s", "24h", "1h30m" or "7d"`)
+    return invalid(
+      `${ttlAnnotation} is "${ttl}": write a duration up to 10 years, such as "90s", "24h", "1h30m" or "7d"`,
+    )
   }
   if (Number.isNaN(createdMs)) return invalid('The object has no time of creation')
   return { type: 'at', timeMs: createdMs + lifetimeMs }

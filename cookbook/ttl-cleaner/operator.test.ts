@@ -90,7 +90,13 @@ test('protected namespaces and objects with a controller stay', async () => {
   const inSystem = { namespace: 'kube-system' }
   await cluster.create('configmaps', { name: 'important', ...inSystem, ...ttl('1h') })
   const owner = await cluster.create('configmaps', { name: 'owner', ...inTeam })
-  const reference = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: owner.metadata.uid ?? '', controller: true }
+  const reference = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    name: 'owner',
+    uid: owner.metadata.uid ?? '',
+    controller: true,
+  }
   const metadata = { ownerReferences: [reference] }
   const controlled = await cluster.create('configmaps', { name: 'controlled', ...inTeam, ...ttl('1h'), metadata })
   await cluster.patch('namespaces', 'kube-system', { metadata: ttl('1h') })
