@@ -10,7 +10,8 @@ async function remarks(...args: string[]): Promise<{ readonly told: string; read
   return { told: command.stderr, printed: command.stdout }
 }
 
-const head = 'What handlers do with the client is not in these rules: add it with --grant "verbs resource".'
+const head =
+  'Requests that handlers send with the client are not in these rules: add them with --grant "verbs resource".'
 
 function writeOperator(): void {
   folder.write({
@@ -60,7 +61,7 @@ test('kopf manifests accepts the --grant options that it named, and no longer na
   const granted = await remarks('operator.ts', ...grants)
   expect(granted.printed).toContain('deployments/scale')
   expect(granted.told.trimEnd().split('\n')).toEqual([
-    `${head.replace('is not in', 'is not all in')} In the source there are:`,
+    `${head.replace('are not in', 'are not all in')} In the source there are:`,
     '  client.delete(resource, …) at operator.ts:9, whose resource is not known',
   ])
 })

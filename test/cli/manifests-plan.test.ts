@@ -366,7 +366,7 @@ describe('workloads', () => {
     const server = new WebhookServer({ port: 9443 })
     const reviewing = operatorOf((kopf) => kopf.on.validate('pods', nothing), { admission: { server } })
     expect(await printed(reviewing)).not.toHaveProperty('NetworkPolicy')
-    expect((await plan(reviewing)).remarks.join('\n')).toContain('no NetworkPolicy is printed')
+    expect((await plan(reviewing)).remarks.join('\n')).toContain('there is no NetworkPolicy')
   })
 
   test('the Deployment is named after the operator, the folder, or the --name option', async () => {
@@ -398,18 +398,18 @@ describe('refusals and remarks', () => {
   test('kopf manifests refuses a resource of which only the name is known', async () => {
     const kopf = operatorOf((one) => one.on.create('kopfexamples', nothing))
     expect(await refusal(kopf)).toBe(
-      'KopfError: Cannot print manifests: of kopfexamples nothing but the name is known; give the definition with --crd <file>, ' +
-        'or a cluster that serves it with --context <name>, or make the resource with defineResource',
+      'KopfError: Cannot print manifests: only the name of kopfexamples is known; give the CRD with --crd <file>, ' +
+        'or a cluster that serves it with --context <name>, or create the resource with defineResource',
     )
     expect(
       await refusal(operatorOf((one) => one.reconcile(Gadget, { owns: ['certificates.cert-manager.io'] }, nothing))),
-    ).toContain('of certificates.cert-manager.io nothing but the name is known')
+    ).toContain('only the name of certificates.cert-manager.io is known')
     expect(
       await refusal(
         operatorOf((one) => one.on.event('pods', nothing)),
         { grant: ['get kopfexamples'] },
       ),
-    ).toContain('Cannot grant "get kopfexamples": nothing is known by that name')
+    ).toContain('Cannot grant "get kopfexamples": no resource of that name is known')
   })
 
   test('kopf manifests takes the CRD of a named resource from a file or from a cluster', async () => {
@@ -491,10 +491,10 @@ describe('refusals and remarks', () => {
     const told = async (options?: PlanOptions) => (await plan(kopf, options)).remarks.map((one) => one.split(/[:,]/)[0])
     expect(await told({ peering: {} })).toEqual([
       'The image is "mine',
-      'What handlers do with the client is not in these rules',
+      'Requests that handlers send with the client are not in these rules',
       'Startup handlers were not called',
       'Handlers match resources by pattern',
-      'The webhook server is no WebhookServiceServer',
+      'The webhook server is not a WebhookServiceServer',
       'The peering "default" is mandatory',
     ])
     const quiet = operatorOf((one) => one.on.event('pods', nothing))

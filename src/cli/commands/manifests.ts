@@ -1,17 +1,23 @@
-/** `kopf manifests`: prints the manifests for deploying an operator, with only the permissions that its handlers need. */
+/** `kopf manifests`: prints the manifests for deploying an operator, with only the permissions that its handlers need, or writes a Helm chart. */
+import { join } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
+import type { Operator } from '../../operator.ts'
 import { readAllowedRules } from '../deployment/allow-option.ts'
 import type { DraftArguments } from '../deployment/draft.ts'
 import type { KnownForPlan } from '../deployment/known-resources.ts'
+import type { DeploymentPlan } from '../deployment/plan.ts'
 import { collect } from '../embedded.ts'
 import { addExamples } from '../help.ts'
+import type { LoadTarget } from '../loading/load.ts'
 import { addScopeOptions, readScope, type ScopeArguments } from '../options/namespaces.ts'
 import { addPrecedenceOptions, type PrecedenceArguments, readPrecedence } from '../options/peering.ts'
-import { print, printNote } from '../terminal.ts'
+import { print, printNote, quoteForShell } from '../terminal.ts'
 
 interface ManifestsArguments extends DraftArguments, ScopeArguments, PrecedenceArguments, KnownForPlan {
   readonly module?: readonly string[]
   readonly grant?: readonly string[]
+  /** The folder of the chart. */
+  readonly helm?: string
 }
 
 export function addManifestsCommand(program: Command): void {
@@ -21,7 +27,8 @@ export function addManifestsCommand(program: Command): void {
     .description(
       'Prints the manifests that deploy the operator in these files, as YAML for `kubectl apply -f -`: a Deployment, its ' +
         'ServiceAccount, and roles with only the permissions that the handlers need. The operator is loaded, but not ' +
-        'started. Options that `kopf run` also has are passed on to the program of `kopf build` in the image.',
+        'started. Options that `kopf run` also has are passed on to the program of `kopf build` in the image. With ' +
+        '--helm, the same objects are written as a Helm chart.',
     )
     .argument('[files...]', 'TypeScript or JavaScript files whose default export is an operator')
     .optionsGroup('Operator:')
@@ -42,6 +49,7 @@ export function addManifestsCommand(program: Command): void {
       parseCount,
     )
     .option('--with-crds', 'also print the CRDs of the operator, as `kopf crd` does')
+    .option('--helm <folder>', 'write a Helm chart with these objects into this folder, instead of printing YAML')
     .optionsGroup('Permissions:')
     .option(
       '--grant <rule>',
@@ -57,12 +65,19 @@ export function addManifestsCommand(program: Command): void {
     'kopf manifests operator.ts --with-crds -n team-a | kubectl apply -f -',
     'kopf manifests operator.ts --crd crd.yaml --grant "get,create secrets"',
     'kopf manifests operator.ts --grant "patch deployments.apps/scale"',
+    'kopf manifests operator.ts --with-crds --helm chart',
   ]).action(async (files: readonly string[]) => manifests(command, files, command.opts<ManifestsArguments>()))
 }
 
 async function manifests(command: Command, files: readonly string[], args: ManifestsArguments): Promise<void> {
   const modules = args.module ?? []
   if (files.length + modules.length === 0) command.error('error: no operator. Name a file, or a module with --module.')
+  if (args.helm !== undefined && args.createNamespace) {
+    command.error(
+      "error: option '--create-namespace' cannot be used with '--helm': a chart cannot create the namespace of its own release. " +
+        'Use `helm install --create-namespace`.',
+    )
+  }
   const scope = readScope(command, args)
   const peering = readPrecedence(command, args)
   const grants = readAllowedRules(command, args.grant)
@@ -85,7 +100,8 @@ async function manifests(command: Command, files: readonly string[], args: Manif
   const folder = process.cwd()
   await using loaded = await loadOperator({ files, modules, folder })
   const resources = await discoverForPlan(loaded.operator, args)
-  const sources = await readSources(await findTargets({ files, modules, folder }), folder)
+  const targets = await findTargets({ files, modules, folder })
+  const sources = await readSources(targets, folder)
   const { plan, remarks } = draft(loaded.operator, {
     ...args,
     folder,
@@ -95,8 +111,46 @@ async function manifests(command: Command, files: readonly string[], args: Manif
     grants,
     calls: seeCalls(sources, resources),
   })
-  print(render(loaded.operator, plan, args))
+  print(
+    args.helm === undefined
+      ? render(loaded.operator, plan, args)
+      : await createHelmChart(loaded.operator, plan, {
+          ...args,
+          folder: args.helm,
+          project: projectOf(targets, folder),
+        }),
+  )
   for (const text of remarks) printNote(text)
+}
+
+interface ChartTask extends Pick<DraftArguments, 'withCrds'> {
+  /** The folder of the chart. */
+  readonly folder: string
+  /** A file of the operator's package. */
+  readonly project: string
+}
+
+/** Returns the text to print. */
+async function createHelmChart(operator: Operator, plan: DeploymentPlan, task: ChartTask): Promise<string> {
+  const [{ PackageFinder }, { createChart }, { writeChart }] = await Promise.all([
+    import('../build/packages.ts'),
+    import('../deployment/helm/chart.ts'),
+    import('../deployment/helm/write-chart.ts'),
+  ])
+  const { version } = new PackageFinder().packageOf(task.project) ?? {}
+  const files = createChart(operator, plan, { ...task, version })
+  await writeChart(task.folder, files)
+  const chart = task.folder.includes('/') ? task.folder : `./${task.folder}`
+  return [
+    `${task.folder} is ready: ${[...files.keys()].join(', ')}`,
+    '',
+    `  helm upgrade --install ${plan.name} ${quoteForShell(chart)} --namespace ${plan.namespace}`,
+  ].join('\n')
+}
+
+/** A path in the package of the operator, whose version becomes that of the chart. */
+function projectOf([first]: readonly LoadTarget[], folder: string): string {
+  return first?.isFile ? first.address : join(folder, 'package.json')
 }
 
 /** Catches mistakes in shell quoting; the registry and the kubelet check the rest. */

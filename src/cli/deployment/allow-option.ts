@@ -16,7 +16,7 @@ interface AllowedRule {
 
 const verbs = ['get', 'list', 'watch', 'create', 'update', 'patch', 'delete', 'deletecollection', '*']
 
-const why = 'what handlers do with the client, by --grant'
+const why = 'requests that handlers send with the client (--grant)'
 
 /** Parses the options. Called before anything is loaded, so that syntax errors are reported early. */
 export function readAllowedRules(command: Command, texts: readonly string[] = []): AllowedRule[] {
@@ -48,7 +48,7 @@ export function toGrant(
     const several = candidates.map(formatResource).join(', ')
     const reason =
       several === ''
-        ? 'nothing is known by that name; give its definition with --crd, or a cluster that serves it with --context'
+        ? 'no resource of that name is known; give its CRD with --crd, or a cluster that serves it with --context'
         : `there are ${several}; name one of them`
     throw new KopfError('KOPF_MANIFESTS', `Cannot grant "${text}": ${reason}`)
   }

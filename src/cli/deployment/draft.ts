@@ -62,6 +62,7 @@ export function draft(operator: Operator, options: DraftOptions): Draft {
   const plan: DeploymentPlan = {
     name,
     namespace,
+    isNamespaceFixed: isNamespaceFixed(internalsOf(operator), options),
     image: options.image ?? `${name}:latest`,
     replicas: replicasOf(operator, options),
     isElected: operator.settings.election.enabled,
@@ -91,8 +92,8 @@ function checkName(name: string, origin: string): void {
 function checkKnown({ unresolved, ambiguous }: RolesPlan): void {
   if (unresolved.length > 0) {
     throwDraftError(
-      `of ${unresolved.join(', ')} nothing but the name is known; give the definition with --crd <file>, or a cluster that ` +
-        'serves it with --context <name>, or make the resource with defineResource',
+      `only the name of ${unresolved.join(', ')} is known; give the CRD with --crd <file>, or a cluster that ` +
+        'serves it with --context <name>, or create the resource with defineResource',
     )
   }
   for (const { selector, candidates } of ambiguous) {
@@ -111,6 +112,16 @@ function replicasOf({ settings }: Operator, { replicas }: DraftOptions): number 
     )
   }
   return replicas ?? (enabled ? 2 : 1)
+}
+
+function isNamespaceFixed({ settings, registry }: OperatorInternals, options: DraftOptions): boolean {
+  const { election, admission } = settings
+  const service = admission.server !== null && 'service' in admission.server ? admission.server.service : undefined
+  return [
+    ...(options.scope.namespaces ?? []),
+    ...(election.enabled ? [election.namespace] : []),
+    ...(registry.webhookHandlers.length > 0 ? [service?.namespace] : []),
+  ].includes(options.installNamespace)
 }
 
 /** The options of the program in the image: that of `kopf build`, or `kopf run` with its files, which has the same options. */
@@ -177,25 +188,25 @@ function remarksOn(operator: Operator, options: DraftOptions, rolesPlan: RolesPl
   const { registry } = internalsOf(operator)
   const { peering, mandatory } = { peering: options.peering.peering, mandatory: settings.peering.mandatory }
   const remarks = [
-    options.image === undefined && `The image is "${plan.image}": name yours with --image.`,
+    options.image === undefined && `The image is "${plan.image}": set yours with --image.`,
     !options.withCrds &&
       resources.length > 0 &&
-      'The definitions (CRDs) are not among them: apply those of `kopf crd` before, or print them with --with-crds.',
+      'The CRDs are not included: apply the output of `kopf crd` first, or add --with-crds.',
     remarkOnCalls(options.calls, rolesPlan.roles, options.grants.length > 0),
     registry.activities('startup').length > 0 &&
-      'Startup handlers were not called: settings that they change are not as they will be. Set those of webhooks, the election, ' +
-        'peering and scanning where the operator is made.',
+      'Startup handlers were not called: settings that they change are not taken into account. Set those of webhooks, the election, ' +
+        'peering and scanning where the operator is created.',
     rolesPlan.isOpen &&
       'Handlers match resources by pattern: the roles have no rules for resources that are added later, until you print the manifests again.',
     registry.webhookHandlers.length > 0 &&
       plan.webhooks === undefined &&
-      'The webhook server is no WebhookServiceServer: the Service in front of it, and its certificates, are for you to provide. Its ' +
-        'port is not known, so no NetworkPolicy is printed.',
+      'The webhook server is not a WebhookServiceServer: create its Service and its certificates yourself. Its port is not known, ' +
+        'so there is no NetworkPolicy.',
     ownsSecrets(rolesPlan) &&
-      'Secrets are among the owned kinds: the role allows to list and change all Secrets in its scope, not only children, as RBAC cannot ' +
-        'tell them apart. Serve only the namespaces that need it (--namespace), or keep what is secret outside of the cluster.',
+      'Secrets are an owned kind: the role allows to list and change all Secrets in its scope, not only children, since RBAC cannot ' +
+        'tell them apart. Serve only the namespaces that need it (--namespace), or keep secrets outside of the cluster.',
     (peering !== undefined || mandatory) &&
-      `The peering "${peering ?? settings.peering.name}" is mandatory: see to it that it is there, by peering.yaml of the package.`,
+      `The peering "${peering ?? settings.peering.name}" is mandatory: create it, for example with peering.yaml of the package.`,
   ]
   return remarks.filter((one) => one !== false)
 }

@@ -7,6 +7,8 @@ export interface DeploymentPlan {
   readonly name: string
   /** The namespace in which the operator runs. */
   readonly namespace: string
+  /** Whether the operator has to run in exactly that namespace, since it also serves it, or since settings name it. */
+  readonly isNamespaceFixed: boolean
   readonly image: string
   readonly replicas: number
   /** Whether replicas elect a leader. Otherwise two replicas must not run at the same time. */

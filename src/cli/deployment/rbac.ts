@@ -21,7 +21,7 @@ function writeStepSecret(plan: DeploymentPlan): CommentedObject[] {
   const { namespace, stepSecret: name } = plan
   if (name === undefined) return []
   const metadata = { name, namespace, labels: labelsOf(plan) }
-  const text = 'The operator puts a key into it when the first step runs, and signs the results of steps with that.'
+  const text = 'When the first step runs, the operator stores a key here. The key signs the results of steps.'
   return [
     { object: { apiVersion: 'v1', kind: 'Secret', metadata, type: 'Opaque' }, remarks: [{ path: ['type'], text }] },
   ]

@@ -42,8 +42,8 @@ function writeDeployment(plan: DeploymentPlan): CommentedObject {
     },
   }
   const strategy = isElected
-    ? 'The new ones stand by until an old one stops.'
-    : 'Two at once would both handle everything.'
+    ? 'New pods wait for the Lease until an old pod stops.'
+    : 'Without leader election, two pods would both handle all objects.'
   const container = ['spec', 'template', 'spec', 'containers', 0]
   return {
     object,
@@ -51,20 +51,23 @@ function writeDeployment(plan: DeploymentPlan): CommentedObject {
       { path: ['spec', 'strategy'], text: strategy },
       {
         path: ['spec', 'template', 'spec', 'securityContext', 'runAsUser'],
-        text: 'OpenShift chooses one: leave both out there.',
+        text: 'On OpenShift, remove runAsUser and runAsGroup: it assigns a user.',
       },
       {
         path: [...container, 'args'],
-        text: 'Options of the entry point of the image: `node operator.js`, built by `kopf build`.',
+        text: 'Options for the entry point of the image: `node operator.js`, built by `kopf build`.',
       },
-      { path: [...container, 'env', 0], text: 'Who it is to other replicas and operators.' },
-      { path: [...container, 'env', 1], text: 'The heap, in MiB: five eighths of the memory limit; change both.' },
-      { path: [...container, 'env', 2], text: 'The same as terminationGracePeriodSeconds; change both.' },
-      { path: [...container, 'startupProbe'], text: 'Startup handlers may take two minutes; then it is restarted.' },
-      { path: [...container, 'livenessProbe', 'timeoutSeconds'], text: 'Probe handlers may take 5.' },
+      { path: [...container, 'env', 0], text: 'The identity of this pod in the Lease and in peerings.' },
+      { path: [...container, 'env', 1], text: 'The heap in MiB: five eighths of the memory limit. Change both.' },
+      { path: [...container, 'env', 2], text: 'The same as terminationGracePeriodSeconds. Change both.' },
+      {
+        path: [...container, 'startupProbe'],
+        text: 'Startup handlers have two minutes. Then the container is restarted.',
+      },
+      { path: [...container, 'livenessProbe', 'timeoutSeconds'], text: 'Probe handlers have 5 seconds.' },
       {
         path: [...container, 'volumeMounts', 0],
-        text: 'For temporary files of your code; nothing else can be written to.',
+        text: 'For temporary files of your code. The rest of the file system is read-only.',
       },
     ],
   }
@@ -140,7 +143,7 @@ function writeService(
       ports: [{ name: 'webhooks', port, targetPort: 'webhooks' }],
     },
   }
-  const text = 'What is stored in another version has to be converted before the operator can be ready.'
+  const text = 'Objects that are stored in another version are converted before the operator is ready.'
   return { object, remarks: [{ path: ['spec', 'publishNotReadyAddresses'], text }] }
 }
 
@@ -176,8 +179,8 @@ export function writeNetworkPolicy(plan: DeploymentPlan): CommentedObject[] {
       ingress: ports.map((port) => ({ ports: [{ protocol: 'TCP', port }] })),
     },
   }
-  const probes = 'Probes need no rule: they come from the node of the pod, which is always let through.'
-  const webhooks = 'API servers, which no selector matches: add `from` with an ipBlock where their addresses are known.'
+  const probes = 'Probes need no rule: connections from the node of the pod are always allowed.'
+  const webhooks = 'For API servers. No selector matches them: add `from` with an ipBlock if you know their addresses.'
   return [
     {
       object,

@@ -17,7 +17,7 @@ export function remarkOnCalls(
   hasGrants: boolean,
 ): string | false {
   const missing = groupByRule(clear.flatMap((call) => withoutAllowed(call, roles)))
-  const head = `What handlers do with the client is not ${hasGrants ? 'all ' : ''}in these rules: add it with --grant "verbs resource".`
+  const head = `Requests that handlers send with the client are not ${hasGrants ? 'all ' : ''}in these rules: add them with --grant "verbs resource".`
   if (missing.length === 0 && unclear.length === 0) return !hasGrants && head
   const others = unclear.length - maxUnclear
   return [
