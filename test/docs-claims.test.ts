@@ -282,14 +282,27 @@ function inlineMessagesOf(page: string): string[] {
     .filter((text) => subjects.test(text))
 }
 
-/** The code that a page shows or belongs to: its blocks, and the files of its folder. Pages of the manual also quote the examples. */
+const templatesOfFolder = new Map<string, Template[]>()
+
+function templatesUnder(folder: string): Template[] {
+  const known = templatesOfFolder.get(folder)
+  if (known !== undefined) return known
+  const files = listSources(folder).filter((path) => !path.includes('node_modules'))
+  const templates = files.flatMap((path) => templatesIn(readFileSync(path, 'utf8')))
+  templatesOfFolder.set(folder, templates)
+  return templates
+}
+
+/**
+ * The texts of a page's own code: its blocks, the edits that the tutorial asks for (`would like`), and the files of its folder. Pages of
+ * the manual also quote the examples; a short text of an example would match too much.
+ */
 function samplesOf(page: string, text: string): Template[] {
   const blocks = [...text.matchAll(/^ *```(?:ts|js|diff)\n(.*?)^ *```/gms)].map((match) => match[1]!)
-  const folder = page.startsWith('docs') || page === 'README.md' ? 'examples' : dirname(page)
-  const files = listSources(folder).filter((path) => !path.includes('node_modules'))
-  const others = files.flatMap((path) => templatesIn(readFileSync(path, 'utf8')))
-  // A short text of another file would match too much; the page's own code is only a few lines.
-  return [...blocks.flatMap(templatesIn), ...others.filter(({ fixed }) => folder !== 'examples' || fixed.length > 5)]
+  const edits = page.startsWith(join('docs', 'tutorial')) ? codeIn(text).map((span) => ['', span, '']) : []
+  const shown = [...blocks.flatMap(templatesIn), ...edits.map(toTemplate)]
+  if (!page.startsWith('docs') && page !== 'README.md') return [...shown, ...templatesUnder(dirname(page))]
+  return [...shown, ...templatesUnder('examples').filter(({ fixed }) => fixed.length > 5)]
 }
 
 test('every log line that a page quotes is a message of the framework, or of the sample on the page', {
