@@ -2,9 +2,12 @@
 import { draft } from '../../src/cli/deployment/draft.ts'
 import { discoverForPlan } from '../../src/cli/deployment/known-resources.ts'
 import { render } from '../../src/cli/deployment/render.ts'
-import operator from '../../templates/operator/operator.ts'
+import type { Operator } from '../../src/operator.ts'
 
 export async function printTemplateManifests(): Promise<string> {
+  // Named by a variable: the template is compiled with the options of a new project, not with those of this one.
+  const template = '../../templates/operator/operator.ts'
+  const { default: operator } = (await import(template)) as { default: Operator }
   const args = { installNamespace: 'default', withCrds: true, image: 'registry.example.com/my-operator:0.1.0' }
   const { plan } = draft(operator, {
     ...args,
