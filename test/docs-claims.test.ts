@@ -176,7 +176,11 @@ describe('the commands in the documentation', () => {
 
 /** A text with placeholders, as a pattern for log lines. */
 interface Template {
+  /** The longest fixed part, for a quick first look. */
+  readonly longest: string
   readonly pattern: RegExp
+  /** The pattern of a whole log line, with fields at its end. */
+  readonly whole: RegExp
   /** The text without placeholders: short texts match too much. */
   readonly fixed: string
 }
@@ -221,7 +225,7 @@ function templatesIn(source: string): Template[] {
         parts.push('')
       } else {
         if (source[at] === '\\') at += 1
-        parts[parts.length - 1] += source[at]
+        parts.push(`${parts.pop()}${source[at]}`)
       }
     }
     found.push(parts)
@@ -233,7 +237,13 @@ function templatesIn(source: string): Template[] {
 
 function toTemplate(parts: readonly string[]): Template {
   const escaped = parts.map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&').replaceAll('\n', ' '))
-  return { pattern: new RegExp(escaped.join('.*')), fixed: parts.join('').trim() }
+  const source = escaped.join('.*')
+  return {
+    longest: parts.reduce((a, b) => (b.length > a.length ? b : a)),
+    pattern: new RegExp(source),
+    whole: new RegExp(`^${source}(?: \\w+=.*)?$`),
+    fixed: parts.join('').trim(),
+  }
 }
 
 function listSources(folder: string): string[] {
@@ -244,8 +254,8 @@ function listSources(folder: string): string[] {
 
 /** Eight characters of fixed text make a match by chance improbable. A template may be a part of a composed message. */
 function isOfFramework(line: string, templates: readonly Template[]): boolean {
-  return templates.some(({ pattern, fixed }) => {
-    const [matched = ''] = fixed.length < 8 ? [] : (pattern.exec(line) ?? [])
+  return templates.some(({ longest, pattern }) => {
+    const [matched = ''] = line.includes(longest) ? (pattern.exec(line) ?? []) : []
     return matched.length >= line.length / 3
   })
 }
@@ -253,9 +263,7 @@ function isOfFramework(line: string, templates: readonly Template[]): boolean {
 /** A log line of a sample is one of its texts, possibly followed by fields: `Starting engine="postgres"`. */
 function isOfSample(line: string, templates: readonly Template[]): boolean {
   if (subjects.test(line)) return false
-  return templates.some(
-    ({ pattern, fixed }) => fixed !== '' && new RegExp(`^${pattern.source}(?: \\w+=.*)?$`).test(line),
-  )
+  return templates.some(({ longest, whole, fixed }) => fixed !== '' && line.includes(longest) && whole.test(line))
 }
 
 /** Only the framework logs lines that begin like this. */
@@ -274,10 +282,13 @@ function logMessagesOf(page: string): string[] {
     .filter((message) => message !== undefined)
 }
 
+function proseOf(page: string): string {
+  return page.replaceAll(/^ *```.*?^ *```/gms, '')
+}
+
 /** Log messages in sentences and tables: `Handler 'create' succeeded.` */
 function inlineMessagesOf(page: string): string[] {
-  const prose = page.replaceAll(/^ *```.*?^ *```/gms, '')
-  return [...prose.matchAll(/`([^`\n]+)`|"([^"\n]+)"/g)]
+  return [...proseOf(page).matchAll(/`([^`\n]+)`|"([^"\n]+)"/g)]
     .map(([, code, quote]) => (code ?? quote)!)
     .filter((text) => subjects.test(text))
 }
@@ -299,7 +310,7 @@ function templatesUnder(folder: string): Template[] {
  */
 function samplesOf(page: string, text: string): Template[] {
   const blocks = [...text.matchAll(/^ *```(?:ts|js|diff)\n(.*?)^ *```/gms)].map((match) => match[1]!)
-  const edits = page.startsWith(join('docs', 'tutorial')) ? codeIn(text).map((span) => ['', span, '']) : []
+  const edits = page.startsWith(join('docs', 'tutorial')) ? codeIn(proseOf(text)).map((span) => ['', span, '']) : []
   const shown = [...blocks.flatMap(templatesIn), ...edits.map(toTemplate)]
   if (!page.startsWith('docs') && page !== 'README.md') return [...shown, ...templatesUnder(dirname(page))]
   return [...shown, ...templatesUnder('examples').filter(({ fixed }) => fixed.length > 5)]
@@ -308,7 +319,7 @@ function samplesOf(page: string, text: string): Template[] {
 test('every log line that a page quotes is a message of the framework, or of the sample on the page', {
   timeout: 60_000,
 }, () => {
-  const templates = listSources('src').flatMap((path) => templatesIn(readFileSync(path, 'utf8')))
+  const templates = templatesUnder('src').filter(({ fixed }) => fixed.length >= 8)
   const quoted = ['README.md', ...listPages()].flatMap((page) => {
     const text = readFileSync(page, 'utf8')
     const messages = [...logMessagesOf(text), ...inlineMessagesOf(text)]
