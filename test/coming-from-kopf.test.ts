@@ -1,5 +1,5 @@
 /**
- * The page "Coming from Kopf" lists every public name of Kopf 1.45.2 (recorded by tools/kopf-vectors/names.py; test/real/interop
+ * The page "Kopf names and their counterparts" lists every public name of Kopf 1.45.2 (recorded by tools/kopf-vectors/names.py; test/real/interop
  * checks that the record is up to date), and each listed counterpart exists.
  */
 import { readFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ const recorded = JSON.parse(readFileSync(join('test', 'testdata', 'kopf-names.js
   readonly commands: Readonly<Record<string, Command>>
 }
 
-const page = readFileSync(join('docs', 'from-kopf', 'index.md'), 'utf8')
+const page = readFileSync(join('docs', 'from-kopf', 'names.md'), 'utf8')
 const programs = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!).join('\n')
 
 interface Row {
@@ -62,18 +62,19 @@ function apart(span: string): string[] {
 }
 
 const nameSections = [
-  'To register',
-  'To filter',
-  'To throw and catch',
+  'Registration',
+  'Filters',
+  'Errors',
   'Children and events',
-  'To log in',
-  'To run',
+  'Authentication',
+  'Running an operator',
   'Storages',
   'Webhooks',
   'Types',
+  'Methods',
 ]
 const otherSections = ['Values', 'Parameters', 'Handlers', 'Resources', 'Options', 'Arguments', 'Settings']
-const commandSections = ['The command line', 'Environment', 'Tests with `KopfRunner`']
+const commandSections = ['Command line', 'Environment variables', 'KopfRunner']
 const rowsOf = (...titles: string[]) => titles.flatMap(rowsBelow)
 
 /** The names of Kopf that no row starts with. */
@@ -93,12 +94,12 @@ describe('names of Kopf', () => {
     ['options', distinct(recorded.decorators).map((name) => `${name}=`), rowsOf('Options', 'Resources')],
     ['arguments', distinct(recorded.arguments), rowsOf('Arguments')],
     ['settings', recorded.settings, rowsOf('Settings')],
-    ['options of commands', distinct(recorded.commands, 'options'), rowsOf('The command line')],
-    ['environment variables', distinct(recorded.commands, 'environment'), rowsOf('Environment')],
+    ['options of commands', distinct(recorded.commands, 'options'), rowsOf('Command line')],
+    ['environment variables', distinct(recorded.commands, 'environment'), rowsOf('Environment variables')],
     ['parameters of the runner', parameters({ KopfRunner: recorded.runner.parameters }), rowsOf('Parameters')],
-    ['members of the runner', members({ runner: recorded.runner.members }), rowsOf('Tests with `KopfRunner`')],
+    ['members of the runner', members({ runner: recorded.runner.members }), rowsOf('KopfRunner')],
   ]
-  test.each(cases)('the page "Coming from Kopf" lists all names of Kopf: %s', (_, names, rows) => {
+  test.each(cases)('the page "Kopf names and their counterparts" lists all names of Kopf: %s', (_, names, rows) => {
     expect(names.length).toBeGreaterThan(1)
     expect(missing(names, rows)).toEqual([])
   })
@@ -173,7 +174,7 @@ function isInProgram(token: string): boolean {
 
 const absent = (rows: readonly Row[]) => rows.flatMap(({ ours }) => ours).filter((token) => !isThere(token))
 
-test.each([...nameSections, 'Values', 'Parameters', 'Handlers', 'Arguments', 'Tests with `KopfRunner`'])(
+test.each([...nameSections, 'Values', 'Parameters', 'Handlers', 'Arguments', 'KopfRunner'])(
   'the counterparts under "%s" exist',
   (title) => {
     expect(rowsOf(title)).not.toEqual([])
@@ -273,9 +274,15 @@ describe('command line', () => {
 
   test('the command-line options and environment variables on the page exist', () => {
     const flags = program.commands.flatMap((command) => command.options.map(({ long }) => long))
-    const options = rowsOf('The command line').flatMap(({ ours }) => ours.filter((one) => one.startsWith('--')))
+    const options = rowsOf('Command line').flatMap(({ ours }) => ours.filter((one) => one.startsWith('--')))
     expect(options.filter((option) => !flags.includes(option))).toEqual([])
-    const variables = rowsOf('Environment')
+    const variables = rowsOf('Environment variables')
     expect(variables.map(({ ours }) => ours)).toEqual(variables.map(({ theirs }) => theirs))
+  })
+
+  test('the page lists every command that Kopf does not have', () => {
+    const added = program.commands.map((command) => command.name()).filter((name) => !(name in recorded.commands))
+    expect(added.length).toBeGreaterThan(1)
+    expect(added.filter((name) => !page.includes(`| [\`kopf ${name}\`](`))).toEqual([])
   })
 })
