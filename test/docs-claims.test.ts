@@ -312,7 +312,7 @@ function samplesOf(page: string, text: string): Template[] {
   const blocks = [...text.matchAll(/^ *```(?:ts|js|diff)\n(.*?)^ *```/gms)].map((match) => match[1]!)
   const edits = page.startsWith(join('docs', 'tutorial')) ? codeIn(proseOf(text)).map((span) => ['', span, '']) : []
   const shown = [...blocks.flatMap(templatesIn), ...edits.map(toTemplate)]
-  if (!page.startsWith('docs') && page !== 'README.md') return [...shown, ...templatesUnder(dirname(page))]
+  if (/^(?:examples|cookbook)\/\d?[^/]+\//.test(page)) return [...shown, ...templatesUnder(dirname(page))]
   return [...shown, ...templatesUnder('examples').filter(({ fixed }) => fixed.length > 5)]
 }
 
