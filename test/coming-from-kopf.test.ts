@@ -1,5 +1,5 @@
 /**
- * The page "Coming from Kopf" lists every public name of Kopf 1.45.2 (recorded by tools/kopf-vectors/names.py; test/real/interop
+ * The page "Kopf names and their counterparts" lists every public name of Kopf 1.45.2 (recorded by tools/kopf-vectors/names.py; test/real/interop
  * checks that the record is up to date), and each listed counterpart exists.
  */
 import { readFileSync } from 'node:fs'
@@ -31,7 +31,7 @@ const recorded = JSON.parse(readFileSync(join('test', 'testdata', 'kopf-names.js
   readonly commands: Readonly<Record<string, Command>>
 }
 
-const page = readFileSync(join('docs', 'from-kopf', 'index.md'), 'utf8')
+const page = readFileSync(join('docs', 'from-kopf', 'names.md'), 'utf8')
 const programs = [...page.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code]) => code!).join('\n')
 
 interface Row {
@@ -62,18 +62,26 @@ function apart(span: string): string[] {
 }
 
 const nameSections = [
-  'To register',
-  'To filter',
-  'To throw and catch',
+  'Registration',
+  'Filters',
+  'Errors',
   'Children and events',
-  'To log in',
-  'To run',
+  'Authentication',
+  'Run and embed',
   'Storages',
   'Webhooks',
   'Types',
 ]
-const otherSections = ['Values', 'Parameters', 'Handlers', 'Resources', 'Options', 'Arguments', 'Settings']
-const commandSections = ['The command line', 'Environment', 'Tests with `KopfRunner`']
+const otherSections = [
+  'Enumerations',
+  'Parameters of functions and classes',
+  'Handlers',
+  'Resources',
+  'Options',
+  'Arguments',
+  'Settings',
+]
+const commandSections = ['Command line', 'Environment variables', 'Tests with `KopfRunner`']
 const rowsOf = (...titles: string[]) => titles.flatMap(rowsBelow)
 
 /** The names of Kopf that no row starts with. */
@@ -85,20 +93,24 @@ function missing(names: readonly string[], rows: readonly Row[]): string[] {
 describe('names of Kopf', () => {
   const cases: ReadonlyArray<readonly [string, readonly string[], readonly Row[]]> = [
     ['importable names', recorded.names.map((name) => `kopf.${name}`), rowsOf(...nameSections)],
-    ['members of enumerations', members(recorded.enums), rowsOf('Values')],
-    ['lifecycles', recorded.lifecycles.map((name) => `lifecycles.${name}`), rowsOf('Values')],
-    ['parameters of functions', parameters(recorded.functions), rowsOf('Parameters')],
-    ['parameters of classes', parameters(recorded.classes), rowsOf('Parameters')],
+    ['members of enumerations', members(recorded.enums), rowsOf('Enumerations')],
+    ['lifecycles', recorded.lifecycles.map((name) => `lifecycles.${name}`), rowsOf('Enumerations')],
+    ['parameters of functions', parameters(recorded.functions), rowsOf('Parameters of functions and classes')],
+    ['parameters of classes', parameters(recorded.classes), rowsOf('Parameters of functions and classes')],
     ['decorators', Object.keys(recorded.decorators).map((name) => `@kopf.on.${name}`), rowsOf('Handlers')],
     ['options', distinct(recorded.decorators).map((name) => `${name}=`), rowsOf('Options', 'Resources')],
     ['arguments', distinct(recorded.arguments), rowsOf('Arguments')],
     ['settings', recorded.settings, rowsOf('Settings')],
-    ['options of commands', distinct(recorded.commands, 'options'), rowsOf('The command line')],
-    ['environment variables', distinct(recorded.commands, 'environment'), rowsOf('Environment')],
-    ['parameters of the runner', parameters({ KopfRunner: recorded.runner.parameters }), rowsOf('Parameters')],
+    ['options of commands', distinct(recorded.commands, 'options'), rowsOf('Command line')],
+    ['environment variables', distinct(recorded.commands, 'environment'), rowsOf('Environment variables')],
+    [
+      'parameters of the runner',
+      parameters({ KopfRunner: recorded.runner.parameters }),
+      rowsOf('Parameters of functions and classes'),
+    ],
     ['members of the runner', members({ runner: recorded.runner.members }), rowsOf('Tests with `KopfRunner`')],
   ]
-  test.each(cases)('the page "Coming from Kopf" lists all names of Kopf: %s', (_, names, rows) => {
+  test.each(cases)('the page of names lists all names of Kopf: %s', (_, names, rows) => {
     expect(names.length).toBeGreaterThan(1)
     expect(missing(names, rows)).toEqual([])
   })
@@ -173,13 +185,17 @@ function isInProgram(token: string): boolean {
 
 const absent = (rows: readonly Row[]) => rows.flatMap(({ ours }) => ours).filter((token) => !isThere(token))
 
-test.each([...nameSections, 'Values', 'Parameters', 'Handlers', 'Arguments', 'Tests with `KopfRunner`'])(
-  'the counterparts under "%s" exist',
-  (title) => {
-    expect(rowsOf(title)).not.toEqual([])
-    expect(absent(rowsOf(title))).toEqual([])
-  },
-)
+test.each([
+  ...nameSections,
+  'Enumerations',
+  'Parameters of functions and classes',
+  'Handlers',
+  'Arguments',
+  'Tests with `KopfRunner`',
+])('the counterparts under "%s" exist', (title) => {
+  expect(rowsOf(title)).not.toEqual([])
+  expect(absent(rowsOf(title))).toEqual([])
+})
 
 test('a counterpart that does not exist is found', () => {
   const made: Row = {
@@ -271,11 +287,17 @@ describe('command line', () => {
     expect(told.filter((variable) => !new RegExp(`\\b${variable}\\b`).test(help))).toEqual([])
   })
 
+  test('the page lists the commands that Kopf does not have', () => {
+    const added = program.commands.map((one) => one.name()).filter((name) => !(name in recorded.commands))
+    const [, list = ''] = /^New commands: (.*)$/m.exec(page) ?? []
+    expect(spans(list).sort()).toEqual(added.filter((name) => name !== 'help').sort())
+  })
+
   test('the command-line options and environment variables on the page exist', () => {
     const flags = program.commands.flatMap((command) => command.options.map(({ long }) => long))
-    const options = rowsOf('The command line').flatMap(({ ours }) => ours.filter((one) => one.startsWith('--')))
+    const options = rowsOf('Command line').flatMap(({ ours }) => ours.filter((one) => one.startsWith('--')))
     expect(options.filter((option) => !flags.includes(option))).toEqual([])
-    const variables = rowsOf('Environment')
+    const variables = rowsOf('Environment variables')
     expect(variables.map(({ ours }) => ours)).toEqual(variables.map(({ theirs }) => theirs))
   })
 })
