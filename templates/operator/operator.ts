@@ -2,7 +2,7 @@ import { buildObject, defineResource, Operator } from 'kopf'
 import { ConfigMap } from 'kopf/kubernetes'
 import { z } from 'zod'
 
-/** What people write into the cluster: its types, and its definition there (`npm run crd`). */
+/** The resource: its TypeScript types, and its CustomResourceDefinition (`npm run crd`). */
 export const Greeting = defineResource({
   group: 'example.com',
   version: 'v1',
@@ -14,7 +14,7 @@ export const Greeting = defineResource({
 const kopf = new Operator({ name: 'my-operator' })
 export default kopf
 
-/** Called whenever a greeting, or a config map of it, is not as it was. What is returned is what there should be. */
+/** Called when a Greeting or its ConfigMap changes. Returns the desired children: kopf creates, corrects and deletes them. */
 kopf.reconcile(Greeting, { owns: [ConfigMap] }, ({ name, spec, patch, logger }) => {
   const message = `Hello, ${spec.name}!`
   logger.info(message)

@@ -15,7 +15,9 @@ export async function printTemplateManifests(): Promise<string> {
 export async function printTutorialManifests(): Promise<string> {
   const resource = 'ephemeralvolumeclaims.example.com'
   const rule = { text: `delete ${resource}`, verbs: ['delete'], resource, subresource: undefined, names: undefined }
-  return print(await load('examples/tutorial/6-next/ephemeral.ts'), 'registry.example.com/ephemeral-volumes:0.1.0', [rule])
+  return print(await load('examples/tutorial/6-next/ephemeral.ts'), 'registry.example.com/ephemeral-volumes:0.1.0', [
+    rule,
+  ])
 }
 
 /** Imported by a computed name: the types of examples are checked by a project of their own. */
