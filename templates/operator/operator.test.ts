@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startCluster } from 'kopf/testing'
 import kopf, { Greeting } from './operator.ts'
 
-test('a greeting has its message, and a config map with it', async () => {
+test('a greeting gets a message, and a ConfigMap with it', async () => {
   await using cluster = await startCluster({ resources: [Greeting] })
   await using _operator = await kopf.start(cluster)
   await cluster.create(Greeting, { name: 'first', spec: { name: 'Ada' } })

@@ -2,7 +2,7 @@ import { buildObject, defineResource, Operator } from 'kopf'
 import { ConfigMap } from 'kopf/kubernetes'
 import { z } from 'zod'
 
-/** The custom resource: one schema for the TypeScript types and for the CRD (`npm run crd`). */
+/** The resource: its TypeScript types, and its CustomResourceDefinition (`npm run crd`). */
 export const Greeting = defineResource({
   group: 'example.com',
   version: 'v1',
@@ -14,7 +14,7 @@ export const Greeting = defineResource({
 const kopf = new Operator({ name: 'my-operator' })
 export default kopf
 
-/** Called when a greeting or its ConfigMap changes. Returns the desired children: the operator applies them and corrects drift. */
+/** Called when a Greeting or its ConfigMap changes. Returns the desired children: kopf creates, corrects and deletes them. */
 kopf.reconcile(Greeting, { owns: [ConfigMap] }, ({ name, spec, patch, logger }) => {
   const message = `Hello, ${spec.name}!`
   logger.info(message)

@@ -76,7 +76,7 @@ describe('kopf init', { timeout: 120_000 }, () => {
     await promisify(execFile)(process.execPath, ['node_modules/typescript/lib/tsc.js'], { cwd, env })
     const tests = ['--import', 'tsx', '--test', 'operator.test.ts']
     const { stdout: told } = await promisify(execFile)(process.execPath, tests, { cwd, env })
-    expect(told).toMatch(/a database has its message[\s\S]*pass 1\n/)
+    expect(told).toMatch(/a database gets a message[\s\S]*pass 1\n/)
   })
 
   test('the operator from kopf init runs, with the given kind and group', async () => {

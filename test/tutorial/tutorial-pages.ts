@@ -19,7 +19,11 @@ export const pageNames: readonly string[] = [
   'deletion',
   'cleanup',
   'next',
+  'cluster',
 ]
+
+/** Pages that the tests do not follow: they need a container registry and a cluster with nodes. */
+export const unfollowedPages: readonly string[] = ['cluster']
 
 export type Step =
   /** Save a whole file. */
@@ -98,7 +102,7 @@ function shown(page: Page, block: Block, later: readonly Block[]): Step[] {
       return isLast ? [{ type: 'save', file, text: page.files[file]! }] : []
     }
     case 'yaml':
-      return [{ type: 'save', file: 'evc.yaml', text: block.text }]
+      return [{ type: 'save', file: fileOf(page, block) ?? 'evc.yaml', text: block.text }]
     case 'json':
       return [{ type: 'save', file: 'tsconfig.json', text: block.text }]
     case 'shell':

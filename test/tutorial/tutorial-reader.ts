@@ -40,7 +40,7 @@ export class Reader {
 
   /** Links the built package and its companions, in place of `npm install`. */
   #install(): void {
-    const packages = { kopf: dirname(dirname(dirname(inject('command')))), zod: '', tsx: '' }
+    const packages = { kopf: dirname(dirname(dirname(inject('command')))), zod: '', tsx: '', yaml: '' }
     this.#folder.write({ 'package.json': '{"type":"module"}', 'node_modules/.package-lock.json': '{}' })
     for (const [name, path] of Object.entries(packages)) {
       symlinkSync(path || resolve('node_modules', name), join(this.#folder.path, 'node_modules', name))

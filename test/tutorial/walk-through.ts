@@ -1,7 +1,7 @@
 /** Registers one test for each tutorial page, in order: each page continues where the previous one ended. */
 import { afterAll, beforeAll, test } from 'vitest'
 import { stopCommands } from '../cli/run-support.ts'
-import { pageNames, readPage, stepsOf } from './tutorial-pages.ts'
+import { pageNames, readPage, stepsOf, unfollowedPages } from './tutorial-pages.ts'
 import { Reader, type ReaderOptions } from './tutorial-reader.ts'
 
 export function walkThrough(options: ReaderOptions): void {
@@ -14,7 +14,7 @@ export function walkThrough(options: ReaderOptions): void {
     await reader.leave()
   })
 
-  test.each(pageNames)(
+  test.each(pageNames.filter((name) => !unfollowedPages.includes(name)))(
     'the tutorial page %s works step by step, with the output that it shows',
     { timeout: 120_000 },
     async (name) => {

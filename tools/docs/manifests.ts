@@ -1,21 +1,40 @@
-/** The manifests of the template's operator, as `npm run manifests` of a new project prints them. Shown in docs/operate/deploying.md. */
+/** The manifests that pages show: those of the template's operator, and those of the tutorial's operator. */
 import { draft } from '../../src/cli/deployment/draft.ts'
 import { discoverForPlan } from '../../src/cli/deployment/known-resources.ts'
 import { render } from '../../src/cli/deployment/render.ts'
 import type { Operator } from '../../src/operator.ts'
 
+type Grants = Parameters<typeof draft>[1]['grants']
+
+/** As `npm run manifests` of a new project prints them. */
 export async function printTemplateManifests(): Promise<string> {
-  // Named by a variable: the template is compiled with the options of a new project, not with those of this one.
-  const template = '../../templates/operator/operator.ts'
-  const { default: operator } = (await import(template)) as { default: Operator }
-  const args = { installNamespace: 'default', withCrds: true, image: 'registry.example.com/my-operator:0.1.0' }
+  return print(await load('templates/operator/operator.ts'), 'registry.example.com/my-operator:0.1.0', [])
+}
+
+/** As `kopf manifests ephemeral.ts` of the tutorial prints them, with a permission to delete objects. */
+export async function printTutorialManifests(): Promise<string> {
+  const resource = 'ephemeralvolumeclaims.example.com'
+  const rule = { text: `delete ${resource}`, verbs: ['delete'], resource, subresource: undefined, names: undefined }
+  return print(await load('examples/tutorial/6-next/ephemeral.ts'), 'registry.example.com/ephemeral-volumes:0.1.0', [
+    rule,
+  ])
+}
+
+/** Imported by a computed name: the types of examples are checked by a project of their own. */
+async function load(file: string): Promise<Operator> {
+  const module = (await import(new URL(`../../${file}`, import.meta.url).href)) as { readonly default: Operator }
+  return module.default
+}
+
+async function print(operator: Operator, image: string, grants: Grants): Promise<string> {
+  const args = { installNamespace: 'default', withCrds: true, image }
   const { plan } = draft(operator, {
     ...args,
-    folder: 'my-operator',
+    folder: '',
     scope: { clusterwide: true },
     peering: {},
     resources: await discoverForPlan(operator, {}),
-    grants: [],
+    grants,
     calls: { clear: [], unclear: [] },
   })
   return `\`\`\`yaml\n${render(operator, plan, args)}\n\`\`\``

@@ -26,5 +26,5 @@ kopf.on.create(EphemeralVolumeClaim, async ({ body, name, spec, client, patch, l
   }
   await client.apply(adopt(claim, body))
   patch.status.size = spec.size
-  logger.info(`Made a claim of ${spec.size}`)
+  logger.info(`Created a claim of ${spec.size}`)
 })

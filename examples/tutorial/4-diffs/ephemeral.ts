@@ -26,7 +26,7 @@ kopf.on.create(EphemeralVolumeClaim, async ({ body, name, spec, client, patch, l
   }
   await client.apply(adopt(claim, body))
   patch.status.size = spec.size
-  logger.info(`Made a claim of ${spec.size}`)
+  logger.info(`Created a claim of ${spec.size}`)
 })
 
 kopf.on.update(EphemeralVolumeClaim, { field: 'spec.size' }, async ({ name, spec, client, patch, logger }) => {

@@ -26,7 +26,7 @@ kopf.on.create(EphemeralVolumeClaim, async ({ body, name, spec, client, patch, l
   }
   await client.apply(adopt(claim, body))
   patch.status.size = spec.size
-  logger.info(`Made a claim of ${spec.size}`)
+  logger.info(`Created a claim of ${spec.size}`)
 })
 
 kopf.on.update(EphemeralVolumeClaim, { field: 'spec.size' }, async ({ name, spec, client, patch, logger }) => {
@@ -48,5 +48,5 @@ kopf.on.field(EphemeralVolumeClaim, 'metadata.labels', async ({ name, old, new: 
 })
 
 kopf.on.delete(EphemeralVolumeClaim, ({ name, status, logger }) => {
-  logger.info(`${name} is going, and ${status.size} with it`)
+  logger.info(`Deleting ${name} with ${status.size}`)
 })

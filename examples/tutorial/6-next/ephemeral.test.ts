@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startCluster } from 'kopf/testing'
 import kopf, { EphemeralVolumeClaim } from './ephemeral.ts'
 
-test('a claim is made, put back when somebody deletes it, and goes with its owner', async () => {
+test('a claim is created, restored after a deletion, and deleted with its owner', async () => {
   await using cluster = await startCluster({
     resources: [EphemeralVolumeClaim],
     controllers: ['persistentvolumeclaims'],
@@ -18,7 +18,7 @@ test('a claim is made, put back when somebody deletes it, and goes with its owne
   await cluster.untilGone('persistentvolumeclaims', 'my-claim')
 })
 
-test('an hour is an hour', async () => {
+test('an object with a lifetime of an hour is deleted after an hour', async () => {
   await using cluster = await startCluster({ resources: [EphemeralVolumeClaim] })
   await using _operator = await kopf.start(cluster)
   await cluster.create(EphemeralVolumeClaim, { name: 'my-claim', spec: { size: '1Gi', lifetimeSeconds: 3600 } })

@@ -35,7 +35,7 @@ kopf.reconcile(EphemeralVolumeClaim, { id: 'expire' }, async ({ name, meta, spec
   if (spec.lifetimeSeconds === undefined) return undefined
   const age = (started.getTime() - Date.parse(meta.creationTimestamp!)) / 1000
   if (age < spec.lifetimeSeconds) return { requeueAfter: spec.lifetimeSeconds - age }
-  logger.info(`${name} has had its ${spec.lifetimeSeconds} seconds`)
+  logger.info(`Deleting ${name} after ${spec.lifetimeSeconds} seconds`)
   await client.delete(EphemeralVolumeClaim, name)
   return undefined
 })

@@ -43,7 +43,7 @@ export function createChart(
   ] as const
   return new Map([
     ['Chart.yaml', `# ${mark}\n${writeChartFile(plan, version)}`],
-    ['values.yaml', `# ${mark} Put your values into a file of your own.\n${formatValues(values)}`],
+    ['values.yaml', `# ${mark} Put your values into a separate file.\n${formatValues(values)}`],
     ['values.schema.json', `${JSON.stringify(toValuesSchema(values, mark), undefined, 2)}\n`],
     ...templates.map(([file, text]) => [`templates/${file}`, `{{- /* ${mark} */ -}}\n${text}`] as const),
   ])
