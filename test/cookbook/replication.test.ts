@@ -7,7 +7,7 @@ import { Replication } from '../../cookbook/replication/replication.ts'
 import { useProject } from './cookbook-support.ts'
 
 const project = useProject(kopf, { resources: [Replication] })
-const everywhere = { namespaces: undefined }
+const everywhere = { clusterwide: true }
 
 const toData = (password: string) => ({ password: Buffer.from(password).toString('base64') })
 
