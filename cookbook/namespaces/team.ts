@@ -82,7 +82,7 @@ export type TeamSpec = Args<'create', typeof Team>['spec']
 
 /** Names the team of a namespace. A namespace without it is never changed. */
 export const teamLabel = 'example.com/team'
-export const environmentLabel = 'example.com/environment'
+const environmentLabel = 'example.com/environment'
 /** The uid of the Team that manages the namespace. A namespace with another uid is never deleted. */
 export const uidAnnotation = 'example.com/team-uid'
 

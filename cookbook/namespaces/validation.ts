@@ -4,7 +4,7 @@ import { Namespace } from 'kopf/kubernetes'
 import { namespacesOf, prefixOf, Team, type TeamSpec, teamLabel } from './team.ts'
 
 /** Of all namespaces of a team together. */
-export const maxTeamQuota = { cpu: 64, memoryGi: 256, pods: 500 }
+const maxTeamQuota = { cpu: 64, memoryGi: 256, pods: 500 }
 
 const reserved = [/^default$/, /^kube-/, /^openshift(-|$)/, /^istio-system$/, /^cert-manager$/]
 export const isReserved = (namespace: string): boolean => reserved.some((pattern) => pattern.test(namespace))

@@ -1,7 +1,7 @@
 /** Decides when an object expires. Pure functions: no clock, no requests. */
 
-export const ttlAnnotation = 'example.com/ttl'
-export const expiresAtAnnotation = 'example.com/expires-at'
+const ttlAnnotation = 'example.com/ttl'
+const expiresAtAnnotation = 'example.com/expires-at'
 
 /** `keep`: the object has no valid time of expiry, and the reason says why. */
 export type Expiry =

@@ -31,10 +31,7 @@ test('an object with a malformed value stays and has an Event', async () => {
   const { cluster } = project
   await project.start()
   const mistake = await cluster.create('configmaps', { name: 'mistake', ...ttl('tomorrow') })
-  const [event] = await cluster.until(async () => {
-    const events = await cluster.events(mistake)
-    return events.length > 0 && events
-  })
+  const event = await cluster.until(async () => (await cluster.events(mistake))[0])
   expect(event).toMatchObject({ type: 'Warning', reason: 'InvalidTTL' })
   expect((await cluster.get('configmaps', 'mistake')).metadata.deletionTimestamp).toBeUndefined()
 })

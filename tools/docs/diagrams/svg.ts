@@ -6,7 +6,7 @@
 /** `you`: written by the user; `kopf`: done by the framework; `cluster`: the API server; `good` and `bad`: how something ends. */
 type Role = 'you' | 'kopf' | 'cluster' | 'good' | 'bad' | 'question' | 'lane'
 
-export interface Box {
+interface Box {
   readonly x: number
   readonly y: number
   readonly width: number
@@ -16,7 +16,7 @@ export interface Box {
   readonly role: Role
 }
 
-export interface Arrow {
+interface Arrow {
   /** Points from the start to the head of the arrow. */
   readonly points: readonly (readonly [x: number, y: number])[]
   readonly label?: string

@@ -63,6 +63,6 @@ export class TemplateText {
 }
 
 /** Keeps `{{` of a description, a pattern or a name as it is: Helm would read it as the start of an action. */
-export function escapeActions(text: string): string {
+function escapeActions(text: string): string {
   return text.replaceAll('{{', '{{ "{{" }}')
 }
