@@ -111,5 +111,7 @@ async function generateKeys(): Promise<webcrypto.CryptoKeyPair> {
 
 async function exportKey(key: webcrypto.CryptoKey): Promise<string> {
   const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key))
-  return createPrivateKey({ key: der, type: 'pkcs8', format: 'der' }).export({ type: 'pkcs8', format: 'pem' }).toString()
+  return createPrivateKey({ key: der, type: 'pkcs8', format: 'der' })
+    .export({ type: 'pkcs8', format: 'pem' })
+    .toString()
 }
