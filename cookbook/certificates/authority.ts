@@ -5,7 +5,7 @@
 import { buildObject, type Client, isAlreadyExists, isNotFound } from 'kopf'
 import { Secret } from 'kopf/kubernetes'
 import { authoritySecretName, Certificate } from './resource.ts'
-import { createAuthority, endOf, type KeyPair } from './x509.ts'
+import { canSign, createAuthority, type KeyPair } from './x509.ts'
 
 const label = 'example.com/certificate-authority'
 const durationMs = 10 * 365 * 86_400_000
@@ -47,18 +47,11 @@ function toAuthority({ metadata, data }: Secret): Authority {
     return problem('AuthorityNotOwned', message)
   }
   const pair = readPair(data)
-  if (pair === undefined || !isReadable(pair)) {
-    return problem('AuthorityDamaged', `The Secret "${authoritySecretName}" is damaged: restore it from a backup`)
+  if (pair === undefined || !canSign(pair)) {
+    const message = `The Secret "${authoritySecretName}" needs the certificate of an authority (tls.crt) and its ECDSA key with the curve P-256 (tls.key): restore it from a backup`
+    return problem('AuthorityDamaged', message)
   }
   return { type: 'authority', ...pair }
-}
-
-function isReadable({ certPem }: KeyPair): boolean {
-  try {
-    return endOf(certPem) > 0
-  } catch {
-    return false
-  }
 }
 
 function buildSecret({ certPem, keyPem }: KeyPair): Secret {

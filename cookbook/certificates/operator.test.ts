@@ -1,6 +1,6 @@
 /** Runs the operator on an embedded cluster. Its clock skips the time between two renewals. */
 import assert from 'node:assert/strict'
-import { X509Certificate } from 'node:crypto'
+import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { connect, createServer } from 'node:tls'
@@ -10,7 +10,7 @@ import { type Cluster, startCluster } from 'kopf/testing'
 import { encode, readPair } from './authority.ts'
 import kopf, { Certificate } from './operator.ts'
 import { authoritySecretName, toMs } from './resource.ts'
-import { createAuthority, issue } from './x509.ts'
+import { canSign, createAuthority, issue } from './x509.ts'
 
 const spec = { dnsNames: ['shop.example.com'], secretName: 'shop-tls', duration: '90d', renewBefore: '30d' }
 const openCluster = () => startCluster({ resources: [Certificate] })
@@ -217,6 +217,16 @@ test('a Secret with the name of the authority that belongs to others is not used
   })
   await cluster.until(Certificate, 'shop', has('Ready', 'AuthorityDamaged'), { timeout: '5m' })
   assert.equal((await cluster.list(Secret)).length, 1)
+})
+
+test('an authority needs a certificate that may sign, and its key', async () => {
+  const validity = { nowMs: Date.now(), durationMs: toMs('90d') }
+  const [one, other] = [await createAuthority('one', validity), await createAuthority('other', validity)]
+  assert.ok(canSign(one))
+  assert.ok(!canSign({ ...one, keyPem: other.keyPem }))
+  assert.ok(!canSign(await issue(one, spec.dnsNames, validity)))
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey
+  assert.ok(!canSign({ ...one, keyPem: rsa.export({ type: 'pkcs8', format: 'pem' }).toString() }))
 })
 
 test('a certificate does not outlive its authority', async () => {

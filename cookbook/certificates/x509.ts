@@ -87,6 +87,16 @@ export function read({ certPem, keyPem }: KeyPair, authorityPem: string): Detail
   }
 }
 
+/** Whether this is the certificate of an authority with its key, of the type that `issue` uses. */
+export function canSign({ certPem, keyPem }: KeyPair): boolean {
+  try {
+    const [certificate, key] = [new X509Certificate(certPem), createPrivateKey(keyPem)]
+    return certificate.ca && key.asymmetricKeyDetails?.namedCurve === 'prime256v1' && certificate.checkPrivateKey(key)
+  } catch {
+    return false
+  }
+}
+
 /** The end of a certificate. */
 export function endOf(certPem: string): number {
   return Date.parse(new X509Certificate(certPem).validTo)
