@@ -6,7 +6,7 @@ import { createCleaner } from './cleaner.ts'
 import { readConfig } from './config.ts'
 import { expiryOf, parseTtl } from './expiry.ts'
 
-const config = readConfig({})
+const config = readConfig({ TTL_KINDS: 'namespaces,configmaps,secrets' })
 const kopf = createCleaner(config)
 const ttl = (value: string) => ({ annotations: { 'example.com/ttl': value } })
 const objects = [{ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } }]
@@ -15,11 +15,11 @@ const inTeam = { namespace: 'team' }
 test('an object is deleted when its time to live is over, and not before', async () => {
   await using cluster = await startCluster({ objects })
   await using _operator = await kopf.start(cluster)
-  await cluster.create('configmaps', { name: 'report', ...inTeam, ...ttl('90d') })
+  await cluster.create('configmaps', { name: 'report', ...inTeam, ...ttl('24h') })
   await cluster.create('configmaps', { name: 'plain', ...inTeam })
-  await cluster.clock.advance('89d')
+  await cluster.clock.advance('23h')
   assert.equal((await cluster.get('configmaps', 'report', inTeam)).metadata.name, 'report')
-  await cluster.clock.advance('1d')
+  await cluster.clock.advance('1h')
   await cluster.untilGone('configmaps', 'report', inTeam)
   assert.equal((await cluster.get('configmaps', 'plain', inTeam)).metadata.name, 'plain')
 })
@@ -27,18 +27,18 @@ test('an object is deleted when its time to live is over, and not before', async
 test('an object that waits costs no requests', async () => {
   await using cluster = await startCluster({ objects })
   await using _operator = await kopf.start(cluster)
-  await cluster.create('configmaps', { name: 'report', ...inTeam, ...ttl('30d') })
+  await cluster.create('configmaps', { name: 'report', ...inTeam, ...ttl('24h') })
   await cluster.settled()
   cluster.requests.clear()
-  await cluster.clock.advance('29d')
+  await cluster.clock.advance('23h')
   const writes = cluster.requests.last({ resource: 'configmaps' }).filter(({ verb }) => verb !== 'watch')
   assert.deepEqual(writes, [])
 })
 
 test('an object whose time was over while the operator was away is deleted at the start', async () => {
   await using cluster = await startCluster({ objects })
-  await cluster.create('secrets', { name: 'old', ...inTeam, ...ttl('1h') })
-  await cluster.clock.advance('2h')
+  await cluster.create('secrets', { name: 'old', ...inTeam, ...ttl('90d') })
+  await cluster.clock.advance('91d')
   await using _operator = await kopf.start(cluster)
   await cluster.untilGone('secrets', 'old', inTeam)
 })
@@ -103,7 +103,7 @@ test('protected namespaces and objects with a controller stay', async () => {
   await cluster.settled()
   const [event] = await cluster.events(controlled)
   assert.equal(event?.message, 'ConfigMap "owner" controls the object: annotate that instead')
-  await cluster.clock.advance('1d')
+  await cluster.clock.advance('2h')
   assert.equal((await cluster.get('configmaps', 'important', inSystem)).metadata.name, 'important')
   assert.equal((await cluster.get('namespaces', 'kube-system')).metadata.deletionTimestamp, undefined)
   assert.equal((await cluster.get('configmaps', 'controlled', inTeam)).metadata.name, 'controlled')
@@ -136,13 +136,13 @@ function beforeDeletion(cluster: Cluster, action: () => Promise<unknown>): Trans
 test('an object whose time is extended at the last moment stays', async () => {
   await using cluster = await startCluster({ objects })
   const transport = beforeDeletion(cluster, () => {
-    return cluster.patch('configmaps', 'report', { metadata: ttl('1d') }, inTeam)
+    return cluster.patch('configmaps', 'report', { metadata: ttl('3h') }, inTeam)
   })
   await using _operator = await kopf.start({ ...cluster, transport })
   await cluster.create('configmaps', { name: 'report', ...inTeam, ...ttl('1h') })
   await cluster.clock.advance('2h')
   assert.equal((await cluster.get('configmaps', 'report', inTeam)).metadata.deletionTimestamp, undefined)
-  await cluster.clock.advance('1d')
+  await cluster.clock.advance('2h')
   await cluster.untilGone('configmaps', 'report', inTeam)
 })
 
@@ -177,9 +177,9 @@ test('with "*", objects of every kind expire', async () => {
   const Widget = defineResource({ group: 'example.com', version: 'v1', kind: 'Widget' })
   await using cluster = await startCluster({ resources: [Widget], objects })
   await using _operator = await createCleaner(readConfig({ TTL_KINDS: '*' })).start(cluster)
-  await cluster.create(Widget, { name: 'one', ...inTeam, ...ttl('2d') })
-  await cluster.create('serviceaccounts', { name: 'two', ...inTeam, ...ttl('2d') })
-  await cluster.clock.advance('3d')
+  await cluster.create(Widget, { name: 'one', ...inTeam, ...ttl('2h') })
+  await cluster.create('serviceaccounts', { name: 'two', ...inTeam, ...ttl('2h') })
+  await cluster.clock.advance('3h')
   await cluster.untilGone(Widget, 'one', inTeam)
   await cluster.untilGone('serviceaccounts', 'two', inTeam)
 })
