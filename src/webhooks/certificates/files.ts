@@ -109,8 +109,17 @@ export function checkTls(tls: SecureContextOptions): void {
     createSecureContext(tls)
   } catch (error) {
     const { code = 'unknown reason' } = error as NodeJS.ErrnoException
-    throwCertificateError(problems[code] ?? `the certificate or the key cannot be used (${code})`, error)
+    // A wrong password can decrypt a key into bytes with valid padding (one time in 256). OpenSSL then reports a key that it cannot decode.
+    const problem = problems[code] ?? (isEncrypted(tls.key) ? badPassword : undefined)
+    throwCertificateError(problem ?? `the certificate or the key cannot be used (${code})`, error)
   }
+}
+
+function isEncrypted(key: SecureContextOptions['key']): boolean {
+  return (
+    (typeof key === 'string' || Buffer.isBuffer(key)) &&
+    /^-----BEGIN ENCRYPTED|^Proc-Type: 4,ENCRYPTED/m.test(String(key))
+  )
 }
 
 function throwCertificateError(why: string, cause?: unknown): never {
