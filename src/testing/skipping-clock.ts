@@ -52,6 +52,8 @@ export class SkippingClock implements Clock {
   /** The monotonic time of the last change, in real milliseconds. */
   #changedMs = 0
   #sleepPatienceMs = sleepPatienceMs
+  /** The monotonic time since which at least one user function has been running, in real milliseconds. */
+  #callingMs = 0
   /** The monotonic time at which a user function last began to sleep with this clock, in real milliseconds. */
   #asleepMs = 0
 
@@ -94,6 +96,7 @@ export class SkippingClock implements Clock {
   /** Called by operators when an activity begins. The returned function is called when the activity ends. */
   attend(occupation: Occupation): () => void {
     this.#occupied[occupation] += 1
+    if (occupation === 'call' && this.#occupied.call === 1) this.#callingMs = monotonicMs()
     if (occupation === 'call') this.#sleepPatienceMs = sleepPatienceMs
     if (occupation === 'sleep') this.#asleepMs = monotonicMs()
     this.stir()
@@ -110,6 +113,11 @@ export class SkippingClock implements Clock {
   /** The number of activities of this type in progress. */
   occupied(occupation: Occupation): number {
     return this.#occupied[occupation]
+  }
+
+  /** Real time for which user functions have been running without a pause, in milliseconds; 0 if none runs. */
+  get callingMs(): number {
+    return this.#occupied.call === 0 ? 0 : monotonicMs() - this.#callingMs
   }
 
   /** The number of pending sleeps. */

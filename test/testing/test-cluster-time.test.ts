@@ -312,6 +312,20 @@ test('a handler that never returns is awaited only as long as the patience', asy
   resolve()
 })
 
+test('many short calls of handlers do not use up the patience for one call', async () => {
+  const kopf = new Operator()
+  kopf.on.create('configmaps', async ({ patch, retry }) => {
+    await sleep(25)
+    if (retry < 10) throw new TemporaryError('Not yet', { delay: '1m' })
+    patch.data.done = 'yes'
+  })
+  await using cluster = await startCluster()
+  await using _operator = await kopf.start(cluster)
+  await cluster.create('configmaps', { name })
+  // 11 calls take at least 275 ms: longer than the limit of one call, shorter than five times that limit.
+  await cluster.until('configmaps', name, ({ data }) => data?.done === 'yes', { patience: '200ms' })
+})
+
 function withResolvers(): { promise: Promise<void>; resolve: () => void } {
   let resolve = () => {}
   const promise = new Promise<void>((settle) => {

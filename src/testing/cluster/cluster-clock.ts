@@ -39,6 +39,8 @@ export interface BackendClock extends ClusterClock {
    * skip time.
    */
   onStuck: (waitedMs: number) => void
+  /** Real time for which handlers have been running without a pause; 0 on a clock that does not skip time. */
+  readonly callingMs: number
 }
 
 /** The interval at which the clock follows real time. */
@@ -169,6 +171,7 @@ export class EmbeddedClock extends SkippingClock implements BackendClock {
 export class RealClock implements BackendClock {
   onAdvanced: () => Promise<void> = async () => {}
   onStuck: (waitedMs: number) => void = () => {}
+  readonly callingMs = 0
   readonly #occupied: Record<Occupation, number> = { run: 0, passage: 0, start: 0, call: 0, sleep: 0 }
 
   now(): number {

@@ -15,8 +15,8 @@ export interface WaitOptions {
    */
   readonly timeout?: Duration
   /**
-   * Limit in real time on the skipping clock, for handlers that wait for something outside the cluster. Default: 4 seconds while
-   * a handler runs, five times as long otherwise. No limit with `clock: 'real'` and on a real cluster.
+   * Limit in real time on the skipping clock, for handlers that wait for something outside the cluster. Default: 4 seconds in
+   * which a handler runs without returning, and five times as long in all. No limit with `clock: 'real'` and on a real cluster.
    */
   readonly patience?: Duration
 }
@@ -24,7 +24,7 @@ export interface WaitOptions {
 /** Real time that a wait continues after the time of the cluster is over: work of threads and sockets may still be in progress, however fast time was skipped. */
 const graceMs = 1000
 
-/** If no handler runs, only a slow machine can delay the test: the real-time limit is multiplied by this factor. */
+/** Handlers that return may be called often, and the machine may be slow: a wait as a whole may take this many times as long. */
 const idleFactor = 5
 
 export interface Wait<T> {
@@ -52,7 +52,8 @@ export function waitFor<T>(backend: ClusterBackend, options: WaitOptions, wait: 
       const tookMs = nowMs - startedMs
       if (backend.clock.now() >= endMs) endedMs ??= nowMs
       const isOver = endedMs !== undefined && nowMs - endedMs >= Math.min(graceMs, patienceMs)
-      const isOutOfPatience = tookMs >= patienceMs * (backend.clock.occupied('call') > 0 ? 1 : idleFactor)
+      const calledMs = Math.min(tookMs, backend.clock.callingMs)
+      const isOutOfPatience = calledMs >= patienceMs || tookMs >= patienceMs * idleFactor
       if (isOver || isOutOfPatience) throw timedOut(wait.describeProblem(), isOver ? timeoutMs : undefined, tookMs)
       isIdle = await backend.pass(Math.min(endMs, wait.untilMs?.() ?? endMs), isIdle)
     }
