@@ -53,7 +53,7 @@ const config: ViteUserConfig = defineConfig({
             'test/testing/{test-cluster,test-cluster-waits,test-cluster-manifests}.test.ts',
           ],
           // The files of the projects are the same on every cluster.
-          exclude: ['test/cookbook/projects.test.ts'],
+          exclude: ['test/cookbook/projects{,.slow}.test.ts'],
           env: { KOPF_TEST_CLUSTER: 'real' },
           globalSetup: ['test/support/command.setup.ts', 'test/support/real-cluster.setup.ts'],
           fileParallelism: false,

@@ -1,4 +1,4 @@
-/** Rules for all projects of the cookbook: their files, their READMEs, their manifests, and their own tests. */
+/** Rules for all projects of the cookbook: their files, their READMEs, and their manifests. projects.slow.test.ts runs their own tests. */
 import { execFile } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -110,18 +110,6 @@ describe.each(names)('the project %s', (name) => {
     const { stdout, stderr } = await run(process.execPath, [inject('command'), ...args], options)
     expect(read(name, 'manifests', 'operator.yaml')).toBe(stdout)
     expect(stderr).not.toMatch(/^ +--grant/m)
-  })
-
-  test('passes its own tests', { timeout: 60_000 }, async () => {
-    const files = readdirSync(pathTo(name)).filter((file) => file.endsWith('.test.ts'))
-    // The source of the package rather than dist/, which may be older.
-    const args = ['--import', 'tsx', '--conditions=source', '--test', ...files]
-    const { NODE_TEST_CONTEXT: _, ...env } = process.env
-    const done = await run(process.execPath, args, { cwd: pathTo(name), env }).catch(
-      (error: { stdout: string }) => error,
-    )
-    expect(done.stdout).toMatch(/^. pass [1-9]\d*$/m)
-    expect(done.stdout).toMatch(/^. fail 0$/m)
   })
 })
 
