@@ -1,33 +1,39 @@
-/** The documentation site: `npm run docs` builds it, `npm run docs:dev` shows it while it is written. */
+/** The documentation site: `npm run docs` builds it, `npm run docs:dev` serves it and shows changes at once. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig, type Plugin } from 'vitepress'
 import { home } from './home.ts'
-import { mapLinks, showExampleFiles } from './markdown.ts'
+import { mapLinks, markDiagrams, showExampleFiles } from './markdown.ts'
 import { createSidebar } from './navigation.ts'
-import { pageOf, root, toAnchor } from './pages.ts'
+import { pageOf, repository, root, toAnchor } from './pages.ts'
 
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
-const repository = 'https://github.com/OWNER/kopf'
+
+/** The letter K. As a data URI, it needs no request. */
+const logo = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#0b5fad"/><path d="M10 7v18M10 17 21 7M14 13.5 22 25" fill="none" stroke="#fff" stroke-width="3.6" stroke-linecap="round" stroke-linejoin="round"/></svg>',
+)}`
 
 // biome-ignore lint/style/noDefaultExport: vitepress looks for it.
 export default defineConfig({
   title: 'kopf for TypeScript',
   description: 'Kubernetes operators in a few lines of TypeScript, and an embedded API server to run and test them',
   lang: 'en',
-  // The pages of examples/ and of the root belong to the site, too.
+  head: [['link', { rel: 'icon', href: logo }]],
+  // Pages in examples/, cookbook/ and the root of the repository are part of the site.
   srcDir: '..',
   srcExclude: ['README.md', '{src,test,tools,templates,packages,.github}/**', 'bench/*/**', '**/node_modules/**'],
   rewrites: (file) => pageOf(file) ?? file,
   cacheDir: '.vitepress/cache',
   outDir: '.vitepress/dist',
-  // The search index is one file, and loaded when it is first searched.
+  // The search index is one large file. The browser loads it when the search is opened.
   vite: { plugins: [findVue()], build: { chunkSizeWarningLimit: 4000 } },
   markdown: {
     anchor: { slugify: toAnchor },
     config(md) {
       showExampleFiles(md)
       mapLinks(md)
+      markDiagrams(md)
     },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
   },
@@ -37,6 +43,7 @@ export default defineConfig({
     return relativePath.startsWith('reference/api/') ? { frontmatter: { ...frontmatter, editLink: false } } : undefined
   },
   themeConfig: {
+    logo,
     nav: [
       { text: 'Guide', link: '/guide/getting-started', activeMatch: '^/guide/' },
       { text: 'Tutorial', link: '/tutorial/', activeMatch: '^/tutorial/' },
@@ -67,7 +74,8 @@ export default defineConfig({
             // uses nothing from outside.
             boostDocument: (id: string) => {
               if (/^\/(guide|tutorial)\//.test(id)) return 3
-              if (/^\/(operate|cookbook|from-kopf)\//.test(id)) return 2.5
+              if (/^\/operate\//.test(id)) return 3.5
+              if (/^\/(cookbook|from-kopf)\//.test(id)) return 2.5
               if (/^\/reference\/api\//.test(id)) return 0.3
               if (/^\/(decisions|changes|reference\/source-files)/.test(id)) return 0.4
               return 1
@@ -80,7 +88,7 @@ export default defineConfig({
   },
 })
 
-/** What builds the site is installed in docs/, where pages outside of it do not look. */
+/** Vue is installed in docs/node_modules. Pages outside of docs/ do not find it there, so this plugin resolves it for them. */
 function findVue(): Plugin {
   const within = join(root, 'docs', 'index.md')
   return {

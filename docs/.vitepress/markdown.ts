@@ -1,4 +1,4 @@
-/** What is done to pages on their way to the site, so that their files can stay as they are read elsewhere. */
+/** Changes that the site makes to the Markdown of a page: links to other files become links to pages, and examples show their files. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import type { MarkdownOptions } from 'vitepress'
@@ -7,8 +7,8 @@ import { resolveLink, root } from './pages.ts'
 type Markdown = Parameters<NonNullable<MarkdownOptions['config']>>[0]
 
 /**
- * The search index calls with the path of the file only, pages with both; `realPath` is the one on disk. The title of a box
- * (`::: warning`) is rendered apart, with neither: links in titles stay as they are.
+ * `realPath` is the path on disk. The search index passes only `path`, a page passes both. The title of a box (`::: warning`) is rendered
+ * with neither, so links in titles are not changed.
  */
 interface Env {
   readonly path?: string
@@ -20,7 +20,7 @@ function fileOf(env: Env): string {
   return path === undefined ? '' : relative(root, path).replaceAll('\\', '/')
 }
 
-/** Links from file to file become links from page to page. One to a file that the site does not have ends the build. */
+/** Links between files become links between pages. A link to a file that does not exist fails the build. */
 export function mapLinks(md: Markdown): void {
   md.core.ruler.push('kopf-links', (state) => {
     const file = fileOf(state.env)
@@ -29,20 +29,37 @@ export function mapLinks(md: Markdown): void {
       const link = token.type === 'link_open' ? token.attrGet('href') : null
       if (link === null || /^[a-z]+:|^#|^\//.test(link)) continue
       const address = resolveLink(file, link)
-      if (address === undefined) throw new Error(`Cannot link from ${file} to "${link}": the site has no such page`)
+      if (address === undefined) throw new Error(`Cannot link from ${file} to "${link}": there is no such page or file`)
       token.attrSet('href', address)
+    }
+  })
+}
+
+/**
+ * Marks paragraphs that contain only a diagram. On narrow windows such a paragraph scrolls, so it must be reachable with the keyboard (WCAG
+ * 2.1.1).
+ */
+export function markDiagrams(md: Markdown): void {
+  md.core.ruler.push('kopf-diagrams', (state) => {
+    for (const [index, token] of state.tokens.entries()) {
+      const [image, ...others] = state.tokens[index + 1]?.children ?? []
+      const isDiagram =
+        image?.type === 'image' && others.length === 0 && image.attrGet('src')?.endsWith('.svg') === true
+      if (token.type !== 'paragraph_open' || !isDiagram) continue
+      token.attrSet('class', 'diagram')
+      token.attrSet('tabindex', '0')
     }
   })
 }
 
 const languages: Readonly<Record<string, string>> = { ts: 'ts', yaml: 'yaml', json: 'json', mjs: 'js' }
 
-/** An example is its README and its files: where there is no repository to look them up in, the page shows them. */
+/** Adds the files of an example or a cookbook project to the page of its README. */
 export function showExampleFiles(md: Markdown): void {
   md.core.ruler.before('normalize', 'kopf-examples', (state) => {
     const folder = /^((?:examples|cookbook)(?:\/[^/]+)?)\/README\.md$/.exec(fileOf(state.env))?.[1]
     if (folder === undefined) return
-    // The folder of all examples has files of its own; what is further down is on other pages.
+    // The page of examples/ shows only the files directly in it: each example has its own page.
     const recursive = folder.includes('/')
     const names = readdirSync(join(root, folder), { recursive, encoding: 'utf8' })
       .filter(

@@ -1,4 +1,4 @@
-/** What stands beside the pages: the manual; the examples and the API, which are long, have lists of their own. */
+/** The sidebars: one for the manual, and separate ones for the examples, the cookbook, the decisions and the API. */
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { DefaultTheme } from 'vitepress'
@@ -9,7 +9,7 @@ export function createSidebar(): DefaultTheme.SidebarMulti {
   const manual = sections.map(toSidebar)
   return {
     '/': manual,
-    '/decisions/': [{ text: 'Decisions', items: listDecisions() }, ...manual],
+    '/decisions/': [toGroup('Decisions', listDecisions()), ...manual],
     '/examples/': [
       { text: 'Examples', link: '/examples/', items: listExamples().map((name) => toExample(name, 'examples')) },
     ],
@@ -29,7 +29,14 @@ function toSidebar({ title, isCollapsed, pages }: Section): DefaultTheme.Sidebar
     .map((page) => (typeof page === 'string' ? { file: `${page}.md` } : { file: `${page[0]}.md`, title: page[1] }))
     .filter(({ file }) => existsSync(join(root, file)))
     .map(({ file, title }) => ({ text: title ?? titleOf(file), link: linkOf(file) }))
-  return { text: title, items, collapsed: isCollapsed ?? false }
+  return toGroup(title, items, isCollapsed)
+}
+
+/** A group links to its first page. Without a link, the theme nests a button in a button, which screen readers cannot use. */
+function toGroup(text: string, items: DefaultTheme.SidebarItem[], isCollapsed = false): DefaultTheme.SidebarItem {
+  const { link, text: docFooterText } = items[0] ?? {}
+  const toFirstPage = link === undefined || docFooterText === undefined ? {} : { link, docFooterText }
+  return { text, items, collapsed: isCollapsed, ...toFirstPage }
 }
 
 function toExample(name: string, folder: string): DefaultTheme.SidebarItem {
@@ -51,7 +58,7 @@ const kinds: Readonly<Record<string, string>> = {
   'type-aliases': 'Types',
 }
 
-/** As typedoc has left it: a folder for each entry of the package, in it one for each kind of thing. */
+/** Reads the folders that typedoc has written: one for each entry of the package, with a folder for each type of export. */
 function listApi(): DefaultTheme.SidebarItem[] {
   const entries = ['kopf', 'kopf/server', 'kopf/testing', 'kopf/webhooks']
   return entries.map((entry, index) => {
@@ -61,9 +68,9 @@ function listApi(): DefaultTheme.SidebarItem[] {
       const items = names
         .sort()
         .map((name) => ({ text: name.replace(/_$/, ''), link: `/reference/api/${entry}/${kind}/${name}` }))
-      return { text, items, collapsed: index > 0 || kind === 'interfaces' || kind === 'type-aliases' }
+      return toGroup(text, items, index > 0 || kind === 'interfaces' || kind === 'type-aliases')
     })
-    return { text: entry, link: `/reference/api/${entry}/`, items: groups.filter(({ items }) => items.length > 0) }
+    return { text: entry, link: `/reference/api/${entry}/`, items: groups.filter(({ items = [] }) => items.length > 0) }
   })
 }
 

@@ -1,14 +1,16 @@
 /**
- * Which files are pages of the site, and at which address: all of docs/, and what lies outside of it but belongs to it, such as
- * the examples. Links are written for whoever reads the files where they are; this is the map from there to the site.
+ * Maps files to pages of the site: all of docs/, and files outside of it such as the READMEs of the examples. Links in the files
+ * work in the repository; `resolveLink()` translates them into links of the site.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
+export const repository = 'https://github.com/OWNER/kopf'
+
 export const root: string = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 
-/** Made of the declarations when the site is built; git does not have it. */
+/** Generated from the declarations when the site is built; ignored by git. */
 export const apiFolder = 'docs/reference/api'
 
 const outside: Readonly<Record<string, string>> = {
@@ -21,7 +23,7 @@ const outside: Readonly<Record<string, string>> = {
   'examples/README.md': 'examples/index.md',
 }
 
-/** The page of a file, both as paths with `.md`; undefined for a file that is none. */
+/** The page of a file, both as paths with `.md`; undefined for a file that is not a page. */
 export function pageOf(file: string): string | undefined {
   if (file === 'README.md') return 'index.md'
   if (file in outside) return outside[file]
@@ -31,7 +33,7 @@ export function pageOf(file: string): string | undefined {
   return file.slice('docs/'.length).replace(/(^|\/)README\.md$/, '$1index.md')
 }
 
-/** Every file that is a page, from the root of the repository; without the generated ones. */
+/** All files that are pages, relative to the root of the repository; without the generated ones. */
 export function listPages(): string[] {
   const docs = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
     .map((path) => posix.join('docs', path.replaceAll('\\', '/')))
@@ -57,7 +59,7 @@ export function titleOf(file: string): string {
   return /^# (.+)$/m.exec(text)?.[1]?.replaceAll('`', '') ?? file
 }
 
-/** As GitHub makes anchors of headings, so that one link leads there on both. */
+/** The anchor that GitHub gives a heading, so that the same link works in the repository and on the site. */
 export function toAnchor(title: string): string {
   return title
     .trim()
@@ -67,8 +69,9 @@ export function toAnchor(title: string): string {
 }
 
 /**
- * The address on the site of what a link in a file means, with its anchor. Folders mean their README, and a file of an example,
- * or of all of them, means its place on that page. Undefined where the site has nothing of it.
+ * The address on the site for a link in a file, with its anchor. A link to a folder leads to the page of its README, a link to a
+ * file of an example to the heading of that file on the example's page, and a link to another file to the repository. Undefined if there
+ * is no such file.
  */
 export function resolveLink(file: string, link: string): string | undefined {
   const [path = '', anchor] = link.split('#')
@@ -77,5 +80,7 @@ export function resolveLink(file: string, link: string): string | undefined {
   const page = pageOf(target) ?? pageOf(`${target}/README.md`)
   if (page !== undefined) return `/${page}${anchor === undefined ? '' : `#${anchor}`}`
   const [, folder, example = 'index', name] = /^(examples|cookbook)\/(?:([^/]+)\/)?(.+)$/.exec(target) ?? []
-  return name === undefined ? undefined : `/${folder}/${example}.md#${toAnchor(name)}`
+  if (name !== undefined) return `/${folder}/${example}.md#${toAnchor(name)}`
+  const isInRepository = !target.startsWith('..') && !target.endsWith('.md') && existsSync(join(root, target))
+  return isInRepository ? `${repository}/blob/main/${target}` : undefined
 }
