@@ -103,7 +103,7 @@ export class PermissionCheck {
     }
     if (scopes.size === 0) return
     const advice = Array.from(scopes, ([text, roles]) => `To ${roles.join(' and to ')} of the operator, add ${text}`)
-    this.#context.logger.warn(`The operator is not allowed all that it needs. ${advice.join('. ')}`)
+    this.#context.logger.warn(`The operator lacks permissions. ${advice.join('. ')}`)
   }
 }
 

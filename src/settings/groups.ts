@@ -250,7 +250,10 @@ export interface PersistenceSettings {
 
 /** Lists and watches. */
 interface WatchingSettings {
-  /** How long the server is asked to keep a watch open (`timeoutSeconds`). `null`: the server decides. Default: null. */
+  /**
+   * How long the server is asked to keep a watch open (`timeoutSeconds`). `null`: a random time between 5 and 10 minutes, so that watches do not
+   * reconnect together. Default: null.
+   */
   serverTimeout: Duration | null
   /** How long the operator keeps a watch open. `null`: until the server closes it. Default: null. */
   clientTimeout: Duration | null

@@ -27,7 +27,7 @@ function subject(name: string): RestrictedUser {
 }
 
 function told(): string[] {
-  return lab.logs.filter((line) => line.includes('not allowed all that it needs'))
+  return lab.logs.filter((line) => line.includes('lacks permissions'))
 }
 
 describe('permissions of a namespaced operator', () => {
@@ -53,7 +53,7 @@ describe('permissions of a namespaced operator', () => {
     await lab.start(kopf, { transport: await operator.connect() })
     await lab.until(() => told().length > 0)
     expect(told()).toEqual([
-      'The operator is not allowed all that it needs. To a ClusterRole of the operator, add rules: [' +
+      'The operator lacks permissions. To a ClusterRole of the operator, add rules: [' +
         '{apiGroups: ["apiextensions.k8s.io"], resources: ["customresourcedefinitions"], verbs: ["list", "watch"]}]. ' +
         `To a Role in "${lab.namespace}" of the operator, add rules: [` +
         `{apiGroups: ["${group}"], resources: ["widgets"], verbs: ["patch"]}, ` +
@@ -85,7 +85,7 @@ test('missing permissions for children and watched resources of reconcilers are 
   void lab.start(kopf, { transport: await operator.connect() }).catch(() => {})
   await lab.until(() => told().length > 0)
   expect(told()).toEqual([
-    `The operator is not allowed all that it needs. To a Role in "${lab.namespace}" of the operator, add rules: [` +
+    `The operator lacks permissions. To a Role in "${lab.namespace}" of the operator, add rules: [` +
       '{apiGroups: [""], resources: ["configmaps"], verbs: ["list", "watch", "create", "patch", "delete"]}, ' +
       '{apiGroups: ["apps"], resources: ["deployments"], verbs: ["list", "watch", "create", "patch", "delete"]}, ' +
       '{apiGroups: [""], resources: ["secrets"], verbs: ["list", "watch"]}]',
