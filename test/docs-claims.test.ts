@@ -52,6 +52,19 @@ test('the options of start and run in the reference are those of RunOptions', ()
   expect(rows).toHaveLength(actual.length)
 })
 
+test.each(['README.md', 'docs/index.md', 'docs/guide/getting-started.md', 'docs/guide/installing.md'])(
+  '%s has the commands that create a project, from a clone and from the registry',
+  (page) => {
+    const text = readFileSync(page, 'utf8')
+    const { scripts } = JSON.parse(readFileSync('package.json', 'utf8'))
+    expect(scripts.create).toMatch(/ init --install$/)
+    expect(text).toContain(
+      '\n```shell\nnpm ci && npm run create -- ../my-operator\ncd ../my-operator && npm run dev\n```\n',
+    )
+    expect(text).toContain('\n```shell\nnpm create kopf@latest my-operator && cd my-operator && npm run dev\n```\n')
+  },
+)
+
 test('the options of an operator in the reference are those of OperatorOptions', () => {
   const rows = tableAfter(reference('handlers-and-options'), '## Options of the operator')
   const actual = interfaceIn(readFileSync(join('src', 'operator.ts'), 'utf8'), 'OperatorOptions').members

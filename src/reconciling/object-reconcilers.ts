@@ -20,11 +20,11 @@ import { childrenByKind, createChildClient } from './children/child-client.ts'
 import { createChildren } from './children/children-arg.ts'
 import { type DesiredGroup, readReconciled } from './children/desired.ts'
 import { syncChildren } from './children/sync.ts'
-import { SyncReport } from './children/sync-report.ts'
+import { mergeReports, SyncReport } from './children/sync-report.ts'
 import { forgetReconciler, type ReconcilingContext, reconcilerStateOf, reconcilerStates } from './context.ts'
 import type { ReconcilerState } from './reconciler-state.ts'
 import { digestState } from './state-digest.ts'
-import { writeAll } from './status-writes.ts'
+import { type StatusWrite, writeAll } from './status-writes.ts'
 import { type CallSteps, createSteps, forgetSteps } from './steps.ts'
 
 /** One call of a reconciler for one object. */
@@ -149,7 +149,21 @@ async function reconcile(context: ReconcilingContext, object: WatchedObject, cal
   state.ranUnsynced ||= report.isUnsynced
   state.isCleaned = cause.deleting && outcome.type === 'done' && report.waits.length === 0
   if (state.isCleaned && handler.needsFinalizer) context.queue.put(object, { type: 'wake' })
-  await steps.settle(outcome, patch, () => writeAll(context, object, { ...call, patch, report }))
+  state.report = report
+  const reports = () => reportsOf(object, cause)
+  await steps.settle(outcome, patch, () => writeAll(context, object, { ...call, patch, ...reports() }))
+}
+
+/** The last syncs of all reconcilers of the object, and whether one of them has not been called since the operator started. */
+function reportsOf(object: WatchedObject, cause: CauseView): Pick<StatusWrite, 'report' | 'isPartial'> {
+  const handlers = object.served.handlers.reconcile
+  const states = reconcilerStates(object)
+  const reports = handlers.flatMap((handler) => states.get(handler)?.report ?? [])
+  const isMissing = (handler: ReconcileHandler, position: number) =>
+    states.get(handler)?.report === undefined &&
+    !isAmong(handlers.slice(0, position), handler) &&
+    matchesReconciler(handler, cause)
+  return { report: mergeReports(reports), isPartial: () => handlers.some(isMissing) }
 }
 
 interface ReconcilerResult extends CallResult {

@@ -6,6 +6,7 @@ import type { Outcome } from '../handlers/outcomes.ts'
 import type { ReconcileSteps } from '../steps/step-run.ts'
 import { recheckNow } from './children/existing-objects.ts'
 import type { ChildRecords } from './children/sync.ts'
+import type { SyncReport } from './children/sync-report.ts'
 
 const firstDelayMs = 1000
 const maxDelayMs = 600_000
@@ -33,6 +34,8 @@ export class ReconcilerState {
   started: { readonly atMs: number; readonly monotonicMs: number } | undefined
   /** The results of steps until a call succeeds; undefined if they must be read from the object. */
   steps: ReconcileSteps | undefined
+  /** The result of the last sync of the children. Undefined before the first call of this process. */
+  report: SyncReport | undefined
   /** Attempts that have failed in a row. */
   retries = 0
   /** The last attempt has failed permanently. */

@@ -15,13 +15,16 @@ import { hasChildrenCondition, type SyncReport, toCondition } from './children/s
 import type { ReconcilerState } from './reconciler-state.ts'
 import { digestState, isChangedByOthers } from './state-digest.ts'
 
-interface StatusWrite {
+export interface StatusWrite {
   readonly state: ReconcilerState
   /** The object as the reconciler was called with it. */
   readonly cause: { readonly body: KubeObject }
   readonly logger: Logger
   readonly patch: CollectedPatch
+  /** The problems of the children of all reconcilers of the object. */
   readonly report: Pick<SyncReport, 'problems' | 'unmanagedMessage'>
+  /** Whether another reconciler of the object has not been called yet: its problems are unknown. */
+  isPartial(): boolean
 }
 
 export async function writeAll(context: Context, object: WatchedObject, writing: StatusWrite): Promise<void> {
@@ -62,6 +65,8 @@ async function writeProblems(
   const { served } = object
   const edit = served.dropsConditions ? undefined : toCondition(object.body, writing.report, context.clock.now())
   if (edit === undefined) return undefined
+  // After a restart, the condition keeps the problems of the other reconcilers until they have been called.
+  if (writing.report.problems.length === 0 && writing.isPartial()) return undefined
   const patch: CollectedPatch = { ...createCollectedPatch(), fns: [edit] }
   try {
     await write(context, object, writing, patch)

@@ -236,3 +236,37 @@ test.each<[string, object, string]>([
 ])('a reconciler with %s is refused at its registration', (_, options, message) => {
   expect(() => copier(options)).toThrow(message)
 })
+
+describe('several reconcilers of one object', () => {
+  /** Each reconciler creates one ConfigMap. */
+  function pair(existing: Record<string, 'leave' | 'refuse' | undefined>): Operator {
+    const kopf = new Operator({ name: 'pair' })
+    for (const [id, policy] of Object.entries(existing)) {
+      const options = { id, owns: ['configmaps'], ...(policy && { existing: policy }) } as const
+      kopf.reconcile(lab.widgets, options, () => ({ children: [configMap(id)] }))
+    }
+    return kopf
+  }
+
+  test('the condition reports the problems of all reconcilers, and they do not overwrite it in turns', async () => {
+    await reconciling.create(configMap('foreign-a'))
+    await reconciling.create(configMap('foreign-b'))
+    const transport = lab.record()
+    const operator = pair({ 'own-a': undefined, 'foreign-a': 'leave', 'foreign-b': 'refuse', 'own-b': undefined })
+    const running = await lab.start(operator, { transport })
+    await lab.create('shared', { spec: {} })
+    const first = conditionOf(await untilSaid('shared', 'ChildRefused'))!
+    expect(first).toMatchObject({ status: 'False', message: expect.stringContaining('ConfigMap "foreign-b"') })
+    expect(first['message']).toContain('; Left alone, as the operator has not created them: ConfigMap "foreign-a"')
+    await settle(lab)
+    if (!lab.isReal) await lab.elapse(600)
+    await lab.stop(running)
+    await lab.start(operator, { transport })
+    await settle(lab)
+    expect(conditionOf(await lab.get('shared'))).toEqual(first)
+    expect(transport.writes('/shared/status')).toHaveLength(1)
+    await reconciling.delete('foreign-b')
+    await lab.patch('shared', { metadata: { labels: { touched: 'yes' } } })
+    await untilSaid('shared', 'ExistingLeft')
+  })
+})

@@ -57,6 +57,16 @@ export class SyncReport {
   }
 }
 
+/** The reconcilers of an object share its condition, so it reports the last syncs of all of them. */
+export function mergeReports(reports: readonly SyncReport[]): SyncReport {
+  const merged = new SyncReport()
+  for (const { problems, unmanaged } of reports) {
+    merged.problems.push(...problems)
+    merged.unmanaged.push(...unmanaged)
+  }
+  return merged
+}
+
 export const problemType = 'ChildrenApplied'
 
 /**
