@@ -345,3 +345,35 @@ test('every log line that a page quotes is a message of the framework, or of the
   )
   expect(unknown.map(({ page, message }) => `${page}: ${message}`)).toEqual([])
 })
+
+/** Lines of other programs that the page on troubleshooting quotes: the API server, kubectl, and columns of `kopf explain`. */
+const foreign = /^(?:Internal error occurred|Error from server|NAME|databases-|\d{4}-| {2})/
+
+test('every message that the page on troubleshooting quotes is one of the framework', { timeout: 60_000 }, () => {
+  const page = readFileSync(join('docs', 'operate', 'troubleshooting.md'), 'utf8')
+  const blocks = [...page.matchAll(/^ *```(\w*)\n(.*?)^ *```/gms)]
+    .filter(([, language]) => language === '')
+    .flatMap(([, , text]) => text!.split('\n').slice(0, -1))
+  const lines = blocks.filter((line) => !foreign.test(line)).map((line) => line.replace(/^\[\S+\] /, ''))
+  const cells = [...tableAfter(page, '| log line'), ...tableAfter(page, '| exit code')].flatMap(([first]) =>
+    codeIn(first!),
+  )
+  const quoted = [...lines, ...cells.filter((cell) => /^[A-Z]\w+ /.test(cell) && !cell.startsWith('JavaScript'))]
+  expect(quoted.length).toBeGreaterThan(18)
+  const templates = templatesUnder('src').filter(({ fixed }) => fixed.length >= 8)
+  const sources = listSources('src').map((path) => readFileSync(path, 'utf8'))
+  // A quotation with gaps, or without its end: each part is in the source.
+  const isInSource = (line: string) =>
+    line.split('…').every((part) => sources.some((source) => source.includes(part.trim())))
+  expect(quoted.filter((line) => !isOfFramework(line, templates) && !isInSource(line))).toEqual([])
+})
+
+/** A project has the command in node_modules only, so a bare `kopf` is not found. */
+test('every kopf command in the pages on operation begins with npx', () => {
+  const pages = listPages().filter((page) => page.startsWith(join('docs', 'operate')))
+  expect(pages.length).toBeGreaterThan(10)
+  const bare = pages.flatMap((page) =>
+    [...readFileSync(page, 'utf8').matchAll(/^ *(?:\$ )?kopf [a-z]+ .*$/gm)].map(([line]) => `${page}: ${line}`),
+  )
+  expect(bare).toEqual([])
+})

@@ -62,7 +62,11 @@ describe('CRDs of an operator', { timeout: 60_000 }, () => {
       '--kubeconfig',
       'dev.kubeconfig',
     )
-    expect(checked).toEqual({ exit: 0, stdout: '', stderr: 'No drift: databases.example.com, backups.example.com\n' })
+    expect(checked).toEqual({
+      exit: 0,
+      stdout: '',
+      stderr: 'No difference: databases.example.com, backups.example.com\n',
+    })
   })
 
   test('kopf crd --check prints each difference with its effect, and exits with 1 even if all are compatible', async () => {
@@ -82,12 +86,12 @@ describe('CRDs of an operator', { timeout: 60_000 }, () => {
       '',
     ])
     expect(stderr).toContain(
-      'kopf: The definitions have drifted from those of the operator (3 places): none is breaking; print them again',
+      'kopf: The CRDs differ from those of the operator (3 differences): none is breaking; print them again',
     )
     expect(await crd('operator.ts', '--check', 'old.yaml', '--fail-on', 'breaking')).toMatchObject({
       exit: 0,
       stdout,
-      stderr: 'The definitions have drifted from those of the operator (3 places): none is breaking\n',
+      stderr: 'The CRDs differ from those of the operator (3 differences): none is breaking\n',
     })
   })
 
@@ -108,7 +112,7 @@ describe('CRDs of an operator', { timeout: 60_000 }, () => {
       '  narrow.yaml: databases.example.com v1: spec.size: maximum is 5, and is removed: larger values are accepted',
       '',
     ])
-    expect(stderr).toContain('(3 places): 2 of them are breaking; print them again')
+    expect(stderr).toContain('(3 differences): 2 of them are breaking; print them again')
   })
 
   test('kopf crd --check -o json prints the differences for programs', async () => {
@@ -166,7 +170,7 @@ describe('kopf crd failures', { timeout: 60_000 }, () => {
       'the operator defines no resource',
       ['others.ts'],
       1,
-      'kopf: Cannot print definitions of others.ts: no handler is for a resource of defineResource; resources that are only named have their CRDs elsewhere\n',
+      'kopf: Cannot print CRDs of others.ts: no handler is for a resource of defineResource; the CRDs of other resources come from elsewhere\n',
     ],
     [
       'the file to check does not exist',

@@ -55,20 +55,20 @@ test('an explanation is rendered as a few lines of text', () => {
   expect(renderExplanation(explanation, { nowMs, operator: 'operator.ts', palette })).toBe(
     `Database default/orders (databases.v1.example.com)
   created       2026-01-29 12:00:00 UTC (2 days ago)
-  deletion      asked for 12:00:00 UTC (5 seconds ago), held by our finalizer
-  finalizers    a/b, c/d (ours)
-  last handled  in another state than it is in now; kept in annotations of c
-  progress      kept in annotations of c
+  deletion      requested 12:00:00 UTC (5 seconds ago), waits for this operator
+  finalizers    a/b, c/d (this operator)
+  last handled  in a different state; stored in annotations of c
+  progress      stored in annotations of c
   of others     other/ kopf-managed
 
-It is being deleted, and stays until the handlers for that are done.
+It is being deleted, and stays until the delete handlers have finished.
   change spec.size: 1 -> 2
   add spec.text: "${'long '.repeat(20).slice(0, 59)}…
   remove metadata.labels.a: "b\\u001b[2J"
 
 Progress of handlers:
-  cleanup  delete: waits until 13:00:05 UTC (in 1 hour); 1 attempt, begun 12:00:00 UTC (4 seconds ago): busy [sub-handlers: cleanup/disk]
-  odd      any reason: has succeeded; 2 attempts, begun some time ago
+  cleanup  delete: waits until 13:00:05 UTC (in 1 hour); 1 attempt, started 12:00:00 UTC (4 seconds ago): busy [sub-handlers: cleanup/disk]
+  odd      any reason: has succeeded; 2 attempts, started some time ago
 
 Decision: call the handlers that are due for delete.
 Handlers of operator.ts:
@@ -89,7 +89,7 @@ test('the explanation of an object that was never handled says so, also without 
     notes: [],
   }
   const text = renderExplanation({ ...fresh, handlers: [] }, { nowMs, operator: undefined, palette })
-  expect(text).toContain('It was never handled: for handlers it is to be created.\n\nNo progress of any handler')
+  expect(text).toContain('It has not been handled yet: create handlers apply.\n\nNo progress of handlers')
   expect(text).toContain('Name the file of the operator with --file')
   expect(renderExplanation({ ...fresh, handlers: [] }, { nowMs, operator: 'a.ts', palette })).toContain(
     'a.ts has no handlers for this resource.',

@@ -24,13 +24,13 @@ const maxValueLength = 60
 const maxChildren = 20
 
 const happened: Readonly<Record<Explanation['reason'], string>> = {
-  create: 'It was never handled: for handlers it is to be created.',
-  update: 'It has changed since it was handled: for handlers it is to be updated.',
-  delete: 'It is being deleted, and stays until the handlers for that are done.',
-  resume: 'It is to be taken over.',
-  noop: 'It is as it was handled last: there is nothing to do.',
-  free: 'It is being deleted, and our finalizer is not on it: no handler is called.',
-  gone: 'It is gone.',
+  create: 'It has not been handled yet: create handlers apply.',
+  update: 'It has changed since it was handled: update handlers apply.',
+  delete: 'It is being deleted, and stays until the delete handlers have finished.',
+  resume: 'It existed before the operator started: resume handlers apply.',
+  noop: 'It has not changed since it was handled: there is nothing to do.',
+  free: 'It is being deleted without the finalizer of this operator: no handler is called.',
+  gone: 'It has been deleted.',
 }
 
 export function renderExplanation(explanation: Explanation, options: RenderOptions): string {
@@ -53,17 +53,17 @@ export function renderExplanation(explanation: Explanation, options: RenderOptio
 
 function facts(explanation: Explanation, nowMs: number): string[] {
   const { created, deleting, finalizers, handled, storage, annotations } = explanation
-  const names = finalizers.map(({ name, isOurs }) => (isOurs ? `${name} (ours)` : name))
-  const held = finalizers.some(({ isOurs }) => isOurs) ? 'held by our finalizer' : 'not held by us'
-  const states = { never: 'never', is: 'as it is now', changed: 'in another state than it is in now' }
+  const names = finalizers.map(({ name, isOurs }) => (isOurs ? `${name} (this operator)` : name))
+  const held = finalizers.some(({ isOurs }) => isOurs) ? 'waits for this operator' : 'does not wait for this operator'
+  const states = { never: 'never', is: 'in its current state', changed: 'in a different state' }
   const rows: Array<readonly [string, string]> = [
     ['created', created === undefined ? 'unknown' : moment(created, nowMs)],
-    ['deletion', deleting === undefined ? 'not asked for' : `asked for ${moment(deleting, nowMs)}, ${held}`],
+    ['deletion', deleting === undefined ? 'not requested' : `requested ${moment(deleting, nowMs)}, ${held}`],
     ['finalizers', names.length === 0 ? 'none' : names.join(', ')],
-    ['last handled', `${states[handled]}; kept in ${storage.lastHandled}`],
-    ['progress', `kept in ${storage.progress}`],
+    ['last handled', `${states[handled]}; stored in ${storage.lastHandled}`],
+    ['progress', `stored in ${storage.progress}`],
     ...annotations.map(({ prefix, isOurs, names: kept }): readonly [string, string] => [
-      isOurs ? 'also ours' : 'of others',
+      isOurs ? 'annotations' : 'of others',
       `${prefix}/ ${kept.join(', ')}`,
     ]),
   ]
@@ -76,7 +76,7 @@ function changes({ changes: all }: Explanation): string[] {
 }
 
 function change({ operation, field, old, new: current }: ExplainedChange): string {
-  const path = field.length === 0 ? 'the whole of it (only a digest was kept)' : field.join('.')
+  const path = field.length === 0 ? 'the whole object (only a digest is stored)' : field.join('.')
   if (field.length === 0) return `  ${operation} ${path}`
   const values = { add: value(current), remove: value(old), change: `${value(old)} -> ${value(current)}` }
   return `  ${operation} ${path}: ${values[operation]}`
@@ -88,7 +88,7 @@ function value(given: unknown): string {
 }
 
 function progress({ progress: all }: Explanation, nowMs: number): string[] {
-  if (all.length === 0) return ['No progress of any handler is stored on it.']
+  if (all.length === 0) return ['No progress of handlers is stored.']
   return [
     'Progress of handlers:',
     ...columns(
@@ -100,12 +100,12 @@ function progress({ progress: all }: Explanation, nowMs: number): string[] {
 
 function describeProgress(one: StoredProgress, nowMs: number): string {
   const attempts = `${one.retries} ${one.retries === 1 ? 'attempt' : 'attempts'}`
-  const since = one.started === undefined ? '' : `, begun ${moment(one.started, nowMs)}`
+  const since = one.started === undefined ? '' : `, started ${moment(one.started, nowMs)}`
   const states = {
-    due: 'is to be called',
+    due: 'is due',
     waiting: `waits until ${one.delayed === undefined ? 'later' : moment(one.delayed, nowMs)}`,
     succeeded: 'has succeeded',
-    failed: 'has failed for good',
+    failed: 'has failed permanently',
   }
   const message = one.message === undefined ? '' : `: ${one.message}`
   const children = one.subhandlers.length === 0 ? '' : ` [sub-handlers: ${one.subhandlers.join(', ')}]`
@@ -143,7 +143,7 @@ function reconciler(one: ExplainedReconciler, { childrenApplied }: Explanation, 
   const { nowMs } = options
   const { id, owns, lastApplied, children = [] } = one
   const applied =
-    lastApplied === undefined ? 'no applied child is there' : `last change of a child: ${moment(lastApplied, nowMs)}`
+    lastApplied === undefined ? 'no applied child exists' : `last change of a child: ${moment(lastApplied, nowMs)}`
   const rows: Array<readonly [string, string]> = [
     ['last run', `not recorded; ${applied}`],
     ['result', describeResult(childrenApplied, nowMs)],
@@ -200,11 +200,11 @@ function describeChild(child: ExplainedChild, name: string, { nowMs, palette }: 
 function describeDecision(decision: Explanation['decision']): string {
   switch (decision.type) {
     case 'add-finalizer':
-      return 'add our finalizer, since a handler needs it'
+      return 'add the finalizer, since a handler needs it'
     case 'remove-finalizer':
       return decision.reason === 'finished'
-        ? 'remove our finalizer, since nothing holds the object any more'
-        : 'remove our finalizer, since no handler needs it'
+        ? 'remove the finalizer, since no handler needs the object any more'
+        : 'remove the finalizer, since no handler needs it'
     case 'wait':
       return 'wait, since the object changes all the time'
     case 'handle':
@@ -219,7 +219,7 @@ function describeDecision(decision: Explanation['decision']): string {
 const ignored: Readonly<Record<'no-handlers' | 'paused' | 'released', string>> = {
   'no-handlers': 'call no change handler, since none can match the object',
   paused: 'nothing, since the operator is paused',
-  released: 'nothing, since the object is being deleted without our finalizer',
+  released: 'nothing, since the object is being deleted without the finalizer of this operator',
 }
 
 function describeVerdict({ why, at }: HandlerVerdict, nowMs: number): string {

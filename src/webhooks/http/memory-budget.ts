@@ -11,7 +11,7 @@ const maxBudget = 512 * mebibyte
 /** The maximum number of waiting reviews. */
 const maxWaiting = 256
 
-/** Half of the heap. Node limits the heap to half of the container's memory: a limit of 512Mi, as `kopf manifests` writes it, gives 128 MiB. */
+/** Half of the heap. The 320 MiB of old space that `kopf manifests` sets for a container with 512Mi give a budget of 184 MiB. */
 export function defaultBudgetBytes(): number {
   return Math.min(getHeapStatistics().heap_size_limit / 2, maxBudget)
 }

@@ -90,7 +90,7 @@ describe('kopf explain', { timeout: 60_000 }, () => {
     expect(verdictOf(explained, 'retries')).toBe('now')
     expect(verdictOf(explained, 'made')).toBe('no')
     const { stdout } = await kopf(['explain', resourceName(), 'retries'])
-    expect(stdout).toMatch(/retries +create: is to be called; \d+ attempts, begun .* ago\): not yet/)
+    expect(stdout).toMatch(/retries +create: is due; \d+ attempts, started .* ago\): not yet/)
   })
 
   test('kopf explain shows the sub-handlers that Python’s Kopf has finished', async () => {

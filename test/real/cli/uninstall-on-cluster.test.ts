@@ -38,7 +38,7 @@ test('kopf uninstall refuses while the operator runs, and then removes all that 
   expect(await printed.exit).toBe(0)
   for (const crd of parseYaml(printed.stdout)) expectStatus(await cluster.api.post(crdsPath, crd as never), 201)
   const same = start('crd', 'operator.ts', '--check-cluster')
-  expect([await same.exit, same.stderr]).toEqual([0, `No drift: gizmos.${cluster.group}\n`])
+  expect([await same.exit, same.stderr]).toEqual([0, `No difference: gizmos.${cluster.group}\n`])
 
   const gizmos = cluster.custom('gizmos')
   const running = start('run', 'operator.ts', '-n', cluster.namespace)

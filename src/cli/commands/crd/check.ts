@@ -42,11 +42,11 @@ export async function checkCrds(crds: readonly KubeObject[], args: CheckArgument
   if (args.output === 'json') print(toJsonText({ breaking, compatible }))
   else for (const group of [breaking, compatible]) printGroup(group)
   if (found.length === 0) {
-    printNote(`No drift: ${crds.map(({ metadata }) => metadata.name).join(', ')}`)
+    printNote(`No difference: ${crds.map(({ metadata }) => metadata.name).join(', ')}`)
     return
   }
   const summary =
-    `The definitions have drifted from those of the operator (${count(found.length, 'place')}): ` +
+    `The CRDs differ from those of the operator (${count(found.length, 'difference')}): ` +
     (breaking.length === 0
       ? 'none is breaking'
       : `${breaking.length} of them ${breaking.length === 1 ? 'is' : 'are'} breaking`)

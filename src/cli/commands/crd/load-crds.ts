@@ -16,7 +16,7 @@ export async function loadCrds(
   if (resources.length > 0) return toCrds(resources as readonly CustomResource<object>[])
   throw new KopfError(
     'KOPF_CRD',
-    `Cannot ${verb} definitions of ${[...files, ...modules].join(', ')}: no handler is for a resource of defineResource; resources that ` +
-      'are only named have their CRDs elsewhere',
+    `Cannot ${verb} CRDs of ${[...files, ...modules].join(', ')}: no handler is for a resource of defineResource; the CRDs of other ` +
+      'resources come from elsewhere',
   )
 }
